@@ -1,0 +1,25 @@
+//! Ids, element types, regions and limits shared by every PTO-WSP crate.
+//!
+//! **Invariant:** builds without the standard library and without allocation: whatever lives here can run on a device.
+//!
+//! ```
+//! use wsp_core::{DType, Region, TensorId};
+//! let row = Region::new(TensorId(0), &[2, 0], &[3, 64]).unwrap();
+//! let col = Region::new(TensorId(0), &[0, 8], &[9, 9]).unwrap();
+//! assert!(row.overlaps(&col));
+//! assert_eq!(DType::Bf16.size(), 2);
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod dtype;
+mod id;
+pub mod limits;
+mod region;
+
+pub use dtype::DType;
+pub use id::{
+    AxisId, CacheId, FuncId, GraphId, KernelId, LocalId, ParamId, ScheduleId, SpaceId, StructId, TaskId, TensorId,
+    TierSetId,
+};
+pub use region::{MAX_RANK, Region};

@@ -1,0 +1,44 @@
+//! Every constant of the system that a user may meet, in one place.
+
+/// A limit with its name, value and meaning, as `wsp config` prints it.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// The constant's name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u64,
+    /// What it bounds.
+    pub meaning: &'static str,
+}
+
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])* $name:ident: $ty:ty = $value:expr;)*) => {
+        $($(#[doc = $doc])* pub const $name: $ty = $value;)*
+
+        /// Every limit, in the order of this module.
+        pub const ALL: &[Limit] = &[$(Limit { name: stringify!($name), value: $name as u64, meaning: concat!($($doc),*) }),*];
+    };
+}
+
+limits! {
+    /// Most tasks in flight between generation and completion.
+    TASK_WINDOW: u32 = 8192;
+    /// Cores a 910B offers: 24 cube and 48 vector; the default for `max_blocks`.
+    DEFAULT_MAX_BLOCKS: u32 = 72;
+    /// Smallest chunk that automatic tiling chooses, in elements of the tiled axis.
+    MIN_AUTO_CHUNK: u32 = 256;
+    /// Workers that share a core group.
+    CORES_PER_GROUP: u32 = 4;
+    /// Deepest nesting of statements or expressions that the front end accepts.
+    MAX_NESTING: u32 = 128;
+    /// Longest source file, in bytes.
+    MAX_SOURCE_BYTES: u32 = 4 << 20;
+    /// Largest tile, in bytes.
+    MAX_TILE_BYTES: u64 = 16 << 20;
+    /// Most descriptors that one run may emit.
+    MAX_DESCRIPTORS: u32 = 1 << 26;
+    /// Most steps that a generator may take before it is taken to loop for ever.
+    MAX_GENERATOR_STEPS: u64 = 20_000_000_000;
+    /// Most diagnostics printed for one file.
+    MAX_DIAGNOSTICS: u32 = 50;
+}

@@ -1,0 +1,367 @@
+//! Scalar expressions.
+
+use crate::{ScalarTy, Span};
+use wsp_core::{AxisId, FuncId, LocalId, ParamId, TensorId, TierSetId};
+
+/// A typed scalar expression.
+///
+/// Integer arithmetic is checked: overflow, division by zero and lossy conversion stop the run with the position and
+/// the values. Both operands of a binary operation have one type (front ends insert [`ExprKind::Cast`]).
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// The type of the result.
+    pub ty: ScalarTy,
+    /// Where it stands in the source.
+    pub span: Span,
+}
+
+/// Structural equality: spans do not count.
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.ty == other.ty && self.kind == other.kind
+    }
+}
+
+/// A constant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Const {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A value of any integer type; `u64` values above `i64::MAX` do fit.
+    Int(i128),
+    /// A value of a float type; an `f32` is held exactly.
+    Float(f64),
+}
+
+/// One-operand operators.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnOp {
+    /// `-x`
+    Neg,
+    /// `!x` on `bool`
+    Not,
+}
+
+/// Two-operand operators. Comparisons yield `bool`; `And` and `Or` evaluate the right side only when needed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinOp {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+    /// `/`
+    Div,
+    /// `%`
+    Rem,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `&` on integers
+    BitAnd,
+    /// `|` on integers
+    BitOr,
+    /// `^` on integers
+    BitXor,
+    /// `<<`
+    Shl,
+    /// `>>`
+    Shr,
+    /// `PTO_MIN`
+    Min,
+    /// `PTO_MAX`
+    Max,
+    /// `PTO_CEIL_DIV`: `⌈a / b⌉` without overflow
+    CeilDiv,
+}
+
+/// Functions of one float argument.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MathFn {
+    /// `eˣ`
+    Exp,
+    /// `2ˣ`
+    Exp2,
+    /// Natural logarithm
+    Log,
+    /// Logarithm to base 2
+    Log2,
+    /// Square root
+    Sqrt,
+    /// Absolute value
+    Abs,
+}
+
+/// Page-table arrays of a paged cache.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MetaKind {
+    /// Tokens per request, `[batch]`.
+    Lengths,
+    /// First page of each request in `Indices`, `[batch + 1]`.
+    Indptr,
+    /// Page ids, `[indptr[batch]]`.
+    Indices,
+    /// Tokens in the last page of each request, `[batch]`; 0 for an empty request.
+    LastPageLen,
+}
+
+/// A read-only one-dimensional array of integers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArrayRef {
+    /// A parameter or variable of the function.
+    Local(LocalId),
+    /// A rank-1 integer tensor bound at launch.
+    Tensor(TensorId),
+    /// Page-table data of a paged cache.
+    Meta(wsp_core::CacheId, MetaKind),
+}
+
+/// One workspace allocation: slot `index` of the `count` slots reserved for `key`.
+///
+/// The first evaluation for a `key` reserves `count` slots side by side; later ones address into them, so that the
+/// slots of one key are contiguous whatever the order of generation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WsSlot {
+    /// The tier set whose workspace sizes apply.
+    pub tiers: TierSetId,
+    /// Which tier's size.
+    pub tier: Expr,
+    /// Identity of the reservation.
+    pub key: Vec<Expr>,
+    /// Slots reserved for the key.
+    pub count: Expr,
+    /// Slot asked for; below `count`.
+    pub index: Expr,
+}
+
+/// The forms of a scalar expression.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExprKind {
+    /// A literal.
+    Const(Const),
+    /// A launch-time scalar.
+    Param(ParamId),
+    /// A scalar variable.
+    Local(LocalId),
+    /// Field `1` of the descriptor variable `0`; always `u32`.
+    Field(LocalId, u32),
+    /// The free name of a tier condition.
+    Selector,
+    /// One operand.
+    Unary(UnOp, Box<Expr>),
+    /// Two operands of one type.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// Conversion to the expression's type.
+    Cast(Box<Expr>),
+    /// `c ? a : b`
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A function of one float.
+    Math(MathFn, Box<Expr>),
+    /// An element of an integer array; out of bounds stops the run.
+    Load(ArrayRef, Box<Expr>),
+    /// Largest of the first `n` elements; 0 when `n` is 0 (`*std::max_element(p, p + n)`).
+    ArrayMax(ArrayRef, Box<Expr>),
+    /// Sum of the first `n` elements, as `u64`.
+    ArraySum(ArrayRef, Box<Expr>),
+    /// Length of an array, as `u32`.
+    ArrayLen(ArrayRef),
+    /// Result of a helper function.
+    Call(FuncId, Vec<Arg>),
+    /// Index of the first tier whose condition holds for the value; always `u32`.
+    SelectTier(TierSetId, Box<Expr>),
+    /// Workspace offset in bytes, `u32`.
+    AllocWs(Box<WsSlot>),
+    /// Number of cores of the machine model (`PTO_GET_MAX_BLOCKS()`), `u32`.
+    MaxBlocks,
+    /// Extent of an axis whose bounds are known at launch, `u32`.
+    AxisExtent(AxisId),
+    /// Value of an axis's tile as set by the generator or chosen automatically, `u32`.
+    AxisTile(AxisId),
+    /// Largest valid element of a tile, as `f32`; the tile has one row.
+    TileMax(LocalId),
+    /// Sum of the valid elements of a tile, as `f32`; the tile has one row.
+    TileSum(LocalId),
+    /// Valid rows of a tile, `u32`.
+    TileRows(LocalId),
+    /// Valid columns of a tile, `u32`.
+    TileCols(LocalId),
+    /// One element of a float tensor (`PTO_LOAD_SCALAR`), as `f32`.
+    LoadScalar(TensorId, Vec<Expr>),
+}
+
+/// An argument of a helper call.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Arg {
+    /// A scalar.
+    Scalar(Expr),
+    /// An integer array.
+    Array(ArrayRef),
+}
+
+impl Expr {
+    /// An expression with a position.
+    pub fn new(kind: ExprKind, ty: ScalarTy, span: Span) -> Expr {
+        Expr { kind, ty, span }
+    }
+
+    /// A `u32` constant.
+    pub fn u32(value: u32, span: Span) -> Expr {
+        Expr::new(ExprKind::Const(Const::Int(i128::from(value))), ScalarTy::U32, span)
+    }
+
+    /// A variable.
+    pub fn local(local: LocalId, ty: ScalarTy, span: Span) -> Expr {
+        Expr::new(ExprKind::Local(local), ty, span)
+    }
+
+    /// A binary operation on operands of one type; comparisons and logic yield `bool`.
+    pub fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
+        let ty = if op.is_comparison() || op.is_logic() { ScalarTy::Bool } else { a.ty };
+        let span = a.span.to(b.span);
+        Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+    }
+
+    /// The value when the expression is an integer literal.
+    pub fn as_const_int(&self) -> Option<i128> {
+        match self.kind {
+            ExprKind::Const(Const::Int(v)) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// Calls `f` on every direct operand.
+    pub fn for_each_child<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
+        match &self.kind {
+            ExprKind::Unary(_, a)
+            | ExprKind::Cast(a)
+            | ExprKind::Math(_, a)
+            | ExprKind::Load(_, a)
+            | ExprKind::ArrayMax(_, a)
+            | ExprKind::ArraySum(_, a)
+            | ExprKind::SelectTier(_, a) => f(a),
+            ExprKind::Binary(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            ExprKind::Select(a, b, c) => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            ExprKind::Call(_, args) => {
+                for arg in args {
+                    if let Arg::Scalar(e) = arg {
+                        f(e);
+                    }
+                }
+            }
+            ExprKind::AllocWs(slot) => {
+                f(&slot.tier);
+                slot.key.iter().for_each(&mut f);
+                f(&slot.count);
+                f(&slot.index);
+            }
+            ExprKind::LoadScalar(_, index) => index.iter().for_each(f),
+            ExprKind::Const(_)
+            | ExprKind::Param(_)
+            | ExprKind::Local(_)
+            | ExprKind::Field(..)
+            | ExprKind::Selector
+            | ExprKind::ArrayLen(_)
+            | ExprKind::MaxBlocks
+            | ExprKind::AxisExtent(_)
+            | ExprKind::AxisTile(_)
+            | ExprKind::TileMax(_)
+            | ExprKind::TileSum(_)
+            | ExprKind::TileRows(_)
+            | ExprKind::TileCols(_) => {}
+        }
+    }
+
+    /// Calls `f` on every direct operand, for change in place.
+    pub fn for_each_child_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
+        match &mut self.kind {
+            ExprKind::Unary(_, a)
+            | ExprKind::Cast(a)
+            | ExprKind::Math(_, a)
+            | ExprKind::Load(_, a)
+            | ExprKind::ArrayMax(_, a)
+            | ExprKind::ArraySum(_, a)
+            | ExprKind::SelectTier(_, a) => f(a),
+            ExprKind::Binary(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            ExprKind::Select(a, b, c) => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            ExprKind::Call(_, args) => {
+                for arg in args {
+                    if let Arg::Scalar(e) = arg {
+                        f(e);
+                    }
+                }
+            }
+            ExprKind::AllocWs(slot) => {
+                f(&mut slot.tier);
+                slot.key.iter_mut().for_each(&mut f);
+                f(&mut slot.count);
+                f(&mut slot.index);
+            }
+            ExprKind::LoadScalar(_, index) => index.iter_mut().for_each(f),
+            ExprKind::Const(_)
+            | ExprKind::Param(_)
+            | ExprKind::Local(_)
+            | ExprKind::Field(..)
+            | ExprKind::Selector
+            | ExprKind::ArrayLen(_)
+            | ExprKind::MaxBlocks
+            | ExprKind::AxisExtent(_)
+            | ExprKind::AxisTile(_)
+            | ExprKind::TileMax(_)
+            | ExprKind::TileSum(_)
+            | ExprKind::TileRows(_)
+            | ExprKind::TileCols(_) => {}
+        }
+    }
+
+    /// Whether `test` holds for this expression or one inside it.
+    pub fn any(&self, test: &mut impl FnMut(&Expr) -> bool) -> bool {
+        if test(self) {
+            return true;
+        }
+        let mut found = false;
+        self.for_each_child(|child| found = found || child.any(test));
+        found
+    }
+}
+
+impl BinOp {
+    /// Whether the operator compares its operands.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
+    }
+
+    /// Whether the operator joins two truth values.
+    pub fn is_logic(self) -> bool {
+        matches!(self, BinOp::And | BinOp::Or)
+    }
+}

@@ -1,0 +1,26 @@
+//! The PTO-WSP intermediate representation.
+//!
+//! A [`Module`] holds what a front end read: parameters, tensors, spaces, tiers, schedules, descriptors and functions.
+//! It knows no front end and no backend.
+#![forbid(unsafe_code)]
+
+pub mod diag;
+mod expr;
+mod func;
+mod module;
+pub mod span;
+mod stmt;
+mod types;
+
+pub use expr::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, MetaKind, UnOp, WsSlot};
+pub use func::{FuncKind, Function, Local, LocalTy};
+pub use module::{
+    Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer, DependencyRef, Dim,
+    Entry, EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order, OrderPolicy, Param, ParamSource,
+    Prefetch, Reference, Schedule, ShapeOwner, Space, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
+};
+pub use span::{FileId, SourceMap, Span};
+pub use stmt::{
+    BinaryTileOp, Block, EmitHints, ExtentSource, Operand, Place, PrefetchHint, ReduceOp, Stmt, StmtKind, TileOp, UnaryTileOp,
+};
+pub use types::{Elem, ScalarTy, TileRole, TileTy};

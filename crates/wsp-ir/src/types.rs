@@ -1,0 +1,96 @@
+//! Types of scalars and tiles.
+
+use crate::Expr;
+use wsp_core::{DType, TensorId};
+
+/// The type of a scalar value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScalarTy {
+    /// Result of a comparison.
+    Bool,
+    /// `int32_t`, `int`.
+    I32,
+    /// `uint32_t`.
+    U32,
+    /// `int64_t`.
+    I64,
+    /// `uint64_t`, `size_t`.
+    U64,
+    /// `float`.
+    F32,
+    /// `double`.
+    F64,
+}
+
+impl ScalarTy {
+    /// Whether values are real numbers.
+    pub fn is_float(self) -> bool {
+        matches!(self, ScalarTy::F32 | ScalarTy::F64)
+    }
+
+    /// Whether values are integers (`bool` is not).
+    pub fn is_int(self) -> bool {
+        matches!(self, ScalarTy::I32 | ScalarTy::U32 | ScalarTy::I64 | ScalarTy::U64)
+    }
+
+    /// The name in `.pto` source.
+    pub fn c_name(self) -> &'static str {
+        match self {
+            ScalarTy::Bool => "bool",
+            ScalarTy::I32 => "int32_t",
+            ScalarTy::U32 => "uint32_t",
+            ScalarTy::I64 => "int64_t",
+            ScalarTy::U64 => "uint64_t",
+            ScalarTy::F32 => "float",
+            ScalarTy::F64 => "double",
+        }
+    }
+
+    /// The name in IR text.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScalarTy::Bool => "bool",
+            ScalarTy::I32 => "i32",
+            ScalarTy::U32 => "u32",
+            ScalarTy::I64 => "i64",
+            ScalarTy::U64 => "u64",
+            ScalarTy::F32 => "f32",
+            ScalarTy::F64 => "f64",
+        }
+    }
+}
+
+/// The element type of a tensor or tile.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Elem {
+    /// Known from the source.
+    Fixed(DType),
+    /// That of the array bound to a tensor; known at launch.
+    Of(TensorId),
+}
+
+/// The memory a tile lives in on a device. Every role computes the same on a CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TileRole {
+    /// `VecTile`: unified buffer.
+    Vec,
+    /// `LeftTile`: left operand of a matrix product.
+    Left,
+    /// `RightTile`: right operand of a matrix product.
+    Right,
+    /// `AccTile`, `AccumulationTile`: accumulator.
+    Acc,
+}
+
+/// The type of a tile: a matrix of fixed capacity, of which a top-left part is valid.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TileTy {
+    /// Where it lives.
+    pub role: TileRole,
+    /// Element type.
+    pub elem: Elem,
+    /// Rows; an expression over parameters.
+    pub rows: Expr,
+    /// Columns; an expression over parameters.
+    pub cols: Expr,
+}

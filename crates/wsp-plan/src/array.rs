@@ -1,0 +1,159 @@
+//! Arrays that a launch takes and gives.
+
+use std::collections::BTreeMap;
+use wsp_core::DType;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The unit of storage: one cache line, so that every array starts on one.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Arrays by the names of the host entry's parameters: `q`, `kv.k`, `kv.indptr`, ….
+pub type Arrays = BTreeMap<String, Array>;
+
+/// A dense array in row-major order.
+#[derive(Clone)]
+pub struct Array {
+    dtype: DType,
+    shape: Vec<u64>,
+    bytes: usize,
+    lines: Vec<Line>,
+}
+
+/// An array that cannot be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrayError {
+    /// The shape needs more bytes than an address space has.
+    TooLarge,
+    /// The machine refuses this many bytes.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl std::fmt::Display for ArrayError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ArrayError::TooLarge => f.write_str("the shape needs more bytes than can be addressed"),
+            ArrayError::OutOfMemory { bytes } => write!(f, "cannot allocate {bytes} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for ArrayError {}
+
+impl Array {
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// When the shape overflows or memory is refused.
+    pub fn zeros(dtype: DType, shape: &[u64]) -> Result<Array, ArrayError> {
+        let bytes = shape
+            .iter()
+            .try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n))
+            .and_then(|b| usize::try_from(b).ok())
+            .filter(|b| *b <= isize::MAX as usize - 64)
+            .ok_or(ArrayError::TooLarge)?;
+        let count = bytes.div_ceil(64);
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(count).map_err(|_| ArrayError::OutOfMemory { bytes: bytes as u64 })?;
+        lines.resize(count, Line([0; 64]));
+        Ok(Array { dtype, shape: shape.to_vec(), bytes, lines })
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.bytes / self.dtype.size()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// The elements as little-endian bytes; starts on a 64-byte boundary.
+    pub fn bytes(&self) -> &[u8] {
+        &self.lines.as_bytes()[..self.bytes]
+    }
+
+    /// The elements as little-endian bytes, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.lines.as_mut_bytes()[..self.bytes]
+    }
+
+    /// The elements as values of a plain type; `None` when its size is not that of the element type.
+    pub fn as_slice<T: FromBytes + Immutable + KnownLayout>(&self) -> Option<&[T]> {
+        if size_of::<T>() != self.dtype.size() {
+            return None;
+        }
+        <[T]>::ref_from_bytes(self.bytes()).ok()
+    }
+
+    /// The elements as values of a plain type, to be written.
+    pub fn as_slice_mut<T: FromBytes + IntoBytes + Immutable + KnownLayout>(&mut self) -> Option<&mut [T]> {
+        if size_of::<T>() != self.dtype.size() {
+            return None;
+        }
+        <[T]>::mut_from_bytes(self.bytes_mut()).ok()
+    }
+
+    /// The same bytes read as another element type of the same size (`uint16` data that are bf16).
+    ///
+    /// # Errors
+    /// Gives the array back when the sizes differ.
+    pub fn reinterpret(mut self, dtype: DType) -> Result<Array, Array> {
+        if dtype.size() != self.dtype.size() {
+            return Err(self);
+        }
+        self.dtype = dtype;
+        Ok(self)
+    }
+
+    /// The same elements under another shape; `None` when the counts differ.
+    pub fn reshape(mut self, shape: &[u64]) -> Option<Array> {
+        let count = shape.iter().try_fold(1u64, |total, &n| total.checked_mul(n))?;
+        if count != self.len() as u64 {
+            return None;
+        }
+        self.shape = shape.to_vec();
+        Some(self)
+    }
+}
+
+impl std::fmt::Debug for Array {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{:?}", self.dtype, self.shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absurd_shape_is_an_error_and_not_an_abort() {
+        assert_eq!(Array::zeros(DType::F32, &[u64::MAX, 2]).err(), Some(ArrayError::TooLarge));
+        assert!(Array::zeros(DType::F64, &[1 << 57]).is_err());
+    }
+
+    #[test]
+    fn elements_are_aligned_and_written_through_slices() {
+        let mut a = Array::zeros(DType::F32, &[3, 5]).unwrap();
+        a.as_slice_mut::<f32>().unwrap()[14] = 2.5;
+        assert_eq!(a.bytes().as_ptr() as usize % 64, 0);
+        assert_eq!(a.as_slice::<f32>().unwrap()[14], 2.5);
+        assert!(a.as_slice::<f64>().is_none());
+    }
+}

@@ -1,0 +1,16 @@
+//! From a module to a plan: passes, access summaries, schedules, and what a launch binds.
+//!
+//! **Boundary:** knows no backend. [`lower`] is the one way from a module to a [`LoweredPlan`].
+#![forbid(unsafe_code)]
+
+mod access;
+mod array;
+mod capability;
+mod lower;
+mod options;
+
+pub use access::{Access, AccessMode, Bound};
+pub use array::{Array, ArrayError, Arrays};
+pub use capability::{CAPABILITIES, Capability, Support};
+pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower};
+pub use options::{CompileOptions, ParamValue};
