@@ -1,1 +1,43 @@
-fn main() {}
+//! The project's own machinery: `cargo xtask test` does all that a change must pass.
+//!
+//! * `test` checks format, lints and the project's own rules, runs every test, and runs the README's first command.
+//!   Its last line is `N passed, N failed`: tests, and every other check that failed.
+//! * `tidy` checks the project's own rules only.
+//! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
+//!
+//! Nothing is installed. A tool that is missing is named, with the command that gets it.
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
+
+mod project;
+mod readme;
+mod runners;
+mod steps;
+mod tidy;
+
+use anyhow::{Result, bail};
+use project::Project;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all went well.
+fn run() -> Result<bool> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let project = Project::find()?;
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["test"] => steps::test(&project),
+        ["tidy"] => steps::tidy(&project),
+        ["bless"] => steps::bless(&project),
+        _ => bail!("usage: cargo xtask test | tidy | bless"),
+    }
+}

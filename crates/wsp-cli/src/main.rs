@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary `wsp`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wsp_cli::main()
+}

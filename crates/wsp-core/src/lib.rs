@@ -19,7 +19,7 @@ mod region;
 
 pub use dtype::DType;
 pub use id::{
-    AxisId, CacheId, FuncId, GraphId, KernelId, LocalId, ParamId, ScheduleId, SpaceId, StructId, TaskId, TensorId,
-    TierSetId,
+    AxisId, CacheId, FuncId, GraphId, KernelId, LocalId, ParamId, ScheduleId, SpaceId, StructId, TaskId,
+    TensorId, TierSetId,
 };
 pub use region::{MAX_RANK, Region};

@@ -41,4 +41,10 @@ limits! {
     MAX_GENERATOR_STEPS: u64 = 20_000_000_000;
     /// Most diagnostics printed for one file.
     MAX_DIAGNOSTICS: u32 = 50;
+    /// Most worker threads of one run.
+    MAX_THREADS: u32 = 1024;
+    /// Largest window of tasks in flight that may be asked for.
+    MAX_TASK_WINDOW: u32 = 1 << 20;
+    /// Most 32-bit words in the descriptor of one task.
+    MAX_PAYLOAD_WORDS: u32 = 16;
 }

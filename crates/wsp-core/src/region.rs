@@ -44,7 +44,8 @@ impl Region {
     /// Whether every element of `other` lies in this box.
     pub fn covers(&self, other: &Region) -> bool {
         self.tensor == other.tensor
-            && (other.is_empty() || (0..MAX_RANK).all(|d| self.lo[d] <= other.lo[d] && other.hi[d] <= self.hi[d]))
+            && (other.is_empty()
+                || (0..MAX_RANK).all(|d| self.lo[d] <= other.lo[d] && other.hi[d] <= self.hi[d]))
     }
 }
 

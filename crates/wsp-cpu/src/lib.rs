@@ -1,1 +1,23 @@
-//! wsp-cpu
+//! The `cpu_sim` backend: runs a plan with real threads and real numbers.
+//!
+//! [`Program::execute`] binds arrays, runs the generators once to learn every size, and then again on the planner thread
+//! while workers execute the tasks that it emits.
+
+mod bind;
+mod codes;
+mod kernels;
+mod memory;
+mod options;
+mod planner;
+mod program;
+mod runner;
+mod sizing;
+mod stats;
+mod submit;
+mod tiling;
+mod workspace;
+
+pub use options::{KvLayout, LaunchOptions};
+pub use program::Program;
+pub use sizing::PlannedDescriptor;
+pub use stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};

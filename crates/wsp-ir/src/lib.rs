@@ -10,17 +10,22 @@ mod func;
 mod module;
 pub mod span;
 mod stmt;
+pub mod text;
 mod types;
+pub mod verify;
 
 pub use expr::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, MetaKind, UnOp, WsSlot};
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use module::{
-    Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer, DependencyRef, Dim,
-    Entry, EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order, OrderPolicy, Param, ParamSource,
-    Prefetch, Reference, Schedule, ShapeOwner, Space, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
+    Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
+    DependencyRef, Dim, Entry, EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order,
+    OrderPolicy, Param, ParamSource, Prefetch, Reference, Requirement, Schedule, ShapeOwner, Space, Stage,
+    Storage, StructDef, Tensor, Tier, TierSet, TileSize,
 };
 pub use span::{FileId, SourceMap, Span};
 pub use stmt::{
-    BinaryTileOp, Block, EmitHints, ExtentSource, Operand, Place, PrefetchHint, ReduceOp, Stmt, StmtKind, TileOp, UnaryTileOp,
+    BinaryTileOp, Block, EmitHints, ExtentSource, Operand, Place, PrefetchHint, ReduceOp, Stmt, StmtKind,
+    TileOp, UnaryTileOp,
 };
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
+pub use verify::{Verified, into_verified, verify};

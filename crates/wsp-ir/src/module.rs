@@ -1,7 +1,7 @@
 //! A module: everything one source file says.
 
 use crate::{Elem, Expr, Function, ScalarTy, Span};
-use wsp_core::{AxisId, CacheId, FuncId, GraphId, ParamId, SpaceId, StructId, TensorId, TierSetId};
+use wsp_core::{AxisId, CacheId, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
 
 /// A program before lowering.
 ///
@@ -30,6 +30,8 @@ pub struct Module {
     pub graphs: Vec<Graph>,
     /// The host entry; a library of kernels has none.
     pub entry: Option<Entry>,
+    /// What a launch must fulfil, `PTO_REQUIRE`.
+    pub requirements: Vec<Requirement>,
     /// How to check results, `PTO_REFERENCE`.
     pub references: Vec<Reference>,
 }
@@ -444,6 +446,17 @@ pub struct Entry {
     /// What it launches.
     pub launch: Launch,
     /// Where its name stands.
+    pub span: Span,
+}
+
+/// `PTO_REQUIRE(cond, "message")`: a launch for which the condition is false is refused.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Requirement {
+    /// A `bool` over parameters.
+    pub cond: Expr,
+    /// What is wrong when it is false.
+    pub message: String,
+    /// Where it stands.
     pub span: Span,
 }
 

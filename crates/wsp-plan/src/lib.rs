@@ -6,11 +6,13 @@
 mod access;
 mod array;
 mod capability;
+mod fold;
 mod lower;
 mod options;
+mod walk;
 
-pub use access::{Access, AccessMode, Bound};
+pub use access::{Access, AccessMode, Bound, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays};
-pub use capability::{CAPABILITIES, Capability, Support};
+pub use capability::{CAPABILITIES, Capability, Support, TARGETS, capabilities_markdown};
 pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower};
 pub use options::{CompileOptions, ParamValue};

@@ -1,12 +1,12 @@
 //! Diagnostics: what is wrong with the user's program or data, as data.
 //!
-//! A diagnostic is built where the fault is found and rendered in one place, [`render`].
+//! A diagnostic is built where the fault is found and rendered in one place, [`render()`].
 
 mod catalog;
 mod render;
 
 pub use catalog::{CATALOG, CodeInfo, lookup};
-pub use render::{render, to_json};
+pub use render::{render, render_all, to_json};
 
 use crate::Span;
 
@@ -117,18 +117,34 @@ impl Diagnostic {
     }
 }
 
-/// The candidate that was probably meant: the nearest by edit distance, if near enough.
+/// The candidate that was probably meant: the nearest by edit distance, if near enough; the first of equals.
+///
+/// One edit in three characters is near, at most five. Of a name of one or two characters only another case or order is.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let limit = (length / 3).clamp(1, 5);
+    let near = |candidate: &str| length > 2 || same_letters(name, candidate);
     candidates
         .into_iter()
+        .filter(|c| *c != name && near(c))
         .map(|c| (edit_distance(name, c), c))
-        .filter(|(d, c)| *d <= limit && *c != name)
+        .filter(|(d, _)| *d <= limit)
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| c)
 }
 
-/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours; case counts half.
+/// Whether two names have the same letters in any order and case.
+fn same_letters(a: &str, b: &str) -> bool {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().take(4).map(|c| c.to_ascii_lowercase()).collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
+}
+
+/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours. Names that differ
+/// in case only are at distance 1.
 fn edit_distance(a: &str, b: &str) -> usize {
     if a.eq_ignore_ascii_case(b) {
         return 1;
@@ -138,8 +154,8 @@ fn edit_distance(a: &str, b: &str) -> usize {
     for (i, row) in rows.iter_mut().enumerate() {
         row[0] = i;
     }
-    for j in 0..=b.len() {
-        rows[0][j] = j;
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
     }
     for i in 1..=a.len() {
         for j in 1..=b.len() {
@@ -152,4 +168,51 @@ fn edit_distance(a: &str, b: &str) -> usize {
         }
     }
     rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let names = ["batch_size", "head_dim", "PTO_AXIS", "PTO_TILE", "kv_len", "PTO_MAX"];
+        let meant = |name| did_you_mean(name, names);
+        assert_eq!(meant("batchsize"), Some("batch_size"));
+        assert_eq!(meant("PTO_AXSI"), Some("PTO_AXIS"));
+        assert_eq!(meant("HEAD_DIM"), Some("head_dim"));
+        assert_eq!(meant("kvlen"), Some("kv_len"));
+        assert_eq!(meant("PTO_TILES"), Some("PTO_TILE"));
+    }
+
+    #[test]
+    fn nothing_far_is_suggested() {
+        let names = ["q", "kv", "lse", "output", "kv_lens", "i"];
+        let meant = |name| did_you_mean(name, names);
+        assert_eq!(meant("x"), None);
+        assert_eq!(meant("j"), None);
+        assert_eq!(meant("ab"), None);
+        assert_eq!(meant("foo"), None);
+        assert_eq!(meant("workspace"), None);
+        assert_eq!(meant(""), None);
+        assert_eq!(did_you_mean("q", ["q"]), None);
+    }
+
+    #[test]
+    fn a_short_name_differs_by_case_or_order_only() {
+        assert_eq!(did_you_mean("Q", ["k", "q"]), Some("q"));
+        assert_eq!(did_you_mean("vk", ["q", "kv"]), Some("kv"));
+        assert_eq!(did_you_mean("len", ["lens", "q"]), Some("lens"));
+    }
+
+    #[test]
+    fn very_long_names_are_compared_in_bounded_time() {
+        let long = "x".repeat(1 << 20);
+        assert_eq!(did_you_mean(&long, ["batch_size"]), None);
+    }
+
+    #[test]
+    fn a_code_prints_with_four_digits() {
+        assert_eq!(Code(31).to_string(), "WSP0031");
+    }
 }

@@ -1,6 +1,174 @@
-//! Arrays, parameters and binding at launch: WSP0500-WSP0599.
+//! Files, made-up data and checks of results: WSP0500-WSP0549.
 
 use super::CodeInfo;
+use crate::diag::Code;
 
 /// The codes of this group.
-pub(super) const CODES: &[CodeInfo] = &[];
+pub(super) const CODES: &[CodeInfo] = &[
+    CodeInfo {
+        code: Code(500),
+        title: "a file does not exist",
+        explanation: "\
+A path on the command line leads to no file.
+Check it with `ls`; the help line names a file of a similar name in the same folder, if there is one.",
+    },
+    CodeInfo {
+        code: Code(501),
+        title: "a file cannot be read",
+        explanation: "\
+The file exists, but it is a directory, is not a regular file, may not be read by this user, or the system failed
+while reading it. The note holds what the system said.",
+    },
+    CodeInfo {
+        code: Code(502),
+        title: "not a whole .npz archive",
+        explanation: "\
+`--inputs` takes a zip archive as `numpy.savez` writes it. The table of contents stands at the end of such a file, so
+one that was cut off while it was written or copied cannot be opened. A single array in `.npy` format goes in with
+`--input NAME=FILE.npy`.",
+    },
+    CodeInfo {
+        code: Code(503),
+        title: "an entry of an archive is missing or damaged",
+        explanation: "\
+The checksum of the entry is wrong, its packed bytes cannot be unpacked, or it claims a size that its bytes cannot
+become. Entries must be stored or deflated, as `numpy.savez` and `numpy.savez_compressed` make them.
+Write the archive again.",
+    },
+    CodeInfo {
+        code: Code(504),
+        title: "not a .npy array",
+        explanation: "\
+A file or archive entry that should hold an array does not begin with numpy's signature.
+Write it with `numpy.save(\"FILE.npy\", array)`; archives go in with `--inputs FILE.npz`.",
+    },
+    CodeInfo {
+        code: Code(505),
+        title: "the header of a .npy array is damaged",
+        explanation: "\
+The text that describes element type, order and shape cannot be understood, or ends early. The note says where.
+Write the array again with `numpy.save` or `numpy.savez`.",
+    },
+    CodeInfo {
+        code: Code(506),
+        title: "an array's element type is not supported",
+        explanation: "\
+Arrays hold float16, float32, float64, bfloat16 (as ml_dtypes saves it, or as uint16), uint8, uint16, int32, uint32,
+int64 or uint64. Objects, text, bool, complex and structured elements are not taken: convert with `a.astype(…)`.",
+    },
+    CodeInfo {
+        code: Code(507),
+        title: "an array's shape and its data disagree",
+        explanation: "\
+The header's shape needs another number of bytes than follow it. With fewer bytes the file was cut off: write or copy
+it again. With more, several arrays were written to one file: save each by itself.",
+    },
+    CodeInfo {
+        code: Code(508),
+        title: "not enough memory",
+        explanation: "\
+An array, read or made up, needs more memory than this machine (or its control group) has available.
+`wsp doctor` shows how much that is. Take less data, or free some memory.",
+    },
+    CodeInfo {
+        code: Code(509),
+        title: "a file cannot be written",
+        explanation: "\
+The file for `--outputs` or `--json` cannot be created or filled. The note holds what the system said: check that the
+folder exists, that it may be written to, and that the disk has room.",
+    },
+    CodeInfo {
+        code: Code(510),
+        title: "an array is given twice",
+        explanation: "\
+Two `--input NAME=FILE.npy` name the same array. Keep one of them. (An array that stands both in `--inputs` and in
+`--input` is taken from the latter.)",
+    },
+    CodeInfo {
+        code: Code(511),
+        title: "an integer is out of range",
+        explanation: "\
+Lengths, page ids and row pointers may be saved as any integer type, but their values must lie in 0..=4294967295.
+The message names the first element that does not.",
+    },
+    CodeInfo {
+        code: Code(512),
+        title: "an array should hold integers",
+        explanation: "\
+Lengths and page tables are integers. Save the array with `a.astype(\"int32\")` or another integer type.",
+    },
+    CodeInfo {
+        code: Code(513),
+        title: "not a source file",
+        explanation: "\
+A `.pto` source is UTF-8 text of moderate length (`wsp config` shows the limit). This file is longer, or holds bytes
+that belong to no character: it is probably another file than the one meant.",
+    },
+    CodeInfo {
+        code: Code(520),
+        title: "a list of lengths is wrong",
+        explanation: "\
+`--generate lens=FILE` reads one whole number of tokens per line; empty lines and lines that begin with `#` are passed
+over. With `batch=N` the first N are taken, and there must be so many.",
+    },
+    CodeInfo {
+        code: Code(521),
+        title: "made-up data would be too large to count",
+        explanation: "\
+Page ids are 32 bits wide, and an array's bytes must be countable in 64 bits. Take fewer or shorter requests, or larger
+pages (`page=64`).",
+    },
+    CodeInfo {
+        code: Code(522),
+        title: "data cannot be made up for this program",
+        explanation: "\
+`--generate`, and a run without data, make the arrays of decode attention: queries, a paged cache and lengths. Which
+parameter is which is taken from the program's `PTO_REFERENCE(paged_decode_attention, { .q = …, .kv = …, … })`.
+For other programs give the arrays with `--inputs` or `--input`. The same code reports a `layout=` that contradicts
+`--set kv_layout=`.",
+    },
+    CodeInfo {
+        code: Code(530),
+        title: "unknown reference",
+        explanation: "\
+`PTO_REFERENCE(name, …)` names a computation that is built in and independent of plans and kernels. The note lists the
+names there are.",
+    },
+    CodeInfo {
+        code: Code(531),
+        title: "a reference's roles are wrong",
+        explanation: "\
+Each role of a `PTO_REFERENCE` names a parameter of the host entry, or a `PTO_PARAM`.
+`paged_decode_attention` needs `.q`, `.kv` (a PagedKVCache) and `.output`; `.lse`, `.sm_scale` (else 1/sqrt(dim)) and
+`.lens` may be given.",
+    },
+    CodeInfo {
+        code: Code(532),
+        title: "an output cannot be compared",
+        explanation: "\
+The reference cannot be computed from the arrays of this run, or an output does not have as many elements as it.
+The note says what does not fit.",
+    },
+    CodeInfo {
+        code: Code(533),
+        title: "an output differs from its reference",
+        explanation: "\
+Some elements are further from the f64 reference than the tolerance allows: for f16 data 1e-3 + 1e-3 |reference|, for
+bf16 1e-2 + 1e-2 |reference|, for f32 1e-5 + 1e-5 |reference|; for `lse` 1e-3, with f32 data 1e-5 + 1e-5 |reference|.
+The notes name the worst element. NaN in made-up data stand in cache slots of no request: an output that is NaN comes
+from reading past the tokens of a request, or from 0/0 and (-inf) - (-inf) for an empty one.",
+    },
+    CodeInfo {
+        code: Code(534),
+        title: "nothing to check results with",
+        explanation: "\
+The program has no `PTO_REFERENCE`, so its outputs cannot be checked. Add one, or run with `--no-check`.",
+    },
+    CodeInfo {
+        code: Code(540),
+        title: "not a decode attention case",
+        explanation: "\
+A file of reference cases lacks an entry, holds values that cannot be, or uses what decode attention here does not have
+(soft caps, windows, ALiBi, sinks, RoPE, several query tokens).",
+    },
+];

@@ -4,8 +4,10 @@ use super::Code;
 
 mod input;
 mod lang;
+mod launch;
 mod plan;
 mod run;
+mod syntax;
 mod verify;
 
 /// What a code means.
@@ -20,9 +22,57 @@ pub struct CodeInfo {
 }
 
 /// All groups of codes.
-pub const CATALOG: &[&[CodeInfo]] = &[lang::CODES, verify::CODES, plan::CODES, input::CODES, run::CODES];
+pub const CATALOG: &[&[CodeInfo]] =
+    &[syntax::CODES, lang::CODES, verify::CODES, plan::CODES, input::CODES, launch::CODES, run::CODES];
 
 /// What a code means.
 pub fn lookup(code: Code) -> Option<&'static CodeInfo> {
     CATALOG.iter().flat_map(|group| group.iter()).find(|info| info.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes() -> impl Iterator<Item = &'static CodeInfo> {
+        CATALOG.iter().flat_map(|group| group.iter())
+    }
+
+    #[test]
+    fn codes_increase_over_all_groups() {
+        let mut last = Code(0);
+        for info in codes() {
+            assert!(info.code > last, "{} stands after {last}", info.code);
+            last = info.code;
+        }
+        assert!(last < Code(700), "{last} is in no range");
+    }
+
+    #[test]
+    fn every_group_keeps_to_its_range() {
+        let within =
+            |group: &[CodeInfo], first, last| group.iter().all(|info| (first..=last).contains(&info.code.0));
+        assert!(within(syntax::CODES, 1, 99));
+        assert!(within(lang::CODES, 100, 299));
+        assert!(within(verify::CODES, 300, 399));
+        assert!(within(plan::CODES, 400, 499));
+        assert!(within(input::CODES, 500, 599));
+        assert!(within(run::CODES, 600, 699));
+    }
+
+    #[test]
+    fn every_code_is_explained() {
+        for info in codes() {
+            assert!(!info.title.trim().is_empty(), "{} has no title", info.code);
+            assert!(!info.explanation.trim().is_empty(), "{} has no explanation", info.code);
+            assert_eq!(info.title.trim_end_matches('.'), info.title, "{}: a title is a phrase", info.code);
+            assert_eq!(lookup(info.code).map(|found| found.title), Some(info.title));
+        }
+    }
+
+    #[test]
+    fn an_unknown_code_is_not_found() {
+        assert!(lookup(Code(0)).is_none());
+        assert!(lookup(Code(9999)).is_none());
+    }
 }

@@ -1,6 +1,116 @@
 //! Lowering, schedules and capabilities: WSP0400-WSP0499.
 
 use super::CodeInfo;
+use crate::diag::Code;
 
 /// The codes of this group.
-pub(super) const CODES: &[CodeInfo] = &[];
+pub(super) const CODES: &[CodeInfo] = &[
+    CodeInfo {
+        code: Code(400),
+        title: "the target is not known",
+        explanation: "A plan is made for one target, and no backend has this name. `wsp targets` lists those there are; \
+            `cpu_sim` runs on this machine.",
+    },
+    CodeInfo {
+        code: Code(401),
+        title: "there is nothing to launch",
+        explanation: "A file without a host entry is a library: it can be checked but not run. Add a function that holds one \
+            `PTO_LAUNCH(Space, { .inner = parameter, … });`; its parameters are the arrays and scalars of a run.",
+    },
+    CodeInfo {
+        code: Code(402),
+        title: "a launched space has no generator",
+        explanation: "Work is made by a generator: `PTO_DESCRIPTOR_GEN(Space) { … }` walks the space and emits a descriptor \
+            per task. A space that is launched, or is a stage of a launched graph, needs one.",
+    },
+    CodeInfo {
+        code: Code(403),
+        title: "the schedule asked for does not exist",
+        explanation: "`--schedule NAME` replaces the schedule that the source applies by another one of the same file. The \
+            name is that of a `PTO_SCHEDULE(NAME) { … }`.",
+    },
+    CodeInfo {
+        code: Code(404),
+        title: "a schedule names an axis that the space does not have",
+        explanation: "A schedule speaks of axes by name, and is applied to the space of the generator that applies it. Each \
+            axis it names must be a `PTO_AXIS` of that space.",
+    },
+    CodeInfo {
+        code: Code(405),
+        title: "which schedule applies is not clear",
+        explanation: "A generator applies at most one schedule, with `PTO_APPLY_SCHEDULE(name);` before its \
+            PTO_SCHEDULED_FOR and not inside an `if` or a loop that the loop nest is not in: the nest is built before the \
+            run. To choose between schedules, use `--schedule NAME`.",
+    },
+    CodeInfo {
+        code: Code(406),
+        title: "a schedule has no effect here",
+        explanation: "Schedules order the items of a PTO_SCHEDULED_FOR that comes after PTO_APPLY_SCHEDULE. A generator \
+            written with PTO_FOR_EACH or plain loops emits in the order of its loops. The same holds for `PTO_WHERE`: only \
+            PTO_SCHEDULED_FOR leaves out the items it excludes.",
+    },
+    CodeInfo {
+        code: Code(407),
+        title: "the extent of a dynamic axis is not known",
+        explanation: "PTO_SCHEDULED_FOR must know how far a PTO_DYNAMIC axis runs for each outer index. Say it in one of \
+            these ways: begin the body with `if (index >= count) continue;`, where `count` depends on the other indices \
+            only and nothing before it has an effect; or call `PTO_SET_EXTENT(axis, lengths);` or `PTO_SET_EXTENT(axis, n);` \
+            before the loop. With one paged cache in the file, its lengths are taken when nothing is said.",
+    },
+    CodeInfo {
+        code: Code(408),
+        title: "extents of dynamic axes depend on each other",
+        explanation: "The extent of one dynamic axis may depend on the index of another, but not both ways round: neither \
+            loop could then be the outer one. Compute one of the extents without the other's index.",
+    },
+    CodeInfo {
+        code: Code(409),
+        title: "PTO_SET_EXTENT does not say one extent",
+        explanation: "`PTO_SET_EXTENT(axis, …)` is given once per dynamic axis, before PTO_SCHEDULED_FOR and not inside an \
+            `if` or a loop that the loop nest is not in. A choice goes into the value: `PTO_SET_EXTENT(axis, c ? a : b);`. \
+            An array has one extent per index of the first axis, so the first axis itself takes a scalar.",
+    },
+    CodeInfo {
+        code: Code(410),
+        title: "PTO_SCHEDULED_FOR is left early",
+        explanation: "The items of PTO_SCHEDULED_FOR come in the order of the schedule, so `return` in its body would make \
+            the result depend on the schedule. Skip single items with `continue`; leave out more with PTO_WHERE \
+            or a smaller extent.",
+    },
+    CodeInfo {
+        code: Code(411),
+        title: "a dependency names a tensor that its stage does not write",
+        explanation: "`PTO_DEPENDENCY(reader.tensor, writer.tensor)`: edges between tasks follow from what kernels load and \
+            store, and the statement is checked against it. No kernel of the second stage stores to the tensor.",
+    },
+    CodeInfo {
+        code: Code(412),
+        title: "a dependency names a tensor that its stage does not read",
+        explanation: "`PTO_DEPENDENCY(reader.tensor, writer.tensor)`: edges between tasks follow from what kernels load and \
+            store, and the statement is checked against it. No kernel of the first stage loads from the tensor.",
+    },
+    CodeInfo {
+        code: Code(413),
+        title: "a dependency points backwards",
+        explanation: "Stages of a graph are elaborated in the order in which they are declared, and a task waits only for \
+            tasks before it. Declare the stage that writes before the stage that reads.",
+    },
+    CodeInfo {
+        code: Code(414),
+        title: "a dependency joins two different tensors",
+        explanation: "Both sides of `PTO_DEPENDENCY(reader.tensor, writer.tensor)` must be the same memory: one tensor, the \
+            two halves of one cache, or two tensors bound to the same argument of the host entry. Otherwise nothing flows.",
+    },
+    CodeInfo {
+        code: Code(415),
+        title: "the target does not support this",
+        explanation: "The capability table (docs/reference/schedules.md, or `wsp targets`) has one row per schedule \
+            primitive. This one is refused by the target of the plan; remove it or choose another target.",
+    },
+    CodeInfo {
+        code: Code(416),
+        title: "the target ignores this",
+        explanation: "The capability table (docs/reference/schedules.md, or `wsp targets`) has one row per schedule \
+            primitive. This one is accepted by the target of the plan but changes nothing there.",
+    },
+];

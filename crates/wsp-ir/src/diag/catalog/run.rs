@@ -1,6 +1,157 @@
 //! Faults while generators and kernels run: WSP0600-WSP0699.
 
-use super::CodeInfo;
+use super::{Code, CodeInfo};
 
 /// The codes of this group.
-pub(super) const CODES: &[CodeInfo] = &[];
+pub(super) const CODES: &[CodeInfo] = &[
+    CodeInfo {
+        code: Code(600),
+        title: "arithmetic overflow",
+        explanation: "\
+The result of `+`, `-`, `*`, `/`, `<<`, a negation or an array sum does not fit the type of its operands.
+Integer arithmetic is checked and never wraps; the message shows the values. An unsigned difference must
+not be negative, and a left shift must not lose bits.
+Compute in a wider type, for instance `(uint64_t)a * b`, or test the operands first.",
+    },
+    CodeInfo {
+        code: Code(601),
+        title: "division by zero",
+        explanation: "\
+The right operand of an integer `/`, `%` or `PTO_CEIL_DIV` is 0.
+Often a size or count came from an empty array: test it first, or use `PTO_MAX(n, 1)`.",
+    },
+    CodeInfo {
+        code: Code(602),
+        title: "lossy conversion",
+        explanation: "\
+A conversion to an integer type would change the value: a negative number to an unsigned type, a number
+outside of the type's range, or NaN or an infinity. A fraction is cut off towards zero, which is no fault.
+Test the value first or convert to a wider type.",
+    },
+    CodeInfo {
+        code: Code(603),
+        title: "shift out of range",
+        explanation: "\
+The amount of `<<` or `>>` is negative, or not below the number of bits of the left operand's type.
+Shift a 64-bit value, as in `(uint64_t)x << n`, or test the amount first.",
+    },
+    CodeInfo {
+        code: Code(604),
+        title: "array index out of bounds",
+        explanation: "\
+An element outside of an integer array is read, or `std::max_element` and `std::accumulate` go past its
+end. The message has the index and the number of elements. Per-request arrays have one element per
+request; `indptr` has one more.",
+    },
+    CodeInfo {
+        code: Code(605),
+        title: "loop step below 1",
+        explanation: "\
+The increment of a counted loop is 0 or negative when the loop starts, so that it would never end.
+Make the step at least 1, for instance with `PTO_MAX(step, 1)`.",
+    },
+    CodeInfo {
+        code: Code(606),
+        title: "a function does not end",
+        explanation: "\
+A generator or kernel took more steps (loop iterations and calls) than any sensible one needs and is
+taken to loop for ever. Check that the condition of the loop shown becomes false.
+`wsp config` prints the limit.",
+    },
+    CodeInfo {
+        code: Code(607),
+        title: "run cancelled",
+        explanation: "\
+The run was stopped from outside, by the user or because another task failed. Not a fault of the program.",
+    },
+    CodeInfo {
+        code: Code(610),
+        title: "access outside of a tensor",
+        explanation: "\
+A load starts past the end of a dimension, a store would go past it, or a workspace offset is not one that
+`PTO_ALLOC_WS` gave. A load is cut off at the end of the dimensions that the tile's rows and columns
+follow, but every other index must exist; a store is never cut off.
+Load fewer rows (the optional arguments of `TLOAD`), or check the indices that the descriptor carries.",
+    },
+    CodeInfo {
+        code: Code(611),
+        title: "tile shapes do not go together",
+        explanation: "\
+The valid parts of the operands do not have the shapes that the operation needs: two equal shapes for
+`TADD` and its like, a column with the same rows for `TROWEXPAND…`, a row with the same columns for
+`TCOLEXPAND…`, the product's shape for the accumulator of `TMATMUL_ACC`, one row for a reduction that is
+used as a value. The notes show every operand. Partial tiles at the end of an axis are the usual reason.",
+    },
+    CodeInfo {
+        code: Code(612),
+        title: "result larger than its tile",
+        explanation: "\
+The valid part of a result does not fit the capacity of the destination tile.
+Declare the destination with as many rows and columns as the operands.",
+    },
+    CodeInfo {
+        code: Code(613),
+        title: "impossible tile size",
+        explanation: "\
+With the launch's parameters a tile has no rows or no columns, is larger than a tile may be, or the tiles
+of one kernel are too large together. The message has the capacity it comes to; `wsp config` prints the
+limit. Check the parameters, such as extents that the arrays define, or tile the dimension.",
+    },
+    CodeInfo {
+        code: Code(614),
+        title: "tile used before it is written",
+        explanation: "\
+An operation reads a tile that nothing was loaded, assigned or computed into since its declaration. A
+declaration inside a loop makes its tile empty in every pass; `TMATMUL_ACC` reads its destination.
+Write the tile first, for instance with `TASSIGN(tile, 0.0f)`, or declare it outside of the loop.",
+    },
+    CodeInfo {
+        code: Code(615),
+        title: "elements are not real numbers",
+        explanation: "\
+A tile, a load or a store meets an array of integers. Tiles hold `float`, `half` or `bfloat16_t` values.
+Read integer arrays element by element (`lens[i]`), and check the element type of the array that is given.",
+    },
+    CodeInfo {
+        code: Code(620),
+        title: "no such tier",
+        explanation: "\
+A tier index is not below the number of tiers of its set, or no tier takes the value.
+Take the index from `PTO_SELECT_TIER` and end the set with `PTO_DEFAULT`.",
+    },
+    CodeInfo {
+        code: Code(621),
+        title: "workspace slot outside of its reservation",
+        explanation: "\
+`PTO_ALLOC_WS` asks for a slot whose index is not below the number of slots reserved for its key, which is
+the extent of the dynamic axis. Usually an index of that axis is computed past its end.",
+    },
+    CodeInfo {
+        code: Code(622),
+        title: "tile of an axis is not known",
+        explanation: "\
+`PTO_GET_TILE` is evaluated before the axis has a tile, or `PTO_SET_TILE` sets it to 0.
+Give the axis a `PTO_TILE` in its space, or call `PTO_SET_TILE` before the first descriptor is emitted.",
+    },
+    CodeInfo {
+        code: Code(623),
+        title: "something is not bound",
+        explanation: "\
+A function uses an array, cache, parameter or extent that the launch gives no value.
+Bind it in `PTO_LAUNCH`, or pass it on the command line.",
+    },
+    CodeInfo {
+        code: Code(624),
+        title: "code nests too deep",
+        explanation: "\
+After inlining, the statements, expressions and calls of a function nest deeper than can be run.
+Split long expressions, and chains of functions that call each other.",
+    },
+    CodeInfo {
+        code: Code(639),
+        title: "internal error",
+        explanation: "\
+PTO-WSP met something that its verifier or its lowering rules out. This is a fault of PTO-WSP and not of
+the program: please report it, with the program and the message.",
+    },
+];

@@ -1,4 +1,30 @@
 //! What a task reads and writes, summarised from its kernel's own loads and stores.
+//!
+//! A kernel is walked once with symbolic values: integer expressions over the descriptor's fields, parameters, and the
+//! variables of the loops around. Each load or store becomes a box whose bounds have the loop variables replaced by
+//! their extremes. What cannot be bounded is [`Bound::All`].
+//!
+//! # Evaluation
+//! Bounds and guards are evaluated with the descriptor's fields by checked arithmetic. They are exact as integers, so a
+//! value that comes out is right, but one may trap: a box can be empty in a way that its bounds cannot express, or past
+//! what `u32` holds. Whoever evaluates takes
+//! * a guard that traps for true,
+//! * a bound that traps for [`Bound::All`] of its dimension,
+//! * `hi` past the tensor's extent for the extent, and `lo >= hi` for an empty box.
+//!
+//! The guard is evaluated first; the bounds of a box whose guard is false need not be evaluated.
+
+mod interval;
+mod path;
+mod record;
+mod slot;
+mod state;
+mod sym;
+mod tile;
+mod walk;
+
+pub use slot::{SlotLayout, slot_layout};
+pub use walk::summarise;
 
 use wsp_core::TensorId;
 use wsp_ir::Expr;

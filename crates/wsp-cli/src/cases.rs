@@ -1,0 +1,270 @@
+//! The reference cases of `testdata/decode_cases`: problems by formula with their f64 results.
+
+use crate::codes;
+use crate::files::{Npz, to_u32};
+use crate::generate::{Fill, Names, PageTable, Problem, Side, Unused};
+use crate::layout::Layout;
+use std::path::Path;
+use wsp_core::DType;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, Arrays};
+
+/// A decode attention case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What its arrays are made from; in NHD until [`Case::arrays`] asks otherwise.
+    pub problem: Problem,
+    /// What products of queries and keys are multiplied by.
+    pub sm_scale: f64,
+    /// Outputs `[batch, q_heads, dim]`.
+    pub o: Vec<f64>,
+    /// `log2` of sums of exponentials `[batch, q_heads]`.
+    pub lse: Vec<f64>,
+    /// Results of parts of a request, when the case has them.
+    pub partials: Option<Partials>,
+    input_check: Vec<f64>,
+}
+
+/// Results of the chunks of each request.
+#[derive(Clone, Debug)]
+pub struct Partials {
+    /// Tokens per chunk.
+    pub chunk: u32,
+    /// Per request, outputs `[chunks, q_heads, dim]`.
+    pub o: Vec<Vec<f64>>,
+    /// Per request, `[chunks, q_heads]`.
+    pub lse: Vec<Vec<f64>>,
+}
+
+/// Partial results and what their merge gives.
+#[derive(Clone, Debug)]
+pub struct MergeCase {
+    /// Rows to merge.
+    pub rows: usize,
+    /// Partial results per row.
+    pub states: usize,
+    /// Elements per result.
+    pub dim: usize,
+    /// Partial outputs `[rows, states, dim]`.
+    pub v: Vec<f32>,
+    /// Their `log2` sums `[rows, states]`.
+    pub s: Vec<f64>,
+    /// Merged outputs `[rows, dim]`.
+    pub v_merged: Vec<f64>,
+    /// Merged `log2` sums `[rows]`.
+    pub s_merged: Vec<f64>,
+}
+
+impl Case {
+    /// Reads a case and checks that its formula gives the numbers it was computed from.
+    ///
+    /// # Errors
+    /// When the file is not such a case, or needs what decode attention here does not have.
+    pub fn load(path: &Path) -> Result<Case, Diagnostic> {
+        let mut file = CaseFile { npz: Npz::open(path)?, path };
+        file.refuse_unsupported()?;
+        let case = file.case()?;
+        case.verify_inputs(path)?;
+        Ok(case)
+    }
+
+    /// The arrays in a layout, with unused slots NaN.
+    ///
+    /// # Errors
+    /// When memory does not suffice.
+    pub fn arrays(&self, layout: Layout, names: &Names) -> Result<Arrays, Diagnostic> {
+        Problem { layout, ..self.problem.clone() }.arrays(names)
+    }
+
+    fn verify_inputs(&self, path: &Path) -> Result<(), Diagnostic> {
+        let q = reals(&self.problem.queries()?);
+        let k = reals(&self.problem.pages(Side::Keys, Unused::Formula)?);
+        let v = reals(&self.problem.pages(Side::Values, Unused::Formula)?);
+        let page = (self.problem.page_size * self.problem.kv_heads * self.problem.dim) as usize;
+        let over_pages = |x: &[f64]| -> f64 {
+            self.problem.table.indices.iter().flat_map(|&p| &x[p as usize * page..][..page]).sum()
+        };
+        let got = [
+            q.iter().sum(),
+            q.iter().map(|x| x.abs()).sum(),
+            over_pages(&k),
+            over_pages(&v),
+            q.first().copied().unwrap_or(0.0),
+            k.first().copied().unwrap_or(0.0),
+            v.last().copied().unwrap_or(0.0),
+        ];
+        // Sums in another order differ in the last places only.
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-7 * (1.0 + b.abs());
+        if got.len() == self.input_check.len() && got.iter().zip(&self.input_check).all(close) {
+            return Ok(());
+        }
+        Err(bad(path, "the formula does not give the inputs the case was computed from")
+            .note(format!("have {got:?}, want {:?}", self.input_check)))
+    }
+}
+
+impl MergeCase {
+    /// Reads a merge case.
+    ///
+    /// # Errors
+    /// When the file is not such a case.
+    pub fn load(path: &Path) -> Result<MergeCase, Diagnostic> {
+        let mut npz = Npz::open(path)?;
+        let v = npz.read("v")?;
+        let &[rows, states, dim] = v.shape() else {
+            return Err(bad(path, "`v` is not [rows, states, dim]"));
+        };
+        let Some(values) = v.as_slice::<f32>() else { return Err(bad(path, "`v` is not f32")) };
+        Ok(MergeCase {
+            rows: rows as usize,
+            states: states as usize,
+            dim: dim as usize,
+            v: values.to_vec(),
+            s: reals(&npz.read("s_base2")?),
+            v_merged: reals(&npz.read("v_merged")?),
+            s_merged: reals(&npz.read("s_merged_base2")?),
+        })
+    }
+}
+
+struct CaseFile<'a> {
+    npz: Npz,
+    path: &'a Path,
+}
+
+impl CaseFile<'_> {
+    fn real(&mut self, name: &str) -> Result<f64, Diagnostic> {
+        let array = self.npz.read(name)?;
+        match (array.as_slice::<f64>(), array.as_slice::<i64>(), array.dtype()) {
+            (Some(&[x]), _, DType::F64) => Ok(x),
+            (_, Some(&[n]), DType::I64) => Ok(n as f64),
+            _ => Err(bad(self.path, &format!("`{name}` is not a single number"))),
+        }
+    }
+
+    fn count(&mut self, name: &str) -> Result<u32, Diagnostic> {
+        let x = self.real(name)?;
+        if x >= 0.0 && x <= f64::from(u32::MAX) && x.fract() == 0.0 {
+            return Ok(x as u32);
+        }
+        Err(bad(self.path, &format!("`{name}` is {x}, not a count")))
+    }
+
+    fn counts(&mut self, name: &str) -> Result<Vec<u32>, Diagnostic> {
+        to_u32(name, &self.npz.read(name)?)
+    }
+
+    fn reals(&mut self, name: &str) -> Result<Vec<f64>, Diagnostic> {
+        let array = self.npz.read(name)?;
+        if array.dtype() == DType::F64 {
+            Ok(reals(&array))
+        } else {
+            Err(bad(self.path, &format!("`{name}` is not f64")))
+        }
+    }
+
+    fn dtype(&mut self, name: &str) -> Result<DType, Diagnostic> {
+        let text = self.npz.text(name)?;
+        match DType::from_name(&text) {
+            Some(dtype @ (DType::F16 | DType::Bf16 | DType::F32)) => Ok(dtype),
+            _ => Err(bad(self.path, &format!("`{name}` is `{text}`"))),
+        }
+    }
+
+    fn refuse_unsupported(&mut self) -> Result<(), Diagnostic> {
+        let plain = [
+            ("meta_soft_cap", 0.0),
+            ("meta_window_left", -1.0),
+            ("meta_alibi", 0.0),
+            ("meta_sink", 0.0),
+            ("meta_rope_theta", 0.0),
+            ("meta_q_len", 1.0),
+            ("meta_k_scale", 1.0),
+            ("meta_v_scale", 1.0),
+        ];
+        for (name, want) in plain {
+            let have = self.real(name)?;
+            if have != want {
+                return Err(bad(self.path, &format!("`{name}` is {have}; only {want} is supported")));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, which: &str) -> Result<Fill, Diagnostic> {
+        let scale = if which == "q" { "meta_q_scale".to_owned() } else { format!("meta_{which}_fill_scale") };
+        let constant = self.real(&format!("meta_{which}_const"))?;
+        let ramp = if which == "k" { self.real("meta_k_ramp")? } else { f64::NAN };
+        Ok(match (constant.is_nan(), ramp.is_nan()) {
+            (false, _) => Fill::Constant(constant),
+            (true, false) => Fill::Ramp { slope: ramp },
+            (true, true) => Fill::Random { scale: self.real(&scale)? },
+        })
+    }
+
+    fn case(&mut self) -> Result<Case, Diagnostic> {
+        let problem = Problem {
+            seed: u64::from(self.count("meta_seed")?),
+            lens: self.counts("kv_lens")?,
+            table: PageTable {
+                indptr: self.counts("kv_indptr")?,
+                indices: self.counts("kv_indices")?,
+                last_page_len: self.counts("kv_last_page_len")?,
+                pages: self.count("meta_num_pages")?,
+            },
+            q_heads: self.count("meta_qh")?,
+            kv_heads: self.count("meta_h")?,
+            dim: self.count("meta_d")?,
+            page_size: self.count("meta_page_size")?,
+            dtype: self.dtype("meta_dtype")?,
+            kv_dtype: self.dtype("meta_kv_dtype")?,
+            layout: Layout::Nhd,
+            q: self.fill("q")?,
+            k: self.fill("k")?,
+            v: self.fill("v")?,
+        };
+        self.check_table(&problem)?;
+        Ok(Case {
+            sm_scale: self.real("meta_sm_scale")?,
+            o: self.reals("o")?,
+            lse: self.reals("lse_base2")?,
+            partials: self.partials(problem.lens.len())?,
+            input_check: self.reals("input_check")?,
+            problem,
+        })
+    }
+
+    fn check_table(&self, problem: &Problem) -> Result<(), Diagnostic> {
+        let PageTable { indptr, indices, last_page_len, pages } = &problem.table;
+        let batch = problem.lens.len();
+        let whole = indptr.len() == batch + 1
+            && last_page_len.len() == batch
+            && indptr.windows(2).all(|w| w[0] <= w[1] && w[1] as usize <= indices.len())
+            && indices.iter().all(|p| p < pages)
+            && problem.page_size > 0;
+        if whole { Ok(()) } else { Err(bad(self.path, "its page table is not one")) }
+    }
+
+    fn partials(&mut self, batch: usize) -> Result<Option<Partials>, Diagnostic> {
+        let chunk = self.count("meta_part_chunk")?;
+        if chunk == 0 {
+            return Ok(None);
+        }
+        let mut partials = Partials { chunk, o: Vec::new(), lse: Vec::new() };
+        for b in 0..batch {
+            partials.o.push(self.reals(&format!("part_o_b{b}"))?);
+            partials.lse.push(self.reals(&format!("part_lse_b{b}"))?);
+        }
+        Ok(Some(partials))
+    }
+}
+
+fn bad(path: &Path, why: &str) -> Diagnostic {
+    Diagnostic::error(codes::BAD_CASE, format!("`{}` is not a decode attention case", path.display()))
+        .note(why.to_owned())
+}
+
+/// Elements of a float array as f64.
+fn reals(array: &Array) -> Vec<f64> {
+    crate::reference::to_f64(array).unwrap_or_default()
+}

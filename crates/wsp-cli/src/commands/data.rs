@@ -1,0 +1,76 @@
+//! The arrays of a launch: read, or made up.
+
+use super::{Session, asked_layout};
+use crate::args::{DataArgs, LaunchArgs};
+use crate::codes;
+use crate::files::{read_inputs, take_u16_as_bf16};
+use crate::generate::{Names, generate};
+use crate::layout::Layout;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{EntryTy, Module};
+use wsp_plan::Arrays;
+
+/// Fields of a paged cache that hold data.
+const CACHE_DATA: [&str; 2] = ["k", "v"];
+/// Fields of a paged cache that hold its page table.
+const CACHE_TABLE: [&str; 3] = ["indptr", "indices", "last_page_len"];
+
+/// The arrays of a launch, and what is known of them.
+pub(super) struct Data {
+    pub(super) arrays: Arrays,
+    /// Order of heads and tokens in the pages.
+    pub(super) layout: Layout,
+    /// The seed, when they are made up.
+    pub(super) seed: Option<u64>,
+}
+
+/// Reads or makes the arrays that a program wants.
+pub(super) fn load(
+    session: &Session,
+    module: &Module,
+    args: &DataArgs,
+    launch: &LaunchArgs,
+) -> Result<Data, Vec<Diagnostic>> {
+    let asked = asked_layout(launch);
+    if args.inputs.is_some() || !args.input.is_empty() {
+        let (data, tables) = names(module);
+        let wanted = |name: &str| data.iter().chain(&tables).any(|n| n == name);
+        let mut arrays = read_inputs(args.inputs.as_deref(), &args.input, &wanted)?;
+        take_u16_as_bf16(&mut arrays, data.iter().map(String::as_str));
+        return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: None });
+    }
+    let spec = args.generate.clone().unwrap_or_default();
+    if let (Some(made), Some(asked)) = (spec.layout, asked)
+        && made != asked
+    {
+        return Err(vec![
+            Diagnostic::error(
+                codes::CANNOT_GENERATE,
+                format!("the data are to be {made}, but `kv_layout` is {asked}"),
+            )
+            .help(format!("leave out `--set kv_layout={asked}` or `layout={made}`")),
+        ]);
+    }
+    let layout = spec.layout.or(asked).unwrap_or_default();
+    session.terminal.progress("making up data");
+    let arrays = Names::of(module).and_then(|names| generate(&spec, args.seed, layout, &names));
+    Ok(Data { arrays: arrays.map_err(|fault| vec![fault])?, layout, seed: Some(args.seed) })
+}
+
+/// Names of the arrays that hold data, and of those that hold integers.
+fn names(module: &Module) -> (Vec<String>, Vec<String>) {
+    let (mut data, mut integers) = (Vec::new(), Vec::new());
+    for param in module.entry.iter().flat_map(|entry| &entry.params) {
+        let name = &param.name;
+        match param.ty {
+            EntryTy::Tensor(_) => data.push(name.clone()),
+            EntryTy::PagedKvCache => {
+                data.extend(CACHE_DATA.map(|field| format!("{name}.{field}")));
+                integers.extend(CACHE_TABLE.map(|field| format!("{name}.{field}")));
+            }
+            EntryTy::Array(_) => integers.push(name.clone()),
+            EntryTy::Scalar(_) => {}
+        }
+    }
+    (data, integers)
+}

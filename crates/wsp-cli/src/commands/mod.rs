@@ -1,0 +1,118 @@
+//! One module per command.
+
+mod bench;
+mod check;
+mod data;
+mod doctor;
+mod explain;
+mod plan;
+mod run;
+mod tables;
+
+use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
+use crate::engine::Options;
+use crate::files::read_source;
+use crate::interrupt::{self, Interrupt};
+use crate::layout::Layout;
+use crate::terminal::Terminal;
+use clap::CommandFactory as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{Module, SourceMap};
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// As asked.
+    Done,
+    /// Diagnostics were printed, or a check failed.
+    Failed,
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        match outcome {
+            Outcome::Done => ExitCode::SUCCESS,
+            Outcome::Failed => ExitCode::FAILURE,
+            Outcome::Interrupted => ExitCode::from(interrupt::EXIT_CODE),
+        }
+    }
+}
+
+/// What every command needs.
+pub(crate) struct Session {
+    /// Where output goes.
+    pub(crate) terminal: Terminal,
+    /// Source files so far.
+    pub(crate) sources: SourceMap,
+    /// What Ctrl-C does.
+    pub(crate) interrupt: Interrupt,
+}
+
+/// Runs what was typed.
+pub(crate) fn dispatch(cli: Cli) -> Outcome {
+    let terminal = Terminal::new(cli.error_format, cli.color);
+    let Some(command) = cli.command else {
+        terminal.print(&format!("{}\n", Cli::command().render_long_help()));
+        return Outcome::Done;
+    };
+    let mut session = Session { terminal, sources: SourceMap::default(), interrupt: Interrupt::install() };
+    let result = match command {
+        Command::Run(args) => run::run(&mut session, &args),
+        Command::Check(args) => check::check(&mut session, &args),
+        Command::Plan(args) => plan::plan(&mut session, &args),
+        Command::Explain(args) => explain::explain(&session.terminal, &args),
+        Command::Doctor(args) => doctor::doctor(&session.terminal, &args),
+        Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),
+        Command::Config(args) => tables::config(&session.terminal, &args),
+        Command::Targets(args) => tables::targets(&session.terminal, &args),
+    };
+    result.unwrap_or_else(|diagnostics| {
+        session.terminal.report(&diagnostics, &session.sources);
+        if session.interrupt.pressed() { Outcome::Interrupted } else { Outcome::Failed }
+    })
+}
+
+impl Session {
+    /// Reads and compiles a program; prints its warnings.
+    fn compile(&mut self, path: &Path) -> Result<Module, Vec<Diagnostic>> {
+        let text = read_source(path).map_err(|fault| vec![fault])?;
+        self.compile_text(&path.display().to_string(), text)
+    }
+
+    /// Compiles a program; prints its warnings.
+    fn compile_text(&mut self, name: &str, text: String) -> Result<Module, Vec<Diagnostic>> {
+        let compiled = crate::engine::compile(&mut self.sources, name, &text)?;
+        self.warn(&compiled.warnings);
+        Ok(compiled.module)
+    }
+
+    fn warn(&self, warnings: &[Diagnostic]) {
+        if !warnings.is_empty() {
+            self.terminal.report(warnings, &self.sources);
+        }
+    }
+}
+
+/// Options of a launch as typed.
+fn options(launch: &LaunchArgs, threads: u32, cancel: Arc<AtomicBool>) -> Options {
+    let mut options = Options { threads, schedule: launch.schedule.clone(), cancel, ..Options::default() };
+    for setting in &launch.set {
+        match setting {
+            Setting::Layout(layout) => options.layout = *layout,
+            Setting::MaxBlocks(n) => options.max_blocks = Some(*n),
+            Setting::Param(name, value) => options.set.push((name.clone(), *value)),
+        }
+    }
+    options
+}
+
+/// The page layout that `--set kv_layout=…` asks for.
+fn asked_layout(launch: &LaunchArgs) -> Option<Layout> {
+    launch.set.iter().rev().find_map(|s| if let Setting::Layout(layout) = s { Some(*layout) } else { None })
+}

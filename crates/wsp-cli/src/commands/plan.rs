@@ -1,0 +1,27 @@
+//! `wsp plan`: what would run.
+
+use super::{Outcome, Session, data, options};
+use crate::args::PlanArgs;
+use crate::engine::{self, Loaded};
+use crate::report::DataSummary;
+use wsp_ir::diag::Diagnostic;
+
+/// Runs the generators and prints what they issue.
+pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let module = session.compile(&args.file)?;
+    let data = data::load(session, &module, &args.data, &args.launch)?;
+    let mut options = options(&args.launch, 0, session.interrupt.flag());
+    options.layout = data.layout;
+    let loaded = Loaded { module, arrays: data.arrays };
+    let mut report = session.interrupt.while_running(|| engine::plan(&loaded, &options))?;
+    session.warn(&report.warnings);
+    report.program = args.file.display().to_string();
+    report.seed = data.seed;
+    report.data = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
+    if args.json {
+        session.terminal.print_json(&report.json());
+    } else {
+        session.terminal.print(&report.text(args.limit));
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,217 @@
+//! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
+
+use crate::layout::Layout;
+use crate::report::{Descriptor, DescriptorType, PlanReport, RunStats, TaskGroup};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{Consumer, Module, SourceMap, StructDef};
+use wsp_kernel::Value;
+use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue};
+use wsp_runtime::clock;
+
+/// A compiled source file.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What it says.
+    pub module: Module,
+    /// Warnings and notes.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A program and its data.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The program.
+    pub module: Module,
+    /// Arrays by the names of the host entry's parameters.
+    pub arrays: Arrays,
+}
+
+/// What a user may choose at launch.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Worker threads; 0 takes one per core.
+    pub threads: u32,
+    /// Order of heads and tokens in the pages of every cache.
+    pub layout: Layout,
+    /// Name of the schedule to use instead of those the source applies.
+    pub schedule: Option<String>,
+    /// Cores of the machine model, when not the default.
+    pub max_blocks: Option<u32>,
+    /// Values of parameters, in the order given.
+    pub set: Vec<(String, ParamValue)>,
+    /// Runs the plain tile operations, which are the oracle for the fast ones.
+    pub plain: bool,
+    /// Stops the run when it becomes true.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// Arrays that kernels wrote, by the names of the host entry's parameters.
+    pub outputs: Arrays,
+    /// Every parameter with the value it had.
+    pub params: Vec<(String, ParamValue)>,
+    /// Counts and times.
+    pub stats: RunStats,
+    /// Warnings and notes.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Compiles a source file of `sources`.
+///
+/// # Errors
+/// What is wrong with the source.
+pub fn compile(sources: &mut SourceMap, name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
+    match wsp_lang::compile(name, text, sources) {
+        (Some(module), warnings) => Ok(Compiled { module, warnings }),
+        (None, faults) => Err(faults),
+    }
+}
+
+/// Runs the generators only.
+///
+/// # Errors
+/// What is wrong with data, parameters or schedule, or a fault of a generator.
+pub fn plan(loaded: &Loaded, options: &Options) -> Result<PlanReport, Vec<Diagnostic>> {
+    let program = lower(loaded, options)?;
+    let plan = program.explain(&loaded.arrays, &launch_options(options))?;
+    let module = &program.plan().module;
+    let (schedule, schedule_lines) = schedule(program.plan());
+    Ok(PlanReport {
+        types: module.structs.iter().map(descriptor_type).collect(),
+        descriptors: plan.list.iter().map(|item| descriptor(module, item)).collect(),
+        tiles: plan.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
+        workspace_slots: plan.workspace_slots,
+        workspace_bytes: plan.workspace_bytes,
+        max_blocks: program.plan().options.max_blocks,
+        schedule,
+        schedule_lines,
+        plan: Duration::from_nanos(plan.sizing_ns),
+        warnings: warnings(program.plan(), plan.notes),
+        ..PlanReport::default()
+    })
+}
+
+/// Runs a program.
+///
+/// # Errors
+/// What is wrong with data, parameters or schedule, or a fault of a generator or kernel.
+pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let started = clock::now();
+    let program = lower(loaded, options)?;
+    let lowering = clock::nanos_since(started);
+    let outcome = program.execute(&loaded.arrays, &launch_options(options))?;
+    let stats = &outcome.stats;
+    let (schedule, schedule_lines) = schedule(program.plan());
+    let times = stats.times;
+    let before = lowering + times.bind + times.compile + times.sizing + times.allocate;
+    Ok(RunOutcome {
+        params: stats.params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
+        stats: RunStats {
+            threads: stats.threads,
+            max_blocks: program.plan().options.max_blocks,
+            schedule,
+            schedule_lines,
+            tiles: stats.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
+            tasks: task_groups(&program.plan().module, &stats.kernels),
+            workspace_slots: stats.workspace_slots,
+            workspace_bytes: stats.workspace_bytes,
+            costs: Vec::new(),
+            compile: Duration::from_nanos(lowering + times.bind + times.compile),
+            plan: Duration::from_nanos(times.sizing),
+            first_task: Duration::from_nanos(before + stats.runtime.first_start_ns.unwrap_or(0)),
+            run: Duration::from_nanos(times.run),
+            worker_busy: stats.runtime.workers.iter().map(|w| Duration::from_nanos(w.busy_ns)).collect(),
+        },
+        outputs: outcome.outputs,
+        warnings: warnings(program.plan(), outcome.notes),
+    })
+}
+
+fn lower(loaded: &Loaded, options: &Options) -> Result<Program, Vec<Diagnostic>> {
+    let mut compile = CompileOptions { schedule: options.schedule.clone(), ..CompileOptions::default() };
+    if let Some(max_blocks) = options.max_blocks {
+        compile.max_blocks = max_blocks;
+    }
+    Ok(Program::new(wsp_plan::lower(&loaded.module, &compile)?))
+}
+
+fn launch_options(options: &Options) -> LaunchOptions {
+    LaunchOptions {
+        threads: options.threads,
+        kv_layout: match options.layout {
+            Layout::Nhd => KvLayout::Nhd,
+            Layout::Hnd => KvLayout::Hnd,
+        },
+        set: options.set.clone(),
+        plain: options.plain,
+        cancel: Some(Arc::clone(&options.cancel)),
+        ..LaunchOptions::default()
+    }
+}
+
+/// Names of the schedules and what the target does with each of their statements.
+fn schedule(plan: &LoweredPlan) -> (Option<String>, Vec<String>) {
+    let names: Vec<&str> = plan.stages.iter().filter_map(|s| s.schedule.name.as_deref()).collect();
+    let lines = plan.stages.iter().flat_map(|s| s.schedule.lines.iter().cloned()).collect();
+    ((!names.is_empty()).then(|| names.join(", ")), lines)
+}
+
+fn warnings(plan: &LoweredPlan, launch: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    plan.notes.iter().cloned().chain(launch).collect()
+}
+
+fn descriptor_type(def: &StructDef) -> DescriptorType {
+    DescriptorType { name: def.name.clone(), fields: def.fields.iter().map(|f| f.name.clone()).collect() }
+}
+
+fn descriptor(module: &Module, item: &PlannedDescriptor) -> Descriptor {
+    let tier = match module.structs[item.descriptor.index()].consumer {
+        Consumer::Tiers { field, .. } => item.words.get(field as usize).copied(),
+        Consumer::Kernel(_) | Consumer::None => None,
+    };
+    Descriptor {
+        ty: item.descriptor.index(),
+        kernel: item.kernel.clone(),
+        tier,
+        cost: item.cost,
+        words: item.words.clone(),
+    }
+}
+
+/// Tasks by kernel: those of tiers in the order of their sets, then the others.
+fn task_groups(module: &Module, kernels: &[KernelStats]) -> Vec<TaskGroup> {
+    let mut groups = Vec::new();
+    for def in &module.structs {
+        let takers: Vec<(Option<u32>, &str)> = match def.consumer {
+            Consumer::None => Vec::new(),
+            Consumer::Kernel(func) => vec![(None, module.functions[func.index()].name.as_str())],
+            Consumer::Tiers { set, .. } => {
+                let tiers = module.tier_sets[set.index()].tiers.iter().enumerate();
+                tiers.map(|(i, t)| (Some(i as u32), module.functions[t.kernel.index()].name.as_str())).collect()
+            }
+        };
+        for (tier, kernel) in takers {
+            let tasks = kernels.iter().find(|k| k.name == kernel).map_or(0, |k| k.tasks);
+            groups.push(TaskGroup { descriptor: def.name.clone(), kernel: kernel.to_owned(), tier, tasks });
+        }
+    }
+    groups.sort_by_key(|g| g.tier.is_none());
+    groups
+}
+
+fn param_value(value: Value) -> ParamValue {
+    match value {
+        Value::Bool(b) => ParamValue::Bool(b),
+        Value::F32(x) => ParamValue::Float(f64::from(x)),
+        Value::F64(x) => ParamValue::Float(x),
+        Value::I32(_) | Value::U32(_) | Value::I64(_) | Value::U64(_) => {
+            ParamValue::Int(value.as_int().expect("integer values have an integer form"))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the operating system refuses, as diagnostics.
+
+use crate::{codes, machine};
+use std::fs::File;
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_plan::ArrayError;
+
+/// A path as shown to the user.
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Opens a file to read.
+pub(super) fn open(path: &Path) -> Result<File, Diagnostic> {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(Diagnostic::error(codes::FILE_UNREADABLE, format!("`{}` is a directory", shown(path)))
+            .help("give a file in it"));
+    }
+    Ok(file)
+}
+
+/// Opens a regular file to read; with its length in bytes.
+pub(super) fn open_sized(path: &Path) -> Result<(File, u64), Diagnostic> {
+    let file = open(path)?;
+    let meta = file.metadata().map_err(|e| unreadable(path, &e))?;
+    if !meta.is_file() {
+        return Err(Diagnostic::error(
+            codes::FILE_UNREADABLE,
+            format!("`{}` is not a regular file", shown(path)),
+        )
+        .help("arrays are read from regular files: save it to disk first"));
+    }
+    Ok((file, meta.len()))
+}
+
+/// A file that cannot be opened or read.
+pub(super) fn unreadable(path: &Path, error: &Error) -> Diagnostic {
+    let name = shown(path);
+    match error.kind() {
+        ErrorKind::NotFound => missing(path),
+        ErrorKind::PermissionDenied => {
+            Diagnostic::error(codes::FILE_UNREADABLE, format!("`{name}` may not be read"))
+                .note(error.to_string())
+                .help(format!("check its permissions: `ls -l {name}`"))
+        }
+        _ => Diagnostic::error(codes::FILE_UNREADABLE, format!("`{name}` cannot be read"))
+            .note(error.to_string()),
+    }
+}
+
+fn missing(path: &Path) -> Diagnostic {
+    let fault = Diagnostic::error(codes::FILE_MISSING, format!("there is no file `{}`", shown(path)));
+    let folder = match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return fault.help(format!("there is no folder `{}` either: check the path", shown(folder)));
+    };
+    let mut names: Vec<String> =
+        entries.flatten().take(1000).map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let wanted = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    match did_you_mean(&wanted, names.iter().map(String::as_str)) {
+        Some(near) => fault.help(format!("did you mean `{}`?", shown(&path.with_file_name(near)))),
+        None => fault.help("check the path"),
+    }
+}
+
+/// A file that cannot be written.
+pub(super) fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(codes::CANNOT_WRITE, format!("`{}` cannot be written", shown(path)))
+        .note(error.to_string())
+        .help("check that the folder exists, is writable and has room")
+}
+
+/// Refuses what the machine has no memory for, before it is asked for.
+pub(crate) fn check_memory(what: &str, need: u64) -> Result<(), Diagnostic> {
+    match machine::available_memory() {
+        Some(have) if need > have => {
+            Err(Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
+                .note(format!("it needs {need} bytes; {have} are available"))
+                .help("free some memory or take less data"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An array that cannot be made.
+pub(crate) fn no_array(what: &str, error: ArrayError) -> Diagnostic {
+    Diagnostic::error(codes::NOT_ENOUGH_MEMORY, format!("there is not enough memory for {what}"))
+        .note(error.to_string())
+        .help("free some memory or take less data")
+}

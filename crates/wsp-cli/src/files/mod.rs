@@ -1,0 +1,118 @@
+//! Files: source text, `.npy` and `.npz` arrays. Every fault is a diagnostic with the path and what to do.
+
+mod fault;
+mod header;
+mod integers;
+mod npy;
+mod npz;
+mod write;
+
+pub(crate) use fault::{check_memory, no_array};
+pub use integers::to_u32;
+pub use npy::read_npy;
+pub use npz::Npz;
+pub use write::write_npz;
+pub(crate) use write::write_text;
+
+use crate::codes;
+use fault::{open, shown, unreadable};
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use wsp_core::{DType, limits};
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, Arrays};
+
+/// The text of a source file.
+///
+/// # Errors
+/// When it cannot be read, is not UTF-8, or is longer than [`limits::MAX_SOURCE_BYTES`].
+pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
+    let most = u64::from(limits::MAX_SOURCE_BYTES);
+    let mut bytes = Vec::new();
+    open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    if bytes.len() as u64 > most {
+        return Err(Diagnostic::error(
+            codes::BAD_SOURCE_FILE,
+            format!("`{}` is too long for a source file", shown(path)),
+        )
+        .note(format!("a source file may have {most} bytes"))
+        .help("is this the right file? arrays go in with `--inputs FILE.npz`"));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        let line = e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+        Diagnostic::error(codes::BAD_SOURCE_FILE, format!("`{}` is not UTF-8 text", shown(path)))
+            .note(format!("byte {at}, in line {line}, belongs to no character"))
+            .help("save the file as UTF-8; if it is not a text file, give the `.pto` source instead")
+    })
+}
+
+/// The text of a small data file, such as a list of lengths.
+///
+/// # Errors
+/// As [`read_source`].
+pub(crate) fn read_text(path: &Path) -> Result<String, Diagnostic> {
+    read_source(path)
+}
+
+/// Reads the arrays of `--inputs` and `--input`.
+///
+/// Of the archive only entries that are `wanted` are read, so that others may hold anything. What stands in both places
+/// is taken from `--input`.
+///
+/// # Errors
+/// A diagnostic for each file or entry that cannot be used.
+pub fn read_inputs(
+    archive: Option<&Path>,
+    single: &[(String, PathBuf)],
+    wanted: &dyn Fn(&str) -> bool,
+) -> Result<Arrays, Vec<Diagnostic>> {
+    let mut arrays = Arrays::new();
+    let mut faults = Vec::new();
+    let mut names = BTreeSet::new();
+    for (name, _) in single {
+        if !names.insert(name.as_str()) {
+            faults.push(
+                Diagnostic::error(codes::TWICE_GIVEN, format!("array `{name}` is given twice"))
+                    .help(format!("keep one `--input {name}=FILE.npy`")),
+            );
+        }
+    }
+    if let Some(path) = archive {
+        match Npz::open(path) {
+            Ok(mut npz) => {
+                for name in npz.names() {
+                    if wanted(&name) && !names.contains(name.as_str()) {
+                        keep(&mut arrays, &mut faults, &name, npz.read(&name));
+                    }
+                }
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for (name, path) in single {
+        keep(&mut arrays, &mut faults, name, read_npy(path));
+    }
+    if faults.is_empty() { Ok(arrays) } else { Err(faults) }
+}
+
+fn keep(arrays: &mut Arrays, faults: &mut Vec<Diagnostic>, name: &str, array: Result<Array, Diagnostic>) {
+    match array {
+        Ok(array) => {
+            arrays.insert(name.to_owned(), array);
+        }
+        Err(fault) => faults.push(fault),
+    }
+}
+
+/// Takes the `uint16` arrays among `names` as bf16: numpy has no bf16, so data arrays carry its bits that way.
+pub fn take_u16_as_bf16<'a>(arrays: &mut Arrays, names: impl IntoIterator<Item = &'a str>) {
+    for name in names {
+        if arrays.get(name).is_some_and(|a| a.dtype() == DType::U16) {
+            let array = arrays.remove(name).expect("the array should be there");
+            let array = array.reinterpret(DType::Bf16).expect("u16 and bf16 should have one size");
+            arrays.insert(name.to_owned(), array);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Reads `.npz` archives: zip files of `.npy` entries, stored or deflated.
+
+use super::fault::{open_sized, shown, unreadable};
+use super::npy::{Fault, Stream};
+use crate::codes;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_plan::Array;
+use zip::read::ZipFile;
+use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
+
+/// The most bytes that one deflated byte can become.
+const MAX_DEFLATE_RATIO: u64 = 1032;
+
+/// An open archive.
+pub struct Npz {
+    path: PathBuf,
+    bytes: u64,
+    archive: ZipArchive<BufReader<File>>,
+}
+
+impl Npz {
+    /// Opens an archive and reads its table of contents.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not a whole zip archive.
+    pub fn open(path: &Path) -> Result<Npz, Diagnostic> {
+        let (mut file, bytes) = open_sized(path)?;
+        let mut start = Vec::new();
+        (&mut file).take(6).read_to_end(&mut start).map_err(|e| unreadable(path, &e))?;
+        file.seek(SeekFrom::Start(0)).map_err(|e| unreadable(path, &e))?;
+        let archive = ZipArchive::new(BufReader::with_capacity(1 << 20, file))
+            .map_err(|e| not_an_archive(path, &start, bytes, &e))?;
+        Ok(Npz { path: path.to_owned(), bytes, archive })
+    }
+
+    /// Names of the arrays, without `.npy`, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.archive.file_names().filter_map(|n| n.strip_suffix(".npy")).map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+
+    /// Reads one array.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it is damaged, or holds what an array cannot.
+    pub fn read(&mut self, name: &str) -> Result<Array, Diagnostic> {
+        self.entry(name, |stream| stream.array())
+    }
+
+    /// Reads a single text, such as `numpy.savez` makes of a Python string.
+    ///
+    /// # Errors
+    /// As [`Npz::read`], and when the entry is not a single text.
+    pub fn text(&mut self, name: &str) -> Result<String, Diagnostic> {
+        self.entry(name, |stream| stream.text())
+    }
+
+    fn entry<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Stream<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Diagnostic> {
+        let what = format!("`{}`, entry `{name}`", shown(&self.path));
+        let index = self.archive.index_for_name(&format!("{name}.npy")).ok_or_else(|| self.no_entry(name))?;
+        let mut file = self.archive.by_index(index).map_err(|e| damaged(&what, &e.to_string()))?;
+        check_entry(&what, &file, self.bytes)?;
+        let left = file.size();
+        let value = match read(&mut Stream { what: &what, reader: &mut file, left }) {
+            Ok(value) => value,
+            Err(Fault::Diagnostic(fault)) => return Err(*fault),
+            Err(Fault::Io(e)) => return Err(damaged(&what, &e.to_string())),
+        };
+        // The checksum is compared at the end of the stream.
+        match file.read(&mut [0u8; 1]) {
+            Ok(0) => Ok(value),
+            Ok(_) => Err(damaged(&what, "it holds more bytes than the archive's table says")),
+            Err(e) => Err(damaged(&what, &e.to_string())),
+        }
+    }
+
+    fn no_entry(&self, name: &str) -> Diagnostic {
+        let names = self.names();
+        let fault =
+            Diagnostic::error(codes::BAD_ENTRY, format!("`{}` holds no array `{name}`", shown(&self.path)))
+                .note(format!("it holds {}", list(&names)));
+        match did_you_mean(name, names.iter().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(12).map(|n| format!("`{n}`")).collect();
+    match names.len() {
+        0 => "none".to_owned(),
+        n if n > shown.len() => format!("{} and {} more", shown.join(", "), n - shown.len()),
+        _ => shown.join(", "),
+    }
+}
+
+/// Refuses what cannot be true of an entry, so that nothing is allocated for it.
+fn check_entry(
+    what: &str,
+    file: &ZipFile<'_, BufReader<File>>,
+    archive_bytes: u64,
+) -> Result<(), Diagnostic> {
+    let (packed, size) = (file.compressed_size(), file.size());
+    let most = match file.compression() {
+        CompressionMethod::Stored => packed,
+        CompressionMethod::Deflated => packed.saturating_mul(MAX_DEFLATE_RATIO),
+        other => {
+            return Err(Diagnostic::error(codes::BAD_ENTRY, format!("{what} is compressed with {other}"))
+                .note("stored and deflated entries can be read")
+                .help("write it with `numpy.savez` or `numpy.savez_compressed`"));
+        }
+    };
+    if packed > archive_bytes || size > most {
+        return Err(damaged(
+            what,
+            &format!("its {packed} packed bytes, in a file of {archive_bytes}, are said to become {size}"),
+        ));
+    }
+    Ok(())
+}
+
+fn damaged(what: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(codes::BAD_ENTRY, format!("{what} is damaged"))
+        .note(why.to_owned())
+        .help("write or copy the archive again")
+}
+
+fn not_an_archive(path: &Path, start: &[u8], bytes: u64, error: &ZipError) -> Diagnostic {
+    let fault =
+        Diagnostic::error(codes::NOT_AN_ARCHIVE, format!("`{}` is not a whole `.npz` archive", shown(path)));
+    if start == super::header::MAGIC {
+        return fault
+            .note("it is a single array in `.npy` format")
+            .help(format!("name it: `--input NAME={}`", shown(path)));
+    }
+    if start.starts_with(b"PK") {
+        return fault
+            .note(format!("it begins as one, but its table of contents, which stands at the end, is damaged ({error}); it has {bytes} bytes"))
+            .help("the file is probably cut off: write or copy it again");
+    }
+    fault
+        .note(format!("it has {bytes} bytes: {error}"))
+        .help("write it with `numpy.savez(\"FILE.npz\", q=…)`")
+}

@@ -1,0 +1,119 @@
+//! Made-up data: `--generate SPEC --seed N`.
+//!
+//! Values follow the formula of the reference cases (`testdata/decode_cases/README.md`), so that data can be made again
+//! anywhere from a seed.
+
+mod data;
+mod fill;
+mod hash;
+mod lengths;
+mod names;
+mod pages;
+mod spec;
+
+pub use data::{Fill, Problem};
+pub(crate) use data::{Side, Unused};
+pub use names::Names;
+pub use pages::PageTable;
+pub use spec::{HELP, Lens, Spec, SpecError};
+
+use crate::layout::Layout;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::Arrays;
+
+/// The seed when none is given.
+pub const DEFAULT_SEED: u64 = 1;
+
+/// Makes the arrays that a specification describes, under the names of a program.
+///
+/// `layout` holds when the specification names none. Slots that belong to no request are NaN.
+///
+/// # Errors
+/// When a list of lengths cannot be read, or the data would not fit u32 counts or memory.
+pub fn generate(spec: &Spec, seed: u64, layout: Layout, names: &Names) -> Result<Arrays, Diagnostic> {
+    let lens = lengths::draw(spec, seed)?;
+    let problem = Problem {
+        seed,
+        table: PageTable::shuffled(&lens, spec.page, seed)?,
+        lens,
+        q_heads: spec.q_heads,
+        kv_heads: spec.kv_heads,
+        dim: spec.dim,
+        page_size: spec.page,
+        dtype: spec.dtype,
+        kv_dtype: spec.dtype,
+        layout: spec.layout.unwrap_or(layout),
+        q: Fill::random(),
+        k: Fill::random(),
+        v: Fill::random(),
+    };
+    problem.arrays(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wsp_core::DType;
+
+    fn names() -> Names {
+        Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()) }
+    }
+
+    fn make(spec: &str) -> Arrays {
+        generate(&spec.parse().unwrap(), 7, Layout::Nhd, &names()).unwrap()
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_data() {
+        let (a, b) = (make("batch=3,len=uniform(1,40),dim=8"), make("batch=3,len=uniform(1,40),dim=8"));
+        assert!(a.iter().zip(&b).all(|(x, y)| x.0 == y.0 && x.1.bytes() == y.1.bytes()));
+    }
+
+    #[test]
+    fn slots_of_no_request_are_nan_and_all_others_numbers() {
+        let arrays = make("len=5/0/33,heads=4/2,dim=8,page=16,dtype=f32");
+        let k = arrays["kv.k"].as_slice::<f32>().unwrap();
+        let numbers = k.iter().filter(|x| !x.is_nan()).count();
+        assert_eq!(numbers, (5 + 33) * 2 * 8);
+        assert_eq!(arrays["kv.k"].shape(), [1 + 3 + 3, 16, 2, 8]);
+        assert_eq!(arrays["q"].shape(), [3, 4, 1, 8]);
+    }
+
+    #[test]
+    fn layouts_hold_the_same_numbers_in_another_order() {
+        let nhd = make("len=5/33,heads=4/2,dim=8,page=16,dtype=bf16");
+        let hnd = make("len=5/33,heads=4/2,dim=8,page=16,dtype=bf16,layout=HND");
+        assert_eq!(nhd["kv.v"].dtype(), DType::Bf16);
+        let (a, b) = (nhd["kv.v"].as_slice::<u16>().unwrap(), hnd["kv.v"].as_slice::<u16>().unwrap());
+        let (page, slot, head, lane) = (2, 3, 1, 5);
+        assert_eq!(
+            a[((page * 16 + slot) * 2 + head) * 8 + lane],
+            b[((page * 2 + head) * 16 + slot) * 8 + lane]
+        );
+        assert_eq!(hnd["kv.v"].shape(), [7, 2, 16, 8]);
+    }
+
+    #[test]
+    fn the_plain_batch_is_ragged() {
+        let arrays = make("dim=8");
+        let lens = arrays["kv_lens"].as_slice::<u32>().unwrap();
+        assert_eq!(lens.len(), 32);
+        assert_eq!(lens.iter().filter(|&&n| n == 0).count(), 1);
+        assert_eq!(lens.iter().filter(|&&n| n >= 16384).count(), 1);
+    }
+
+    #[test]
+    fn an_empty_batch_has_arrays() {
+        let arrays = make("batch=0,len=4,dim=8");
+        assert_eq!(arrays["kv.indptr"].as_slice::<u32>().unwrap(), [0]);
+        assert!(arrays["q"].is_empty());
+    }
+
+    #[test]
+    fn more_data_than_the_machine_holds_is_refused_before_it_is_made() {
+        let spec = "batch=65536,len=1048576,heads=128/128,dim=1024".parse().unwrap();
+        assert!(generate(&spec, 1, Layout::Nhd, &names()).is_err());
+        let spec = "batch=1,len=4000000000,page=1,heads=4096/4096,dim=4096,dtype=f32".parse().unwrap();
+        assert!(generate(&spec, 1, Layout::Nhd, &names()).is_err());
+    }
+}

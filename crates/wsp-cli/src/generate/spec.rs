@@ -1,0 +1,329 @@
+//! The grammar of `--generate`.
+
+use crate::layout::Layout;
+use std::path::PathBuf;
+use std::str::FromStr;
+use wsp_core::DType;
+use wsp_ir::diag::did_you_mean;
+
+/// Most requests of a made-up batch.
+const MAX_BATCH: u32 = 1 << 20;
+/// Most heads, lanes or tokens per page.
+const MAX_EXTENT: u32 = 1 << 16;
+
+/// Keys of the grammar, each with its values.
+const KEYS: &[(&str, &str)] = &[
+    ("batch", "the number of requests"),
+    ("len", "a length, `1/17/128`, `uniform(LOW,HIGH)`, `lognormal(MU,SIGMA)` or `ragged`"),
+    ("lens", "a file with one length per line"),
+    ("heads", "QUERY/KV, such as `32/8`"),
+    ("dim", "elements per head"),
+    ("page", "tokens per page"),
+    ("dtype", "f16, bf16 or f32"),
+    ("layout", "NHD or HND"),
+];
+
+/// What `wsp run --help` says of the grammar.
+pub const HELP: &str = "\
+Data to make up, as KEY=VALUE pairs joined by commas; each has a default:
+  batch=N             number of requests [32]
+  len=N               the same length for all
+  len=A/B/C           these lengths, one request each
+  len=uniform(LO,HI)  each length between LO and HI
+  len=lognormal(M,S)  exp of a normal distribution, between 1 and 131072
+  len=ragged          lognormal(6.2,1.0) with one long and one empty request [this]
+  lens=FILE           one length per line
+  heads=Q/KV          query heads / KV heads [8/2]
+  dim=N               elements per head [128]
+  page=N              tokens per page [16]
+  dtype=T             f16, bf16 or f32 [f16]
+  layout=L            NHD or HND [NHD]
+Example: batch=16,len=4096,heads=32/8";
+
+/// How long requests are.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Lens {
+    /// Mostly short, one long, one empty.
+    Ragged,
+    /// All the same.
+    Fixed(u32),
+    /// Each by itself.
+    List(Vec<u32>),
+    /// Between two bounds, both included.
+    Uniform(u32, u32),
+    /// `exp` of a normal distribution with this mean and deviation.
+    Lognormal(f64, f64),
+    /// One per line of a file.
+    File(PathBuf),
+}
+
+/// What to make up.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spec {
+    /// Requests; from the list of lengths when that is given.
+    pub batch: Option<u32>,
+    /// Lengths.
+    pub lens: Lens,
+    /// Query heads, a multiple of `kv_heads`.
+    pub q_heads: u32,
+    /// KV heads.
+    pub kv_heads: u32,
+    /// Elements per head.
+    pub dim: u32,
+    /// Tokens per page.
+    pub page: u32,
+    /// Element type of queries, keys and values.
+    pub dtype: DType,
+    /// Order of heads and tokens in a page.
+    pub layout: Option<Layout>,
+}
+
+impl Default for Spec {
+    /// A ragged batch with the heads that one of four cores' shares of a 32/8 model has: with two KV heads its chunks fit
+    /// the default machine model, so that requests are split and merged.
+    fn default() -> Spec {
+        Spec {
+            batch: None,
+            lens: Lens::Ragged,
+            q_heads: 8,
+            kv_heads: 2,
+            dim: 128,
+            page: 16,
+            dtype: DType::F16,
+            layout: None,
+        }
+    }
+}
+
+/// What is wrong with a specification, and what to type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SpecError(String);
+
+impl std::fmt::Display for SpecError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+fn error<T>(text: String) -> Result<T, SpecError> {
+    Err(SpecError(text))
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Spec, SpecError> {
+        let mut spec = Spec::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for pair in split(text) {
+            let pair = pair.trim();
+            if pair.is_empty() {
+                return error(
+                    "an empty part; write KEY=VALUE pairs joined by commas, as in `batch=16,len=4096`"
+                        .to_owned(),
+                );
+            }
+            let Some((key, value)) = pair.split_once('=') else {
+                return error(format!("`{pair}` has no value; {}", usage(pair)));
+            };
+            let (key, value) = (key.trim(), value.trim());
+            if seen.contains(&key) {
+                return error(format!("`{key}` is given twice"));
+            }
+            spec.set(key, value)?;
+            seen.push(key);
+        }
+        if seen.contains(&"len") && seen.contains(&"lens") {
+            return error("both `len` and `lens` are given; keep one of them".to_owned());
+        }
+        if let (Lens::List(list), Some(batch)) = (&spec.lens, spec.batch)
+            && list.len() != batch as usize
+        {
+            return error(format!(
+                "`batch={batch}`, but `len` lists {} lengths; leave `batch` out",
+                list.len()
+            ));
+        }
+        Ok(spec)
+    }
+}
+
+impl Spec {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
+        match key {
+            "batch" => self.batch = Some(number(key, value, 0, MAX_BATCH)?),
+            "len" => self.lens = lens(value)?,
+            "lens" if value.is_empty() => return error("`lens` needs the name of a file".to_owned()),
+            "lens" => self.lens = Lens::File(PathBuf::from(value)),
+            "heads" => (self.q_heads, self.kv_heads) = heads(value)?,
+            "dim" => self.dim = number(key, value, 1, MAX_EXTENT)?,
+            "page" => self.page = number(key, value, 1, MAX_EXTENT)?,
+            "dtype" => self.dtype = dtype(value)?,
+            "layout" => {
+                let Some(layout) = Layout::from_name(value) else {
+                    return error(format!("`layout` is NHD or HND, not `{value}`"));
+                };
+                self.layout = Some(layout);
+            }
+            other => return error(format!("there is no `{other}`; {}", usage(other))),
+        }
+        Ok(())
+    }
+}
+
+/// What to type for a key that may be misspelt.
+fn usage(key: &str) -> String {
+    let names = KEYS.iter().map(|(name, _)| *name);
+    let near = KEYS
+        .iter()
+        .find(|(name, _)| *name == key)
+        .map(|(name, _)| *name)
+        .or(did_you_mean(key, names.clone()));
+    match near.and_then(|near| KEYS.iter().find(|(name, _)| *name == near)) {
+        Some((name, what)) if *name == key => format!("`{name}=` takes {what}"),
+        Some((name, what)) => format!("did you mean `{name}=`? it takes {what}"),
+        None => format!("known are {}", names.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Splits at commas that are not inside parentheses.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0usize);
+    if text.trim().is_empty() {
+        return parts;
+    }
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[start..i]);
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32, SpecError> {
+    match value.replace('_', "").parse::<u32>() {
+        Ok(n) if (low..=high).contains(&n) => Ok(n),
+        Ok(n) => error(format!("`{key}={n}` is out of range: {low}..={high}")),
+        Err(_) => error(format!("`{key}` takes a whole number in {low}..={high}, not `{value}`")),
+    }
+}
+
+fn heads(value: &str) -> Result<(u32, u32), SpecError> {
+    let (q, kv) = value.split_once('/').unwrap_or((value, value));
+    let (q, kv) = (number("heads", q.trim(), 1, MAX_EXTENT)?, number("heads", kv.trim(), 1, MAX_EXTENT)?);
+    if q % kv != 0 {
+        return error(format!(
+            "{q} query heads cannot share {kv} KV heads evenly; write QUERY/KV, such as `heads=32/8`"
+        ));
+    }
+    Ok((q, kv))
+}
+
+fn dtype(value: &str) -> Result<DType, SpecError> {
+    match DType::from_name(value) {
+        Some(dtype @ (DType::F16 | DType::Bf16 | DType::F32)) => Ok(dtype),
+        _ => error(format!("`dtype` is f16, bf16 or f32, not `{value}`")),
+    }
+}
+
+fn lens(value: &str) -> Result<Lens, SpecError> {
+    if value == "ragged" {
+        return Ok(Lens::Ragged);
+    }
+    if let Some((name, rest)) = value.split_once('(') {
+        let inner = rest.strip_suffix(')').map(|inner| inner.split_once(','));
+        let Some(Some((a, b))) = inner else {
+            return error(format!("`{name}` takes two numbers in parentheses, as in `{name}(1,4096)`"));
+        };
+        return distribution(name.trim(), a.trim(), b.trim());
+    }
+    if value.contains('/') {
+        let list =
+            value.split('/').map(|n| number("len", n.trim(), 0, u32::MAX)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(Lens::List(list));
+    }
+    if value.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(Lens::Fixed(number("len", value, 0, u32::MAX)?));
+    }
+    error(format!("`len={value}` is no length; {}", usage("len")))
+}
+
+fn distribution(name: &str, a: &str, b: &str) -> Result<Lens, SpecError> {
+    match name {
+        "uniform" => {
+            let (low, high) = (number("len", a, 0, u32::MAX)?, number("len", b, 0, u32::MAX)?);
+            if low > high {
+                return error(format!("`uniform({low},{high})` is empty; the smaller bound stands first"));
+            }
+            Ok(Lens::Uniform(low, high))
+        }
+        "lognormal" => {
+            let real = |text: &str| {
+                let parsed = text.parse::<f64>().ok().filter(|x| x.is_finite());
+                parsed.ok_or_else(|| SpecError(format!("`lognormal` takes two real numbers, not `{text}`")))
+            };
+            let (mu, sigma) = (real(a)?, real(b)?);
+            if sigma < 0.0 {
+                return error(format!("the deviation of `lognormal({mu},{sigma})` is negative"));
+            }
+            Ok(Lens::Lognormal(mu, sigma))
+        }
+        other => match did_you_mean(other, ["uniform", "lognormal"]) {
+            Some(near) => error(format!("there is no distribution `{other}`; did you mean `{near}`?")),
+            None => error(format!("there is no distribution `{other}`; known are uniform and lognormal")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(text: &str) -> String {
+        text.parse::<Spec>().unwrap_err().0
+    }
+
+    #[test]
+    fn all_keys_are_understood() {
+        let spec: Spec = "batch=16, len=lognormal(7.2,1.0),heads=32/8,dim=64,page=8,dtype=bf16,layout=hnd"
+            .parse()
+            .unwrap();
+        assert_eq!(spec.lens, Lens::Lognormal(7.2, 1.0));
+        assert_eq!((spec.batch, spec.q_heads, spec.kv_heads, spec.dim, spec.page), (Some(16), 32, 8, 64, 8));
+        assert_eq!((spec.dtype, spec.layout), (DType::Bf16, Some(Layout::Hnd)));
+        assert_eq!("".parse::<Spec>().unwrap(), Spec::default());
+        assert_eq!("heads=8".parse::<Spec>().unwrap().kv_heads, 8);
+        assert_eq!("lens=a/b.txt".parse::<Spec>().unwrap().lens, Lens::File("a/b.txt".into()));
+    }
+
+    #[test]
+    fn mistakes_say_what_to_type() {
+        assert!(fails("bach=3").contains("did you mean `batch=`?"));
+        assert!(fails("batch").contains("`batch=` takes the number of requests"));
+        assert!(fails("batch=3,,len=4").contains("empty part"));
+        assert!(fails("batch=3,batch=4").contains("twice"));
+        assert!(fails("len=4,lens=x").contains("keep one"));
+        assert!(fails("batch=2,len=1/2/3").contains("lists 3 lengths"));
+        assert!(fails("heads=8/3").contains("evenly"));
+        assert!(fails("heads=8/0").contains("out of range"));
+        assert!(fails("len=uniform(9,3)").contains("smaller bound"));
+        assert!(fails("len=uniform(9").contains("two numbers"));
+        assert!(fails("len=unifrom(1,9)").contains("did you mean `uniform`?"));
+        assert!(fails("len=lognormal(nan,1)").contains("real numbers"));
+        assert!(fails("len=-4").contains("no length"));
+        assert!(fails("len=99999999999").contains("whole number"));
+        assert!(fails("dtype=i32").contains("f16, bf16 or f32"));
+        assert!(fails("layout=HDN").contains("NHD or HND"));
+        assert!(fails("zzzzzz=1").contains("known are batch"));
+        assert!(fails("page=0").contains("out of range"));
+    }
+}

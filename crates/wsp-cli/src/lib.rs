@@ -1,0 +1,43 @@
+//! The command line of PTO-WSP: files, terminal, environment, made-up data, and the checks against references.
+//!
+//! **Invariant:** the only crate that touches files, environment, clocks for reporting, and the terminal.
+//!
+//! The binary `wsp` is [`main`]. The modules are public so that integration tests share its loaders, generators and
+//! references.
+#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "this is the crate that reads files and clocks")]
+
+mod args;
+pub mod bench;
+pub mod cases;
+mod codes;
+mod commands;
+pub mod engine;
+pub mod files;
+pub mod generate;
+mod interrupt;
+mod layout;
+mod machine;
+mod numbers;
+pub mod reference;
+pub mod report;
+mod terminal;
+
+pub use layout::Layout;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+/// The program `wsp`: reads the command line, does what it says, and returns the exit code.
+///
+/// 0: done. 1: diagnostics were printed or a check failed. 2: the command line is wrong. 130: interrupted.
+pub fn main() -> ExitCode {
+    match args::Cli::try_parse() {
+        Ok(cli) => commands::dispatch(cli).into(),
+        Err(error) => {
+            // A closed pipe is nobody's fault.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Independent ways to compute what a program should give: `PTO_REFERENCE(name, {.role = name, …})`.
+//!
+//! A reference works from the raw arrays in f64 and shares no code with plans, kernels or tile operations.
+
+mod attention;
+mod compare;
+mod rows;
+
+pub use attention::{Attention, Dense};
+pub use compare::{Comparison, Tolerance, Worst, compare};
+
+use crate::codes;
+use crate::files::to_u32;
+use crate::layout::Layout;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::{EntryTy, Module, Reference};
+use wsp_plan::{Array, Arrays};
+
+/// Decode attention over a paged KV cache, one query token per request.
+pub const PAGED_DECODE_ATTENTION: &str = "paged_decode_attention";
+
+/// A reference that programs can name.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferenceInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Roles that must be given.
+    pub required: &'static [&'static str],
+    /// Roles that may be given.
+    pub optional: &'static [&'static str],
+}
+
+/// All references.
+pub const REFERENCES: &[ReferenceInfo] = &[ReferenceInfo {
+    name: PAGED_DECODE_ATTENTION,
+    required: &["q", "kv", "output"],
+    optional: &["lse", "sm_scale", "lens"],
+}];
+
+/// What a reference works from.
+pub struct Context<'a> {
+    /// Arrays that went in.
+    pub inputs: &'a Arrays,
+    /// Arrays that came out.
+    pub outputs: &'a Arrays,
+    /// Values of parameters.
+    pub params: &'a dyn Fn(&str) -> Option<f64>,
+    /// Order of heads and tokens in a page.
+    pub layout: Layout,
+    /// Threads to compute with; at least 1.
+    pub threads: usize,
+}
+
+/// Checks that a reference exists and that its roles are named right, without data.
+///
+/// # Errors
+/// A diagnostic for each mistake.
+pub fn verify(reference: &Reference) -> Result<&'static ReferenceInfo, Vec<Diagnostic>> {
+    let names = REFERENCES.iter().map(|r| r.name);
+    let Some(info) = REFERENCES.iter().find(|r| r.name == reference.name) else {
+        let fault = Diagnostic::error(
+            codes::UNKNOWN_REFERENCE,
+            format!("there is no reference `{}`", reference.name),
+        )
+        .at(reference.span, "named here")
+        .note(format!(
+            "known are {}",
+            names.clone().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+        ));
+        return Err(vec![match did_you_mean(&reference.name, names) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        }]);
+    };
+    let known: Vec<&str> = info.required.iter().chain(info.optional).copied().collect();
+    let mut faults = Vec::new();
+    for (name, _) in &reference.roles {
+        if !known.contains(&name.as_str()) {
+            let fault = Diagnostic::error(codes::BAD_ROLE, format!("`{}` has no role `{name}`", info.name))
+                .at(reference.span, "");
+            faults.push(match did_you_mean(name, known.iter().copied()) {
+                Some(near) => fault.help(format!("did you mean `.{near}`?")),
+                None => fault.note(format!("its roles are {}", known.join(", "))),
+            });
+        }
+    }
+    faults.extend(info.required.iter().filter_map(|name| role(reference, name).err()));
+    if faults.is_empty() { Ok(info) } else { Err(faults) }
+}
+
+/// Computes a reference and compares the outputs with it.
+///
+/// # Errors
+/// When the reference is named wrong, or the arrays do not have the form it needs. Differences are no error here: see
+/// [`Comparison::diagnostic`].
+pub fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    verify(reference)?;
+    check_attention(reference, cx).map_err(|fault| vec![fault])
+}
+
+fn check_attention(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
+    let input = |name: &str| find(reference, cx.inputs, name);
+    let kv = role(reference, "kv")?;
+    let table = |field: &str| {
+        let name = format!("{kv}.{field}");
+        input(&name).and_then(|array| to_u32(&name, array))
+    };
+    let q = input(role(reference, "q")?)?;
+    let sm_scale = match role(reference, "sm_scale") {
+        Ok(name) => Some((cx.params)(name).ok_or_else(|| {
+            Diagnostic::error(
+                codes::CANNOT_COMPARE,
+                format!("`{name}` has no value to compute a reference with"),
+            )
+            .at(reference.span, "its role is `sm_scale`")
+            .help(format!("declare `PTO_PARAM(float, {name}, …)`"))
+        })?),
+        Err(_) => None,
+    };
+    let (indptr, indices, last_page_len) = (table("indptr")?, table("indices")?, table("last_page_len")?);
+    let problem = Attention {
+        q,
+        k: input(&format!("{kv}.k"))?,
+        v: input(&format!("{kv}.v"))?,
+        indptr: &indptr,
+        indices: &indices,
+        last_page_len: &last_page_len,
+        sm_scale,
+        layout: cx.layout,
+    };
+    let dense = problem.dense(cx.threads).map_err(|why| {
+        Diagnostic::error(codes::CANNOT_COMPARE, "the reference cannot be computed from these arrays")
+            .note(why)
+    })?;
+    let mut results = vec![one(reference, cx, "output", &dense.o, Tolerance::of_output(q.dtype()))?];
+    if role(reference, "lse").is_ok() {
+        results.push(one(reference, cx, "lse", &dense.lse, Tolerance::of_lse(q.dtype()))?);
+    }
+    Ok(results)
+}
+
+fn one(
+    reference: &Reference,
+    cx: &Context<'_>,
+    what: &str,
+    want: &[f64],
+    tolerance: Tolerance,
+) -> Result<Comparison, Diagnostic> {
+    let name = role(reference, what)?;
+    compare(name, find(reference, cx.outputs, name)?, want, tolerance)
+}
+
+fn find<'a>(reference: &Reference, arrays: &'a Arrays, name: &str) -> Result<&'a Array, Diagnostic> {
+    arrays.get(name).ok_or_else(|| {
+        let names: Vec<String> = arrays.keys().map(|n| format!("`{n}`")).collect();
+        Diagnostic::error(
+            codes::CANNOT_COMPARE,
+            format!("there is no array `{name}` to compute a reference with"),
+        )
+        .at(reference.span, "needed here")
+        .note(format!("there are {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") }))
+    })
+}
+
+/// The name that plays a role.
+pub(crate) fn role<'a>(reference: &'a Reference, name: &str) -> Result<&'a str, Diagnostic> {
+    let found = reference.roles.iter().find(|(role, _)| role == name);
+    found.map(|(_, value)| value.as_str()).ok_or_else(|| {
+        Diagnostic::error(codes::BAD_ROLE, format!("`{}` lacks the role `{name}`", reference.name))
+            .at(reference.span, format!("add `.{name} = …`"))
+            .help(format!("name the parameter of the host entry that is its `{name}`"))
+    })
+}
+
+/// The entry parameter with this name, when it is a paged cache.
+pub(crate) fn entry_cache<'a>(module: &Module, name: &'a str) -> Result<&'a str, Diagnostic> {
+    let param = module.entry.iter().flat_map(|e| &e.params).find(|p| p.name == name);
+    match param {
+        Some(param) if param.ty == EntryTy::PagedKvCache => Ok(name),
+        Some(param) => Err(Diagnostic::error(codes::BAD_ROLE, format!("`{name}` is not a paged KV cache"))
+            .at(param.span, "declared here")
+            .help(format!("declare it as `PagedKVCache {name}`"))),
+        None => Err(Diagnostic::error(codes::BAD_ROLE, format!("the host entry has no parameter `{name}`"))),
+    }
+}
+
+/// The elements of an array of real numbers.
+pub fn to_f64(array: &Array) -> Option<Vec<f64>> {
+    let mut out = vec![0.0; array.len()];
+    rows::Rows::new(array)?.read(0, &mut out);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(name: &str, roles: &[(&str, &str)]) -> Reference {
+        let roles = roles.iter().map(|(r, n)| ((*r).to_owned(), (*n).to_owned())).collect();
+        Reference { name: name.to_owned(), roles, span: wsp_ir::Span::default() }
+    }
+
+    #[test]
+    fn unknown_references_and_roles_are_named() {
+        let faults = verify(&reference("paged_decode_attentoin", &[])).unwrap_err();
+        assert_eq!(faults[0].code, codes::UNKNOWN_REFERENCE);
+        assert_eq!(faults[0].help, ["did you mean `paged_decode_attention`?"]);
+        let faults = verify(&reference(PAGED_DECODE_ATTENTION, &[("q", "q"), ("outptu", "o")])).unwrap_err();
+        let messages: Vec<&str> = faults.iter().map(|f| f.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "`paged_decode_attention` has no role `outptu`",
+                "`paged_decode_attention` lacks the role `kv`",
+                "`paged_decode_attention` lacks the role `output`"
+            ]
+        );
+    }
+
+    #[test]
+    fn arrays_that_are_not_there_are_no_panic() {
+        let cx = Context {
+            inputs: &Arrays::new(),
+            outputs: &Arrays::new(),
+            params: &|_| None,
+            layout: Layout::Nhd,
+            threads: 1,
+        };
+        let reference = reference(PAGED_DECODE_ATTENTION, &[("q", "q"), ("kv", "kv"), ("output", "o")]);
+        assert_eq!(check(&reference, &cx).unwrap_err()[0].code, codes::CANNOT_COMPARE);
+    }
+}

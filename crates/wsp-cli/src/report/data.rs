@@ -1,0 +1,73 @@
+//! What the data of a run amount to.
+
+use crate::files::to_u32;
+use crate::layout::Layout;
+use wsp_ir::{EntryTy, Module};
+use wsp_plan::Arrays;
+
+/// The requests of all paged caches of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DataSummary {
+    /// Requests.
+    pub sequences: u64,
+    /// Tokens of all of them.
+    pub tokens: u64,
+    /// Tokens of the longest.
+    pub longest: u64,
+    /// Bytes of their keys and values.
+    pub kv_bytes: u64,
+}
+
+impl DataSummary {
+    /// Of the caches that the host entry takes; `None` when it takes none or their arrays are not well formed.
+    pub fn of(module: &Module, arrays: &Arrays, layout: Layout) -> Option<DataSummary> {
+        let params = &module.entry.as_ref()?.params;
+        let mut caches =
+            params.iter().filter(|p| p.ty == EntryTy::PagedKvCache).map(|p| p.name.as_str()).peekable();
+        caches.peek()?;
+        let mut all = DataSummary::default();
+        for name in caches {
+            all.add(name, arrays, layout)?;
+        }
+        Some(all)
+    }
+
+    fn add(&mut self, name: &str, arrays: &Arrays, layout: Layout) -> Option<()> {
+        let table = |field: &str| to_u32(field, arrays.get(&format!("{name}.{field}"))?).ok();
+        let (indptr, last) = (table("indptr")?, table("last_page_len")?);
+        let keys = arrays.get(&format!("{name}.k"))?;
+        let &[_, a, b, dim] = keys.shape() else { return None };
+        let (page_size, heads) = if layout == Layout::Nhd { (a, b) } else { (b, a) };
+        for (pages, &last) in indptr.windows(2).zip(&last) {
+            let pages = u64::from(pages[1].checked_sub(pages[0])?);
+            let tokens = pages.saturating_sub(1).checked_mul(page_size)?.checked_add(u64::from(last))?;
+            self.sequences += 1;
+            self.tokens = self.tokens.checked_add(tokens)?;
+            self.longest = self.longest.max(tokens);
+            let row = heads.checked_mul(dim)?.checked_mul(2 * keys.dtype().size() as u64)?;
+            self.kv_bytes = self.kv_bytes.checked_add(tokens.checked_mul(row)?)?;
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Names, generate};
+
+    #[test]
+    fn tokens_and_bytes_are_those_of_the_requests() {
+        let names = Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: None };
+        for layout in [Layout::Nhd, Layout::Hnd] {
+            let spec = "len=5/0/33,heads=4/2,dim=8,dtype=f16".parse().unwrap();
+            let arrays = generate(&spec, 1, layout, &names).unwrap();
+            let mut data = DataSummary::default();
+            data.add("kv", &arrays, layout).unwrap();
+            assert_eq!(
+                data,
+                DataSummary { sequences: 3, tokens: 38, longest: 33, kv_bytes: 38 * 2 * 8 * 2 * 2 }
+            );
+        }
+    }
+}

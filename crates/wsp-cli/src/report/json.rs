@@ -1,0 +1,87 @@
+//! The summary of a run for machines.
+
+use super::{RunReport, RunStats, TaskGroup};
+use crate::reference::Comparison;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+pub(super) fn run(report: &RunReport) -> Value {
+    let stats = &report.stats;
+    json!({
+        "program": report.program,
+        "seed": report.seed,
+        "data": report.data.map(|d| json!({
+            "sequences": d.sequences,
+            "tokens": d.tokens,
+            "longest": d.longest,
+            "kv_bytes": d.kv_bytes,
+        })),
+        "threads": stats.threads,
+        "max_blocks": stats.max_blocks,
+        "schedule": stats.schedule,
+        "schedule_lines": stats.schedule_lines,
+        "tiles": tiles(&stats.tiles),
+        "chunks": stats.chunks(),
+        "merges": stats.merges(),
+        "tasks": tasks(&stats.tasks),
+        "workspace": { "slots": stats.workspace_slots, "bytes": stats.workspace_bytes },
+        "time_ms": times(stats),
+        "kv_gb_per_s": report.kv_gb_per_s(),
+        "balance": { "planned": report.planned_balance(), "measured": report.measured_balance() },
+        "worker_busy_ms": stats.worker_busy.iter().map(ms).collect::<Vec<_>>(),
+        "checks": report.checks.iter().map(comparison).collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn tiles(tiles: &[(String, u64)]) -> Value {
+    tiles.iter().map(|(axis, n)| json!({ "axis": axis, "elements": n })).collect()
+}
+
+pub(super) fn tasks(groups: &[TaskGroup]) -> Value {
+    let one = |g: &TaskGroup| json!({ "descriptor": g.descriptor, "kernel": g.kernel, "tier": g.tier, "tasks": g.tasks });
+    groups.iter().map(one).collect()
+}
+
+fn times(stats: &RunStats) -> Value {
+    json!({
+        "compile": ms(&stats.compile),
+        "plan": ms(&stats.plan),
+        "first_task": ms(&stats.first_task),
+        "run": ms(&stats.run),
+    })
+}
+
+pub(super) fn ms(time: &Duration) -> f64 {
+    time.as_nanos() as f64 / 1e6
+}
+
+fn comparison(check: &Comparison) -> Value {
+    // JSON has no infinities: what is not finite is null, and `outside` tells.
+    json!({
+        "name": check.name,
+        "passed": check.passed(),
+        "elements": check.elements,
+        "outside": check.outside,
+        "nans": check.nans,
+        "max_abs_error": check.max_abs,
+        "max_error_over_tolerance": check.max_ratio,
+        "tolerance": { "abs": check.tolerance.abs, "rel": check.tolerance.rel },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn numbers_are_where_scripts_look_for_them() {
+        let mut report = super::super::sample();
+        report.checks[0].max_abs = f64::INFINITY;
+        let json = report.json();
+        assert_eq!(json["chunks"], 72);
+        assert_eq!(json["merges"], 2);
+        assert_eq!(json["tasks"][2]["kernel"], "decode_kernel_64k");
+        assert_eq!(json["time_ms"]["run"], 14.2);
+        assert_eq!(json["balance"]["planned"], 1.0);
+        assert_eq!(json["checks"][0]["passed"], true);
+        assert!(json["checks"][0]["max_abs_error"].is_null());
+    }
+}

@@ -1,0 +1,164 @@
+//! What a run or a plan came to, as data, text and JSON.
+
+mod balance;
+mod data;
+mod json;
+mod plan;
+mod text;
+mod units;
+
+pub use balance::{longest_over_mean, planned_balance};
+pub use data::DataSummary;
+pub use plan::{Descriptor, DescriptorType, PlanReport};
+pub(crate) use units::bytes;
+
+use crate::reference::Comparison;
+use std::time::Duration;
+
+/// Tasks of one kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskGroup {
+    /// Type of the descriptors.
+    pub descriptor: String,
+    /// What runs.
+    pub kernel: String,
+    /// Its place in its tier set; none for a kernel that takes its descriptor type alone, such as a merge.
+    pub tier: Option<u32>,
+    /// How many.
+    pub tasks: u64,
+}
+
+/// Counts and times of one run, as the backend gives them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RunStats {
+    /// Worker threads.
+    pub threads: u32,
+    /// Cores of the machine model.
+    pub max_blocks: u32,
+    /// The schedule that was applied.
+    pub schedule: Option<String>,
+    /// What was done with each of its statements.
+    pub schedule_lines: Vec<String>,
+    /// Elements per tile of each tiled axis.
+    pub tiles: Vec<(String, u64)>,
+    /// Tasks by kernel, in the order of the program.
+    pub tasks: Vec<TaskGroup>,
+    /// Workspace slots handed out.
+    pub workspace_slots: u64,
+    /// Bytes of workspace.
+    pub workspace_bytes: u64,
+    /// Cost of each task that a tier runs, in any one unit.
+    pub costs: Vec<u64>,
+    /// From source text to a plan: parse, verify, lower, bind.
+    pub compile: Duration,
+    /// How long the generators took.
+    pub plan: Duration,
+    /// From the start of `execute` to the start of the first task.
+    pub first_task: Duration,
+    /// From the start of the generators to the end of the last task.
+    pub run: Duration,
+    /// How long each worker ran kernels.
+    pub worker_busy: Vec<Duration>,
+}
+
+impl RunStats {
+    /// Tasks that tiers run.
+    pub fn chunks(&self) -> u64 {
+        self.tasks.iter().filter(|g| g.tier.is_some()).map(|g| g.tasks).sum()
+    }
+
+    /// All other tasks.
+    pub fn merges(&self) -> u64 {
+        self.tasks.iter().filter(|g| g.tier.is_none()).map(|g| g.tasks).sum()
+    }
+}
+
+/// Everything that `wsp run` prints.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunReport {
+    /// The program's file.
+    pub program: String,
+    /// The seed of made-up data.
+    pub seed: Option<u64>,
+    /// What the data amount to; none for programs without a paged cache.
+    pub data: Option<DataSummary>,
+    /// Counts and times.
+    pub stats: RunStats,
+    /// Outputs against their reference; empty when not checked.
+    pub checks: Vec<Comparison>,
+}
+
+impl RunReport {
+    /// Bytes of keys and values read per second, in units of 10^9.
+    pub fn kv_gb_per_s(&self) -> Option<f64> {
+        let seconds = self.stats.run.as_secs_f64();
+        self.data.as_ref().filter(|_| seconds > 0.0).map(|d| d.kv_bytes as f64 / seconds / 1e9)
+    }
+
+    /// Largest load over mean load when the chunks are dealt to the blocks of the machine model.
+    pub fn planned_balance(&self) -> Option<f64> {
+        planned_balance(&self.stats.costs, self.stats.max_blocks)
+    }
+
+    /// Largest busy time over mean busy time of the workers.
+    pub fn measured_balance(&self) -> Option<f64> {
+        longest_over_mean(self.stats.worker_busy.iter().map(Duration::as_secs_f64))
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        text::run(self)
+    }
+
+    /// For machines.
+    pub fn json(&self) -> serde_json::Value {
+        json::run(self)
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn sample() -> RunReport {
+    use crate::reference::{Tolerance, Worst};
+    let group = |descriptor: &str, kernel: &str, tier: Option<u32>, tasks: u64| TaskGroup {
+        descriptor: descriptor.to_owned(),
+        kernel: kernel.to_owned(),
+        tier,
+        tasks,
+    };
+    RunReport {
+        program: "examples/decode_attention.pto".to_owned(),
+        seed: Some(1),
+        data: Some(DataSummary { sequences: 32, tokens: 41_230, longest: 16_384, kv_bytes: 42_219_520 }),
+        stats: RunStats {
+            threads: 2,
+            max_blocks: 72,
+            schedule: Some("DecodeSchedule".to_owned()),
+            schedule_lines: vec!["PTO_AFFINITY(batch, PTO_CORE_GROUP): enforced".to_owned()],
+            tiles: vec![("kv_chunk".to_owned(), 2731)],
+            tasks: vec![
+                group("DecodeDescriptor", "decode_kernel_2k", Some(0), 60),
+                group("DecodeDescriptor", "decode_kernel_8k", Some(1), 0),
+                group("DecodeDescriptor", "decode_kernel_64k", Some(2), 12),
+                group("MergeDescriptor", "merge_partial_outputs", None, 2),
+            ],
+            workspace_slots: 12,
+            workspace_bytes: 26_112,
+            costs: vec![10; 72],
+            compile: Duration::from_micros(2310),
+            plan: Duration::from_micros(140),
+            first_task: Duration::from_micros(412),
+            run: Duration::from_micros(14_200),
+            worker_busy: vec![Duration::from_millis(14), Duration::from_millis(13)],
+        },
+        checks: vec![Comparison {
+            name: "output".to_owned(),
+            elements: 32_768,
+            max_abs: 2.4e-5,
+            max_ratio: 0.023,
+            outside: 0,
+            nans: 0,
+            worst: Some(Worst { index: vec![3, 1, 0, 9], actual: 0.5, expected: 0.500_024 }),
+            tolerance: Tolerance { abs: 1e-3, rel: 1e-3 },
+        }],
+    }
+}

@@ -1,0 +1,127 @@
+//! The summary of a run for people.
+
+use super::RunReport;
+use super::units::{bytes, count, millis};
+use crate::reference::Comparison;
+use std::fmt::Write as _;
+
+/// A table of two columns, a line per fact.
+#[derive(Default)]
+pub(super) struct Lines(String);
+
+impl Lines {
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        let _ = writeln!(self.0, "  {name:<10} {value}");
+    }
+
+    pub(super) fn finish(self, title: &str) -> String {
+        format!("{title}\n{}", self.0)
+    }
+}
+
+pub(super) fn run(report: &RunReport) -> String {
+    let stats = &report.stats;
+    let mut lines = Lines::default();
+    if let Some(data) = &report.data {
+        let seed = report.seed.map_or(String::new(), |seed| format!(", made up from seed {seed}"));
+        lines.add(
+            "sequences",
+            &format!(
+                "{} with {} tokens, the longest {}; {} of keys and values{seed}",
+                data.sequences,
+                data.tokens,
+                data.longest,
+                bytes(data.kv_bytes)
+            ),
+        );
+    }
+    let tiles: Vec<String> = stats.tiles.iter().map(|(axis, n)| format!("{axis} by {n}")).collect();
+    let tiles = if tiles.is_empty() { String::new() } else { format!(" ({})", tiles.join(", ")) };
+    lines.add("chunks", &format!("{}{tiles}", stats.chunks()));
+    lines.add(
+        "tiers",
+        &tiers(stats.tasks.iter().filter(|g| g.tier.is_some()).map(|g| (g.kernel.as_str(), g.tasks))),
+    );
+    lines.add(
+        "merges",
+        &tiers(stats.tasks.iter().filter(|g| g.tier.is_none()).map(|g| (g.kernel.as_str(), g.tasks))),
+    );
+    lines.add(
+        "workspace",
+        &format!("{} in {}", bytes(stats.workspace_bytes), count(stats.workspace_slots, "slot")),
+    );
+    lines.add("schedule", stats.schedule.as_deref().unwrap_or("none"));
+    lines.add(
+        "time",
+        &format!(
+            "run {} on {}; first task after {}; plan {}",
+            millis(stats.run),
+            count(u64::from(stats.threads), "thread"),
+            millis(stats.first_task),
+            millis(stats.plan)
+        ),
+    );
+    if let Some(rate) = report.kv_gb_per_s() {
+        lines.add("KV read", &format!("{rate:.2} GB/s"));
+    }
+    let balance: Vec<String> = [
+        report.planned_balance().map(|b| format!("{b:.2} planned on {} blocks", stats.max_blocks)),
+        report
+            .measured_balance()
+            .map(|b| format!("{b:.2} measured on {}", count(u64::from(stats.threads), "thread"))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !balance.is_empty() {
+        lines.add("balance", &format!("{} (longest / mean)", balance.join(", ")));
+    }
+    if report.checks.is_empty() {
+        lines.add("check", "not done");
+    }
+    for check in &report.checks {
+        lines.add("check", &comparison(check));
+    }
+    lines.finish(&report.program)
+}
+
+pub(super) fn tiers<'a>(groups: impl Iterator<Item = (&'a str, u64)>) -> String {
+    let parts: Vec<String> =
+        groups.filter(|(_, n)| *n > 0).map(|(kernel, n)| format!("{n} {kernel}")).collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+fn comparison(check: &Comparison) -> String {
+    let verdict = if check.passed() { "ok" } else { "WRONG" };
+    if check.elements == 0 {
+        return format!("`{}` ok: it has no elements", check.name);
+    }
+    format!(
+        "`{}` {verdict}: max error {:.2e}, {:.1}% of what is allowed",
+        check.name,
+        check.max_abs,
+        check.max_ratio * 100.0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    #[test]
+    fn a_summary_fits_a_screen() {
+        expect![[r#"
+            examples/decode_attention.pto
+              sequences  32 with 41230 tokens, the longest 16384; 42.2 MB of keys and values, made up from seed 1
+              chunks     72 (kv_chunk by 2731)
+              tiers      60 decode_kernel_2k, 12 decode_kernel_64k
+              merges     2 merge_partial_outputs
+              workspace  26.1 KB in 12 slots
+              schedule   DecodeSchedule
+              time       run 14.2 ms on 2 threads; first task after 0.412 ms; plan 0.140 ms
+              KV read    2.97 GB/s
+              balance    1.00 planned on 72 blocks, 1.04 measured on 2 threads (longest / mean)
+              check      `output` ok: max error 2.40e-5, 2.3% of what is allowed
+        "#]].assert_eq(&super::super::sample().text());
+    }
+}

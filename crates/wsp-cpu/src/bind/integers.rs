@@ -1,0 +1,58 @@
+//! Integer arrays from whatever integer type the user has.
+
+use crate::codes;
+use std::sync::Arc;
+use wsp_core::DType;
+use wsp_ir::diag::Diagnostic;
+use wsp_kernel::IntArray;
+use wsp_plan::Array;
+
+/// The elements of an integer array as `u32`.
+pub(super) fn to_u32(name: &str, array: &Array) -> Result<Arc<[u32]>, Diagnostic> {
+    convert(name, array, "uint32")
+}
+
+/// The elements of an integer array as the type that the program declares.
+pub(super) fn to_declared(name: &str, array: &Array, want: DType) -> Result<IntArray, Diagnostic> {
+    match want {
+        DType::I32 => convert(name, array, "int32").map(IntArray::I32),
+        DType::I64 => convert(name, array, "int64").map(IntArray::I64),
+        DType::U64 => convert(name, array, "uint64").map(IntArray::U64),
+        _ => convert(name, array, "uint32").map(IntArray::U32),
+    }
+}
+
+fn convert<T: TryFrom<i128>>(name: &str, array: &Array, want: &str) -> Result<Arc<[T]>, Diagnostic> {
+    match array.dtype() {
+        DType::U8 => narrow(name, array.as_slice::<u8>(), want),
+        DType::U16 => narrow(name, array.as_slice::<u16>(), want),
+        DType::I32 => narrow(name, array.as_slice::<i32>(), want),
+        DType::U32 => narrow(name, array.as_slice::<u32>(), want),
+        DType::I64 => narrow(name, array.as_slice::<i64>(), want),
+        DType::U64 => narrow(name, array.as_slice::<u64>(), want),
+        other => Err(Diagnostic::error(
+            codes::WRONG_DTYPE,
+            format!("array `{name}` holds {other}, but integers are needed"),
+        )
+        .help(format!("save `{name}` as {want}"))),
+    }
+}
+
+fn narrow<S: Copy + Into<i128>, T: TryFrom<i128>>(
+    name: &str,
+    values: Option<&[S]>,
+    want: &str,
+) -> Result<Arc<[T]>, Diagnostic> {
+    let values = values.expect("the slice type should match the element type");
+    values
+        .iter()
+        .enumerate()
+        .map(|(i, &v)| {
+            let v: i128 = v.into();
+            T::try_from(v).map_err(|_| {
+                Diagnostic::error(codes::BAD_INTEGER, format!("`{name}[{i}]` is {v}, which does not fit {want}"))
+                    .help("lengths, page ids and row pointers lie in 0..=4294967295")
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,167 @@
+//! Binding a launch: arrays and values from the user become parameters, shapes and page tables.
+//!
+//! Everything that comes from outside is checked here once; generators and kernels trust it.
+
+mod cache;
+mod integers;
+mod params;
+mod shapes;
+
+pub(crate) use cache::BoundCache;
+pub(crate) use shapes::{BoundDim, BoundTensor};
+
+use crate::codes;
+use crate::options::LaunchOptions;
+use wsp_core::{DType, TensorId};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::{BindingSource, Entry, EntryTy, Module};
+use wsp_kernel::{IntArray, Value};
+use wsp_plan::{Array, Arrays};
+
+/// A launch whose inputs are checked.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// Value of each parameter of the module.
+    pub(crate) params: Vec<Value>,
+    /// Each cache of the module.
+    pub(crate) caches: Vec<BoundCache>,
+    /// Each tensor of the module.
+    pub(crate) tensors: Vec<BoundTensor>,
+    /// Contents of rank-1 integer tensors, by tensor.
+    pub(crate) integers: Vec<Option<IntArray>>,
+    /// Warnings.
+    pub(crate) notes: Vec<Diagnostic>,
+}
+
+/// What is known of the launch's arrays before parameters have values.
+pub(crate) struct Inputs<'a> {
+    module: &'a Module,
+    arrays: &'a Arrays,
+    options: &'a LaunchOptions,
+    caches: Vec<Option<BoundCache>>,
+    /// The array of each launch tensor, with its name.
+    of_tensor: Vec<Option<(&'a str, Option<&'a Array>)>>,
+}
+
+/// Binds arrays and options to a module. `written` tells which tensors some kernel stores to: those may be absent.
+pub(crate) fn bind(
+    module: &Module,
+    arrays: &Arrays,
+    options: &LaunchOptions,
+    written: &dyn Fn(TensorId) -> bool,
+) -> Result<Bound, Vec<Diagnostic>> {
+    let Some(entry) = &module.entry else {
+        return Err(vec![
+            Diagnostic::error(codes::NO_ENTRY, "the file has no host entry, so there is nothing to run")
+                .help("add a function that calls `PTO_LAUNCH(Space, { .name = parameter, … })`"),
+        ]);
+    };
+    let inputs = collect(module, entry, arrays, options, written)?;
+    let params = params::bind(&inputs)?;
+    let (tensors, integers) = shapes::bind(&inputs, &params)?;
+    params::check_requirements(module, &params)?;
+    let caches = inputs.caches.into_iter().map(|c| c.expect("every cache of an entry is bound or reported")).collect();
+    Ok(Bound { params, caches, tensors, integers, notes: unused_arrays(entry, arrays) })
+}
+
+/// Finds the array of every entry parameter.
+fn collect<'a>(
+    module: &'a Module,
+    entry: &'a Entry,
+    arrays: &'a Arrays,
+    options: &'a LaunchOptions,
+    written: &dyn Fn(TensorId) -> bool,
+) -> Result<Inputs<'a>, Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    let mut caches: Vec<Option<BoundCache>> = module.caches.iter().map(|_| None).collect();
+    let mut of_tensor = vec![None; module.tensors.len()];
+    for binding in &entry.launch.bindings {
+        let param = &entry.params[binding.param as usize];
+        match binding.source {
+            BindingSource::Cache(id) => match cache::bind(&param.name, arrays, options.kv_layout) {
+                Ok(bound) => caches[id.index()] = Some(bound),
+                Err(mut more) => faults.append(&mut more),
+            },
+            BindingSource::Tensor(id) => {
+                let array = arrays.get(&param.name);
+                if array.is_none() && !written(id) {
+                    faults.push(missing(&param.name, &shapes::declared(module, id), arrays));
+                }
+                of_tensor[id.index()] = Some((param.name.as_str(), array));
+            }
+            BindingSource::Param(_) => {}
+        }
+    }
+    for (id, cache) in module.caches.iter().enumerate() {
+        if caches[id].is_none() && faults.is_empty() {
+            faults.push(
+                Diagnostic::error(codes::MISSING_ARRAY, format!("cache `{}` is not an argument of the launch", cache.name))
+                    .at(cache.span, "declared here")
+                    .help(format!("pass it: `PTO_LAUNCH(…, {{ .{} = kv }})`", cache.name)),
+            );
+        }
+    }
+    if faults.is_empty() { Ok(Inputs { module, arrays, options, caches, of_tensor }) } else { Err(faults) }
+}
+
+/// An array the launch needs and does not have.
+fn missing(name: &str, shape: &str, arrays: &Arrays) -> Diagnostic {
+    let given: Vec<&str> = arrays.keys().map(String::as_str).collect();
+    let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
+    if given.is_empty() {
+        fault = fault.help("give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`");
+    } else {
+        fault = fault.note(format!("the arrays given are {}", given.join(", ")));
+        fault = match did_you_mean(name, given) {
+            Some(near) => fault.help(format!("rename `{near}` to `{name}`")),
+            None => fault.help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`")),
+        };
+    }
+    fault
+}
+
+/// Warnings about arrays that no parameter names.
+fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
+    let mut known = Vec::new();
+    for param in &entry.params {
+        match param.ty {
+            EntryTy::PagedKvCache => {
+                known.extend(["k", "v", "indptr", "indices", "last_page_len"].map(|f| format!("{}.{f}", param.name)));
+            }
+            _ => known.push(param.name.clone()),
+        }
+    }
+    arrays
+        .keys()
+        .filter(|name| !known.contains(name))
+        .map(|name| {
+            let warning =
+                Diagnostic::warning(codes::UNUSED_ARRAY, format!("array `{name}` is not used: no parameter has this name"));
+            match did_you_mean(name, known.iter().map(String::as_str)) {
+                Some(near) => warning.help(format!("did you mean `{near}`?")),
+                None => warning.note(format!("`{}` takes {}", entry.name, known.join(", "))),
+            }
+        })
+        .collect()
+}
+
+fn rank_one(name: &str, array: &Array) -> Result<(), Diagnostic> {
+    if array.shape().len() == 1 {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::WRONG_RANK,
+        format!("array `{name}` has {} dimensions, but must have 1", array.shape().len()),
+    )
+    .note(format!("its shape is {:?}", array.shape())))
+}
+
+fn wrong_float(name: &str, found: DType) -> Diagnostic {
+    Diagnostic::error(codes::WRONG_DTYPE, format!("array `{name}` holds {found}, but f16, bf16 or f32 is needed"))
+        .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
+}
+
+fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, format!("dimension {dim} of `{name}` has {extent} elements"))
+        .note(format!("extents may not exceed {}", u32::MAX))
+}

@@ -1,0 +1,175 @@
+//! Values of launch-time parameters.
+
+use super::Inputs;
+use crate::codes;
+use wsp_core::ParamId;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::{Module, Param, ParamSource, ScalarTy, ShapeOwner};
+use wsp_kernel::{Value, eval_launch_expr};
+use wsp_plan::ParamValue;
+
+/// The value of every parameter, in order.
+pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Value>, Vec<Diagnostic>> {
+    let module = inputs.module;
+    let mut faults = unknown_names(inputs);
+    let mut values: Vec<Option<Value>> = vec![None; module.params.len()];
+    for (i, param) in module.params.iter().enumerate() {
+        match value_of(inputs, param, &values) {
+            Ok(value) => values[i] = Some(value),
+            Err(fault) => {
+                faults.push(fault);
+                break;
+            }
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(values.into_iter().map(|v| v.expect("every parameter has a value or a fault")).collect())
+}
+
+fn value_of(inputs: &Inputs<'_>, param: &Param, earlier: &[Option<Value>]) -> Result<Value, Diagnostic> {
+    let given = inputs.options.set.iter().rev().find(|(name, _)| *name == param.name).map(|(_, value)| *value);
+    match (&param.source, given) {
+        (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => {
+            coerce(given, param.ty).ok_or_else(|| bad_value(param, given))
+        }
+        (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) => {
+            eval_launch_expr(inputs.module, expr, earlier).map_err(Diagnostic::from)
+        }
+        (ParamSource::Shape { of, dim }, _) => extent(inputs, param, *of, *dim),
+        (ParamSource::Entry, None) => Err(Diagnostic::error(
+            codes::MISSING_ARRAY,
+            format!("parameter `{}` of the host entry has no value", param.name),
+        )
+        .at(param.span, "declared here")
+        .help(format!("give one with `--set {}=VALUE`", param.name))),
+    }
+}
+
+/// The extent that a shape names.
+fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Result<Value, Diagnostic> {
+    match of {
+        ShapeOwner::Cache(id) => {
+            let cache = inputs.caches[id.index()].as_ref().expect("caches are bound before parameters");
+            Ok(Value::U32(match dim {
+                0 => u32::try_from(cache.lengths.len()).map_err(|_| super::too_large(&cache.name, 0, cache.lengths.len() as u64))?,
+                2 => cache.heads,
+                _ => cache.lanes,
+            }))
+        }
+        ShapeOwner::Tensor(id) => {
+            let Some((name, Some(array))) = inputs.of_tensor[id.index()] else {
+                let tensor = &inputs.module.tensors[id.index()];
+                return Err(Diagnostic::error(
+                    codes::EXTENT_UNKNOWN,
+                    format!("extent `{}` is named only by `{}`, which is not an input", param.name, tensor.name),
+                )
+                .at(param.span, "no array gives it a value")
+                .help(format!("name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`", param.name)));
+            };
+            let declared = inputs.module.tensors[id.index()].dims.len();
+            if array.shape().len() != declared {
+                return Err(wrong_rank(inputs.module, id, name, array.shape()));
+            }
+            let extent = array.shape()[dim as usize];
+            u32::try_from(extent).map(Value::U32).map_err(|_| super::too_large(name, dim as usize, extent))
+        }
+    }
+}
+
+/// An array whose number of dimensions is not the declared one.
+pub(super) fn wrong_rank(module: &Module, id: wsp_core::TensorId, name: &str, shape: &[u64]) -> Diagnostic {
+    let tensor = &module.tensors[id.index()];
+    Diagnostic::error(
+        codes::WRONG_RANK,
+        format!("array `{name}` has {} dimensions, but `{}` is declared with {}", shape.len(), tensor.name, tensor.dims.len()),
+    )
+    .at(tensor.span, "declared here")
+    .note(format!("its shape is {shape:?}, the declared one {}", super::shapes::declared(module, id)))
+}
+
+/// A user's value as a value of a type, when nothing is lost.
+fn coerce(given: ParamValue, ty: ScalarTy) -> Option<Value> {
+    match (ty, given) {
+        (ScalarTy::Bool, ParamValue::Bool(b)) => Some(Value::Bool(b)),
+        (ScalarTy::Bool, ParamValue::Int(i @ 0..=1)) => Some(Value::Bool(i == 1)),
+        (ScalarTy::I32, ParamValue::Int(i)) => i32::try_from(i).ok().map(Value::I32),
+        (ScalarTy::U32, ParamValue::Int(i)) => u32::try_from(i).ok().map(Value::U32),
+        (ScalarTy::I64, ParamValue::Int(i)) => i64::try_from(i).ok().map(Value::I64),
+        (ScalarTy::U64, ParamValue::Int(i)) => u64::try_from(i).ok().map(Value::U64),
+        (ScalarTy::F32, ParamValue::Int(i)) => Some(Value::F32(i as f32)),
+        (ScalarTy::F64, ParamValue::Int(i)) => Some(Value::F64(i as f64)),
+        (ScalarTy::F32, ParamValue::Float(x)) => Some(Value::F32(x as f32)),
+        (ScalarTy::F64, ParamValue::Float(x)) => Some(Value::F64(x)),
+        _ => None,
+    }
+}
+
+fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
+    let text = match given {
+        ParamValue::Int(i) => i.to_string(),
+        ParamValue::Float(x) => x.to_string(),
+        ParamValue::Bool(b) => b.to_string(),
+    };
+    Diagnostic::error(
+        codes::BAD_PARAMETER,
+        format!("`{text}` is not a value of parameter `{}`, which is a {}", param.name, param.ty.c_name()),
+    )
+    .at(param.span, "declared here")
+}
+
+/// Names given with `--set` that nothing has, or that cannot be set.
+fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
+    let params = &inputs.module.params;
+    let settable = |p: &&Param| matches!(p.source, ParamSource::Set { .. } | ParamSource::Entry);
+    let mut faults = Vec::new();
+    for (name, _) in &inputs.options.set {
+        if params.iter().filter(settable).any(|p| p.name == *name) {
+            continue;
+        }
+        let fixed = params.iter().find(|p| p.name == *name);
+        let fault = match fixed {
+            Some(p) => Diagnostic::error(codes::UNKNOWN_PARAMETER, format!("`{name}` cannot be set: it follows from other values"))
+                .at(p.span, "declared here"),
+            None => Diagnostic::error(codes::UNKNOWN_PARAMETER, format!("there is no parameter `{name}`")),
+        };
+        let names: Vec<&str> = params.iter().filter(settable).map(|p| p.name.as_str()).chain(["max_blocks", "kv_layout"]).collect();
+        faults.push(match did_you_mean(name, names.iter().copied()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help(format!("parameters that can be set: {}", names.join(", "))),
+        });
+    }
+    faults
+}
+
+/// Evaluates every `PTO_REQUIRE`.
+pub(super) fn check_requirements(module: &Module, params: &[Value]) -> Result<(), Vec<Diagnostic>> {
+    let values: Vec<Option<Value>> = params.iter().copied().map(Some).collect();
+    let mut faults = Vec::new();
+    for requirement in &module.requirements {
+        match eval_launch_expr(module, &requirement.cond, &values) {
+            Ok(Value::Bool(true)) => {}
+            Ok(_) => faults.push(unmet(module, requirement, params)),
+            Err(trap) => faults.push(Diagnostic::from(trap)),
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn unmet(module: &Module, requirement: &wsp_ir::Requirement, params: &[Value]) -> Diagnostic {
+    let mut names: Vec<ParamId> = Vec::new();
+    requirement.cond.any(&mut |e| {
+        if let wsp_ir::ExprKind::Param(id) = e.kind
+            && !names.contains(&id)
+        {
+            names.push(id);
+        }
+        false
+    });
+    let facts: Vec<String> =
+        names.iter().map(|id| format!("{} = {}", module.params[id.index()].name, params[id.index()])).collect();
+    Diagnostic::error(codes::REQUIREMENT, requirement.message.clone())
+        .at(requirement.span, "the program requires this")
+        .note(facts.join(", "))
+}

@@ -1,0 +1,203 @@
+//! Shapes of tensors, and whether the arrays have them.
+
+use super::{Inputs, integers};
+use crate::codes;
+use wsp_core::{AxisId, CacheId, DType, TensorId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{Dim, Elem, Expr, ExprKind, Module, Storage};
+use wsp_kernel::{IntArray, Value, eval_launch_expr};
+use wsp_plan::Array;
+
+/// One dimension of a bound tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BoundDim {
+    /// This many indices.
+    Fixed(u32),
+    /// The requests' lengths.
+    Lengths(CacheId),
+    /// The iterations of an axis, known after the sizing run.
+    Axis(AxisId),
+}
+
+/// A tensor whose shape and element type are known.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct BoundTensor {
+    /// Element type.
+    pub(crate) dtype: DType,
+    /// Dimensions; of a workspace tensor those of one slot.
+    pub(crate) dims: Vec<BoundDim>,
+    /// Name of the array, for a launch tensor.
+    pub(crate) array: Option<String>,
+}
+
+type Tensors = (Vec<BoundTensor>, Vec<Option<IntArray>>);
+
+/// Shapes of all tensors and contents of the integer ones.
+pub(super) fn bind(inputs: &Inputs<'_>, params: &[Value]) -> Result<Tensors, Vec<Diagnostic>> {
+    let values: Vec<Option<Value>> = params.iter().copied().map(Some).collect();
+    let mut faults = Vec::new();
+    let mut tensors = Vec::new();
+    let mut contents: Vec<Option<IntArray>> = vec![None; inputs.module.tensors.len()];
+    for i in 0..inputs.module.tensors.len() {
+        let id = TensorId(i as u32);
+        let bound = match tensor(inputs, id, &values) {
+            Ok(bound) => bound,
+            Err(mut more) => {
+                faults.append(&mut more);
+                continue;
+            }
+        };
+        if let Some((name, Some(array))) = inputs.of_tensor[i]
+            && array.shape().len() == 1
+            && !bound.dtype.is_float()
+        {
+            match integers::to_declared(name, array, bound.dtype) {
+                Ok(values) => contents[i] = Some(values),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        tensors.push(bound);
+    }
+    faults.extend(lengths_agree(inputs, &contents));
+    if faults.is_empty() { Ok((tensors, contents)) } else { Err(faults) }
+}
+
+fn tensor(inputs: &Inputs<'_>, id: TensorId, values: &[Option<Value>]) -> Result<BoundTensor, Vec<Diagnostic>> {
+    let tensor = &inputs.module.tensors[id.index()];
+    let bound = inputs.of_tensor[id.index()];
+    let array = bound.and_then(|(_, array)| array);
+    let name = bound.map(|(name, _)| name);
+    let dtype = element(inputs, id, name, array).map_err(|f| vec![f])?;
+    let mut faults = Vec::new();
+    if let (Some(name), Some(array)) = (name, array)
+        && array.shape().len() != tensor.dims.len()
+    {
+        return Err(vec![super::params::wrong_rank(inputs.module, id, name, array.shape())]);
+    }
+    let mut dims = Vec::new();
+    for (d, dim) in tensor.dims.iter().enumerate() {
+        match dim {
+            Dim::Expr(expr) => match dimension(inputs.module, expr, values) {
+                Ok(extent) => {
+                    if let (Some(name), Some(array)) = (name, array)
+                        && array.shape()[d] != u64::from(extent)
+                    {
+                        faults.push(wrong_extent(inputs.module, id, name, array, d, expr, extent));
+                    }
+                    dims.push(BoundDim::Fixed(extent));
+                }
+                Err(fault) => faults.push(fault),
+            },
+            Dim::Axis(axis) => dims.push(BoundDim::Axis(*axis)),
+            Dim::Dynamic => match tensor.storage {
+                Storage::CacheKeys(cache) | Storage::CacheValues(cache) => dims.push(BoundDim::Lengths(cache)),
+                _ => faults.push(
+                    Diagnostic::error(codes::EXTENT_UNKNOWN, format!("`{}` has a dynamic dimension, but is no cache", tensor.name))
+                        .at(tensor.span, "declared here"),
+                ),
+            },
+        }
+    }
+    if faults.is_empty() { Ok(BoundTensor { dtype, dims, array: name.map(str::to_owned) }) } else { Err(faults) }
+}
+
+fn dimension(module: &Module, expr: &Expr, values: &[Option<Value>]) -> Result<u32, Diagnostic> {
+    let value = eval_launch_expr(module, expr, values).map_err(Diagnostic::from)?;
+    value.as_u32().ok_or_else(|| {
+        Diagnostic::error(codes::TOO_LARGE, format!("an extent is {value}"))
+            .at(expr.span, "this extent")
+            .note(format!("extents must lie in 0..={}", u32::MAX))
+    })
+}
+
+fn wrong_extent(
+    module: &Module,
+    id: TensorId,
+    name: &str,
+    array: &Array,
+    dim: usize,
+    expr: &Expr,
+    need: u32,
+) -> Diagnostic {
+    let what = match expr.kind {
+        ExprKind::Param(p) => format!("`{}` = {need}", module.params[p.index()].name),
+        _ => need.to_string(),
+    };
+    Diagnostic::error(
+        codes::WRONG_EXTENT,
+        format!("dimension {dim} of array `{name}` is {}, but must be {what}", array.shape()[dim]),
+    )
+    .at(module.tensors[id.index()].span, "declared here")
+    .note(format!("its shape is {:?}, the declared one {}", array.shape(), declared(module, id)))
+}
+
+/// The element type of a tensor: the source's, the array's, or `f32` for an output that says nothing.
+fn element(inputs: &Inputs<'_>, id: TensorId, name: Option<&str>, array: Option<&Array>) -> Result<DType, Diagnostic> {
+    let tensor = &inputs.module.tensors[id.index()];
+    match (tensor.elem, array) {
+        (Elem::Fixed(want), Some(array)) => {
+            let found = array.dtype();
+            if found == want || (!found.is_float() && !want.is_float()) {
+                return Ok(want);
+            }
+            let name = name.unwrap_or(&tensor.name);
+            Err(Diagnostic::error(codes::WRONG_DTYPE, format!("array `{name}` holds {found}, but `{}` is {want}", tensor.name))
+                .at(tensor.span, "declared here")
+                .help(format!("convert the array to {want}")))
+        }
+        (Elem::Fixed(want), None) => Ok(want),
+        (Elem::Of(other), _) if other != id => {
+            let (name, array) = inputs.of_tensor[other.index()].unzip();
+            element(inputs, other, name, array.flatten())
+        }
+        (Elem::Of(_), Some(array)) if matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) => Ok(array.dtype()),
+        (Elem::Of(_), Some(array)) => Err(super::wrong_float(name.unwrap_or(&tensor.name), array.dtype())),
+        (Elem::Of(_), None) => match tensor.storage {
+            Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
+                let field = if matches!(tensor.storage, Storage::CacheKeys(_)) { "k" } else { "v" };
+                let cache = inputs.caches[cache.index()].as_ref().expect("caches are bound before shapes");
+                Ok(inputs.arrays[&format!("{}.{field}", cache.name)].dtype())
+            }
+            _ => Ok(DType::F32),
+        },
+    }
+}
+
+/// Arrays bound as `kv_lens` hold the lengths of the cache beside them and must agree with its page table.
+fn lengths_agree(inputs: &Inputs<'_>, contents: &[Option<IntArray>]) -> Option<Diagnostic> {
+    let cache = inputs.caches.iter().flatten().next()?;
+    let id = inputs.module.tensor_named("kv_lens")?;
+    let Some(IntArray::U32(lens)) = &contents[id.index()] else { return None };
+    let name = inputs.of_tensor[id.index()].map_or("kv_lens", |(name, _)| name);
+    let request = lens.iter().zip(cache.lengths.iter()).position(|(a, b)| a != b)?;
+    Some(
+        Diagnostic::error(
+            codes::LENGTHS_DISAGREE,
+            format!(
+                "`{name}[{request}]` is {}, but the pages of request {request} hold {} tokens",
+                lens[request], cache.lengths[request]
+            ),
+        )
+        .note(format!(
+            "it has {} pages of {} tokens, {} in the last one",
+            cache.indptr[request + 1] - cache.indptr[request],
+            cache.page_size,
+            cache.last_page_len[request]
+        )),
+    )
+}
+
+/// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.
+pub(super) fn declared(module: &Module, id: TensorId) -> String {
+    let dims: Vec<String> = module.tensors[id.index()]
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            Dim::Expr(Expr { kind: ExprKind::Param(p), .. }) => module.params[p.index()].name.clone(),
+            Dim::Expr(expr) => expr.as_const_int().map_or_else(|| "…".to_owned(), |v| v.to_string()),
+            Dim::Dynamic => "PTO_DYNAMIC".to_owned(),
+            Dim::Axis(axis) => module.axes[axis.index()].name.clone(),
+        })
+        .collect();
+    format!("[{}]", dims.join(", "))
+}

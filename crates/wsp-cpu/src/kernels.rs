@@ -1,0 +1,218 @@
+//! The kernels of a launch: what their tasks touch, and which descriptor goes where.
+
+use crate::codes;
+use smallvec::SmallVec;
+use wsp_core::{FuncId, KernelId, MAX_RANK, Region, StructId, TensorId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{Consumer, Expr, Span};
+use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
+use wsp_plan::{Access, AccessMode, Bound, LoweredPlan};
+
+/// Boxes that a task touches.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    /// Boxes it may load from.
+    pub(crate) reads: SmallVec<[Region; 4]>,
+    /// Boxes it may store to.
+    pub(crate) writes: SmallVec<[Region; 4]>,
+}
+
+/// One access of a kernel: where its guard and bounds stand among the evaluated expressions.
+#[derive(Debug)]
+struct AccessCode {
+    tensor: TensorId,
+    mode: AccessMode,
+    guard: Option<usize>,
+    /// `lo` and `hi` of each dimension; none for the whole dimension.
+    bounds: SmallVec<[Option<(usize, usize)>; 4]>,
+}
+
+/// Accesses that are evaluated together.
+#[derive(Debug)]
+struct AccessSet {
+    accesses: Vec<AccessCode>,
+    code: ScalarCode,
+}
+
+/// What evaluating accesses needs besides the descriptor; one per thread.
+#[derive(Debug, Default)]
+pub(crate) struct Evaluator {
+    scratch: Scratch,
+    values: Vec<Option<Value>>,
+}
+
+/// A kernel that descriptors can reach.
+#[derive(Debug)]
+pub(crate) struct LaunchKernel {
+    /// The function.
+    pub(crate) func: FuncId,
+    /// Its name.
+    pub(crate) name: String,
+    /// Accesses that order tasks: to tensors that some kernel stores to.
+    ordering: AccessSet,
+    /// Reads whose data are worth fetching ahead.
+    inputs: AccessSet,
+}
+
+/// All kernels of a launch, indexed by [`KernelId`].
+#[derive(Debug)]
+pub(crate) struct KernelTable {
+    kernels: Vec<LaunchKernel>,
+    /// Kernel of each function, if a descriptor can reach it.
+    of_function: Vec<Option<KernelId>>,
+}
+
+impl KernelTable {
+    /// Every kernel that a descriptor of the module can reach.
+    pub(crate) fn new(plan: &LoweredPlan, env: &Env) -> Result<KernelTable, Vec<Diagnostic>> {
+        let module = &plan.module;
+        let mut table = KernelTable { kernels: Vec::new(), of_function: vec![None; module.functions.len()] };
+        let mut faults = Vec::new();
+        for def in &module.structs {
+            for func in reachable(plan, def.consumer) {
+                if table.of_function[func.index()].is_some() {
+                    continue;
+                }
+                match LaunchKernel::new(plan, func, env) {
+                    Ok(kernel) => {
+                        let id = u16::try_from(table.kernels.len()).expect("a module of 4 MiB has fewer kernels");
+                        table.of_function[func.index()] = Some(KernelId(id));
+                        table.kernels.push(kernel);
+                    }
+                    Err(trap) => faults.push(Diagnostic::from(trap)),
+                }
+            }
+        }
+        if faults.is_empty() { Ok(table) } else { Err(faults) }
+    }
+
+    /// Every kernel, in order of its id.
+    pub(crate) fn all(&self) -> &[LaunchKernel] {
+        &self.kernels
+    }
+
+    /// The kernel with this id.
+    pub(crate) fn get(&self, id: KernelId) -> &LaunchKernel {
+        &self.kernels[id.index()]
+    }
+
+    /// The kernel that takes a descriptor.
+    pub(crate) fn consumer(&self, plan: &LoweredPlan, descriptor: StructId, words: &[u32]) -> Result<KernelId, Trap> {
+        let def = &plan.module.structs[descriptor.index()];
+        let func = match def.consumer {
+            Consumer::Kernel(func) => Some(func),
+            Consumer::Tiers { set, field } => {
+                let set = &plan.module.tier_sets[set.index()];
+                let tier = words[field as usize];
+                let picked = set.tiers.get(tier as usize).ok_or_else(|| {
+                    Trap::new(
+                        codes::BAD_TIER,
+                        format!("descriptor `{}` picks tier {tier}, but `{}` has {} tiers", def.name, set.name, set.tiers.len()),
+                        Span::default(),
+                    )
+                })?;
+                Some(picked.kernel)
+            }
+            Consumer::None => None,
+        };
+        func.and_then(|func| self.of_function[func.index()])
+            .ok_or_else(|| Trap::internal(format!("descriptor `{}` has no kernel", def.name), Span::default()))
+    }
+}
+
+/// The kernels that may take a descriptor.
+fn reachable(plan: &LoweredPlan, consumer: Consumer) -> Vec<FuncId> {
+    match consumer {
+        Consumer::None => Vec::new(),
+        Consumer::Kernel(func) => vec![func],
+        Consumer::Tiers { set, .. } => plan.module.tier_sets[set.index()].tiers.iter().map(|t| t.kernel).collect(),
+    }
+}
+
+impl LaunchKernel {
+    fn new(plan: &LoweredPlan, func: FuncId, env: &Env) -> Result<LaunchKernel, Trap> {
+        let accesses = &plan.accesses[func.index()];
+        let written = |access: &&Access| plan.tensors[access.tensor.index()].written;
+        let ordering = AccessSet::new(plan, accesses.iter().filter(written), env)?;
+        let inputs = AccessSet::new(plan, accesses.iter().filter(|a| !written(a) && a.mode == AccessMode::Read), env)?;
+        Ok(LaunchKernel { func, name: plan.module.functions[func.index()].name.clone(), ordering, inputs })
+    }
+
+    /// What a task with this descriptor touches, of tensors that are written at all.
+    pub(crate) fn touched(&self, evaluator: &mut Evaluator, env: &Env, descriptor: &[u32]) -> Touched {
+        let mut touched = Touched::default();
+        self.ordering.regions(evaluator, env, descriptor, |mode, region| match mode {
+            AccessMode::Read => touched.reads.push(region),
+            AccessMode::Write => touched.writes.push(region),
+        });
+        touched
+    }
+
+    /// Calls `f` with what a task with this descriptor reads of tensors that nobody writes.
+    pub(crate) fn inputs(&self, evaluator: &mut Evaluator, env: &Env, descriptor: &[u32], mut f: impl FnMut(Region)) {
+        self.inputs.regions(evaluator, env, descriptor, |_, region| f(region));
+    }
+}
+
+impl AccessSet {
+    fn new<'a>(plan: &LoweredPlan, accesses: impl Iterator<Item = &'a Access>, env: &Env) -> Result<AccessSet, Trap> {
+        let mut exprs: Vec<Expr> = Vec::new();
+        let mut place = |expr: &Expr| {
+            exprs.push(expr.clone());
+            exprs.len() - 1
+        };
+        let accesses = accesses
+            .map(|access| AccessCode {
+                tensor: access.tensor,
+                mode: access.mode,
+                guard: access.guard.as_ref().map(&mut place),
+                bounds: access
+                    .bounds
+                    .iter()
+                    .map(|bound| match bound {
+                        Bound::Range { lo, hi } => Some((place(lo), place(hi))),
+                        Bound::All => None,
+                    })
+                    .collect(),
+            })
+            .collect();
+        Ok(AccessSet { accesses, code: ScalarCode::compile(&plan.module, &exprs, env)? })
+    }
+
+    fn regions(
+        &self,
+        evaluator: &mut Evaluator,
+        env: &Env,
+        descriptor: &[u32],
+        mut f: impl FnMut(AccessMode, Region),
+    ) {
+        if self.accesses.is_empty() {
+            return;
+        }
+        evaluator.values.resize(evaluator.values.len().max(self.code.len()), None);
+        self.code.eval(&mut evaluator.scratch, env, descriptor, &mut evaluator.values);
+        for access in &self.accesses {
+            if let Some(region) = access.region(&evaluator.values) {
+                f(access.mode, region);
+            }
+        }
+    }
+}
+
+impl AccessCode {
+    /// The box of the evaluated bounds; none when the guard is false or the box is empty. A guard that cannot be evaluated
+    /// excludes nothing, and a bound that cannot be evaluated bounds nothing.
+    fn region(&self, values: &[Option<Value>]) -> Option<Region> {
+        if self.guard.is_some_and(|guard| values[guard] == Some(Value::Bool(false))) {
+            return None;
+        }
+        let mut region = Region { tensor: self.tensor, lo: [0; MAX_RANK], hi: [1; MAX_RANK] };
+        let at = |index: usize| values[index].and_then(Value::as_u32);
+        for (d, bound) in self.bounds.iter().enumerate() {
+            let (lo, hi) = bound.map_or((None, None), |(lo, hi)| (at(lo), at(hi)));
+            region.lo[d] = lo.unwrap_or(0);
+            region.hi[d] = hi.unwrap_or(u32::MAX);
+        }
+        (!region.is_empty()).then_some(region)
+    }
+}

@@ -1,0 +1,267 @@
+//! The memory of a launch: the user's arrays, outputs, temporaries and workspace, as kernels see them.
+#![allow(unsafe_code, reason = "hands arrays to kernels as raw memory; the task graph orders conflicting accesses")]
+
+use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
+use crate::codes;
+use crate::options::KvLayout;
+use crate::sizing::Sizes;
+use std::sync::Arc;
+use wsp_core::TensorId;
+use wsp_ir::Storage;
+use wsp_ir::diag::Diagnostic;
+use wsp_kernel::{CacheArrays, Env, IntArray, Layout, Paged, TensorMem};
+use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
+
+/// Alignment of the fields of a workspace slot and of slots themselves, in bytes.
+const SLOT_ALIGN: u64 = 64;
+
+/// Arrays that the launch itself owns. They outlive the [`Env`] that points into them.
+#[derive(Debug, Default)]
+pub(crate) struct Owned {
+    /// Arrays that some kernel stores to, by the name of the entry parameter.
+    pub(crate) outputs: Vec<(String, Array)>,
+    workspace: Option<Array>,
+    temporaries: Vec<Array>,
+}
+
+/// Where each field of a workspace slot starts, and the bytes of a slot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SlotLayout {
+    /// Offset of each tensor of the module in a slot; 0 for those that are no workspace field.
+    pub(crate) offsets: Vec<u32>,
+    /// Bytes of a slot; 0 without fields.
+    pub(crate) bytes: u32,
+}
+
+impl SlotLayout {
+    /// Fields in declared order, each on a 64-byte boundary.
+    pub(crate) fn new(plan: &LoweredPlan, bound: &Bound) -> Result<SlotLayout, Diagnostic> {
+        let mut offsets = vec![0; plan.module.tensors.len()];
+        let mut end: u64 = 0;
+        for (i, tensor) in plan.module.tensors.iter().enumerate() {
+            if tensor.storage != Storage::Workspace {
+                continue;
+            }
+            let shape = fixed_dims(&bound.tensors[i]);
+            let field = shape
+                .iter()
+                .try_fold(bound.tensors[i].dtype.size() as u64, |bytes, &n| bytes.checked_mul(u64::from(n)))
+                .and_then(|bytes| bytes.checked_next_multiple_of(SLOT_ALIGN))
+                .and_then(|bytes| bytes.checked_add(end))
+                .filter(|&total| u32::try_from(total).is_ok())
+                .ok_or_else(|| {
+                    Diagnostic::error(codes::WORKSPACE, "a workspace slot exceeds 4 GiB").at(tensor.span, "with this field")
+                })?;
+            offsets[i] = u32::try_from(end).expect("the end of a slot is checked to fit 32 bits");
+            end = field;
+        }
+        Ok(SlotLayout { offsets, bytes: u32::try_from(end).expect("the end of a slot is checked to fit 32 bits") })
+    }
+}
+
+/// Surroundings without memory: what generators and access summaries need.
+pub(crate) fn metadata(plan: &LoweredPlan, bound: &Bound, axis_extents: Vec<Option<u32>>) -> Env {
+    let mut env = Env::new(&plan.module, bound.params.clone());
+    env.max_blocks = plan.options.max_blocks;
+    env.axis_extents = axis_extents;
+    env.arrays = bound.integers.clone();
+    env.caches = bound.caches.iter().map(|cache| Some(page_table(cache))).collect();
+    env
+}
+
+fn page_table(cache: &BoundCache) -> CacheArrays {
+    CacheArrays {
+        lengths: IntArray::U32(cache.lengths.clone()),
+        indptr: IntArray::U32(cache.indptr.clone()),
+        indices: IntArray::U32(cache.indices.clone()),
+        last_page_len: IntArray::U32(cache.last_page_len.clone()),
+    }
+}
+
+/// Allocates what the launch owns and attaches all memory to `env`.
+///
+/// The caller keeps `arrays` and the result alive, and untouched, for as long as `env` is.
+pub(crate) fn attach(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    sizes: &Sizes,
+    slots: &SlotLayout,
+    arrays: &Arrays,
+    env: &mut Env,
+) -> Result<Owned, Vec<Diagnostic>> {
+    let mut owned = Owned::default();
+    let mut workspace = None;
+    if sizes.workspace_bytes > 0 {
+        let mut array = allocate("the workspace", wsp_core::DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
+        workspace = Some((array.bytes_mut().as_mut_ptr(), array.bytes().len()));
+        owned.workspace = Some(array);
+    }
+    for (i, tensor) in plan.module.tensors.iter().enumerate() {
+        let id = TensorId(i as u32);
+        let bound_tensor = &bound.tensors[i];
+        if !bound_tensor.dtype.is_float() {
+            continue;
+        }
+        let layout = layout(plan, bound, sizes, slots, id);
+        let (ptr, bytes) = match tensor.storage {
+            Storage::Workspace => match workspace {
+                Some(memory) => memory,
+                None => continue,
+            },
+            Storage::Temporary => {
+                let mut array = allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|f| vec![f])?;
+                let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
+                owned.temporaries.push(array);
+                memory
+            }
+            Storage::Launch | Storage::CacheKeys(_) | Storage::CacheValues(_) => {
+                match launch_memory(plan, bound, arrays, id, &mut owned).map_err(|f| vec![f])? {
+                    Some(memory) => memory,
+                    None => continue,
+                }
+            }
+        };
+        // SAFETY: the memory lives in `arrays` or `owned`, which the caller keeps; it is initialised; arrays that kernels
+        // store to are owned and so writable; accesses of tasks that conflict are ordered by the task graph, which sees
+        // every tensor that is written (`TensorUse::written`).
+        env.tensors[i] = Some(unsafe { TensorMem::new(ptr, bytes, bound_tensor.dtype, layout) });
+    }
+    Ok(owned)
+}
+
+/// Memory of an array of the launch: the user's own when it is only read, else a copy that becomes an output.
+fn launch_memory(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    arrays: &Arrays,
+    id: TensorId,
+    owned: &mut Owned,
+) -> Result<Option<(*mut u8, usize)>, Diagnostic> {
+    let tensor = &plan.module.tensors[id.index()];
+    let name = match tensor.storage {
+        Storage::CacheKeys(cache) => format!("{}.k", bound.caches[cache.index()].name),
+        Storage::CacheValues(cache) => format!("{}.v", bound.caches[cache.index()].name),
+        _ => match &bound.tensors[id.index()].array {
+            Some(name) => name.clone(),
+            None => return Ok(None),
+        },
+    };
+    let given = arrays.get(&name);
+    if !plan.tensors[id.index()].written {
+        return Ok(given.map(|array| (array.bytes().as_ptr().cast_mut(), array.bytes().len())));
+    }
+    let mut array = match given {
+        Some(array) => {
+            let mut copy = allocate(&name, array.dtype(), array.shape())?;
+            copy.bytes_mut().copy_from_slice(array.bytes());
+            copy
+        }
+        None => {
+            let shape: Vec<u64> = fixed_dims(&bound.tensors[id.index()]).iter().map(|&n| u64::from(n)).collect();
+            allocate(&name, bound.tensors[id.index()].dtype, &shape)?
+        }
+    };
+    let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
+    owned.outputs.push((name, array));
+    Ok(Some(memory))
+}
+
+fn allocate(name: &str, dtype: wsp_core::DType, shape: &[u64]) -> Result<Array, Diagnostic> {
+    Array::zeros(dtype, shape).map_err(|fault| {
+        let what = match fault {
+            ArrayError::TooLarge => format!("`{name}` of shape {shape:?} cannot be addressed"),
+            ArrayError::OutOfMemory { bytes } => format!("there is no memory for the {bytes} bytes of `{name}`"),
+        };
+        Diagnostic::error(codes::TOO_LARGE, what)
+    })
+}
+
+/// Extents of a tensor whose dimensions are all fixed; others count as 0.
+fn fixed_dims(tensor: &BoundTensor) -> Vec<u32> {
+    tensor
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            BoundDim::Fixed(n) => *n,
+            BoundDim::Lengths(_) | BoundDim::Axis(_) => 0,
+        })
+        .collect()
+}
+
+fn layout(plan: &LoweredPlan, bound: &Bound, sizes: &Sizes, slots: &SlotLayout, id: TensorId) -> Layout {
+    let tensor = &bound.tensors[id.index()];
+    match plan.module.tensors[id.index()].storage {
+        Storage::CacheKeys(cache) | Storage::CacheValues(cache) => Layout::Paged(paged(&bound.caches[cache.index()])),
+        Storage::Workspace => {
+            let dims = fixed_dims(tensor);
+            let strides = row_major(&dims);
+            let count = if slots.bytes == 0 { 0 } else { sizes.workspace_bytes / u64::from(slots.bytes) };
+            Layout::Slots {
+                slots: u32::try_from(count).expect("a workspace below 4 GiB has fewer slots"),
+                slot_bytes: slots.bytes,
+                offset: slots.offsets[id.index()],
+                dims,
+                strides,
+            }
+        }
+        Storage::Launch => strided(fixed_dims(tensor)),
+        Storage::Temporary => temporary(tensor, sizes, id),
+    }
+}
+
+fn paged(cache: &BoundCache) -> Paged {
+    let (heads, lanes, page) = (u64::from(cache.heads), u64::from(cache.lanes), u64::from(cache.page_size));
+    let (slot_stride, head_stride) = match cache.layout {
+        KvLayout::Nhd => (heads * lanes, lanes),
+        KvLayout::Hnd => (lanes, page * lanes),
+    };
+    Paged {
+        lengths: cache.lengths.clone(),
+        indptr: cache.indptr.clone(),
+        indices: cache.indices.clone(),
+        page_size: cache.page_size,
+        heads: cache.heads,
+        lanes: cache.lanes,
+        page_stride: page * heads * lanes,
+        slot_stride,
+        head_stride,
+    }
+}
+
+/// A temporary: ragged when its second dimension is a dynamic axis, plain otherwise.
+fn temporary(tensor: &BoundTensor, sizes: &Sizes, id: TensorId) -> Layout {
+    if let Some(extents) = &sizes.ragged[id.index()] {
+        let mut starts = vec![0u64];
+        for &extent in extents {
+            starts.push(starts.last().copied().unwrap_or(0) + u64::from(extent));
+        }
+        let dims: Vec<u32> = sizes.resolve(tensor)[2..].to_vec();
+        let inner = row_major(&dims);
+        let row = dims.iter().map(|&n| u64::from(n)).product();
+        let strides = std::iter::once(row).chain(inner).collect();
+        return Layout::Ragged { starts: Arc::from(starts), dims, strides };
+    }
+    strided(sizes.resolve(tensor))
+}
+
+fn strided(dims: Vec<u32>) -> Layout {
+    let strides = row_major(&dims);
+    Layout::Strided { dims, strides }
+}
+
+fn row_major(dims: &[u32]) -> Vec<u64> {
+    let mut strides = vec![1u64; dims.len()];
+    for d in (1..dims.len()).rev() {
+        strides[d - 1] = strides[d].saturating_mul(u64::from(dims[d]));
+    }
+    strides
+}
+
+/// Elements that a temporary's layout reaches.
+fn elements(layout: &Layout) -> u64 {
+    match layout {
+        Layout::Strided { dims, .. } => dims.iter().fold(1, |total: u64, &n| total.saturating_mul(u64::from(n))),
+        Layout::Ragged { starts, strides, .. } => starts.last().copied().unwrap_or(0).saturating_mul(strides[0]),
+        Layout::Paged(_) | Layout::Slots { .. } => 0,
+    }
+}

@@ -1,0 +1,52 @@
+//! What a user may choose at launch.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_core::limits;
+use wsp_plan::ParamValue;
+
+/// Order of tokens and heads inside a page of a KV cache.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum KvLayout {
+    /// `[pages, page_size, heads, dim]`
+    #[default]
+    Nhd,
+    /// `[pages, heads, page_size, dim]`
+    Hnd,
+}
+
+/// Options of a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchOptions {
+    /// Worker threads; 0 takes one per core of this machine.
+    pub threads: u32,
+    /// Layout of every paged cache.
+    pub kv_layout: KvLayout,
+    /// Values of parameters, in the order the user gave them.
+    pub set: Vec<(String, ParamValue)>,
+    /// Workers that form one core group.
+    pub cores_per_group: u32,
+    /// Most tasks in flight.
+    pub window: u32,
+    /// Records every task's times and edges.
+    pub trace: bool,
+    /// Runs the plain tile operations instead of the fast ones.
+    pub plain: bool,
+    /// Stops the run when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Default for LaunchOptions {
+    fn default() -> LaunchOptions {
+        LaunchOptions {
+            threads: 0,
+            kv_layout: KvLayout::Nhd,
+            set: Vec::new(),
+            cores_per_group: limits::CORES_PER_GROUP,
+            window: limits::TASK_WINDOW,
+            trace: false,
+            plain: false,
+            cancel: None,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What both runs of a generator share: tiles, extents and workspace.
+
+use crate::bind::Bound;
+use crate::codes;
+use crate::tiling::binary_search_chunk_size;
+use crate::workspace::Workspace;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use wsp_core::{AxisId, SpaceId};
+use wsp_ir::{AxisEnd, Span, TileSize};
+use wsp_kernel::{Env, Extent, Trap, Value, WsRequest, eval_launch_expr};
+use wsp_plan::LoweredPlan;
+
+/// Element extents that a generator set.
+#[derive(Clone, Debug)]
+enum Extents {
+    Scalar(u32),
+    PerOuter(Arc<[u32]>),
+}
+
+/// The state of a generator between its statements.
+pub(crate) struct Planner<'a> {
+    pub(crate) plan: &'a LoweredPlan,
+    pub(crate) bound: &'a Bound,
+    pub(crate) env: &'a Env,
+    pub(crate) workspace: Workspace,
+    /// Tiles in the order in which they were settled.
+    pub(crate) tiles: Vec<(AxisId, u32)>,
+    stage: u32,
+    space: SpaceId,
+    extents: FxHashMap<AxisId, Extents>,
+}
+
+impl<'a> Planner<'a> {
+    pub(crate) fn new(plan: &'a LoweredPlan, bound: &'a Bound, env: &'a Env) -> Planner<'a> {
+        Planner {
+            plan,
+            bound,
+            env,
+            workspace: Workspace::default(),
+            tiles: Vec::new(),
+            stage: 0,
+            space: SpaceId(0),
+            extents: FxHashMap::default(),
+        }
+    }
+
+    /// Goes on with another generator.
+    pub(crate) fn enter(&mut self, stage: u32, space: SpaceId) {
+        self.stage = stage;
+        self.space = space;
+        self.extents.clear();
+    }
+
+    pub(crate) fn stage(&self) -> u32 {
+        self.stage
+    }
+
+    pub(crate) fn slot(&mut self, request: &WsRequest<'_>) -> Result<u32, Trap> {
+        self.workspace.slot(self.stage, request)
+    }
+
+    pub(crate) fn set_tile(&mut self, axis: AxisId, size: u32) {
+        self.env.set_axis_tile(axis, size);
+        match self.tiles.iter_mut().find(|(a, _)| *a == axis) {
+            Some(entry) => entry.1 = size,
+            None => self.tiles.push((axis, size)),
+        }
+    }
+
+    pub(crate) fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) {
+        let extents = match extent {
+            Extent::Scalar(n) => Extents::Scalar(n),
+            Extent::PerOuter(values) => Extents::PerOuter(values.into()),
+        };
+        self.extents.insert(axis, extents);
+    }
+
+    /// The tile of an axis: as set, as declared, or chosen now.
+    pub(crate) fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap> {
+        if let Some((_, size)) = self.tiles.iter().find(|(a, _)| *a == axis) {
+            return Ok(*size);
+        }
+        let declared = &self.plan.module.axes[axis.index()];
+        let size = match declared.tile.as_ref().map(|t| &t.size) {
+            Some(TileSize::Fixed(expr)) => self.launch_u32(expr)?,
+            Some(TileSize::Auto) => self.automatic_tile(axis)?,
+            None => 1,
+        };
+        if size == 0 {
+            return Err(Trap::new(codes::NO_EXTENT, format!("the tile of axis `{}` has 0 elements", declared.name), declared.span));
+        }
+        self.set_tile(axis, size);
+        Ok(size)
+    }
+
+    /// Extent of an axis that is the same for every outer index.
+    pub(crate) fn axis_extent(&self, axis: AxisId) -> Result<u32, Trap> {
+        if let Some(Extents::Scalar(n)) = self.extents.get(&axis) {
+            return Ok(*n);
+        }
+        let declared = &self.plan.module.axes[axis.index()];
+        Err(Trap::new(
+            codes::NO_EXTENT,
+            format!("axis `{}` has no single extent: it is dynamic", declared.name),
+            declared.span,
+        )
+        .note("set one with `PTO_SET_EXTENT`, or ask for the length of each request"))
+    }
+
+    fn automatic_tile(&self, axis: AxisId) -> Result<u32, Trap> {
+        let space = &self.plan.module.spaces[self.space.index()];
+        let lengths: Arc<[u32]> = match self.extents.get(&axis) {
+            Some(Extents::Scalar(n)) => Arc::from([*n]),
+            Some(Extents::PerOuter(values)) => values.clone(),
+            None => match (self.env.axis_extents[axis.index()], &self.bound.caches[..]) {
+                (Some(extent), _) => Arc::from([extent]),
+                (None, [cache]) => cache.lengths.clone(),
+                _ => {
+                    let declared = &self.plan.module.axes[axis.index()];
+                    return Err(Trap::new(
+                        codes::NO_EXTENT,
+                        format!("no tile can be chosen for axis `{}`: its extents are not known", declared.name),
+                        declared.span,
+                    )
+                    .note("set them with `PTO_SET_EXTENT`, or the tile with `PTO_SET_TILE`"));
+                }
+            },
+        };
+        let others = space.axes.iter().skip(1).filter(|&&a| a != axis);
+        let heads = others.filter_map(|a| self.env.axis_extents[a.index()]).map(u64::from).product();
+        Ok(binary_search_chunk_size(&lengths, heads, self.env.max_blocks))
+    }
+
+    fn launch_u32(&self, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
+        launch_u32(self.plan, self.bound, expr)
+    }
+}
+
+/// A launch-time expression as an index.
+fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
+    let params: Vec<Option<Value>> = bound.params.iter().copied().map(Some).collect();
+    let value = eval_launch_expr(&plan.module, expr, &params)?;
+    value.as_u32().ok_or_else(|| {
+        Trap::new(codes::TOO_LARGE, format!("{value} is not a valid extent"), expr.span)
+            .note("extents lie in 0..=4294967295")
+    })
+}
+
+/// Extents of the axes whose bounds are known at launch.
+pub(crate) fn axis_extents(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<Option<u32>>, Trap> {
+    plan.module
+        .axes
+        .iter()
+        .map(|axis| {
+            let AxisEnd::Expr(end) = &axis.end else { return Ok(None) };
+            let (start, end) = (launch_u32(plan, bound, &axis.start)?, launch_u32(plan, bound, end)?);
+            match end.checked_sub(start) {
+                Some(extent) => Ok(Some(extent)),
+                None => Err(Trap::new(
+                    codes::NO_EXTENT,
+                    format!("axis `{}` ends at {end}, before its start {start}", axis.name),
+                    axis.span,
+                )),
+            }
+        })
+        .collect()
+}
+
+/// Bytes per slot must be those of a slot, or none, or the fields of one slot would reach into the next.
+pub(crate) fn check_tier_workspaces(plan: &LoweredPlan, bound: &Bound, slot_bytes: u32) -> Result<(), Trap> {
+    if slot_bytes == 0 {
+        return Ok(());
+    }
+    for set in &plan.module.tier_sets {
+        for tier in &set.tiers {
+            let Some(expr) = &tier.workspace else { continue };
+            let bytes = launch_u32(plan, bound, expr)?;
+            if bytes % slot_bytes != 0 {
+                return Err(Trap::new(
+                    codes::WORKSPACE,
+                    format!("a tier of `{}` reserves {bytes} bytes per slot, but a slot has {slot_bytes}", set.name),
+                    expr.span,
+                )
+                .note("write `PTO_SLOT_BYTES`, which is the size of all `PTO_WORKSPACE` fields together"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A span-less trap placed at a declaration.
+pub(crate) fn at(mut trap: Trap, span: Span) -> Trap {
+    if trap.span == Span::default() {
+        trap.span = span;
+    }
+    trap
+}

@@ -1,0 +1,68 @@
+//! Runs the kernel of a task.
+
+use crate::kernels::{Evaluator, KernelTable};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use wsp_core::{KernelId, TaskId};
+use wsp_ir::Module;
+use wsp_ir::diag::Diagnostic;
+use wsp_kernel::{Env, KernelCode, Scratch, Trap};
+use wsp_runtime::TaskRunner;
+
+/// The kernels of a launch with a scratch space per worker.
+pub(crate) struct KernelRunner<'a> {
+    kernels: &'a KernelTable,
+    codes: Vec<KernelCode>,
+    env: &'a Env,
+    /// Each worker locks its own only, so that no lock is ever contended.
+    workers: Vec<Mutex<Worker>>,
+}
+
+/// What one worker needs to itself.
+#[derive(Debug, Default)]
+struct Worker {
+    scratch: Scratch,
+    evaluator: Evaluator,
+}
+
+impl<'a> KernelRunner<'a> {
+    /// Compiles every kernel of the table for these surroundings.
+    pub(crate) fn new(
+        module: &Module,
+        kernels: &'a KernelTable,
+        env: &'a Env,
+        workers: usize,
+    ) -> Result<KernelRunner<'a>, Vec<Diagnostic>> {
+        let compiled = kernels.all().iter().map(|kernel| KernelCode::compile(module, kernel.func, env));
+        let (codes, faults): (Vec<_>, Vec<_>) = compiled.partition(Result::is_ok);
+        if !faults.is_empty() {
+            return Err(faults.into_iter().filter_map(Result::err).map(Diagnostic::from).collect());
+        }
+        let codes = codes.into_iter().filter_map(Result::ok).collect();
+        Ok(KernelRunner { kernels, codes, env, workers: (0..workers).map(|_| Mutex::default()).collect() })
+    }
+}
+
+impl KernelRunner<'_> {
+    fn worker(&self, worker: usize) -> MutexGuard<'_, Worker> {
+        // A kernel that panicked left its scratch in an unknown state, but every kernel resets what it uses.
+        self.workers[worker].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TaskRunner for KernelRunner<'_> {
+    type Failure = Trap;
+
+    fn run(&self, worker: usize, _: TaskId, kernel: KernelId, payload: &[u32]) -> Result<(), Trap> {
+        let mut own = self.worker(worker);
+        self.codes[kernel.index()].run(&mut own.scratch, self.env, payload)
+    }
+
+    fn prefetch(&self, worker: usize, kernel: KernelId, payload: &[u32]) {
+        let mut own = self.worker(worker);
+        self.kernels.get(kernel).inputs(&mut own.evaluator, self.env, payload, |region| {
+            if let Some(memory) = &self.env.tensors[region.tensor.index()] {
+                memory.prefetch(&region);
+            }
+        });
+    }
+}

@@ -1,0 +1,216 @@
+//! The sizing run: the generator once, without tasks, so that every size is known and every fault of the plan is
+//! reported before anything runs.
+
+use crate::bind::{BoundDim, BoundTensor};
+use crate::codes;
+use crate::kernels::{Evaluator, KernelTable};
+use crate::planner::Planner;
+use wsp_core::{AxisId, StructId, limits};
+use wsp_ir::{Dim, Span, Storage};
+use wsp_kernel::{Extent, GeneratorHost, Hints, Trap, WsRequest};
+use wsp_plan::LoweredPlan;
+
+/// One emitted descriptor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlannedDescriptor {
+    /// Index of the stage.
+    pub stage: u32,
+    /// Its type.
+    pub descriptor: StructId,
+    /// Values in field order.
+    pub words: Vec<u32>,
+    /// Name of the kernel that takes it.
+    pub kernel: String,
+    /// Elements of inputs that the kernel reads at most: an estimate of what it costs.
+    pub cost: u64,
+}
+
+/// What a sizing run found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sizes {
+    /// Descriptors per descriptor type.
+    pub(crate) descriptors: Vec<u64>,
+    /// Bytes of workspace.
+    pub(crate) workspace_bytes: u64,
+    /// Slots of workspace.
+    pub(crate) workspace_slots: u64,
+    /// Tiles that were settled.
+    pub(crate) tiles: Vec<(AxisId, u32)>,
+    /// Per tensor: extent of dimension 1 per index of dimension 0, when it is a dynamic axis.
+    pub(crate) ragged: Vec<Option<Vec<u32>>>,
+    /// Iterations per axis, where the same for all outer indices.
+    axis_iterations: Vec<u32>,
+    /// Every descriptor, when asked for.
+    pub(crate) list: Vec<PlannedDescriptor>,
+}
+
+impl Sizes {
+    /// Extents of a temporary tensor; a ragged dimension counts as 0.
+    pub(crate) fn resolve(&self, tensor: &BoundTensor) -> Vec<u32> {
+        tensor
+            .dims
+            .iter()
+            .map(|dim| match dim {
+                BoundDim::Fixed(n) => *n,
+                BoundDim::Axis(axis) => self.axis_iterations[axis.index()],
+                BoundDim::Lengths(_) => 0,
+            })
+            .collect()
+    }
+
+    /// All descriptors.
+    pub(crate) fn total(&self) -> u64 {
+        self.descriptors.iter().sum()
+    }
+}
+
+/// Counts instead of submitting.
+pub(crate) struct SizingHost<'a, 'p> {
+    planner: &'p mut Planner<'a>,
+    sizes: Sizes,
+    keep: bool,
+    /// The extents of ragged temporaries are those that the kernels' stores reach.
+    kernels: &'p KernelTable,
+    ragged: bool,
+    evaluator: Evaluator,
+}
+
+impl<'a, 'p> SizingHost<'a, 'p> {
+    pub(crate) fn new(planner: &'p mut Planner<'a>, kernels: &'p KernelTable, keep: bool) -> SizingHost<'a, 'p> {
+        let module = &planner.plan.module;
+        let ragged: Vec<Option<Vec<u32>>> = module
+            .tensors
+            .iter()
+            .enumerate()
+            .map(|(i, t)| (t.storage == Storage::Temporary && is_ragged(planner.plan, &t.dims)).then(|| vec![0; outer(planner, i)]))
+            .collect();
+        let sizes = Sizes {
+            descriptors: vec![0; module.structs.len()],
+            ragged,
+            axis_iterations: vec![0; module.axes.len()],
+            ..Sizes::default()
+        };
+        let ragged = sizes.ragged.iter().any(Option::is_some);
+        SizingHost { planner, sizes, keep, kernels, ragged, evaluator: Evaluator::default() }
+    }
+
+    pub(crate) fn enter(&mut self, stage: u32, space: wsp_core::SpaceId) {
+        self.planner.enter(stage, space);
+    }
+
+    /// What was found, when all generators have run.
+    pub(crate) fn finish(mut self) -> Result<Sizes, Trap> {
+        let plan = self.planner.plan;
+        for axis in 0..plan.module.axes.len() {
+            let id = AxisId(axis as u32);
+            if let Some(extent) = self.planner.env.axis_extents[axis] {
+                let tile = match plan.module.axes[axis].tile {
+                    Some(_) => self.planner.axis_tile(id)?,
+                    None => 1,
+                };
+                self.sizes.axis_iterations[axis] = extent.div_ceil(tile);
+            }
+        }
+        self.sizes.workspace_bytes = self.planner.workspace.bytes();
+        self.sizes.workspace_slots = self.planner.workspace.slots();
+        self.sizes.tiles = self.planner.tiles.clone();
+        Ok(self.sizes)
+    }
+
+    fn describe(&mut self, descriptor: StructId, words: &[u32]) -> Result<PlannedDescriptor, Trap> {
+        let kernel = self.kernels.get(self.kernels.consumer(self.planner.plan, descriptor, words)?);
+        let mut cost = 0u64;
+        kernel.inputs(&mut self.evaluator, self.planner.env, words, |region| {
+            let sides = region.lo.iter().zip(&region.hi).map(|(lo, hi)| u64::from(hi - lo));
+            cost = cost.saturating_add(sides.fold(1, u64::saturating_mul));
+        });
+        let stage = self.planner.stage();
+        Ok(PlannedDescriptor { stage, descriptor, words: words.to_vec(), kernel: kernel.name.clone(), cost })
+    }
+
+    /// Widens ragged temporaries to what a task stores.
+    fn grow(&mut self, descriptor: StructId, words: &[u32]) -> Result<(), Trap> {
+        let kernel = self.kernels.consumer(self.planner.plan, descriptor, words)?;
+        for region in self.kernels.get(kernel).touched(&mut self.evaluator, self.planner.env, words).writes {
+            let Some(extents) = &mut self.sizes.ragged[region.tensor.index()] else { continue };
+            if region.hi[1] == u32::MAX {
+                let tensor = &self.planner.plan.module.tensors[region.tensor.index()];
+                return Err(Trap::new(
+                    codes::NO_EXTENT,
+                    format!("the stores to `{}` are not bounded by descriptor fields, so it cannot be sized", tensor.name),
+                    tensor.span,
+                )
+                .note("index its ragged dimension with a descriptor field"));
+            }
+            let end = (region.hi[0] as usize).min(extents.len());
+            for extent in &mut extents[(region.lo[0] as usize).min(end)..end] {
+                *extent = (*extent).max(region.hi[1]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether dimension 1 is a dynamic axis.
+fn is_ragged(plan: &LoweredPlan, dims: &[Dim]) -> bool {
+    matches!(dims.get(1), Some(Dim::Axis(axis)) if matches!(plan.module.axes[axis.index()].end, wsp_ir::AxisEnd::Dynamic))
+}
+
+/// Extent of dimension 0 of a ragged temporary.
+fn outer(planner: &Planner<'_>, tensor: usize) -> usize {
+    match planner.bound.tensors[tensor].dims.first() {
+        Some(BoundDim::Fixed(n)) => *n as usize,
+        Some(BoundDim::Axis(axis)) => planner.env.axis_extents[axis.index()].unwrap_or(0) as usize,
+        _ => 0,
+    }
+}
+
+impl GeneratorHost for SizingHost<'_, '_> {
+    fn emit(&mut self, descriptor: StructId, fields: &[u32], _: Hints<'_>) -> Result<(), Trap> {
+        self.sizes.descriptors[descriptor.index()] += 1;
+        if self.sizes.total() > u64::from(limits::MAX_DESCRIPTORS) {
+            return Err(Trap::new(
+                codes::TOO_MANY_TASKS,
+                format!("the generator emits more than {} descriptors", limits::MAX_DESCRIPTORS),
+                Span::default(),
+            )
+            .note("use larger tiles"));
+        }
+        if self.ragged {
+            self.grow(descriptor, fields)?;
+        }
+        if self.keep {
+            let planned = self.describe(descriptor, fields)?;
+            self.sizes.list.push(planned);
+        }
+        Ok(())
+    }
+
+    fn fence(&mut self) {}
+
+    fn alloc_ws(&mut self, request: &WsRequest<'_>) -> Result<u32, Trap> {
+        self.planner.slot(request)
+    }
+
+    fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap> {
+        self.planner.set_tile(axis, size);
+        Ok(())
+    }
+
+    fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap> {
+        self.planner.set_extent(axis, extent);
+        Ok(())
+    }
+
+    fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap> {
+        self.planner.axis_tile(axis)
+    }
+
+    fn axis_extent(&mut self, axis: AxisId) -> Result<u32, Trap> {
+        self.planner.axis_extent(axis)
+    }
+
+    fn cancelled(&self) -> bool {
+        self.planner.env.cancelled()
+    }
+}

@@ -1,0 +1,120 @@
+//! Binding arrays and values to a launch: WSP0550-WSP0599.
+
+use super::CodeInfo;
+use crate::diag::Code;
+
+/// The codes of this group.
+pub(super) const CODES: &[CodeInfo] = &[
+    CodeInfo {
+        code: Code(550),
+        title: "an input is missing",
+        explanation: "The host entry has a parameter for which no array or value was given. Arrays take the names of the \
+            entry's parameters; a `PagedKVCache kv` takes `kv.k`, `kv.v`, `kv.indptr`, `kv.indices` and `kv.last_page_len`. \
+            Put them into one `.npz` and pass `--inputs FILE.npz`, give single ones with `--input NAME=FILE.npy`, or let \
+            `--generate` make them up. Scalars are given with `--set NAME=VALUE`.",
+    },
+    CodeInfo {
+        code: Code(551),
+        title: "an array has the wrong number of dimensions",
+        explanation: "`PTO_SHAPE` declares how many dimensions a tensor has, and the array has more or fewer. A paged cache \
+            always has four: [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`.",
+    },
+    CodeInfo {
+        code: Code(552),
+        title: "an array has the wrong extent",
+        explanation: "A name that stands in several shapes has one value in all of them: the first array that names it \
+            decides, and every other must agree. The note shows the array's shape beside the declared one.",
+    },
+    CodeInfo {
+        code: Code(553),
+        title: "an array has the wrong element type",
+        explanation: "Tensors that kernels load hold f16, bf16 or f32 (a uint16 array is read as bf16); page tables and \
+            lengths hold integers. A parameter declared `Tensor<float>` takes exactly that type.",
+    },
+    CodeInfo {
+        code: Code(554),
+        title: "the row pointer of a page table is not valid",
+        explanation: "`NAME.indptr` has one entry more than there are requests, starts at 0, never decreases, and ends at or \
+            before the number of entries of `NAME.indices`: request b holds pages indices[indptr[b]..indptr[b + 1]].",
+    },
+    CodeInfo {
+        code: Code(555),
+        title: "a page id is out of range",
+        explanation: "Every entry of `NAME.indices` that a request uses is the number of a page of `NAME.k` and `NAME.v`, \
+            so it is at least 0 and below the first extent of these arrays.",
+    },
+    CodeInfo {
+        code: Code(556),
+        title: "the token count of a last page is out of range",
+        explanation: "`NAME.last_page_len[b]` says how many tokens of request b's last page are used: 1 to the page size, \
+            or 0 for a request without pages. A full last page is the page size, not 0.",
+    },
+    CodeInfo {
+        code: Code(557),
+        title: "lengths and page table disagree",
+        explanation: "The array bound as `kv_lens` and the page table both tell how many tokens each request has: \
+            (pages - 1) * page_size + last_page_len. They must be the same for every request.",
+    },
+    CodeInfo {
+        code: Code(558),
+        title: "a parameter cannot be set",
+        explanation: "`--set NAME=VALUE` takes the parameters that the source declares with `PTO_PARAM`, scalar parameters of \
+            the host entry, and `max_blocks` and `kv_layout`. Names that follow from array shapes or from other values \
+            cannot be set: change the arrays instead.",
+    },
+    CodeInfo {
+        code: Code(559),
+        title: "a value does not fit its parameter",
+        explanation: "The value given with `--set` is not one of the parameter's type: a negative number or a fraction for a \
+            `uint32_t`, say. Nothing is rounded or wrapped.",
+    },
+    CodeInfo {
+        code: Code(560),
+        title: "an array is not used",
+        explanation: "No parameter of the host entry has the name of this array. The run goes on without it. If the name is \
+            a slip, the help shows the nearest parameter.",
+    },
+    CodeInfo {
+        code: Code(561),
+        title: "an extent is zero",
+        explanation: "A page size, a number of heads or a head dimension of 0 leaves nothing to compute with. An empty batch \
+            is fine; an empty cache of an empty batch has 0 pages but still a page size, heads and a head dimension.",
+    },
+    CodeInfo {
+        code: Code(562),
+        title: "an extent is too large",
+        explanation: "Indices are 32-bit unsigned integers, so no dimension of a tensor may exceed 4294967295 elements, and \
+            a workspace or temporary tensor must fit the machine's memory.",
+    },
+    CodeInfo {
+        code: Code(564),
+        title: "an extent has no value",
+        explanation: "A name in a shape takes its value from the first array whose shape mentions it. If that tensor is only \
+            written, there is no array to read it from. Name the extent in the shape of an input, or declare it with \
+            `PTO_PARAM`. A dynamic dimension belongs to a paged cache only.",
+    },
+    CodeInfo {
+        code: Code(565),
+        title: "an integer is out of range",
+        explanation: "Lengths, page ids and row pointers are 32-bit unsigned integers. Arrays may be stored as int32, \
+            uint32, int64 or uint64, but every value must lie in 0..=4294967295.",
+    },
+    CodeInfo {
+        code: Code(567),
+        title: "a launch option is out of range",
+        explanation: "The number of threads, the cores per group, the window and `max_blocks` are at least 1 and at most \
+            what the message says. 0 threads means one per core.",
+    },
+    CodeInfo {
+        code: Code(568),
+        title: "there is nothing to run",
+        explanation: "A file without a function that calls `PTO_LAUNCH` is a library of kernels: it can be checked, but not \
+            run. Add a host entry: `void run(Tensor x) { PTO_LAUNCH(Space, { .x = x }); }`.",
+    },
+    CodeInfo {
+        code: Code(569),
+        title: "a requirement of the program is not met",
+        explanation: "The source says with `PTO_REQUIRE(condition, \"message\")` what inputs it takes, and these inputs do not \
+            fulfil it. The note shows the values that the condition is about.",
+    },
+];

@@ -1,0 +1,479 @@
+//! Expressions: what may stand where, and the types of operands and results.
+
+use super::{Checker, rule};
+use crate::diag::Code;
+use crate::text::{binary_word, literal_word, unary_word};
+use crate::{
+    Arg, ArrayRef, BinOp, Const, Elem, Expr, ExprKind, FuncKind, LocalTy, ScalarTy, Span, Tensor, UnOp,
+    WsSlot,
+};
+use wsp_core::{AxisId, DType, FuncId, LocalId, TensorId, TierSetId};
+
+/// Where an expression stands, which decides what it may name.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Scope {
+    /// Evaluated at launch, over the first `params` parameters.
+    Launch {
+        /// How many parameters are known.
+        params: usize,
+    },
+    /// The condition of a tier.
+    TierCondition,
+    /// A constraint of a space with this many axes.
+    Constraint {
+        /// How many axes.
+        axes: usize,
+    },
+    /// The body of the current function.
+    Body,
+}
+
+impl<'m> Checker<'m> {
+    /// Checks an expression and everything in it.
+    pub(super) fn expr(&mut self, expr: &'m Expr, scope: Scope) {
+        if !self.may_stand(expr, scope) {
+            return;
+        }
+        self.node(expr, scope);
+        if let ExprKind::AllocWs(slot) = &expr.kind {
+            let WsSlot { tiers: _, tier, key, count, index } = slot.as_ref();
+            key.iter().chain([tier, index]).for_each(|e| self.expr(e, scope));
+            // The number of slots of a dynamic axis is written as its extent until schedule lowering knows it.
+            match &count.kind {
+                ExprKind::AxisExtent(axis) => {
+                    self.lookup(&self.module.axes, axis.index(), "axis", count.span);
+                }
+                _ => self.expr(count, scope),
+            }
+        } else {
+            expr.for_each_child(|child| self.expr(child, scope));
+        }
+    }
+
+    /// Checks an expression that must be a truth value.
+    pub(super) fn condition(&mut self, expr: &'m Expr, scope: Scope) {
+        self.expr(expr, scope);
+        self.require(expr.ty == ScalarTy::Bool, rule::CONDITION, expr.span, || {
+            format!("a condition must be `bool`, not `{}`", expr.ty.name())
+        });
+    }
+
+    /// Checks an expression of the current function that must have a type.
+    pub(super) fn typed(&mut self, expr: &'m Expr, ty: ScalarTy, code: Code, what: &str) {
+        self.expr(expr, Scope::Body);
+        self.require(expr.ty == ty, code, expr.span, || {
+            format!("{what} must be `{}`, not `{}`", ty.name(), expr.ty.name())
+        });
+    }
+
+    /// Whether this form of expression is allowed here; reports when not.
+    fn may_stand(&mut self, expr: &Expr, scope: Scope) -> bool {
+        let kind = self.function.map(|f| f.kind);
+        let fault = match &expr.kind {
+            ExprKind::Const(_)
+            | ExprKind::Param(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Select(..)
+            | ExprKind::Math(..) => None,
+            ExprKind::Selector => {
+                (scope != Scope::TierCondition).then_some((rule::SELECTOR, "tier conditions"))
+            }
+            ExprKind::Local(_) => match scope {
+                Scope::Body | Scope::Constraint { .. } => None,
+                Scope::Launch { .. } | Scope::TierCondition => Some((rule::NOT_AT_LAUNCH, "functions")),
+            },
+            _ if scope != Scope::Body => Some((rule::NOT_AT_LAUNCH, "functions")),
+            ExprKind::Field(..)
+            | ExprKind::TileMax(_)
+            | ExprKind::TileSum(_)
+            | ExprKind::TileRows(_)
+            | ExprKind::TileCols(_)
+            | ExprKind::LoadScalar(..) => {
+                let kernel = matches!(kind, Some(FuncKind::Kernel { .. }));
+                (!kernel).then_some((rule::KERNEL_ONLY, "kernels"))
+            }
+            ExprKind::AllocWs(_) => {
+                let generator = matches!(kind, Some(FuncKind::Generator { .. }));
+                (!generator).then_some((rule::GENERATOR_ONLY, "generators"))
+            }
+            ExprKind::Load(..)
+            | ExprKind::ArrayMax(..)
+            | ExprKind::ArraySum(..)
+            | ExprKind::ArrayLen(_)
+            | ExprKind::Call(..)
+            | ExprKind::SelectTier(..)
+            | ExprKind::MaxBlocks
+            | ExprKind::AxisExtent(_)
+            | ExprKind::AxisTile(_) => None,
+        };
+        if let Some((code, place)) = fault {
+            let head = crate::text::expr_head(&expr.kind);
+            self.report(code, expr.span, format!("`{head}` stands in {place} only"));
+        }
+        fault.is_none()
+    }
+
+    /// The rule of one node; its operands are checked apart.
+    fn node(&mut self, expr: &'m Expr, scope: Scope) {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Const(value) => self.literal(*value, expr.ty, span),
+            ExprKind::Param(id) => self.param(id.index(), expr, scope),
+            ExprKind::Local(id) => self.local_value(*id, expr, scope),
+            ExprKind::Selector => {}
+            ExprKind::Unary(op, a) => self.unary(*op, a, expr),
+            ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr),
+            ExprKind::Cast(a) => {
+                let legal = expr.ty != ScalarTy::Bool || a.ty == ScalarTy::Bool;
+                self.require(legal, rule::OPERAND, span, || {
+                    format!("`{}` does not convert to `bool`; compare it", a.ty.name())
+                });
+            }
+            ExprKind::Select(c, a, b) => {
+                self.require(c.ty == ScalarTy::Bool, rule::CONDITION, c.span, || {
+                    format!("a condition must be `bool`, not `{}`", c.ty.name())
+                });
+                self.same(a.ty, b.ty, span);
+                self.yields(expr, a.ty);
+            }
+            ExprKind::Math(_, a) => {
+                self.require(a.ty.is_float(), rule::OPERAND, span, || {
+                    format!("the operand must be a float, not `{}`", a.ty.name())
+                });
+                self.yields(expr, a.ty);
+            }
+            ExprKind::Load(array, index) => {
+                self.int(index, "an array index");
+                if let Some(elem) = self.array(*array, span) {
+                    self.yields(expr, elem);
+                }
+            }
+            ExprKind::ArrayMax(array, n) => {
+                self.int(n, "a number of elements");
+                if let Some(elem) = self.array(*array, span) {
+                    self.yields(expr, elem);
+                }
+            }
+            ExprKind::ArraySum(array, n) => {
+                self.int(n, "a number of elements");
+                self.array(*array, span);
+                self.yields(expr, ScalarTy::U64);
+            }
+            ExprKind::ArrayLen(array) => {
+                self.array(*array, span);
+                self.yields(expr, ScalarTy::U32);
+            }
+            ExprKind::Call(callee, args) => self.call(*callee, args, expr),
+            ExprKind::SelectTier(set, value) => self.select_tier(*set, value, expr),
+            ExprKind::AllocWs(slot) => {
+                self.lookup(&self.module.tier_sets, slot.tiers.index(), "tier set", span);
+                let WsSlot { tiers: _, tier, key, count, index } = slot.as_ref();
+                key.iter()
+                    .chain([tier, count, index])
+                    .for_each(|e| self.int(e, "a part of a workspace slot"));
+                self.yields(expr, ScalarTy::U32);
+            }
+            _ => self.runtime_value(expr),
+        }
+    }
+
+    /// Descriptor fields, sizes and single elements: all have a fixed type.
+    fn runtime_value(&mut self, expr: &'m Expr) {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Field(local, field) => {
+                self.field(*local, *field, span);
+                self.yields(expr, ScalarTy::U32);
+            }
+            ExprKind::AxisExtent(axis) => {
+                self.axis(
+                    *axis,
+                    span,
+                    |a| matches!(a.end, crate::AxisEnd::Expr(_)),
+                    "has no extent known at launch",
+                );
+                self.yields(expr, ScalarTy::U32);
+            }
+            ExprKind::AxisTile(axis) => {
+                self.axis(*axis, span, |a| a.tile.is_some(), "is not tiled");
+                self.yields(expr, ScalarTy::U32);
+            }
+            ExprKind::TileMax(tile) | ExprKind::TileSum(tile) => {
+                if let Some(ty) = self.tile(*tile, span) {
+                    let rows = ty.rows.as_const_int().unwrap_or(1);
+                    self.require(rows == 1, rule::TILE, span, || {
+                        format!("the tile must have one row and has {rows}")
+                    });
+                }
+                self.yields(expr, ScalarTy::F32);
+            }
+            ExprKind::TileRows(tile) | ExprKind::TileCols(tile) => {
+                self.tile(*tile, span);
+                self.yields(expr, ScalarTy::U32);
+            }
+            ExprKind::LoadScalar(tensor, index) => {
+                self.element(*tensor, index, span);
+                self.yields(expr, ScalarTy::F32);
+            }
+            _ => self.yields(expr, ScalarTy::U32),
+        }
+    }
+
+    fn yields(&mut self, expr: &Expr, ty: ScalarTy) {
+        self.require(expr.ty == ty, rule::OPERAND, expr.span, || {
+            format!("the result is `{}` and is taken for `{}`", ty.name(), expr.ty.name())
+        });
+    }
+
+    fn same(&mut self, a: ScalarTy, b: ScalarTy, span: Span) {
+        self.require(a == b, rule::OPERAND, span, || {
+            format!("the operands have types `{}` and `{}`", a.name(), b.name())
+        });
+    }
+
+    /// The value must be an integer; it is checked elsewhere.
+    fn int(&mut self, expr: &Expr, what: &str) {
+        self.require(expr.ty.is_int(), rule::OPERAND, expr.span, || {
+            format!("{what} must be an integer, not `{}`", expr.ty.name())
+        });
+    }
+
+    fn literal(&mut self, value: Const, ty: ScalarTy, span: Span) {
+        let fits = match value {
+            Const::Bool(_) => ty == ScalarTy::Bool,
+            Const::Int(v) => match ty {
+                ScalarTy::I32 => i32::try_from(v).is_ok(),
+                ScalarTy::U32 => u32::try_from(v).is_ok(),
+                ScalarTy::I64 => i64::try_from(v).is_ok(),
+                ScalarTy::U64 => u64::try_from(v).is_ok(),
+                ScalarTy::Bool | ScalarTy::F32 | ScalarTy::F64 => false,
+            },
+            Const::Float(v) => match ty {
+                ScalarTy::F32 => v.is_nan() || f64::from(v as f32) == v,
+                ScalarTy::F64 => true,
+                ScalarTy::Bool | ScalarTy::I32 | ScalarTy::U32 | ScalarTy::I64 | ScalarTy::U64 => false,
+            },
+        };
+        self.require(fits, rule::LITERAL, span, || {
+            format!("`{}` is no value of `{}`", literal_word(value), ty.name())
+        });
+    }
+
+    fn param(&mut self, id: usize, expr: &Expr, scope: Scope) {
+        let Some(param) = self.lookup(&self.module.params, id, "parameter", expr.span) else { return };
+        self.yields(expr, param.ty);
+        if let Scope::Launch { params } = scope {
+            self.require(id < params, rule::PARAM_ORDER, expr.span, || {
+                format!("`{}` is not known yet where it is used", param.name)
+            });
+        }
+    }
+
+    fn local_value(&mut self, id: LocalId, expr: &Expr, scope: Scope) {
+        if let Scope::Constraint { axes } = scope {
+            self.require(id.index() < axes, rule::UNKNOWN_ID, expr.span, || {
+                format!("axis {} does not exist; there are {axes}", id.index())
+            });
+            self.yields(expr, ScalarTy::U32);
+        } else if let Some(ty) = self.local_ty(id, expr.span) {
+            match ty {
+                LocalTy::Scalar(ty) => self.yields(expr, *ty),
+                LocalTy::Array(_) | LocalTy::Tile(_) | LocalTy::Descriptor(_) => {
+                    self.report(rule::OPERAND, expr.span, "the variable is no scalar");
+                }
+            }
+        }
+    }
+
+    /// The type of a variable of the current function.
+    pub(super) fn local_ty(&mut self, id: LocalId, span: Span) -> Option<&'m LocalTy> {
+        let locals = self.function.map_or(&[][..], |f| &f.locals);
+        self.lookup(locals, id.index(), "variable", span).map(|l| &l.ty)
+    }
+
+    fn unary(&mut self, op: UnOp, a: &Expr, expr: &Expr) {
+        let fits = match op {
+            UnOp::Neg => a.ty != ScalarTy::Bool,
+            UnOp::Not => a.ty == ScalarTy::Bool,
+        };
+        self.require(fits, rule::OPERAND, expr.span, || {
+            format!("`{}` does not apply to `{}`", unary_word(op), a.ty.name())
+        });
+        self.yields(expr, a.ty);
+    }
+
+    fn binary(&mut self, op: BinOp, a: &Expr, b: &Expr, expr: &Expr) {
+        self.same(a.ty, b.ty, expr.span);
+        let fits = match op {
+            BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Min | BinOp::Max => {
+                a.ty != ScalarTy::Bool
+            }
+            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge => a.ty != ScalarTy::Bool,
+            BinOp::Eq | BinOp::Ne => true,
+            BinOp::And | BinOp::Or => a.ty == ScalarTy::Bool,
+            BinOp::Rem
+            | BinOp::BitAnd
+            | BinOp::BitOr
+            | BinOp::BitXor
+            | BinOp::Shl
+            | BinOp::Shr
+            | BinOp::CeilDiv => a.ty.is_int(),
+        };
+        self.require(fits, rule::OPERAND, expr.span, || {
+            format!("`{}` does not apply to `{}`", binary_word(op), a.ty.name())
+        });
+        let truth = op.is_comparison() || op.is_logic();
+        self.yields(expr, if truth { ScalarTy::Bool } else { a.ty });
+    }
+
+    /// The element type of an array, as expressions see it.
+    pub(super) fn array(&mut self, array: ArrayRef, span: Span) -> Option<ScalarTy> {
+        match array {
+            ArrayRef::Local(id) => match self.local_ty(id, span)? {
+                LocalTy::Array(elem) => Some(*elem),
+                LocalTy::Scalar(_) | LocalTy::Tile(_) | LocalTy::Descriptor(_) => {
+                    self.report(rule::ARRAY, span, "the variable is no array");
+                    None
+                }
+            },
+            ArrayRef::Tensor(id) => {
+                let tensor = self.lookup(&self.module.tensors, id.index(), "tensor", span)?;
+                let elem = int_elem(tensor);
+                let flat = tensor.rank() == 1;
+                self.require(flat && elem.is_some(), rule::ARRAY, span, || {
+                    format!("`{}` is no one-dimensional array of integers", tensor.name)
+                });
+                elem.filter(|_| flat)
+            }
+            ArrayRef::Meta(cache, _) => {
+                self.lookup(&self.module.caches, cache.index(), "cache", span).map(|_| ScalarTy::U32)
+            }
+        }
+    }
+
+    fn call(&mut self, callee: FuncId, args: &'m [Arg], expr: &Expr) {
+        let span = expr.span;
+        let Some(function) = self.lookup(&self.module.functions, callee.index(), "function", span) else {
+            return;
+        };
+        let name = &function.name;
+        if function.kind != FuncKind::Helper {
+            self.report(rule::CALL, span, format!("`{name}` is no helper and cannot be called"));
+            return;
+        }
+        let caller =
+            self.function.and_then(|f| self.module.functions.iter().position(|g| std::ptr::eq(f, g)));
+        if let Some(caller) = caller {
+            self.calls.push((FuncId(caller as u32), callee, span));
+        }
+        if let Some(ret) = function.ret {
+            self.yields(expr, ret);
+        }
+        let (need, have) = (function.params as usize, args.len());
+        self.require(need == have, rule::CALL, span, || {
+            format!("`{name}` takes {need} arguments and is given {have}")
+        });
+        for (param, arg) in function.locals.iter().take(need).zip(args) {
+            let given = match arg {
+                Arg::Scalar(value) => Some(LocalTy::Scalar(value.ty)),
+                Arg::Array(array) => self.array(*array, span).map(LocalTy::Array),
+            };
+            let fits = given.is_none_or(|ty| ty == param.ty);
+            self.require(fits, rule::CALL, span, || {
+                format!("argument `{}` of `{name}` has another type", param.name)
+            });
+        }
+    }
+
+    fn select_tier(&mut self, set: TierSetId, value: &Expr, expr: &Expr) {
+        self.yields(expr, ScalarTy::U32);
+        let numeric = value.ty != ScalarTy::Bool;
+        self.require(numeric, rule::OPERAND, expr.span, || {
+            "a tier is selected by a number, not by `bool`".into()
+        });
+        let Some(set) = self.lookup(&self.module.tier_sets, set.index(), "tier set", expr.span) else {
+            return;
+        };
+        let mut other = None;
+        for cond in set.tiers.iter().filter_map(|t| t.cond.as_ref()) {
+            cond.any(&mut |e| {
+                let differs = e.kind == ExprKind::Selector && e.ty != value.ty;
+                other = other.or(differs.then_some(e.ty));
+                differs
+            });
+        }
+        if let Some(other) = other {
+            let (want, have, name) = (other.name(), value.ty.name(), &set.name);
+            self.report(
+                rule::SELECTOR,
+                expr.span,
+                format!("`{name}` selects by `{want}` and is given `{have}`"),
+            );
+        }
+    }
+
+    fn field(&mut self, local: LocalId, field: u32, span: Span) {
+        let Some(ty) = self.local_ty(local, span) else { return };
+        let LocalTy::Descriptor(id) = ty else {
+            self.report(rule::FIELD, span, "the variable is no descriptor");
+            return;
+        };
+        let Some(def) = self.lookup(&self.module.structs, id.index(), "descriptor type", span) else {
+            return;
+        };
+        let (name, count) = (&def.name, def.fields.len());
+        self.require((field as usize) < count, rule::FIELD, span, || {
+            format!("`{name}` has no field {field}; there are {count}")
+        });
+    }
+
+    /// An axis with a property.
+    pub(super) fn axis(&mut self, id: AxisId, span: Span, test: impl Fn(&crate::Axis) -> bool, fault: &str) {
+        if let Some(axis) = self.lookup(&self.module.axes, id.index(), "axis", span) {
+            self.require(test(axis), rule::AXIS, span, || format!("axis `{}` {fault}", axis.name));
+        }
+    }
+
+    /// One element of a float tensor.
+    pub(super) fn element(&mut self, tensor: TensorId, index: &'m [Expr], span: Span) {
+        let Some(tensor) = self.float_tensor(tensor, span) else { return };
+        self.indices(tensor, index, span);
+    }
+
+    /// One `u32` per dimension; what stands in the indices is checked elsewhere.
+    pub(super) fn indices(&mut self, tensor: &Tensor, index: &[Expr], span: Span) {
+        let (need, have, name) = (tensor.rank(), index.len(), &tensor.name);
+        self.require(need == have, rule::PLACE, span, || {
+            format!("`{name}` needs {need} indices and has {have}")
+        });
+        for e in index {
+            self.require(e.ty == ScalarTy::U32, rule::PLACE, e.span, || {
+                format!("an index must be `u32`, not `{}`", e.ty.name())
+            });
+        }
+    }
+
+    /// A tensor that tiles and single elements can be moved to and from.
+    pub(super) fn float_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
+        let tensor = self.lookup(&self.module.tensors, id.index(), "tensor", span)?;
+        let float = match tensor.elem {
+            Elem::Fixed(dtype) => dtype.is_float(),
+            Elem::Of(_) => true,
+        };
+        self.require(float, rule::TILE, span, || format!("`{}` does not have float elements", tensor.name));
+        Some(tensor)
+    }
+}
+
+/// The scalar that an element of an integer tensor is read as.
+fn int_elem(tensor: &Tensor) -> Option<ScalarTy> {
+    match tensor.elem {
+        Elem::Fixed(DType::U8 | DType::U16 | DType::U32) => Some(ScalarTy::U32),
+        Elem::Fixed(DType::I32) => Some(ScalarTy::I32),
+        Elem::Fixed(DType::I64) => Some(ScalarTy::I64),
+        Elem::Fixed(DType::U64) => Some(ScalarTy::U64),
+        Elem::Fixed(DType::F32 | DType::F64 | DType::F16 | DType::Bf16) | Elem::Of(_) => None,
+    }
+}

@@ -1,0 +1,40 @@
+//! Rules of tile operations.
+
+use super::*;
+
+#[test]
+fn places_fit_tensors() {
+    breaks_in(KERNEL, 324, load(Place { index: vec![int(0)], ..place() }));
+    breaks_in(KERNEL, 324, load(Place { index: vec![int(0), float(0.0)], ..place() }));
+    breaks_in(KERNEL, 324, load(Place { row_dim: Some(2), ..place() }));
+    breaks_in(KERNEL, 324, load(Place { row_dim: Some(1), ..place() }));
+    breaks_in(KERNEL, 324, load(Place { row_dim: None, ..place() }));
+    keeps_in(KERNEL, load(Place { col_dim: None, ..place() }));
+    breaks_in(KERNEL, 324, StmtKind::StoreScalar { tensor: Q, index: vec![int(0)], value: float(0.0) });
+}
+
+#[test]
+fn tile_operands_are_float_tiles() {
+    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Fill { dst: INDEX, value: float(0.0) }));
+    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Transpose { dst: TILE, src: FLOAT }));
+    let with_scalar = TileOp::Binary { op: BinaryTileOp::Add, dst: TILE, a: TILE, b: Operand::Row(DESC) };
+    breaks_in(KERNEL, 325, StmtKind::Tile(with_scalar));
+    let matmul = TileOp::MatMul { dst: TILE, a: TILE, b: INDEX, transpose_b: false, accumulate: true };
+    breaks_in(KERNEL, 325, StmtKind::Tile(matmul));
+    let at = Place { index: vec![int(0)], row_dim: Some(0), col_dim: None };
+    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Store { tensor: LENS, src: TILE, at }));
+    breaks_in(KERNEL, 325, assign(FLOAT, expr(ExprKind::TileMax(TILE), ScalarTy::F32)));
+    breaks(325, |m| {
+        let LocalTy::Tile(tile) = &mut m.functions[KERNEL.index()].locals[TILE.index()].ty else { return };
+        tile.elem = Elem::Fixed(DType::I32);
+    });
+}
+
+#[test]
+fn values_that_meet_tiles_are_f32() {
+    breaks_in(KERNEL, 326, StmtKind::Tile(TileOp::Fill { dst: TILE, value: int(0) }));
+    let b = Operand::Scalar(expr(ExprKind::Const(Const::Float(0.1)), ScalarTy::F64));
+    breaks_in(KERNEL, 326, StmtKind::Tile(TileOp::Binary { op: BinaryTileOp::Mul, dst: TILE, a: TILE, b }));
+    let mask = TileOp::Mask { tile: TILE, rows: Some(float(1.0)), cols: None, value: float(0.0) };
+    breaks_in(KERNEL, 326, StmtKind::Tile(mask));
+}

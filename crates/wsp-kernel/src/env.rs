@@ -1,0 +1,170 @@
+//! What a launch binds: the surroundings in which functions are compiled and run.
+
+use crate::{Mode, TensorMem, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use wsp_core::{AxisId, CacheId, DType, TensorId, limits};
+use wsp_ir::{ArrayRef, MetaKind, Module, ScalarTy};
+
+/// A read-only integer array.
+#[derive(Clone, Debug)]
+pub enum IntArray {
+    /// `int32_t` elements.
+    I32(Arc<[i32]>),
+    /// `uint32_t` elements.
+    U32(Arc<[u32]>),
+    /// `int64_t` elements.
+    I64(Arc<[i64]>),
+    /// `uint64_t` elements.
+    U64(Arc<[u64]>),
+}
+
+impl IntArray {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        match self {
+            IntArray::I32(a) => a.len(),
+            IntArray::U32(a) => a.len(),
+            IntArray::I64(a) => a.len(),
+            IntArray::U64(a) => a.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Type of the elements.
+    pub fn ty(&self) -> ScalarTy {
+        match self {
+            IntArray::I32(_) => ScalarTy::I32,
+            IntArray::U32(_) => ScalarTy::U32,
+            IntArray::I64(_) => ScalarTy::I64,
+            IntArray::U64(_) => ScalarTy::U64,
+        }
+    }
+
+    /// An element in slot form.
+    pub(crate) fn bits(&self, index: usize) -> Option<u64> {
+        match self {
+            IntArray::I32(a) => a.get(index).map(|v| i64::from(*v) as u64),
+            IntArray::U32(a) => a.get(index).map(|v| u64::from(*v)),
+            IntArray::I64(a) => a.get(index).map(|v| *v as u64),
+            IntArray::U64(a) => a.get(index).copied(),
+        }
+    }
+}
+
+/// The page table of one paged cache.
+#[derive(Clone, Debug)]
+pub struct CacheArrays {
+    /// Tokens per request.
+    pub lengths: IntArray,
+    /// First page of each request.
+    pub indptr: IntArray,
+    /// Page ids.
+    pub indices: IntArray,
+    /// Tokens in each request's last page.
+    pub last_page_len: IntArray,
+}
+
+/// Everything a launch binds. Compiled code is valid for the `Env` it was compiled with, and is run with the same one.
+#[derive(Debug)]
+pub struct Env {
+    /// A value per parameter of the module.
+    pub params: Vec<Value>,
+    /// Memory per tensor of the module; none for integer arrays and unused tensors.
+    pub tensors: Vec<Option<TensorMem>>,
+    /// Data per tensor of the module that is a rank-1 integer array.
+    pub arrays: Vec<Option<IntArray>>,
+    /// Page table per cache of the module.
+    pub caches: Vec<Option<CacheArrays>>,
+    /// Cores of the machine model.
+    pub max_blocks: u32,
+    /// Extent per axis of the module where bounds are known at launch.
+    pub axis_extents: Vec<Option<u32>>,
+    /// Elements per tile and axis of the module, as kernels see it; 0 while unknown. A generator's host sets it before
+    /// the first task is emitted.
+    pub axis_tiles: Vec<AtomicU32>,
+    /// Which implementation of tile operations runs.
+    pub mode: Mode,
+    /// Loop iterations and calls that one kernel run may take.
+    pub kernel_steps: u64,
+    /// Set from outside to stop kernels.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Env {
+    /// Surroundings of a module with everything unbound: the tables have the module's lengths.
+    pub fn new(module: &Module, params: Vec<Value>) -> Env {
+        Env {
+            params,
+            tensors: module.tensors.iter().map(|_| None).collect(),
+            arrays: vec![None; module.tensors.len()],
+            caches: vec![None; module.caches.len()],
+            max_blocks: limits::DEFAULT_MAX_BLOCKS,
+            axis_extents: vec![None; module.axes.len()],
+            axis_tiles: module.axes.iter().map(|_| AtomicU32::new(0)).collect(),
+            mode: Mode::default(),
+            kernel_steps: limits::MAX_GENERATOR_STEPS,
+            cancel: None,
+        }
+    }
+
+    /// Makes the tile of an axis known to kernels; they see it in every task emitted afterwards.
+    pub fn set_axis_tile(&self, axis: AxisId, size: u32) {
+        if let Some(tile) = self.axis_tiles.get(axis.index()) {
+            // Emission of a task orders this before the kernel's load.
+            tile.store(size, Ordering::Relaxed);
+        }
+    }
+
+    /// The tile of an axis, if known.
+    pub fn axis_tile(&self, axis: AxisId) -> Option<u32> {
+        self.axis_tiles.get(axis.index()).map(|t| t.load(Ordering::Relaxed)).filter(|t| *t != 0)
+    }
+
+    /// Whether the run was cancelled from outside.
+    pub fn cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Element type of the memory or array bound to a tensor.
+    pub fn dtype(&self, tensor: TensorId) -> Option<DType> {
+        if let Some(mem) = self.tensors.get(tensor.index())? {
+            return Some(mem.dtype());
+        }
+        self.arrays.get(tensor.index())?.as_ref().map(|array| match array.ty() {
+            ScalarTy::I32 => DType::I32,
+            ScalarTy::I64 => DType::I64,
+            ScalarTy::U64 => DType::U64,
+            _ => DType::U32,
+        })
+    }
+
+    /// The number by which running code knows an array: tensors first, then four arrays per cache. `None` for a local.
+    pub(crate) fn array_number(&self, array: ArrayRef) -> Option<u32> {
+        match array {
+            ArrayRef::Local(_) => None,
+            ArrayRef::Tensor(t) => Some(t.0),
+            ArrayRef::Meta(CacheId(cache), kind) => Some(self.arrays.len() as u32 + 4 * cache + kind as u32),
+        }
+    }
+
+    /// The array with this number.
+    pub(crate) fn array(&self, number: u64) -> Option<&IntArray> {
+        let number = number as usize;
+        if let Some(array) = self.arrays.get(number) {
+            return array.as_ref();
+        }
+        let meta = number - self.arrays.len();
+        let cache = self.caches.get(meta / 4)?.as_ref()?;
+        Some(match meta % 4 {
+            n if n == MetaKind::Lengths as usize => &cache.lengths,
+            n if n == MetaKind::Indptr as usize => &cache.indptr,
+            n if n == MetaKind::Indices as usize => &cache.indices,
+            _ => &cache.last_page_len,
+        })
+    }
+}

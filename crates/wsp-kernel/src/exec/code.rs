@@ -1,0 +1,218 @@
+//! The compiled form of a function: three-operand instructions over a flat file of 64-bit slots.
+//!
+//! Every variable, temporary and constant of a function has a slot of its frame. A frame starts as a copy of the
+//! function's template, which holds the constants; so a constant costs no more than a variable.
+
+use super::host::HintShape;
+use super::tile_code::TileInst;
+use crate::Trap;
+use wsp_core::{AxisId, StructId, TierSetId};
+use wsp_ir::{BinOp, MathFn, ScalarTy, Span, UnOp};
+
+/// An operation. `dst`, `a` and `b` are those of [`Inst`]: slots unless said otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    /// `dst = a`
+    Mov,
+    AddU32,
+    SubU32,
+    MulU32,
+    DivU32,
+    RemU32,
+    CeilDivU32,
+    AddI32,
+    SubI32,
+    MulI32,
+    AddU64,
+    SubU64,
+    MulU64,
+    AddI64,
+    SubI64,
+    MulI64,
+    AddF32,
+    SubF32,
+    MulF32,
+    DivF32,
+    AddF64,
+    SubF64,
+    MulF64,
+    DivF64,
+    /// Unsigned, of either width.
+    MinU,
+    MaxU,
+    LtU,
+    LeU,
+    /// Signed, of either width.
+    LtI,
+    LeI,
+    /// Integers and truth values of one type.
+    EqInt,
+    NeInt,
+    /// Any other operator on operands of the instruction's type; the operator is in [`Origin`].
+    Binary,
+    Unary,
+    Math,
+    /// From the type in [`Origin`] to the instruction's.
+    Cast,
+    /// To instruction `b`.
+    Jump,
+    /// To instruction `b` when `a` is true.
+    JumpIf,
+    /// To instruction `b` when `a` is false.
+    JumpIfNot,
+    /// Backwards to instruction `b`: a step.
+    Back,
+    /// Stops unless `a`, of the instruction's type, is at least 1.
+    CheckStep,
+    /// `dst += slot[a + 1]`; to instruction `b` when still below `slot[a]`: a step. On unsigned or signed integers.
+    NextU,
+    NextI,
+    /// `dst = array[a][b]` as the instruction's type.
+    Load,
+    /// Over the first `b` elements.
+    ArrayMax,
+    ArraySum,
+    ArrayLen,
+    /// `dst = ` call site number `a`
+    Call,
+    /// Leaves the function with `a`.
+    Return,
+    /// Threshold table number `b` applied to `a` of the instruction's type.
+    Tier,
+    /// Stops with trap number `a`.
+    Stop,
+    /// `dst = tile of axis number a`, from the environment or the host.
+    AxisTile,
+    HostAxisTile,
+    HostAxisExtent,
+    /// Sites number `a`.
+    Emit,
+    Fence,
+    SetTile,
+    SetExtentScalar,
+    SetExtentArray,
+    AllocWs,
+    /// Tile instruction number `a`; a scalar result goes to `dst`.
+    Tile,
+}
+
+/// One instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Inst {
+    pub(crate) op: Op,
+    /// Type of the operands where the operation does not say it.
+    pub(crate) ty: ScalarTy,
+    pub(crate) dst: u32,
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+}
+
+/// What an instruction stands for in the source; read only when it stops the run, and by the slow path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) span: Span,
+    pub(crate) what: What,
+}
+
+/// The part of an instruction that only its slow path needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    Plain,
+    Binary(BinOp),
+    Unary(UnOp),
+    Math(MathFn),
+    /// The type converted from, or of an index.
+    From(ScalarTy),
+}
+
+/// A call of a helper.
+#[derive(Clone, Debug)]
+pub(crate) struct CallSite {
+    /// Index in [`Program::funcs`].
+    pub(crate) func: usize,
+    /// Slots of the arguments, which become the callee's first slots.
+    pub(crate) args: Vec<u32>,
+}
+
+/// An emission.
+#[derive(Clone, Debug)]
+pub(crate) struct EmitSite {
+    pub(crate) descriptor: StructId,
+    /// Slots of the fields, then of the hints' values.
+    pub(crate) words: Vec<u32>,
+    pub(crate) fields: usize,
+    pub(crate) hints: HintShape,
+}
+
+/// A workspace allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct WsSite {
+    pub(crate) set: TierSetId,
+    pub(crate) set_name: String,
+    /// Bytes per slot of each tier.
+    pub(crate) tier_bytes: Vec<u64>,
+    pub(crate) tier: u32,
+    pub(crate) key: Vec<u32>,
+    pub(crate) count: u32,
+    pub(crate) index: u32,
+}
+
+/// An axis with its name.
+#[derive(Clone, Debug)]
+pub(crate) struct AxisSite {
+    pub(crate) axis: AxisId,
+    pub(crate) name: String,
+}
+
+/// Tier conditions of the form `selector <= bound` with rising bounds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Thresholds {
+    /// Largest value of each tier but the default.
+    pub(crate) bounds: Vec<i128>,
+    /// Whether values above the last bound have a tier.
+    pub(crate) default: bool,
+}
+
+impl Thresholds {
+    /// The tier of a value.
+    pub(crate) fn find(&self, value: i128) -> Option<u32> {
+        let tier = self.bounds.partition_point(|bound| *bound < value);
+        (tier < self.bounds.len() || self.default).then_some(tier as u32)
+    }
+}
+
+/// A compiled function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    /// "kernel `name`", for notes.
+    pub(crate) title: String,
+    pub(crate) insts: Vec<Inst>,
+    /// One per instruction.
+    pub(crate) origins: Vec<Origin>,
+    /// What a frame starts with.
+    pub(crate) template: Vec<u64>,
+    /// Descriptor fields in use, with their slots.
+    pub(crate) fields: Vec<(u32, u32)>,
+    /// Slots of the frame and of the deepest chain of calls below it.
+    pub(crate) depth_slots: usize,
+    pub(crate) calls: Vec<CallSite>,
+    pub(crate) emits: Vec<EmitSite>,
+    pub(crate) allocs: Vec<WsSite>,
+    pub(crate) axes: Vec<AxisSite>,
+    pub(crate) tiers: Vec<(Thresholds, String)>,
+    pub(crate) traps: Vec<Trap>,
+    pub(crate) tiles: Vec<TileInst>,
+}
+
+/// A compiled function with the helpers it calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    /// Callees before callers; the last one is the entry.
+    pub(crate) funcs: Vec<Code>,
+}
+
+impl Program {
+    pub(crate) fn entry(&self) -> &Code {
+        self.funcs.last().expect("a program should have an entry")
+    }
+}

@@ -1,0 +1,277 @@
+//! Tile variables and operations.
+
+use super::{FnCompiler, Home, Role, unbound};
+use crate::Trap;
+use crate::exec::asm::Operand;
+use crate::exec::code::{Op, What};
+use crate::exec::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst};
+use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
+use crate::tile::MatMul;
+use std::collections::BTreeSet;
+use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
+use wsp_ir::{
+    Block, Elem, Expr, Local, Operand as TileOperand, Place, ScalarTy, Span, StmtKind, TileOp, TileTy,
+};
+
+/// Most bytes that the tiles of one kernel may take together.
+const MAX_KERNEL_BYTES: u64 = 16 * limits::MAX_TILE_BYTES;
+
+impl<'a> FnCompiler<'_, 'a> {
+    /// Resolves a tile's type against what is bound, and numbers it.
+    pub(super) fn declare_tile(&mut self, local: &Local, ty: &TileTy) -> Result<usize, Trap> {
+        self.require(Role::Kernel, "a tile", local.span)?;
+        if self.cx.depth > 0 {
+            return Err(Trap::internal("a tile in a helper function", local.span));
+        }
+        let elem = match ty.elem {
+            Elem::Fixed(dtype) => dtype,
+            Elem::Of(tensor) => self.bound_dtype(tensor, local.span)?,
+        };
+        if !elem.is_float() {
+            let message = format!("tile `{}` would hold `{elem}` elements", local.name);
+            return Err(Trap::new(TILE_ELEMENT, message, local.span).note("tiles hold real numbers only"));
+        }
+        let (rows, cols) = (self.capacity(local, &ty.rows)?, self.capacity(local, &ty.cols)?);
+        self.check_size(local, rows, cols)?;
+        self.cx.tiles.push(TileDecl { name: local.name.clone(), rows, cols, elem });
+        Ok(self.cx.tiles.len() - 1)
+    }
+
+    fn capacity(&self, local: &Local, dim: &Expr) -> Result<u32, Trap> {
+        let value = self.cx.launch_value(dim)?;
+        value.as_u32().ok_or_else(|| {
+            Trap::new(TILE_SIZE, format!("tile `{}` has a dimension of {value}", local.name), dim.span)
+                .note(format!("a dimension is from 1 to {}", u32::MAX))
+        })
+    }
+
+    fn check_size(&self, local: &Local, rows: u32, cols: u32) -> Result<(), Trap> {
+        let shape = format!("tile `{}` has a capacity of {rows} x {cols}", local.name);
+        if rows == 0 || cols == 0 {
+            return Err(
+                Trap::new(TILE_SIZE, shape, local.span).note("a tile has at least one row and one column")
+            );
+        }
+        let bytes = u128::from(rows) * u128::from(cols) * 4;
+        if bytes > u128::from(limits::MAX_TILE_BYTES) {
+            return Err(Trap::new(TILE_SIZE, shape, local.span)
+                .note(format!("need {bytes} bytes, have {} per tile", limits::MAX_TILE_BYTES)));
+        }
+        let total = self.cx.tiles.iter().map(f32_bytes).sum::<u64>() + bytes as u64;
+        if total > MAX_KERNEL_BYTES {
+            return Err(Trap::new(TILE_SIZE, "the tiles of the kernel are too large", local.span).note(
+                format!("need {total} bytes up to here, have {MAX_KERNEL_BYTES} for all tiles of a kernel"),
+            ));
+        }
+        Ok(())
+    }
+
+    fn bound_dtype(&self, tensor: TensorId, span: Span) -> Result<DType, Trap> {
+        self.cx.env.dtype(tensor).ok_or_else(|| {
+            unbound("tensor", self.cx.module.tensors.get(tensor.index()).map_or("?", |t| &t.name), span)
+        })
+    }
+
+    pub(super) fn tile_id(&self, local: LocalId, span: Span) -> Result<usize, Trap> {
+        match self.home(local, span)? {
+            Home::Tile(id) => Ok(id),
+            _ => Err(Trap::internal("a variable used as a tile", span)),
+        }
+    }
+
+    pub(super) fn tile_stmt(&mut self, inst: TileInst, span: Span) -> Result<(), Trap> {
+        let sink = self.asm.temp();
+        self.tile_value(inst, Some(sink.slot), span)?;
+        self.asm.release(sink);
+        Ok(())
+    }
+
+    pub(super) fn tile_value(
+        &mut self,
+        inst: TileInst,
+        want: Option<u32>,
+        span: Span,
+    ) -> Result<Operand, Trap> {
+        self.require(Role::Kernel, "a tile operation", span)?;
+        self.asm.code.tiles.push(inst);
+        let number = self.asm.code.tiles.len() as u32 - 1;
+        let dst = self.asm.target(want);
+        self.emit(Op::Tile, ScalarTy::F32, dst.slot, (number, 0), span, What::Plain);
+        Ok(dst)
+    }
+
+    pub(super) fn tile_op(&mut self, op: &'a TileOp, span: Span) -> Result<(), Trap> {
+        // Operands stay reserved until the instruction has been added.
+        let mut held = Vec::new();
+        let inst = self.tile_inst(op, &mut held, span)?;
+        self.tile_stmt(inst, span)?;
+        held.into_iter().for_each(|o| self.asm.release(o));
+        Ok(())
+    }
+
+    fn tile_inst(&mut self, op: &'a TileOp, held: &mut Vec<Operand>, span: Span) -> Result<TileInst, Trap> {
+        let id = |f: &Self, local: &LocalId| f.tile_id(*local, span);
+        Ok(match op {
+            TileOp::Load { dst, tensor, at, rows, cols } => TileInst::Load {
+                dst: id(self, dst)?,
+                at: self.place(*tensor, at, held, span)?,
+                rows: self.optional(rows.as_ref(), held)?,
+                cols: self.optional(cols.as_ref(), held)?,
+                allow_view: !self.cx.stored.contains(tensor),
+            },
+            TileOp::Store { tensor, src, at } => {
+                TileInst::Store { src: id(self, src)?, at: self.place(*tensor, at, held, span)? }
+            }
+            TileOp::Fill { dst, value } => {
+                TileInst::Fill { dst: id(self, dst)?, value: self.scalar(value, ScalarTy::F32, held)? }
+            }
+            TileOp::Unary { op, dst, src } => {
+                TileInst::Unary { op: *op, dst: id(self, dst)?, src: id(self, src)? }
+            }
+            TileOp::Binary { op, dst, a, b } => {
+                let b = match b {
+                    TileOperand::Tile(t) => RhsCode::Tile(id(self, t)?),
+                    TileOperand::Column(t) => RhsCode::Column(id(self, t)?),
+                    TileOperand::Row(t) => RhsCode::Row(id(self, t)?),
+                    TileOperand::Scalar(e) => RhsCode::Scalar(self.scalar(e, ScalarTy::F32, held)?),
+                };
+                TileInst::Binary { op: *op, dst: id(self, dst)?, a: id(self, a)?, b }
+            }
+            TileOp::RowReduce { op, dst, src } => {
+                TileInst::RowReduce { op: *op, dst: id(self, dst)?, src: id(self, src)? }
+            }
+            TileOp::ColReduce { op, dst, src } => {
+                TileInst::ColReduce { op: *op, dst: id(self, dst)?, src: id(self, src)? }
+            }
+            TileOp::MatMul { dst, a, b, transpose_b, accumulate } => TileInst::MatMul(MatMul {
+                dst: id(self, dst)?,
+                a: id(self, a)?,
+                b: id(self, b)?,
+                transpose_b: *transpose_b,
+                accumulate: *accumulate,
+            }),
+            TileOp::Transpose { dst, src } => {
+                TileInst::Transpose { dst: id(self, dst)?, src: id(self, src)? }
+            }
+            TileOp::Mask { tile, rows, cols, value } => TileInst::Mask {
+                tile: id(self, tile)?,
+                rows: self.optional(rows.as_ref(), held)?,
+                cols: self.optional(cols.as_ref(), held)?,
+                value: self.scalar(value, ScalarTy::F32, held)?,
+            },
+        })
+    }
+
+    fn scalar(&mut self, e: &'a Expr, ty: ScalarTy, held: &mut Vec<Operand>) -> Result<u32, Trap> {
+        let operand = self.expr_as(e, ty)?;
+        held.push(operand);
+        Ok(operand.slot)
+    }
+
+    fn optional(&mut self, e: Option<&'a Expr>, held: &mut Vec<Operand>) -> Result<Option<u32>, Trap> {
+        e.map(|e| self.scalar(e, ScalarTy::U32, held)).transpose()
+    }
+
+    fn place(
+        &mut self,
+        tensor: TensorId,
+        at: &'a Place,
+        held: &mut Vec<Operand>,
+        span: Span,
+    ) -> Result<PlaceCode, Trap> {
+        let mut place = self.element(tensor, &at.index, held, span)?;
+        place.row_dim = at.row_dim;
+        place.col_dim = at.col_dim;
+        Ok(place)
+    }
+
+    /// One element of a tensor.
+    fn element(
+        &mut self,
+        tensor: TensorId,
+        index: &'a [Expr],
+        held: &mut Vec<Operand>,
+        span: Span,
+    ) -> Result<PlaceCode, Trap> {
+        self.require(Role::Kernel, "an access to a tensor", span)?;
+        let Some(declared) = self.cx.module.tensors.get(tensor.index()) else {
+            return Err(Trap::internal(format!("tensor {} does not exist", tensor.0), span));
+        };
+        let dtype = self.bound_dtype(tensor, span)?;
+        if !dtype.is_float() {
+            let message = format!("`{}` holds `{dtype}` elements", declared.name);
+            return Err(Trap::new(TILE_ELEMENT, message, span).note("tiles hold real numbers only"));
+        }
+        if index.len() > MAX_RANK || index.len() != declared.rank() {
+            return Err(Trap::internal(
+                format!("{} indices for `{}` of rank {}", index.len(), declared.name, declared.rank()),
+                span,
+            ));
+        }
+        let mut slots = [0; MAX_RANK];
+        for (slot, e) in slots.iter_mut().zip(index) {
+            *slot = self.scalar(e, ScalarTy::U32, held)?;
+        }
+        Ok(PlaceCode {
+            tensor: tensor.0,
+            index: slots,
+            rank: index.len() as u8,
+            row_dim: None,
+            col_dim: None,
+        })
+    }
+
+    pub(super) fn load_scalar(
+        &mut self,
+        tensor: TensorId,
+        index: &'a [Expr],
+        want: Option<u32>,
+        span: Span,
+    ) -> Result<Operand, Trap> {
+        let mut held = Vec::new();
+        let at = self.element(tensor, index, &mut held, span)?;
+        held.into_iter().for_each(|o| self.asm.release(o));
+        self.tile_value(TileInst::LoadScalar(at), want, span)
+    }
+
+    pub(super) fn store_scalar(
+        &mut self,
+        tensor: TensorId,
+        index: &'a [Expr],
+        value: &'a Expr,
+        span: Span,
+    ) -> Result<(), Trap> {
+        let mut held = Vec::new();
+        let at = self.element(tensor, index, &mut held, span)?;
+        let value = self.scalar(value, ScalarTy::F32, &mut held)?;
+        self.tile_stmt(TileInst::StoreScalar { at, value }, span)?;
+        held.into_iter().for_each(|o| self.asm.release(o));
+        Ok(())
+    }
+}
+
+/// Bytes of a tile's values while a kernel runs.
+pub(crate) fn f32_bytes(tile: &TileDecl) -> u64 {
+    u64::from(tile.rows) * u64::from(tile.cols) * 4
+}
+
+/// Every tensor that some statement of a block stores to.
+pub(super) fn stored_tensors(block: &Block) -> BTreeSet<TensorId> {
+    let mut stored = BTreeSet::new();
+    // Blocks still to be looked at: nesting is no matter here.
+    let mut open = vec![block];
+    while let Some(block) = open.pop() {
+        for stmt in block {
+            match &stmt.kind {
+                StmtKind::Tile(TileOp::Store { tensor, .. }) | StmtKind::StoreScalar { tensor, .. } => {
+                    stored.insert(*tensor);
+                }
+                StmtKind::If { then, otherwise, .. } => open.extend([then, otherwise]),
+                StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => open.push(body),
+                StmtKind::While { step, body, .. } => open.extend([step, body]),
+                _ => {}
+            }
+        }
+    }
+    stored
+}

@@ -1,0 +1,125 @@
+//! What a generator asks of the machine that runs it.
+
+use crate::Trap;
+use wsp_core::{AxisId, StructId, TierSetId};
+use wsp_ir::AffinityPolicy;
+
+/// Where a generator's effects go. Traps that a host returns are given the position of the statement when their span is
+/// the default one.
+pub trait GeneratorHost {
+    /// One task: a value per field of the descriptor type.
+    ///
+    /// # Errors
+    /// When the host cannot take it.
+    fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap>;
+
+    /// Tasks emitted from here on start when all those before are complete.
+    fn fence(&mut self);
+
+    /// A workspace slot, as an offset in bytes.
+    ///
+    /// # Errors
+    /// When workspace or the range of offsets is exhausted.
+    fn alloc_ws(&mut self, request: &WsRequest<'_>) -> Result<u32, Trap>;
+
+    /// `PTO_SET_TILE`; the size is at least 1.
+    ///
+    /// # Errors
+    /// When the host cannot take it.
+    fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap>;
+
+    /// `PTO_SET_EXTENT`.
+    ///
+    /// # Errors
+    /// When the host cannot take it.
+    fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap>;
+
+    /// The tile of an axis: as set, fixed, or chosen automatically now.
+    ///
+    /// # Errors
+    /// When no tile can be given.
+    fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap>;
+
+    /// The extent of an axis that is not in [`crate::Env::axis_extents`].
+    ///
+    /// # Errors
+    /// When it is not known.
+    fn axis_extent(&mut self, axis: AxisId) -> Result<u32, Trap>;
+
+    /// Asked every few thousand steps; true stops the generator.
+    fn cancelled(&self) -> bool;
+}
+
+/// Element extents of a dynamic axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent<'a> {
+    /// The same for every outer index.
+    Scalar(u32),
+    /// One per value of the space's first axis.
+    PerOuter(&'a [u32]),
+}
+
+/// One evaluation of `PTO_ALLOC_WS`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WsRequest<'a> {
+    /// The tier set whose workspace sizes apply. Every site that names the same set shares one table of keys.
+    pub set: TierSetId,
+    /// Index of the tier.
+    pub tier: u32,
+    /// Bytes per slot of that tier.
+    pub slot_bytes: u64,
+    /// Identity of the reservation.
+    pub key: &'a [u32],
+    /// Slots reserved for the key.
+    pub count: u32,
+    /// Slot asked for; below `count`.
+    pub index: u32,
+}
+
+/// What the schedule says of one emitted task.
+#[derive(Clone, Copy, Debug)]
+pub struct Hints<'a> {
+    pub(crate) shape: &'a HintShape,
+    /// Values of the affinities, then value and rest of each prefetch.
+    pub(crate) words: &'a [u32],
+}
+
+/// A prefetch hint with its values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PrefetchValue<'a> {
+    /// Index on the axis.
+    pub value: u32,
+    /// Iterations ahead.
+    pub depth: u32,
+    /// Indices on the other axes.
+    pub rest: &'a [u32],
+}
+
+/// The part of a task's hints that is the same for every task of one site.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HintShape {
+    pub(crate) affinity: Vec<AffinityPolicy>,
+    /// Depth and number of other axes.
+    pub(crate) prefetch: Vec<(u32, u32)>,
+}
+
+impl<'a> Hints<'a> {
+    /// No hints.
+    pub const NONE: Hints<'static> =
+        Hints { shape: &HintShape { affinity: Vec::new(), prefetch: Vec::new() }, words: &[] };
+
+    /// Placement: policy, and the value whose equals belong together.
+    pub fn affinity(self) -> impl ExactSizeIterator<Item = (AffinityPolicy, u32)> + 'a {
+        self.shape.affinity.iter().copied().zip(self.words.iter().copied())
+    }
+
+    /// Look-ahead.
+    pub fn prefetch(self) -> impl Iterator<Item = PrefetchValue<'a>> {
+        let mut words = &self.words[self.shape.affinity.len()..];
+        self.shape.prefetch.iter().map(move |&(depth, count)| {
+            let (own, others) = words.split_at(1 + count as usize);
+            words = others;
+            PrefetchValue { value: own[0], depth, rest: &own[1..] }
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! Kernels: compiled once per launch, run once per descriptor.
+
+use super::code::Program;
+use super::compile::{Compiler, Role, f32_bytes};
+use super::tile_code::TileDecl;
+use super::tile_run::{ResetTiles, TileRun, TileSet};
+use super::tile_trap;
+use super::vm::Vm;
+use crate::memory::Shape;
+use crate::tile::Tiles;
+use crate::{Env, Mode, Trap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use wsp_core::FuncId;
+use wsp_ir::{FuncKind, Module, Span};
+
+/// A kernel in the form that runs. One value serves any number of threads.
+#[derive(Debug)]
+pub struct KernelCode {
+    program: Program,
+    tiles: Vec<TileDecl>,
+    /// By tensor number, for traps.
+    tensor_names: Vec<String>,
+    /// Words of its descriptor.
+    words: usize,
+    mode: Mode,
+    /// Tells this kernel's tiles in a [`Scratch`] from those of all others of the process.
+    key: u64,
+}
+
+static NEXT_KEY: AtomicU64 = AtomicU64::new(0);
+
+impl KernelCode {
+    /// Compiles a kernel against what a launch binds.
+    ///
+    /// # Errors
+    /// When a tile has no elements, too many, or elements that are no real numbers; when something it uses is not bound;
+    /// when an expression over parameters stops.
+    pub fn compile(module: &Module, func: FuncId, env: &Env) -> Result<KernelCode, Trap> {
+        let (words, span) = match module.functions.get(func.index()).map(|f| (f.kind, f.span)) {
+            Some((FuncKind::Kernel { descriptor }, span)) => {
+                let fields =
+                    |id: wsp_core::StructId| module.structs.get(id.index()).map_or(0, |s| s.fields.len());
+                (descriptor.map_or(0, fields), span)
+            }
+            other => return Err(Trap::internal("not a kernel", other.map_or(Span::default(), |f| f.1))),
+        };
+        let mut compiler = Compiler::new(module, env, Role::Kernel);
+        compiler.entry(func)?;
+        let tiles = std::mem::take(&mut compiler.tiles);
+        let program = compiler.into_program();
+        if program.entry().fields.iter().any(|(field, _)| *field as usize >= words) {
+            return Err(Trap::internal("a field that the descriptor does not have", span));
+        }
+        let code = KernelCode {
+            program,
+            tiles,
+            tensor_names: module.tensors.iter().map(|t| t.name.clone()).collect(),
+            words,
+            mode: env.mode,
+            // Only uniqueness matters.
+            key: NEXT_KEY.fetch_add(1, Ordering::Relaxed),
+        };
+        code.new_tiles(span)?;
+        Ok(code)
+    }
+
+    /// Bytes that the tiles' values take while the kernel runs: 4 per element of every tile's capacity.
+    pub fn tile_bytes(&self) -> u64 {
+        self.tiles.iter().map(f32_bytes).sum()
+    }
+
+    /// Runs the kernel on one descriptor, given as its words in field order.
+    ///
+    /// `env` is the one the kernel was compiled with. Nothing is allocated once `scratch` has run the same kernel.
+    ///
+    /// # Errors
+    /// When an operation cannot be done; stores made before it stay.
+    pub fn run(&self, scratch: &mut Scratch, env: &Env, descriptor: &[u32]) -> Result<(), Trap> {
+        let entry = self.program.entry();
+        if descriptor.len() != self.words {
+            let message = format!("{} has {} words, not {}", entry.title, self.words, descriptor.len());
+            return Err(Trap::internal(message, Span::default()));
+        }
+        let Scratch { slots, words, sets } = scratch;
+        let set = find_set(sets, self)?;
+        let guard = ResetTiles(set);
+        guard.0.written.fill(false);
+        let frame = super::vm::frame(slots, entry);
+        for (field, slot) in &entry.fields {
+            frame[*slot as usize] = u64::from(descriptor[*field as usize]);
+        }
+        let run = TileRun { set: &mut *guard.0, decls: &self.tiles, tensor_names: &self.tensor_names };
+        let mut vm = Vm::new(&self.program, env, words, env.kernel_steps);
+        vm.tiles = Some(run);
+        vm.run(frame).map(drop)
+    }
+
+    /// Tiles of this kernel's capacities, without memory yet.
+    fn new_tiles(&self, span: Span) -> Result<Tiles, Trap> {
+        let mut tiles = Tiles::new(self.mode);
+        for decl in &self.tiles {
+            tiles
+                .add(Shape::new(decl.rows, decl.cols), decl.elem)
+                .map_err(|fault| tile_trap::declaration(decl, fault, span))?;
+        }
+        Ok(tiles)
+    }
+}
+
+/// What one worker needs to run kernels: slots of scalars and tiles, kept between runs.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(crate) slots: Vec<u64>,
+    pub(crate) words: Vec<u32>,
+    /// By kernel, most recently used last.
+    sets: Vec<TileSet>,
+}
+
+impl Scratch {
+    /// Empty; grows with the first run of each kernel.
+    pub fn new() -> Scratch {
+        Scratch::default()
+    }
+}
+
+/// Kernels whose tiles a worker keeps.
+const KEPT_SETS: usize = 64;
+
+fn find_set<'s>(sets: &'s mut Vec<TileSet>, kernel: &KernelCode) -> Result<&'s mut TileSet, Trap> {
+    match sets.iter().position(|set| set.key == kernel.key) {
+        // Neighbouring tasks mostly run the same kernel.
+        Some(index) => {
+            let last = sets.len() - 1;
+            sets.swap(index, last);
+        }
+        None => {
+            if sets.len() >= KEPT_SETS {
+                sets.remove(0);
+            }
+            let tiles = kernel.new_tiles(Span::default())?;
+            sets.push(TileSet { key: kernel.key, tiles, written: vec![false; kernel.tiles.len()] });
+        }
+    }
+    Ok(sets.last_mut().expect("the set found or added above should be last"))
+}

@@ -1,0 +1,222 @@
+//! Expressions outside of functions: over parameters, over descriptors, over selectors.
+
+use super::asm::Operand;
+use super::code::{Op, Program, Thresholds, What};
+use super::compile::{Compiler, Params, Role};
+use super::kernel::Scratch;
+use super::vm::{self, Vm};
+use crate::{Env, Trap, Value};
+use wsp_core::{TierSetId, limits};
+use wsp_ir::{Expr, Module, ScalarTy, Span};
+
+/// The value of an expression over literals and parameters: an extent, a bound, a default, a size.
+///
+/// `params` holds what is known so far, by parameter; a missing tail counts as not known.
+///
+/// # Errors
+/// When an operation cannot be done, a parameter is not known, or the expression needs more than parameters.
+pub fn eval_launch_expr(module: &Module, expr: &Expr, params: &[Option<Value>]) -> Result<Value, Trap> {
+    let env = Env::new(module, Vec::new());
+    eval_with(module, &env, Params::SoFar(params), expr)
+}
+
+/// The value of an expression over parameters.
+pub(crate) fn eval_with(module: &Module, env: &Env, params: Params<'_>, expr: &Expr) -> Result<Value, Trap> {
+    let mut compiler = Compiler::with_params(module, env, params, Role::Launch);
+    compiler.scalars(|f| {
+        let value = f.expr(expr, None)?;
+        f.emit(Op::Return, expr.ty, 0, (value.slot, 0), expr.span, What::Plain);
+        Ok(())
+    })?;
+    let program = compiler.into_program();
+    let (mut slots, mut words) = (Vec::new(), Vec::new());
+    let frame = vm::frame(&mut slots, program.entry());
+    let bits = Vm::new(&program, env, &mut words, limits::MAX_GENERATOR_STEPS).run(frame)?;
+    Ok(Value::from_bits(expr.ty, bits))
+}
+
+/// Expressions over the fields of a descriptor, as access summaries have them: [`wsp_ir::ExprKind::Field`] of any local
+/// is a word of the descriptor. Parameters, bound arrays and launch-known axes may occur too.
+#[derive(Debug)]
+pub struct ScalarCode {
+    /// All expressions in one program, and the slots their values are left in.
+    all: Program,
+    slots: Vec<u32>,
+    /// Each as a program of its own, for when one of them stops: the others still have a value.
+    each: Vec<(Program, ScalarTy)>,
+    /// Words that a descriptor must have.
+    words: usize,
+}
+
+impl ScalarCode {
+    /// Compiles expressions against what a launch binds.
+    ///
+    /// # Errors
+    /// When something they use is not bound.
+    pub fn compile(module: &Module, exprs: &[Expr], env: &Env) -> Result<ScalarCode, Trap> {
+        let each = exprs
+            .iter()
+            .map(|expr| Ok((scalar_program(module, env, std::slice::from_ref(expr))?.0, expr.ty)))
+            .collect::<Result<Vec<_>, Trap>>()?;
+        let (all, slots) = scalar_program(module, env, exprs)?;
+        let words = all.entry().fields.iter().map(|(field, _)| *field as usize + 1).max().unwrap_or(0);
+        Ok(ScalarCode { all, slots, each, words })
+    }
+
+    /// Number of expressions.
+    pub fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.each.is_empty()
+    }
+
+    /// Evaluates expression number `index` for a descriptor. `env` is the one it was compiled with.
+    ///
+    /// # Errors
+    /// When an operation cannot be done.
+    ///
+    /// # Panics
+    /// When there is no such expression.
+    pub fn eval_one(
+        &self,
+        index: usize,
+        scratch: &mut Scratch,
+        env: &Env,
+        descriptor: &[u32],
+    ) -> Result<Value, Trap> {
+        let (program, ty) = &self.each[index];
+        let (_, bits) = self.start(program, scratch, env, descriptor)?;
+        Ok(Value::from_bits(*ty, bits))
+    }
+
+    /// Evaluates every expression for a descriptor; an expression that stops leaves `None` in its place, and
+    /// [`ScalarCode::eval_one`] says why.
+    ///
+    /// # Panics
+    /// When `out` is shorter than the number of expressions.
+    pub fn eval(&self, scratch: &mut Scratch, env: &Env, descriptor: &[u32], out: &mut [Option<Value>]) {
+        let out = &mut out[..self.each.len()];
+        if let Ok((frame, _)) = self.start(&self.all, scratch, env, descriptor) {
+            for ((out, slot), (_, ty)) in out.iter_mut().zip(&self.slots).zip(&self.each) {
+                *out = Some(Value::from_bits(*ty, frame[*slot as usize]));
+            }
+            return;
+        }
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = self.eval_one(index, scratch, env, descriptor).ok();
+        }
+    }
+
+    /// Runs a program on a descriptor; gives its frame and what it returned.
+    fn start<'s>(
+        &self,
+        program: &Program,
+        scratch: &'s mut Scratch,
+        env: &Env,
+        descriptor: &[u32],
+    ) -> Result<(&'s [u64], u64), Trap> {
+        if descriptor.len() < self.words {
+            let message = format!("a descriptor of {} words, not {}", descriptor.len(), self.words);
+            return Err(Trap::internal(message, Span::default()));
+        }
+        let entry = program.entry();
+        let Scratch { slots, words, .. } = scratch;
+        let frame = vm::frame(slots, entry);
+        for (field, slot) in &entry.fields {
+            frame[*slot as usize] = u64::from(descriptor[*field as usize]);
+        }
+        let bits = Vm::new(program, env, words, env.kernel_steps).run(frame)?;
+        Ok((frame, bits))
+    }
+}
+
+/// A program that leaves the values of expressions in slots and returns the last one.
+fn scalar_program(module: &Module, env: &Env, exprs: &[Expr]) -> Result<(Program, Vec<u32>), Trap> {
+    let mut compiler = Compiler::new(module, env, Role::Summary);
+    let mut slots = Vec::with_capacity(exprs.len());
+    compiler.scalars(|f| {
+        for expr in exprs {
+            // Never released, so that no later expression takes the slot.
+            slots.push(f.expr(expr, None)?.slot);
+        }
+        if let (Some(slot), Some(expr)) = (slots.last(), exprs.last()) {
+            f.emit(Op::Return, expr.ty, 0, (*slot, 0), expr.span, What::Plain);
+        }
+        Ok(())
+    })?;
+    Ok((compiler.into_program(), slots))
+}
+
+/// The tiers of a set: which one takes a value.
+#[derive(Debug)]
+pub struct TierCode {
+    name: String,
+    /// Type of the values.
+    ty: ScalarTy,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    /// Bisection.
+    Thresholds(Thresholds),
+    /// One condition after the other; the value goes to the slot.
+    Conditions(Program, u32),
+}
+
+impl TierCode {
+    /// Compiles a tier set for values of a type.
+    ///
+    /// # Errors
+    /// When something the conditions use is not bound.
+    pub fn compile(module: &Module, set: TierSetId, ty: ScalarTy, env: &Env) -> Result<TierCode, Trap> {
+        let mut compiler = Compiler::new(module, env, Role::Summary);
+        let Some(declared) = module.tier_sets.get(set.index()) else {
+            return Err(Trap::internal(format!("tier set {} does not exist", set.0), Span::default()));
+        };
+        let name = declared.name.clone();
+        if let Some(thresholds) = compiler.thresholds(declared, ty) {
+            return Ok(TierCode { name, ty, how: How::Thresholds(thresholds) });
+        }
+        let mut slot = 0;
+        compiler.scalars(|f| {
+            slot = f.asm.slot();
+            let span = declared.span;
+            let tier = f.tier_of(set, Operand::variable(slot), ty, None, span)?;
+            f.emit(Op::Return, ScalarTy::U32, 0, (tier.slot, 0), span, What::Plain);
+            Ok(())
+        })?;
+        Ok(TierCode { name, ty, how: How::Conditions(compiler.into_program(), slot) })
+    }
+
+    /// Whether the tier is found by bisection.
+    pub fn is_monotone(&self) -> bool {
+        matches!(self.how, How::Thresholds(_))
+    }
+
+    /// The first tier whose condition holds for a value.
+    ///
+    /// # Errors
+    /// When none does, or a condition cannot be evaluated.
+    pub fn select(&self, scratch: &mut Scratch, env: &Env, value: Value) -> Result<u32, Trap> {
+        if value.ty() != self.ty {
+            let message = format!("a `{}` for tiers of `{}`", value.ty().c_name(), self.ty.c_name());
+            return Err(Trap::internal(message, Span::default()));
+        }
+        match &self.how {
+            How::Thresholds(thresholds) => value.as_int().and_then(|v| thresholds.find(v)).ok_or_else(|| {
+                let message = format!("no tier of `{}` takes {value}", self.name);
+                Trap::new(super::trap::TIER_INDEX, message, Span::default())
+            }),
+            How::Conditions(program, slot) => {
+                let Scratch { slots, words, .. } = scratch;
+                let frame = vm::frame(slots, program.entry());
+                frame[*slot as usize] = value.to_bits();
+                Vm::new(program, env, words, env.kernel_steps).run(frame).map(|bits| bits as u32)
+            }
+        }
+    }
+}

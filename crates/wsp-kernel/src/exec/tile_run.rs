@@ -1,0 +1,187 @@
+//! Runs tile operations.
+
+use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst};
+use super::tile_trap;
+use crate::memory::{Fault, TensorMem, Window};
+use crate::tile::{Rhs, Tiles};
+use crate::{Env, Trap};
+use wsp_core::MAX_RANK;
+use wsp_ir::Span;
+
+/// The tiles of one kernel on one worker.
+pub(crate) struct TileSet {
+    /// The kernel's.
+    pub(crate) key: u64,
+    pub(crate) tiles: Tiles,
+    /// Whether anything was written to each tile since its declaration.
+    pub(crate) written: Vec<bool>,
+}
+
+impl std::fmt::Debug for TileSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TileSet").field("key", &self.key).field("tiles", &self.written.len()).finish()
+    }
+}
+
+/// Forgets views of arrays when a run ends, however it ends: the arrays may go away then.
+pub(crate) struct ResetTiles<'s>(pub(crate) &'s mut TileSet);
+
+impl Drop for ResetTiles<'_> {
+    fn drop(&mut self) {
+        self.0.tiles.reset();
+    }
+}
+
+/// The tiles of a running kernel, and their names for traps.
+pub(crate) struct TileRun<'a> {
+    pub(crate) set: &'a mut TileSet,
+    pub(crate) decls: &'a [TileDecl],
+    /// By tensor number.
+    pub(crate) tensor_names: &'a [String],
+}
+
+impl TileRun<'_> {
+    /// Runs one operation; the scalar it yields, if any, is in slot form.
+    pub(crate) fn execute(
+        &mut self,
+        inst: &TileInst,
+        env: &Env,
+        frame: &[u64],
+        span: Span,
+    ) -> Result<u64, Trap> {
+        let written = &self.set.written;
+        if let Some(tile) = inst.reads().into_iter().flatten().find(|tile| !written[*tile]) {
+            return Err(tile_trap::unwritten(&self.decls[tile], span));
+        }
+        let value = self.operate(inst, env, frame).map_err(|fault| match fault {
+            Some(fault) => tile_trap::operation(inst, self, fault, span),
+            None => Trap::internal("a tensor that is not bound", span),
+        })?;
+        if let Some(tile) = inst.writes() {
+            self.set.written[tile] = true;
+        }
+        Ok(value)
+    }
+
+    /// A fault of none is a tensor without memory.
+    fn operate(&mut self, inst: &TileInst, env: &Env, frame: &[u64]) -> Result<u64, Option<Fault>> {
+        let tiles = &mut self.set.tiles;
+        let word = |slot: u32| frame[slot as usize] as u32;
+        let real = |slot: u32| f32::from_bits(word(slot));
+        match *inst {
+            TileInst::Clear(tile) => {
+                tiles.clear(tile);
+                self.set.written[tile] = false;
+            }
+            TileInst::Load { dst, ref at, rows, cols, allow_view } => {
+                let mut index = [0; MAX_RANK];
+                let window = window(at, frame, &mut index);
+                tiles.load(dst, memory(env, at)?, window, rows.map(word), cols.map(word), allow_view)?;
+            }
+            TileInst::Store { src, ref at } => {
+                let mut index = [0; MAX_RANK];
+                tiles.store(memory(env, at)?, src, window(at, frame, &mut index))?;
+            }
+            TileInst::Fill { dst, value } => tiles.fill(dst, real(value)),
+            TileInst::Unary { op, dst, src } => tiles.unary(op, dst, src)?,
+            TileInst::Binary { op, dst, a, b } => {
+                let b = match b {
+                    RhsCode::Tile(tile) => Rhs::Tile(tile),
+                    RhsCode::Column(tile) => Rhs::Column(tile),
+                    RhsCode::Row(tile) => Rhs::Row(tile),
+                    RhsCode::Scalar(slot) => Rhs::Scalar(real(slot)),
+                };
+                tiles.binary(op, dst, a, b)?;
+            }
+            TileInst::RowReduce { op, dst, src } => tiles.row_reduce(op, dst, src)?,
+            TileInst::ColReduce { op, dst, src } => tiles.col_reduce(op, dst, src)?,
+            TileInst::MatMul(product) => tiles.matmul(product)?,
+            TileInst::Transpose { dst, src } => tiles.transpose(dst, src)?,
+            TileInst::Mask { tile, rows, cols, value } => {
+                tiles.mask(tile, rows.map(word), cols.map(word), real(value));
+            }
+            TileInst::RowScalar { op, tile } => return Ok(bits32(tiles.row_scalar(op, tile)?)),
+            TileInst::Rows(tile) => return Ok(u64::from(tiles.shape(tile).rows)),
+            TileInst::Cols(tile) => return Ok(u64::from(tiles.shape(tile).cols)),
+            TileInst::LoadScalar(ref at) => {
+                let mut index = [0; MAX_RANK];
+                let window = window(at, frame, &mut index);
+                return Ok(bits32(memory(env, at)?.load_scalar(window.index)?));
+            }
+            TileInst::StoreScalar { ref at, value } => {
+                let mut index = [0; MAX_RANK];
+                let window = window(at, frame, &mut index);
+                memory(env, at)?.store_scalar(window.index, real(value))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn bits32(value: f32) -> u64 {
+    u64::from(value.to_bits())
+}
+
+fn memory<'e>(env: &'e Env, at: &PlaceCode) -> Result<&'e TensorMem, Option<Fault>> {
+    env.tensors.get(at.tensor as usize).and_then(Option::as_ref).ok_or(None)
+}
+
+/// The place with its indices read from the frame.
+fn window<'i>(at: &PlaceCode, frame: &[u64], index: &'i mut [u32; MAX_RANK]) -> Window<'i> {
+    let index = &mut index[..usize::from(at.rank)];
+    for (value, slot) in index.iter_mut().zip(&at.index) {
+        *value = frame[*slot as usize] as u32;
+    }
+    Window { index, row_dim: at.row_dim, col_dim: at.col_dim }
+}
+
+impl TileInst {
+    /// Tiles whose elements it reads.
+    fn reads(&self) -> [Option<usize>; 3] {
+        match *self {
+            TileInst::Store { src, .. }
+            | TileInst::Unary { src, .. }
+            | TileInst::RowReduce { src, .. }
+            | TileInst::ColReduce { src, .. }
+            | TileInst::Transpose { src, .. }
+            | TileInst::Mask { tile: src, .. }
+            | TileInst::RowScalar { tile: src, .. } => [Some(src), None, None],
+            TileInst::Binary { a, b, .. } => match b {
+                RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b) => [Some(a), Some(b), None],
+                RhsCode::Scalar(_) => [Some(a), None, None],
+            },
+            TileInst::MatMul(product) => {
+                [Some(product.a), Some(product.b), product.accumulate.then_some(product.dst)]
+            }
+            TileInst::Clear(_)
+            | TileInst::Load { .. }
+            | TileInst::Fill { .. }
+            | TileInst::Rows(_)
+            | TileInst::Cols(_)
+            | TileInst::LoadScalar(_)
+            | TileInst::StoreScalar { .. } => [None; 3],
+        }
+    }
+
+    /// The tile that has a value afterwards.
+    fn writes(&self) -> Option<usize> {
+        match *self {
+            TileInst::Load { dst, .. }
+            | TileInst::Fill { dst, .. }
+            | TileInst::Unary { dst, .. }
+            | TileInst::Binary { dst, .. }
+            | TileInst::RowReduce { dst, .. }
+            | TileInst::ColReduce { dst, .. }
+            | TileInst::Transpose { dst, .. } => Some(dst),
+            TileInst::MatMul(product) => Some(product.dst),
+            TileInst::Clear(_)
+            | TileInst::Store { .. }
+            | TileInst::Mask { .. }
+            | TileInst::RowScalar { .. }
+            | TileInst::Rows(_)
+            | TileInst::Cols(_)
+            | TileInst::LoadScalar(_)
+            | TileInst::StoreScalar { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What went wrong in a tile operation, in the words of the source.
+
+use super::tile_code::{RhsCode, TileDecl, TileInst};
+use super::tile_run::TileRun;
+use super::trap::{TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN};
+use crate::Trap;
+use crate::memory::Fault;
+use wsp_core::limits;
+use wsp_ir::Span;
+
+/// A tile that cannot exist.
+#[cold]
+pub(crate) fn declaration(decl: &TileDecl, fault: Fault, span: Span) -> Trap {
+    let message = format!("tile `{}` has a capacity of {} x {}", decl.name, decl.rows, decl.cols);
+    match fault {
+        Fault::TileTooLarge { bytes, .. } => Trap::new(TILE_SIZE, message, span)
+            .note(format!("need {bytes} bytes, have {} per tile", limits::MAX_TILE_BYTES)),
+        Fault::NotFloat { dtype } => {
+            Trap::new(TILE_ELEMENT, format!("tile `{}` would hold `{dtype}` elements", decl.name), span)
+                .note("tiles hold real numbers only")
+        }
+        other => Trap::internal(format!("tile `{}`: {other:?}", decl.name), span),
+    }
+}
+
+/// A tile that is read too early.
+#[cold]
+pub(crate) fn unwritten(decl: &TileDecl, span: Span) -> Trap {
+    Trap::new(TILE_UNWRITTEN, format!("tile `{}` is used before anything is written to it", decl.name), span)
+        .note("a declaration makes its tile empty each time it is reached")
+}
+
+/// An operation that could not be done.
+#[cold]
+pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: Span) -> Trap {
+    match fault {
+        Fault::ShapeMismatch { have, need } => {
+            let mut trap = Trap::new(TILE_SHAPE, shape_message(inst, run), span)
+                .note(format!("an operand's valid part is {have}, the operation needs {need}"));
+            for tile in inst_tiles(inst) {
+                let (valid, decl) = (run.set.tiles.shape(tile), &run.decls[tile]);
+                trap = trap.note(format!(
+                    "`{}` is {valid}, with a capacity of {} x {}",
+                    decl.name, decl.rows, decl.cols
+                ));
+            }
+            trap
+        }
+        Fault::Capacity { have, need } => {
+            let name = inst_tiles(inst).first().map_or("?", |tile| &run.decls[*tile].name);
+            Trap::new(TILE_CAPACITY, format!("the result does not fit tile `{name}`"), span)
+                .note(format!("need {need}, have {have}"))
+        }
+        Fault::IndexOutOfBounds { dim, index, extent } => {
+            let name = tensor_name(inst, run);
+            Trap::new(TENSOR_BOUNDS, format!("index {index} is outside of dimension {dim} of `{name}`"), span)
+                .note(format!("dimension {dim} has {extent} here"))
+        }
+        Fault::StorePastEnd { dim, index, count, extent } => {
+            let name = tensor_name(inst, run);
+            Trap::new(TENSOR_BOUNDS, format!("a store past the end of dimension {dim} of `{name}`"), span)
+                .note(format!("{count} elements from index {index} on, where the dimension has {extent}"))
+        }
+        Fault::SlotMisaligned { offset, slot_bytes } => {
+            let name = tensor_name(inst, run);
+            Trap::new(TENSOR_BOUNDS, format!("{offset} is no workspace slot of `{name}`"), span)
+                .note(format!("slots are {slot_bytes} bytes apart; `PTO_ALLOC_WS` gives their offsets"))
+        }
+        Fault::ColumnDimension { dim } => {
+            let name = tensor_name(inst, run);
+            Trap::new(TILE_SHAPE, format!("tile columns cannot follow dimension {dim} of `{name}`"), span)
+                .note("its elements are not evenly spaced in memory")
+        }
+        Fault::NotFloat { dtype } => {
+            let name = tensor_name(inst, run);
+            Trap::new(TILE_ELEMENT, format!("`{name}` holds `{dtype}` elements"), span)
+                .note("tiles hold real numbers only")
+        }
+        Fault::Rank { .. }
+        | Fault::PageMissing { .. }
+        | Fault::OutsideBuffer { .. }
+        | Fault::TileTooLarge { .. } => {
+            Trap::internal(format!("access to `{}`: {fault:?}", tensor_name(inst, run)), span)
+        }
+    }
+}
+
+fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
+    let name = |tile: usize| &run.decls[tile].name;
+    match inst {
+        TileInst::Binary { a, b: RhsCode::Tile(b), .. } => {
+            format!("tiles `{}` and `{}` have different shapes", name(*a), name(*b))
+        }
+        TileInst::Binary { a, b: RhsCode::Column(b), .. } => {
+            format!("`{}` is no column with the rows of `{}`", name(*b), name(*a))
+        }
+        TileInst::Binary { a, b: RhsCode::Row(b), .. } => {
+            format!("`{}` is no row with the columns of `{}`", name(*b), name(*a))
+        }
+        TileInst::MatMul(product) if product.accumulate => {
+            let (a, b) = (name(product.a), name(product.b));
+            format!("the product of `{a}` and `{b}` does not have the shape of `{}`", name(product.dst))
+        }
+        TileInst::RowScalar { tile, .. } => format!("tile `{}` has more than one row", name(*tile)),
+        TileInst::Store { src, .. } => {
+            format!("tile `{}` does not fit its place in `{}`", name(*src), tensor_name(inst, run))
+        }
+        TileInst::Load { dst, .. } => {
+            format!("tile `{}` does not fit its place in `{}`", name(*dst), tensor_name(inst, run))
+        }
+        _ => "tiles do not go together".to_owned(),
+    }
+}
+
+/// The tensor that an operation accesses.
+fn tensor_name<'r>(inst: &TileInst, run: &TileRun<'r>) -> &'r str {
+    match inst {
+        TileInst::Load { at, .. }
+        | TileInst::Store { at, .. }
+        | TileInst::LoadScalar(at)
+        | TileInst::StoreScalar { at, .. } => {
+            run.tensor_names.get(at.tensor as usize).map_or("?", String::as_str)
+        }
+        _ => "?",
+    }
+}
+
+/// The tiles of an operation, its destination first.
+fn inst_tiles(inst: &TileInst) -> Vec<usize> {
+    match *inst {
+        TileInst::Binary { dst, a, b: RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b), .. } => {
+            vec![dst, a, b]
+        }
+        TileInst::MatMul(product) => vec![product.dst, product.a, product.b],
+        TileInst::Binary { dst, a, .. } => vec![dst, a],
+        TileInst::Unary { dst, src, .. }
+        | TileInst::RowReduce { dst, src, .. }
+        | TileInst::ColReduce { dst, src, .. }
+        | TileInst::Transpose { dst, src } => vec![dst, src],
+        TileInst::Load { dst: tile, .. }
+        | TileInst::Fill { dst: tile, .. }
+        | TileInst::Store { src: tile, .. }
+        | TileInst::Mask { tile, .. }
+        | TileInst::RowScalar { tile, .. } => vec![tile],
+        TileInst::Clear(_)
+        | TileInst::Rows(_)
+        | TileInst::Cols(_)
+        | TileInst::LoadScalar(_)
+        | TileInst::StoreScalar { .. } => Vec::new(),
+    }
+}

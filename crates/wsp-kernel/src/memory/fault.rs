@@ -1,0 +1,110 @@
+//! What can be wrong with an access or an operation at run time.
+
+use core::fmt;
+use wsp_core::DType;
+
+/// Valid or possible rows and columns of a tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shape {
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub cols: u32,
+}
+
+impl Shape {
+    /// Rows and columns.
+    pub const fn new(rows: u32, cols: u32) -> Shape {
+        Shape { rows, cols }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}", self.rows, self.cols)
+    }
+}
+
+/// Why an access or a tile operation could not be done. Nothing has been written when one is returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// An index lies past the end of its dimension.
+    IndexOutOfBounds {
+        /// Dimension of the tensor.
+        dim: u8,
+        /// The index; a byte offset for the slot dimension of a workspace field.
+        index: u64,
+        /// Elements the dimension has here; bytes for the slot dimension.
+        extent: u64,
+    },
+    /// The byte offset that selects a workspace slot is not a multiple of the slot's size.
+    SlotMisaligned {
+        /// The offset.
+        offset: u32,
+        /// Bytes per slot.
+        slot_bytes: u32,
+    },
+    /// A store would run past the end of a dimension.
+    StorePastEnd {
+        /// Dimension of the tensor.
+        dim: u8,
+        /// First index.
+        index: u64,
+        /// Rows or columns of the tile.
+        count: u64,
+        /// Elements the dimension has here.
+        extent: u64,
+    },
+    /// An index list does not have one index per dimension, or names a dimension that the tensor does not have.
+    Rank {
+        /// Indices given.
+        have: u32,
+        /// Dimensions.
+        need: u32,
+    },
+    /// Tile columns cannot follow this dimension: its elements are not evenly spaced in memory.
+    ColumnDimension {
+        /// Dimension of the tensor.
+        dim: u8,
+    },
+    /// The page table has no page for a position below the request's length.
+    PageMissing {
+        /// The request.
+        batch: u32,
+        /// The position.
+        position: u64,
+    },
+    /// The layout leads outside the array's memory: strides, starts or a page id do not fit the buffer.
+    OutsideBuffer {
+        /// One past the last byte asked for; `u64::MAX` when it is not even representable.
+        end: u64,
+        /// Bytes of the array.
+        bytes: u64,
+    },
+    /// Tiles hold real numbers; the array holds integers.
+    NotFloat {
+        /// Element type of the array.
+        dtype: DType,
+    },
+    /// A tile type is larger than [`wsp_core::limits::MAX_TILE_BYTES`], rows padded to 64 bytes.
+    TileTooLarge {
+        /// The capacity asked for.
+        shape: Shape,
+        /// Bytes it needs; `u64::MAX` when not representable.
+        bytes: u64,
+    },
+    /// A result does not fit the capacity of its destination.
+    Capacity {
+        /// The destination's capacity.
+        have: Shape,
+        /// The result's shape.
+        need: Shape,
+    },
+    /// An operand's valid part does not have the shape that the operation needs.
+    ShapeMismatch {
+        /// The operand's valid part.
+        have: Shape,
+        /// What it should be.
+        need: Shape,
+    },
+}

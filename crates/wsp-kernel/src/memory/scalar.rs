@@ -1,0 +1,78 @@
+//! One element of an array as an `f32`.
+
+use super::{Fault, TensorMem};
+use half::{bf16, f16};
+use wsp_core::DType;
+
+/// The `f32` nearest to the element at `ptr`; 0 for an integer type.
+///
+/// # Safety
+/// `ptr` is valid for a read of one element of type `dtype`; it need not be aligned.
+pub(crate) unsafe fn read_f32(ptr: *const u8, dtype: DType) -> f32 {
+    // SAFETY: the caller's promise, for the size that `dtype` says.
+    unsafe {
+        match dtype {
+            DType::F32 => ptr.cast::<f32>().read_unaligned(),
+            DType::F64 => ptr.cast::<f64>().read_unaligned() as f32,
+            DType::F16 => f16::from_bits(ptr.cast::<u16>().read_unaligned()).to_f32(),
+            DType::Bf16 => bf16::from_bits(ptr.cast::<u16>().read_unaligned()).to_f32(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Writes an `f32`, rounded to the element type (nearest, ties to even); nothing for an integer type.
+///
+/// # Safety
+/// `ptr` is valid for a write of one element of type `dtype`; it need not be aligned.
+pub(crate) unsafe fn write_f32(ptr: *mut u8, dtype: DType, value: f32) {
+    // SAFETY: the caller's promise, for the size that `dtype` says.
+    unsafe {
+        match dtype {
+            DType::F32 => ptr.cast::<f32>().write_unaligned(value),
+            DType::F64 => ptr.cast::<f64>().write_unaligned(f64::from(value)),
+            DType::F16 => ptr.cast::<u16>().write_unaligned(f16::from_f32(value).to_bits()),
+            DType::Bf16 => ptr.cast::<u16>().write_unaligned(bf16::from_f32(value).to_bits()),
+            _ => {}
+        }
+    }
+}
+
+/// The value rounded to an element type (nearest, ties to even).
+pub(crate) fn round_to(dtype: DType, value: f32) -> f32 {
+    match dtype {
+        DType::F16 => f16::from_f32(value).to_f32(),
+        DType::Bf16 => bf16::from_f32(value).to_f32(),
+        _ => value,
+    }
+}
+
+impl TensorMem {
+    /// One element, as an `f32`.
+    ///
+    /// # Errors
+    /// `NotFloat` for an array of integers, and the faults of the index.
+    pub fn load_scalar(&self, index: &[u32]) -> Result<f32, Fault> {
+        let ptr = self.float_element(index)?;
+        // SAFETY: `locate_element` checked that the element lies in the array.
+        Ok(unsafe { read_f32(ptr, self.dtype()) })
+    }
+
+    /// Writes one element, rounded to the element type.
+    ///
+    /// # Errors
+    /// `NotFloat` for an array of integers, and the faults of the index.
+    pub fn store_scalar(&self, index: &[u32], value: f32) -> Result<(), Fault> {
+        let ptr = self.float_element(index)?;
+        // SAFETY: `locate_element` checked that the element lies in the array, which is writable when a function stores to it.
+        unsafe { write_f32(ptr, self.dtype(), value) };
+        Ok(())
+    }
+
+    fn float_element(&self, index: &[u32]) -> Result<*mut u8, Fault> {
+        if !self.dtype().is_float() {
+            return Err(Fault::NotFloat { dtype: self.dtype() });
+        }
+        self.locate_element(index)
+    }
+}

@@ -1,0 +1,58 @@
+//! An array of a launch.
+
+use super::Layout;
+use wsp_core::DType;
+
+/// An array of a launch: bytes, element type and layout.
+///
+/// Every access is checked against `bytes`, whatever the layout says; addresses need no alignment.
+#[derive(Debug)]
+pub struct TensorMem {
+    ptr: *mut u8,
+    bytes: usize,
+    dtype: DType,
+    layout: Layout,
+}
+
+// SAFETY: the contract of `TensorMem::new` makes concurrent accesses disjoint or read-only, and the memory outlives the value.
+unsafe impl Send for TensorMem {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for TensorMem {}
+
+impl TensorMem {
+    /// An array of `bytes` bytes at `ptr`.
+    ///
+    /// # Safety
+    /// * `ptr` is valid for reads of `bytes` bytes, all initialised, and for writes when any function stores to the array,
+    ///   until the value is dropped and every tile that was loaded from it has been reset, overwritten or dropped.
+    /// * `bytes` is at most `isize::MAX`.
+    /// * Accesses by tasks that run at the same time are disjoint or reads only (the scheduler's dependences see to it), and
+    ///   nothing outside the launch writes the memory meanwhile.
+    pub unsafe fn new(ptr: *mut u8, bytes: usize, dtype: DType, layout: Layout) -> TensorMem {
+        TensorMem { ptr, bytes, dtype, layout }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Bytes of the array.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Number of indices that reach one element.
+    pub fn rank(&self) -> usize {
+        self.layout.rank()
+    }
+
+    pub(super) fn ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+}

@@ -1,0 +1,183 @@
+//! Loops over single elements: the oracle of the vector kernels.
+
+use super::kernels::{Cursor, Grid, Kernels, Rhs, Rows};
+use crate::memory::{read_f32, round_to, write_f32};
+use wsp_core::DType;
+use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
+
+pub(crate) static KERNELS: Kernels =
+    Kernels { unary, binary, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
+
+/// The larger; NaN when either is.
+#[inline(always)]
+pub(super) fn maximum(a: f32, b: f32) -> f32 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
+/// The smaller; NaN when either is.
+#[inline(always)]
+pub(super) fn minimum(a: f32, b: f32) -> f32 {
+    if a.is_nan() || a < b { a } else { b }
+}
+
+fn map(op: UnaryTileOp, x: f32) -> f32 {
+    match op {
+        UnaryTileOp::Copy => x,
+        UnaryTileOp::Neg => -x,
+        UnaryTileOp::Abs => x.abs(),
+        UnaryTileOp::Exp => x.exp(),
+        UnaryTileOp::Exp2 => x.exp2(),
+        UnaryTileOp::Log => x.ln(),
+        UnaryTileOp::Log2 => x.log2(),
+        UnaryTileOp::Sqrt => x.sqrt(),
+        UnaryTileOp::Rsqrt => 1.0 / x.sqrt(),
+        UnaryTileOp::Recip => 1.0 / x,
+        UnaryTileOp::Relu => maximum(x, 0.0),
+    }
+}
+
+fn combine(op: BinaryTileOp, a: f32, b: f32) -> f32 {
+    match op {
+        BinaryTileOp::Add => a + b,
+        BinaryTileOp::Sub => a - b,
+        BinaryTileOp::Mul => a * b,
+        BinaryTileOp::Div => a / b,
+        BinaryTileOp::Max => maximum(a, b),
+        BinaryTileOp::Min => minimum(a, b),
+    }
+}
+
+fn neutral(op: ReduceOp) -> f32 {
+    match op {
+        ReduceOp::Max => f32::NEG_INFINITY,
+        ReduceOp::Min => f32::INFINITY,
+        ReduceOp::Sum => 0.0,
+    }
+}
+
+fn reduce(op: ReduceOp, a: f32, b: f32) -> f32 {
+    match op {
+        ReduceOp::Max => maximum(a, b),
+        ReduceOp::Min => minimum(a, b),
+        ReduceOp::Sum => a + b,
+    }
+}
+
+/// # Safety
+/// `r` and `c` are below the grid's rows and stride.
+unsafe fn at(grid: Grid, r: usize, c: usize) -> *mut f32 {
+    // SAFETY: the caller's promise and the grid's contract.
+    unsafe { grid.row(r).add(c) }
+}
+
+pub(super) unsafe fn unary(op: UnaryTileOp, dst: Grid, src: Grid) {
+    for r in 0..src.rows {
+        for c in 0..src.cols {
+            // SAFETY: both grids have these rows and columns.
+            unsafe { *at(dst, r, c) = map(op, *at(src, r, c)) };
+        }
+    }
+}
+
+unsafe fn binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
+    for r in 0..a.rows {
+        // A column's value is read before its row may be overwritten.
+        let splat = match b {
+            // SAFETY: a column has a value per row.
+            Rhs::Column(b) => unsafe { *at(b, r, 0) },
+            Rhs::Scalar(b) => b,
+            _ => 0.0,
+        };
+        for c in 0..a.cols {
+            // SAFETY: the operands have the shapes that `Kernels` asks for.
+            unsafe {
+                let right = match b {
+                    Rhs::Grid(b) => *at(b, r, c),
+                    Rhs::Row(b) => *at(b, 0, c),
+                    _ => splat,
+                };
+                *at(dst, r, c) = combine(op, *at(a, r, c), right);
+            }
+        }
+    }
+}
+
+unsafe fn row_reduce(op: ReduceOp, dst: Grid, src: Grid) {
+    for r in 0..src.rows {
+        let mut sum = neutral(op);
+        for c in 0..src.cols {
+            // SAFETY: within the grid.
+            sum = reduce(op, sum, unsafe { *at(src, r, c) });
+        }
+        // SAFETY: the destination has a column for every row.
+        unsafe { *at(dst, r, 0) = sum };
+    }
+}
+
+unsafe fn col_reduce(op: ReduceOp, dst: Grid, src: Grid) {
+    for c in 0..src.cols {
+        let mut sum = neutral(op);
+        for r in 0..src.rows {
+            // SAFETY: within the grid.
+            sum = reduce(op, sum, unsafe { *at(src, r, c) });
+        }
+        // SAFETY: the destination has one row with the columns of the source.
+        unsafe { *at(dst, 0, c) = sum };
+    }
+}
+
+unsafe fn matmul_nt(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool, _: *mut f32) {
+    let mut rows = Cursor::new(b.runs, &[]);
+    for n in 0..c.cols {
+        let Some(row) = rows.next() else { return };
+        for m in 0..c.rows {
+            let mut sum = 0.0;
+            for k in 0..inner {
+                // SAFETY: `inner` is at most the columns of both operands.
+                sum += unsafe { *at(a, m, k) * read_f32(row.add(k * b.dtype.size()), b.dtype) };
+            }
+            // SAFETY: the destination has the result's shape.
+            unsafe { *at(c, m, n) = if accumulate { *at(c, m, n) + sum } else { sum } };
+        }
+    }
+}
+
+unsafe fn matmul_nn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool) {
+    for m in 0..c.rows {
+        for n in 0..c.cols {
+            let mut rows = Cursor::new(b.runs, &[]);
+            // SAFETY: the destination has the result's shape.
+            let mut sum = if accumulate { unsafe { *at(c, m, n) } } else { 0.0 };
+            for k in 0..inner {
+                let Some(row) = rows.next() else { break };
+                // SAFETY: `inner` is at most the columns of `a`; rows of `b` have the columns of the result.
+                sum += unsafe { *at(a, m, k) * read_f32(row.add(n * b.dtype.size()), b.dtype) };
+            }
+            // SAFETY: the destination has the result's shape.
+            unsafe { *at(c, m, n) = sum };
+        }
+    }
+}
+
+unsafe fn widen(dst: *mut f32, src: *const u8, dtype: DType, n: usize) {
+    for i in 0..n {
+        // SAFETY: both have `n` elements.
+        unsafe { *dst.add(i) = read_f32(src.add(i * dtype.size()), dtype) };
+    }
+}
+
+unsafe fn narrow(dst: *mut u8, src: *const f32, dtype: DType, n: usize) {
+    for i in 0..n {
+        // SAFETY: both have `n` elements.
+        unsafe { write_f32(dst.add(i * dtype.size()), dtype, *src.add(i)) };
+    }
+}
+
+unsafe fn round(grid: Grid, dtype: DType) {
+    for r in 0..grid.rows {
+        for c in 0..grid.cols {
+            // SAFETY: within the grid.
+            unsafe { *at(grid, r, c) = round_to(dtype, *at(grid, r, c)) };
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Element-wise kernels, reductions and conversions, row by row.
+//!
+//! Rows of a [`Grid`] are padded to whole vectors, so that element-wise loops have no tails: what they write past the last
+//! column is never read as a value.
+
+use super::kernels::{Grid, Rhs};
+use super::math;
+use super::vector::Simd;
+use wsp_core::DType;
+use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
+
+/// A function of one vector.
+trait Map {
+    fn apply<S: Simd>(s: S, x: S::F) -> S::F;
+}
+
+/// A function of two vectors.
+trait Zip {
+    fn apply<S: Simd>(s: S, a: S::F, b: S::F) -> S::F;
+}
+
+/// An associative function and what it makes of nothing.
+trait Fold: Zip {
+    const NEUTRAL: f32;
+    fn lanes<S: Simd>(s: S, a: S::F) -> f32;
+}
+
+macro_rules! maps {
+    ($($name:ident($s:ident, $x:ident) = $body:expr;)*) => {$(
+        struct $name;
+        impl Map for $name {
+            #[inline(always)]
+            fn apply<S: Simd>($s: S, $x: S::F) -> S::F {
+                $body
+            }
+        }
+    )*};
+}
+
+macro_rules! zips {
+    ($($name:ident = $method:ident;)*) => {$(
+        struct $name;
+        impl Zip for $name {
+            #[inline(always)]
+            fn apply<S: Simd>(s: S, a: S::F, b: S::F) -> S::F {
+                s.$method(a, b)
+            }
+        }
+    )*};
+}
+
+macro_rules! folds {
+    ($($name:ident($neutral:expr) = $lanes:ident;)*) => {$(
+        impl Fold for $name {
+            const NEUTRAL: f32 = $neutral;
+            #[inline(always)]
+            fn lanes<S: Simd>(s: S, a: S::F) -> f32 {
+                s.$lanes(a)
+            }
+        }
+    )*};
+}
+
+maps! {
+    Copy(_s, x) = x;
+    Neg(s, x) = s.neg(x);
+    Abs(s, x) = s.abs(x);
+    Exp(s, x) = math::exp(s, x);
+    Exp2(s, x) = math::exp2(s, x);
+    Sqrt(s, x) = s.sqrt(x);
+    Rsqrt(s, x) = s.div(s.splat(1.0), s.sqrt(x));
+    Recip(s, x) = s.div(s.splat(1.0), x);
+    Relu(s, x) = s.maximum(x, s.splat(0.0));
+    RoundF16(s, x) = s.round_f16(x);
+    RoundBf16(s, x) = s.round_bf16(x);
+}
+
+zips! {
+    Add = add;
+    Sub = sub;
+    Mul = mul;
+    Div = div;
+    Max = maximum;
+    Min = minimum;
+}
+
+folds! {
+    Add(0.0) = sum;
+    Max(f32::NEG_INFINITY) = max_lane;
+    Min(f32::INFINITY) = min_lane;
+}
+
+/// See [`super::Kernels::unary`].
+///
+/// # Safety
+/// The contract of [`super::Kernels`].
+#[inline(always)]
+pub(super) unsafe fn unary<S: Simd>(s: S, op: UnaryTileOp, dst: Grid, src: Grid) {
+    // SAFETY: the caller's contract, passed on.
+    unsafe {
+        match op {
+            UnaryTileOp::Copy => map::<S, Copy>(s, dst, src),
+            UnaryTileOp::Neg => map::<S, Neg>(s, dst, src),
+            UnaryTileOp::Abs => map::<S, Abs>(s, dst, src),
+            UnaryTileOp::Exp => map::<S, Exp>(s, dst, src),
+            UnaryTileOp::Exp2 => map::<S, Exp2>(s, dst, src),
+            UnaryTileOp::Sqrt => map::<S, Sqrt>(s, dst, src),
+            UnaryTileOp::Rsqrt => map::<S, Rsqrt>(s, dst, src),
+            UnaryTileOp::Recip => map::<S, Recip>(s, dst, src),
+            UnaryTileOp::Relu => map::<S, Relu>(s, dst, src),
+            // Taken of a few row sums per task: not worth a polynomial.
+            UnaryTileOp::Log | UnaryTileOp::Log2 => super::plain::unary(op, dst, src),
+        }
+    }
+}
+
+/// See [`super::Kernels::binary`].
+///
+/// # Safety
+/// The contract of [`super::Kernels`].
+#[inline(always)]
+pub(super) unsafe fn binary<S: Simd>(s: S, op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
+    // SAFETY: the caller's contract, passed on.
+    unsafe {
+        match op {
+            BinaryTileOp::Add => zip::<S, Add>(s, dst, a, b),
+            BinaryTileOp::Sub => zip::<S, Sub>(s, dst, a, b),
+            BinaryTileOp::Mul => zip::<S, Mul>(s, dst, a, b),
+            BinaryTileOp::Div => zip::<S, Div>(s, dst, a, b),
+            BinaryTileOp::Max => zip::<S, Max>(s, dst, a, b),
+            BinaryTileOp::Min => zip::<S, Min>(s, dst, a, b),
+        }
+    }
+}
+
+/// See [`super::Kernels::row_reduce`].
+///
+/// # Safety
+/// The contract of [`super::Kernels`].
+#[inline(always)]
+pub(super) unsafe fn row_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Grid) {
+    // SAFETY: the caller's contract, passed on.
+    unsafe {
+        match op {
+            ReduceOp::Max => fold_rows::<S, Max>(s, dst, src),
+            ReduceOp::Min => fold_rows::<S, Min>(s, dst, src),
+            ReduceOp::Sum => fold_rows::<S, Add>(s, dst, src),
+        }
+    }
+}
+
+/// See [`super::Kernels::col_reduce`].
+///
+/// # Safety
+/// The contract of [`super::Kernels`].
+#[inline(always)]
+pub(super) unsafe fn col_reduce<S: Simd>(s: S, op: ReduceOp, dst: Grid, src: Grid) {
+    // SAFETY: the caller's contract, passed on.
+    unsafe {
+        match op {
+            ReduceOp::Max => fold_cols::<S, Max>(s, dst, src),
+            ReduceOp::Min => fold_cols::<S, Min>(s, dst, src),
+            ReduceOp::Sum => fold_cols::<S, Add>(s, dst, src),
+        }
+    }
+}
+
+/// See [`super::Kernels::round`].
+///
+/// # Safety
+/// The contract of [`super::Kernels`].
+#[inline(always)]
+pub(super) unsafe fn round<S: Simd>(s: S, grid: Grid, dtype: DType) {
+    // SAFETY: the caller's contract, passed on.
+    unsafe {
+        match dtype {
+            DType::F16 => map::<S, RoundF16>(s, grid, grid),
+            DType::Bf16 => map::<S, RoundBf16>(s, grid, grid),
+            _ => {}
+        }
+    }
+}
+
+/// See [`super::Kernels::widen`].
+///
+/// # Safety
+/// `src` is valid for reads of `n` elements, `dst` for writes of `n` floats rounded up to a row of a grid.
+#[inline(always)]
+pub(super) unsafe fn widen<S: Simd>(s: S, dst: *mut f32, src: *const u8, dtype: DType, n: usize) {
+    let size = dtype.size();
+    let whole = n - n % S::LANES;
+    // SAFETY: the caller's contract; a part has room for a vector of any element.
+    unsafe {
+        for i in (0..whole).step_by(S::LANES) {
+            s.store(dst.add(i), load(s, src.add(i * size), dtype));
+        }
+        if whole < n {
+            let part = s.part(src.add(whole * size), (n - whole) * size);
+            s.store(dst.add(whole), load(s, part.0.as_ptr(), dtype));
+        }
+    }
+}
+
+/// See [`super::Kernels::narrow`].
+///
+/// # Safety
+/// `dst` is valid for writes of `n` elements, `src` for reads of `n` floats rounded up to a row of a grid.
+#[inline(always)]
+pub(super) unsafe fn narrow<S: Simd>(s: S, dst: *mut u8, src: *const f32, dtype: DType, n: usize) {
+    let size = dtype.size();
+    let whole = n - n % S::LANES;
+    // SAFETY: the caller's contract; the last vector goes through a buffer that has room for any element.
+    unsafe {
+        for i in (0..whole).step_by(S::LANES) {
+            store(s, dst.add(i * size), s.load(src.add(i)), dtype);
+        }
+        if whole < n {
+            let mut part = [0u8; 64];
+            store(s, part.as_mut_ptr(), s.load(src.add(whole)), dtype);
+            core::ptr::copy_nonoverlapping(part.as_ptr(), dst.add(whole * size), (n - whole) * size);
+        }
+    }
+}
+
+/// A vector of elements of `dtype`.
+#[inline(always)]
+unsafe fn load<S: Simd>(s: S, p: *const u8, dtype: DType) -> S::F {
+    // SAFETY: the caller's promise: `p` is valid for a read of a vector of the type.
+    unsafe {
+        match dtype {
+            DType::F16 => s.load_f16(p),
+            DType::Bf16 => s.load_bf16(p),
+            _ => s.load(p.cast()),
+        }
+    }
+}
+
+/// Writes a vector as elements of `dtype`.
+#[inline(always)]
+unsafe fn store<S: Simd>(s: S, p: *mut u8, v: S::F, dtype: DType) {
+    // SAFETY: the caller's promise: `p` is valid for a write of a vector of the type.
+    unsafe {
+        match dtype {
+            DType::F16 => s.store_f16(p, v),
+            DType::Bf16 => s.store_bf16(p, v),
+            _ => s.store(p.cast(), v),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn map<S: Simd, M: Map>(s: S, dst: Grid, src: Grid) {
+    for r in 0..src.rows {
+        let (to, from) = (dst.row(r), src.row(r));
+        for c in (0..src.cols).step_by(S::LANES) {
+            // SAFETY: a vector that starts at a column ends within the row's padding.
+            unsafe { s.store(to.add(c), M::apply(s, s.load(from.add(c)))) };
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn zip<S: Simd, Z: Zip>(s: S, dst: Grid, a: Grid, b: Rhs) {
+    // SAFETY: the caller's contract; of a scalar, "row" r is the scalar for every r.
+    unsafe {
+        match b {
+            Rhs::Grid(b) => zip_rows::<S, Z>(s, dst, a, b.ptr, b.stride),
+            Rhs::Row(b) => zip_rows::<S, Z>(s, dst, a, b.ptr, 0),
+            Rhs::Column(b) => zip_splat::<S, Z>(s, dst, a, b.ptr, b.stride),
+            Rhs::Scalar(b) => zip_splat::<S, Z>(s, dst, a, &b, 0),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn zip_rows<S: Simd, Z: Zip>(s: S, dst: Grid, a: Grid, b: *const f32, stride: usize) {
+    for r in 0..a.rows {
+        let (to, left) = (dst.row(r), a.row(r));
+        let right = b.wrapping_add(r * stride);
+        for c in (0..a.cols).step_by(S::LANES) {
+            // SAFETY: a vector that starts at a column ends within the row's padding.
+            unsafe { s.store(to.add(c), Z::apply(s, s.load(left.add(c)), s.load(right.add(c)))) };
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn zip_splat<S: Simd, Z: Zip>(s: S, dst: Grid, a: Grid, b: *const f32, stride: usize) {
+    for r in 0..a.rows {
+        let (to, left) = (dst.row(r), a.row(r));
+        // SAFETY: the operand has a value per row.
+        let right = s.splat(unsafe { *b.add(r * stride) });
+        for c in (0..a.cols).step_by(S::LANES) {
+            // SAFETY: a vector that starts at a column ends within the row's padding.
+            unsafe { s.store(to.add(c), Z::apply(s, s.load(left.add(c)), right)) };
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn fold_rows<S: Simd, F: Fold>(s: S, dst: Grid, src: Grid) {
+    for r in 0..src.rows {
+        let row = src.row(r);
+        let mut sum = s.splat(F::NEUTRAL);
+        for c in (0..src.cols).step_by(S::LANES) {
+            // SAFETY: a vector that starts at a column ends within the row's padding.
+            let x = unsafe { s.load(row.add(c)) };
+            let left = src.cols - c;
+            let x = if left < S::LANES { s.keep_first(x, left, F::NEUTRAL) } else { x };
+            sum = F::apply(s, sum, x);
+        }
+        // SAFETY: the destination has a column for every row.
+        unsafe { *dst.row(r) = F::lanes(s, sum) };
+    }
+}
+
+#[inline(always)]
+unsafe fn fold_cols<S: Simd, F: Fold>(s: S, dst: Grid, src: Grid) {
+    for c in (0..src.cols).step_by(S::LANES) {
+        let mut sum = s.splat(F::NEUTRAL);
+        for r in 0..src.rows {
+            // SAFETY: a vector that starts at a column ends within the row's padding.
+            sum = F::apply(s, sum, unsafe { s.load(src.row(r).add(c)) });
+        }
+        // SAFETY: the destination has the columns of the source.
+        unsafe { s.store(dst.ptr.add(c), sum) };
+    }
+}

@@ -1,0 +1,113 @@
+//! Element by element.
+
+use super::Tiles;
+use crate::memory::{Fault, Shape};
+use crate::simd::{self, Grid};
+use wsp_ir::{BinaryTileOp, UnaryTileOp};
+
+/// The right operand of an element-wise operation; tiles are ids of the same [`Tiles`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rhs {
+    /// A tile of the same valid shape.
+    Tile(usize),
+    /// A one-column tile with as many rows.
+    Column(usize),
+    /// A one-row tile with as many columns.
+    Row(usize),
+    /// One value.
+    Scalar(f32),
+}
+
+impl Tiles {
+    /// `TASSIGN`: every element of the capacity becomes the value, and valid.
+    pub(crate) fn fill(&mut self, dst: usize, value: f32) {
+        let grid = self.begin(dst, self.tiles[dst].capacity);
+        fill(grid, 0, value);
+        self.round(dst);
+    }
+
+    /// `TMOV`, `TEXP`, …: the valid part of `dst` becomes that of `src`.
+    ///
+    /// # Errors
+    /// `Capacity`.
+    pub(crate) fn unary(&mut self, op: UnaryTileOp, dst: usize, src: usize) -> Result<(), Fault> {
+        let shape = self.tiles[src].shape;
+        self.check_fit(dst, shape)?;
+        self.own(src);
+        let src = self.grid(src);
+        let to = self.begin(dst, shape);
+        // SAFETY: grids of tiles: the same one, or different buffers.
+        unsafe { (self.kernels.unary)(op, to, src) };
+        self.round(dst);
+        Ok(())
+    }
+
+    /// `TADD`, `TADDS`, `TROWEXPANDADD`, …: the valid part of `dst` becomes that of `a`.
+    ///
+    /// # Errors
+    /// `ShapeMismatch` for a right operand that does not have the shape its kind asks for, `Capacity`.
+    pub(crate) fn binary(&mut self, op: BinaryTileOp, dst: usize, a: usize, b: Rhs) -> Result<(), Fault> {
+        let shape = self.tiles[a].shape;
+        let (operand, need) = match b {
+            Rhs::Tile(b) => (Some(b), shape),
+            Rhs::Column(b) => (Some(b), Shape::new(shape.rows, 1)),
+            Rhs::Row(b) => (Some(b), Shape::new(1, shape.cols)),
+            Rhs::Scalar(_) => (None, shape),
+        };
+        if let Some(b) = operand {
+            self.check_shape(b, need)?;
+        }
+        self.check_fit(dst, shape)?;
+        self.own(a);
+        if let Some(b) = operand {
+            self.own(b);
+        }
+        let left = self.grid(a);
+        let right = match b {
+            Rhs::Tile(b) => simd::Rhs::Grid(self.grid(b)),
+            Rhs::Column(b) => simd::Rhs::Column(self.grid(b)),
+            // The first row of the result would replace the operand of the second.
+            Rhs::Row(b) if b == dst => simd::Rhs::Row(self.copy_of_row(b)),
+            Rhs::Row(b) => simd::Rhs::Row(self.grid(b)),
+            Rhs::Scalar(value) => simd::Rhs::Scalar(value),
+        };
+        let to = self.begin(dst, shape);
+        // SAFETY: grids of tiles with the shapes checked above: the same one, or different buffers. A column that is also
+        // the destination has the same buffer, and kernels read its row before they write it.
+        unsafe { (self.kernels.binary)(op, to, left, right) };
+        self.round(dst);
+        Ok(())
+    }
+
+    /// `TMASK`, `TMASK_ROWS`: valid elements at or past the row or the column become the value.
+    pub(crate) fn mask(&mut self, tile: usize, rows: Option<u32>, cols: Option<u32>, value: f32) {
+        self.own(tile);
+        let grid = self.grid(tile);
+        let first_row = rows.map_or(grid.rows, |r| r as usize).min(grid.rows);
+        let first_col = cols.map_or(grid.cols, |c| c as usize).min(grid.cols);
+        fill(Grid { rows: first_row, ..grid }, first_col, value);
+        fill(Grid { ptr: grid.row(first_row), rows: grid.rows - first_row, ..grid }, 0, value);
+        self.round(tile);
+    }
+
+    pub(super) fn check_shape(&self, tile: usize, need: Shape) -> Result<(), Fault> {
+        let have = self.tiles[tile].shape;
+        if have == need { Ok(()) } else { Err(Fault::ShapeMismatch { have, need }) }
+    }
+
+    fn copy_of_row(&mut self, tile: usize) -> Grid {
+        let row = self.grid(tile);
+        let ptr = self.scratch.reserve(row.stride);
+        // SAFETY: the tile has one row of `stride` floats, the scratch buffer is another one with as many.
+        unsafe { core::ptr::copy_nonoverlapping(row.ptr, ptr, row.stride) };
+        Grid { ptr, ..row }
+    }
+}
+
+/// Sets every row from column `first` on.
+pub(super) fn fill(grid: Grid, first: usize, value: f32) {
+    for r in 0..grid.rows {
+        // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
+        unsafe { core::slice::from_raw_parts_mut(grid.row(r).add(first), grid.cols - first) }.fill(value);
+    }
+}

@@ -1,0 +1,120 @@
+use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room};
+use crate::memory::{Fault, Shape};
+use wsp_core::DType;
+use wsp_ir::ReduceOp;
+
+const OPS: [ReduceOp; 3] = [ReduceOp::Max, ReduceOp::Min, ReduceOp::Sum];
+
+fn reduce(op: ReduceOp, values: impl Iterator<Item = f32>) -> f64 {
+    let values = values.map(f64::from);
+    match op {
+        ReduceOp::Max => values.fold(f64::NEG_INFINITY, f64::max),
+        ReduceOp::Min => values.fold(f64::INFINITY, f64::min),
+        ReduceOp::Sum => values.sum(),
+    }
+}
+
+/// Sums of up to 512 values in -2..2; the rest is exact.
+fn tolerance(op: ReduceOp) -> f64 {
+    if op == ReduceOp::Sum { 1e-4 } else { 0.0 }
+}
+
+#[test]
+fn rows_and_columns_reduce_over_the_valid_part_only() {
+    for (name, mut tiles) in all_kernels() {
+        let mut random = Random::new(5);
+        for cols in COLS {
+            for rows in [0, 1, 2, 7, 16, 17] {
+                let src = Matrix::random(&mut random, rows, cols, DType::F32);
+                let a = put(&mut tiles, &src, DType::F32);
+                for op in OPS {
+                    let what = format!("{name} {op:?}");
+                    let column = room(&mut tiles, rows, 1, DType::F32);
+                    tiles.row_reduce(op, column, a).unwrap();
+                    let row_of = |r: usize| (0..cols as usize).map(move |c| (r, c));
+                    let want: Vec<f64> = (0..rows as usize)
+                        .map(|r| reduce(op, row_of(r).map(|(r, c)| src.at(r, c))))
+                        .collect();
+                    assert_close(&get(&mut tiles, column), &want, |_| tolerance(op), &what);
+
+                    let row = room(&mut tiles, 1, cols, DType::F32);
+                    tiles.col_reduce(op, row, a).unwrap();
+                    let want: Vec<f64> = (0..cols as usize)
+                        .map(|c| reduce(op, (0..rows as usize).map(|r| src.at(r, c))))
+                        .collect();
+                    assert_close(&get(&mut tiles, row), &want, |_| tolerance(op), &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reduction_may_overwrite_its_operand() {
+    for (name, mut tiles) in all_kernels() {
+        let mut random = Random::new(6);
+        let src = Matrix::random(&mut random, 5, 33, DType::F32);
+        for op in OPS {
+            let (a, b) = (put(&mut tiles, &src, DType::F32), put(&mut tiles, &src, DType::F32));
+            let (column, row) = (room(&mut tiles, 5, 1, DType::F32), room(&mut tiles, 1, 33, DType::F32));
+            tiles.row_reduce(op, column, a).unwrap();
+            tiles.row_reduce(op, a, a).unwrap();
+            assert_eq!(bits(&get(&mut tiles, a)), bits(&get(&mut tiles, column)), "{name} {op:?}");
+            tiles.col_reduce(op, row, b).unwrap();
+            tiles.col_reduce(op, b, b).unwrap();
+            assert_eq!(bits(&get(&mut tiles, b)), bits(&get(&mut tiles, row)), "{name} {op:?}");
+        }
+    }
+}
+
+#[test]
+fn a_nan_reaches_the_result() {
+    for (name, mut tiles) in all_kernels() {
+        for at in [0, 15, 16, 20] {
+            let mut values = vec![1.0; 21];
+            values[at] = f32::NAN;
+            let a = put(&mut tiles, &Matrix { shape: Shape::new(1, 21), values }, DType::F32);
+            for op in OPS {
+                assert!(tiles.row_scalar(op, a).unwrap().is_nan(), "{name} {op:?} {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_value_is_taken_of_one_row() {
+    for (_, mut tiles) in all_kernels() {
+        let a =
+            put(&mut tiles, &Matrix { shape: Shape::new(1, 3), values: vec![2.0, 7.0, -1.0] }, DType::F16);
+        assert_eq!(tiles.row_scalar(ReduceOp::Max, a), Ok(7.0));
+        assert_eq!(tiles.row_scalar(ReduceOp::Sum, a), Ok(8.0));
+        let empty = room(&mut tiles, 1, 3, DType::F32);
+        assert_eq!(tiles.row_scalar(ReduceOp::Max, empty), Ok(f32::NEG_INFINITY));
+        assert_eq!(tiles.row_scalar(ReduceOp::Sum, empty), Ok(0.0));
+        let two = put(&mut tiles, &Matrix { shape: Shape::new(2, 1), values: vec![2.0, 7.0] }, DType::F32);
+        let fault = Fault::ShapeMismatch { have: Shape::new(2, 1), need: Shape::new(1, 1) };
+        assert_eq!(tiles.row_scalar(ReduceOp::Max, two), Err(fault));
+    }
+}
+
+#[test]
+fn transposition_swaps_rows_and_columns_also_in_place() {
+    for (name, mut tiles) in all_kernels() {
+        let mut random = Random::new(7);
+        for (rows, cols) in [(0, 3), (1, 1), (4, 17), (17, 4), (16, 33)] {
+            let src = Matrix::random(&mut random, rows, cols, DType::F32);
+            let a = put(&mut tiles, &src, DType::F32);
+            let b = room(&mut tiles, 40, 40, DType::F32);
+            tiles.transpose(b, a).unwrap();
+            let once = get(&mut tiles, b);
+            assert_eq!(once.shape, Shape::new(cols, rows));
+            for r in 0..rows as usize {
+                for c in 0..cols as usize {
+                    assert_eq!(once.at(c, r), src.at(r, c), "{name}");
+                }
+            }
+            tiles.transpose(b, b).unwrap();
+            assert_eq!(bits(&get(&mut tiles, b)), bits(&src), "{name}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Between tiles and arrays.
+
+use super::Tiles;
+use crate::memory::{Clip, Fault, RowsView, Shape, TensorMem, Window, read_f32, write_f32};
+use wsp_core::DType;
+
+impl Tiles {
+    /// `TLOAD`: at most `rows` by `cols`, where given.
+    ///
+    /// With `allow_view` the tile may stay in the array's memory until it is overwritten or reset: pass false when the running
+    /// function also stores to the array.
+    ///
+    /// # Errors
+    /// `NotFloat` for an array of integers, and those of [`TensorMem::locate`].
+    pub(crate) fn load(
+        &mut self,
+        dst: usize,
+        mem: &TensorMem,
+        at: Window<'_>,
+        rows: Option<u32>,
+        cols: Option<u32>,
+        allow_view: bool,
+    ) -> Result<(), Fault> {
+        let dtype = mem.dtype();
+        if !dtype.is_float() {
+            return Err(Fault::NotFloat { dtype });
+        }
+        let capacity = self.tiles[dst].capacity;
+        let want = Shape::new(
+            rows.unwrap_or(u32::MAX).min(capacity.rows),
+            cols.unwrap_or(u32::MAX).min(capacity.cols),
+        );
+        mem.locate(at, want, Clip::Clamp, &mut self.found)?;
+        let exact = dtype != DType::F64 && (dtype == self.tiles[dst].elem || widens(self.tiles[dst].elem));
+        if allow_view && self.views && exact && self.found.is_contiguous() {
+            self.keep_in_place(dst);
+            self.look_ahead(dst, mem, at, want);
+        } else {
+            self.copy_in(dst);
+        }
+        Ok(())
+    }
+
+    /// `TSTORE`: the valid part.
+    ///
+    /// # Errors
+    /// `NotFloat` for an array of integers, and those of [`TensorMem::locate`] with [`Clip::Strict`].
+    pub(crate) fn store(&mut self, mem: &TensorMem, src: usize, at: Window<'_>) -> Result<(), Fault> {
+        let dtype = mem.dtype();
+        if !dtype.is_float() {
+            return Err(Fault::NotFloat { dtype });
+        }
+        let shape = self.tiles[src].shape;
+        mem.locate(at, shape, Clip::Strict, &mut self.found)?;
+        self.own(src);
+        let grid = self.grid(src);
+        let narrow = self.found.is_contiguous() && dtype != DType::F64;
+        for (r, to) in self.found.row_ptrs().enumerate() {
+            let from = grid.row(r);
+            if narrow {
+                // SAFETY: `locate` checked `cols` contiguous elements at `to`; the grid has them too.
+                unsafe { (self.kernels.narrow)(to, from, dtype, grid.cols) };
+                continue;
+            }
+            for c in 0..grid.cols {
+                // SAFETY: `locate` checked element `c` of the row; the grid has it too.
+                unsafe { write_f32(to.wrapping_add(c * self.found.col_stride), dtype, *from.add(c)) };
+            }
+        }
+        self.found.clear();
+        Ok(())
+    }
+
+    /// The rows found become the tile.
+    fn keep_in_place(&mut self, dst: usize) {
+        let tile = &mut self.tiles[dst];
+        core::mem::swap(&mut tile.view, &mut self.found);
+        self.found.clear();
+        tile.ahead.clear();
+        tile.shape = Shape::new(tile.view.rows, tile.view.cols);
+        tile.in_place = true;
+    }
+
+    /// Finds the rows after a view, as many again, to be prefetched while the view is used.
+    fn look_ahead(&mut self, dst: usize, mem: &TensorMem, at: Window<'_>, want: Shape) {
+        let mut index = [0; wsp_core::MAX_RANK + 2];
+        let (Some(dim), Some(index)) = (at.row_dim, index.get_mut(..at.index.len())) else { return };
+        let tile = &mut self.tiles[dst];
+        index.copy_from_slice(at.index);
+        let Some(first) = index.get_mut(usize::from(dim)) else { return };
+        // A workspace slot is not counted in rows.
+        if dim == 0 || tile.shape.rows < want.rows {
+            return;
+        }
+        *first = first.saturating_add(want.rows);
+        // A guess: what cannot be located is not prefetched.
+        if mem.locate(Window { index, ..at }, want, Clip::Clamp, &mut self.found).is_ok() {
+            core::mem::swap(&mut tile.ahead, &mut self.found.segments);
+        }
+        self.found.clear();
+    }
+
+    /// Copies the rows found into the tile's buffer.
+    fn copy_in(&mut self, dst: usize) {
+        let found = core::mem::replace(&mut self.found, RowsView::empty());
+        let grid = self.begin(dst, Shape::new(found.rows, found.cols));
+        let widen = found.is_contiguous() && found.dtype != DType::F64;
+        for (r, from) in found.row_ptrs().enumerate() {
+            let to = grid.row(r);
+            if widen {
+                // SAFETY: `locate` checked `cols` contiguous elements at `from`; the grid has a padded row for them.
+                unsafe { (self.kernels.widen)(to, from, found.dtype, grid.cols) };
+                continue;
+            }
+            for c in 0..grid.cols {
+                // SAFETY: `locate` checked element `c` of the row; the grid has it too.
+                unsafe { *to.add(c) = read_f32(from.wrapping_add(c * found.col_stride), found.dtype) };
+            }
+        }
+        self.found = found;
+        self.found.clear();
+        self.round(dst);
+    }
+}
+
+/// Whether every value of a narrower float type is exact in tiles of this type.
+fn widens(elem: DType) -> bool {
+    matches!(elem, DType::F32 | DType::F64)
+}

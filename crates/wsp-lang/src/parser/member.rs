@@ -1,0 +1,309 @@
+//! The block forms: spaces, tiers, schedules, graphs.
+
+use super::form::{Form, Place, lookup};
+use super::{Parsed, Parser, Skip};
+use crate::ast::{
+    Affinity, AffinityPolicy, Axis, AxisTile, Dependency, ExprKind, Extent, Graph, Ident, Order, OrderPolicy,
+    Prefetch, Schedule, ScheduleMember, Space, SpaceMember, Stage, StageRef, Tier, TierDef, TileSize, Where,
+};
+use crate::codes;
+use crate::lexer::{Tok, shorten};
+use std::rc::Rc;
+use wsp_ir::Span;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+
+const AFFINITIES: &[&str] = &["PTO_CORE_GROUP", "PTO_CORE_LOCAL", "PTO_SPREAD"];
+
+const ORDERS: &[&str] =
+    &["PTO_SEQUENTIAL", "PTO_SEQUENTIAL_STRICT", "PTO_PARALLEL", "PTO_INTERLEAVED", "PTO_BLOCKED"];
+
+impl Parser<'_> {
+    /// `NAME(name)` of a block form.
+    pub(super) fn form_name(&mut self, form: &'static Form, what: &str) -> Parsed<Ident> {
+        let open = self.form_open(form)?;
+        let name = self.name(what)?;
+        self.form_close(form, open)?;
+        Ok(name)
+    }
+
+    pub(super) fn space(&mut self, form: &'static Form) -> Parsed<Space> {
+        let start = self.span();
+        let name = self.form_name(form, "the name of the space")?;
+        let mut members = Vec::new();
+        self.form_members(form, |p| {
+            members.push(p.space_member()?);
+            Ok(())
+        })?;
+        Ok(Space { name, members, span: self.span_from(start) })
+    }
+
+    fn space_member(&mut self) -> Parsed<SpaceMember> {
+        let start = self.span();
+        let member = match self.word().and_then(lookup) {
+            Some(form) if form.name == "PTO_AXIS" => SpaceMember::Axis(self.axis(form, start)?),
+            Some(form) if form.name == "PTO_TILE" => SpaceMember::Tile(self.axis_tile(form, start)?),
+            Some(form) if form.name == "PTO_WHERE" => {
+                let open = self.form_open(form)?;
+                let cond = self.expr()?;
+                self.form_close(form, open)?;
+                SpaceMember::Where(Where { cond, span: self.span_from(start) })
+            }
+            _ => {
+                let place = Place::Inside("PTO_SPACE");
+                return Err(self.unknown_form(place, "`PTO_AXIS`, `PTO_TILE` or `PTO_WHERE`"));
+            }
+        };
+        Ok(member)
+    }
+
+    fn axis(&mut self, form: &'static Form, start: Span) -> Parsed<Axis> {
+        let open = self.form_open(form)?;
+        let name = self.name("the name of the axis")?;
+        self.form_comma(form, "the first index")?;
+        let first = self.expr()?;
+        self.form_comma(form, "the end, or `PTO_DYNAMIC`")?;
+        let end = self.extent()?;
+        self.form_close(form, open)?;
+        Ok(Axis { name, start: first, end, span: self.span_from(start) })
+    }
+
+    /// An expression or `PTO_DYNAMIC`.
+    pub(super) fn extent(&mut self) -> Parsed<Extent> {
+        if self.at_word("PTO_DYNAMIC") {
+            let token = self.bump();
+            return Ok(Extent::Dynamic(self.span_of(token)));
+        }
+        self.expr().map(Extent::Expr)
+    }
+
+    fn axis_tile(&mut self, form: &'static Form, start: Span) -> Parsed<AxisTile> {
+        let open = self.form_open(form)?;
+        let axis = self.name("the name of an axis")?;
+        self.form_comma(form, "the tile size, or `PTO_AUTO`")?;
+        let size = if self.at_word("PTO_AUTO") {
+            let token = self.bump();
+            TileSize::Auto(self.span_of(token))
+        } else {
+            TileSize::Expr(self.expr()?)
+        };
+        let third = self.at(Tok::Comma) && self.peek(1).kind != Tok::RParen;
+        if third {
+            self.bump();
+            if !self.at_word("PTO_PAD_LAST") {
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_POLICY, "unknown option of `PTO_TILE`")
+                    .at(self.span(), "expected `PTO_PAD_LAST`")
+                    .help(format!("write `{}`", form.usage));
+                return Err(self.report(diagnostic));
+            }
+            self.bump();
+        }
+        self.form_close(form, open)?;
+        Ok(AxisTile { axis, size, pad_last: third, span: self.span_from(start) })
+    }
+
+    pub(super) fn tier_def(&mut self, form: &'static Form) -> Parsed<TierDef> {
+        let start = self.span();
+        let name = self.form_name(form, "the name of the tier set")?;
+        let mut tiers = Vec::new();
+        self.form_members(form, |p| {
+            tiers.push(p.tier()?);
+            Ok(())
+        })?;
+        Ok(TierDef { name, tiers, span: self.span_from(start) })
+    }
+
+    fn tier(&mut self) -> Parsed<Tier> {
+        let start = self.span();
+        let form = match self.word().and_then(lookup) {
+            Some(form) if form.place == Place::Inside("PTO_TIER_DEF") => form,
+            _ => return Err(self.unknown_form(Place::Inside("PTO_TIER_DEF"), "`PTO_TIER` or `PTO_DEFAULT`")),
+        };
+        let open = self.form_open(form)?;
+        let cond = match form.name {
+            "PTO_TIER" => {
+                let cond = self.expr()?;
+                self.form_comma(form, "the kernel of the tier")?;
+                Some(cond)
+            }
+            _ => None,
+        };
+        let kernel = self.name("the name of a kernel")?;
+        let workspace = if self.form_more() { Some(self.expr()?) } else { None };
+        self.form_close(form, open)?;
+        Ok(Tier { cond, kernel, workspace, span: self.span_from(start) })
+    }
+
+    pub(super) fn schedule(&mut self, form: &'static Form) -> Parsed<Schedule> {
+        let start = self.span();
+        let name = self.form_name(form, "the name of the schedule")?;
+        let mut members = Vec::new();
+        self.form_members(form, |p| {
+            members.push(p.schedule_member()?);
+            Ok(())
+        })?;
+        Ok(Schedule { name, members, span: self.span_from(start) })
+    }
+
+    fn schedule_member(&mut self) -> Parsed<ScheduleMember> {
+        let start = self.span();
+        let form = match self.word().and_then(lookup) {
+            Some(form) if form.name == "PTO_PROFILE_GUIDED" => {
+                let diagnostic =
+                    Diagnostic::error(codes::NOT_SUPPORTED, "`PTO_PROFILE_GUIDED` is not supported yet")
+                        .at(self.span(), "")
+                        .help("state the order itself, for instance `PTO_ORDER(batch, PTO_INTERLEAVED(2))`");
+                return Err(self.report(diagnostic));
+            }
+            Some(form) if form.place == Place::Inside("PTO_SCHEDULE") => form,
+            _ => {
+                let place = Place::Inside("PTO_SCHEDULE");
+                return Err(self.unknown_form(place, "`PTO_AFFINITY`, `PTO_ORDER` or `PTO_PREFETCH`"));
+            }
+        };
+        let open = self.form_open(form)?;
+        let axis = self.name("the name of an axis")?;
+        match form.name {
+            "PTO_AFFINITY" => {
+                self.form_comma(form, "a policy: `PTO_CORE_GROUP`, `PTO_CORE_LOCAL` or `PTO_SPREAD`")?;
+                let policy = self.affinity_policy()?;
+                self.form_close(form, open)?;
+                Ok(ScheduleMember::Affinity(Affinity { axis, policy, span: self.span_from(start) }))
+            }
+            "PTO_ORDER" => {
+                self.form_comma(form, "an order such as `PTO_PARALLEL`")?;
+                let policy = self.order_policy()?;
+                self.form_close(form, open)?;
+                Ok(ScheduleMember::Order(Order { axis, policy, span: self.span_from(start) }))
+            }
+            _ => {
+                self.form_comma(form, "the depth")?;
+                let depth = self.count("the depth of a prefetch")?;
+                self.form_close(form, open)?;
+                Ok(ScheduleMember::Prefetch(Prefetch { axis, depth, span: self.span_from(start) }))
+            }
+        }
+    }
+
+    fn affinity_policy(&mut self) -> Parsed<AffinityPolicy> {
+        let policy = match self.word() {
+            Some("PTO_CORE_GROUP") => AffinityPolicy::CoreGroup,
+            Some("PTO_CORE_LOCAL") => AffinityPolicy::CoreLocal,
+            Some("PTO_SPREAD") => AffinityPolicy::Spread,
+            _ => return Err(self.unknown_policy("an affinity", AFFINITIES, "PTO_ORDER", ORDERS)),
+        };
+        self.bump();
+        Ok(policy)
+    }
+
+    fn order_policy(&mut self) -> Parsed<OrderPolicy> {
+        let plain = match self.word() {
+            Some("PTO_SEQUENTIAL") => OrderPolicy::Sequential,
+            Some("PTO_SEQUENTIAL_STRICT") => OrderPolicy::SequentialStrict,
+            Some("PTO_PARALLEL") => OrderPolicy::Parallel,
+            Some(word @ ("PTO_INTERLEAVED" | "PTO_BLOCKED")) => {
+                self.bump();
+                let open = self.expect(Tok::LParen, &format!("`(` and a count after `{word}`"))?;
+                let n = self.count(&format!("the count of `{word}`"))?;
+                self.close(open, "`)` after the count")?;
+                return Ok(if word == "PTO_BLOCKED" {
+                    OrderPolicy::Blocked(n)
+                } else {
+                    OrderPolicy::Interleaved(n)
+                });
+            }
+            _ => return Err(self.unknown_policy("an order", ORDERS, "PTO_AFFINITY", AFFINITIES)),
+        };
+        self.bump();
+        Ok(plain)
+    }
+
+    fn unknown_policy(
+        &mut self,
+        what: &str,
+        known: &[&'static str],
+        other: &str,
+        foreign: &[&'static str],
+    ) -> Skip {
+        let Some(word) = self.word() else {
+            return self.unexpected(codes::UNKNOWN_POLICY, what);
+        };
+        let diagnostic =
+            Diagnostic::error(codes::UNKNOWN_POLICY, format!("`{}` is not {what}", shorten(word)));
+        let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+        let diagnostic = diagnostic.at(self.span(), format!("expected {}", list.join(", ")));
+        let diagnostic = if foreign.contains(&word) {
+            diagnostic.help(format!("`{word}` belongs in `{other}(axis, {word})`"))
+        } else {
+            match did_you_mean(word, known.iter().copied()) {
+                Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
+                None => diagnostic,
+            }
+        };
+        self.report(diagnostic)
+    }
+
+    /// An integer literal from 1 on.
+    fn count(&mut self, what: &str) -> Parsed<u32> {
+        let expr = self.expr()?;
+        if let ExprKind::Int(lit) = expr.kind
+            && let Ok(value) = u32::try_from(lit.value)
+            && value > 0
+        {
+            return Ok(value);
+        }
+        let diagnostic =
+            Diagnostic::error(codes::BAD_COUNT, format!("{what} is an integer literal from 1 on"))
+                .at(expr.span, "not such a literal")
+                .note(format!("the largest is {}", u32::MAX));
+        Err(self.report(diagnostic))
+    }
+
+    pub(super) fn graph(&mut self, form: &'static Form) -> Parsed<Graph> {
+        let start = self.span();
+        let name = self.form_name(form, "the name of the graph")?;
+        let (mut stages, mut dependencies) = (Vec::new(), Vec::new());
+        self.form_members(form, |p| {
+            let start = p.span();
+            match p.word().and_then(lookup) {
+                Some(form) if form.name == "PTO_STAGE" => stages.push(p.stage(form, start)?),
+                Some(form) if form.name == "PTO_DEPENDENCY" => dependencies.push(p.dependency(form, start)?),
+                _ => {
+                    return Err(p.unknown_form(Place::Inside("PTO_GRAPH"), "`PTO_STAGE` or `PTO_DEPENDENCY`"));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Graph { name, stages, dependencies, span: self.span_from(start) })
+    }
+
+    fn stage(&mut self, form: &'static Form, start: Span) -> Parsed<Stage> {
+        let open = self.form_open(form)?;
+        let name = self.name("the name of the stage")?;
+        self.form_comma(form, "the space of the stage")?;
+        let space = self.name("the name of a space")?;
+        self.form_close(form, open)?;
+        Ok(Stage { name, space, span: self.span_from(start) })
+    }
+
+    fn dependency(&mut self, form: &'static Form, start: Span) -> Parsed<Dependency> {
+        let open = self.form_open(form)?;
+        let reader = self.stage_ref()?;
+        self.form_comma(form, "what the reader waits for")?;
+        let writer = self.stage_ref()?;
+        self.form_close(form, open)?;
+        Ok(Dependency { reader, writer, span: self.span_from(start) })
+    }
+
+    fn stage_ref(&mut self) -> Parsed<StageRef> {
+        let stage = self.name("the name of a stage")?;
+        self.expect(Tok::Dot, "`.` and a tensor after the stage")?;
+        let mut tensor = self.name("the name of a tensor")?;
+        if self.eat(Tok::Dot) {
+            let part = self.name("`k` or `v`")?;
+            let name = Rc::from(format!("{}.{}", tensor.as_str(), part.as_str()));
+            tensor = Ident { name, span: tensor.span.to(part.span) };
+        }
+        let span = self.span_from(stage.span);
+        Ok(StageRef { stage, tensor, span })
+    }
+}

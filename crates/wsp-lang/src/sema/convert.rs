@@ -1,0 +1,172 @@
+//! C's conversions, made explicit, and operators on what they yield.
+
+use super::Sema;
+use super::codes;
+use super::consts::{self, Fault};
+use super::diags::{Reported, Res};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, UnOp};
+
+/// A constant of the given type.
+pub(crate) fn constant(value: Const, ty: ScalarTy, span: Span) -> Expr {
+    Expr::new(ExprKind::Const(value), ty, span)
+}
+
+/// The type in which C does arithmetic on two numbers.
+pub(crate) fn common_type(a: ScalarTy, b: ScalarTy) -> ScalarTy {
+    let order = [ScalarTy::F64, ScalarTy::F32, ScalarTy::U64, ScalarTy::I64, ScalarTy::U32];
+    order.into_iter().find(|ty| a == *ty || b == *ty).unwrap_or(ScalarTy::I32)
+}
+
+fn as_const(e: &Expr) -> Option<Const> {
+    match e.kind {
+        ExprKind::Const(value) => Some(value),
+        _ => None,
+    }
+}
+
+impl Sema<'_> {
+    /// Converts to `ty`. A constant that does not fit is an error; anything else is checked at run time.
+    pub(crate) fn convert(&mut self, e: Expr, ty: ScalarTy) -> Res<Expr> {
+        if e.ty == ty {
+            return Ok(e);
+        }
+        if ty == ScalarTy::Bool {
+            return self.truth(e);
+        }
+        let span = e.span;
+        match as_const(&e) {
+            Some(value) => match consts::cast(value, ty) {
+                Ok(value) => Ok(constant(value, ty, span)),
+                Err(fault) => Err(self.const_fault(fault, ty, span)),
+            },
+            None => Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, span)),
+        }
+    }
+
+    /// `e != 0`, unless `e` is a truth value already.
+    pub(crate) fn truth(&mut self, e: Expr) -> Res<Expr> {
+        if e.ty == ScalarTy::Bool {
+            return Ok(e);
+        }
+        let zero = if e.ty.is_float() { Const::Float(0.0) } else { Const::Int(0) };
+        let (ty, span) = (e.ty, e.span);
+        self.operation(BinOp::Ne, e, constant(zero, ty, span), span)
+    }
+
+    /// `!e`
+    pub(crate) fn not(&mut self, e: Expr, span: Span) -> Res<Expr> {
+        let e = self.truth(e)?;
+        Ok(match as_const(&e) {
+            Some(Const::Bool(v)) => constant(Const::Bool(!v), ScalarTy::Bool, span),
+            _ => Expr::new(ExprKind::Unary(UnOp::Not, Box::new(e)), ScalarTy::Bool, span),
+        })
+    }
+
+    /// `-e`
+    pub(crate) fn negate(&mut self, e: Expr, span: Span) -> Res<Expr> {
+        let e = self.promote(e)?;
+        let ty = e.ty;
+        match as_const(&e) {
+            // Not `0 - x`, whose result has the wrong sign for 0.
+            Some(Const::Float(v)) => Ok(constant(Const::Float(-v), ty, span)),
+            Some(Const::Int(v)) => match consts::cast(Const::Int(-v), ty) {
+                Ok(value) => Ok(constant(value, ty, span)),
+                Err(_) => Err(self.const_fault(Fault::Overflow(-v), ty, span)),
+            },
+            _ => Ok(Expr::new(ExprKind::Unary(UnOp::Neg, Box::new(e)), ty, span)),
+        }
+    }
+
+    /// `~e`, written with the operators the IR has.
+    pub(crate) fn invert(&mut self, e: Expr, span: Span) -> Res<Expr> {
+        let e = self.promote(e)?;
+        let ones = match e.ty {
+            ScalarTy::U32 => u32::MAX.into(),
+            ScalarTy::U64 => u64::MAX.into(),
+            _ => -1,
+        };
+        let ones = constant(Const::Int(ones), e.ty, span);
+        self.arithmetic(BinOp::BitXor, e, ones, "~", span)
+    }
+
+    /// Truth values take part in arithmetic as `int`.
+    pub(crate) fn promote(&mut self, e: Expr) -> Res<Expr> {
+        if e.ty == ScalarTy::Bool { self.convert(e, ScalarTy::I32) } else { Ok(e) }
+    }
+
+    /// `a op b` for any arithmetic, bit or comparison operator, `min`, `max` and `ceil_div`; `symbol` is its spelling.
+    pub(crate) fn arithmetic(&mut self, op: BinOp, a: Expr, b: Expr, symbol: &str, span: Span) -> Res<Expr> {
+        let (a, b) = (self.promote(a)?, self.promote(b)?);
+        let shift = matches!(op, BinOp::Shl | BinOp::Shr);
+        let ty = if shift { a.ty } else { common_type(a.ty, b.ty) };
+        let integers_only = matches!(
+            op,
+            BinOp::Rem | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr | BinOp::CeilDiv
+        );
+        if integers_only && (ty.is_float() || b.ty.is_float()) {
+            let (left, right) = (a.ty.c_name(), b.ty.c_name());
+            let message = format!("`{symbol}` needs integers");
+            return Err(self.fail(
+                Diagnostic::error(codes::BAD_OPERANDS, message)
+                    .at(span, format!("operands are `{left}` and `{right}`"))
+                    .help("convert the operands first, for instance `uint32_t(x)`"),
+            ));
+        }
+        let (a, b) = (self.convert(a, ty)?, self.convert(b, ty)?);
+        self.operation(op, a, b, span)
+    }
+
+    /// `a && b`, `a || b`. A constant left side decides.
+    pub(crate) fn logic(&mut self, op: BinOp, a: Expr, b: Expr, span: Span) -> Res<Expr> {
+        let (a, b) = (self.truth(a)?, self.truth(b)?);
+        match as_const(&a) {
+            Some(Const::Bool(v)) if v == (op == BinOp::Or) => Ok(constant(Const::Bool(v), ScalarTy::Bool, span)),
+            Some(Const::Bool(_)) => Ok(b),
+            _ => self.operation(op, a, b, span),
+        }
+    }
+
+    /// An operation on operands of one type, folded when both are constants.
+    fn operation(&mut self, op: BinOp, a: Expr, b: Expr, span: Span) -> Res<Expr> {
+        let divides = matches!(op, BinOp::Div | BinOp::Rem | BinOp::CeilDiv);
+        if divides && b.as_const_int() == Some(0) {
+            return Err(self.const_fault(Fault::DivisionByZero, b.ty, b.span));
+        }
+        if let (Some(x), Some(y)) = (as_const(&a), as_const(&b)) {
+            match consts::binary(op, x, y, a.ty) {
+                Ok(Some(value)) => {
+                    let ty = if matches!(value, Const::Bool(_)) { ScalarTy::Bool } else { a.ty };
+                    return Ok(constant(value, ty, span));
+                }
+                Ok(None) => {}
+                Err(fault) => return Err(self.const_fault(fault, a.ty, span)),
+            }
+        }
+        let mut e = Expr::binary(op, a, b);
+        e.span = span;
+        Ok(e)
+    }
+
+    fn const_fault(&mut self, fault: Fault, ty: ScalarTy, span: Span) -> Reported {
+        let name = ty.c_name();
+        let d = match fault {
+            Fault::DivisionByZero => Diagnostic::error(codes::CONST_FAULT, "division by zero").at(span, "this is 0"),
+            Fault::Overflow(v) => Diagnostic::error(codes::CONST_FAULT, format!("constant overflows `{name}`"))
+                .at(span, format!("this is {v}")),
+            Fault::Shift(v) => Diagnostic::error(codes::CONST_FAULT, format!("shift by {v} of a value of type `{name}`"))
+                .at(span, "the shift must be less than the width of the type"),
+            Fault::Lossy(v) => {
+                let message = format!("`{}` does not fit `{name}`", consts::text(v));
+                Diagnostic::error(codes::CONST_FAULT, message).at(span, format!("converted to `{name}` here"))
+            }
+        };
+        let d = match consts::int_range(ty) {
+            Some((lo, hi)) if !matches!(fault, Fault::DivisionByZero) => {
+                d.note(format!("`{name}` holds {lo} to {hi}; arithmetic is checked, it does not wrap"))
+            }
+            _ => d,
+        };
+        self.fail(d)
+    }
+}

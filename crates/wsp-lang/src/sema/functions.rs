@@ -1,0 +1,551 @@
+//! Function bodies: kernels, generators, helpers and their instances.
+
+use super::Sema;
+use super::body::{Binding, Body, BodyKind};
+use super::codes;
+use super::diags::{Reported, Res};
+use super::names::{Symbol, quoted};
+use super::types::Head;
+use super::walk;
+use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg};
+use std::collections::BTreeMap;
+use wsp_core::{FuncId, SpaceId, StructId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{Arg, ArrayRef, Block, Const, Expr, ExprKind as Ir, FuncKind, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+
+/// A kernel and the descriptor type it asks for.
+pub(crate) struct KernelDecl<'a> {
+    /// Its id.
+    pub(crate) id: FuncId,
+    /// The definition.
+    pub(crate) decl: &'a ast::Kernel,
+    /// What it asks for.
+    pub(crate) descriptor: Option<StructId>,
+}
+
+/// A generator.
+pub(crate) struct GeneratorDecl<'a> {
+    /// Its id.
+    pub(crate) id: FuncId,
+    /// The definition.
+    pub(crate) decl: &'a ast::Generator,
+}
+
+/// What a plain function is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Returns a scalar.
+    Helper,
+    /// Returns nothing; its code becomes part of its callers.
+    Inline,
+    /// Launches.
+    Entry,
+}
+
+/// A plain function.
+pub(crate) struct FunctionDecl<'a> {
+    /// The definition.
+    pub(crate) decl: &'a ast::Function,
+    /// What it is for.
+    pub(crate) role: Role,
+    /// Its id when it is a helper without template parameters.
+    pub(crate) id: Option<FuncId>,
+    /// It calls itself, which has been reported.
+    pub(crate) recursive: bool,
+    /// Somebody calls it.
+    pub(crate) called: bool,
+}
+
+/// A helper body that is still to be lowered.
+pub(crate) struct Instance {
+    function: usize,
+    id: FuncId,
+    arguments: Vec<Const>,
+    call: Option<Span>,
+}
+
+/// The struct that `PTO_GET_DESCRIPTOR<T>` names, as written.
+enum Asked {
+    Named(Ident, Span),
+    Any(Span),
+}
+
+impl<'a> Sema<'a> {
+    /// What a plain function is for.
+    pub(crate) fn role(&self, decl: &ast::Function) -> Role {
+        let mut launches = false;
+        walk::each_expr(&decl.body, &mut |e| {
+            launches |= matches!(&e.kind, ExprKind::Call { callee, .. } if callee.as_str() == "PTO_LAUNCH");
+        });
+        if launches {
+            Role::Entry
+        } else if decl.ret.name() == Some("void") && decl.ret.indirection == Indirection::None {
+            Role::Inline
+        } else {
+            Role::Helper
+        }
+    }
+
+    /// Finds out which descriptor type each kernel asks for.
+    pub(crate) fn find_descriptors(&mut self) {
+        let asked: Vec<Vec<Asked>> = self.kernels.iter().map(|k| asked_for(&k.decl.body)).collect();
+        for (at, asked) in asked.iter().enumerate() {
+            for one in asked {
+                let Asked::Named(ident, span) = one else { continue };
+                if let Ok(id) = self.struct_named(ident) {
+                    self.set_descriptor(at, id, *span);
+                }
+            }
+        }
+        let explicit: Vec<StructId> = self.kernels.iter().filter_map(|k| k.descriptor).collect();
+        for (at, asked) in asked.iter().enumerate() {
+            let implicit = asked.iter().find_map(|a| match a {
+                Asked::Any(span) => Some(*span),
+                Asked::Named(..) => None,
+            });
+            if let Some(span) = implicit
+                && self.kernels[at].descriptor.is_none()
+            {
+                self.kernels[at].descriptor = self.implied_descriptor(&explicit, span).ok();
+            }
+        }
+    }
+
+    fn set_descriptor(&mut self, kernel: usize, id: StructId, span: Span) {
+        let before = self.kernels[kernel].descriptor.replace(id);
+        if let Some(before) = before.filter(|b| *b != id) {
+            let (one, other) = (&self.module.structs[before.index()].name, &self.module.structs[id.index()].name);
+            let d = Diagnostic::error(codes::TWO_DESCRIPTORS, "a kernel takes one descriptor")
+                .at(span, format!("`{other}` is asked for here, `{one}` elsewhere"))
+                .help("write a kernel for each descriptor type");
+            self.fail(d);
+        }
+    }
+
+    /// The type that `PTO_GET_DESCRIPTOR()` means: the only one, or the only one that no kernel names.
+    fn implied_descriptor(&mut self, explicit: &[StructId], span: Span) -> Res<StructId> {
+        let all: Vec<StructId> = (0..self.structs.len()).map(|s| StructId(s as u32)).collect();
+        let free: Vec<StructId> = all.iter().copied().filter(|s| !explicit.contains(s)).collect();
+        match (&all[..], &free[..]) {
+            ([only], _) | (_, [only]) => Ok(*only),
+            _ => {
+                let names: Vec<&str> = self.structs.iter().map(|s| s.decl.name.as_str()).collect();
+                let d = Diagnostic::error(codes::UNCLEAR_DESCRIPTOR, "which descriptor is meant is not clear").at(span, "names no type");
+                let d = match names.is_empty() {
+                    true => d.help("declare one: `struct MyDescriptor { uint32_t tier; … };`"),
+                    false => d
+                        .note(format!("there are {}", quoted(&names)))
+                        .help("name the type: `PTO_GET_DESCRIPTOR<T>()`"),
+                };
+                Err(self.fail(d))
+            }
+        }
+    }
+
+    /// Lowers every body.
+    pub(crate) fn lower_bodies(&mut self) {
+        self.check_recursion();
+        for at in 0..self.generators.len() {
+            self.lower_generator(at);
+        }
+        for at in 0..self.kernels.len() {
+            self.lower_kernel(at);
+        }
+        for at in 0..self.functions.len() {
+            if let (Some(id), false) = (self.functions[at].id, self.functions[at].recursive) {
+                self.pending.push_back(Instance { function: at, id, arguments: Vec::new(), call: None });
+            }
+        }
+        while let Some(instance) = self.pending.pop_front() {
+            self.lower_helper(&instance);
+        }
+        for at in 0..self.functions.len() {
+            let FunctionDecl { decl, role, recursive, called, .. } = self.functions[at];
+            if role == Role::Inline && decl.template.is_empty() && !recursive && !called {
+                self.probe(decl);
+            }
+        }
+    }
+
+    fn lower_generator(&mut self, at: usize) {
+        let GeneratorDecl { id, decl } = self.generators[at];
+        let space = self.expect_symbol(&decl.space, "a space", codes::UNKNOWN_SPACE, |symbol| match symbol {
+            Symbol::Space(id) => Some(id),
+            _ => None,
+        });
+        // Without a space the statements are still worth a look.
+        let kind = space.as_ref().map_or(BodyKind::Probe, |space| BodyKind::Generator(*space));
+        let mut b = Body::new(kind);
+        let body = self.block(&mut b, &decl.body);
+        let Ok(space) = space else { return };
+        self.set_generator(space, id, decl);
+        self.finish(id, FuncKind::Generator { space }, 0, b, body);
+    }
+
+    fn set_generator(&mut self, space: SpaceId, id: FuncId, decl: &ast::Generator) {
+        if let Some(earlier) = self.module.spaces[space.index()].generator {
+            let earlier = self.module.functions[earlier.index()].span;
+            let message = format!("space `{}` has two generators", decl.space.as_str());
+            self.fail(
+                Diagnostic::error(codes::DUPLICATE_GENERATOR, message)
+                    .at(decl.space.span, "again here")
+                    .label(earlier, "first here"),
+            );
+            return;
+        }
+        self.module.spaces[space.index()].generator = Some(id);
+    }
+
+    fn lower_kernel(&mut self, at: usize) {
+        let KernelDecl { id, decl, descriptor } = self.kernels[at];
+        let mut b = Body::new(BodyKind::Kernel);
+        b.descriptor = descriptor;
+        if let Some(of) = descriptor {
+            b.local("desc", LocalTy::Descriptor(of), decl.name.span);
+        }
+        let body = self.block(&mut b, &decl.body);
+        self.finish(id, FuncKind::Kernel { descriptor }, u32::from(descriptor.is_some()), b, body);
+    }
+
+    fn finish(&mut self, id: FuncId, kind: FuncKind, params: u32, b: Body, body: Block) {
+        let function = &mut self.module.functions[id.index()];
+        function.kind = kind;
+        function.params = params;
+        function.locals = b.locals;
+        function.body = body;
+    }
+
+    /// The type of a helper's result.
+    fn result_type(&mut self, decl: &ast::Function) -> Res<ScalarTy> {
+        if decl.ret.indirection != Indirection::None {
+            let d = Diagnostic::error(codes::BAD_SIGNATURE, "a function returns a number")
+                .at(decl.ret.span, "not a number")
+                .help("for instance `uint32_t`");
+            return Err(self.fail(d));
+        }
+        self.scalar_type(&decl.ret)
+    }
+
+    fn lower_helper(&mut self, instance: &Instance) {
+        let decl = self.functions[instance.function].decl;
+        self.calls.extend(instance.call);
+        if let Ok(ret) = self.result_type(decl) {
+            let mut b = Body::new(BodyKind::Helper(ret));
+            // Failure is reported where it is found.
+            let _ = self.bind_template(&mut b, decl, &instance.arguments);
+            for param in &decl.params {
+                let _ = self.helper_param(&mut b, param);
+            }
+            let params = b.locals.len() as u32;
+            let body = self.block(&mut b, &decl.body);
+            if !self.diags.has_errors() && !always_returns(&body) {
+                let message = format!("`{}` does not return a value on every path", decl.name.as_str());
+                self.bad_return(decl.name.span, &message, "end it with `return value;`");
+            }
+            self.finish(instance.id, FuncKind::Helper, params, b, body);
+            self.module.functions[instance.id.index()].ret = Some(ret);
+        }
+        if instance.call.is_some() {
+            self.calls.pop();
+        }
+    }
+
+    fn helper_param(&mut self, b: &mut Body, param: &ast::FnParam) -> Res<()> {
+        let declared = self.helper_param_type(param);
+        let binding = match declared {
+            Ok(ty) => {
+                let local = b.local(param.name.as_str(), ty.clone(), param.name.span);
+                match ty {
+                    LocalTy::Array(elem) => Binding::Array(ArrayRef::Local(local), elem),
+                    LocalTy::Scalar(ty) => {
+                        let fixed = param.ty.is_const.then_some("it is `const`");
+                        Binding::Scalar { local, ty, fixed, known: None }
+                    }
+                    other => unreachable!("a helper has no parameter of type {other:?}"),
+                }
+            }
+            Err(_) => Binding::Poison,
+        };
+        self.check_reserved(&param.name)?;
+        self.bind(b, &param.name, binding)
+    }
+
+    fn helper_param_type(&mut self, param: &ast::FnParam) -> Res<LocalTy> {
+        let head = self.head(&param.ty)?;
+        match (head, param.ty.indirection) {
+            (Head::Scalar(elem), Indirection::Pointer) if elem.is_int() => Ok(LocalTy::Array(elem)),
+            (Head::Scalar(_) | Head::Element(_), Indirection::None) => self.scalar_type(&param.ty).map(LocalTy::Scalar),
+            (Head::Scalar(ty), Indirection::Reference) if param.ty.is_const => Ok(LocalTy::Scalar(ty)),
+            _ => Err(self.fail(
+                Diagnostic::error(codes::BAD_SIGNATURE, "a function with a result takes numbers and integer arrays")
+                    .at(param.span, "this is something else")
+                    .help("pass the fields it needs; functions that return `void` may take tiles and descriptors"),
+            )),
+        }
+    }
+
+    /// Binds template parameters to their values.
+    pub(crate) fn bind_template(&mut self, b: &mut Body, decl: &ast::Function, arguments: &[Const]) -> Res<()> {
+        for (param, value) in decl.template.iter().zip(arguments) {
+            let ty = self.scalar_type(&param.ty)?;
+            let literal = Expr::new(Ir::Const(*value), ty, param.name.span);
+            self.bind(b, &param.name, Binding::Literal(literal))?;
+        }
+        Ok(())
+    }
+
+    /// The values of the template arguments of a call.
+    pub(crate) fn template_values(
+        &mut self,
+        b: &mut Body,
+        decl: &ast::Function,
+        callee: &Ident,
+        args: &[TemplateArg],
+    ) -> Res<Vec<Const>> {
+        if args.len() != decl.template.len() {
+            let name = callee.as_str();
+            let params: Vec<&str> = decl.template.iter().map(|p| p.name.as_str()).collect();
+            let d = Diagnostic::error(codes::TEMPLATE_ARGUMENTS, format!("`{name}` has {} template parameters", params.len()))
+                .at(callee.span, format!("{} given", args.len()))
+                .label(decl.name.span, "defined here");
+            return Err(self.fail(match params.is_empty() {
+                true => d.help(format!("write `{name}(…)`")),
+                false => d.help(format!("write `{name}<{}>(…)`", params.join(", "))),
+            }));
+        }
+        let mut values = Vec::new();
+        for (param, arg) in decl.template.iter().zip(args) {
+            let ty = self.scalar_type(&param.ty)?;
+            let value = match arg {
+                TemplateArg::Expr(e) => self.launch_value(b, e, ty, "a template argument")?,
+                TemplateArg::Type(t) => return Err(self.template_constant(t.span, "this is a type")),
+            };
+            match value.kind {
+                Ir::Const(value) => values.push(value),
+                _ => return Err(self.template_constant(value.span, "known only at launch")),
+            }
+        }
+        Ok(values)
+    }
+
+    fn template_constant(&mut self, span: Span, label: &str) -> Reported {
+        let d = Diagnostic::error(codes::TEMPLATE_ARGUMENTS, "a template argument must be a constant").at(span, label);
+        self.fail(d.help("use a literal, or a `const` made of literals"))
+    }
+
+    /// A call of a function for its value.
+    pub(crate) fn helper_call(
+        &mut self,
+        b: &mut Body,
+        index: usize,
+        callee: &Ident,
+        template_args: &[TemplateArg],
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Res<Expr> {
+        let decl = self.functions[index].decl;
+        match self.functions[index].role {
+            Role::Helper => {}
+            Role::Inline => {
+                let message = format!("`{}` returns nothing", callee.as_str());
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, message).at(span, "a value is needed here");
+                return Err(self.fail(d.label(decl.name.span, "it is `void`")));
+            }
+            Role::Entry => return Err(self.not_here(callee, "the host entry cannot be called")),
+        }
+        if self.functions[index].recursive {
+            return Err(Reported::earlier(&self.diags));
+        }
+        let values = self.template_values(b, decl, callee, template_args)?;
+        let ret = self.result_type(decl)?;
+        let heads = self.search_heads(b, decl, args.len(), span)?;
+        self.check_arity(callee, (decl.params.len(), decl.params.len()), args.len() + usize::from(heads.is_some()), span)?;
+        let mut lowered = Vec::new();
+        let mut rest = args.iter();
+        for (at, param) in decl.params.iter().enumerate() {
+            match &heads {
+                Some(heads) if at == 2 => lowered.push(Ok(Arg::Scalar(heads.clone()))),
+                _ => lowered.extend(rest.next().map(|e| self.helper_arg(b, param, e))),
+            }
+        }
+        let args = lowered.into_iter().collect::<Res<Vec<Arg>>>()?;
+        let id = self.instance(index, values, span);
+        Ok(Expr::new(Ir::Call(id, args), ret, span))
+    }
+
+    fn helper_arg(&mut self, b: &mut Body, param: &ast::FnParam, e: &ast::Expr) -> Res<Arg> {
+        match self.helper_param_type(param)? {
+            LocalTy::Array(_) => {
+                let (array, elem) = self.array(b, e)?;
+                if self.head(&param.ty)? != Head::Scalar(elem) {
+                    let d = Diagnostic::error(codes::TYPE_MISMATCH, format!("an array of `{}`", elem.c_name()))
+                        .at(e.span, "its elements have another type than the parameter's")
+                        .label(param.span, "the parameter");
+                    return Err(self.fail(d));
+                }
+                Ok(Arg::Array(array))
+            }
+            LocalTy::Scalar(ty) => self.scalar_as(b, e, ty).map(Arg::Scalar),
+            other => unreachable!("a helper has no parameter of type {other:?}"),
+        }
+    }
+
+    /// The function for these template arguments.
+    fn instance(&mut self, index: usize, values: Vec<Const>, span: Span) -> FuncId {
+        self.functions[index].called = true;
+        if let Some(id) = self.functions[index].id {
+            return id;
+        }
+        let key = (index, values.iter().map(|v| key_of(*v)).collect::<Vec<i128>>());
+        if let Some(id) = self.instances.get(&key) {
+            return *id;
+        }
+        let decl = self.functions[index].decl;
+        let list: Vec<String> = values.iter().map(|v| super::consts::text(*v)).collect();
+        let id = self.reserve_function(&format!("{}<{}>", decl.name.as_str(), list.join(", ")), decl.name.span);
+        self.instances.insert(key, id);
+        self.pending.push_back(Instance { function: index, id, arguments: values, call: Some(span) });
+        id
+    }
+
+    /// Reports functions that call themselves, directly or through others.
+    fn check_recursion(&mut self) {
+        let names: BTreeMap<&str, usize> =
+            self.functions.iter().enumerate().map(|(at, f)| (f.decl.name.as_str(), at)).collect();
+        let mut callees: Vec<Vec<usize>> = Vec::new();
+        for function in &self.functions {
+            let mut called = Vec::new();
+            walk::each_expr(&function.decl.body, &mut |e| {
+                if let ExprKind::Call { callee, .. } = &e.kind {
+                    called.extend(names.get(callee.as_str()).copied());
+                }
+            });
+            called.sort_unstable();
+            called.dedup();
+            callees.push(called);
+        }
+        for at in on_cycles(&callees) {
+            self.functions[at].recursive = true;
+            let decl = self.functions[at].decl;
+            let message = format!("`{}` calls itself", decl.name.as_str());
+            self.fail(
+                Diagnostic::error(codes::RECURSION, message)
+                    .at(decl.name.span, "directly or through the functions it calls")
+                    .help("functions are expanded before the program runs; use a loop"),
+            );
+        }
+    }
+}
+
+/// The descriptor types that a kernel asks for.
+fn asked_for(body: &ast::Block) -> Vec<Asked> {
+    let mut asked = Vec::new();
+    walk::each_expr(body, &mut |e| {
+        let ExprKind::Call { callee, template_args, .. } = &e.kind else { return };
+        if callee.as_str() != "PTO_GET_DESCRIPTOR" {
+            return;
+        }
+        let named = match template_args.first() {
+            Some(TemplateArg::Expr(arg)) => arg.as_name(),
+            Some(TemplateArg::Type(ty)) => match &ty.base {
+                ast::TypeBase::Named(ident) => Some(ident.clone()),
+                ast::TypeBase::DtypeOf(_) => None,
+            },
+            None => None,
+        };
+        asked.push(named.map_or(Asked::Any(e.span), |ident| Asked::Named(ident, e.span)));
+    });
+    asked
+}
+
+/// A template argument as a key of a table.
+fn key_of(value: Const) -> i128 {
+    match value {
+        Const::Bool(v) => v.into(),
+        Const::Int(v) => v,
+        Const::Float(v) => v.to_bits().into(),
+    }
+}
+
+/// Whether control never reaches the end of a block.
+fn always_returns(block: &Block) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Return(_) => true,
+        StmtKind::If { then, otherwise, .. } => always_returns(then) && always_returns(otherwise),
+        StmtKind::While { cond, body, .. } => cond.kind == Ir::Const(Const::Bool(true)) && !breaks(body),
+        _ => false,
+    })
+}
+
+/// Whether a block leaves the loop it is the body of.
+fn breaks(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => true,
+        StmtKind::If { then, otherwise, .. } => breaks(then) || breaks(otherwise),
+        _ => false,
+    })
+}
+
+/// The nodes of a graph that lie on a cycle, by Tarjan's algorithm with a stack of its own: call chains may be long.
+fn on_cycles(edges: &[Vec<usize>]) -> Vec<usize> {
+    const NEW: usize = usize::MAX;
+    let n = edges.len();
+    let (mut order, mut low, mut done) = (vec![NEW; n], vec![0; n], vec![false; n]);
+    let (mut open, mut path, mut next, mut found) = (Vec::new(), Vec::new(), 0, Vec::new());
+    for root in 0..n {
+        if order[root] != NEW {
+            continue;
+        }
+        path.push((root, 0));
+        while let Some((node, at)) = path.pop() {
+            if at == 0 {
+                (order[node], low[node]) = (next, next);
+                next += 1;
+                open.push(node);
+            }
+            match edges[node].get(at) {
+                Some(&to) => {
+                    path.push((node, at + 1));
+                    if order[to] == NEW {
+                        path.push((to, 0));
+                    } else if !done[to] {
+                        low[node] = low[node].min(order[to]);
+                    }
+                }
+                None => {
+                    if low[node] == order[node] {
+                        let start = open.iter().rposition(|o| *o == node).expect("an open node is on the stack");
+                        let group = open.split_off(start);
+                        group.iter().for_each(|g| done[*g] = true);
+                        if group.len() > 1 || edges[node].contains(&node) {
+                            found.extend(group);
+                        }
+                    }
+                    if let Some((parent, _)) = path.last() {
+                        low[*parent] = low[*parent].min(low[node]);
+                    }
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::on_cycles;
+
+    #[test]
+    fn cycles_are_found_and_their_callers_are_not_on_them() {
+        assert_eq!(on_cycles(&[vec![1], vec![2], vec![1], vec![3], vec![0]]), [1, 2, 3]);
+        assert_eq!(on_cycles(&[vec![1, 2], vec![2], vec![]]), [0usize; 0]);
+        assert_eq!(on_cycles(&[vec![1], vec![2], vec![3], vec![0]]), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn long_chains_do_not_recurse() {
+        let chain: Vec<Vec<usize>> = (0..200_000).map(|i| if i + 1 < 200_000 { vec![i + 1] } else { vec![] }).collect();
+        assert!(on_cycles(&chain).is_empty());
+    }
+}

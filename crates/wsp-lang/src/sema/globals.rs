@@ -1,0 +1,243 @@
+//! Launch-time scalars: `PTO_PARAM`, file-scope constants, extents that `PTO_SHAPE` names, scalars of the entry.
+//!
+//! Each is resolved when it is first needed, so that [`wsp_ir::Module::params`] ends up in an order in which every
+//! parameter depends on earlier ones only.
+
+use super::Sema;
+use super::body::{Body, BodyKind};
+use super::codes;
+use super::convert::constant;
+use super::diags::{Reported, Res};
+use super::names::Symbol;
+use crate::ast;
+use std::rc::Rc;
+use wsp_core::ParamId;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{BinOp, Const, Elem, Expr, ExprKind, Param, ParamSource, ScalarTy, ShapeOwner, Span};
+
+/// Bytes to which every field of a workspace slot, and the slot, is aligned.
+pub(crate) const SLOT_ALIGN: u32 = 64;
+
+/// A launch-time scalar of the file.
+pub(crate) struct Global<'a> {
+    /// Its name.
+    pub(crate) name: Rc<str>,
+    /// Where it is defined.
+    pub(crate) span: Span,
+    /// What defines it.
+    pub(crate) decl: GlobalDecl<'a>,
+    /// How far its resolution is.
+    pub(crate) state: State,
+}
+
+/// What defines a launch-time scalar.
+#[derive(Clone, Copy)]
+pub(crate) enum GlobalDecl<'a> {
+    /// `PTO_PARAM`
+    Param(&'a ast::Param),
+    /// `const T name = expr;`
+    Const(&'a ast::Const),
+    /// A lone name in a `PTO_SHAPE`.
+    Shape(ShapeOwner, u32),
+    /// A scalar that `PTO_LAUNCH` binds.
+    Entry(ScalarTy),
+    /// `PTO_SLOT_BYTES`
+    SlotBytes,
+}
+
+/// How far the resolution of a launch-time scalar is.
+#[derive(Clone)]
+pub(crate) enum State {
+    /// Not begun.
+    Todo,
+    /// Begun: to need it now is a cycle.
+    Busy,
+    /// The expression that stands for it: a literal or a parameter.
+    Ready(Expr),
+    /// Its definition is wrong; that has been reported.
+    Failed,
+}
+
+impl<'a> Sema<'a> {
+    /// Adds a launch-time scalar; the name is declared too.
+    pub(crate) fn add_global(&mut self, ident: &ast::Ident, decl: GlobalDecl<'a>) {
+        let index = self.globals.len();
+        self.globals.push(Global { name: ident.name.clone(), span: ident.span, decl, state: State::Todo });
+        self.declare(ident, Symbol::Global(index));
+    }
+
+    /// Resolves all: what the launch gives first, then the others in order of definition.
+    pub(crate) fn resolve_globals(&mut self) {
+        let given = |decl: &GlobalDecl<'_>| matches!(decl, GlobalDecl::Shape(..) | GlobalDecl::Entry(_));
+        let (first, others): (Vec<usize>, Vec<usize>) =
+            (0..self.globals.len()).partition(|index| given(&self.globals[*index].decl));
+        for index in first.into_iter().chain(others) {
+            // A file that does not use the size of its slots need not have one.
+            if !matches!(self.globals[index].decl, GlobalDecl::SlotBytes) {
+                let span = self.globals[index].span;
+                // Failure is reported where it is found.
+                let _ = self.global(index, span);
+            }
+        }
+    }
+
+    /// The expression that stands for a launch-time scalar where `span` uses it.
+    pub(crate) fn global(&mut self, index: usize, span: Span) -> Res<Expr> {
+        match &self.globals[index].state {
+            State::Ready(e) => {
+                let mut e = e.clone();
+                e.span = span;
+                return Ok(e);
+            }
+            State::Failed => return Err(Reported::earlier(&self.diags)),
+            State::Busy => return Err(self.cycle(index, span)),
+            State::Todo => {}
+        }
+        self.enter(span)?;
+        self.globals[index].state = State::Busy;
+        let resolved = self.resolve(index);
+        self.leave();
+        match resolved {
+            Ok(mut e) => {
+                self.globals[index].state = State::Ready(e.clone());
+                e.span = span;
+                Ok(e)
+            }
+            Err(reported) => {
+                self.globals[index].state = State::Failed;
+                Err(reported)
+            }
+        }
+    }
+
+    fn cycle(&mut self, index: usize, span: Span) -> Reported {
+        let name = self.globals[index].name.clone();
+        let defined = self.globals[index].span;
+        self.fail(
+            Diagnostic::error(codes::CYCLE, format!("the value of `{name}` depends on itself"))
+                .at(span, "needed here")
+                .label(defined, "while its own value is worked out"),
+        )
+    }
+
+    fn resolve(&mut self, index: usize) -> Res<Expr> {
+        let Global { name, span, decl, .. } = &self.globals[index];
+        let (name, span, decl) = (name.to_string(), *span, *decl);
+        match decl {
+            GlobalDecl::Shape(of, dim) => Ok(self.add_param(name, ScalarTy::U32, ParamSource::Shape { of, dim }, span)),
+            GlobalDecl::Entry(ty) => Ok(self.add_param(name, ty, ParamSource::Entry, span)),
+            GlobalDecl::Param(param) => {
+                let ty = self.scalar_type(&param.ty)?;
+                let mut b = Body::new(BodyKind::Launch("the default of a parameter"));
+                let default = self.launch_value(&mut b, &param.default, ty, "the default of a parameter")?;
+                Ok(self.add_param(name, ty, ParamSource::Set { default }, span))
+            }
+            GlobalDecl::Const(decl) => {
+                let mut b = Body::new(BodyKind::Launch("a file-scope constant"));
+                let value = match decl.ty.name() {
+                    Some("auto") => self.launch_scalar(&mut b, &decl.value, "a file-scope constant")?,
+                    _ => {
+                        let ty = self.scalar_type(&decl.ty)?;
+                        self.launch_value(&mut b, &decl.value, ty, "a file-scope constant")?
+                    }
+                };
+                Ok(self.derived(name, value, span))
+            }
+            GlobalDecl::SlotBytes => {
+                let value = self.slot_bytes(span)?;
+                Ok(self.derived(name, value, span))
+            }
+        }
+    }
+
+    /// A literal stands for itself; anything else becomes a parameter.
+    fn derived(&mut self, name: String, value: Expr, span: Span) -> Expr {
+        match value.kind {
+            ExprKind::Const(_) => value,
+            _ => {
+                let ty = value.ty;
+                self.add_param(name, ty, ParamSource::Derived(value), span)
+            }
+        }
+    }
+
+    fn add_param(&mut self, name: String, ty: ScalarTy, source: ParamSource, span: Span) -> Expr {
+        let id = ParamId(self.module.params.len() as u32);
+        self.module.params.push(Param { name, ty, source, span });
+        Expr::new(ExprKind::Param(id), ty, span)
+    }
+
+    /// Bytes of a workspace slot: its fields in declared order, each rounded up to [`SLOT_ALIGN`].
+    fn slot_bytes(&mut self, span: Span) -> Res<Expr> {
+        let align = || constant(Const::Int(SLOT_ALIGN.into()), ScalarTy::U32, span);
+        let mut total = constant(Const::Int(0), ScalarTy::U32, span);
+        for at in 0..self.workspaces.len() {
+            let decl = self.workspaces[at];
+            let mut b = Body::new(BodyKind::Launch("the size of a workspace"));
+            let Elem::Fixed(dtype) = self.float_element(&mut b, &decl.elem)? else {
+                return Err(self.not_allowed(decl.elem.span, "the elements of a workspace have a fixed size", "use `float`"));
+            };
+            let mut elements = None;
+            for dim in &decl.dims {
+                let extent = self.launch_value(&mut b, dim, ScalarTy::U32, "the size of a workspace")?;
+                elements = match elements {
+                    Some(before) if extent.as_const_int() == Some(1) => Some(before),
+                    Some(before) => Some(self.arithmetic(BinOp::Mul, before, extent, "*", decl.span)?),
+                    None => Some(extent),
+                };
+            }
+            let size = constant(Const::Int(dtype.size() as i128), ScalarTy::U32, decl.span);
+            let elements = elements.unwrap_or_else(|| Expr::u32(1, decl.span));
+            let bytes = self.arithmetic(BinOp::Mul, elements, size, "*", decl.span)?;
+            let units = self.arithmetic(BinOp::CeilDiv, bytes, align(), "PTO_CEIL_DIV", decl.span)?;
+            let bytes = self.arithmetic(BinOp::Mul, units, align(), "*", decl.span)?;
+            total = match total.as_const_int() {
+                Some(0) => bytes,
+                _ => self.arithmetic(BinOp::Add, total, bytes, "+", span)?,
+            };
+        }
+        Ok(total)
+    }
+
+    /// A scalar that is known at launch.
+    pub(crate) fn launch_scalar(&mut self, b: &mut Body, e: &ast::Expr, what: &'static str) -> Res<Expr> {
+        let before = std::mem::replace(&mut b.expand, true);
+        let value = self.scalar(b, e);
+        b.expand = before;
+        let value = value?;
+        self.check_launch_known(&value, what)?;
+        Ok(value)
+    }
+
+    /// A scalar of type `ty` that is known at launch.
+    pub(crate) fn launch_value(&mut self, b: &mut Body, e: &ast::Expr, ty: ScalarTy, what: &'static str) -> Res<Expr> {
+        let value = self.launch_scalar(b, e, what)?;
+        self.convert(value, ty)
+    }
+
+    fn check_launch_known(&mut self, value: &Expr, what: &'static str) -> Res<()> {
+        let mut culprit = None;
+        value.any(&mut |e| {
+            let known = matches!(
+                e.kind,
+                ExprKind::Const(_)
+                    | ExprKind::Param(_)
+                    | ExprKind::Unary(..)
+                    | ExprKind::Binary(..)
+                    | ExprKind::Cast(_)
+                    | ExprKind::Select(..)
+                    | ExprKind::Math(..)
+            );
+            if !known {
+                culprit = Some(e.span);
+            }
+            !known
+        });
+        let Some(span) = culprit else { return Ok(()) };
+        Err(self.fail(
+            Diagnostic::error(codes::NOT_LAUNCH_KNOWN, format!("{what} must be known at launch"))
+                .at(span, "known only while the program runs")
+                .help("use literals, parameters, file-scope constants and `const` variables made of them"),
+        ))
+    }
+}

@@ -1,0 +1,270 @@
+//! Loops: counted ones are recognised, the others keep their condition.
+
+use super::Sema;
+use super::body::{Binding, Body, BodyKind, Loop};
+use super::codes;
+use super::convert::{common_type, constant};
+use super::diags::Res;
+use super::types::Head;
+use crate::ast::{self, AssignOp, BinaryOp, ExprKind, Ident, StmtKind as Ast};
+use std::collections::BTreeSet;
+use wsp_core::LocalId;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{Block, Const, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+
+/// The parts of `for (init; cond; step) body`.
+type ForParts<'a> = (Option<&'a ast::Stmt>, Option<&'a ast::Expr>, &'a [ast::Stmt], &'a ast::Stmt);
+
+/// `for (T var = start; var < end; var += step)`, as far as the tree shows.
+struct Counted<'a> {
+    ty: &'a ast::Type,
+    var: &'a Ident,
+    start: &'a ast::Expr,
+    end: &'a ast::Expr,
+    step: &'a ast::Expr,
+}
+
+impl Sema<'_> {
+    /// The body of a loop with the given index variables.
+    pub(crate) fn loop_body(&mut self, b: &mut Body, vars: Vec<LocalId>, body: &ast::Stmt) -> Block {
+        b.loops.push(Loop { vars, scheduled: false });
+        let body = self.nested(b, body);
+        b.loops.pop();
+        body
+    }
+
+    /// `for (init; cond; step) body`
+    pub(crate) fn for_loop(&mut self, b: &mut Body, parts: ForParts<'_>, span: Span, out: &mut Block) -> Res<()> {
+        b.push_scope();
+        let done = match counted(parts) {
+            Some(counted) => self.counted_loop(b, &counted, parts, span, out),
+            None => {
+                let done = match parts.0 {
+                    Some(init) => {
+                        self.statements(b, std::slice::from_ref(init), out);
+                        Ok(())
+                    }
+                    None => Ok(()),
+                };
+                done.and_then(|()| {
+                    let body = self.loop_body(b, Vec::new(), parts.3);
+                    self.general_loop(b, parts, body, span, out)
+                })
+            }
+        };
+        b.pop_scope();
+        done
+    }
+
+    /// The loop in its general form; `init` has been lowered.
+    fn general_loop(
+        &mut self,
+        b: &mut Body,
+        (_, cond, step, _): ForParts<'_>,
+        body: Block,
+        span: Span,
+        out: &mut Block,
+    ) -> Res<()> {
+        let cond = match cond {
+            Some(cond) => self.condition(b, cond)?,
+            None => constant(Const::Bool(true), ScalarTy::Bool, span),
+        };
+        let mut after = Block::new();
+        self.statements(b, step, &mut after);
+        out.push(Stmt { kind: StmtKind::While { cond, step: after, body }, span });
+        Ok(())
+    }
+
+    fn counted_loop(
+        &mut self,
+        b: &mut Body,
+        parts: &Counted<'_>,
+        whole: ForParts<'_>,
+        span: Span,
+        out: &mut Block,
+    ) -> Res<()> {
+        let (start, ty) = match self.head(parts.ty)? {
+            Head::Auto => {
+                let start = self.scalar(b, parts.start)?;
+                let ty = start.ty;
+                (start, ty)
+            }
+            _ => {
+                let ty = self.scalar_type(parts.ty)?;
+                (self.scalar_as(b, parts.start, ty)?, ty)
+            }
+        };
+        self.check_reserved(parts.var)?;
+        let var = b.local(parts.var.as_str(), LocalTy::Scalar(ty), parts.var.span);
+        self.bind(b, parts.var, Binding::Scalar { local: var, ty, fixed: None, known: None })?;
+        let (end, step) = (self.scalar(b, parts.end), self.scalar(b, parts.step));
+        let body = self.loop_body(b, vec![var], whole.3);
+        let (end, step) = (end?, step?);
+        let assigned = assigned_in(&body);
+        if ty.is_int() && !assigned.contains(&var) && keeps_type(&end, ty) && is_steady(&end, var, &assigned) {
+            let simple = matches!(step.kind, Ir::Const(_) | Ir::Param(_) | Ir::Local(_) | Ir::Field(..));
+            if simple && step.ty.is_int() && is_steady(&step, var, &assigned) {
+                let (end, step) = (self.convert(end, ty)?, self.convert(step, ty)?);
+                out.push(Stmt { kind: StmtKind::For { var, start, end, step, body }, span });
+                return Ok(());
+            }
+        }
+        out.push(Stmt { kind: StmtKind::Let { local: var, init: Some(start) }, span: parts.var.span });
+        self.general_loop(b, whole, body, span, out)
+    }
+
+    /// `PTO_FOR_EACH(var, start, end) { … }`
+    pub(crate) fn for_each(
+        &mut self,
+        b: &mut Body,
+        name: &Ident,
+        (start, end): (&ast::Expr, &ast::Expr),
+        body: &ast::Block,
+        span: Span,
+        out: &mut Block,
+    ) -> Res<()> {
+        let start = self.scalar_as(b, start, ScalarTy::U32);
+        let end = self.scalar_as(b, end, ScalarTy::U32);
+        b.push_scope();
+        let var = self.index_variable(b, name, "the variable of a loop");
+        b.loops.push(Loop { vars: var.iter().copied().collect(), scheduled: false });
+        let body = self.block(b, body);
+        b.loops.pop();
+        b.pop_scope();
+        let (start, mut end, var) = (start?, end?, var?);
+        if !is_steady(&end, var, &assigned_in(&body)) {
+            // The bound is what it was when the loop began.
+            let at = end.span;
+            let fixed = b.local("end", LocalTy::Scalar(ScalarTy::U32), at);
+            out.push(Stmt { kind: StmtKind::Let { local: fixed, init: Some(end) }, span: at });
+            end = Expr::local(fixed, ScalarTy::U32, at);
+        }
+        let step = Expr::u32(1, span);
+        out.push(Stmt { kind: StmtKind::For { var, start, end, step, body }, span });
+        Ok(())
+    }
+
+    fn index_variable(&mut self, b: &mut Body, name: &Ident, fixed: &'static str) -> Res<LocalId> {
+        self.check_reserved(name)?;
+        let local = b.local(name.as_str(), LocalTy::Scalar(ScalarTy::U32), name.span);
+        self.bind(b, name, Binding::Scalar { local, ty: ScalarTy::U32, fixed: Some(fixed), known: None })?;
+        Ok(local)
+    }
+
+    /// `PTO_SCHEDULED_FOR(var, …) { … }`
+    pub(crate) fn scheduled_for(
+        &mut self,
+        b: &mut Body,
+        names: &[Ident],
+        body: &ast::Block,
+        span: Span,
+    ) -> Res<StmtKind> {
+        let space = match b.kind {
+            BodyKind::Generator(space) => space,
+            _ => {
+                let form = Ident { name: "PTO_SCHEDULED_FOR".into(), span };
+                return Err(self.not_here(&form, "only `PTO_DESCRIPTOR_GEN` iterates over a space"));
+            }
+        };
+        if !b.loops.is_empty() {
+            return Err(self.fail(
+                Diagnostic::error(codes::NESTED_SCHEDULED_FOR, "`PTO_SCHEDULED_FOR` inside of a loop")
+                    .at(span, "it would go over the whole space in every pass")
+                    .help("write it outside of loops; use `PTO_FOR_EACH` for inner ones"),
+            ));
+        }
+        let def = &self.module.spaces[space.index()];
+        if def.axes.len() != names.len() {
+            let axes: Vec<&str> = def.axes.iter().map(|a| self.module.axes[a.index()].name.as_str()).collect();
+            let message = format!("{} variables for {} axes", names.len(), axes.len());
+            let d = Diagnostic::error(codes::SCHEDULED_FOR_ARITY, message)
+                .at(span, format!("space `{}` has the axes {}", def.name, super::names::quoted(&axes)))
+                .label(def.span, "the space")
+                .help("give one variable per axis, in the order of the space");
+            return Err(self.fail(d));
+        }
+        b.push_scope();
+        let vars: Res<Vec<LocalId>> =
+            names.iter().map(|name| self.index_variable(b, name, "the variable of a loop")).collect();
+        b.loops.push(Loop { vars: vars.as_ref().cloned().unwrap_or_default(), scheduled: true });
+        let body = self.block(b, body);
+        b.loops.pop();
+        b.pop_scope();
+        Ok(StmtKind::ScheduledFor { vars: vars?, body })
+    }
+}
+
+fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {
+    let Ast::Decl(decl) = &init?.kind else { return None };
+    let [var] = &decl.vars[..] else { return None };
+    let ExprKind::Binary(BinaryOp::Lt, left, end) = &cond?.kind else { return None };
+    let [step] = step else { return None };
+    let Ast::Assign { target, op: AssignOp::Compound(BinaryOp::Add), value } = &step.kind else { return None };
+    let is_var = |e: &ast::Expr| matches!(&e.kind, ExprKind::Name(name) if *name == var.name.name);
+    if decl.ty.is_const || !is_var(left) || !is_var(target) {
+        return None;
+    }
+    Some(Counted { ty: &decl.ty, var: &var.name, start: var.init.as_ref()?, end, step: value })
+}
+
+/// Whether `var < end` means the same when `end` is converted to the type of `var` first.
+fn keeps_type(end: &Expr, ty: ScalarTy) -> bool {
+    let wide = |ty| matches!(ty, ScalarTy::I64 | ScalarTy::U64);
+    let bits = |ty| if wide(ty) { 64 } else { 32 };
+    let fits = super::consts::cast(end.as_const_int().map_or(Const::Bool(false), Const::Int), ty).is_ok();
+    match end.as_const_int() {
+        Some(_) => fits,
+        None => end.ty.is_int() && (common_type(end.ty, ty) == ty || bits(end.ty) <= bits(ty)),
+    }
+}
+
+/// Whether an expression has the same value on every pass of a loop that assigns these variables.
+fn is_steady(e: &Expr, var: LocalId, assigned: &BTreeSet<LocalId>) -> bool {
+    !e.any(&mut |e| match e.kind {
+        Ir::Local(local) => local == var || assigned.contains(&local),
+        // A loop may change tiles, tensors, tile sizes and reservations.
+        Ir::TileMax(_)
+        | Ir::TileSum(_)
+        | Ir::TileRows(_)
+        | Ir::TileCols(_)
+        | Ir::LoadScalar(..)
+        | Ir::AxisTile(_)
+        | Ir::AxisExtent(_)
+        | Ir::AllocWs(_) => true,
+        _ => false,
+    })
+}
+
+/// The variables that a block gives values to.
+fn assigned_in(block: &Block) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    collect_assigned(block, &mut found);
+    found
+}
+
+fn collect_assigned(block: &Block, found: &mut BTreeSet<LocalId>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Let { local, .. } | StmtKind::LetArray { local, .. } | StmtKind::Assign { local, .. } => {
+                found.insert(*local);
+            }
+            StmtKind::If { then, otherwise, .. } => {
+                collect_assigned(then, found);
+                collect_assigned(otherwise, found);
+            }
+            StmtKind::For { var, body, .. } => {
+                found.insert(*var);
+                collect_assigned(body, found);
+            }
+            StmtKind::While { step, body, .. } => {
+                collect_assigned(step, found);
+                collect_assigned(body, found);
+            }
+            StmtKind::ScheduledFor { vars, body } => {
+                found.extend(vars);
+                collect_assigned(body, found);
+            }
+            _ => {}
+        }
+    }
+}

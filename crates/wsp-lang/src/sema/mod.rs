@@ -1,0 +1,176 @@
+//! Names, types, constant folding, and lowering of a parsed file to the IR.
+//!
+//! Every name of a file is visible everywhere in it, so the work goes in layers: all items get their ids and names,
+//! then launch-time scalars are resolved, then what is made of them (tensors, spaces, tiers, descriptors), and function
+//! bodies last.
+
+mod body;
+mod builtins;
+mod calls;
+pub(crate) mod codes;
+mod consts;
+mod convert;
+mod declare;
+mod diags;
+mod entry;
+mod expr;
+mod functions;
+mod generator;
+mod globals;
+mod graphs;
+mod inline;
+mod loops;
+mod names;
+mod place;
+mod schedules;
+mod shapes;
+mod spaces;
+mod stmt;
+mod structs;
+mod tile_ops;
+mod tiles;
+mod tiers;
+mod types;
+mod walk;
+
+use crate::ast;
+use diags::{Diags, Reported, Res};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use wsp_core::{FuncId, StructId, TensorId, limits};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{FileId, Module, Span};
+
+pub(crate) use builtins::{SEARCH_NAME, SEARCH_SOURCE};
+
+/// Deepest recursion of the passes: through one tree, through constants that need each other, and through inline calls.
+const MAX_DEPTH: u32 = 2 * limits::MAX_NESTING;
+
+/// Most nodes that inline functions and templates may be copied into.
+const MAX_COPIES: u32 = 1 << 20;
+
+/// Lowers a file. The module is complete only when no finding is an error. `own` is the user's file: definitions from
+/// other files belong to the language.
+pub(crate) fn lower(file: &ast::File, own: FileId) -> (Module, Vec<Diagnostic>) {
+    let mut cx = Sema::new(own);
+    cx.declare_items(file);
+    cx.resolve_globals();
+    cx.lower_tensors();
+    cx.lower_structs();
+    cx.lower_spaces();
+    // Which kernel takes which descriptor decides who consumes one, before any body emits it.
+    cx.find_descriptors();
+    cx.lower_tiers();
+    cx.lower_schedules();
+    cx.find_consumers();
+    cx.lower_bodies();
+    cx.lower_graphs();
+    cx.lower_entry();
+    cx.check_emitted();
+    (cx.module, cx.diags.into_list())
+}
+
+/// Everything known of a file while it is lowered.
+pub(crate) struct Sema<'a> {
+    module: Module,
+    diags: Diags,
+    own: FileId,
+    names: BTreeMap<Rc<str>, names::Named>,
+    globals: Vec<globals::Global<'a>>,
+    slot_bytes: usize,
+    shapes: Vec<shapes::ShapeDecl<'a>>,
+    temporaries: Vec<(TensorId, &'a ast::Tensor)>,
+    workspaces: Vec<&'a ast::Workspace>,
+    workspace_ids: Vec<TensorId>,
+    structs: Vec<structs::StructInfo<'a>>,
+    spaces: Vec<&'a ast::Space>,
+    tier_defs: Vec<&'a ast::TierDef>,
+    schedules: Vec<&'a ast::Schedule>,
+    graphs: Vec<&'a ast::Graph>,
+    references: Vec<&'a ast::Reference>,
+    kernels: Vec<functions::KernelDecl<'a>>,
+    generators: Vec<functions::GeneratorDecl<'a>>,
+    functions: Vec<functions::FunctionDecl<'a>>,
+    instances: BTreeMap<(usize, Vec<i128>), FuncId>,
+    pending: VecDeque<functions::Instance>,
+    entry: Option<entry::EntryDecl<'a>>,
+    emitted: Vec<(StructId, Span)>,
+    /// Where the code being lowered was called from, when it is a copy.
+    calls: Vec<Span>,
+    depth: u32,
+    copies: u32,
+}
+
+impl<'a> Sema<'a> {
+    fn new(own: FileId) -> Sema<'a> {
+        Sema {
+            module: Module::default(),
+            diags: Diags::default(),
+            own,
+            names: BTreeMap::new(),
+            globals: Vec::new(),
+            slot_bytes: 0,
+            shapes: Vec::new(),
+            temporaries: Vec::new(),
+            workspaces: Vec::new(),
+            workspace_ids: Vec::new(),
+            structs: Vec::new(),
+            spaces: Vec::new(),
+            tier_defs: Vec::new(),
+            schedules: Vec::new(),
+            graphs: Vec::new(),
+            references: Vec::new(),
+            kernels: Vec::new(),
+            generators: Vec::new(),
+            functions: Vec::new(),
+            instances: BTreeMap::new(),
+            pending: VecDeque::new(),
+            entry: None,
+            emitted: Vec::new(),
+            calls: Vec::new(),
+            depth: 0,
+            copies: 0,
+        }
+    }
+
+    /// Reports an error. In copied code the call that asked for the copy is shown too.
+    fn fail(&mut self, diagnostic: Diagnostic) -> Reported {
+        let diagnostic = match self.calls.last() {
+            Some(call) => diagnostic.label(*call, "in the code of this call"),
+            None => diagnostic,
+        };
+        self.diags.error(diagnostic)
+    }
+
+    /// Goes one level deeper; every success is followed by [`Sema::leave`].
+    fn enter(&mut self, span: Span) -> Res<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.fail(
+                Diagnostic::error(codes::TOO_DEEP, "nested too deep")
+                    .at(span, "here")
+                    .note(format!("code may be nested {MAX_DEPTH} levels deep, calls of inline functions included")),
+            ));
+        }
+        self.depth += 1;
+        self.count_copy(span).inspect_err(|_| self.depth -= 1)
+    }
+
+    fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn count_copy(&mut self, span: Span) -> Res<()> {
+        if self.calls.is_empty() {
+            return Ok(());
+        }
+        if self.copies >= MAX_COPIES {
+            return Err(self.fail(
+                Diagnostic::error(codes::TOO_LARGE, "inline functions and templates grow too large")
+                    .at(span, "the limit is reached here")
+                    .note(format!("their copies may have {MAX_COPIES} expressions and statements together")),
+            ));
+        }
+        self.copies += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,353 @@
+//! Tile operations: operands, roles and shapes.
+
+use super::Sema;
+use super::body::{Binding, Body, BodyKind};
+use super::codes;
+use super::diags::{Reported, Res};
+use super::place::Access;
+use super::tiles::{self, TileForm, TileRow};
+use super::types::role_name;
+use crate::ast::{self, ExprKind, Ident};
+use wsp_core::LocalId;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{BinaryTileOp, Expr, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp, TileRole, TileTy};
+
+/// Whether two extents may turn out equal: constants are compared, other expressions must be the same one; a constant
+/// and an expression are compared at launch.
+pub(crate) fn may_agree(a: &Expr, b: &Expr) -> bool {
+    match (a.as_const_int(), b.as_const_int()) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a == b,
+        _ => true,
+    }
+}
+
+/// Whether an extent may turn out to be 1.
+fn may_be_one(e: &Expr) -> bool {
+    e.as_const_int().is_none_or(|v| v == 1)
+}
+
+impl Sema<'_> {
+    /// The type of a tile variable.
+    pub(crate) fn tile_ty(&self, b: &Body, tile: LocalId) -> TileTy {
+        match &b.locals[tile.index()].ty {
+            LocalTy::Tile(ty) => ty.clone(),
+            other => unreachable!("a tile binding names a tile, not {other:?}"),
+        }
+    }
+
+    /// Tile operations are for kernels.
+    pub(crate) fn check_tile_place(&mut self, b: &Body, callee: &Ident) -> Res<()> {
+        match b.kind {
+            BodyKind::Kernel | BodyKind::Probe => Ok(()),
+            _ => Err(self.not_here(callee, "only `PTO_KERNEL_IMPL` and inline functions it calls have tiles")),
+        }
+    }
+
+    /// A tile operation as a statement.
+    pub(crate) fn tile_statement(
+        &mut self,
+        b: &mut Body,
+        row: &TileRow,
+        callee: &Ident,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Res<StmtKind> {
+        self.check_tile_place(b, callee)?;
+        self.check_arity(callee, row.form.arity(), args.len(), span)?;
+        let op = match row.form {
+            TileForm::Load => self.load(b, args)?,
+            TileForm::Store => self.store(b, callee, args)?,
+            TileForm::Fill => {
+                let (dst, value) = (self.tile(b, &args[0]), self.scalar_as(b, &args[1], ScalarTy::F32));
+                TileOp::Fill { dst: dst?, value: value? }
+            }
+            TileForm::Unary(op) => {
+                let (dst, src) = self.two_tiles(b, args)?;
+                self.same_shape(b, callee, dst, src, args[1].span)?;
+                TileOp::Unary { op, dst, src }
+            }
+            TileForm::Binary(op) | TileForm::Scalar(op) | TileForm::Column(op) | TileForm::Row(op) => {
+                self.binary_op(b, row, op, callee, args)?
+            }
+            TileForm::RowReduce(_) | TileForm::ColReduce(_) => self.reduce(b, row.form, callee, args)?,
+            TileForm::MatMul => self.matmul(b, callee, args, false)?,
+            TileForm::MatMulAcc => self.matmul(b, callee, args, true)?,
+            TileForm::Transpose => self.transpose(b, callee, args)?,
+            TileForm::MaskCols | TileForm::MaskRows => {
+                let tile = self.tile(b, &args[0]);
+                let from = self.scalar_as(b, &args[1], ScalarTy::U32);
+                let value = self.scalar_as(b, &args[2], ScalarTy::F32);
+                let (tile, from, value) = (tile?, Some(from?), value?);
+                match row.form {
+                    TileForm::MaskRows => TileOp::Mask { tile, rows: from, cols: None, value },
+                    _ => TileOp::Mask { tile, rows: None, cols: from, value },
+                }
+            }
+            TileForm::StoreScalar => {
+                let tensor = self.float_tensor(b, &args[0]);
+                let value = self.scalar_as(b, &args[1], ScalarTy::F32);
+                let tensor = tensor?;
+                let index = self.full_index(b, tensor, &args[2])?;
+                return Ok(StmtKind::StoreScalar { tensor, index, value: value? });
+            }
+        };
+        Ok(StmtKind::Tile(op))
+    }
+
+    fn load(&mut self, b: &mut Body, args: &[ast::Expr]) -> Res<TileOp> {
+        let (dst, tensor) = (self.tile(b, &args[0]), self.float_tensor(b, &args[1]));
+        let rows = args.get(3).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
+        let cols = args.get(4).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
+        let (dst, tensor) = (dst?, tensor?);
+        let at = self.place(b, tensor, dst, &args[2], Access::Load)?;
+        Ok(TileOp::Load { dst, tensor, at, rows: rows?, cols: cols? })
+    }
+
+    fn store(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
+        let tensor = self.float_tensor(b, &args[0]);
+        if let ExprKind::Braces(_) = args[1].kind {
+            let message = format!("`{}` stores a tile", callee.as_str());
+            return Err(self.fail(
+                Diagnostic::error(codes::TYPE_MISMATCH, message)
+                    .at(args[1].span, "this is a list of values")
+                    .help("store each value by itself: `PTO_STORE_SCALAR(tensor, value, {…})`"),
+            ));
+        }
+        let src = self.tile(b, &args[1]);
+        let (tensor, src) = (tensor?, src?);
+        let at = self.place(b, tensor, src, &args[2], Access::Store)?;
+        Ok(TileOp::Store { tensor, src, at })
+    }
+
+    fn two_tiles(&mut self, b: &Body, args: &[ast::Expr]) -> Res<(LocalId, LocalId)> {
+        let (first, second) = (self.tile(b, &args[0]), self.tile(b, &args[1]));
+        Ok((first?, second?))
+    }
+
+    fn is_tile(&self, b: &Body, e: &ast::Expr) -> bool {
+        matches!(&e.kind, ExprKind::Name(name) if matches!(b.find(name), Some(Binding::Tile(_))))
+    }
+
+    fn binary_op(
+        &mut self,
+        b: &mut Body,
+        row: &TileRow,
+        op: BinaryTileOp,
+        callee: &Ident,
+        args: &[ast::Expr],
+    ) -> Res<TileOp> {
+        let tiles = self.two_tiles(b, args);
+        let scalar = match row.form {
+            TileForm::Scalar(_) => true,
+            TileForm::Binary(_) => !self.is_tile(b, &args[2]),
+            _ => false,
+        };
+        if scalar {
+            let value = self.scalar_as(b, &args[2], ScalarTy::F32);
+            let (dst, a) = tiles?;
+            self.same_shape(b, callee, dst, a, args[1].span)?;
+            return Ok(TileOp::Binary { op, dst, a, b: Operand::Scalar(value?) });
+        }
+        let other = self.tile(b, &args[2]);
+        let ((dst, a), other) = (tiles?, other?);
+        self.same_shape(b, callee, dst, a, args[1].span)?;
+        let (whole, part) = (self.tile_ty(b, a), self.tile_ty(b, other));
+        let (fits, needed) = match row.form {
+            TileForm::Column(_) => (may_agree(&whole.rows, &part.rows) && may_be_one(&part.cols), "one value per row"),
+            TileForm::Row(_) => (may_agree(&whole.cols, &part.cols) && may_be_one(&part.rows), "one value per column"),
+            _ => (may_agree(&whole.rows, &part.rows) && may_agree(&whole.cols, &part.cols), "the same shape"),
+        };
+        if !fits {
+            let help = match row.form {
+                TileForm::Binary(_) if may_agree(&whole.rows, &part.rows) && part.cols.as_const_int() == Some(1) => {
+                    Some("TROWEXPAND")
+                }
+                TileForm::Binary(_) if may_agree(&whole.cols, &part.cols) && part.rows.as_const_int() == Some(1) => {
+                    Some("TCOLEXPAND")
+                }
+                _ => None,
+            };
+            let d = self.shape_error(callee, args[2].span, needed, [(&whole, args[1].span), (&part, args[2].span)]);
+            let base = callee.as_str().strip_prefix('T').unwrap_or(callee.as_str());
+            let spread = help.map(|h| format!("{h}{base}")).filter(|name| tiles::find(name).is_some());
+            return Err(self.fail(match spread {
+                Some(name) => d.help(format!("to spread it over the tile, use `{name}`")),
+                None => d,
+            }));
+        }
+        let operand = match row.form {
+            TileForm::Column(_) => Operand::Column(other),
+            TileForm::Row(_) => Operand::Row(other),
+            _ => Operand::Tile(other),
+        };
+        Ok(TileOp::Binary { op, dst, a, b: operand })
+    }
+
+    fn reduce(&mut self, b: &mut Body, form: TileForm, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
+        let (dst, src) = self.two_tiles(b, args)?;
+        self.check_apart(callee, dst, src, args[1].span)?;
+        let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
+        let (fits, needed) = match form {
+            TileForm::RowReduce(_) => (may_agree(&to.rows, &from.rows) && may_be_one(&to.cols), "one value per row"),
+            _ => (may_agree(&to.cols, &from.cols) && may_be_one(&to.rows), "one value per column"),
+        };
+        if !fits {
+            let d = self.shape_error(callee, args[0].span, needed, [(&from, args[1].span), (&to, args[0].span)]);
+            return Err(self.fail(d));
+        }
+        Ok(match form {
+            TileForm::RowReduce(op) => TileOp::RowReduce { op, dst, src },
+            TileForm::ColReduce(op) => TileOp::ColReduce { op, dst, src },
+            other => unreachable!("{other:?} is no reduction"),
+        })
+    }
+
+    fn transpose(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
+        let (dst, src) = self.two_tiles(b, args)?;
+        self.check_apart(callee, dst, src, args[1].span)?;
+        let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
+        if !(may_agree(&to.rows, &from.cols) && may_agree(&to.cols, &from.rows)) {
+            let places = [(&from, args[1].span), (&to, args[0].span)];
+            let d = self.shape_error(callee, args[0].span, "rows and columns exchanged", places);
+            return Err(self.fail(d));
+        }
+        Ok(TileOp::Transpose { dst, src })
+    }
+
+    fn matmul(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr], accumulate: bool) -> Res<TileOp> {
+        let tiles = self.two_tiles(b, args);
+        let (right, transposed) = match &args[2].kind {
+            ExprKind::Call { callee: marker, args: inner, .. } if marker.as_str() == "PTO_TRANSPOSE" => {
+                self.check_arity(marker, (1, 1), inner.len(), args[2].span)?;
+                (&inner[0], true)
+            }
+            _ => (&args[2], false),
+        };
+        let other = self.tile(b, right);
+        let ((dst, a), other) = (tiles?, other?);
+        self.check_apart(callee, dst, a, args[1].span)?;
+        self.check_apart(callee, dst, other, right.span)?;
+        let roles = self.check_role(b, callee, other, right, "right", &[TileRole::Right, TileRole::Vec]);
+        let left_roles = [TileRole::Left, TileRole::Vec, TileRole::Acc];
+        let left = self.check_role(b, callee, a, &args[1], "left", &left_roles);
+        let result = self.check_role(b, callee, dst, &args[0], "destination", &[TileRole::Acc, TileRole::Vec]);
+        let shapes = self.check_product(b, callee, (dst, a, other), args, transposed);
+        roles.and(left).and(result).and(shapes)?;
+        Ok(TileOp::MatMul { dst, a, b: other, transpose_b: transposed, accumulate })
+    }
+
+    fn check_role(
+        &mut self,
+        b: &Body,
+        callee: &Ident,
+        tile: LocalId,
+        e: &ast::Expr,
+        side: &str,
+        allowed: &[TileRole],
+    ) -> Res<()> {
+        let role = self.tile_ty(b, tile).role;
+        if allowed.contains(&role) {
+            return Ok(());
+        }
+        let local = &b.locals[tile.index()];
+        let (name, declared) = (local.name.clone(), local.span);
+        let side = if side == "destination" { side.to_owned() } else { format!("{side} operand") };
+        let message = format!("a `{}` cannot be the {side} of `{}`", role_name(role), callee.as_str());
+        Err(self.fail(
+            Diagnostic::error(codes::MATMUL_ROLE, message)
+                .at(e.span, format!("the {side}"))
+                .label(declared, "declared here")
+                .help(format!("declare `{name}` as a `{}`", role_name(allowed[0]))),
+        ))
+    }
+
+    fn check_product(
+        &mut self,
+        b: &Body,
+        callee: &Ident,
+        (dst, a, other): (LocalId, LocalId, LocalId),
+        args: &[ast::Expr],
+        transposed: bool,
+    ) -> Res<()> {
+        let (to, left, right) = (self.tile_ty(b, dst), self.tile_ty(b, a), self.tile_ty(b, other));
+        let (inner, outer) = if transposed { (&right.cols, &right.rows) } else { (&right.rows, &right.cols) };
+        let agree = left.cols == *inner && to.cols == *outer;
+        let other_way = left.cols == *outer && to.cols == *inner;
+        if !agree && other_way {
+            let (message, help) = if transposed {
+                ("the right operand is not to be transposed", "write the tile without `PTO_TRANSPOSE`".to_owned())
+            } else {
+                let name = &b.locals[other.index()].name;
+                ("the right operand must be transposed", format!("write `PTO_TRANSPOSE({name})`"))
+            };
+            let d = Diagnostic::error(codes::MISSING_TRANSPOSE, message)
+                .at(args[2].span, format!("a tile of {}", self.shape_text(&right)))
+                .label(args[1].span, format!("a tile of {}", self.shape_text(&left)))
+                .note("columns of the left operand and rows of the right one are the inner dimension")
+                .help(help);
+            return Err(self.fail(d));
+        }
+        if may_agree(&left.cols, inner) && may_agree(&to.cols, outer) && may_agree(&to.rows, &left.rows) {
+            return Ok(());
+        }
+        let needed = if may_agree(&left.cols, inner) { "rows of the left operand, columns of the right one" } else { "one inner dimension" };
+        let d = self
+            .shape_error(callee, args[2].span, needed, [(&left, args[1].span), (&right, args[2].span)])
+            .label(args[0].span, format!("the result is {}", self.shape_text(&to)));
+        Err(self.fail(d))
+    }
+
+    fn check_apart(&mut self, callee: &Ident, dst: LocalId, operand: LocalId, span: Span) -> Res<()> {
+        if dst != operand {
+            return Ok(());
+        }
+        let message = format!("`{}` cannot work in place", callee.as_str());
+        Err(self.fail(
+            Diagnostic::error(codes::TILE_OVERLAP, message)
+                .at(span, "this is also the destination")
+                .help("use another tile for the result"),
+        ))
+    }
+
+    fn same_shape(&mut self, b: &Body, callee: &Ident, dst: LocalId, src: LocalId, span: Span) -> Res<()> {
+        let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
+        if may_agree(&to.rows, &from.rows) && may_agree(&to.cols, &from.cols) {
+            return Ok(());
+        }
+        let declared = b.locals[dst.index()].span;
+        let d = self.shape_error(callee, span, "the same shape", [(&to, declared), (&from, span)]);
+        Err(self.fail(d))
+    }
+
+    fn shape_error(&self, callee: &Ident, at: Span, needed: &str, tiles: [(&TileTy, Span); 2]) -> Diagnostic {
+        let message = format!("tile shapes do not fit `{}`", callee.as_str());
+        let mut d = Diagnostic::error(codes::TILE_SHAPE, message).at(at, format!("{needed} is needed"));
+        for (ty, span) in tiles {
+            d = d.label(span, format!("{} is {}", role_name(ty.role), self.shape_text(ty)));
+        }
+        d
+    }
+
+    /// `rows × columns` of a tile type.
+    pub(crate) fn shape_text(&self, ty: &TileTy) -> String {
+        format!("{} × {}", self.extent_text(&ty.rows), self.extent_text(&ty.cols))
+    }
+
+    /// An extent as a reader would write it.
+    fn extent_text(&self, e: &Expr) -> String {
+        match &e.kind {
+            wsp_ir::ExprKind::Const(value) => super::consts::text(*value),
+            wsp_ir::ExprKind::Param(id) => self.module.params[id.index()].name.clone(),
+            wsp_ir::ExprKind::Cast(inner) => self.extent_text(inner),
+            _ => "(an expression)".to_owned(),
+        }
+    }
+}
+
+impl Sema<'_> {
+    /// Reports a place that a tile cannot have in a tensor.
+    pub(crate) fn bad_place(&mut self, span: Span, message: String, label: &str, help: &str) -> Reported {
+        self.fail(Diagnostic::error(codes::BAD_PLACE, message).at(span, label).help(help))
+    }
+}

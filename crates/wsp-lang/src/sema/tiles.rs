@@ -1,0 +1,138 @@
+//! The table of tile operations: one row each, for lowering, for reserved names and for suggestions.
+
+use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
+
+/// What a tile operation does and how its arguments are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TileForm {
+    /// `(dst, tensor, {…}[, rows[, cols]])`
+    Load,
+    /// `(tensor, src, {…})`
+    Store,
+    /// `(dst, value)`
+    Fill,
+    /// `(dst, src)`
+    Unary(UnaryTileOp),
+    /// `(dst, a, b)`, `b` a tile or a scalar
+    Binary(BinaryTileOp),
+    /// `(dst, a, value)`
+    Scalar(BinaryTileOp),
+    /// `(dst, a, column)`
+    Column(BinaryTileOp),
+    /// `(dst, a, row)`
+    Row(BinaryTileOp),
+    /// `(dst, src)`, or `(src)` for its value
+    RowReduce(ReduceOp),
+    /// `(dst, src)`
+    ColReduce(ReduceOp),
+    /// `(dst, a, b)`
+    MatMul,
+    /// `(dst, a, b)`, added to `dst`
+    MatMulAcc,
+    /// `(dst, src)`
+    Transpose,
+    /// `(tile, cols, value)`
+    MaskCols,
+    /// `(tile, rows, value)`
+    MaskRows,
+    /// `(tensor, value, {…})`
+    StoreScalar,
+}
+
+/// A tile operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileRow {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it does.
+    pub(crate) form: TileForm,
+}
+
+const fn row(name: &'static str, form: TileForm) -> TileRow {
+    TileRow { name, form }
+}
+
+/// Every tile operation.
+const TABLE: &[TileRow] = &[
+    row("TLOAD", TileForm::Load),
+    row("TSTORE", TileForm::Store),
+    row("TASSIGN", TileForm::Fill),
+    row("TMOV", TileForm::Unary(UnaryTileOp::Copy)),
+    row("TCVT", TileForm::Unary(UnaryTileOp::Copy)),
+    row("TNEG", TileForm::Unary(UnaryTileOp::Neg)),
+    row("TABS", TileForm::Unary(UnaryTileOp::Abs)),
+    row("TEXP", TileForm::Unary(UnaryTileOp::Exp)),
+    row("TEXP2", TileForm::Unary(UnaryTileOp::Exp2)),
+    row("TLOG", TileForm::Unary(UnaryTileOp::Log)),
+    row("TLOG2", TileForm::Unary(UnaryTileOp::Log2)),
+    row("TSQRT", TileForm::Unary(UnaryTileOp::Sqrt)),
+    row("TRSQRT", TileForm::Unary(UnaryTileOp::Rsqrt)),
+    row("TRECIP", TileForm::Unary(UnaryTileOp::Recip)),
+    row("TRELU", TileForm::Unary(UnaryTileOp::Relu)),
+    row("TADD", TileForm::Binary(BinaryTileOp::Add)),
+    row("TSUB", TileForm::Binary(BinaryTileOp::Sub)),
+    row("TMUL", TileForm::Binary(BinaryTileOp::Mul)),
+    row("TDIV", TileForm::Binary(BinaryTileOp::Div)),
+    row("TMAX", TileForm::Binary(BinaryTileOp::Max)),
+    row("TMIN", TileForm::Binary(BinaryTileOp::Min)),
+    row("TADDS", TileForm::Scalar(BinaryTileOp::Add)),
+    row("TSUBS", TileForm::Scalar(BinaryTileOp::Sub)),
+    row("TMULS", TileForm::Scalar(BinaryTileOp::Mul)),
+    row("TDIVS", TileForm::Scalar(BinaryTileOp::Div)),
+    row("TMAXS", TileForm::Scalar(BinaryTileOp::Max)),
+    row("TMINS", TileForm::Scalar(BinaryTileOp::Min)),
+    row("TROWEXPANDADD", TileForm::Column(BinaryTileOp::Add)),
+    row("TROWEXPANDSUB", TileForm::Column(BinaryTileOp::Sub)),
+    row("TROWEXPANDMUL", TileForm::Column(BinaryTileOp::Mul)),
+    row("TROWEXPANDDIV", TileForm::Column(BinaryTileOp::Div)),
+    row("TCOLEXPANDADD", TileForm::Row(BinaryTileOp::Add)),
+    row("TCOLEXPANDSUB", TileForm::Row(BinaryTileOp::Sub)),
+    row("TCOLEXPANDMUL", TileForm::Row(BinaryTileOp::Mul)),
+    row("TCOLEXPANDDIV", TileForm::Row(BinaryTileOp::Div)),
+    row("TROWMAX", TileForm::RowReduce(ReduceOp::Max)),
+    row("TROWMIN", TileForm::RowReduce(ReduceOp::Min)),
+    row("TROWSUM", TileForm::RowReduce(ReduceOp::Sum)),
+    row("TCOLMAX", TileForm::ColReduce(ReduceOp::Max)),
+    row("TCOLMIN", TileForm::ColReduce(ReduceOp::Min)),
+    row("TCOLSUM", TileForm::ColReduce(ReduceOp::Sum)),
+    row("TMATMUL", TileForm::MatMul),
+    row("TMATMUL_ACC", TileForm::MatMulAcc),
+    row("TTRANS", TileForm::Transpose),
+    row("TMASK", TileForm::MaskCols),
+    row("TMASK_ROWS", TileForm::MaskRows),
+    row("PTO_STORE_SCALAR", TileForm::StoreScalar),
+];
+
+impl TileForm {
+    /// Fewest and most arguments of the statement form.
+    pub(crate) fn arity(self) -> (usize, usize) {
+        match self {
+            TileForm::Load => (3, 5),
+            TileForm::Fill
+            | TileForm::Unary(_)
+            | TileForm::RowReduce(_)
+            | TileForm::ColReduce(_)
+            | TileForm::Transpose => (2, 2),
+            TileForm::Store
+            | TileForm::Binary(_)
+            | TileForm::Scalar(_)
+            | TileForm::Column(_)
+            | TileForm::Row(_)
+            | TileForm::MatMul
+            | TileForm::MatMulAcc
+            | TileForm::MaskCols
+            | TileForm::MaskRows
+            | TileForm::StoreScalar => (3, 3),
+        }
+    }
+}
+
+/// The tile operation with this name.
+pub(crate) fn find(name: &str) -> Option<&'static TileRow> {
+    TABLE.iter().find(|row| row.name == name)
+}
+
+/// The names of all tile operations.
+pub(crate) fn names<'n>() -> impl Iterator<Item = &'n str> {
+    TABLE.iter().map(|row| row.name)
+}

@@ -1,0 +1,206 @@
+//! The straight line of passes from a module to a plan.
+
+pub(crate) mod codes;
+mod schedule;
+mod stages;
+
+use crate::capability::TARGETS;
+use crate::{Access, CompileOptions, access};
+use schedule::{foreign_axes, lower_generator, quoted};
+use stages::StageSource;
+use std::collections::BTreeSet;
+use wsp_core::{FuncId, ScheduleId, SpaceId};
+use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
+use wsp_ir::{FuncKind, Module};
+
+/// How ready tasks are picked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReadyOrder {
+    /// In issue order.
+    Issue,
+    /// As is fastest.
+    Free,
+}
+
+/// One generator to run.
+#[derive(Clone, Debug)]
+pub struct PlanStage {
+    /// The stage's name; of a plain launch that of the space.
+    pub name: String,
+    /// Its space.
+    pub space: SpaceId,
+    /// Its generator, lowered to plain loops.
+    pub generator: FuncId,
+    /// Its schedule.
+    pub schedule: ScheduleSummary,
+    /// Kernels that may run for what it emits, by id.
+    pub kernels: Vec<FuncId>,
+}
+
+/// What a schedule came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScheduleSummary {
+    /// Its name, if one is applied.
+    pub name: Option<String>,
+    /// How ready tasks are picked.
+    pub ready: ReadyOrder,
+    /// One line per statement: what the target does with it.
+    pub lines: Vec<String>,
+}
+
+/// How the program uses a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TensorUse {
+    /// Some kernel loads from it.
+    pub read: bool,
+    /// Some kernel stores to it.
+    pub written: bool,
+}
+
+/// What a backend runs.
+#[derive(Clone, Debug)]
+pub struct LoweredPlan {
+    /// The module with lowered generators.
+    pub module: Module,
+    /// What runs, in elaboration order.
+    pub stages: Vec<PlanStage>,
+    /// Accesses of each function of the module; empty for those that are not kernels.
+    pub accesses: Vec<Vec<Access>>,
+    /// Use of each tensor of the module by the kernels of the stages.
+    pub tensors: Vec<TensorUse>,
+    /// Options the plan was made with.
+    pub options: CompileOptions,
+    /// Warnings and notes.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Lowers a module.
+///
+/// # Errors
+/// Diagnostics when the module is not valid or has no entry, a schedule does not fit its space, or the target refuses
+/// something.
+pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, Vec<Diagnostic>> {
+    let mut notes = Vec::new();
+    check_target(options)?;
+    // What follows indexes tables and relies on types and on the form of generators without looking again.
+    errors(wsp_ir::verify(module))?;
+    let sources = stages::of_entry(module)?;
+    let mut module = module.clone();
+
+    // Kernels do not change in lowering, so their summaries hold for the plan.
+    let accesses: Vec<Vec<Access>> =
+        (0..module.functions.len()).map(|i| access::summarise(&module, FuncId(i as u32))).collect();
+
+    // From here on generators are plain loops: no schedule is left in the module's functions.
+    let mut stages = lower_stages(&mut module, &sources, options, &mut notes)?;
+    lower_others(&mut module, &mut notes)?;
+
+    // A stage's kernels follow from what its generator emits.
+    for stage in &mut stages {
+        stage.kernels = stages::kernels_of(&module, stage.generator).into_iter().collect();
+    }
+    let uses_of = |kernels: BTreeSet<FuncId>| stages::tensor_uses(&module, &accesses, &kernels);
+    let per_stage: Vec<Vec<TensorUse>> = stages.iter().map(|s| uses_of(s.kernels.iter().copied().collect())).collect();
+    let tensors = uses_of(stages.iter().flat_map(|s| s.kernels.iter().copied()).collect());
+    errors(stages::check_dependencies(&module, &per_stage))?;
+    debug_assert_eq!(wsp_ir::verify(&module), Vec::new(), "lowering should keep the rules of the verifier");
+    Ok(LoweredPlan { module, stages, accesses, tensors, options: options.clone(), notes })
+}
+
+fn errors(found: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+fn check_target(options: &CompileOptions) -> Result<(), Vec<Diagnostic>> {
+    if TARGETS.contains(&options.target.as_str()) {
+        return Ok(());
+    }
+    let mut d = Diagnostic::error(codes::UNKNOWN_TARGET, format!("there is no target `{}`", options.target))
+        .note(format!("targets: {}", quoted(TARGETS)));
+    if let Some(near) = did_you_mean(&options.target, TARGETS.iter().copied()) {
+        d = d.help(format!("did you mean `{near}`?"));
+    }
+    Err(vec![d])
+}
+
+/// The schedule that the options ask for.
+fn schedule_asked_for(module: &Module, options: &CompileOptions) -> Result<Option<ScheduleId>, Vec<Diagnostic>> {
+    let Some(name) = &options.schedule else { return Ok(None) };
+    if let Some(index) = module.schedules.iter().position(|s| s.name == *name) {
+        return Ok(Some(ScheduleId(index as u32)));
+    }
+    let names: Vec<&str> = module.schedules.iter().map(|s| s.name.as_str()).collect();
+    let mut d = Diagnostic::error(codes::UNKNOWN_SCHEDULE, format!("there is no schedule `{name}`"));
+    d = match names.as_slice() {
+        [] => d.note("the file declares no schedule"),
+        names => d.note(format!("schedules: {}", quoted(names))),
+    };
+    if let Some(near) = did_you_mean(name, names) {
+        d = d.help(format!("did you mean `{near}`?"));
+    }
+    Err(vec![d])
+}
+
+fn lower_stages(
+    module: &mut Module,
+    sources: &[StageSource],
+    options: &CompileOptions,
+    notes: &mut Vec<Diagnostic>,
+) -> Result<Vec<PlanStage>, Vec<Diagnostic>> {
+    let asked = schedule_asked_for(module, options)?;
+    let fits = |module: &Module, stage: &StageSource| {
+        asked.is_some_and(|id| {
+            foreign_axes(module, &module.schedules[id.index()], &module.spaces[stage.space.index()]).is_empty()
+        })
+    };
+    // A graph has several spaces: the schedule asked for is meant for those that have its axes.
+    let some_fit = sources.iter().any(|stage| fits(module, stage));
+    let (mut stages, mut wrong) = (Vec::<PlanStage>::new(), Vec::new());
+    for stage in sources {
+        let mut instead = asked;
+        if asked.is_some() && some_fit && !fits(module, stage) {
+            instead = None;
+            notes.push(kept_its_own(stage, options));
+        }
+        // Two stages of one space share its generator, which is lowered once.
+        let earlier = stages.iter().find(|earlier| earlier.generator == stage.generator);
+        let lowered = match earlier {
+            Some(earlier) => Ok(earlier.schedule.clone()),
+            None => lower_generator(module, stage.generator, stage.space, instead, notes),
+        };
+        match lowered {
+            Ok(schedule) => stages.push(PlanStage {
+                name: stage.name.clone(),
+                space: stage.space,
+                generator: stage.generator,
+                schedule,
+                kernels: Vec::new(),
+            }),
+            Err(diagnostics) => wrong.extend(diagnostics),
+        }
+    }
+    if wrong.is_empty() { Ok(stages) } else { Err(wrong) }
+}
+
+fn kept_its_own(stage: &StageSource, options: &CompileOptions) -> Diagnostic {
+    let asked = options.schedule.as_deref().unwrap_or_default();
+    let message = format!("stage `{}` keeps its own schedule", stage.name);
+    Diagnostic::new(codes::SCHEDULE_UNUSED, Severity::Note, message)
+        .at(stage.span, format!("its space does not have the axes of `{asked}`"))
+}
+
+/// Lowers the generators that no stage runs, so that the whole module is plain loops.
+fn lower_others(module: &mut Module, notes: &mut Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    for index in 0..module.functions.len() {
+        let FuncKind::Generator { space } = module.functions[index].kind else { continue };
+        // Generators of stages have no schedule left and stay as they are, without further notes.
+        if !schedule::is_scheduled(&module.functions[index].body) {
+            continue;
+        }
+        if let Err(diagnostics) = lower_generator(module, FuncId(index as u32), space, None, notes) {
+            wrong.extend(diagnostics);
+        }
+    }
+    errors(wrong)
+}

@@ -1,0 +1,238 @@
+//! How far the index of each axis runs.
+
+use super::find::Site;
+use super::guard::{self, Guard};
+use crate::lower::codes;
+use crate::{fold, walk};
+use std::collections::BTreeSet;
+use wsp_core::{AxisId, CacheId, DType, LocalId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{
+    ArrayRef, Axis, AxisEnd, Block, Elem, Expr, ExprKind, Function, LocalTy, MetaKind, Module,
+    ScalarTy, Space, Span, StmtKind, TileSize,
+};
+
+/// What PTO_SCHEDULED_FOR does per item.
+pub(super) struct Item<'a> {
+    /// The index variables, in the order of the space.
+    pub(super) vars: &'a [LocalId],
+    pub(super) body: &'a Block,
+    /// `PTO_WHERE` over the index variables.
+    pub(super) constraints: Vec<Expr>,
+    /// Variables that the body declares.
+    pub(super) declared: BTreeSet<LocalId>,
+    /// Variables that the body assigns.
+    changed: BTreeSet<LocalId>,
+    pub(super) span: Span,
+}
+
+impl<'a> Item<'a> {
+    /// Reads a body.
+    pub(super) fn new(vars: &'a [LocalId], body: &'a Block, constraints: Vec<Expr>, span: Span) -> Item<'a> {
+        let (mut declared, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        walk::assigned(body, &mut changed);
+        walk::stmts(body, &mut |stmt| match &stmt.kind {
+            StmtKind::Let { local, .. } | StmtKind::LetArray { local, .. } | StmtKind::For { var: local, .. } => {
+                declared.insert(*local);
+            }
+            _ => {}
+        });
+        Item { vars, body, constraints, declared, changed, span }
+    }
+
+    /// The positions in the space of the index variables among these.
+    pub(super) fn axes_read(&self, locals: &BTreeSet<LocalId>) -> BTreeSet<usize> {
+        (0..self.vars.len()).filter(|i| locals.contains(&self.vars[*i])).collect()
+    }
+
+    /// Whether these variables depend on the item's index only, not on the items before it.
+    pub(super) fn is_steady(&self, locals: &BTreeSet<LocalId>) -> bool {
+        locals.iter().all(|l| self.declared.contains(l) || !self.changed.contains(l))
+    }
+}
+
+/// The exclusive end of an axis's index.
+pub(super) struct Extent {
+    /// Statements that compute it, to be copied with fresh variables.
+    pub(super) setup: Block,
+    /// The end, `u32`, after those statements.
+    pub(super) end: Expr,
+    /// Positions in the space of the axes whose indices it depends on.
+    pub(super) uses: BTreeSet<usize>,
+    /// The guard of the body that gives it.
+    pub(super) guard: Option<Span>,
+}
+
+impl Extent {
+    fn constant(end: Expr) -> Extent {
+        Extent { setup: Vec::new(), end, uses: BTreeSet::new(), guard: None }
+    }
+}
+
+/// An axis of the nest.
+pub(super) struct NestAxis {
+    pub(super) id: AxisId,
+    pub(super) name: String,
+    pub(super) var: LocalId,
+    /// First index: 0 for a tiled axis, whose index counts tiles.
+    pub(super) start: Expr,
+    pub(super) extent: Extent,
+    /// Where the body guards it, and the bound there.
+    pub(super) guard: Option<(usize, Expr)>,
+}
+
+/// What the axes need to know of the generator.
+pub(super) struct AxisCx<'a> {
+    pub(super) module: &'a Module,
+    pub(super) space: &'a Space,
+    /// `PTO_SET_EXTENT`, scalars already held in a variable.
+    pub(super) set: Vec<Site<(AxisId, SetExtent)>>,
+}
+
+/// What `PTO_SET_EXTENT` gives: elements of the axis.
+#[derive(Clone, Copy)]
+pub(super) enum SetExtent {
+    /// Held in a `u32` variable.
+    Scalar(LocalId),
+    /// Per index of the first axis.
+    PerOuter(ArrayRef),
+}
+
+/// The axes in the order of the space.
+pub(super) fn resolve(cx: &AxisCx<'_>, item: &Item<'_>, func: &mut Function) -> Result<Vec<NestAxis>, Vec<Diagnostic>> {
+    let (mut axes, mut wrong) = (Vec::new(), Vec::new());
+    for (position, (&id, &var)) in cx.space.axes.iter().zip(item.vars).enumerate() {
+        let axis = &cx.module.axes[id.index()];
+        let start = if axis.tile.is_some() { Expr::u32(0, axis.span) } else { as_u32(&axis.start) };
+        let (extent, guard) = match &axis.end {
+            AxisEnd::Expr(end) => (Extent::constant(static_end(id, axis, end)), None),
+            AxisEnd::Dynamic => match dynamic_end(cx, item, func, (position, id, axis)) {
+                Ok(found) => found,
+                Err(diagnostic) => {
+                    wrong.push(diagnostic);
+                    continue;
+                }
+            },
+        };
+        axes.push(NestAxis { id, name: axis.name.clone(), var, start, extent, guard });
+    }
+    if wrong.is_empty() {
+        wrong.extend(cycle(&axes, item.span));
+    }
+    if wrong.is_empty() { Ok(axes) } else { Err(wrong) }
+}
+
+fn as_u32(e: &Expr) -> Expr {
+    fold::cast(e.clone(), ScalarTy::U32)
+}
+
+fn static_end(id: AxisId, axis: &Axis, end: &Expr) -> Expr {
+    let (start, end) = (as_u32(&axis.start), as_u32(end));
+    match tile_size(id, axis) {
+        // An end before the start leaves nothing.
+        Some(tile) => fold::ceil_div(fold::sub(fold::max(end, start.clone()), start), tile),
+        None => end,
+    }
+}
+
+fn tile_size(id: AxisId, axis: &Axis) -> Option<Expr> {
+    let tile = axis.tile.as_ref()?;
+    Some(match &tile.size {
+        TileSize::Fixed(e) => as_u32(e),
+        TileSize::Auto => Expr::new(ExprKind::AxisTile(id), ScalarTy::U32, tile.span),
+    })
+}
+
+/// The end of an axis of this many elements.
+fn end_of_elements(id: AxisId, axis: &Axis, elements: Expr) -> Expr {
+    let span = elements.span;
+    match tile_size(id, axis) {
+        Some(tile) => fold::ceil_div(elements, tile),
+        None => {
+            let start = as_u32(&axis.start);
+            let room = fold::sub(Expr::u32(u32::MAX, span), start.clone());
+            fold::add(start, fold::min(elements, room))
+        }
+    }
+}
+
+fn dynamic_end(
+    cx: &AxisCx<'_>,
+    item: &Item<'_>,
+    func: &mut Function,
+    (position, id, axis): (usize, AxisId, &Axis),
+) -> Result<(Extent, Option<(usize, Expr)>), Diagnostic> {
+    if let Some(Guard { at, bound, extent }) = guard::find(item, cx.module, func, position) {
+        return Ok((extent, Some((at, bound))));
+    }
+    let elements = match cx.set.iter().find(|site| site.what.0 == id) {
+        Some(Site { what: (_, SetExtent::Scalar(local)), span, .. }) => Expr::local(*local, ScalarTy::U32, *span),
+        Some(Site { what: (_, SetExtent::PerOuter(array)), span, .. }) if position > 0 => {
+            element_at(cx.module, func, *array, item.vars[0], *span)
+        }
+        Some(Site { span, .. }) => return Err(first_axis_takes_a_scalar(axis, *span)),
+        None if cx.module.caches.len() == 1 && position > 0 => {
+            let lengths = ArrayRef::Meta(CacheId(0), MetaKind::Lengths);
+            element_at(cx.module, func, lengths, item.vars[0], axis.span)
+        }
+        None => return Err(no_extent(axis, item, func, position)),
+    };
+    let mut reads = BTreeSet::new();
+    walk::reads(&elements, &mut reads);
+    let end = end_of_elements(id, axis, elements);
+    Ok((Extent { setup: Vec::new(), end, uses: item.axes_read(&reads), guard: None }, None))
+}
+
+/// An element of an array as `u32`.
+fn element_at(module: &Module, func: &Function, array: ArrayRef, index: LocalId, span: Span) -> Expr {
+    let ty = match array {
+        ArrayRef::Local(local) => match &func.local(local).ty {
+            LocalTy::Array(ty) | LocalTy::Scalar(ty) => *ty,
+            LocalTy::Tile(_) | LocalTy::Descriptor(_) => ScalarTy::U32,
+        },
+        ArrayRef::Tensor(tensor) => match module.tensors[tensor.index()].elem {
+            Elem::Fixed(DType::I32) => ScalarTy::I32,
+            Elem::Fixed(DType::I64) => ScalarTy::I64,
+            Elem::Fixed(DType::U64) => ScalarTy::U64,
+            Elem::Fixed(_) | Elem::Of(_) => ScalarTy::U32,
+        },
+        ArrayRef::Meta(..) => ScalarTy::U32,
+    };
+    let index = Box::new(Expr::local(index, ScalarTy::U32, span));
+    fold::cast(Expr::new(ExprKind::Load(array, index), ty, span), ScalarTy::U32)
+}
+
+fn no_extent(axis: &Axis, item: &Item<'_>, func: &Function, position: usize) -> Diagnostic {
+    let index = &func.local(item.vars[position]).name;
+    Diagnostic::error(codes::NO_EXTENT, format!("the extent of dynamic axis `{}` is not known", axis.name))
+        .at(item.span, format!("how far does `{index}` run?"))
+        .label(axis.span, "declared without an end")
+        .help(format!("begin the body with `if ({index} >= count) continue;`, with a count that needs the other indices only"))
+        .help(format!("or call `PTO_SET_EXTENT({}, lengths);` before the loop", axis.name))
+}
+
+fn first_axis_takes_a_scalar(axis: &Axis, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::EXTENT_UNCLEAR, format!("axis `{}` cannot have an extent per outer index", axis.name))
+        .at(span, "an array has one extent per index of the first axis")
+        .label(axis.span, "this is the first axis")
+        .help(format!("give one number: `PTO_SET_EXTENT({}, n);`", axis.name))
+}
+
+/// Extents that need each other's index.
+fn cycle(axes: &[NestAxis], span: Span) -> Option<Diagnostic> {
+    let reaches_itself = |start: usize| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+        while let Some(axis) = open.pop() {
+            open.extend(axes[axis].extent.uses.iter().filter(|used| seen.insert(**used)));
+        }
+        seen.contains(&start)
+    };
+    let knot: Vec<&NestAxis> = (0..axes.len()).filter(|i| reaches_itself(*i)).map(|i| &axes[i]).collect();
+    let first = knot.first()?;
+    let names: Vec<String> = knot.iter().map(|axis| format!("`{}`", axis.name)).collect();
+    let at = first.extent.guard.unwrap_or(span);
+    let message = format!("the extents of {} depend on each other", names.join(" and "));
+    let diagnostic = Diagnostic::error(codes::EXTENT_CYCLE, message).at(at, format!("this bounds `{}`", first.name));
+    let others = knot.iter().skip(1).filter_map(|axis| Some((axis.extent.guard?, format!("this bounds `{}`", axis.name))));
+    Some(others.fold(diagnostic, |d, (span, text)| d.label(span, text)).help("compute one of them without the other's index"))
+}

@@ -1,0 +1,69 @@
+//! What a generator says about its schedule, and where.
+
+use crate::walk;
+use wsp_core::{AxisId, ScheduleId};
+use wsp_ir::{Block, ExtentSource, Span, Stmt, StmtKind};
+
+/// A statement that concerns the schedule.
+#[derive(Clone, Copy)]
+pub(super) struct Site<T> {
+    pub(super) what: T,
+    pub(super) span: Span,
+    /// It stands before PTO_SCHEDULED_FOR in a block around it, so it has run when the loop is reached.
+    pub(super) certain: bool,
+}
+
+/// `PTO_SET_EXTENT`.
+#[derive(Clone, Copy)]
+pub(super) struct SetExtentStmt<'a> {
+    pub(super) axis: AxisId,
+    pub(super) extent: &'a ExtentSource,
+}
+
+/// Such statements of a generator, in source order.
+#[derive(Default)]
+pub(super) struct Statements<'a> {
+    /// There is at most one.
+    pub(super) scheduled_for: Option<Site<&'a Stmt>>,
+    pub(super) applied: Vec<Site<ScheduleId>>,
+    pub(super) extents: Vec<Site<SetExtentStmt<'a>>>,
+}
+
+/// Reads a generator.
+pub(super) fn statements(body: &Block) -> Statements<'_> {
+    let mut found = Statements::default();
+    collect(body, &path_to_loop(body).unwrap_or_default(), &mut found);
+    found
+}
+
+fn collect<'a>(block: &'a Block, path: &[&Stmt], found: &mut Statements<'a>) {
+    for stmt in block {
+        let span = stmt.span;
+        let certain = path.iter().any(|s| std::ptr::eq(*s, stmt));
+        match &stmt.kind {
+            StmtKind::ScheduledFor { .. } => found.scheduled_for = Some(Site { what: stmt, span, certain }),
+            StmtKind::ApplySchedule(id) => found.applied.push(Site { what: *id, span, certain }),
+            StmtKind::SetExtent { axis, extent } => {
+                found.extents.push(Site { what: SetExtentStmt { axis: *axis, extent }, span, certain });
+            }
+            _ => {}
+        }
+        walk::blocks(stmt).for_each(|inner| collect(inner, path, found));
+    }
+}
+
+/// The statements that stand before the first PTO_SCHEDULED_FOR in the blocks around it.
+fn path_to_loop(block: &Block) -> Option<Vec<&Stmt>> {
+    let mut before = Vec::new();
+    for stmt in block {
+        if matches!(stmt.kind, StmtKind::ScheduledFor { .. }) {
+            return Some(before);
+        }
+        if let Some(inner) = walk::blocks(stmt).find_map(path_to_loop) {
+            before.extend(inner);
+            return Some(before);
+        }
+        before.push(stmt);
+    }
+    None
+}

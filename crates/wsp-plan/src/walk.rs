@@ -1,0 +1,169 @@
+//! Walks over statements and the expressions in them.
+
+use std::collections::BTreeSet;
+use wsp_core::{FuncId, LocalId};
+use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, Stmt, StmtKind, TileOp};
+
+/// Calls `f` on the expressions that a statement itself evaluates, not on those of the blocks inside it.
+pub(crate) fn exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
+    match &stmt.kind {
+        StmtKind::Let { init, .. } => init.iter().for_each(f),
+        StmtKind::Assign { value, .. } => f(value),
+        StmtKind::If { cond, .. } | StmtKind::While { cond, .. } => f(cond),
+        StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
+        StmtKind::Return(value) => value.iter().for_each(f),
+        StmtKind::Emit { fields, hints, .. } => {
+            fields.iter().for_each(&mut *f);
+            hints.affinity.iter().for_each(|(_, e)| f(e));
+            for hint in &hints.prefetch {
+                f(&hint.value);
+                hint.rest.iter().for_each(&mut *f);
+            }
+        }
+        StmtKind::SetTile { size, .. } => f(size),
+        StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => f(e),
+        StmtKind::Tile(op) => tile_exprs(op, f),
+        StmtKind::StoreScalar { index, value, .. } => {
+            index.iter().for_each(&mut *f);
+            f(value);
+        }
+        StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }
+        | StmtKind::LetArray { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Fence
+        | StmtKind::ScheduledFor { .. }
+        | StmtKind::ApplySchedule(_) => {}
+    }
+}
+
+fn tile_exprs<'a>(op: &'a TileOp, f: &mut impl FnMut(&'a Expr)) {
+    match op {
+        TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
+            index.iter().chain(rows).chain(cols).for_each(f);
+        }
+        TileOp::Store { at: Place { index, .. }, .. } => index.iter().for_each(f),
+        TileOp::Fill { value, .. } => f(value),
+        TileOp::Binary { b: Operand::Scalar(e), .. } => f(e),
+        TileOp::Mask { rows, cols, value, .. } => {
+            rows.iter().chain(cols).for_each(&mut *f);
+            f(value);
+        }
+        TileOp::Binary { .. }
+        | TileOp::Unary { .. }
+        | TileOp::RowReduce { .. }
+        | TileOp::ColReduce { .. }
+        | TileOp::MatMul { .. }
+        | TileOp::Transpose { .. } => {}
+    }
+}
+
+/// Calls `f` on the expressions that a statement of a generator evaluates, for change in place. Tile operations, which
+/// only kernels have, are left out.
+pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut impl FnMut(&mut Expr)) {
+    match &mut stmt.kind {
+        StmtKind::Let { init, .. } => init.iter_mut().for_each(f),
+        StmtKind::Assign { value, .. } => f(value),
+        StmtKind::If { cond, .. } | StmtKind::While { cond, .. } => f(cond),
+        StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
+        StmtKind::Return(value) => value.iter_mut().for_each(f),
+        StmtKind::Emit { fields, .. } => fields.iter_mut().for_each(f),
+        StmtKind::SetTile { size, .. } => f(size),
+        StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => f(e),
+        _ => {}
+    }
+}
+
+/// The blocks inside a statement.
+pub(crate) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
+    let (first, second) = match &stmt.kind {
+        StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
+        StmtKind::While { body, step, .. } => (Some(body), Some(step)),
+        StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
+        _ => (None, None),
+    };
+    first.into_iter().chain(second)
+}
+
+/// The blocks inside a statement, for change in place.
+pub(crate) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
+    let (first, second) = match &mut stmt.kind {
+        StmtKind::If { then, otherwise, .. } => (Some(then), Some(otherwise)),
+        StmtKind::While { body, step, .. } => (Some(body), Some(step)),
+        StmtKind::For { body, .. } | StmtKind::ScheduledFor { body, .. } => (Some(body), None),
+        _ => (None, None),
+    };
+    first.into_iter().chain(second)
+}
+
+/// Calls `f` on every statement of a block, outer ones first.
+pub(crate) fn stmts<'a>(block: &'a Block, f: &mut impl FnMut(&'a Stmt)) {
+    for stmt in block {
+        f(stmt);
+        blocks(stmt).for_each(|inner| stmts(inner, f));
+    }
+}
+
+/// Whether `test` holds for some expression in a block.
+pub(crate) fn any_expr(block: &Block, test: &mut impl FnMut(&Expr) -> bool) -> bool {
+    let mut found = false;
+    stmts(block, &mut |stmt| exprs(stmt, &mut |e| found = found || e.any(test)));
+    found
+}
+
+/// The variables that an expression reads.
+pub(crate) fn reads(expr: &Expr, out: &mut BTreeSet<LocalId>) {
+    match &expr.kind {
+        ExprKind::Local(l) | ExprKind::TileMax(l) | ExprKind::TileSum(l) | ExprKind::TileRows(l) | ExprKind::TileCols(l) => {
+            out.insert(*l);
+        }
+        ExprKind::Field(l, _) => {
+            out.insert(*l);
+        }
+        ExprKind::Load(a, _) | ExprKind::ArrayMax(a, _) | ExprKind::ArraySum(a, _) | ExprKind::ArrayLen(a) => {
+            out.extend(array_local(a));
+        }
+        ExprKind::Call(_, args) => {
+            out.extend(args.iter().filter_map(|arg| match arg {
+                Arg::Array(a) => array_local(a),
+                Arg::Scalar(_) => None,
+            }));
+        }
+        _ => {}
+    }
+    expr.for_each_child(|child| reads(child, out));
+}
+
+/// The variable behind an array, if it is one.
+pub(crate) fn array_local(array: &ArrayRef) -> Option<LocalId> {
+    match array {
+        ArrayRef::Local(l) => Some(*l),
+        ArrayRef::Tensor(_) | ArrayRef::Meta(..) => None,
+    }
+}
+
+/// The scalar variables that a block assigns, declarations not counted.
+pub(crate) fn assigned(block: &Block, out: &mut BTreeSet<LocalId>) {
+    stmts(block, &mut |stmt| {
+        if let StmtKind::Assign { local, .. } = &stmt.kind {
+            out.insert(*local);
+        }
+    });
+}
+
+/// Adds a function and all that it calls.
+pub(crate) fn callees(module: &Module, func: FuncId, out: &mut BTreeSet<FuncId>) {
+    if !out.insert(func) {
+        return;
+    }
+    let mut called = Vec::new();
+    if let Some(function) = module.functions.get(func.index()) {
+        any_expr(&function.body, &mut |e| {
+            if let ExprKind::Call(f, _) = &e.kind {
+                called.push(*f);
+            }
+            false
+        });
+    }
+    called.into_iter().for_each(|f| callees(module, f, out));
+}

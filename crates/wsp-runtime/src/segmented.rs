@@ -1,0 +1,65 @@
+//! An array that grows without moving, so that workers can read it while the planner extends it.
+
+use std::sync::OnceLock;
+
+/// Segments double in size, so this many reach any `u32` index.
+const SEGMENTS: usize = 32;
+
+/// Grown by one thread, read by all.
+///
+/// # Protocol
+/// Segment `k` holds `first << k` items and is published once through its [`OnceLock`]; it never moves nor shrinks. A
+/// thread learns an index only from a thread that saw its segment published, so a lookup never finds one missing.
+pub(crate) struct Segmented<T> {
+    first_log2: u32,
+    segments: [OnceLock<Box<[T]>>; SEGMENTS],
+}
+
+impl<T: Default> Segmented<T> {
+    /// An empty array whose first segment will hold `1 << first_log2` items.
+    pub(crate) fn new(first_log2: u32) -> Segmented<T> {
+        Segmented { first_log2, segments: [const { OnceLock::new() }; SEGMENTS] }
+    }
+
+    /// Adds the segment after the `len` items there are, and returns the new length, at most `limit`.
+    pub(crate) fn grow(&self, len: u32, limit: u32) -> u32 {
+        let (segment, offset) = self.locate(len);
+        debug_assert_eq!(offset, 0, "only whole segments are added");
+        let items = (1u32 << (self.first_log2 + segment as u32)).min(limit - len);
+        self.segments[segment].get_or_init(|| (0..items).map(|_| T::default()).collect());
+        len + items
+    }
+}
+
+impl<T> Segmented<T> {
+    pub(crate) fn get(&self, index: u32) -> &T {
+        let (segment, offset) = self.locate(index);
+        &self.segments[segment].get().expect("an index should be known only after its segment")[offset]
+    }
+
+    fn locate(&self, index: u32) -> (usize, usize) {
+        let first = 1u64 << self.first_log2;
+        let from_one = u64::from(index) + first;
+        let segment = from_one.ilog2() - self.first_log2;
+        (segment as usize, (from_one - (first << segment)) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn items_keep_their_place_while_the_array_grows() {
+        let array: Segmented<AtomicU32> = Segmented::new(2);
+        let mut len = 0;
+        for expected in [4, 12, 28, 50] {
+            let next = array.grow(len, 50);
+            assert_eq!(next, expected);
+            (len..next).for_each(|i| array.get(i).store(i, Ordering::Relaxed));
+            len = next;
+        }
+        assert!((0..len).all(|i| array.get(i).load(Ordering::Relaxed) == i));
+    }
+}

@@ -1,0 +1,121 @@
+//! Figures and traces of a run.
+
+use wsp_core::{KernelId, TaskId};
+
+/// Figures of a run. Times are nanoseconds since the run's start; those that depend on timing differ from run to run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Tasks submitted; all of them ran.
+    pub tasks: u64,
+    /// Edges to tasks that were still unfinished when the later task was submitted.
+    pub edges: EdgeStats,
+    /// Tasks that were ready when submitted.
+    pub roots: u64,
+    /// Most tasks in flight at once; a task counts until the planner has noticed its completion.
+    pub max_in_flight: u32,
+    /// Submissions that had to wait because the window was full.
+    pub window_stalls: u64,
+    /// Submissions and fences that had to wait because the window's edges were used up.
+    pub edge_stalls: u64,
+    /// One entry per worker.
+    pub workers: Vec<WorkerStats>,
+    /// One entry per kernel id, up to the largest that ran.
+    pub kernels: Vec<KernelStats>,
+    /// Prefetches asked for.
+    pub prefetch: PrefetchStats,
+    /// Placement of tasks that asked for a group or a worker.
+    pub affinity: AffinityStats,
+    /// When the first task started.
+    pub first_start_ns: Option<u64>,
+    /// When the source returned.
+    pub generation_ns: u64,
+    /// Tasks that were complete when the source returned.
+    pub overlapped: u64,
+    /// When the last task was complete.
+    pub wall_ns: u64,
+    /// With [`RunConfig::trace`](crate::RunConfig::trace), one entry per task in the order of ids.
+    pub trace: Vec<TaskTrace>,
+}
+
+/// Edges by the hazard that made them; a pair of tasks has at most one, of the first kind that applies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EdgeStats {
+    /// A read after a write.
+    pub raw: u64,
+    /// A write after a write.
+    pub waw: u64,
+    /// A write after a read.
+    pub war: u64,
+    /// From or to a fence.
+    pub fence: u64,
+}
+
+impl EdgeStats {
+    /// Edges between tasks.
+    pub fn hazards(&self) -> u64 {
+        self.raw + self.waw + self.war
+    }
+}
+
+/// One worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WorkerStats {
+    /// Tasks it ran.
+    pub tasks: u64,
+    /// Time in tasks.
+    pub busy_ns: u64,
+    /// Tasks it took from what was meant for another worker or group.
+    pub steals: u64,
+    /// Times it went to sleep.
+    pub parks: u64,
+}
+
+/// One kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct KernelStats {
+    /// Tasks that ran it.
+    pub tasks: u64,
+    /// Time in them, over all workers.
+    pub busy_ns: u64,
+}
+
+/// What became of [`Submitter::prefetch_when_starts`](crate::Submitter::prefetch_when_starts).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PrefetchStats {
+    /// The runner was called.
+    pub issued: u64,
+    /// Too late: the task to start with had started, or the one to prefetch for had; or more than four for one task.
+    pub missed: u64,
+}
+
+/// Whether placement wishes came true.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AffinityStats {
+    /// Ran where asked.
+    pub hits: u64,
+    /// Ran elsewhere.
+    pub misses: u64,
+}
+
+/// The life of one task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskTrace {
+    /// The task.
+    pub task: TaskId,
+    /// Its kernel.
+    pub kernel: KernelId,
+    /// The worker that ran it.
+    pub worker: u32,
+    /// When it was submitted.
+    pub submitted_ns: u64,
+    /// When its last edge closed.
+    pub ready_ns: u64,
+    /// When its kernel started.
+    pub started_ns: u64,
+    /// When its kernel returned.
+    pub finished_ns: u64,
+    /// Tasks it waited for, ascending; without those that were complete when it was submitted, and those before a fence.
+    pub preds: Vec<TaskId>,
+    /// Fences before it.
+    pub fences: u32,
+}

@@ -1,0 +1,57 @@
+//! What a task is, and who runs it.
+
+use wsp_core::{KernelId, Region, TaskId};
+
+/// Where a task would best run. A preference: an idle worker takes what it can get.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Affinity {
+    /// Anywhere.
+    #[default]
+    Any,
+    /// On the core group `key % groups`; workers of other groups take it only when they find nothing else.
+    Group(u64),
+    /// On the worker `key % threads`; others take it only after they found nothing else for a while.
+    Local(u64),
+    /// On the workers in turn.
+    Spread,
+}
+
+/// A task to submit.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskSpec<'a> {
+    /// The kernel, as the runner numbers them.
+    pub kernel: KernelId,
+    /// The descriptor: at most [`MAX_PAYLOAD_WORDS`](wsp_core::limits::MAX_PAYLOAD_WORDS) words.
+    pub payload: &'a [u32],
+    /// Boxes the task may load from. Boxes of tensors that no task writes can be left out.
+    pub reads: &'a [Region],
+    /// Boxes the task may store to.
+    pub writes: &'a [Region],
+    /// Where it would best run.
+    pub affinity: Affinity,
+}
+
+/// Runs tasks. Shared by all workers.
+pub trait TaskRunner: Sync {
+    /// Why a task failed.
+    type Failure: Send;
+
+    /// Runs a task on worker `worker` (below the number of threads). Tasks whose boxes conflict never run at the same
+    /// time, and what the earlier one wrote is visible to the later.
+    ///
+    /// # Errors
+    /// The run stops: see [`Failure`](crate::Failure). A panic does the same.
+    fn run(
+        &self,
+        worker: usize,
+        task: TaskId,
+        kernel: KernelId,
+        payload: &[u32],
+    ) -> Result<(), Self::Failure>;
+
+    /// Brings near what a task with this kernel and payload will read. Must not change any data: the task may be running
+    /// on another worker at the same time.
+    fn prefetch(&self, worker: usize, kernel: KernelId, payload: &[u32]) {
+        let _ = (worker, kernel, payload);
+    }
+}

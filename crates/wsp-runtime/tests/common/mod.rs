@@ -1,0 +1,84 @@
+//! Helpers of the integration tests.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_core::{KernelId, Region, TaskId, TensorId};
+use wsp_runtime::{Affinity, ReadyPolicy, RunConfig, TaskRunner, TaskSpec};
+
+/// Something one thread waits for and another opens.
+#[derive(Default)]
+pub(crate) struct Gate(AtomicBool);
+
+impl Gate {
+    pub(crate) fn open(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn wait(&self) {
+        while !self.0.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// What a [`Scripted`] runner was asked to do, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Run(u32),
+    Prefetch(u32),
+}
+
+/// A runner that records what happens and calls a function for each task.
+pub(crate) struct Scripted<F> {
+    pub(crate) events: Mutex<Vec<Event>>,
+    pub(crate) body: F,
+}
+
+impl<F: Fn(u32) -> Result<(), String> + Sync> Scripted<F> {
+    pub(crate) fn new(body: F) -> Scripted<F> {
+        Scripted { events: Mutex::new(Vec::new()), body }
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.events.lock().unwrap().clone()
+    }
+
+    /// Ids of the tasks that ran, in order of their start.
+    pub(crate) fn ran(&self) -> Vec<u32> {
+        let tasks = self.events().into_iter().filter_map(|event| match event {
+            Event::Run(task) => Some(task),
+            Event::Prefetch(_) => None,
+        });
+        tasks.collect()
+    }
+}
+
+impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Scripted<F> {
+    type Failure = String;
+
+    fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), String> {
+        self.events.lock().unwrap().push(Event::Run(task.0));
+        (self.body)(task.0)
+    }
+
+    fn prefetch(&self, _: usize, _: KernelId, payload: &[u32]) {
+        self.events.lock().unwrap().push(Event::Prefetch(payload[0]));
+    }
+}
+
+pub(crate) fn config(threads: u32, window: u32, ready: ReadyPolicy) -> RunConfig {
+    RunConfig { threads, window, ready, cores_per_group: 2, ..RunConfig::default() }
+}
+
+/// A box of a tensor of one dimension.
+pub(crate) fn cells(tensor: u32, lo: u32, hi: u32) -> Region {
+    Region::new(TensorId(tensor), &[lo], &[hi]).unwrap()
+}
+
+/// A task whose payload is one word.
+pub(crate) fn task<'a>(payload: &'a [u32], reads: &'a [Region], writes: &'a [Region]) -> TaskSpec<'a> {
+    TaskSpec { kernel: KernelId(0), payload, reads, writes, affinity: Affinity::Any }
+}
+
+pub(crate) const POLICIES: [ReadyPolicy; 2] = [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal];

@@ -1,0 +1,116 @@
+//! Affinity and prefetching.
+
+mod common;
+
+use common::{Event, Gate, POLICIES, Scripted, cells, config, task};
+use wsp_core::TaskId;
+use wsp_runtime::{Affinity, ReadyPolicy, Stopped, TaskSpec, run};
+
+#[test]
+fn a_busy_worker_does_not_hold_up_the_tasks_meant_for_it() {
+    for ready in POLICIES {
+        for affinity in [Affinity::Local(0), Affinity::Group(0), Affinity::Spread] {
+            let second_ran = Gate::default();
+            // Task 0 keeps its worker until all the others have run, wherever they were to go.
+            let last = 8;
+            let runner = Scripted::new(|id| {
+                match id {
+                    0 => second_ran.wait(),
+                    id if id == last => second_ran.open(),
+                    _ => {}
+                }
+                Ok(())
+            });
+            let stats = run(&config(4, 64, ready), &runner, |submitter| {
+                submitter.submit(TaskSpec { affinity, ..task(&[], &[], &[]) })?;
+                for _ in 1..=last {
+                    let cell = [cells(0, 0, 1)];
+                    submitter.submit(TaskSpec { affinity, ..task(&[], &cell, &cell) })?;
+                }
+                Ok::<(), Stopped>(())
+            })
+            .unwrap();
+            assert_eq!(stats.affinity.hits + stats.affinity.misses, u64::from(last) + 1);
+        }
+    }
+}
+
+#[test]
+fn the_worker_that_starts_a_task_prefetches_for_another_first() {
+    let submitted = Gate::default();
+    let runner = Scripted::new(|id| {
+        if id == 0 {
+            submitted.wait();
+        }
+        Ok(())
+    });
+    let stats = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+        let ids = (0..4).map(|i| submitter.submit(task(&[i], &[], &[]))).collect::<Result<Vec<_>, _>>()?;
+        submitter.prefetch_when_starts(ids[1], ids[2]);
+        submitter.prefetch_when_starts(ids[1], ids[3]);
+        submitter.prefetch_when_starts(ids[2], ids[3]);
+        submitted.open();
+        Ok::<(), Stopped>(())
+    })
+    .unwrap();
+    use Event::{Prefetch, Run};
+    assert_eq!(runner.events(), [Run(0), Prefetch(2), Prefetch(3), Run(1), Prefetch(3), Run(2), Run(3)]);
+    assert_eq!((stats.prefetch.issued, stats.prefetch.missed), (3, 0));
+}
+
+#[test]
+fn a_prefetch_that_comes_too_late_is_counted_as_missed() {
+    let (started, submitted) = (Gate::default(), Gate::default());
+    let runner = Scripted::new(|id| {
+        if id == 0 {
+            started.open();
+            submitted.wait();
+        }
+        Ok(())
+    });
+    let stats = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+        let ids = (0..9).map(|i| submitter.submit(task(&[i], &[], &[]))).collect::<Result<Vec<_>, _>>()?;
+        started.wait();
+        // It has started.
+        submitter.prefetch_when_starts(ids[0], ids[1]);
+        // No such tasks.
+        submitter.prefetch_when_starts(TaskId(99), ids[1]);
+        submitter.prefetch_when_starts(ids[1], TaskId(u32::MAX));
+        // Complete by the time task 2 starts.
+        submitter.prefetch_when_starts(ids[2], ids[1]);
+        // The fifth for one task.
+        (4..9).for_each(|i| submitter.prefetch_when_starts(ids[3], ids[i]));
+        submitted.open();
+        Ok::<(), Stopped>(())
+    })
+    .unwrap();
+    assert_eq!((stats.prefetch.issued, stats.prefetch.missed), (4, 5));
+}
+
+#[test]
+fn a_panic_while_prefetching_fails_the_task_that_was_to_start() {
+    struct Touchy<'g>(&'g Gate);
+    impl wsp_runtime::TaskRunner for Touchy<'_> {
+        type Failure = ();
+        fn run(&self, _: usize, task: TaskId, _: wsp_core::KernelId, _: &[u32]) -> Result<(), ()> {
+            if task.0 == 0 {
+                self.0.wait();
+            }
+            Ok(())
+        }
+        fn prefetch(&self, _: usize, _: wsp_core::KernelId, _: &[u32]) {
+            panic!("cannot prefetch");
+        }
+    }
+    let submitted = Gate::default();
+    let outcome = run(&config(1, 64, ReadyPolicy::Fifo), &Touchy(&submitted), |submitter| {
+        let ids = (0..3).map(|i| submitter.submit(task(&[i], &[], &[]))).collect::<Result<Vec<_>, _>>()?;
+        submitter.prefetch_when_starts(ids[1], ids[2]);
+        submitted.open();
+        Ok::<(), Stopped>(())
+    });
+    let Err(wsp_runtime::Failure::Panic { task, message, cancelled, .. }) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((task, &message[..], cancelled), (TaskId(1), "cannot prefetch", 1));
+}

@@ -1,0 +1,70 @@
+//! Runs every test and counts what the runners report.
+
+use crate::project::Project;
+use anyhow::{Context, Result};
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+/// Tests over all runners.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(crate) struct Tally {
+    /// How many passed.
+    pub(crate) passed: u64,
+    /// How many failed.
+    pub(crate) failed: u64,
+}
+
+/// Unit tests, integration tests and doctests of the whole workspace, shown as they run; whether all passed.
+pub(crate) fn all(project: &Project, tally: &mut Tally) -> Result<bool> {
+    let mut command = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cargo cannot be run")?;
+    let output = child.stdout.take().context("the output should be piped")?;
+    let mut reader = BufReader::new(output);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        std::io::stdout().write_all(&line)?;
+        if let Some(found) = result_line(&String::from_utf8_lossy(&line)) {
+            tally.passed += found.passed;
+            tally.failed += found.failed;
+        }
+        line.clear();
+    }
+    Ok(child.wait()?.success())
+}
+
+/// The counts of a line like `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
+fn result_line(line: &str) -> Option<Tally> {
+    let counts = line.trim().strip_prefix("test result: ")?.split_once(". ")?.1;
+    let count = |name: &str| {
+        let part = counts.split("; ").find_map(|part| part.strip_suffix(name))?;
+        part.trim().parse().ok()
+    };
+    Some(Tally { passed: count("passed")?, failed: count("failed")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn result_lines_are_counted() {
+        let line = "test result: ok. 67 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.16s\n";
+        assert_eq!(result_line(line), Some(Tally { passed: 67, failed: 0 }));
+        let line = "test result: FAILED. 64 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.30s";
+        assert_eq!(result_line(line), Some(Tally { passed: 64, failed: 3 }));
+    }
+
+    #[test]
+    fn other_lines_are_not() {
+        for line in [
+            "",
+            "test result:",
+            "test result: ok. many passed; 0 failed;",
+            "test a ... ok",
+            "67 passed; 0 failed",
+        ] {
+            assert_eq!(result_line(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The steps of each command, with headings and times.
+
+use crate::project::Project;
+use crate::readme;
+use crate::runners::{self, Tally};
+use crate::tidy;
+use anyhow::{Context, Result};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What the steps of a command yielded.
+#[derive(Default)]
+struct Run {
+    tally: Tally,
+    failed: Vec<&'static str>,
+}
+
+impl Run {
+    /// Runs one step under a heading. A step that cannot be run counts as failed, with the reason.
+    fn step(&mut self, name: &'static str, work: impl FnOnce(&mut Tally) -> Result<bool>) {
+        println!("\n==> {name}");
+        let start = Instant::now();
+        let failed_before = self.tally.failed;
+        let outcome = work(&mut self.tally);
+        let seconds = start.elapsed().as_secs_f64();
+        if let Err(error) = &outcome {
+            println!("error: {error:#}");
+        }
+        if matches!(outcome, Ok(true)) {
+            println!("    {name}: ok, {seconds:.1} s");
+            return;
+        }
+        println!("    {name}: FAILED, {seconds:.1} s");
+        self.failed.push(name);
+        if self.tally.failed == failed_before {
+            self.tally.failed += 1;
+        }
+    }
+
+    /// Prints what failed and the counts; whether all went well.
+    fn finish(self) -> bool {
+        println!();
+        for name in &self.failed {
+            println!("failed: {name}");
+        }
+        println!("{} passed, {} failed", self.tally.passed, self.tally.failed);
+        self.failed.is_empty() && self.tally.failed == 0
+    }
+}
+
+/// `cargo xtask test`
+pub(crate) fn test(project: &Project) -> Result<bool> {
+    let mut run = Run::default();
+    run.step("format", |_| format_check(project));
+    run.step("clippy", |_| clippy(project));
+    run.step("tidy", |_| tidy_check(project));
+    run.step("tests", |tally| runners::all(project, tally));
+    run.step("README command", |_| readme_command(project));
+    Ok(run.finish())
+}
+
+/// `cargo xtask tidy`
+pub(crate) fn tidy(project: &Project) -> Result<bool> {
+    tidy_check(project)
+}
+
+/// `cargo xtask bless`
+pub(crate) fn bless(project: &Project) -> Result<bool> {
+    let mut command = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    command.env("UPDATE_EXPECT", "1").env("WSP_BLESS", "1");
+    let tested = succeeds(&mut command)?;
+    Ok(succeeds(&mut project.cargo(&["fmt", "--all"]))? && tested)
+}
+
+fn format_check(project: &Project) -> Result<bool> {
+    need(project, &["fmt", "--version"], "rustfmt")?;
+    succeeds(&mut project.cargo(&["fmt", "--all", "--check"]))
+}
+
+fn clippy(project: &Project) -> Result<bool> {
+    need(project, &["clippy", "--version"], "clippy")?;
+    succeeds(&mut project.cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--quiet",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn tidy_check(project: &Project) -> Result<bool> {
+    let faults = tidy::check(project)?;
+    for fault in &faults {
+        println!("{fault}");
+    }
+    Ok(faults.is_empty())
+}
+
+fn readme_command(project: &Project) -> Result<bool> {
+    let path = project.root().join("README.md");
+    let text = std::fs::read_to_string(path).context("README.md cannot be read")?;
+    let line = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
+    println!("$ {line}");
+    let arguments: Vec<&str> = line.split_whitespace().skip(1).collect();
+    succeeds(&mut project.cargo(&arguments))
+}
+
+/// Runs a command with the terminal's output; whether it succeeded.
+fn succeeds(command: &mut Command) -> Result<bool> {
+    let status =
+        command.stdin(Stdio::null()).status().with_context(|| format!("{command:?} cannot be run"))?;
+    Ok(status.success())
+}
+
+/// Reports a component of the toolchain that is missing.
+fn need(project: &Project, arguments: &[&str], component: &str) -> Result<()> {
+    let output = project.cargo(arguments).output().context("cargo cannot be run")?;
+    anyhow::ensure!(
+        output.status.success(),
+        "{component} is missing; get it with `rustup component add {component}`"
+    );
+    Ok(())
+}

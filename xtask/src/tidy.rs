@@ -1,0 +1,100 @@
+//! The project's own rules, in plain Rust.
+//!
+//! * every Rust file says at its top what it is for;
+//! * a crate uses only crates above it in the architecture's table ([`layers`]);
+//! * every dependency has a licence of the allow list ([`licence`]);
+//! * no file names a place of one machine ([`paths`]);
+//! * `Cargo.lock` is there and fits the manifests.
+
+mod layers;
+mod licence;
+mod paths;
+
+use crate::project::Project;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Folders that hold no source of the project.
+const SKIPPED: [&str; 3] = ["target", ".git", ".venv"];
+
+/// Files that are looked at for paths, by extension.
+const TEXT: [&str; 10] = ["rs", "toml", "md", "pto", "wsp", "json", "yml", "yaml", "sh", "lock"];
+
+/// What breaks a rule, a line each, in a stable order.
+pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for path in files(project.root())? {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
+        if path.extension().is_some_and(|e| e == "rs") && !has_header(&text) {
+            faults.push(format!("{name}:1: begins without `//!` docs that say what the file is for"));
+        }
+        faults.extend(
+            paths::find(&text)
+                .into_iter()
+                .map(|(line, found)| format!("{name}:{line}: names a place of one machine, `{found}…`")),
+        );
+    }
+    if !project.root().join("Cargo.lock").is_file() {
+        faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
+        return Ok(faults);
+    }
+    let metadata = metadata(project)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata should list packages")?;
+    faults.extend(layers::check(packages));
+    faults.extend(licence::check(packages));
+    Ok(faults)
+}
+
+/// Whether the first line with text is a `//!` line.
+fn has_header(text: &str) -> bool {
+    text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with("//!"))
+}
+
+/// The project's text files, sorted.
+fn files(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries =
+            std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() && !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
+                folders.push(path);
+            } else if kind.is_file() {
+                let extension = path.extension().and_then(|e| e.to_str());
+                if extension.is_none_or(|e| TEXT.contains(&e)) {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What cargo knows of all packages. Fails when `Cargo.lock` does not fit the manifests.
+fn metadata(project: &Project) -> Result<Value> {
+    let output = project.cargo(&["metadata", "--format-version", "1", "--locked"]).output()?;
+    if !output.status.success() {
+        bail!("cargo metadata --locked: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_the_first_line_with_text() {
+        assert!(has_header("//! What it is for.\n"));
+        assert!(has_header("\n//! What it is for.\n"));
+        assert!(!has_header("use std::fs;\n//! Too late.\n"));
+        assert!(!has_header("/// Not of the file.\nfn f() {}\n"));
+        assert!(!has_header(""));
+    }
+}

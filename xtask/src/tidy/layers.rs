@@ -1,0 +1,82 @@
+//! Which crate may use which: the crates table of the architecture, as code.
+
+use serde_json::Value;
+
+/// Every crate of the workspace with the crates of the workspace that it may use.
+///
+/// Each row names only crates of rows above it, so data flows one way.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("wsp-core", &[]),
+    ("wsp-ir", &["wsp-core"]),
+    ("wsp-lang", &["wsp-core", "wsp-ir"]),
+    ("wsp-plan", &["wsp-core", "wsp-ir"]),
+    ("wsp-kernel", &["wsp-core", "wsp-ir"]),
+    ("wsp-runtime", &["wsp-core"]),
+    ("wsp-cpu", &["wsp-core", "wsp-ir", "wsp-plan", "wsp-kernel", "wsp-runtime"]),
+    ("pto-wsp", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu"]),
+    (
+        "wsp-cli",
+        &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu", "pto-wsp"],
+    ),
+    ("xtask", &[]),
+];
+
+/// Dependencies of the workspace's crates that the table does not allow. Those of tests only are free.
+pub(super) fn check(packages: &[Value]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let ours: Vec<&Value> = packages.iter().filter(|p| p["source"].is_null()).collect();
+    for package in &ours {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
+            faults.push(format!("{name}: a crate without a row in the table of layers"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let used = dependency["name"].as_str().unwrap_or_default();
+            let internal = ours.iter().any(|p| p["name"] == dependency["name"]);
+            if internal && dependency["kind"] != "dev" && !allowed.contains(&used) {
+                faults.push(format!("{name}: uses {used}, which the table of layers does not allow"));
+            }
+        }
+    }
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Value {
+        let dependencies: Vec<Value> =
+            dependencies.iter().map(|(name, kind)| json!({ "name": name, "kind": kind })).collect();
+        json!({ "name": name, "source": null, "dependencies": dependencies })
+    }
+
+    #[test]
+    fn rows_name_rows_above_them() {
+        for (i, (name, allowed)) in LAYERS.iter().enumerate() {
+            for used in *allowed {
+                assert!(LAYERS[..i].iter().any(|(above, _)| above == used), "{name} uses {used}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_direction_is_found() {
+        let packages = [
+            package("wsp-core", &[("serde", None)]),
+            package("wsp-runtime", &[("wsp-core", None), ("wsp-ir", Some("dev"))]),
+            package("wsp-ir", &[("wsp-runtime", None)]),
+        ];
+        assert_eq!(check(&packages), ["wsp-ir: uses wsp-runtime, which the table of layers does not allow"]);
+    }
+
+    #[test]
+    fn a_crate_that_is_not_in_the_table_is_found() {
+        assert_eq!(
+            check(&[package("wsp-extra", &[])]),
+            ["wsp-extra: a crate without a row in the table of layers"]
+        );
+    }
+}
