@@ -1,1 +1,52 @@
-//! pto-wsp
+//! PTO-WSP: workloads, schedules and backends kept apart.
+//!
+//! Re-exports of the crates below, and nothing of its own.
+//!
+//! ```
+//! use pto_wsp::prelude::*;
+//!
+//! let source = "
+//! PTO_SHAPE(x, n)
+//! PTO_SHAPE(y, n)
+//! PTO_SPACE(Twice) { PTO_AXIS(i, 0, n) PTO_TILE(i, 64) }
+//! struct Part { uint32_t first; };
+//! PTO_DESCRIPTOR_GEN(Twice) {
+//!     PTO_SCHEDULED_FOR(tile) { PTO_EMIT_DESCRIPTOR(Part{ .first = tile * 64 }); }
+//! }
+//! PTO_KERNEL_IMPL(twice) {
+//!     auto part = PTO_GET_DESCRIPTOR<Part>();
+//!     VecTile<float, 64, 1> t;
+//!     TLOAD(t, x, {part.first});
+//!     TMULS(t, t, 2.0f);
+//!     TSTORE(y, t, {part.first});
+//! }
+//! void run(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Twice, { .x = x, .y = y }); }
+//! ";
+//! let mut sources = SourceMap::default();
+//! let (module, findings) = compile("twice.pto", source, &mut sources);
+//! let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
+//! let program = Program::new(lower(&module, &CompileOptions::default()).unwrap());
+//!
+//! let mut x = Array::zeros(DType::F32, &[100]).unwrap();
+//! x.as_slice_mut::<f32>().unwrap().fill(1.5);
+//! let arrays = Arrays::from([("x".to_owned(), x)]);
+//! let outcome = program.execute(&arrays, &LaunchOptions::default()).unwrap();
+//! assert_eq!(outcome.outputs["y"].as_slice::<f32>().unwrap(), [3.0f32; 100]);
+//! ```
+#![forbid(unsafe_code)]
+
+pub use wsp_core as core;
+pub use wsp_cpu as cpu;
+pub use wsp_ir as ir;
+pub use wsp_lang as lang;
+pub use wsp_plan as plan;
+
+/// What a program that compiles and runs a source needs.
+pub mod prelude {
+    pub use wsp_core::DType;
+    pub use wsp_cpu::{KvLayout, LaunchOptions, Outcome, Program};
+    pub use wsp_ir::diag::{Diagnostic, render_all};
+    pub use wsp_ir::{Module, SourceMap};
+    pub use wsp_lang::compile;
+    pub use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};
+}

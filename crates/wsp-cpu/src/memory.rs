@@ -6,7 +6,7 @@ use crate::codes;
 use crate::options::KvLayout;
 use crate::sizing::Sizes;
 use std::sync::Arc;
-use wsp_core::TensorId;
+use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{CacheArrays, Env, IntArray, Layout, Paged, TensorMem};
@@ -16,11 +16,11 @@ use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 const SLOT_ALIGN: u64 = 64;
 
 /// Arrays that the launch itself owns. They outlive the [`Env`] that points into them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Owned {
     /// Arrays that some kernel stores to, by the name of the entry parameter.
     pub(crate) outputs: Vec<(String, Array)>,
-    workspace: Option<Array>,
+    _workspace: Array,
     temporaries: Vec<Array>,
 }
 
@@ -89,13 +89,9 @@ pub(crate) fn attach(
     arrays: &Arrays,
     env: &mut Env,
 ) -> Result<Owned, Vec<Diagnostic>> {
-    let mut owned = Owned::default();
-    let mut workspace = None;
-    if sizes.workspace_bytes > 0 {
-        let mut array = allocate("the workspace", wsp_core::DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
-        workspace = Some((array.bytes_mut().as_mut_ptr(), array.bytes().len()));
-        owned.workspace = Some(array);
-    }
+    let mut workspace = allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
+    let workspace_memory = (workspace.bytes_mut().as_mut_ptr(), workspace.bytes().len());
+    let mut owned = Owned { outputs: Vec::new(), _workspace: workspace, temporaries: Vec::new() };
     for (i, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(i as u32);
         let bound_tensor = &bound.tensors[i];
@@ -104,10 +100,7 @@ pub(crate) fn attach(
         }
         let layout = layout(plan, bound, sizes, slots, id);
         let (ptr, bytes) = match tensor.storage {
-            Storage::Workspace => match workspace {
-                Some(memory) => memory,
-                None => continue,
-            },
+            Storage::Workspace => workspace_memory,
             Storage::Temporary => {
                 let mut array = allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|f| vec![f])?;
                 let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
@@ -166,7 +159,7 @@ fn launch_memory(
     Ok(Some(memory))
 }
 
-fn allocate(name: &str, dtype: wsp_core::DType, shape: &[u64]) -> Result<Array, Diagnostic> {
+fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
     Array::zeros(dtype, shape).map_err(|fault| {
         let what = match fault {
             ArrayError::TooLarge => format!("`{name}` of shape {shape:?} cannot be addressed"),

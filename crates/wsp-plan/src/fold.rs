@@ -1,4 +1,4 @@
-//! Making integer expressions: constants are folded and neutral operands dropped, nothing else.
+//! Making integer expressions: constants are folded, and operands that change nothing are dropped.
 
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, UnOp};
 
@@ -154,6 +154,8 @@ fn neutral(op: BinOp, a: &Expr, b: &Expr) -> Option<Expr> {
     match (op, a.as_const_int(), b.as_const_int()) {
         (BinOp::Add | BinOp::Sub, _, Some(0)) | (BinOp::Mul | BinOp::Div | BinOp::CeilDiv, _, Some(1)) => Some(a.clone()),
         (BinOp::Add, Some(0), _) | (BinOp::Mul, Some(1), _) => Some(b.clone()),
+        (BinOp::Mul, Some(0), _) => Some(a.clone()),
+        (BinOp::Mul, _, Some(0)) => Some(b.clone()),
         (BinOp::Min | BinOp::Max, ..) if a == b => Some(a.clone()),
         (BinOp::Max, ..) if zero_or_less(a) => Some(b.clone()),
         (BinOp::Max, ..) if zero_or_less(b) => Some(a.clone()),

@@ -134,8 +134,13 @@ impl Maker {
                 out.push(assign(local, e));
             }
             3..=5 => {
-                let tile = self.tile();
-                out.push(s(StmtKind::Let { local: tile, init: None }));
+                let tile = if self.tiles.is_empty() || self.r.one_in(2) {
+                    let tile = self.tile();
+                    out.push(s(StmtKind::Let { local: tile, init: None }));
+                    tile
+                } else {
+                    *self.r.pick(&self.tiles)
+                };
                 let (tensor, at) = self.place();
                 let limit = |m: &mut Maker| if m.r.one_in(2) { Some(m.expr(2)) } else { None };
                 let (rows, cols) = (limit(self), limit(self));

@@ -257,6 +257,22 @@ fn a_count_that_changes_from_item_to_item_is_no_guard() {
 }
 
 #[test]
+fn a_count_that_a_later_statement_changes_is_no_guard() {
+    let mut p = decode();
+    let seen = p.local("seen");
+    p.before = vec![set(seen, n(1))];
+    p.body = vec![skip_if(op(BinOp::Ge, v(p.vars[1]), v(seen))), assign(seen, n(2))];
+    assert_eq!(refused(&p.module(None))[0].code.0, 407);
+}
+
+#[test]
+fn work_before_the_guard_makes_it_no_guard() {
+    let mut p = decode();
+    p.body.insert(0, emit(vec![n(0); 4]));
+    assert_eq!(refused(&p.module(None))[0].code.0, 407);
+}
+
+#[test]
 fn extents_may_be_set_by_a_scalar_or_an_array() {
     let set_extent = |extent| s(StmtKind::SetExtent { axis: AxisId(1), extent });
     let input = Input { params: [3, 1, 5], lens: vec![4, 0, 3], tile: 2 };
@@ -275,20 +291,30 @@ fn extents_may_be_set_by_a_scalar_or_an_array() {
     assert_eq!(items(&p.module(None), &input), "b0c0h0 b0c1h0 b0c2h0 b1c0h0 b1c1h0 b1c2h0 b2c0h0 b2c1h0 b2c2h0");
 }
 
+fn add_cache(module: &mut Module) {
+    let (cache, first) = (CacheId(module.caches.len() as u32), module.tensors.len() as u32);
+    let dims = || vec![Dim::Expr(param(0)), Dim::Dynamic, Dim::Expr(n(2)), Dim::Expr(n(8))];
+    module.tensors.push(tensor("k", DType::F16, dims(), Storage::CacheKeys(cache)));
+    module.tensors.push(tensor("v", DType::F16, dims(), Storage::CacheValues(cache)));
+    module.caches.push(Cache { name: "kv".into(), keys: TensorId(first), values: TensorId(first + 1), span: sp() });
+}
+
 #[test]
 fn the_lengths_of_the_only_cache_are_the_last_resort() {
     let mut p = decode();
     p.body.clear();
-    p.module.caches = vec![Cache { name: "kv".into(), keys: TensorId(0), values: TensorId(0), span: sp() }];
+    add_cache(&mut p.module);
     let input = Input { params: [3, 1, 0], lens: vec![5, 0, 4], tile: 4 };
     assert_eq!(items(&p.module(None), &input), "b0c0h0 b0c1h0 b2c0h0");
-    p.module.caches.push(p.module.caches[0].clone());
+    add_cache(&mut p.module);
     assert_eq!(refused(&p.module(None))[0].code.0, 407);
 }
 
 #[test]
 fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
-    let alloc = |p: &Program| {
+    let alloc = |p: &mut Program| {
+        let only = Tier { cond: None, kernel: FuncId(1), workspace: Some(n(64)), span: sp() };
+        p.module.tier_sets = vec![TierSet { name: "T".into(), selector: None, tiers: vec![only], span: sp() }];
         let slot = WsSlot {
             tiers: TierSetId(0),
             tier: n(0),
@@ -309,7 +335,7 @@ fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
     let mut p = decode();
     // After the guard the count is reassigned; the reservation must not see that.
     p.body.push(assign(LocalId(3), n(77)));
-    p.fields = vec![alloc(&p)];
+    p.fields = vec![alloc(&mut p)];
     assert_eq!(counts(&p, &[2, 0, 1]), [(0, 2, 0), (0, 2, 1), (2, 1, 0)]);
     let mut p = decode();
     p.body.clear();
@@ -317,7 +343,7 @@ fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
         axis: AxisId(1),
         extent: ExtentSource::PerOuter(ArrayRef::Tensor(TensorId(0))),
     })];
-    p.fields = vec![alloc(&p)];
+    p.fields = vec![alloc(&mut p)];
     assert_eq!(counts(&p, &[3, 0, 1]), [(0, 2, 0), (0, 2, 1), (2, 1, 0)]);
 }
 

@@ -18,6 +18,8 @@ enum Bound {
     Static { start: u32, end: u32, tile: Option<u32> },
     /// `lens[(Σ aᵢ·vᵢ + k) % LENS]`, from the guard of the body.
     Guard { factors: Vec<u32>, k: u32 },
+    /// Elements per index of the first axis.
+    PerOuter { tile: Option<u32> },
     /// A number of elements.
     Scalar { elements: u32, tile: Option<u32> },
 }
@@ -38,7 +40,8 @@ fn case(seed: u64) -> Case {
     for axis in 0..count {
         let tile = if r.one_in(2) { None } else { Some(1 + r.below(3)) };
         let start = r.below(3);
-        bounds.push(match r.below(4) {
+        bounds.push(match r.below(5) {
+            4 if axis > 0 && rank[0] < rank[axis] => Bound::PerOuter { tile },
             0 | 1 => Bound::Static { start, end: start + 1 + r.below(4), tile },
             2 => {
                 // Only on axes of lower rank, so that no two depend on each other.
@@ -69,7 +72,7 @@ fn case(seed: u64) -> Case {
     let mut rest: Vec<usize> = order.split_off(statements).into_iter().map(|(axis, _)| axis).collect();
     rest.sort_unstable();
     order.extend(rest.into_iter().map(|axis| (axis, OrderPolicy::Sequential)));
-    Case { bounds, lens: (0..LENS).map(|_| r.below(5)).collect(), order, statements }
+    Case { bounds, lens: (0..LENS + 1).map(|_| r.below(5)).collect(), order, statements }
 }
 
 fn program(case: &Case) -> Module {
@@ -78,7 +81,7 @@ fn program(case: &Case) -> Module {
         let (start, end, tile) = match bound {
             Bound::Static { start, end, tile: t } => (n(*start), Some(n(*end)), tile(t)),
             Bound::Guard { .. } => (n(0), None, None),
-            Bound::Scalar { tile: t, .. } => (n(0), None, tile(t)),
+            Bound::Scalar { tile: t, .. } | Bound::PerOuter { tile: t } => (n(0), None, tile(t)),
         };
         axis(&format!("a{i}"), start, end, tile)
     });
@@ -97,6 +100,10 @@ fn program(case: &Case) -> Module {
                 let extent = ExtentSource::Scalar(n(*elements));
                 p.before.push(s(StmtKind::SetExtent { axis: AxisId(i as u32), extent }));
             }
+            Bound::PerOuter { .. } => {
+                let extent = ExtentSource::PerOuter(ArrayRef::Tensor(TensorId(0)));
+                p.before.push(s(StmtKind::SetExtent { axis: AxisId(i as u32), extent }));
+            }
             Bound::Static { .. } => {}
         }
     }
@@ -110,6 +117,7 @@ fn range(bound: &Bound, item: &[u32], lens: &[u32]) -> (u32, u32) {
         Bound::Static { start, end, tile: None } => (*start, *end),
         Bound::Static { start, end, tile: Some(t) } => (0, (end - start).div_ceil(*t)),
         Bound::Scalar { elements, tile } => (0, elements.div_ceil(tile.unwrap_or(1))),
+        Bound::PerOuter { tile } => (0, lens[item[0] as usize].div_ceil(tile.unwrap_or(1))),
         Bound::Guard { factors, k } => {
             let at: u32 = factors.iter().zip(item).map(|(f, i)| f * i).sum();
             (0, lens[((at + k) % LENS) as usize])

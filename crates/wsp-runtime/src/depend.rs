@@ -1,13 +1,13 @@
 //! Dependence inference: which earlier tasks a task must wait for.
 //!
 //! Per tensor, the boxes that tasks in flight write and those they read. A read waits for the writers it overlaps (RAW);
-//! a write waits for the writers (WAW) and the readers (WAR) it overlaps. A write that covers an earlier box replaces
-//! it: whoever overlaps the old box overlaps the new one, and waits for the old task through the new. So every
-//! conflicting pair is ordered by a path of edges, and a box that is written again and again has one entry.
+//! a write waits for the writers (WAW) and the readers (WAR) it overlaps. What a write covers of an earlier box is taken
+//! off that box if the rest is a box: whoever overlaps the part overlaps the write, and waits for the old task through the
+//! new. So every conflicting pair is ordered by a path of edges, and a place that is written again and again has one entry.
 
-use crate::interval::{Access, BoxIndex};
+use crate::interval::{Access, BoxIndex, Verdict};
 use rustc_hash::FxHashMap;
-use wsp_core::{Region, TensorId};
+use wsp_core::{MAX_RANK, Region, TensorId};
 
 /// The hazard behind an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,11 +49,11 @@ impl AccessMap {
         for read in reads.iter().filter(|region| !region.is_empty()) {
             if let Some(tensor) = self.existing(read.tensor) {
                 tensor.writes.visit(read, |_, access| {
-                    let keep = live(access);
-                    if keep {
-                        found(access, Hazard::Raw);
+                    if !live(access) {
+                        return Verdict::Drop;
                     }
-                    keep
+                    found(access, Hazard::Raw);
+                    Verdict::Keep
                 });
             }
         }
@@ -61,11 +61,11 @@ impl AccessMap {
             if let Some(tensor) = self.existing(write.tensor) {
                 for (index, hazard) in [(&mut tensor.writes, Hazard::Waw), (&mut tensor.reads, Hazard::War)] {
                     index.visit(write, |earlier, access| {
-                        let keep = live(access);
-                        if keep {
-                            found(access, hazard);
+                        if !live(access) {
+                            return Verdict::Drop;
                         }
-                        keep && !write.covers(earlier)
+                        found(access, hazard);
+                        uncovered(earlier, write)
                     });
                 }
             }
@@ -116,6 +116,24 @@ impl AccessMap {
     }
 }
 
+/// What a write leaves of an earlier box that it overlaps. A rest that is not a box counts as all of it.
+fn uncovered(earlier: &Region, write: &Region) -> Verdict {
+    let mut rest = *earlier;
+    let mut cut = false;
+    for d in 0..MAX_RANK {
+        let (below, above) = (earlier.lo[d] < write.lo[d], write.hi[d] < earlier.hi[d]);
+        match (below, above) {
+            (false, false) => continue,
+            _ if cut => return Verdict::Keep,
+            (true, true) => return Verdict::Keep,
+            (true, false) => rest.hi[d] = write.lo[d],
+            (false, true) => rest.lo[d] = write.hi[d],
+        }
+        cut = true;
+    }
+    if cut { Verdict::Shrink(rest) } else { Verdict::Drop }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +179,28 @@ mod tests {
         submit(&mut map, 1, &[boxed(0, 1, 2)], &[]);
         submit(&mut map, 2, &[], &[boxed(0, 0, 4)]);
         assert_eq!(submit(&mut map, 3, &[boxed(0, 0, 4)], &[]), [(2, Hazard::Raw)]);
+    }
+
+    #[test]
+    fn writes_that_cover_a_box_together_replace_it() {
+        let mut map = AccessMap::default();
+        submit(&mut map, 0, &[boxed(0, 0, 6)], &[]);
+        for (task, (lo, hi)) in [(1, (0, 2)), (2, (4, 6)), (3, (2, 4))] {
+            submit(&mut map, task, &[], &[boxed(0, lo, hi)]);
+        }
+        let preds = submit(&mut map, 4, &[], &[boxed(0, 0, 6)]);
+        assert_eq!(preds, [(1, Hazard::Waw), (2, Hazard::Waw), (3, Hazard::Waw)]);
+    }
+
+    #[test]
+    fn a_box_is_cut_only_where_its_rest_is_a_box() {
+        let tile = |lo: [u32; 2], hi: [u32; 2]| Region::new(TensorId(0), &lo, &hi).expect("ranks agree");
+        let whole = tile([0, 0], [4, 4]);
+        let left = Verdict::Shrink(tile([0, 2], [4, 4]));
+        assert_eq!(uncovered(&whole, &tile([0, 0], [9, 2])), left);
+        assert_eq!(uncovered(&whole, &tile([0, 0], [3, 2])), Verdict::Keep);
+        assert_eq!(uncovered(&whole, &tile([1, 0], [2, 4])), Verdict::Keep);
+        assert_eq!(uncovered(&whole, &whole), Verdict::Drop);
     }
 
     #[test]

@@ -15,6 +15,17 @@ pub(crate) struct Access {
     pub(crate) slot: u32,
 }
 
+/// What to do with a box that a visit found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Nothing.
+    Keep,
+    /// Remove it.
+    Drop,
+    /// Keep this part of it, which is not empty.
+    Shrink(Region),
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     region: Region,
@@ -46,6 +57,8 @@ pub(crate) struct BoxIndex {
     sweep_at: usize,
     /// Length at which the dimension is next reconsidered.
     choose_at: usize,
+    /// Scratch: entries taken out to be filed anew.
+    shrunk: Vec<u32>,
 }
 
 fn key(first: u32, entry: u32) -> u64 {
@@ -96,8 +109,8 @@ impl BoxIndex {
         class.keys.insert(key(first, at));
     }
 
-    /// Shows each box that overlaps `region`, in no particular order, and removes those for which `keep` is false.
-    pub(crate) fn visit(&mut self, region: &Region, mut keep: impl FnMut(&Region, Access) -> bool) {
+    /// Shows each box that overlaps `region`, in no particular order, and does with it as told.
+    pub(crate) fn visit(&mut self, region: &Region, mut judge: impl FnMut(&Region, Access) -> Verdict) {
         let (from, to) = (region.lo[self.dim], region.hi[self.dim]);
         for class in &mut self.classes {
             if class.keys.is_empty() {
@@ -105,14 +118,26 @@ impl BoxIndex {
             }
             let earliest = from.saturating_sub(class.widest - 1);
             class.keys.scan(key(earliest, 0), key(to, 0), |found| {
-                let entry = &self.entries[entry_of(found)];
-                let kept = !entry.region.overlaps(region) || keep(&entry.region, entry.access);
-                if !kept {
-                    self.vacant.push(found as u32);
-                    self.len -= 1;
+                let entry = &mut self.entries[entry_of(found)];
+                if !entry.region.overlaps(region) {
+                    return true;
                 }
-                kept
+                match judge(&entry.region, entry.access) {
+                    Verdict::Keep => return true,
+                    Verdict::Drop => {
+                        self.vacant.push(found as u32);
+                        self.len -= 1;
+                    }
+                    Verdict::Shrink(rest) => {
+                        entry.region = rest;
+                        self.shrunk.push(found as u32);
+                    }
+                }
+                false
             });
+        }
+        while let Some(at) = self.shrunk.pop() {
+            self.file(at);
         }
     }
 
@@ -199,7 +224,7 @@ mod tests {
         let mut found = Vec::new();
         index.visit(region, |_, access| {
             found.push(access.task);
-            true
+            Verdict::Keep
         });
         found.sort_unstable();
         found
@@ -227,8 +252,19 @@ mod tests {
                 let expected: Vec<u32> =
                     all.iter().filter(|(_, r)| r.overlaps(&query)).map(|(task, _)| *task).collect();
                 prop_assert_eq!(overlapping(&mut index, &query), expected);
-                index.visit(&query, |_, access| access.task % 5 != drop);
-                all.retain(|(task, r)| task % 5 != drop || !r.overlaps(&query));
+                // Of those found a fifth is dropped and a fifth cut to its first cell.
+                let cut = |region: &Region| boxed([region.lo[0], region.lo[1], region.lo[2]], [1, 1, 1]);
+                index.visit(&query, |region, access| match (access.task + drop) % 5 {
+                    0 => Verdict::Drop,
+                    1 => Verdict::Shrink(cut(region)),
+                    _ => Verdict::Keep,
+                });
+                all.retain(|(task, r)| (task + drop) % 5 != 0 || !r.overlaps(&query));
+                for (_, r) in all.iter_mut().filter(|(task, _)| (task + drop) % 5 == 1) {
+                    if r.overlaps(&query) {
+                        *r = cut(r);
+                    }
+                }
                 prop_assert_eq!(index.len(), all.len());
             }
         }
@@ -245,7 +281,7 @@ mod tests {
         let mut visits = 0;
         index.visit(&boxed([0, 50, 0], [1, 1, 1]), |_, _| {
             visits += 1;
-            true
+            Verdict::Keep
         });
         assert_eq!(visits, 1);
     }

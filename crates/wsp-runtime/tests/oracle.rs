@@ -91,10 +91,11 @@ fn region() -> impl Strategy<Value = Region> {
     let tiles =
         (0..TENSORS, 0..SIDE, 0..SIDE, 0..3u32, 0..3u32).prop_map(|(tensor, row, column, height, width)| {
             let hi = [(row + height).min(SIDE), (column + width).min(SIDE)];
-            Region::new(TensorId(tensor), &[row, column], &hi).unwrap()
+            Region::new(TensorId(tensor), &[row, column], &hi).expect("ranks agree")
         });
-    let keys = (0..SIDE, 1..=SIDE)
-        .prop_map(|(key, len)| Region::new(TensorId(0), &[key, 0], &[(key + len).min(SIDE), SIDE]).unwrap());
+    let keys = (0..SIDE, 1..=SIDE).prop_map(|(key, len)| {
+        Region::new(TensorId(0), &[key, 0], &[(key + len).min(SIDE), SIDE]).expect("ranks agree")
+    });
     prop_oneof![3 => tiles, 1 => keys]
 }
 
@@ -153,7 +154,7 @@ fn execute(config: &RunConfig, machine: &Machine<'_>) -> wsp_runtime::Stats {
         }
         Ok::<(), Stopped>(())
     });
-    outcome.unwrap()
+    outcome.expect("no task fails")
 }
 
 proptest! {

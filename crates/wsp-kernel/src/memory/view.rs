@@ -30,7 +30,7 @@ pub(crate) struct RowsView {
     pub(crate) dtype: DType,
 }
 
-// SAFETY: the pointers come from a `TensorMem`, which any thread may use under the contract of `TensorMem::new`.
+// SAFETY: the pointer comes from a `TensorMem`, which any thread may use under the contract of `TensorMem::new`.
 unsafe impl Send for Segment {}
 
 impl RowsView {

@@ -1,8 +1,11 @@
 //! Between tiles and arrays.
 
 use super::Tiles;
-use crate::memory::{Clip, Fault, RowsView, Shape, TensorMem, Window, read_f32, write_f32};
+use crate::memory::{Clip, Fault, Layout, RowsView, Shape, TensorMem, Window, read_f32, write_f32};
 use wsp_core::DType;
+
+/// Rows of a tile from which on it is probably one of many along its tensor.
+const WORTH_LOOKING_AHEAD: u32 = 16;
 
 impl Tiles {
     /// `TLOAD`: at most `rows` by `cols`, where given.
@@ -88,8 +91,8 @@ impl Tiles {
         let tile = &mut self.tiles[dst];
         index.copy_from_slice(at.index);
         let Some(first) = index.get_mut(usize::from(dim)) else { return };
-        // A workspace slot is not counted in rows.
-        if dim == 0 || tile.shape.rows < want.rows {
+        let slots = dim == 0 && matches!(mem.layout(), Layout::Slots { .. });
+        if slots || want.rows < WORTH_LOOKING_AHEAD || tile.shape.rows < want.rows {
             return;
         }
         *first = first.saturating_add(want.rows);

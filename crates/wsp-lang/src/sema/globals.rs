@@ -216,28 +216,33 @@ impl<'a> Sema<'a> {
     }
 
     fn check_launch_known(&mut self, value: &Expr, what: &'static str) -> Res<()> {
-        let mut culprit = None;
-        value.any(&mut |e| {
-            let known = matches!(
-                e.kind,
-                ExprKind::Const(_)
-                    | ExprKind::Param(_)
-                    | ExprKind::Unary(..)
-                    | ExprKind::Binary(..)
-                    | ExprKind::Cast(_)
-                    | ExprKind::Select(..)
-                    | ExprKind::Math(..)
-            );
-            if !known {
-                culprit = Some(e.span);
-            }
-            !known
-        });
-        let Some(span) = culprit else { return Ok(()) };
+        let Some(span) = stranger(value, &|_| false) else { return Ok(()) };
         Err(self.fail(
             Diagnostic::error(codes::NOT_LAUNCH_KNOWN, format!("{what} must be known at launch"))
                 .at(span, "known only while the program runs")
                 .help("use literals, parameters, file-scope constants and `const` variables made of them"),
         ))
     }
+}
+
+/// The place of the first part of an expression that is neither made of literals and parameters nor `allowed`.
+pub(crate) fn stranger(value: &Expr, allowed: &dyn Fn(&ExprKind) -> bool) -> Option<Span> {
+    let mut found = None;
+    value.any(&mut |e| {
+        let known = matches!(
+            e.kind,
+            ExprKind::Const(_)
+                | ExprKind::Param(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Select(..)
+                | ExprKind::Math(..)
+        );
+        if !known && !allowed(&e.kind) {
+            found = Some(e.span);
+        }
+        found.is_some()
+    });
+    found
 }

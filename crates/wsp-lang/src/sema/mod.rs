@@ -47,7 +47,7 @@ pub(crate) use builtins::{SEARCH_NAME, SEARCH_SOURCE};
 const MAX_DEPTH: u32 = 2 * limits::MAX_NESTING;
 
 /// Most nodes that inline functions and templates may be copied into.
-const MAX_COPIES: u32 = 1 << 20;
+const MAX_COPIES: u32 = 1 << 18;
 
 /// Lowers a file. The module is complete only when no finding is an error. `own` is the user's file: definitions from
 /// other files belong to the language.

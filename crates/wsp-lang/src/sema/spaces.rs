@@ -4,11 +4,12 @@ use super::Sema;
 use super::body::{Binding, Body, BodyKind};
 use super::codes;
 use super::diags::Res;
+use super::globals::stranger;
 use super::names::with_suggestion;
 use crate::ast::{self, Extent, SpaceMember, TileSize};
 use wsp_core::{AxisId, LocalId, SpaceId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{AxisEnd, AxisTile, Expr, ExprKind, ScalarTy, TileSize as IrTileSize};
+use wsp_ir::{AxisEnd, AxisTile, ExprKind, ScalarTy, TileSize as IrTileSize};
 
 impl Sema<'_> {
     /// Lowers what each space says.
@@ -112,46 +113,23 @@ impl Sema<'_> {
     }
 
     fn lower_where(&mut self, space: SpaceId, constraint: &ast::Where) -> Res<()> {
-        const WHAT: &str = "a constraint on axes";
-        let mut b = Body::new(BodyKind::Launch(WHAT));
+        let mut b = Body::new(BodyKind::Launch("a constraint on axes"));
         for (at, axis) in self.module.spaces[space.index()].axes.iter().enumerate() {
             let axis = &self.module.axes[axis.index()];
             let binding = Binding::Scalar { local: LocalId(at as u32), ty: ScalarTy::U32, fixed: Some("an axis"), known: None };
             // Two axes of one name are reported with the axes.
             let _ = b.bind(&axis.name.as_str().into(), binding, axis.span);
         }
-        let cond = self.scalar(&mut b, &constraint.cond)?;
-        let cond = self.truth(cond)?;
-        self.check_over_indices(&cond, WHAT)?;
+        let cond = self.condition(&mut b, &constraint.cond)?;
+        if let Some(span) = stranger(&cond, &|kind| matches!(kind, ExprKind::Local(_))) {
+            return Err(self.fail(
+                Diagnostic::error(codes::NOT_LAUNCH_KNOWN, "a constraint is made of axes, parameters and literals")
+                    .at(span, "this is something else")
+                    .help("test it in the generator instead"),
+            ));
+        }
         self.module.spaces[space.index()].constraints.push(cond);
         Ok(())
-    }
-
-    fn check_over_indices(&mut self, cond: &Expr, what: &str) -> Res<()> {
-        let mut culprit = None;
-        cond.any(&mut |e| {
-            let fine = matches!(
-                e.kind,
-                ExprKind::Const(_)
-                    | ExprKind::Param(_)
-                    | ExprKind::Local(_)
-                    | ExprKind::Unary(..)
-                    | ExprKind::Binary(..)
-                    | ExprKind::Cast(_)
-                    | ExprKind::Select(..)
-                    | ExprKind::Math(..)
-            );
-            if !fine {
-                culprit = Some(e.span);
-            }
-            !fine
-        });
-        let Some(span) = culprit else { return Ok(()) };
-        Err(self.fail(
-            Diagnostic::error(codes::NOT_LAUNCH_KNOWN, format!("{what} is made of axes, parameters and literals"))
-                .at(span, "this is something else")
-                .help("test it in the generator instead"),
-        ))
     }
 
     /// The axis of a space with this name.

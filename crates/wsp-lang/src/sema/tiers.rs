@@ -5,15 +5,15 @@ use super::body::{Binding, Body, BodyKind};
 use super::builtins;
 use super::codes;
 use super::diags::{Reported, Res};
+use super::globals::stranger;
 use super::names::Symbol;
 use super::walk;
 use crate::ast;
-use std::rc::Rc;
 use wsp_core::FuncId;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, Tier};
 
-/// Tier sets with more tiers are not searched for unreachable ones.
+/// Tier sets with more tiers are not searched for unreachable ones, nor conditions for more free names.
 const MOST_COMPARED: usize = 256;
 
 impl Sema<'_> {
@@ -21,62 +21,56 @@ impl Sema<'_> {
     pub(crate) fn lower_tiers(&mut self) {
         for at in 0..self.tier_defs.len() {
             let decl = self.tier_defs[at];
-            self.check_default(decl);
-            let selector = self.find_selector(decl);
-            self.module.tier_sets[at].selector = selector.as_ref().map(|s| s.name.to_string());
+            let default = self.check_default(decl);
+            let free = self.free_names(decl);
+            self.module.tier_sets[at].selector = free.first().map(|s| s.name.to_string());
             for tier in &decl.tiers {
-                if let Ok(tier) = self.lower_tier(tier, selector.as_ref()) {
+                if let Ok(tier) = self.lower_tier(tier, &free) {
                     self.module.tier_sets[at].tiers.push(tier);
                 }
             }
-            if self.module.tier_sets[at].tiers.len() == decl.tiers.len() && decl.tiers.len() <= MOST_COMPARED {
+            let complete = self.module.tier_sets[at].tiers.len() == decl.tiers.len();
+            if default.is_ok() && complete && decl.tiers.len() <= MOST_COMPARED {
                 self.warn_unreachable(at);
             }
         }
     }
 
-    fn check_default(&mut self, decl: &ast::TierDef) {
+    fn check_default(&mut self, decl: &ast::TierDef) -> Res<()> {
         let defaults: Vec<&ast::Tier> = decl.tiers.iter().filter(|t| t.cond.is_none()).collect();
         let name = decl.name.as_str();
         match (&defaults[..], decl.tiers.last()) {
-            ([], _) => {
-                self.fail(
-                    Diagnostic::error(codes::MISSING_DEFAULT, format!("tier set `{name}` has no default"))
-                        .at(decl.name.span, "no kernel for values that no tier takes")
-                        .help("end it with `PTO_DEFAULT(kernel)`"),
-                );
-            }
-            ([first, ..], Some(last)) if first.span != last.span => {
+            ([], _) => Err(self.fail(
+                Diagnostic::error(codes::MISSING_DEFAULT, format!("tier set `{name}` has no default"))
+                    .at(decl.name.span, "no kernel for values that no tier takes")
+                    .help("end it with `PTO_DEFAULT(kernel)`"),
+            )),
+            ([first, ..], Some(last)) if first.span != last.span => Err(
                 self.fail(
                     Diagnostic::error(codes::DEFAULT_NOT_LAST, format!("the default of `{name}` is not the last tier"))
                         .at(first.span, "takes every value")
                         .label(last.span, "never reached")
                         .help("put `PTO_DEFAULT` last, and only once"),
-                );
-            }
-            _ => {}
+                ),
+            ),
+            _ => Ok(()),
         }
     }
 
-    /// The free name of the conditions. A second one is reported.
-    fn find_selector(&mut self, decl: &ast::TierDef) -> Option<ast::Ident> {
-        let mut first: Option<ast::Ident> = None;
-        let mut other: Option<ast::Ident> = None;
+    /// The free names of the conditions: the selector, and others that should not be there, which are reported.
+    fn free_names(&mut self, decl: &ast::TierDef) -> Vec<ast::Ident> {
+        let mut free: Vec<ast::Ident> = Vec::new();
         for cond in decl.tiers.iter().filter_map(|t| t.cond.as_ref()) {
             walk::each_subexpr(cond, &mut |e| {
                 let Some(ident) = e.as_name() else { return };
                 let name = ident.as_str();
-                if self.lookup(name).is_some() || builtins::is_constant(name) {
-                    return;
-                }
-                match &first {
-                    None => first = Some(ident),
-                    Some(f) if f.name != ident.name => other = other.take().or(Some(ident)),
-                    Some(_) => {}
+                let known = self.lookup(name).is_some() || builtins::is_constant(name);
+                if !known && free.len() < MOST_COMPARED && free.iter().all(|f| f.name != ident.name) {
+                    free.push(ident);
                 }
             });
         }
-        if let (Some(first), Some(other)) = (&first, &other) {
+        if let [first, other, ..] = &free[..] {
             let message = format!("tier conditions of `{}` use two free names", decl.name.as_str());
             self.fail(
                 Diagnostic::error(codes::TWO_SELECTORS, message)
@@ -85,21 +79,27 @@ impl Sema<'_> {
                     .help("test one value; declare other names with `PTO_PARAM` or `const`"),
             );
         }
-        first
+        free
     }
 
-    fn lower_tier(&mut self, tier: &ast::Tier, selector: Option<&ast::Ident>) -> Res<Tier> {
+    fn lower_tier(&mut self, tier: &ast::Tier, free: &[ast::Ident]) -> Res<Tier> {
         let kernel = self.tier_kernel(&tier.kernel);
         let cond = match &tier.cond {
             Some(e) => {
                 let mut b = Body::new(BodyKind::Launch("a tier condition"));
-                if let Some(selector) = selector {
-                    let binding = Binding::Selector;
-                    // The scope is empty.
-                    let _ = b.bind(&Rc::clone(&selector.name), binding, selector.span);
+                for (at, name) in free.iter().enumerate() {
+                    let binding = if at == 0 { Binding::Selector } else { Binding::Poison };
+                    self.bind(&mut b, name, binding)?;
                 }
-                let value = self.scalar(&mut b, e)?;
-                Some(self.truth(value)?)
+                let cond = self.condition(&mut b, e)?;
+                if let Some(span) = stranger(&cond, &|kind| matches!(kind, ExprKind::Selector)) {
+                    return Err(self.fail(
+                        Diagnostic::error(codes::NOT_LAUNCH_KNOWN, "a tier condition tests one value")
+                            .at(span, "made of neither that value nor parameters and literals")
+                            .help("work it out in the generator and pass it to `PTO_SELECT_TIER`"),
+                    ));
+                }
+                Some(cond)
             }
             None => None,
         };

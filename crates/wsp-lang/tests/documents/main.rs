@@ -202,7 +202,8 @@ fn section_6_2_workspace_of_heads_is_apart_although_the_call_omits_the_head() {
     let module =
         clean(&[SHAPES, prelude, SPACE_EXAMPLE, TIER_KERNELS, TIER_EXAMPLE, &fa_descriptor(), GENERATOR_EXAMPLE]);
     let mut slots = Vec::new();
-    each_emit(&module.functions[0].body, &mut |fields| {
+    let generator = module.spaces[0].generator.expect("the space has a generator");
+    each_emit(&module.functions[generator.index()].body, &mut |fields| {
         if let ExprKind::AllocWs(slot) = &fields[6].kind {
             slots.push((slot.key.len(), slot.count.as_const_int(), slot.index.as_const_int()));
         }
@@ -246,6 +247,7 @@ fn section_7_1_faults_of_the_example_are_named() {
             "WSP0222 a `LeftTile` cannot be the right operand of `TMATMUL_ACC`",
             "WSP0102 unknown name `kv_len`",
             "WSP0105 undeclared tensor `partial_md`",
+            "WSP0130 `TSTORE` stores a tile",
         ]
     );
 }
@@ -484,7 +486,7 @@ fn section_11_2_two_spaces_are_chained() {
     let module = clean(&[SHAPES, spaces, GRAPH]);
     let graph = &module.graphs[0];
     assert_eq!(graph.stages.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["prefill", "decode"]);
-    let (reader, writer) = graph.dependencies[0];
+    let (reader, writer) = &graph.dependencies[0];
     assert_eq!((reader.stage, writer.stage), (1, 0));
     assert_eq!(module.tensors[reader.tensor.index()].name, "k_cache");
     assert_eq!(module.tensors[writer.tensor.index()].name, "kv_update");

@@ -1,7 +1,7 @@
 //! The code of document 002, as it stands there.
 
 /// Section 3.1, the example.
-pub const SPACE_EXAMPLE: &str = r#"
+pub(crate) const SPACE_EXAMPLE: &str = r#"
 PTO_SPACE(FlashAttentionDecode) {
     PTO_AXIS(batch, 0, batch_size)
     PTO_AXIS(kv_chunk, 0, PTO_DYNAMIC)
@@ -12,20 +12,20 @@ PTO_SPACE(FlashAttentionDecode) {
 "#;
 
 /// Section 3.2.
-pub const AXIS_FORMS: &str = r#"
+pub(crate) const AXIS_FORMS: &str = r#"
 PTO_AXIS(name, start, end)
 PTO_AXIS(name, start, PTO_DYNAMIC)  // Dynamic extent
 "#;
 
 /// Section 3.3.
-pub const TILE_FORMS: &str = r#"
+pub(crate) const TILE_FORMS: &str = r#"
 PTO_TILE(axis, tile_size)
 PTO_TILE(axis, tile_size, PTO_PAD_LAST)  // Pad last tile
 PTO_TILE(axis, PTO_AUTO)                 // Auto-tune tile size
 "#;
 
 /// Section 4.1, the example.
-pub const TIER_EXAMPLE: &str = r#"
+pub(crate) const TIER_EXAMPLE: &str = r#"
 PTO_TIER_DEF(DecodeAttentionKernel) {
     PTO_TIER(kv_len <= 2048,  decode_2k)
     PTO_TIER(kv_len <= 8192,  decode_8k)
@@ -35,13 +35,13 @@ PTO_TIER_DEF(DecodeAttentionKernel) {
 "#;
 
 /// Section 4.2.
-pub const SELECT_TIER: &str = r#"
+pub(crate) const SELECT_TIER: &str = r#"
 // In descriptor generator
 uint32_t tier = PTO_SELECT_TIER(DecodeAttentionKernel, kv_len);
 "#;
 
 /// Section 5.1, the example.
-pub const SCHEDULE_EXAMPLE: &str = r#"
+pub(crate) const SCHEDULE_EXAMPLE: &str = r#"
 PTO_SCHEDULE(BatchLocalitySchedule) {
     PTO_AFFINITY(batch, PTO_CORE_GROUP)
     PTO_ORDER(batch, PTO_SEQUENTIAL)
@@ -51,29 +51,29 @@ PTO_SCHEDULE(BatchLocalitySchedule) {
 "#;
 
 /// Section 5.2.
-pub const AFFINITY_FORM: &str = r#"
+pub(crate) const AFFINITY_FORM: &str = r#"
 PTO_AFFINITY(axis, policy)
 "#;
 
 /// Section 5.3, the forms.
-pub const ORDER_FORMS: &str = r#"
+pub(crate) const ORDER_FORMS: &str = r#"
 PTO_ORDER(axis, ordering)
 PTO_ORDER(axis, PTO_INTERLEAVED(group_size))
 "#;
 
 /// Section 5.3, the example.
-pub const ORDER_EXAMPLE: &str = r#"
+pub(crate) const ORDER_EXAMPLE: &str = r#"
 PTO_ORDER(batch, PTO_INTERLEAVED(4))
 // Processing order: B0C0, B1C0, B2C0, B3C0, B0C1, B1C1, ...
 "#;
 
 /// Section 5.4.
-pub const PREFETCH_FORM: &str = r#"
+pub(crate) const PREFETCH_FORM: &str = r#"
 PTO_PREFETCH(axis, depth)
 "#;
 
 /// Section 6.1.
-pub const STRUCTS: &str = r#"
+pub(crate) const STRUCTS: &str = r#"
 struct PTO_WorkDescriptor {
     uint32_t tier;              // Kernel tier index
     uint32_t indices[N];        // Iteration space indices
@@ -94,7 +94,7 @@ struct FADecodeDescriptor {
 "#;
 
 /// Section 6.2, the example.
-pub const GENERATOR_EXAMPLE: &str = r#"
+pub(crate) const GENERATOR_EXAMPLE: &str = r#"
 PTO_DESCRIPTOR_GEN(FlashAttentionDecode) {
     // Read input metadata
     const uint32_t* kv_lens = PTO_GET_INPUT_LENS(kv_cache);
@@ -127,14 +127,14 @@ PTO_DESCRIPTOR_GEN(FlashAttentionDecode) {
 "#;
 
 /// Section 6.3.
-pub const FOR_EACH: &str = r#"
+pub(crate) const FOR_EACH: &str = r#"
 PTO_FOR_EACH(var, start, end) {
     // Body
 }
 "#;
 
 /// Section 7.1, the example.
-pub const KERNEL_EXAMPLE: &str = r#"
+pub(crate) const KERNEL_EXAMPLE: &str = r#"
 PTO_KERNEL_IMPL(decode_8k) {
     auto desc = PTO_GET_DESCRIPTOR();
 
@@ -198,12 +198,12 @@ PTO_KERNEL_IMPL(decode_8k) {
 "#;
 
 /// Section 7.2.
-pub const GET_DESCRIPTOR: &str = r#"
+pub(crate) const GET_DESCRIPTOR: &str = r#"
 auto desc = PTO_GET_DESCRIPTOR();
 "#;
 
 /// Section 11.1.
-pub const MOE: &str = r#"
+pub(crate) const MOE: &str = r#"
 PTO_SPACE(MoEForward) {
     PTO_AXIS(expert, 0, PTO_DYNAMIC)      // Only activated experts
     PTO_AXIS(token_group, 0, PTO_DYNAMIC) // Tokens routed to expert
@@ -220,7 +220,7 @@ PTO_DESCRIPTOR_GEN(MoEForward) {
 "#;
 
 /// Section 11.2.
-pub const GRAPH: &str = r#"
+pub(crate) const GRAPH: &str = r#"
 PTO_GRAPH(prefill_decode_pipeline) {
     PTO_STAGE(prefill, PrefillAttention)
     PTO_STAGE(decode, DecodeAttention)
@@ -230,7 +230,7 @@ PTO_GRAPH(prefill_decode_pipeline) {
 "#;
 
 /// Section 11.3.
-pub const PROFILE_GUIDED: &str = r#"
+pub(crate) const PROFILE_GUIDED: &str = r#"
 PTO_SCHEDULE(AdaptiveSchedule) {
     PTO_PROFILE_GUIDED(batch, {
         .cold_start = PTO_INTERLEAVED(2),
@@ -240,7 +240,7 @@ PTO_SCHEDULE(AdaptiveSchedule) {
 "#;
 
 /// Section 8, part 1.
-pub const S8_SPACE: &str = r#"
+pub(crate) const S8_SPACE: &str = r#"
 PTO_SPACE(DecodeAttention) {
     PTO_AXIS(batch, 0, batch_size)
     PTO_AXIS(kv_chunk, 0, PTO_DYNAMIC)      // Determined by actual kv_len
@@ -251,7 +251,7 @@ PTO_SPACE(DecodeAttention) {
 "#;
 
 /// Section 8, part 2.
-pub const S8_TIERS: &str = r#"
+pub(crate) const S8_TIERS: &str = r#"
 PTO_TIER_DEF(DecodeKernel) {
     PTO_TIER(kv_len <= 2048,  decode_kernel_2k,  workspace_2k)
     PTO_TIER(kv_len <= 8192,  decode_kernel_8k,  workspace_8k)
@@ -261,7 +261,7 @@ PTO_TIER_DEF(DecodeKernel) {
 "#;
 
 /// Section 8, part 3.
-pub const S8_SCHEDULE: &str = r#"
+pub(crate) const S8_SCHEDULE: &str = r#"
 PTO_SCHEDULE(DecodeSchedule) {
     // Locality: Same batch stays on same core group for L2 reuse
     PTO_AFFINITY(batch, PTO_CORE_GROUP)
@@ -277,7 +277,7 @@ PTO_SCHEDULE(DecodeSchedule) {
 "#;
 
 /// Section 8, part 4.
-pub const S8_DESCRIPTOR: &str = r#"
+pub(crate) const S8_DESCRIPTOR: &str = r#"
 struct DecodeDescriptor {
     uint32_t tier;
     uint32_t batch_idx;
@@ -291,7 +291,7 @@ struct DecodeDescriptor {
 "#;
 
 /// Section 8, part 5.
-pub const S8_GENERATOR: &str = r#"
+pub(crate) const S8_GENERATOR: &str = r#"
 PTO_DESCRIPTOR_GEN(DecodeAttention) {
     // Get input metadata
     auto kv_lens = PTO_GET_INPUT_META(kv_cache, lengths);  // [batch_size]
@@ -354,7 +354,7 @@ uint32_t BinarySearchChunkSize(
 "#;
 
 /// Section 8, part 6.
-pub const S8_KERNELS: &str = r#"
+pub(crate) const S8_KERNELS: &str = r#"
 // 2K tier - optimized for short sequences
 PTO_KERNEL_IMPL(decode_kernel_2k) {
     auto desc = PTO_GET_DESCRIPTOR<DecodeDescriptor>();
@@ -426,7 +426,7 @@ PTO_KERNEL_IMPL(decode_kernel_8k) {
 "#;
 
 /// Section 8, part 7.
-pub const S8_MERGE: &str = r#"
+pub(crate) const S8_MERGE: &str = r#"
 PTO_KERNEL_IMPL(merge_partial_outputs) {
     auto desc = PTO_GET_DESCRIPTOR<MergeDescriptor>();
 
@@ -462,7 +462,7 @@ PTO_KERNEL_IMPL(merge_partial_outputs) {
 "#;
 
 /// Section 8, part 8.
-pub const S8_ENTRY: &str = r#"
+pub(crate) const S8_ENTRY: &str = r#"
 void decode_attention_launch(
     Tensor q,           // [batch, num_qo_heads, 1, head_dim]
     PagedKVCache kv,    // Paged KV cache

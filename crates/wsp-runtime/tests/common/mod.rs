@@ -41,7 +41,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> Scripted<F> {
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.events.lock().unwrap().clone()
+        self.events.lock().expect("no task panics while recording").clone()
     }
 
     /// Ids of the tasks that ran, in order of their start.
@@ -58,12 +58,12 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Scripted<F> {
     type Failure = String;
 
     fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), String> {
-        self.events.lock().unwrap().push(Event::Run(task.0));
+        self.events.lock().expect("no task panics while recording").push(Event::Run(task.0));
         (self.body)(task.0)
     }
 
     fn prefetch(&self, _: usize, _: KernelId, payload: &[u32]) {
-        self.events.lock().unwrap().push(Event::Prefetch(payload[0]));
+        self.events.lock().expect("no task panics while recording").push(Event::Prefetch(payload[0]));
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn config(threads: u32, window: u32, ready: ReadyPolicy) -> RunConfig
 
 /// A box of a tensor of one dimension.
 pub(crate) fn cells(tensor: u32, lo: u32, hi: u32) -> Region {
-    Region::new(TensorId(tensor), &[lo], &[hi]).unwrap()
+    Region::new(TensorId(tensor), &[lo], &[hi]).expect("ranks agree")
 }
 
 /// A task whose payload is one word.

@@ -113,4 +113,11 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "The capability table (docs/reference/schedules.md, or `wsp targets`) has one row per schedule \
             primitive. This one is accepted by the target of the plan but changes nothing there.",
     },
+    CodeInfo {
+        code: Code(417),
+        title: "a space has too many dynamic axes",
+        explanation: "Each PTO_DYNAMIC axis whose extent depends on others adds loops that look for the largest extent, so a \
+            space may have 8 of them. Join axes whose extents do not depend on each other, or bound some by a fixed end and \
+            leave out items with PTO_WHERE.",
+    },
 ];

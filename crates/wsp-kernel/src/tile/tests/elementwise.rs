@@ -223,6 +223,12 @@ fn a_tile_may_not_exceed_the_limit() {
 }
 
 #[test]
+fn tiles_may_move_to_another_thread() {
+    fn is_send<T: Send>(_: &T) {}
+    is_send(&all_kernels());
+}
+
+#[test]
 fn a_cleared_tile_is_empty() {
     for (_, mut tiles) in all_kernels() {
         let tile = put(&mut tiles, &Matrix { shape: Shape::new(1, 1), values: vec![1.0] }, DType::F32);

@@ -12,6 +12,9 @@ use wsp_ir::{
     ScalarTy, Space, Span, StmtKind, TileSize,
 };
 
+/// Most dynamic axes of a space: loops that look for a largest extent nest in each other.
+const MAX_DYNAMIC: usize = 8;
+
 /// What PTO_SCHEDULED_FOR does per item.
 pub(super) struct Item<'a> {
     /// The index variables, in the order of the space.
@@ -101,6 +104,12 @@ pub(super) enum SetExtent {
 /// The axes in the order of the space.
 pub(super) fn resolve(cx: &AxisCx<'_>, item: &Item<'_>, func: &mut Function) -> Result<Vec<NestAxis>, Vec<Diagnostic>> {
     let (mut axes, mut wrong) = (Vec::new(), Vec::new());
+    let dynamic = cx.space.axes.iter().filter(|id| cx.module.axes[id.index()].end == AxisEnd::Dynamic).count();
+    if dynamic > MAX_DYNAMIC {
+        let message = format!("space `{}` has {dynamic} dynamic axes", cx.space.name);
+        let d = Diagnostic::error(codes::TOO_MANY_DYNAMIC, message).at(cx.space.span, "");
+        return Err(vec![d.note(format!("at most {MAX_DYNAMIC} are supported"))]);
+    }
     for (position, (&id, &var)) in cx.space.axes.iter().zip(item.vars).enumerate() {
         let axis = &cx.module.axes[id.index()];
         let start = if axis.tile.is_some() { Expr::u32(0, axis.span) } else { as_u32(&axis.start) };

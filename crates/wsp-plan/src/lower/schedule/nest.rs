@@ -164,6 +164,7 @@ impl Nest<'_> {
             Some((lo, hi)) if !exact || uses.is_empty() => (Vec::new(), lo, hi),
             Some((lo, hi)) => {
                 let (setup, end) = self.exact_end(axis, scope);
+                scope.pending.retain(|pending| *pending != axis);
                 (setup, lo, fold::min(hi, end))
             }
             None => {
