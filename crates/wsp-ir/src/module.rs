@@ -449,13 +449,11 @@ pub struct Entry {
     pub span: Span,
 }
 
-/// `PTO_REQUIRE(cond, "message")`: a launch for which the condition is false is refused.
+/// `PTO_REQUIRE(cond)`: a launch for which the condition is false is refused.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Requirement {
     /// A `bool` over parameters.
     pub cond: Expr,
-    /// What is wrong when it is false.
-    pub message: String,
     /// Where it stands.
     pub span: Span,
 }

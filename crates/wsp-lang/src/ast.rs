@@ -20,7 +20,7 @@ use wsp_ir::Span;
 
 pub use expr::{BinaryOp, Expr, ExprKind, FieldInit, FloatLit, IntLit, UnaryOp};
 pub use item::{
-    Const, Extent, FnParam, Function, Generator, Kernel, Param, Reference, Role, Shape, Struct, StructField,
+    Const, Extent, FnParam, Function, Generator, Kernel, Param, Reference, Require, Role, Shape, Struct, StructField,
     TemplateParam, Tensor, Workspace,
 };
 pub use member::{
@@ -84,4 +84,6 @@ pub enum Item {
     Graph(Graph),
     /// `PTO_REFERENCE(name, { .role = name, … })`
     Reference(Reference),
+    /// `PTO_REQUIRE(condition)`
+    Require(Require),
 }

@@ -45,7 +45,10 @@ pub struct Capability {
 impl Capability {
     /// The spelling with an axis and a number in place of the placeholders.
     pub(crate) fn spelled(&self, axis: &str, number: &str) -> String {
-        self.primitive.replace("(axis", &format!("({axis}")).replace("(n)", &format!("({number})")).replace("depth", number)
+        self.primitive
+            .replace("(axis", &format!("({axis}"))
+            .replace("(n)", &format!("({number})"))
+            .replace("depth", number)
     }
 }
 
@@ -149,7 +152,11 @@ mod tests {
     #[test]
     fn the_reference_page_prints_this_table() {
         let page = include_str!("../../../docs/reference/schedules.md");
-        assert!(page.contains(&capabilities_markdown()), "the page should hold:\n{}", capabilities_markdown());
+        assert!(
+            page.contains(&capabilities_markdown()),
+            "the page should hold:\n{}",
+            capabilities_markdown()
+        );
     }
 
     #[test]

@@ -152,7 +152,9 @@ fn neutral(op: BinOp, a: &Expr, b: &Expr) -> Option<Expr> {
     let zero_or_less = |e: &Expr| is_unsigned(e.ty) && e.as_const_int() == Some(0);
     let largest = |e: &Expr| e.as_const_int().is_some_and(|v| int_range(e.ty).is_some_and(|(_, hi)| v == hi));
     match (op, a.as_const_int(), b.as_const_int()) {
-        (BinOp::Add | BinOp::Sub, _, Some(0)) | (BinOp::Mul | BinOp::Div | BinOp::CeilDiv, _, Some(1)) => Some(a.clone()),
+        (BinOp::Add | BinOp::Sub, _, Some(0)) | (BinOp::Mul | BinOp::Div | BinOp::CeilDiv, _, Some(1)) => {
+            Some(a.clone())
+        }
         (BinOp::Add, Some(0), _) | (BinOp::Mul, Some(1), _) => Some(b.clone()),
         (BinOp::Mul, Some(0), _) => Some(a.clone()),
         (BinOp::Mul, _, Some(0)) => Some(b.clone()),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, LocalId};
-use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, Stmt, StmtKind, TileOp};
+use wsp_ir::{
+    Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, Stmt, StmtKind, TileOp,
+};
 
 /// Calls `f` on the expressions that a statement itself evaluates, not on those of the blocks inside it.
 pub(crate) fn exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
@@ -114,13 +116,20 @@ pub(crate) fn any_expr(block: &Block, test: &mut impl FnMut(&Expr) -> bool) -> b
 /// The variables that an expression reads.
 pub(crate) fn reads(expr: &Expr, out: &mut BTreeSet<LocalId>) {
     match &expr.kind {
-        ExprKind::Local(l) | ExprKind::TileMax(l) | ExprKind::TileSum(l) | ExprKind::TileRows(l) | ExprKind::TileCols(l) => {
+        ExprKind::Local(l)
+        | ExprKind::TileMax(l)
+        | ExprKind::TileSum(l)
+        | ExprKind::TileRows(l)
+        | ExprKind::TileCols(l) => {
             out.insert(*l);
         }
         ExprKind::Field(l, _) => {
             out.insert(*l);
         }
-        ExprKind::Load(a, _) | ExprKind::ArrayMax(a, _) | ExprKind::ArraySum(a, _) | ExprKind::ArrayLen(a) => {
+        ExprKind::Load(a, _)
+        | ExprKind::ArrayMax(a, _)
+        | ExprKind::ArraySum(a, _)
+        | ExprKind::ArrayLen(a) => {
             out.extend(array_local(a));
         }
         ExprKind::Call(_, args) => {

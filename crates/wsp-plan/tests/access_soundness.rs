@@ -54,7 +54,14 @@ impl Maker {
             }
             14 => {
                 let ty = *self.r.pick(&[ScalarTy::I32, ScalarTy::U64, ScalarTy::I64]);
-                let kind = *self.r.pick(&[BinOp::Add, BinOp::Sub, BinOp::Min, BinOp::Mul, BinOp::Shr, BinOp::BitAnd]);
+                let kind = *self.r.pick(&[
+                    BinOp::Add,
+                    BinOp::Sub,
+                    BinOp::Min,
+                    BinOp::Mul,
+                    BinOp::Shr,
+                    BinOp::BitAnd,
+                ]);
                 cast(op(kind, cast(a, ty), cast(b, ty)), ScalarTy::U32)
             }
             _ if !self.tiles.is_empty() => {
@@ -104,7 +111,8 @@ impl Maker {
 
     fn tile(&mut self) -> LocalId {
         let side = |m: &mut Maker| if m.r.one_in(3) { param(2) } else { n(1 + m.r.below(4)) };
-        let ty = TileTy { role: TileRole::Vec, elem: Elem::Fixed(DType::F32), rows: side(self), cols: side(self) };
+        let ty =
+            TileTy { role: TileRole::Vec, elem: Elem::Fixed(DType::F32), rows: side(self), cols: side(self) };
         self.func.add_local("t", LocalTy::Tile(ty), sp())
     }
 
@@ -233,7 +241,8 @@ fn holds(machine: &mut Machine<'_>, access: &Access, index: &[u32], slot: u32) -
         Bound::Range { lo, hi } => {
             let (Ok(lo), Ok(hi)) = (machine.u32(lo), machine.u32(hi)) else { return true };
             // A touched slot is touched in all its bytes.
-            let end = if access.tensor == TensorId(2) && dim == 0 { index[dim] + slot } else { index[dim] + 1 };
+            let end =
+                if access.tensor == TensorId(2) && dim == 0 { index[dim] + slot } else { index[dim] + 1 };
             let hi = if dim == 0 && access.tensor == TensorId(2) { hi } else { hi.min(shape[dim]) };
             lo <= index[dim] && end <= hi
         }
@@ -264,7 +273,7 @@ fn every_touched_element_lies_in_a_box() {
                 touched += 1;
                 let mode = if written { AccessMode::Write } else { AccessMode::Read };
                 let inside = accesses.iter().filter(|a| a.tensor == tensor && a.mode == mode).any(|a| {
-                    let happens = a.guard.as_ref().is_none_or(|g| machine.eval(g).map_or(true, |g| g != 0));
+                    let happens = a.guard.as_ref().is_none_or(|g| machine.eval(g) != Ok(0));
                     happens && holds(&mut machine, a, &index, slot)
                 });
                 assert!(

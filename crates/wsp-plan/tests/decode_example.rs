@@ -40,7 +40,13 @@ fn machine<'a>(plan: &'a LoweredPlan, lens: &[u32], chunk: u32) -> Machine<'a> {
 }
 
 /// The boxes of a tensor for one descriptor; `None` for a dimension taken whole.
-fn boxes(plan: &LoweredPlan, kernel: &str, tensor: &str, mode: AccessMode, fields: &[u32]) -> Vec<Vec<Option<(u32, u32)>>> {
+fn boxes(
+    plan: &LoweredPlan,
+    kernel: &str,
+    tensor: &str,
+    mode: AccessMode,
+    fields: &[u32],
+) -> Vec<Vec<Option<(u32, u32)>>> {
     let mut machine = machine(plan, &[100, 100], 8);
     machine.fields = fields.to_vec();
     let func = plan.module.function_named(kernel).expect("the kernel should exist");
@@ -126,13 +132,16 @@ fn a_merge_reads_the_slots_of_its_chunks_and_no_others() {
     assert_eq!(read, [[Some((4096, 4096 + 7 * size)), Some((0, RATIO)), Some((0, DIM))]]);
     let output = boxes(&plan, "merge_partial_outputs", "output", AccessMode::Write, &[1, 0, 7, 4096]);
     assert_eq!(output, [[Some((1, 2)), Some((0, RATIO)), Some((0, 1)), Some((0, DIM))]]);
-    assert!(boxes(&plan, "merge_partial_outputs", "partial_o", AccessMode::Read, &[1, 0, 0, 4096]).is_empty());
+    assert!(
+        boxes(&plan, "merge_partial_outputs", "partial_o", AccessMode::Read, &[1, 0, 0, 4096]).is_empty()
+    );
 }
 
 #[test]
 fn tensors_are_inputs_outputs_or_both() {
     let plan = plan();
-    let of = |name: &str| plan.tensors[plan.module.tensor_named(name).expect("the tensor should exist").index()];
+    let of =
+        |name: &str| plan.tensors[plan.module.tensor_named(name).expect("the tensor should exist").index()];
     for input in ["q", "k_cache", "v_cache"] {
         assert_eq!(of(input), TensorUse { read: true, written: false }, "{input}");
     }

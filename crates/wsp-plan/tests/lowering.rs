@@ -77,7 +77,13 @@ fn a_schedule_asked_for_replaces_the_applied_one() {
     assert_eq!(lowered(&module, None).stages[0].schedule.name.as_deref(), Some("Mine"));
     let plan = lowered(&module, Some("Other"));
     assert_eq!(plan.stages[0].schedule.name.as_deref(), Some("Other"));
-    assert!(plan.stages[0].schedule.lines.iter().any(|line| line.starts_with("PTO_ORDER(head, PTO_PARALLEL): enforced: ")));
+    assert!(
+        plan.stages[0]
+            .schedule
+            .lines
+            .iter()
+            .any(|line| line.starts_with("PTO_ORDER(head, PTO_PARALLEL): enforced: "))
+    );
     let d = refused(&module, &options(Some("Othr")));
     assert_eq!((d.code.0, d.help), (403, vec!["did you mean `Other`?".to_owned()]));
     assert_eq!(d.notes, ["schedules: `Mine`, `Other`"]);
@@ -188,11 +194,20 @@ fn generators_that_nothing_launches_are_lowered_too() {
     other.kind = FuncKind::Generator { space: SpaceId(1) };
     let axes: Vec<Axis> = module.axes.clone();
     module.axes.extend(axes);
-    let space = Space { axes: vec![AxisId(3), AxisId(4), AxisId(5)], generator: Some(FuncId(2)), ..module.spaces[0].clone() };
+    let space = Space {
+        axes: vec![AxisId(3), AxisId(4), AxisId(5)],
+        generator: Some(FuncId(2)),
+        ..module.spaces[0].clone()
+    };
     module.spaces.push(space);
     module.functions.push(other);
     let plan = lowered(&module, None);
-    let scheduled = plan.module.functions.iter().flat_map(|f| &f.body).any(|s| matches!(s.kind, StmtKind::ScheduledFor { .. }));
+    let scheduled = plan
+        .module
+        .functions
+        .iter()
+        .flat_map(|f| &f.body)
+        .any(|s| matches!(s.kind, StmtKind::ScheduledFor { .. }));
     assert!(!scheduled);
     assert_eq!(plan.stages.len(), 1);
 }
@@ -234,7 +249,11 @@ void launch(Tensor<float> x, Tensor<float> total) {
 const IN_ORDER: &str = "PTO_STAGE(produce, Rows) PTO_STAGE(consume, Sums)";
 
 fn graph(stages: &str, dependency: &str) -> Module {
-    compiled(&GRAPH.replace("STAGES", stages).replace("DEPENDENCY(DEPENDENCY)", &format!("DEPENDENCY({dependency})")))
+    compiled(
+        &GRAPH
+            .replace("STAGES", stages)
+            .replace("DEPENDENCY(DEPENDENCY)", &format!("DEPENDENCY({dependency})")),
+    )
 }
 
 #[test]
@@ -242,10 +261,15 @@ fn stages_run_in_order_with_their_own_kernels() {
     let plan = lowered(&graph(IN_ORDER, "consume.doubled, produce.doubled"), None);
     let names: Vec<&str> = plan.stages.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["produce", "consume"]);
-    let kernels: Vec<&str> =
-        plan.stages.iter().flat_map(|s| &s.kernels).map(|k| plan.module.functions[k.index()].name.as_str()).collect();
+    let kernels: Vec<&str> = plan
+        .stages
+        .iter()
+        .flat_map(|s| &s.kernels)
+        .map(|k| plan.module.functions[k.index()].name.as_str())
+        .collect();
     assert_eq!(kernels, ["double_row", "add_row"]);
-    let of = |name: &str| plan.tensors[plan.module.tensor_named(name).expect("the tensor should exist").index()];
+    let of =
+        |name: &str| plan.tensors[plan.module.tensor_named(name).expect("the tensor should exist").index()];
     assert_eq!(of("x"), TensorUse { read: true, written: false });
     assert_eq!(of("doubled"), TensorUse { read: true, written: true });
     assert_eq!(of("total"), TensorUse { read: false, written: true });
@@ -276,7 +300,8 @@ fn in_a_graph_the_schedule_asked_for_goes_to_the_spaces_with_its_axes() {
 #[test]
 fn every_example_of_the_reference_page_is_accepted() {
     let page = include_str!("../../../docs/reference/schedules.md");
-    let blocks: Vec<&str> = page.split("```pto\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let blocks: Vec<&str> =
+        page.split("```pto\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() > 10);
     for block in blocks {
         let module = compiled(block);

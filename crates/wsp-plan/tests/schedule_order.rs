@@ -38,7 +38,9 @@ fn events(module: &Module, input: &Input) -> Vec<Event> {
 fn items(module: &Module, input: &Input) -> String {
     let names: Vec<char> = module.axes.iter().filter_map(|a| a.name.chars().next()).collect();
     let text = |e: Event| match e {
-        Event::Emit { fields, .. } => names.iter().zip(fields).map(|(c, i)| format!("{c}{i}")).collect::<String>(),
+        Event::Emit { fields, .. } => {
+            names.iter().zip(fields).map(|(c, i)| format!("{c}{i}")).collect::<String>()
+        }
         Event::Fence => "|".to_owned(),
         other => format!("{other:?}"),
     };
@@ -72,10 +74,7 @@ fn interleaving_takes_one_chunk_of_each_of_a_group_in_turn() {
 #[test]
 fn exhausted_members_of_a_group_are_skipped_and_heads_stay_innermost() {
     let order = vec![order("batch", OrderPolicy::Interleaved(3))];
-    assert_eq!(
-        decode_items(order, 2, &[1, 0, 3]),
-        "b0c0h0 b0c0h1 b2c0h0 b2c0h1 b2c1h0 b2c1h1 b2c2h0 b2c2h1"
-    );
+    assert_eq!(decode_items(order, 2, &[1, 0, 3]), "b0c0h0 b0c0h1 b2c0h0 b2c0h1 b2c1h0 b2c1h1 b2c2h0 b2c2h1");
 }
 
 #[test]
@@ -101,7 +100,8 @@ fn a_ragged_axis_may_be_outermost() {
 
 #[test]
 fn a_ragged_axis_may_be_interleaved_and_blocked() {
-    let interleaved = vec![order("chunk", OrderPolicy::Interleaved(2)), order("batch", OrderPolicy::Sequential)];
+    let interleaved =
+        vec![order("chunk", OrderPolicy::Interleaved(2)), order("batch", OrderPolicy::Sequential)];
     assert_eq!(decode_items(interleaved, 1, &[1, 3, 2]), "b0c0h0 b1c0h0 b1c1h0 b2c0h0 b2c1h0 b1c2h0");
     let blocked = vec![order("chunk", OrderPolicy::Blocked(2)), order("batch", OrderPolicy::Sequential)];
     assert_eq!(decode_items(blocked, 1, &[1, 3, 2]), "b0c0h0 b1c0h0 b1c1h0 b1c2h0 b2c0h0 b2c1h0");
@@ -109,7 +109,11 @@ fn a_ragged_axis_may_be_interleaved_and_blocked() {
 
 #[test]
 fn interleaving_the_innermost_axis_changes_nothing() {
-    let order = vec![order("batch", OrderPolicy::Sequential), order("chunk", OrderPolicy::Sequential), order("head", OrderPolicy::Interleaved(2))];
+    let order = vec![
+        order("batch", OrderPolicy::Sequential),
+        order("chunk", OrderPolicy::Sequential),
+        order("head", OrderPolicy::Interleaved(2)),
+    ];
     assert_eq!(decode_items(order, 3, &[1]), "b0c0h0 b0c0h1 b0c0h2");
 }
 
@@ -178,9 +182,17 @@ fn a_space_without_axes_has_one_item() {
 #[test]
 fn indices_near_the_top_of_u32_do_not_overflow() {
     let top = u32::MAX;
-    let p = Program::new(vec![axis("a", n(top - 3), Some(n(top)), None), axis("b", n(top - 2), Some(n(top)), None)]);
+    let p = Program::new(vec![
+        axis("a", n(top - 3), Some(n(top)), None),
+        axis("b", n(top - 2), Some(n(top)), None),
+    ]);
     let input = Input { params: [0; 3], lens: vec![], tile: 1 };
-    for policy in [OrderPolicy::Sequential, OrderPolicy::Interleaved(top), OrderPolicy::Blocked(2), OrderPolicy::Interleaved(2)] {
+    for policy in [
+        OrderPolicy::Sequential,
+        OrderPolicy::Interleaved(top),
+        OrderPolicy::Blocked(2),
+        OrderPolicy::Interleaved(2),
+    ] {
         let module = p.module(Some(schedule("S", vec![order("a", policy)])));
         assert_eq!(items(&module, &input).split(' ').count(), 6, "{policy:?}");
     }
@@ -283,12 +295,12 @@ fn extents_may_be_set_by_a_scalar_or_an_array() {
     let chunks_first = schedule("S", vec![order("chunk", OrderPolicy::Sequential)]);
     assert_eq!(items(&p.module(Some(chunks_first)), &input), "b0c0h0 b2c0h0 b0c1h0 b2c1h0");
     let changed = p.local("changed");
-    p.before = vec![
-        set(changed, param(2)),
-        set_extent(ExtentSource::Scalar(v(changed))),
-        assign(changed, n(0)),
-    ];
-    assert_eq!(items(&p.module(None), &input), "b0c0h0 b0c1h0 b0c2h0 b1c0h0 b1c1h0 b1c2h0 b2c0h0 b2c1h0 b2c2h0");
+    p.before =
+        vec![set(changed, param(2)), set_extent(ExtentSource::Scalar(v(changed))), assign(changed, n(0))];
+    assert_eq!(
+        items(&p.module(None), &input),
+        "b0c0h0 b0c1h0 b0c2h0 b1c0h0 b1c1h0 b1c2h0 b2c0h0 b2c1h0 b2c2h0"
+    );
 }
 
 fn add_cache(module: &mut Module) {
@@ -296,7 +308,12 @@ fn add_cache(module: &mut Module) {
     let dims = || vec![Dim::Expr(param(0)), Dim::Dynamic, Dim::Expr(n(2)), Dim::Expr(n(8))];
     module.tensors.push(tensor("k", DType::F16, dims(), Storage::CacheKeys(cache)));
     module.tensors.push(tensor("v", DType::F16, dims(), Storage::CacheValues(cache)));
-    module.caches.push(Cache { name: "kv".into(), keys: TensorId(first), values: TensorId(first + 1), span: sp() });
+    module.caches.push(Cache {
+        name: "kv".into(),
+        keys: TensorId(first),
+        values: TensorId(first + 1),
+        span: sp(),
+    });
 }
 
 #[test]
@@ -314,7 +331,8 @@ fn the_lengths_of_the_only_cache_are_the_last_resort() {
 fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
     let alloc = |p: &mut Program| {
         let only = Tier { cond: None, kernel: FuncId(1), workspace: Some(n(64)), span: sp() };
-        p.module.tier_sets = vec![TierSet { name: "T".into(), selector: None, tiers: vec![only], span: sp() }];
+        p.module.tier_sets =
+            vec![TierSet { name: "T".into(), selector: None, tiers: vec![only], span: sp() }];
         let slot = WsSlot {
             tiers: TierSetId(0),
             tier: n(0),
@@ -386,7 +404,13 @@ fn two_ragged_axes_may_depend_on_each_other_one_way() {
 #[test]
 fn tasks_start_in_any_order_only_when_every_axis_is_parallel() {
     let ready = |order| plan(&decode().module(Some(schedule("S", order)))).stages[0].schedule.ready;
-    let all = |policy| vec![order("batch", policy), order("chunk", OrderPolicy::Parallel), order("head", OrderPolicy::Parallel)];
+    let all = |policy| {
+        vec![
+            order("batch", policy),
+            order("chunk", OrderPolicy::Parallel),
+            order("head", OrderPolicy::Parallel),
+        ]
+    };
     assert_eq!(ready(all(OrderPolicy::Parallel)), ReadyOrder::Free);
     assert_eq!(ready(all(OrderPolicy::Interleaved(2))), ReadyOrder::Issue);
     assert_eq!(ready(vec![order("batch", OrderPolicy::Parallel)]), ReadyOrder::Issue);

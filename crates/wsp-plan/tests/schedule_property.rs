@@ -15,13 +15,25 @@ const LENS: u32 = 7;
 /// How an axis of the random space is bounded.
 #[derive(Clone, Debug)]
 enum Bound {
-    Static { start: u32, end: u32, tile: Option<u32> },
+    Static {
+        start: u32,
+        end: u32,
+        tile: Option<u32>,
+    },
     /// `lens[(Σ aᵢ·vᵢ + k) % LENS]`, from the guard of the body.
-    Guard { factors: Vec<u32>, k: u32 },
+    Guard {
+        factors: Vec<u32>,
+        k: u32,
+    },
     /// Elements per index of the first axis.
-    PerOuter { tile: Option<u32> },
+    PerOuter {
+        tile: Option<u32>,
+    },
     /// A number of elements.
-    Scalar { elements: u32, tile: Option<u32> },
+    Scalar {
+        elements: u32,
+        tile: Option<u32>,
+    },
 }
 
 struct Case {
@@ -90,9 +102,11 @@ fn program(case: &Case) -> Module {
         match bound {
             Bound::Guard { factors, k } => {
                 let count = p.local(&format!("count{i}"));
-                let at = factors.iter().zip(&p.vars).filter(|(f, _)| **f > 0).fold(n(*k), |sum, (f, var)| {
-                    op(BinOp::Add, sum, op(BinOp::Mul, n(*f), v(*var)))
-                });
+                let at = factors
+                    .iter()
+                    .zip(&p.vars)
+                    .filter(|(f, _)| **f > 0)
+                    .fold(n(*k), |sum, (f, var)| op(BinOp::Add, sum, op(BinOp::Mul, n(*f), v(*var))));
                 p.body.push(set(count, load(TensorId(0), op(BinOp::Rem, at, n(LENS)))));
                 p.body.push(skip_if(op(BinOp::Ge, v(p.vars[i]), v(count))));
             }
@@ -217,7 +231,10 @@ fn a_fence_stands_between_successive_values_of_a_strict_axis() {
                 .collect();
             for (i, (at, item)) in emitted.iter().enumerate() {
                 let same_outside = |other: &Vec<u32>| outside.iter().all(|o| other[*o] == item[*o]);
-                let before = emitted[..i].iter().rev().find(|(_, other)| same_outside(other) && other[*axis] < item[*axis]);
+                let before = emitted[..i]
+                    .iter()
+                    .rev()
+                    .find(|(_, other)| same_outside(other) && other[*axis] < item[*axis]);
                 if let Some((earlier, _)) = before {
                     let fenced = events[*earlier..*at].contains(&Event::Fence);
                     assert!(fenced, "seed {seed}: no fence before {item:?} {:?}", case.order);

@@ -53,7 +53,8 @@ fn sum<const STREAMS: usize>(bytes: &[u8]) -> u64 {
     for block in rest.chunks_exact(BLOCK) {
         add(&mut lanes, block);
     }
-    let tail = rest.chunks_exact(BLOCK).remainder().iter().fold(0u64, |sum, &b| sum.wrapping_add(u64::from(b)));
+    let tail =
+        rest.chunks_exact(BLOCK).remainder().iter().fold(0u64, |sum, &b| sum.wrapping_add(u64::from(b)));
     lanes.iter().fold(tail, |sum, &lane| sum.wrapping_add(lane))
 }
 

@@ -79,8 +79,8 @@ pub struct Spec {
 }
 
 impl Default for Spec {
-    /// A ragged batch with the heads that one of four cores' shares of a 32/8 model has: with two KV heads its chunks fit
-    /// the default machine model, so that requests are split and merged.
+    /// A ragged batch with a quarter of the heads of a 32/8 model: with two KV heads the chunks of all requests fit the
+    /// cores of the default machine model at once, so that long requests are split and merged.
     fn default() -> Spec {
         Spec {
             batch: None,

@@ -169,7 +169,7 @@ fn unmet(module: &Module, requirement: &wsp_ir::Requirement, params: &[Value]) -
     });
     let facts: Vec<String> =
         names.iter().map(|id| format!("{} = {}", module.params[id.index()].name, params[id.index()])).collect();
-    Diagnostic::error(codes::REQUIREMENT, requirement.message.clone())
-        .at(requirement.span, "the program requires this")
+    Diagnostic::error(codes::REQUIREMENT, "the program does not take these inputs")
+        .at(requirement.cond.span, "this is false")
         .note(facts.join(", "))
 }

@@ -42,7 +42,7 @@ record! {
     "binding" => Binding { param, source };
     "launch" => Launch { target, bindings; span };
     "entry" => Entry { name, params, launch; span };
-    "requirement" => Requirement { cond, message; span };
+    "requirement" => Requirement { cond; span };
     "reference" => Reference { name, roles; span };
 }
 

@@ -158,6 +158,15 @@ pub struct FnParam {
     pub span: Span,
 }
 
+/// `PTO_REQUIRE(condition)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Require {
+    /// What must hold.
+    pub cond: Expr,
+    /// The whole form.
+    pub span: Span,
+}
+
 /// `PTO_REFERENCE(name, { .role = name, … })`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reference {

@@ -46,6 +46,7 @@ const FORMS: &[Form] = &[
     form("PTO_DESCRIPTOR_GEN", "PTO_DESCRIPTOR_GEN(space) { … }", Place::File),
     form("PTO_KERNEL_IMPL", "PTO_KERNEL_IMPL(name) { … }", Place::File),
     form("PTO_GRAPH", "PTO_GRAPH(name) { … }", Place::File),
+    form("PTO_REQUIRE", "PTO_REQUIRE(condition)", Place::File),
     form("PTO_REFERENCE", "PTO_REFERENCE(name, { .role = name, … })", Place::File),
     form("PTO_AXIS", "PTO_AXIS(name, start, end)", SPACE),
     form("PTO_TILE", "PTO_TILE(axis, size[, PTO_PAD_LAST])", SPACE),

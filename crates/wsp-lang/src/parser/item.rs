@@ -3,7 +3,7 @@
 use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
-    Const, ExprKind, Generator, Item, Kernel, Param, Reference, Role, Shape, Struct, StructField, Tensor,
+    Const, ExprKind, Generator, Item, Kernel, Param, Reference, Require, Role, Shape, Struct, StructField, Tensor,
     Type, Workspace,
 };
 use crate::codes;
@@ -133,6 +133,12 @@ impl Parser<'_> {
             "PTO_WORKSPACE" => {
                 let (name, elem, dims) = self.typed_dims(form)?;
                 Item::Workspace(Workspace { name, elem, dims, span: self.span_from(start) })
+            }
+            "PTO_REQUIRE" => {
+                let open = self.form_open(form)?;
+                let cond = self.expr()?;
+                self.form_close(form, open)?;
+                Item::Require(Require { cond, span: self.span_from(start) })
             }
             "PTO_SPACE" => Item::Space(self.space(form)?),
             "PTO_TIER_DEF" => Item::TierDef(self.tier_def(form)?),

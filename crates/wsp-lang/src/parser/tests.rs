@@ -60,6 +60,7 @@ fn item_name(item: &Item) -> String {
         Item::Kernel(x) => format!("kernel:{}/{}", x.name.name, x.body.stmts.len()),
         Item::Function(x) => format!("fn:{}/{}", x.name.name, x.body.stmts.len()),
         Item::Graph(x) => format!("graph:{}/{}+{}", x.name.name, x.stages.len(), x.dependencies.len()),
+        Item::Require(_) => "require".to_owned(),
         Item::Reference(x) => format!("reference:{}/{}", x.name.name, x.roles.len()),
     }
 }

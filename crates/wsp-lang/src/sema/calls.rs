@@ -118,6 +118,14 @@ impl Sema<'_> {
             Builtin::MaxBlocks => u32(Ir::MaxBlocks),
             Builtin::GetTile => {
                 let axis = self.axis_argument(b, &args[0])?;
+                let def = &self.module.axes[axis.index()];
+                if def.tile.is_none() {
+                    let d = Diagnostic::error(codes::WRONG_AXIS_KIND, format!("axis `{}` is not tiled", def.name))
+                        .at(args[0].span, "has no tile")
+                        .label(def.span, "declared here")
+                        .help(format!("add `PTO_TILE({}, PTO_AUTO)` to the space", def.name));
+                    return Err(self.fail(d));
+                }
                 u32(Ir::AxisTile(axis))
             }
             Builtin::SelectTier => {

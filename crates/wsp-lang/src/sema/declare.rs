@@ -84,6 +84,7 @@ impl<'a> Sema<'a> {
                 self.declare(&graph.name, Symbol::Graph(id));
             }
             Item::Reference(reference) => self.references.push(reference),
+            Item::Require(require) => self.requires.push(require),
             Item::Generator(_) | Item::Kernel(_) | Item::Function(_) => self.declare_code(item),
         }
     }

@@ -8,6 +8,7 @@ use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::{Head, dtype_of};
 use super::walk;
 use crate::ast::{self, ExprKind, FieldInit, Ident, Indirection, StmtKind, TemplateArg};
+use wsp_core::SpaceId;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Binding, BindingSource, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Span};
 
@@ -265,14 +266,18 @@ impl<'a> Sema<'a> {
             Symbol::Graph(id) => Some(LaunchTarget::Graph(id)),
             _ => None,
         })?;
-        if let LaunchTarget::Space(space) = target {
+        let spaces: Vec<SpaceId> = match target {
+            LaunchTarget::Space(space) => vec![space],
+            LaunchTarget::Graph(graph) => self.module.graphs[graph.index()].stages.iter().map(|s| s.space).collect(),
+        };
+        for space in spaces {
             self.need_generator(space, ident.span)?;
         }
         Ok(target)
     }
 
     /// A space that runs has a generator.
-    pub(crate) fn need_generator(&mut self, space: wsp_core::SpaceId, span: Span) -> Res<()> {
+    fn need_generator(&mut self, space: SpaceId, span: Span) -> Res<()> {
         let def = &self.module.spaces[space.index()];
         if def.generator.is_some() {
             return Ok(());

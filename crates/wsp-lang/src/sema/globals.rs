@@ -13,7 +13,7 @@ use crate::ast;
 use std::rc::Rc;
 use wsp_core::ParamId;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Const, Elem, Expr, ExprKind, Param, ParamSource, ScalarTy, ShapeOwner, Span};
+use wsp_ir::{BinOp, Const, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span};
 
 /// Bytes to which every field of a workspace slot, and the slot, is aligned.
 pub(crate) const SLOT_ALIGN: u32 = 64;
@@ -245,4 +245,24 @@ pub(crate) fn stranger(value: &Expr, allowed: &dyn Fn(&ExprKind) -> bool) -> Opt
         found.is_some()
     });
     found
+}
+
+impl Sema<'_> {
+    /// Lowers every `PTO_REQUIRE`.
+    pub(crate) fn lower_requirements(&mut self) {
+        for at in 0..self.requires.len() {
+            let decl = self.requires[at];
+            let mut b = Body::new(BodyKind::Launch("a requirement"));
+            let Ok(cond) = self.condition(&mut b, &decl.cond) else { continue };
+            match stranger(&cond, &|_| false) {
+                Some(span) => {
+                    self.fail(
+                        Diagnostic::error(codes::NOT_LAUNCH_KNOWN, "a requirement is made of parameters and literals")
+                            .at(span, "this is something else"),
+                    );
+                }
+                None => self.module.requirements.push(Requirement { cond, span: decl.span }),
+            }
+        }
+    }
 }

@@ -43,7 +43,6 @@ impl Sema<'_> {
             Symbol::Space(id) => Some(id),
             _ => None,
         })?;
-        self.need_generator(space, stage.space.span)?;
         Ok(Stage { name: stage.name.name.to_string(), space, span: stage.span })
     }
 

@@ -39,17 +39,13 @@ impl Sema<'_> {
         let done = match counted(parts) {
             Some(counted) => self.counted_loop(b, &counted, parts, span, out),
             None => {
-                let done = match parts.0 {
-                    Some(init) => {
-                        self.statements(b, std::slice::from_ref(init), out);
-                        Ok(())
-                    }
-                    None => Ok(()),
-                };
-                done.and_then(|()| {
-                    let body = self.loop_body(b, Vec::new(), parts.3);
-                    self.general_loop(b, parts, body, span, out)
-                })
+                let first = out.len();
+                if let Some(init) = parts.0 {
+                    self.statements(b, std::slice::from_ref(init), out);
+                }
+                let vars = out[first..].iter().filter_map(|stmt| declared_index(b, stmt)).collect();
+                let body = self.loop_body(b, vars, parts.3);
+                self.general_loop(b, parts, body, span, out)
             }
         };
         b.pop_scope();
@@ -205,6 +201,12 @@ fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {
         return None;
     }
     Some(Counted { ty: &decl.ty, var: &var.name, start: var.init.as_ref()?, end, step: value })
+}
+
+/// The integer variable that a statement declares: an index of the loop it stands in front of.
+fn declared_index(b: &Body, stmt: &Stmt) -> Option<LocalId> {
+    let StmtKind::Let { local, .. } = stmt.kind else { return None };
+    matches!(&b.locals[local.index()].ty, LocalTy::Scalar(ty) if ty.is_int()).then_some(local)
 }
 
 /// Whether `var < end` means the same when `end` is converted to the type of `var` first.

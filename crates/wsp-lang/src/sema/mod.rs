@@ -57,6 +57,7 @@ pub(crate) fn lower(file: &ast::File, own: FileId) -> (Module, Vec<Diagnostic>) 
     cx.resolve_globals();
     cx.lower_tensors();
     cx.lower_structs();
+    cx.lower_requirements();
     cx.lower_spaces();
     // Which kernel takes which descriptor decides who consumes one, before any body emits it.
     cx.find_descriptors();
@@ -68,6 +69,23 @@ pub(crate) fn lower(file: &ast::File, own: FileId) -> (Module, Vec<Diagnostic>) 
     cx.lower_entry();
     cx.check_emitted();
     (cx.module, cx.diags.into_list())
+}
+
+/// Whether some function of a file calls a function of this name.
+pub(crate) fn calls(file: &ast::File, name: &str) -> bool {
+    let mut found = false;
+    for item in &file.items {
+        let body = match item {
+            ast::Item::Generator(g) => &g.body,
+            ast::Item::Kernel(k) => &k.body,
+            ast::Item::Function(f) => &f.body,
+            _ => continue,
+        };
+        walk::each_expr(body, &mut |e| {
+            found |= matches!(&e.kind, ast::ExprKind::Call { callee, .. } if callee.as_str() == name);
+        });
+    }
+    found
 }
 
 /// Everything known of a file while it is lowered.
@@ -88,6 +106,7 @@ pub(crate) struct Sema<'a> {
     schedules: Vec<&'a ast::Schedule>,
     graphs: Vec<&'a ast::Graph>,
     references: Vec<&'a ast::Reference>,
+    requires: Vec<&'a ast::Require>,
     kernels: Vec<functions::KernelDecl<'a>>,
     generators: Vec<functions::GeneratorDecl<'a>>,
     functions: Vec<functions::FunctionDecl<'a>>,
@@ -120,6 +139,7 @@ impl<'a> Sema<'a> {
             schedules: Vec::new(),
             graphs: Vec::new(),
             references: Vec::new(),
+            requires: Vec::new(),
             kernels: Vec::new(),
             generators: Vec::new(),
             functions: Vec::new(),

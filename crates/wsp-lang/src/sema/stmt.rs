@@ -293,6 +293,9 @@ impl Sema<'_> {
                 return Err(self.fail(d));
             }
         }
+        if !b.inlined {
+            b.locals[local.index()].name = name.name.to_string();
+        }
         self.bind(b, name, Binding::Descriptor(local, of))
     }
 

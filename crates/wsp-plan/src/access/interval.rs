@@ -122,7 +122,9 @@ pub(super) fn combine(op: BinOp, a: &Interval, b: &Interval, like: &Expr) -> Int
         BinOp::Sub => {
             let lo = match (a_lo, b.hi.clone()) {
                 // The kernel's own difference is not negative, else it stops.
-                (Some(x), Some(y)) if fold::is_unsigned(like.ty) => Some(sym::sub(fold::max(x, y.clone()), y)),
+                (Some(x), Some(y)) if fold::is_unsigned(like.ty) => {
+                    Some(sym::sub(fold::max(x, y.clone()), y))
+                }
                 (Some(x), Some(y)) => Some(sym::sub(x, y)),
                 _ => None,
             };

@@ -33,7 +33,8 @@ impl Walker<'_> {
         let bounds = (0..declared.rank())
             .map(|dim| {
                 let Some(start) = index.get(dim) else { return Bound::All };
-                let along = reach.dims.iter().find(|(d, _)| usize::from(*d) == dim).map(|(_, count)| count.clone());
+                let along =
+                    reach.dims.iter().find(|(d, _)| usize::from(*d) == dim).map(|(_, count)| count.clone());
                 let count = match (workspace && dim == 0, along) {
                     (false, count) => count.unwrap_or_else(|| Expr::u32(1, start.span)),
                     (true, None) => self.slot_bytes.clone(),
@@ -73,6 +74,10 @@ impl Walker<'_> {
 
     fn push(&mut self, access: Access) {
         let same = |a: &Access| a.tensor == access.tensor && a.mode == access.mode;
+        let whole = |a: &Access| a.guard.is_none() && a.bounds.iter().all(|b| *b == Bound::All);
+        if self.accesses.iter().any(|a| same(a) && whole(a)) {
+            return;
+        }
         if let Some(twin) = self.accesses.iter_mut().find(|a| same(a) && a.bounds == access.bounds) {
             if twin.guard == access.guard {
                 return;
@@ -86,8 +91,8 @@ impl Walker<'_> {
             self.accesses.push(access);
             return;
         }
-        let whole = vec![Bound::All; access.bounds.len()];
+        let bounds = vec![Bound::All; access.bounds.len()];
         self.accesses.retain(|a| !same(a));
-        self.accesses.push(Access { guard: None, bounds: whole, ..access });
+        self.accesses.push(Access { guard: None, bounds, ..access });
     }
 }

@@ -124,7 +124,9 @@ fn join(a: Value, b: Value) -> Value {
     }
     let interval = |v: Value| match v {
         // The sign of an exact value is left open: unsigned ones have it in their type.
-        Value::Exact(e) => Interval::point(&e, fold::is_unsigned(e.ty) || e.as_const_int().is_some_and(|v| v >= 0)),
+        Value::Exact(e) => {
+            Interval::point(&e, fold::is_unsigned(e.ty) || e.as_const_int().is_some_and(|v| v >= 0))
+        }
         Value::Within(i) => i,
     };
     Value::Within(interval(a).join(&interval(b)))

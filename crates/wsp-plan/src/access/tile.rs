@@ -25,7 +25,13 @@ impl Walker<'_> {
             }
             TileOp::Store { tensor, src, at } => {
                 let shape = self.shape(state, *src);
-                self.record(state, *tensor, AccessMode::Write, &at.index, &Reach { dims: &reach(at, &shape) });
+                self.record(
+                    state,
+                    *tensor,
+                    AccessMode::Write,
+                    &at.index,
+                    &Reach { dims: &reach(at, &shape) },
+                );
                 return;
             }
             TileOp::Fill { dst, .. } => (*dst, self.capacity(*dst)),

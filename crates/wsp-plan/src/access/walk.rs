@@ -9,7 +9,9 @@ use super::{Access, AccessMode, slot_layout};
 use crate::{fold, walk};
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, LocalId};
-use wsp_ir::{BinOp, Block, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind, TileOp, UnOp};
+use wsp_ir::{
+    BinOp, Block, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind, TileOp, UnOp,
+};
 
 /// What a task of a kernel may touch; empty for other functions.
 pub fn summarise(module: &Module, kernel: FuncId) -> Vec<Access> {
@@ -178,7 +180,11 @@ impl Walker<'_> {
     fn select(&self, [c, a, b]: [Value; 3], like: &Expr) -> Value {
         match (c, a, b) {
             (Value::Exact(c), a, b) if fold::as_bool(&c).is_some() => {
-                if fold::as_bool(&c) == Some(true) { a } else { b }
+                if fold::as_bool(&c) == Some(true) {
+                    a
+                } else {
+                    b
+                }
             }
             (Value::Exact(c), Value::Exact(a), Value::Exact(b)) => {
                 let kind = ExprKind::Select(Box::new(c), Box::new(a), Box::new(b));

@@ -100,7 +100,8 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
         stage.kernels = stages::kernels_of(&module, stage.generator).into_iter().collect();
     }
     let uses_of = |kernels: BTreeSet<FuncId>| stages::tensor_uses(&module, &accesses, &kernels);
-    let per_stage: Vec<Vec<TensorUse>> = stages.iter().map(|s| uses_of(s.kernels.iter().copied().collect())).collect();
+    let per_stage: Vec<Vec<TensorUse>> =
+        stages.iter().map(|s| uses_of(s.kernels.iter().copied().collect())).collect();
     let tensors = uses_of(stages.iter().flat_map(|s| s.kernels.iter().copied()).collect());
     errors(stages::check_dependencies(&module, &per_stage))?;
     // Loops nest deeper than what they replace, and the limit on that holds for the plan as well.
@@ -125,7 +126,10 @@ fn check_target(options: &CompileOptions) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// The schedule that the options ask for.
-fn schedule_asked_for(module: &Module, options: &CompileOptions) -> Result<Option<ScheduleId>, Vec<Diagnostic>> {
+fn schedule_asked_for(
+    module: &Module,
+    options: &CompileOptions,
+) -> Result<Option<ScheduleId>, Vec<Diagnostic>> {
     let Some(name) = &options.schedule else { return Ok(None) };
     if let Some(index) = module.schedules.iter().position(|s| s.name == *name) {
         return Ok(Some(ScheduleId(index as u32)));
@@ -151,7 +155,8 @@ fn lower_stages(
     let asked = schedule_asked_for(module, options)?;
     let fits = |module: &Module, stage: &StageSource| {
         asked.is_some_and(|id| {
-            foreign_axes(module, &module.schedules[id.index()], &module.spaces[stage.space.index()]).is_empty()
+            foreign_axes(module, &module.schedules[id.index()], &module.spaces[stage.space.index()])
+                .is_empty()
         })
     };
     // A graph has several spaces: the schedule asked for is meant for those that have its axes.

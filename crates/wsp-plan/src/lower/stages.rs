@@ -5,7 +5,10 @@ use crate::{Access, AccessMode, TensorUse, walk};
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, GraphId, SpaceId, TensorId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{ArrayRef, BindingSource, Consumer, DependencyRef, ExprKind, Graph, LaunchTarget, Module, Span, StmtKind, Storage};
+use wsp_ir::{
+    ArrayRef, BindingSource, Consumer, DependencyRef, ExprKind, Graph, LaunchTarget, Module, Span, StmtKind,
+    Storage,
+};
 
 /// A stage before its generator is lowered.
 pub(super) struct StageSource {
@@ -25,7 +28,9 @@ pub(super) fn of_entry(module: &Module) -> Result<Vec<StageSource>, Vec<Diagnost
     };
     let wanted: Vec<(&str, SpaceId, Span)> = match entry.launch.target {
         LaunchTarget::Space(id) => vec![(&module.spaces[id.index()].name, id, entry.launch.span)],
-        LaunchTarget::Graph(id) => graph(module, id).stages.iter().map(|s| (s.name.as_str(), s.space, s.span)).collect(),
+        LaunchTarget::Graph(id) => {
+            graph(module, id).stages.iter().map(|s| (s.name.as_str(), s.space, s.span)).collect()
+        }
     };
     let (mut stages, mut wrong) = (Vec::new(), Vec::new());
     for (name, space, span) in wanted {
@@ -67,7 +72,11 @@ pub(super) fn kernels_of(module: &Module, generator: FuncId) -> BTreeSet<FuncId>
 }
 
 /// What these kernels do with each tensor of the module.
-pub(super) fn tensor_uses(module: &Module, accesses: &[Vec<Access>], kernels: &BTreeSet<FuncId>) -> Vec<TensorUse> {
+pub(super) fn tensor_uses(
+    module: &Module,
+    accesses: &[Vec<Access>],
+    kernels: &BTreeSet<FuncId>,
+) -> Vec<TensorUse> {
     let mut uses = vec![TensorUse::default(); module.tensors.len()];
     for kernel in kernels {
         for access in &accesses[kernel.index()] {
@@ -117,7 +126,9 @@ fn arrays_of(module: &Module, kernel: FuncId) -> BTreeSet<TensorId> {
 
 /// Checks the dependencies of the launched graph against what its stages read and write; `uses` is per stage.
 pub(super) fn check_dependencies(module: &Module, uses: &[Vec<TensorUse>]) -> Vec<Diagnostic> {
-    let Some(LaunchTarget::Graph(id)) = module.entry.as_ref().map(|entry| entry.launch.target) else { return Vec::new() };
+    let Some(LaunchTarget::Graph(id)) = module.entry.as_ref().map(|entry| entry.launch.target) else {
+        return Vec::new();
+    };
     let graph = graph(module, id);
     let cx = DependencyCx { module, graph, uses };
     graph.dependencies.iter().flat_map(|(reader, writer)| cx.check(reader, writer)).collect()
@@ -162,16 +173,22 @@ impl DependencyCx<'_> {
         if !self.same_memory(reader.tensor, writer.tensor) {
             let (a, b) = (self.name(reader.tensor), self.name(writer.tensor));
             wrong.push(
-                Diagnostic::error(codes::DEPENDENCY_TENSORS, format!("`{a}` and `{b}` are different tensors"))
-                    .at(reads.1, format!("`{}` waits for data that `{}` puts elsewhere", reads.0, writes.0))
-                    .help(format!("name one tensor on both sides, or bind `.{a}` and `.{b}` to one argument")),
+                Diagnostic::error(
+                    codes::DEPENDENCY_TENSORS,
+                    format!("`{a}` and `{b}` are different tensors"),
+                )
+                .at(reads.1, format!("`{}` waits for data that `{}` puts elsewhere", reads.0, writes.0))
+                .help(format!("name one tensor on both sides, or bind `.{a}` and `.{b}` to one argument")),
             );
         }
         wrong
     }
 
     fn stage(&self, side: &DependencyRef) -> (&str, Span) {
-        self.graph.stages.get(side.stage as usize).map_or(("?", self.graph.span), |stage| (&stage.name, stage.span))
+        self.graph
+            .stages
+            .get(side.stage as usize)
+            .map_or(("?", self.graph.span), |stage| (&stage.name, stage.span))
     }
 
     fn name(&self, tensor: TensorId) -> &str {
@@ -197,7 +214,8 @@ impl DependencyCx<'_> {
     fn same_memory(&self, a: TensorId, b: TensorId) -> bool {
         let argument = |tensor: TensorId| {
             let bindings = self.module.entry.iter().flat_map(|entry| &entry.launch.bindings);
-            let bound = |source: &BindingSource| match (source, &self.module.tensors[tensor.index()].storage) {
+            let bound = |source: &BindingSource| match (source, &self.module.tensors[tensor.index()].storage)
+            {
                 (BindingSource::Tensor(t), _) => *t == tensor,
                 (BindingSource::Cache(c), Storage::CacheKeys(of) | Storage::CacheValues(of)) => c == of,
                 _ => false,

@@ -131,7 +131,12 @@ impl Program {
                 span: sp(),
             }],
             axes,
-            structs: vec![StructDef { name: "D".into(), fields, consumer: Consumer::Kernel(FuncId(1)), span: sp() }],
+            structs: vec![StructDef {
+                name: "D".into(),
+                fields,
+                consumer: Consumer::Kernel(FuncId(1)),
+                span: sp(),
+            }],
             functions: vec![generator, kernel],
             entry: Some(Entry {
                 name: "main".into(),
@@ -157,8 +162,11 @@ impl Program {
             module.schedules.push(schedule);
         }
         let mut inner = self.body.clone();
-        let mut fields =
-            if self.fields.is_empty() { self.vars.iter().map(|var| v(*var)).collect() } else { self.fields.clone() };
+        let mut fields = if self.fields.is_empty() {
+            self.vars.iter().map(|var| v(*var)).collect()
+        } else {
+            self.fields.clone()
+        };
         fields.resize(module.structs[0].fields.len(), n(0));
         inner.push(emit(fields));
         body.push(s(StmtKind::ScheduledFor { vars: self.vars.clone(), body: inner }));

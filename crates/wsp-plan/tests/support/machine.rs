@@ -6,11 +6,23 @@ use wsp_ir::*;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Event {
-    Emit { fields: Vec<u32>, affinity: Vec<(AffinityPolicy, u32)>, prefetch: Vec<(u32, u32, Vec<u32>)> },
+    Emit {
+        fields: Vec<u32>,
+        affinity: Vec<(AffinityPolicy, u32)>,
+        prefetch: Vec<(u32, u32, Vec<u32>)>,
+    },
     Fence,
-    Alloc { key: Vec<u32>, count: u32, index: u32 },
+    Alloc {
+        key: Vec<u32>,
+        count: u32,
+        index: u32,
+    },
     /// A tensor element, or all bytes of a slot from this offset on.
-    Touch { tensor: TensorId, written: bool, index: Vec<u32> },
+    Touch {
+        tensor: TensorId,
+        written: bool,
+        index: Vec<u32>,
+    },
 }
 
 enum Flow {
@@ -213,7 +225,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn touch_tile(&mut self, tensor: TensorId, written: bool, index: &[u32], at: &Place, size: (u32, u32)) -> Run<()> {
+    fn touch_tile(
+        &mut self,
+        tensor: TensorId,
+        written: bool,
+        index: &[u32],
+        at: &Place,
+        size: (u32, u32),
+    ) -> Run<()> {
         for r in 0..size.0 {
             for c in 0..size.1 {
                 let mut index = index.to_vec();
@@ -298,7 +317,7 @@ impl<'a> Machine<'a> {
                 let i = self.u32(i)?;
                 i128::from(self.element(*a, i as usize)?)
             }
-            ExprKind::SelectTier(_, a) => self.eval(a)? * 0,
+            ExprKind::SelectTier(..) => 0,
             ExprKind::MaxBlocks => 8,
             ExprKind::AxisTile(a) => i128::from(self.tiles[a]),
             ExprKind::TileRows(t) => i128::from(self.valid[t].0),

@@ -114,7 +114,7 @@ pub(super) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(569),
         title: "a requirement of the program is not met",
-        explanation: "The source says with `PTO_REQUIRE(condition, \"message\")` what inputs it takes, and these inputs do not \
+        explanation: "The source says with `PTO_REQUIRE(condition)` what inputs it takes, and these inputs do not \
             fulfil it. The note shows the values that the condition is about.",
     },
 ];

@@ -80,7 +80,7 @@ fn bounds_and_shapes_are_known_at_launch() {
     breaks(303, |m| m.params[1].source = ParamSource::Set { default: local(X) });
     breaks(303, |m| {
         let cond = Expr::binary(BinOp::Gt, cores(), int(0));
-        m.requirements.push(Requirement { cond, message: "cores".into(), span: AT });
+        m.requirements.push(Requirement { cond, span: AT });
     });
     breaks(303, |m| {
         let LocalTy::Tile(tile) = &mut m.functions[KERNEL.index()].locals[TILE.index()].ty else { return };

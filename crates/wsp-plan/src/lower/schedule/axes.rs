@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use wsp_core::{AxisId, CacheId, DType, LocalId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    ArrayRef, Axis, AxisEnd, Block, Elem, Expr, ExprKind, Function, LocalTy, MetaKind, Module,
-    ScalarTy, Space, Span, StmtKind, TileSize,
+    ArrayRef, Axis, AxisEnd, Block, Elem, Expr, ExprKind, Function, LocalTy, MetaKind, Module, ScalarTy,
+    Space, Span, StmtKind, TileSize,
 };
 
 /// Most dynamic axes of a space: loops that look for a largest extent nest in each other.
@@ -35,7 +35,9 @@ impl<'a> Item<'a> {
         let (mut declared, mut changed) = (BTreeSet::new(), BTreeSet::new());
         walk::assigned(body, &mut changed);
         walk::stmts(body, &mut |stmt| match &stmt.kind {
-            StmtKind::Let { local, .. } | StmtKind::LetArray { local, .. } | StmtKind::For { var: local, .. } => {
+            StmtKind::Let { local, .. }
+            | StmtKind::LetArray { local, .. }
+            | StmtKind::For { var: local, .. } => {
                 declared.insert(*local);
             }
             _ => {}
@@ -102,9 +104,14 @@ pub(super) enum SetExtent {
 }
 
 /// The axes in the order of the space.
-pub(super) fn resolve(cx: &AxisCx<'_>, item: &Item<'_>, func: &mut Function) -> Result<Vec<NestAxis>, Vec<Diagnostic>> {
+pub(super) fn resolve(
+    cx: &AxisCx<'_>,
+    item: &Item<'_>,
+    func: &mut Function,
+) -> Result<Vec<NestAxis>, Vec<Diagnostic>> {
     let (mut axes, mut wrong) = (Vec::new(), Vec::new());
-    let dynamic = cx.space.axes.iter().filter(|id| cx.module.axes[id.index()].end == AxisEnd::Dynamic).count();
+    let dynamic =
+        cx.space.axes.iter().filter(|id| cx.module.axes[id.index()].end == AxisEnd::Dynamic).count();
     if dynamic > MAX_DYNAMIC {
         let message = format!("space `{}` has {dynamic} dynamic axes", cx.space.name);
         let d = Diagnostic::error(codes::TOO_MANY_DYNAMIC, message).at(cx.space.span, "");
@@ -175,7 +182,9 @@ fn dynamic_end(
         return Ok((extent, Some((at, bound))));
     }
     let elements = match cx.set.iter().find(|site| site.what.0 == id) {
-        Some(Site { what: (_, SetExtent::Scalar(local)), span, .. }) => Expr::local(*local, ScalarTy::U32, *span),
+        Some(Site { what: (_, SetExtent::Scalar(local)), span, .. }) => {
+            Expr::local(*local, ScalarTy::U32, *span)
+        }
         Some(Site { what: (_, SetExtent::PerOuter(array)), span, .. }) if position > 0 => {
             element_at(cx.module, func, *array, item.vars[0], *span)
         }
@@ -221,10 +230,13 @@ fn no_extent(axis: &Axis, item: &Item<'_>, func: &Function, position: usize) -> 
 }
 
 fn first_axis_takes_a_scalar(axis: &Axis, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::EXTENT_UNCLEAR, format!("axis `{}` cannot have an extent per outer index", axis.name))
-        .at(span, "an array has one extent per index of the first axis")
-        .label(axis.span, "this is the first axis")
-        .help(format!("give one number: `PTO_SET_EXTENT({}, n);`", axis.name))
+    Diagnostic::error(
+        codes::EXTENT_UNCLEAR,
+        format!("axis `{}` cannot have an extent per outer index", axis.name),
+    )
+    .at(span, "an array has one extent per index of the first axis")
+    .label(axis.span, "this is the first axis")
+    .help(format!("give one number: `PTO_SET_EXTENT({}, n);`", axis.name))
 }
 
 /// Extents that need each other's index.
@@ -241,7 +253,15 @@ fn cycle(axes: &[NestAxis], span: Span) -> Option<Diagnostic> {
     let names: Vec<String> = knot.iter().map(|axis| format!("`{}`", axis.name)).collect();
     let at = first.extent.guard.unwrap_or(span);
     let message = format!("the extents of {} depend on each other", names.join(" and "));
-    let diagnostic = Diagnostic::error(codes::EXTENT_CYCLE, message).at(at, format!("this bounds `{}`", first.name));
-    let others = knot.iter().skip(1).filter_map(|axis| Some((axis.extent.guard?, format!("this bounds `{}`", axis.name))));
-    Some(others.fold(diagnostic, |d, (span, text)| d.label(span, text)).help("compute one of them without the other's index"))
+    let diagnostic =
+        Diagnostic::error(codes::EXTENT_CYCLE, message).at(at, format!("this bounds `{}`", first.name));
+    let others = knot
+        .iter()
+        .skip(1)
+        .filter_map(|axis| Some((axis.extent.guard?, format!("this bounds `{}`", axis.name))));
+    Some(
+        others
+            .fold(diagnostic, |d, (span, text)| d.label(span, text))
+            .help("compute one of them without the other's index"),
+    )
 }

@@ -6,7 +6,9 @@ use crate::lower::codes;
 use crate::{fold, walk};
 use wsp_core::{AxisId, LocalId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Span, Stmt, StmtKind};
+use wsp_ir::{
+    Block, EmitHints, Expr, ExprKind, LocalTy, PrefetchHint, ScalarTy, Schedule, Span, Stmt, StmtKind,
+};
 
 /// The body: items that PTO_WHERE excludes are skipped, workspace is reserved by the extent of its axis, and every
 /// emitted task carries what the schedule says of it.
@@ -45,7 +47,8 @@ pub(super) fn returns(item: &Item<'_>) -> Vec<Diagnostic> {
 fn hints(schedule: &Schedule, axes: &[NestAxis]) -> EmitHints {
     let index = |axis: &NestAxis, span: Span| Expr::local(axis.var, ScalarTy::U32, span);
     let named = |name: &str| axes.iter().position(|axis| axis.name == name);
-    let affinity = schedule.affinity.iter().filter_map(|a| Some((a.policy, index(&axes[named(&a.axis)?], a.span))));
+    let affinity =
+        schedule.affinity.iter().filter_map(|a| Some((a.policy, index(&axes[named(&a.axis)?], a.span))));
     let prefetch = schedule.prefetch.iter().filter_map(|p| {
         let at = named(&p.axis)?;
         let rest = axes.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, axis)| index(axis, p.span));
@@ -72,7 +75,8 @@ fn reserve(item: &Item<'_>, nest: &mut Nest<'_>, body: &mut Block) {
     open.sort_by_key(|i| std::cmp::Reverse(axes[*i].guard.as_ref().map_or(0, |(at, _)| *at)));
     for i in open {
         let axis = &axes[i];
-        let count = nest.func.add_local(format!("{}_count", axis.name), LocalTy::Scalar(ScalarTy::U32), item.span);
+        let count =
+            nest.func.add_local(format!("{}_count", axis.name), LocalTy::Scalar(ScalarTy::U32), item.span);
         let held = |value: Expr, span| Stmt { kind: StmtKind::Let { local: count, init: Some(value) }, span };
         for stmt in body.iter_mut() {
             set_counts(stmt, axis.id, count);

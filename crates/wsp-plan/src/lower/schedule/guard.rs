@@ -31,7 +31,8 @@ enum Step<'a> {
 /// Looks for the guard of the dynamic axis at this position of the space.
 pub(super) fn find(item: &Item<'_>, module: &Module, func: &mut Function, position: usize) -> Option<Guard> {
     let var = item.vars[position];
-    let mut steps: Vec<Step<'_>> = item.constraints.iter().map(|c| Step::Skip(fold::not(c.clone()))).collect();
+    let mut steps: Vec<Step<'_>> =
+        item.constraints.iter().map(|c| Step::Skip(fold::not(c.clone()))).collect();
     for (at, stmt) in item.body.iter().enumerate() {
         if let StmtKind::If { cond, then, otherwise } = &stmt.kind {
             let skips = matches!(then.as_slice(), [Stmt { kind: StmtKind::Continue, .. }]);
@@ -118,7 +119,13 @@ fn one_more(e: Expr) -> Expr {
 }
 
 /// The steps that the bound needs, as statements that can be copied to where it is wanted.
-fn slice(item: &Item<'_>, steps: &[Step<'_>], bound: &Expr, position: usize, func: &mut Function) -> Option<Extent> {
+fn slice(
+    item: &Item<'_>,
+    steps: &[Step<'_>],
+    bound: &Expr,
+    position: usize,
+    func: &mut Function,
+) -> Option<Extent> {
     let mut needed = BTreeSet::new();
     walk::reads(bound, &mut needed);
     let mut chosen = vec![false; steps.len()];
@@ -138,9 +145,15 @@ fn slice(item: &Item<'_>, steps: &[Step<'_>], bound: &Expr, position: usize, fun
             chosen[i] = true;
         }
     }
-    let conditional = steps.iter().zip(&chosen).any(|(step, chosen)| *chosen && matches!(step, Step::Skip(_)));
+    let conditional =
+        steps.iter().zip(&chosen).any(|(step, chosen)| *chosen && matches!(step, Step::Skip(_)));
     if !conditional {
-        return Some(Extent { setup: assemble(steps, &chosen, Vec::new()), end: bound.clone(), uses, guard: Some(bound.span) });
+        return Some(Extent {
+            setup: assemble(steps, &chosen, Vec::new()),
+            end: bound.clone(),
+            uses,
+            guard: Some(bound.span),
+        });
     }
     let count = func.add_local("count", wsp_ir::LocalTy::Scalar(ScalarTy::U32), bound.span);
     let stmt = |kind| Stmt { kind, span: bound.span };
@@ -222,6 +235,8 @@ fn is_pure_helper(module: &Module, func: FuncId) -> bool {
     let mut called = BTreeSet::new();
     walk::callees(module, func, &mut called);
     called.iter().filter_map(|id| module.functions.get(id.index())).all(|function| {
-        !walk::any_expr(&function.body, &mut |e| matches!(e.kind, ExprKind::AllocWs(_) | ExprKind::LoadScalar(..)))
+        !walk::any_expr(&function.body, &mut |e| {
+            matches!(e.kind, ExprKind::AllocWs(_) | ExprKind::LoadScalar(..))
+        })
     })
 }

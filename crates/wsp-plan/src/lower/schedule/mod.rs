@@ -20,7 +20,8 @@ use nest::Nest;
 use wsp_core::{AxisId, FuncId, LocalId, ScheduleId, SpaceId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{
-    Block, Expr, ExtentSource, Function, LocalTy, Module, OrderPolicy, ScalarTy, Schedule, Space, Span, Stmt, StmtKind,
+    Block, Expr, ExtentSource, Function, LocalTy, Module, OrderPolicy, ScalarTy, Schedule, Space, Span, Stmt,
+    StmtKind,
 };
 
 /// Lowers a generator of the module in place. `instead` is used in place of the schedule that the source applies.
@@ -102,7 +103,10 @@ pub(crate) fn quoted(names: &[&str]) -> String {
 }
 
 /// The schedule that the generator applies to its loop.
-fn applied(found: &Statements<'_>, looped: Option<Site<&Stmt>>) -> Result<Option<ScheduleId>, Vec<Diagnostic>> {
+fn applied(
+    found: &Statements<'_>,
+    looped: Option<Site<&Stmt>>,
+) -> Result<Option<ScheduleId>, Vec<Diagnostic>> {
     let Some(looped) = looped else { return Ok(None) };
     let unclear = |message: &str, span: Span, text: &str| {
         Diagnostic::error(codes::SCHEDULE_UNCLEAR, message).at(span, text)
@@ -123,19 +127,19 @@ fn applied(found: &Statements<'_>, looped: Option<Site<&Stmt>>) -> Result<Option
     }
 }
 
+/// What PTO_SET_EXTENT gives, by axis.
+type Extents = Vec<Site<(AxisId, SetExtent)>>;
+
 /// The variable that holds a scalar extent, by axis; each axis is set once.
 type Held = Vec<(AxisId, LocalId)>;
 
 /// What PTO_SET_EXTENT gives. Scalars are held in variables, since what they are computed from may change before the loop.
-fn set_extents(
-    found: &Statements<'_>,
-    func: &mut Function,
-) -> Result<(Vec<Site<(AxisId, SetExtent)>>, Held), Vec<Diagnostic>> {
-    let (mut set, mut held, mut wrong) = (Vec::<Site<_>>::new(), Vec::new(), Vec::new());
+fn set_extents(found: &Statements<'_>, func: &mut Function) -> Result<(Extents, Held), Vec<Diagnostic>> {
+    let (mut set, mut held, mut wrong) = (Extents::new(), Vec::new(), Vec::new());
     for site in &found.extents {
         let (axis, extent) = (site.what.axis, site.what.extent);
         let unclear = |message: &str| Diagnostic::error(codes::EXTENT_UNCLEAR, message).at(site.span, "");
-        if let Some(first) = set.iter().find(|other: &&Site<(AxisId, SetExtent)>| other.what.0 == axis) {
+        if let Some(first) = set.iter().find(|other| other.what.0 == axis) {
             let help = "set it once; a choice goes into the value";
             wrong.push(unclear("an extent is set twice").label(first.span, "first here").help(help));
             continue;

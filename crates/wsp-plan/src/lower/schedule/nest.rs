@@ -44,8 +44,12 @@ impl Nest<'_> {
     /// The nest with the body in its innermost loop.
     pub(super) fn build(mut self, body: Block) -> Block {
         let count = self.axes.len();
-        let scope =
-            Scope { index: vec![None; count], range: vec![None; count], deferred: Vec::new(), pending: Vec::new() };
+        let scope = Scope {
+            index: vec![None; count],
+            range: vec![None; count],
+            deferred: Vec::new(),
+            pending: Vec::new(),
+        };
         if self.order.is_empty() {
             // `continue` needs a loop, also in a space without axes, which has one item.
             let once = self.fresh("item");
@@ -82,7 +86,14 @@ impl Nest<'_> {
     }
 
     /// `for block of the next axis { for axis { … } }`.
-    fn blocked(&mut self, level: usize, (axis, next): (usize, usize), n: u32, mut scope: Scope, body: Block) -> Block {
+    fn blocked(
+        &mut self,
+        level: usize,
+        (axis, next): (usize, usize),
+        n: u32,
+        mut scope: Scope,
+        body: Block,
+    ) -> Block {
         // The blocks reach as far as any value of this axis has items.
         let (mut out, lo, hi) = self.range(next, &mut scope);
         let block = self.cut(&mut out, (next, "block"), n, lo, hi);
@@ -184,7 +195,9 @@ impl Nest<'_> {
         }
         // Indices on which ends of others depend come first; no two depend on each other.
         let mut ordered = Vec::with_capacity(unknown.len());
-        while let Some(free) = unknown.iter().position(|u| unknown.iter().all(|v| !axes[*u].extent.uses.contains(v))) {
+        while let Some(free) =
+            unknown.iter().position(|u| unknown.iter().all(|v| !axes[*u].extent.uses.contains(v)))
+        {
             ordered.push(unknown.remove(free));
         }
         let largest = self.fresh(&format!("{}_end", self.axes[axis].name));

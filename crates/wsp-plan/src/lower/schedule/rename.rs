@@ -50,7 +50,10 @@ pub(super) fn expr(e: &mut Expr, map: &Renaming) {
         | ExprKind::TileCols(l) => {
             *l = map.get(l).copied().unwrap_or(*l);
         }
-        ExprKind::Load(a, _) | ExprKind::ArrayMax(a, _) | ExprKind::ArraySum(a, _) | ExprKind::ArrayLen(a) => {
+        ExprKind::Load(a, _)
+        | ExprKind::ArrayMax(a, _)
+        | ExprKind::ArraySum(a, _)
+        | ExprKind::ArrayLen(a) => {
             array_ref(a, map);
         }
         ExprKind::Call(_, args) => {

@@ -25,8 +25,14 @@ pub(super) fn of_schedule(
         let row = statement.row;
         let found = match row.cpu_sim {
             Support::Enforced | Support::Hint => continue,
-            Support::NoOp => Diagnostic::new(codes::NO_EFFECT, Severity::Note, format!("`{}` has no effect", row.primitive)),
-            Support::Error => Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` is not supported", row.primitive)),
+            Support::NoOp => Diagnostic::new(
+                codes::NO_EFFECT,
+                Severity::Note,
+                format!("`{}` has no effect", row.primitive),
+            ),
+            Support::Error => {
+                Diagnostic::error(codes::NOT_SUPPORTED, format!("`{}` is not supported", row.primitive))
+            }
         };
         let found = found.at(statement.span, "").note(row.meaning);
         if found.is_error() { wrong.push(found) } else { notes.push(found) }
@@ -63,10 +69,18 @@ fn statements(module: &Module, space: &Space, schedule: Option<&Schedule>) -> Ve
         };
         let pad = if tile.pad_last { ", PTO_PAD_LAST" } else { "" };
         let text = format!("PTO_TILE({}, {size}{pad})", axis.name);
-        all.extend(capability::of_tile(tile).map(|row| Statement { text: text.clone(), span: tile.span, row }));
+        all.extend(capability::of_tile(tile).map(|row| Statement {
+            text: text.clone(),
+            span: tile.span,
+            row,
+        }));
     }
     for constraint in &space.constraints {
-        all.push(Statement { text: "PTO_WHERE(…)".to_owned(), span: constraint.span, row: capability::of_where() });
+        all.push(Statement {
+            text: "PTO_WHERE(…)".to_owned(),
+            span: constraint.span,
+            row: capability::of_where(),
+        });
     }
     for s in schedule.into_iter().flat_map(|s| &s.affinity) {
         let row = capability::of_affinity(s.policy);

@@ -1,0 +1,221 @@
+//! The binary from outside: exit codes, where output goes, and what scripts read.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking and makes its own files"
+)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn wsp(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wsp"))
+        .current_dir(root())
+        .env_remove("NO_COLOR")
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+/// Exit code, stdout, stderr.
+fn run(args: &[&str]) -> (i32, String, String) {
+    let output = wsp(args);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+const EXAMPLE: &str = "examples/decode_attention.pto";
+const SMALL: &str = "len=5/0/700,heads=4/2,dim=16";
+
+#[test]
+fn without_a_command_the_help_is_printed() {
+    let (code, out, err) = run(&[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("Commands:") && out.contains("explain"), "{out}");
+}
+
+#[test]
+fn a_wrong_command_line_exits_with_2_and_says_what_to_type() {
+    for (args, part) in [
+        (&["rum"][..], "run"),
+        (&["run"], "FILE"),
+        (&["run", EXAMPLE, "--generate", "bach=3"], "did you mean `batch=`?"),
+        (&["run", EXAMPLE, "--set", "chunk"], "--set chunk=8"),
+        (&["run", EXAMPLE, "--set", "kv_layout=x"], "NHD"),
+        (&["run", EXAMPLE, "--input", "q.npy"], "NAME=FILE.npy"),
+        (&["run", EXAMPLE, "--threads", "0"], "1..=1024"),
+        (&["run", EXAMPLE, "--generate", "batch=1", "--inputs", "a.npz"], "cannot be used with"),
+        (&["bench", "decode", "--sets", "e"], "possible values"),
+    ] {
+        let (code, out, err) = run(args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");
+        assert!(err.contains(part), "{args:?}: {err}");
+    }
+}
+
+#[test]
+fn faults_of_files_exit_with_1_and_name_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(at("cut.npz"), b"PK\x03\x04 and no more").unwrap();
+    std::fs::write(at("text.npy"), "text").unwrap();
+    std::fs::write(at("latin.pto"), b"// caf\xe9").unwrap();
+    for (args, expected) in [
+        (vec!["run".to_owned(), at("none.pto")], "WSP0500"),
+        (vec!["check".to_owned(), at("latin.pto")], "WSP0513"),
+        (vec!["check".to_owned(), at("")], "WSP0501"),
+        (vec!["run".to_owned(), EXAMPLE.to_owned(), "--inputs".to_owned(), at("cut.npz")], "WSP0502"),
+        (
+            vec![
+                "plan".to_owned(),
+                EXAMPLE.to_owned(),
+                "--input".to_owned(),
+                format!("q={}", at("text.npy")),
+            ],
+            "WSP0504",
+        ),
+        (
+            vec![
+                "run".to_owned(),
+                EXAMPLE.to_owned(),
+                "--generate".to_owned(),
+                format!("lens={}", at("text.npy")),
+            ],
+            "WSP0520",
+        ),
+    ] {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let (code, out, err) = run(&args);
+        assert_eq!((code, out.as_str()), (1, ""), "{args:?}: {err}");
+        assert!(
+            err.contains(expected) && err.contains(&*dir.path().display().to_string()),
+            "{args:?}: {err}"
+        );
+    }
+}
+
+#[test]
+fn diagnostics_are_json_lines_on_request() {
+    let (code, _, err) = run(&["check", "none.pto", "nothing.pto", "--error-format", "json"]);
+    assert_eq!(code, 1);
+    let codes: Vec<Value> =
+        err.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["code"].clone()).collect();
+    assert_eq!(codes, ["WSP0500", "WSP0500"]);
+}
+
+#[test]
+fn a_plain_run_checks_itself() {
+    let (code, out, err) = run(&["run", EXAMPLE, "--generate", SMALL]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("`output` ok"), "{out}");
+}
+
+#[test]
+fn stats_are_one_json_object() {
+    let (code, out, err) = run(&[
+        "run",
+        EXAMPLE,
+        "--generate",
+        SMALL,
+        "--set",
+        "chunk=256",
+        "--stats",
+        "json",
+        "--threads",
+        "2",
+    ]);
+    assert_eq!(code, 0, "{err}");
+    let stats: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(stats["data"]["tokens"], 705);
+    // Chunks of both KV heads: one of 5 tokens, one empty, three of 700.
+    assert_eq!((stats["chunks"].as_u64(), stats["merges"].as_u64()), (Some(10), Some(2)));
+    assert_eq!(stats["checks"][0]["passed"], true);
+    assert_eq!(stats["threads"], 2);
+}
+
+#[test]
+fn a_wrong_program_fails_its_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("wrong.pto");
+    let text = std::fs::read_to_string(root().join(EXAMPLE)).unwrap();
+    let wrong = text.replace("sm_scale * LOG2E", "sm_scale");
+    assert_ne!(text, wrong);
+    std::fs::write(&path, wrong).unwrap();
+    let (code, out, err) = run(&["run", &path.display().to_string(), "--generate", SMALL]);
+    assert_eq!(code, 1, "{out}");
+    assert!(err.contains("WSP0533") && out.contains("WRONG"), "{out}{err}");
+    let (code, out, _) = run(&["run", &path.display().to_string(), "--generate", SMALL, "--no-check"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("not done"), "{out}");
+}
+
+#[test]
+fn outputs_are_written_for_the_next_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out.npz");
+    let (code, _, err) =
+        run(&["run", EXAMPLE, "--generate", SMALL, "--outputs", &path.display().to_string()]);
+    assert_eq!(code, 0, "{err}");
+    let mut npz = wsp_cli::files::Npz::open(&path).unwrap();
+    assert_eq!(npz.names(), ["lse", "output"]);
+    assert_eq!(npz.read("output").unwrap().shape(), [3, 4, 1, 16]);
+    assert_eq!(npz.read("lse").unwrap().as_slice::<f32>().unwrap()[4], f32::NEG_INFINITY);
+    let nowhere = dir.path().join("none/out.npz").display().to_string();
+    let (code, _, err) = run(&["run", EXAMPLE, "--generate", SMALL, "--outputs", &nowhere]);
+    assert_eq!(code, 1);
+    assert!(err.contains("WSP0509"), "{err}");
+}
+
+#[test]
+fn contradicting_layouts_are_refused() {
+    let spec = format!("{SMALL},layout=NHD");
+    let (code, _, err) = run(&["run", EXAMPLE, "--generate", &spec, "--set", "kv_layout=HND"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("WSP0522"), "{err}");
+    for args in [
+        &["--generate", SMALL, "--set", "kv_layout=HND"][..],
+        &["--generate", &format!("{SMALL},layout=HND")],
+    ] {
+        let (code, _, err) = run(&[&["run", EXAMPLE], args].concat());
+        assert_eq!(code, 0, "{err}");
+    }
+}
+
+#[test]
+fn a_plan_lists_every_descriptor() {
+    let (code, out, err) = run(&["plan", EXAMPLE, "--generate", SMALL, "--set", "chunk=256", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(plan["descriptors"].as_array().unwrap().len(), 12);
+    let (code, out, _) = run(&["plan", EXAMPLE, "--generate", SMALL, "--limit", "1"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("more (`--limit`)"), "{out}");
+}
+
+#[test]
+fn codes_are_explained() {
+    for code in ["WSP0502", "wsp502", "502"] {
+        let (status, out, _) = run(&["explain", code]);
+        assert_eq!(status, 0);
+        assert!(out.starts_with("WSP0502: not a whole .npz archive"), "{out}");
+    }
+    assert_eq!(run(&["explain", "9999"]).0, 1);
+    assert_eq!(run(&["explain", "what"]).0, 1);
+    assert!(run(&["explain"]).1.lines().count() > 20);
+}
+
+#[test]
+fn tables_have_a_json_form() {
+    for command in ["config", "targets", "doctor"] {
+        let (code, out, _) = run(&[command, "--json"]);
+        assert_eq!(code, 0);
+        serde_json::from_str::<Value>(&out).unwrap();
+        assert_eq!(run(&[command]).0, 0);
+    }
+}
