@@ -26,7 +26,10 @@ pub fn compile(name: &str, text: &str, sources: &mut SourceMap) -> (Option<Modul
     if findings.iter().any(Diagnostic::is_error) {
         return (None, arranged(findings));
     }
-    let own_search = tree.items.iter().any(|item| matches!(item, ast::Item::Function(f) if f.name.as_str() == SEARCH_NAME));
+    let own_search = tree
+        .items
+        .iter()
+        .any(|item| matches!(item, ast::Item::Function(f) if f.name.as_str() == SEARCH_NAME));
     if !own_search && sema::calls(&tree, SEARCH_NAME) {
         let file = sources.add("<built in>", SEARCH_SOURCE);
         tree.items.extend(parse(file, SEARCH_SOURCE).0.items);

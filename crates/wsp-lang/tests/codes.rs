@@ -45,7 +45,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (112, "PTO_DESCRIPTOR_GEN(S) { PTO_APPLY_SCHEDULE(T); }", "T"),
     (120, "const uint32_t aa = bb + 1; const uint32_t bb = aa + 1;", "aa"),
     (121, "PTO_KERNEL_IMPL(k) { uint32_t rows = 3; VecTile<float, rows, 64> a; }", "rows"),
-    (121, "PTO_KERNEL_IMPL(k) { auto desc = PTO_GET_DESCRIPTOR<E>(); VecTile<float, desc.a, 64> a; }", "desc.a"),
+    (
+        121,
+        "PTO_KERNEL_IMPL(k) { auto desc = PTO_GET_DESCRIPTOR<E>(); VecTile<float, desc.a, 64> a; }",
+        "desc.a",
+    ),
     (122, "const uint32_t y = 4 / 0;", "0"),
     (122, "const uint32_t y = -1;", "-1"),
     (122, "const int32_t y = 2147483647 + 1;", "2147483647 + 1"),
@@ -74,9 +78,17 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (141, "PTO_KERNEL_IMPL(k) { return 3; }", "3"),
     (141, "void f() { return; } PTO_KERNEL_IMPL(k) { f(); }", "return;"),
     (142, "uint32_t f(VecTile<float, 1, 64>& a) { return 1; }", "VecTile<float, 1, 64>& a"),
-    (142, "void f(VecTile<float, 1, 64> a) { } PTO_KERNEL_IMPL(k) { VecTile<float, 1, 64> b; f(b); }", "VecTile<float, 1, 64> a"),
+    (
+        142,
+        "void f(VecTile<float, 1, 64> a) { } PTO_KERNEL_IMPL(k) { VecTile<float, 1, 64> b; f(b); }",
+        "VecTile<float, 1, 64> a",
+    ),
     (143, "template <uint32_t N> void f() { } PTO_KERNEL_IMPL(k) { f(); }", "f"),
-    (143, "template <uint32_t N> uint32_t f() { return N; } PTO_KERNEL_IMPL(k) { uint32_t y = f<p>(); }", "p"),
+    (
+        143,
+        "template <uint32_t N> uint32_t f() { return N; } PTO_KERNEL_IMPL(k) { uint32_t y = f<p>(); }",
+        "p",
+    ),
     (144, "PTO_KERNEL_IMPL(k) { break; }", "break;"),
     (144, "void f() { continue; } PTO_KERNEL_IMPL(k) { while (true) { f(); } }", "continue;"),
     (152, "PTO_TENSOR(u, float, 1, 1, 1, 1, 1, 1, 1)", "PTO_TENSOR(u, float, 1, 1, 1, 1, 1, 1, 1)"),
@@ -90,7 +102,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (165, "PTO_DESCRIPTOR_GEN(S) { } PTO_DESCRIPTOR_GEN(S) { }", "S"),
     (170, "PTO_TIER_DEF(A) { PTO_TIER(y <= 8, s1) }", "A"),
     (171, "PTO_TIER_DEF(A) { PTO_DEFAULT(s1) PTO_TIER(y <= 8, s2) }", "PTO_DEFAULT(s1)"),
-    (172, "PTO_TIER_DEF(A) { PTO_TIER(y <= 8, s1) PTO_TIER(y < 9, s2) PTO_DEFAULT(s2) }", "PTO_TIER(y < 9, s2)"),
+    (
+        172,
+        "PTO_TIER_DEF(A) { PTO_TIER(y <= 8, s1) PTO_TIER(y < 9, s2) PTO_DEFAULT(s2) }",
+        "PTO_TIER(y < 9, s2)",
+    ),
     (173, "PTO_TIER_DEF(A) { PTO_TIER(y <= w, s1) PTO_DEFAULT(s2) }", "w"),
     (
         174,
@@ -102,7 +118,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
         "PTO_SCHEDULE(A) { PTO_ORDER(x, PTO_PARALLEL) PTO_ORDER(x, PTO_SEQUENTIAL) }",
         "PTO_ORDER(x, PTO_SEQUENTIAL)",
     ),
-    (181, "PTO_SCHEDULE(A) { PTO_ORDER(z, PTO_PARALLEL) } PTO_DESCRIPTOR_GEN(S) { PTO_APPLY_SCHEDULE(A); }", "PTO_ORDER(z, PTO_PARALLEL)"),
+    (
+        181,
+        "PTO_SCHEDULE(A) { PTO_ORDER(z, PTO_PARALLEL) } PTO_DESCRIPTOR_GEN(S) { PTO_APPLY_SCHEDULE(A); }",
+        "PTO_ORDER(z, PTO_PARALLEL)",
+    ),
     (190, "struct A { float* f; };", "float* f"),
     (190, "struct A { uint64_t f; };", "uint64_t f"),
     (191, "struct A { uint32_t f; uint32_t f; };", "f"),
@@ -114,7 +134,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (195, "struct A { uint32_t f[0]; };", "0"),
     (195, "struct A { uint32_t f[p]; };", "p"),
     (195, "struct A { uint32_t f[4000000000]; };", "uint32_t f[4000000000]"),
-    (196, "struct A { uint32_t f; }; PTO_DESCRIPTOR_GEN(S) { PTO_EMIT_DESCRIPTOR(A{.f = 1}); }", "PTO_EMIT_DESCRIPTOR(A{.f = 1})"),
+    (
+        196,
+        "struct A { uint32_t f; }; PTO_DESCRIPTOR_GEN(S) { PTO_EMIT_DESCRIPTOR(A{.f = 1}); }",
+        "PTO_EMIT_DESCRIPTOR(A{.f = 1})",
+    ),
     (
         197,
         "struct A { uint32_t f; }; PTO_KERNEL_IMPL(m1) { auto d = PTO_GET_DESCRIPTOR<A>(); } PTO_KERNEL_IMPL(m2) { auto d = PTO_GET_DESCRIPTOR<A>(); }",
@@ -125,7 +149,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
         "struct A { uint32_t f; }; PTO_TIER_DEF(U) { PTO_TIER(y < 3, m1) PTO_DEFAULT(m2) } PTO_KERNEL_IMPL(m1) { auto d = PTO_GET_DESCRIPTOR<A>(); } PTO_KERNEL_IMPL(m2) { auto d = PTO_GET_DESCRIPTOR<A>(); }",
         "A",
     ),
-    (199, "struct A { uint32_t f; }; struct B { uint32_t f; }; PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR(); }", "PTO_GET_DESCRIPTOR()"),
+    (
+        199,
+        "struct A { uint32_t f; }; struct B { uint32_t f; }; PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR(); }",
+        "PTO_GET_DESCRIPTOR()",
+    ),
     (199, "struct A { uint32_t f; }; PTO_DESCRIPTOR_GEN(S) { PTO_EMIT_DESCRIPTOR({.x = 1}); }", "{.x = 1}"),
     (
         200,
@@ -133,7 +161,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
         "PTO_GET_DESCRIPTOR<E>()",
     ),
     (210, "PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i, j) { } }", "PTO_SCHEDULED_FOR(i, j) { }"),
-    (211, "PTO_DESCRIPTOR_GEN(Z) { PTO_FOR_EACH(i, 0, 2) { PTO_SCHEDULED_FOR(j) { } } }", "PTO_SCHEDULED_FOR(j) { }"),
+    (
+        211,
+        "PTO_DESCRIPTOR_GEN(Z) { PTO_FOR_EACH(i, 0, 2) { PTO_SCHEDULED_FOR(j) { } } }",
+        "PTO_SCHEDULED_FOR(j) { }",
+    ),
     (212, "PTO_DESCRIPTOR_GEN(Z) { PTO_SET_TILE(z, 4); }", "z"),
     (212, "PTO_DESCRIPTOR_GEN(S) { PTO_SET_TILE(x, 4); }", "x"),
     (213, "PTO_DESCRIPTOR_GEN(S) { uint32_t y = PTO_GET_DIM(c); }", "c"),
@@ -144,7 +176,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (221, "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 8> a; VecTile<float, 4, 9> b; TEXP(a, b); }", "b"),
     (221, "PTO_KERNEL_IMPL(k) { VecTile<float, n, 8> a; VecTile<float, heads, 8> b; TADD(a, a, b); }", "b"),
     (221, "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 8> a; VecTile<float, 4, 2> b; TROWMAX(b, a); }", "b"),
-    (222, "PTO_KERNEL_IMPL(k) { AccTile<float, 4, 4> o; LeftTile<float, 4, 4> a; LeftTile<float, 4, 4> b; TMATMUL(o, a, b); }", "b"),
+    (
+        222,
+        "PTO_KERNEL_IMPL(k) { AccTile<float, 4, 4> o; LeftTile<float, 4, 4> a; LeftTile<float, 4, 4> b; TMATMUL(o, a, b); }",
+        "b",
+    ),
     (
         223,
         "PTO_KERNEL_IMPL(k) { AccTile<float, 4, 8> o; VecTile<float, 4, 16> a; RightTile<float, 8, 16> b; TMATMUL(o, a, b); }",
@@ -157,15 +193,27 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     ),
     (224, "PTO_KERNEL_IMPL(k) { VecTile<float, 1, 64> a; TLOAD(a, t, {0, 0, 0}); }", "{0, 0, 0}"),
     (225, "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 64> a; TLOAD(a, v, {0}); }", "{0}"),
-    (225, "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 64> a; TLOAD(a, t, {PTO_ROWS(0), PTO_ROWS(0)}); }", "PTO_ROWS(0)"),
+    (
+        225,
+        "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 64> a; TLOAD(a, t, {PTO_ROWS(0), PTO_ROWS(0)}); }",
+        "PTO_ROWS(0)",
+    ),
     (226, "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 4> a; VecTile<float, 4, 4> b; TMATMUL(a, b, a); }", "a"),
     (227, "PTO_KERNEL_IMPL(k) { VecTile<float, 4, 4> a; float m = TROWMAX(a); }", "a"),
 ];
 
 /// The code and a whole program.
 const ALONE: &[(u16, &str, &str)] = &[
-    (150, "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e(Tensor q) { PTO_LAUNCH(S, { .q = q }); }", "q"),
-    (150, "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { uint32_t b = PTO_GET_BATCH_SIZE(); }", "PTO_GET_BATCH_SIZE()"),
+    (
+        150,
+        "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e(Tensor q) { PTO_LAUNCH(S, { .q = q }); }",
+        "q",
+    ),
+    (
+        150,
+        "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { uint32_t b = PTO_GET_BATCH_SIZE(); }",
+        "PTO_GET_BATCH_SIZE()",
+    ),
     (
         130,
         "PTO_SHAPE(q, n) PTO_KERNEL_IMPL(k) { VecTile<float, 1, 1> a; TLOAD(a, q, {0}); } PTO_SPACE(S) { PTO_AXIS(x, 0, n) } PTO_DESCRIPTOR_GEN(S) { } void e(uint32_t* l) { PTO_LAUNCH(S, { .q = l }); }",
@@ -192,8 +240,16 @@ const ALONE: &[(u16, &str, &str)] = &[
         "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e() { PTO_LAUNCH(S, {}); } void f() { PTO_LAUNCH(S, {}); }",
         "f",
     ),
-    (231, "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e() { PTO_LAUNCH(S, S); }", "PTO_LAUNCH(S, S)"),
-    (232, "PTO_SHAPE(q, n) PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e(Tensor qq) { PTO_LAUNCH(S, { .q = q }); }", "q"),
+    (
+        231,
+        "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e() { PTO_LAUNCH(S, S); }",
+        "PTO_LAUNCH(S, S)",
+    ),
+    (
+        232,
+        "PTO_SHAPE(q, n) PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e(Tensor qq) { PTO_LAUNCH(S, { .q = q }); }",
+        "q",
+    ),
     (
         232,
         "PTO_SHAPE(q, n, m) PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { } void e(uint32_t* q) { PTO_LAUNCH(S, { .q = q }); }",
@@ -274,8 +330,12 @@ fn check_clean(program: &str) {
 fn every_code_has_a_program() {
     let shown: BTreeSet<u16> =
         WITH_PRELUDE.iter().chain(ALONE).map(|c| c.0).chain(generated().iter().map(|c| c.0)).collect();
-    let listed: BTreeSet<u16> =
-        CATALOG.iter().flat_map(|group| group.iter()).map(|i| i.code.0).filter(|c| (100..300).contains(c)).collect();
+    let listed: BTreeSet<u16> = CATALOG
+        .iter()
+        .flat_map(|group| group.iter())
+        .map(|i| i.code.0)
+        .filter(|c| (100..300).contains(c))
+        .collect();
     assert_eq!(shown, listed);
 }
 

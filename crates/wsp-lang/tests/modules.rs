@@ -3,8 +3,9 @@
 use wsp_core::{AxisId, DType, FuncId, LocalId, TensorId};
 use wsp_ir::diag::render;
 use wsp_ir::{
-    Arg, BinOp, Const, Consumer, Dim, Elem, EntryTy, Expr, ExprKind, ExtentSource, FuncKind, Function, LaunchTarget, LocalTy,
-    MathFn, Module, Operand, ParamSource, ScalarTy, SourceMap, Stmt, StmtKind, Storage, TileOp, TileRole, UnOp,
+    Arg, BinOp, Const, Consumer, Dim, Elem, EntryTy, Expr, ExprKind, ExtentSource, FuncKind, Function,
+    LaunchTarget, LocalTy, MathFn, Module, Operand, ParamSource, ScalarTy, SourceMap, Stmt, StmtKind,
+    Storage, TileOp, TileRole, UnOp,
 };
 
 #[track_caller]
@@ -128,18 +129,19 @@ fn constants_are_folded() {
 
 #[test]
 fn assignments_convert_to_the_type_of_the_variable() {
-    assert_eq!(lets("uint64_t w", "uint32_t a = 1; a = w; a += 2; a *= w;"), [
-        "u32 1",
-        "= (u32)v0",
-        "= (v1 + 2)",
-        "= (u32)((u64)v1 * v0)"
-    ]);
+    assert_eq!(
+        lets("uint64_t w", "uint32_t a = 1; a = w; a += 2; a *= w;"),
+        ["u32 1", "= (u32)v0", "= (v1 + 2)", "= (u32)((u64)v1 * v0)"]
+    );
     assert_eq!(lets("", "uint32_t a = 1; ++a; a--;"), ["u32 1", "= (v0 + 1)", "= (v0 - 1)"]);
 }
 
 fn only_loop(params: &str, body: &str) -> StmtKind {
     let module = compile(&format!("uint32_t f({params}) {{ {body} return 0; }}"));
-    let found = function(&module, "f").body.iter().find(|s| matches!(s.kind, StmtKind::For { .. } | StmtKind::While { .. }));
+    let found = function(&module, "f")
+        .body
+        .iter()
+        .find(|s| matches!(s.kind, StmtKind::For { .. } | StmtKind::While { .. }));
     found.expect("there is a loop").kind.clone()
 }
 
@@ -153,7 +155,8 @@ fn counted_loops_are_recognised() {
         "for (auto i = 0; i < 10; ++i) { break; }",
         "for (uint32_t i = 0; i < a[0]; ++i) { s += 1; }",
     ] {
-        let found = only_loop("uint32_t n, uint32_t k, const uint32_t* a", &format!("uint32_t s = 0; {body}"));
+        let found =
+            only_loop("uint32_t n, uint32_t k, const uint32_t* a", &format!("uint32_t s = 0; {body}"));
         assert!(matches!(found, StmtKind::For { .. }), "{body}");
     }
 }
@@ -217,7 +220,9 @@ fn names_are_visible_before_their_definition() {
 
 #[test]
 fn parameters_depend_on_earlier_ones_only() {
-    let module = compile("PTO_PARAM(uint32_t, a, b * 2) const uint32_t b = c + n; PTO_PARAM(uint32_t, c, 3) PTO_SHAPE(q, n, a)");
+    let module = compile(
+        "PTO_PARAM(uint32_t, a, b * 2) const uint32_t b = c + n; PTO_PARAM(uint32_t, c, 3) PTO_SHAPE(q, n, a)",
+    );
     let names: Vec<&str> = module.params.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["n", "c", "b", "a"]);
     for (at, param) in module.params.iter().enumerate() {
@@ -226,7 +231,11 @@ fn parameters_depend_on_earlier_ones_only() {
             ParamSource::Derived(e) => e,
             ParamSource::Shape { .. } | ParamSource::Entry => continue,
         };
-        assert!(!value.any(&mut |e| matches!(e.kind, ExprKind::Param(p) if p.index() >= at)), "{}", param.name);
+        assert!(
+            !value.any(&mut |e| matches!(e.kind, ExprKind::Param(p) if p.index() >= at)),
+            "{}",
+            param.name
+        );
     }
 }
 
@@ -258,7 +267,9 @@ fn a_cache_is_two_tensors() {
     let kernel = function(&module, "k");
     assert_eq!(kernel.kind, FuncKind::Kernel { descriptor: None });
     assert_eq!(kernel.params, 0);
-    let StmtKind::Tile(TileOp::Load { tensor, at, rows, .. }) = &kernel.body[1].kind else { panic!("a load") };
+    let StmtKind::Tile(TileOp::Load { tensor, at, rows, .. }) = &kernel.body[1].kind else {
+        panic!("a load")
+    };
     assert_eq!((*tensor, at.row_dim, at.col_dim), (TensorId(0), Some(1), Some(3)));
     assert_eq!(at.index.iter().map(text).collect::<Vec<_>>(), ["0", "2", "1", "0"]);
     assert_eq!(rows.as_ref().map(text).as_deref(), Some("3"));
@@ -277,9 +288,17 @@ fn place(tensor: &str, tile: &str, list: &str) -> (Option<u8>, Option<u8>) {
 #[test]
 fn tiles_lie_where_the_index_list_says() {
     let four = "PTO_TENSOR(t, float, 8, 6, 1, 64)";
-    assert_eq!(place(four, "VecTile<float, 4, 64>", "{0, 2, 0}"), (Some(1), Some(3)), "1 is no dimension for rows");
+    assert_eq!(
+        place(four, "VecTile<float, 4, 64>", "{0, 2, 0}"),
+        (Some(1), Some(3)),
+        "1 is no dimension for rows"
+    );
     assert_eq!(place(four, "VecTile<float, 4, 64>", "{PTO_ROWS(0), 2, 0}"), (Some(0), Some(3)));
-    assert_eq!(place(four, "VecTile<float, 4, 64>", "{0}"), (Some(1), Some(3)), "the last open dimension above 1");
+    assert_eq!(
+        place(four, "VecTile<float, 4, 64>", "{0}"),
+        (Some(1), Some(3)),
+        "the last open dimension above 1"
+    );
     assert_eq!(place(four, "VecTile<float, 4, 64>", "{}"), (Some(1), Some(3)));
     let two = "PTO_TENSOR(t, float, 8, 6)";
     assert_eq!(place(two, "VecTile<float, 4, 1>", "{0, PTO_ROWS(2)}"), (Some(1), None));
@@ -362,12 +381,17 @@ fn tile_operations_take_tiles_columns_rows_and_numbers() {
         .body
         .iter()
         .filter_map(|s| match &s.kind {
-            StmtKind::Tile(TileOp::Binary { b: Operand::Scalar(e), .. }) => Some(format!("{} {}", e.ty.name(), text(e))),
+            StmtKind::Tile(TileOp::Binary { b: Operand::Scalar(e), .. }) => {
+                Some(format!("{} {}", e.ty.name(), text(e)))
+            }
             StmtKind::Tile(TileOp::Binary { b, .. }) => Some(format!("{b:?}")),
             _ => None,
         })
         .collect();
-    assert_eq!(operands, ["Tile(LocalId(1))", "f32 2.0", "Column(LocalId(2))", "Row(LocalId(3))", "f32 -1.5"]);
+    assert_eq!(
+        operands,
+        ["Tile(LocalId(1))", "f32 2.0", "Column(LocalId(2))", "Row(LocalId(3))", "f32 -1.5"]
+    );
 }
 
 #[test]
@@ -382,7 +406,9 @@ fn matrix_products_know_whether_the_right_side_is_transposed() {
         .body
         .iter()
         .filter_map(|s| match &s.kind {
-            StmtKind::Tile(TileOp::MatMul { transpose_b, accumulate, .. }) => Some((*transpose_b, *accumulate)),
+            StmtKind::Tile(TileOp::MatMul { transpose_b, accumulate, .. }) => {
+                Some((*transpose_b, *accumulate))
+            }
             _ => None,
         })
         .collect();
@@ -399,7 +425,9 @@ fn generators_set_tiles_and_extents() {
          }",
     );
     let body = &module.functions[0].body;
-    assert!(matches!(&body[0].kind, StmtKind::SetTile { axis: AxisId(1), size } if size.as_const_int() == Some(4)));
+    assert!(
+        matches!(&body[0].kind, StmtKind::SetTile { axis: AxisId(1), size } if size.as_const_int() == Some(4))
+    );
     assert!(matches!(&body[1].kind, StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }));
     assert!(matches!(&body[2].kind, StmtKind::SetExtent { extent: ExtentSource::Scalar(_), .. }));
     assert_eq!(text(&module.spaces[0].constraints[0]), "(v1 <= v0)");
@@ -423,7 +451,9 @@ fn array_fields_are_words_of_the_descriptor() {
         })
         .collect();
     assert_eq!(emits, [["1", "2", "3", "4"], ["8", "5", "6", "7"]]);
-    let StmtKind::Let { init: Some(e), .. } = &function(&module, "k").body[0].kind else { panic!("a variable") };
+    let StmtKind::Let { init: Some(e), .. } = &function(&module, "k").body[0].kind else {
+        panic!("a variable")
+    };
     assert_eq!(e.kind, ExprKind::Field(LocalId(0), 3));
     assert_eq!(module.structs[0].consumer, Consumer::Kernel(FuncId(1)));
 }
@@ -451,7 +481,9 @@ fn workspace_keys_hold_every_loop_that_the_call_omits() {
     let prelude = "PTO_SPACE(S) { PTO_AXIS(a, 0, 4) PTO_AXIS(b, 0, 4) } PTO_TIER_DEF(T) { PTO_DEFAULT(k) } PTO_KERNEL_IMPL(k) { }";
     let generator = "PTO_DESCRIPTOR_GEN(S) { PTO_FOR_EACH(i, 0, 2) { for (int j = 3; j > 0; --j) { uint32_t w = PTO_ALLOC_WORKSPACE(0, i); } } }";
     let module = compile(&format!("{prelude} {generator}"));
-    let StmtKind::For { body, .. } = &module.functions.last().expect("the generator").body[0].kind else { panic!("a loop") };
+    let StmtKind::For { body, .. } = &module.functions.last().expect("the generator").body[0].kind else {
+        panic!("a loop")
+    };
     let StmtKind::While { body, .. } = &body[1].kind else { panic!("a loop") };
     let StmtKind::Let { init: Some(e), .. } = &body[0].kind else { panic!("a variable") };
     let ExprKind::AllocWs(slot) = &e.kind else { panic!("a reservation") };
@@ -463,9 +495,12 @@ fn workspace_keys_hold_every_loop_that_the_call_omits() {
 fn a_search_of_ones_own_replaces_the_built_in_one() {
     let own = "uint32_t BinarySearchChunkSize(const uint32_t* l, uint32_t n) { return n; }";
     let call = "PTO_SHAPE(l, n) PTO_SPACE(S) { PTO_AXIS(a, 0, n) PTO_AXIS(h, 0, 3) PTO_AXIS(g, 0, 5) }";
-    let module = compile(&format!("{own} {call} PTO_DESCRIPTOR_GEN(S) {{ uint32_t c = BinarySearchChunkSize(l, n); }}"));
+    let module = compile(&format!(
+        "{own} {call} PTO_DESCRIPTOR_GEN(S) {{ uint32_t c = BinarySearchChunkSize(l, n); }}"
+    ));
     assert_eq!(module.functions.len(), 2);
-    let module = compile(&format!("{call} PTO_DESCRIPTOR_GEN(S) {{ uint32_t c = BinarySearchChunkSize(l, n, 72); }}"));
+    let module =
+        compile(&format!("{call} PTO_DESCRIPTOR_GEN(S) {{ uint32_t c = BinarySearchChunkSize(l, n, 72); }}"));
     let StmtKind::Let { init: Some(e), .. } = &module.functions[0].body[0].kind else { panic!("a variable") };
     let ExprKind::Call(_, args) = &e.kind else { panic!("a call") };
     let Arg::Scalar(heads) = &args[2] else { panic!("a number") };
@@ -480,7 +515,16 @@ fn the_decode_example_says_what_its_source_says() {
     let params: Vec<&str> = module.params.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(
         params,
-        ["batch_size", "num_qo_heads", "HEAD_DIM", "num_kv_heads", "GQA_RATIO", "sm_scale", "chunk", "PTO_SLOT_BYTES"]
+        [
+            "batch_size",
+            "num_qo_heads",
+            "HEAD_DIM",
+            "num_kv_heads",
+            "GQA_RATIO",
+            "sm_scale",
+            "chunk",
+            "PTO_SLOT_BYTES"
+        ]
     );
     assert!(matches!(module.structs[0].consumer, Consumer::Tiers { field: 0, .. }));
     let merge = module.function_named("merge_partial_outputs").expect("it is there");
@@ -492,15 +536,21 @@ fn the_decode_example_says_what_its_source_says() {
     assert_eq!((entry.name.as_str(), entry.launch.bindings.len()), ("decode_attention_launch", 5));
     let roles: Vec<&str> = module.references[0].roles.iter().map(|(role, _)| role.as_str()).collect();
     assert_eq!(roles, ["q", "kv", "output", "lse", "sm_scale"]);
-    assert_eq!(module.tensors[module.tensor_named("partial_o").expect("declared").index()].storage, Storage::Workspace);
+    assert_eq!(
+        module.tensors[module.tensor_named("partial_o").expect("declared").index()].storage,
+        Storage::Workspace
+    );
 }
 
 #[test]
 fn the_tiers_of_the_decode_example_differ_in_their_tile_only() {
     let module = compile(EXAMPLE);
-    for (name, size) in
-        [("decode_kernel_2k", 64), ("decode_kernel_8k", 128), ("decode_kernel_64k", 256), ("decode_kernel_128k", 512)]
-    {
+    for (name, size) in [
+        ("decode_kernel_2k", 64),
+        ("decode_kernel_8k", 128),
+        ("decode_kernel_64k", 256),
+        ("decode_kernel_128k", 512),
+    ] {
         let kernel = function(&module, name);
         assert_eq!((kernel.params, kernel.locals[0].name.as_str()), (1, "desc"));
         let step = kernel.body.iter().find_map(|s| match &s.kind {

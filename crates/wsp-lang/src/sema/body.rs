@@ -109,7 +109,10 @@ impl Body {
     /// Adds a variable that has no name yet.
     pub(crate) fn local(&mut self, name: &str, ty: LocalTy, span: Span) -> LocalId {
         self.locals.push(Local { name: name.to_owned(), ty, span });
-        LocalId(u32::try_from(self.locals.len() - 1).expect("the size limits keep the count of locals within 32 bits"))
+        LocalId(
+            u32::try_from(self.locals.len() - 1)
+                .expect("the size limits keep the count of locals within 32 bits"),
+        )
     }
 
     /// Opens a scope.
@@ -144,7 +147,11 @@ impl Body {
 
     /// What a name means, innermost scope first.
     pub(crate) fn find(&self, name: &str) -> Option<&Binding> {
-        self.scopes[self.frame.scopes..].iter().rev().find_map(|scope| scope.get(name)).map(|(binding, _)| binding)
+        self.scopes[self.frame.scopes..]
+            .iter()
+            .rev()
+            .find_map(|scope| scope.get(name))
+            .map(|(binding, _)| binding)
     }
 
     /// Gives a name a meaning in the innermost scope; where it already has one there, that place is returned.
@@ -174,11 +181,11 @@ impl Body {
 
     /// The name by which the descriptor is known here, if it has one.
     pub(crate) fn descriptor_name(&self) -> Option<(&str, StructId)> {
-        self.scopes[self.frame.scopes..].iter().rev().flat_map(|scope| scope.iter()).find_map(|(name, (binding, _))| {
-            match binding {
+        self.scopes[self.frame.scopes..].iter().rev().flat_map(|scope| scope.iter()).find_map(
+            |(name, (binding, _))| match binding {
                 Binding::Descriptor(_, of) => Some((&**name, *of)),
                 _ => None,
-            }
-        })
+            },
+        )
     }
 }

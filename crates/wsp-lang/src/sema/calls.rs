@@ -46,7 +46,8 @@ impl Sema<'_> {
     /// Reports a call of something that does not exist.
     pub(crate) fn unknown_function(&mut self, callee: &Ident) -> Reported {
         let name = callee.as_str();
-        let own = self.names.iter().filter(|(_, n)| matches!(n.symbol, Symbol::Function(_))).map(|(n, _)| &**n);
+        let own =
+            self.names.iter().filter(|(_, n)| matches!(n.symbol, Symbol::Function(_))).map(|(n, _)| &**n);
         let near = self.suggest(name, builtins::names().chain(tiles::names()).chain(own));
         let d = Diagnostic::error(codes::UNKNOWN_FUNCTION, format!("unknown function `{name}`"))
             .at(callee.span, "not defined");
@@ -87,13 +88,20 @@ impl Sema<'_> {
     }
 
     /// Checks the number of arguments.
-    pub(crate) fn check_arity(&mut self, callee: &Ident, arity: (usize, usize), given: usize, span: Span) -> Res<()> {
+    pub(crate) fn check_arity(
+        &mut self,
+        callee: &Ident,
+        arity: (usize, usize),
+        given: usize,
+        span: Span,
+    ) -> Res<()> {
         let (least, most) = arity;
         if (least..=most).contains(&given) {
             return Ok(());
         }
         let needed = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let message = format!("`{}` takes {needed} argument{}", callee.as_str(), if needed == "1" { "" } else { "s" });
+        let message =
+            format!("`{}` takes {needed} argument{}", callee.as_str(), if needed == "1" { "" } else { "s" });
         Err(self.fail(Diagnostic::error(codes::ARGUMENT_COUNT, message).at(span, format!("{given} given"))))
     }
 
@@ -120,10 +128,13 @@ impl Sema<'_> {
                 let axis = self.axis_argument(b, &args[0])?;
                 let def = &self.module.axes[axis.index()];
                 if def.tile.is_none() {
-                    let d = Diagnostic::error(codes::WRONG_AXIS_KIND, format!("axis `{}` is not tiled", def.name))
-                        .at(args[0].span, "has no tile")
-                        .label(def.span, "declared here")
-                        .help(format!("add `PTO_TILE({}, PTO_AUTO)` to the space", def.name));
+                    let d = Diagnostic::error(
+                        codes::WRONG_AXIS_KIND,
+                        format!("axis `{}` is not tiled", def.name),
+                    )
+                    .at(args[0].span, "has no tile")
+                    .label(def.span, "declared here")
+                    .help(format!("add `PTO_TILE({}, PTO_AUTO)` to the space", def.name));
                     return Err(self.fail(d));
                 }
                 u32(Ir::AxisTile(axis))
@@ -173,13 +184,18 @@ impl Sema<'_> {
                 "a number",
                 Some("give it a name first: `auto lens = …;`".to_owned()),
             )),
-            Builtin::GetDescriptor => {
-                Err(self.mismatch(span, "a descriptor", "a number", Some("name it first: `auto desc = …;`".to_owned())))
-            }
+            Builtin::GetDescriptor => Err(self.mismatch(
+                span,
+                "a descriptor",
+                "a number",
+                Some("name it first: `auto desc = …;`".to_owned()),
+            )),
             Builtin::Marker => Err(self.not_here(callee, "it marks an argument of a tile operation")),
-            Builtin::Emit | Builtin::ApplySchedule | Builtin::SetTile | Builtin::SetExtent | Builtin::Launch => {
-                Err(self.not_here(callee, "it is a statement, without a value"))
-            }
+            Builtin::Emit
+            | Builtin::ApplySchedule
+            | Builtin::SetTile
+            | Builtin::SetExtent
+            | Builtin::Launch => Err(self.not_here(callee, "it is a statement, without a value")),
         }
     }
 
@@ -200,10 +216,11 @@ impl Sema<'_> {
         if ident.as_str() == "PTO_SLOT_BYTES" {
             return self.global(self.slot_bytes, span);
         }
-        let index = self.expect_symbol(&ident, "a parameter", codes::UNKNOWN_NAME, |symbol| match symbol {
-            Symbol::Global(index) => Some(index),
-            _ => None,
-        })?;
+        let index =
+            self.expect_symbol(&ident, "a parameter", codes::UNKNOWN_NAME, |symbol| match symbol {
+                Symbol::Global(index) => Some(index),
+                _ => None,
+            })?;
         self.global(index, span)
     }
 
@@ -211,10 +228,13 @@ impl Sema<'_> {
         let axis = self.axis_argument(b, arg)?;
         if self.is_dynamic(axis) {
             let def = &self.module.axes[axis.index()];
-            let d = Diagnostic::error(codes::WRONG_AXIS_KIND, format!("the extent of `{}` is not known at launch", def.name))
-                .at(arg.span, "a dynamic axis")
-                .label(def.span, "its end is `PTO_DYNAMIC`")
-                .help("work it out from the array that decides it, for instance the lengths of the requests");
+            let d = Diagnostic::error(
+                codes::WRONG_AXIS_KIND,
+                format!("the extent of `{}` is not known at launch", def.name),
+            )
+            .at(arg.span, "a dynamic axis")
+            .label(def.span, "its end is `PTO_DYNAMIC`")
+            .help("work it out from the array that decides it, for instance the lengths of the requests");
             return Err(self.fail(d));
         }
         Ok(Expr::new(Ir::AxisExtent(axis), ScalarTy::U32, span))
@@ -264,9 +284,12 @@ impl Sema<'_> {
         }
         let name = callee.as_str();
         Err(self.fail(
-            Diagnostic::error(codes::BAD_ARGUMENT, format!("`{name}` is understood for the start of an array only"))
-                .at(last.span, "this must be the first argument plus a count")
-                .help(format!("write `{name}(p, p + n)`")),
+            Diagnostic::error(
+                codes::BAD_ARGUMENT,
+                format!("`{name}` is understood for the start of an array only"),
+            )
+            .at(last.span, "this must be the first argument plus a count")
+            .help(format!("write `{name}(p, p + n)`")),
         ))
     }
 
@@ -302,7 +325,8 @@ impl Sema<'_> {
                 return Err(self.fail(with_suggestion(d, near)));
             }
         };
-        let rank = self.shapes.iter().find(|s| s.owner == wsp_ir::ShapeOwner::Tensor(id)).map(|s| s.decl.dims.len());
+        let rank =
+            self.shapes.iter().find(|s| s.owner == wsp_ir::ShapeOwner::Tensor(id)).map(|s| s.decl.dims.len());
         let has_entry = self.entry.is_some();
         let tensor = &mut self.module.tensors[id.index()];
         if tensor.elem == Elem::Of(id) && !has_entry && tensor.storage == Storage::Launch && rank == Some(1) {
@@ -317,10 +341,13 @@ impl Sema<'_> {
         }
         let defined = self.module.tensors[id.index()].span;
         Err(self.fail(
-            Diagnostic::error(codes::TYPE_MISMATCH, format!("tensor `{}` is no array of integers", ident.as_str()))
-                .at(ident.span, "an array is needed here")
-                .label(defined, "defined here")
-                .help("arrays of the launch have one dimension and are passed as `const uint32_t*`"),
+            Diagnostic::error(
+                codes::TYPE_MISMATCH,
+                format!("tensor `{}` is no array of integers", ident.as_str()),
+            )
+            .at(ident.span, "an array is needed here")
+            .label(defined, "defined here")
+            .help("arrays of the launch have one dimension and are passed as `const uint32_t*`"),
         ))
     }
 
@@ -333,9 +360,10 @@ impl Sema<'_> {
             None => {
                 let names: Vec<&str> = builtins::META_KINDS.iter().map(|(name, _)| *name).collect();
                 let near = self.suggest(ident.as_str(), names.iter().copied());
-                let d = Diagnostic::error(codes::BAD_ARGUMENT, format!("a cache has no `{}`", ident.as_str()))
-                    .at(ident.span, "unknown")
-                    .note(format!("it has {}", quoted(&names)));
+                let d =
+                    Diagnostic::error(codes::BAD_ARGUMENT, format!("a cache has no `{}`", ident.as_str()))
+                        .at(ident.span, "unknown")
+                        .note(format!("it has {}", quoted(&names)));
                 Err(self.fail(with_suggestion(d, near)))
             }
         }
@@ -360,9 +388,12 @@ impl Sema<'_> {
                 _ => {
                     let message = format!("a cache has no `{}`", field.as_str());
                     Err(self.fail(
-                        Diagnostic::error(codes::UNKNOWN_TENSOR, message)
-                            .at(field.span, "unknown")
-                            .help(format!("write `{}.k` for the keys, `{}.v` for the values", cache.name, cache.name)),
+                        Diagnostic::error(codes::UNKNOWN_TENSOR, message).at(field.span, "unknown").help(
+                            format!(
+                                "write `{}.k` for the keys, `{}.v` for the values",
+                                cache.name, cache.name
+                            ),
+                        ),
                     ))
                 }
             };
@@ -387,9 +418,12 @@ impl Sema<'_> {
         let tensor = &self.module.tensors[id.index()];
         match tensor.elem {
             Elem::Fixed(dtype) if !dtype.is_float() => {
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, format!("tensor `{}` holds `{dtype}`", tensor.name))
-                    .at(e.span, "a tensor of floats is needed here")
-                    .help("read integers as an array: `name[i]`");
+                let d = Diagnostic::error(
+                    codes::TYPE_MISMATCH,
+                    format!("tensor `{}` holds `{dtype}`", tensor.name),
+                )
+                .at(e.span, "a tensor of floats is needed here")
+                .help("read integers as an array: `name[i]`");
                 Err(self.fail(d))
             }
             _ => Ok(id),

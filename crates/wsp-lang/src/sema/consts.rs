@@ -160,7 +160,10 @@ mod tests {
     fn single_precision_is_rounded_per_operation() {
         let third = binary(BinOp::Div, Const::Float(1.0), Const::Float(3.0), ScalarTy::F32);
         assert_eq!(third, Ok(Some(Const::Float(f64::from(1.0f32 / 3.0)))));
-        assert_eq!(cast(Const::Float(f64::INFINITY), ScalarTy::I32), Err(Fault::Lossy(Const::Float(f64::INFINITY))));
+        assert_eq!(
+            cast(Const::Float(f64::INFINITY), ScalarTy::I32),
+            Err(Fault::Lossy(Const::Float(f64::INFINITY)))
+        );
         assert_eq!(cast(Const::Float(-2.75), ScalarTy::I32), Ok(Const::Int(-2)));
     }
 }

@@ -102,7 +102,13 @@ impl Sema<'_> {
         let ty = if shift { a.ty } else { common_type(a.ty, b.ty) };
         let integers_only = matches!(
             op,
-            BinOp::Rem | BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr | BinOp::CeilDiv
+            BinOp::Rem
+                | BinOp::BitAnd
+                | BinOp::BitOr
+                | BinOp::BitXor
+                | BinOp::Shl
+                | BinOp::Shr
+                | BinOp::CeilDiv
         );
         if integers_only && (ty.is_float() || b.ty.is_float()) {
             let (left, right) = (a.ty.c_name(), b.ty.c_name());
@@ -121,7 +127,9 @@ impl Sema<'_> {
     pub(crate) fn logic(&mut self, op: BinOp, a: Expr, b: Expr, span: Span) -> Res<Expr> {
         let (a, b) = (self.truth(a)?, self.truth(b)?);
         match as_const(&a) {
-            Some(Const::Bool(v)) if v == (op == BinOp::Or) => Ok(constant(Const::Bool(v), ScalarTy::Bool, span)),
+            Some(Const::Bool(v)) if v == (op == BinOp::Or) => {
+                Ok(constant(Const::Bool(v), ScalarTy::Bool, span))
+            }
             Some(Const::Bool(_)) => Ok(b),
             _ => self.operation(op, a, b, span),
         }
@@ -151,11 +159,17 @@ impl Sema<'_> {
     fn const_fault(&mut self, fault: Fault, ty: ScalarTy, span: Span) -> Reported {
         let name = ty.c_name();
         let d = match fault {
-            Fault::DivisionByZero => Diagnostic::error(codes::CONST_FAULT, "division by zero").at(span, "this is 0"),
-            Fault::Overflow(v) => Diagnostic::error(codes::CONST_FAULT, format!("constant overflows `{name}`"))
-                .at(span, format!("this is {v}")),
-            Fault::Shift(v) => Diagnostic::error(codes::CONST_FAULT, format!("shift by {v} of a value of type `{name}`"))
-                .at(span, "the shift must be less than the width of the type"),
+            Fault::DivisionByZero => {
+                Diagnostic::error(codes::CONST_FAULT, "division by zero").at(span, "this is 0")
+            }
+            Fault::Overflow(v) => {
+                Diagnostic::error(codes::CONST_FAULT, format!("constant overflows `{name}`"))
+                    .at(span, format!("this is {v}"))
+            }
+            Fault::Shift(v) => {
+                Diagnostic::error(codes::CONST_FAULT, format!("shift by {v} of a value of type `{name}`"))
+                    .at(span, "the shift must be less than the width of the type")
+            }
             Fault::Lossy(v) => {
                 let message = format!("`{}` does not fit `{name}`", consts::text(v));
                 Diagnostic::error(codes::CONST_FAULT, message).at(span, format!("converted to `{name}` here"))

@@ -53,14 +53,23 @@ impl<'a> Sema<'a> {
             Item::TierDef(tiers) => {
                 let id = TierSetId(self.module.tier_sets.len() as u32);
                 let name = tiers.name.name.to_string();
-                self.module.tier_sets.push(TierSet { name, selector: None, tiers: Vec::new(), span: tiers.name.span });
+                self.module.tier_sets.push(TierSet {
+                    name,
+                    selector: None,
+                    tiers: Vec::new(),
+                    span: tiers.name.span,
+                });
                 self.tier_defs.push(tiers);
                 self.declare(&tiers.name, Symbol::Tiers(id));
             }
             Item::Schedule(schedule) => {
                 let id = ScheduleId(self.module.schedules.len() as u32);
                 let name = schedule.name.name.to_string();
-                self.module.schedules.push(Schedule { name, span: schedule.name.span, ..Schedule::default() });
+                self.module.schedules.push(Schedule {
+                    name,
+                    span: schedule.name.span,
+                    ..Schedule::default()
+                });
                 self.schedules.push(schedule);
                 self.declare(&schedule.name, Symbol::Schedule(id));
             }
@@ -153,7 +162,13 @@ impl<'a> Sema<'a> {
             });
         }
         let name = space.name.name.to_string();
-        self.module.spaces.push(Space { name, axes, constraints: Vec::new(), generator: None, span: space.name.span });
+        self.module.spaces.push(Space {
+            name,
+            axes,
+            constraints: Vec::new(),
+            generator: None,
+            span: space.name.span,
+        });
         self.spaces.push(space);
         self.declare(&space.name, Symbol::Space(id));
     }

@@ -66,7 +66,8 @@ impl Diags {
             return;
         }
         let span = diagnostic.primary.as_ref().map_or(Span::default(), |l| l.span);
-        if self.seen.insert((diagnostic.code.0, span.file, span.start, span.end, diagnostic.message.clone())) {
+        if self.seen.insert((diagnostic.code.0, span.file, span.start, span.end, diagnostic.message.clone()))
+        {
             self.list.push(diagnostic);
         }
     }

@@ -98,7 +98,9 @@ impl<'a> Sema<'a> {
                     self.fail(
                         Diagnostic::error(codes::ENTRY_BODY, "the host entry only launches")
                             .at(stmt.span, "nothing would run this")
-                            .help("compute in `PTO_DESCRIPTOR_GEN`, or declare `PTO_PARAM` and `const` values"),
+                            .help(
+                                "compute in `PTO_DESCRIPTOR_GEN`, or declare `PTO_PARAM` and `const` values",
+                            ),
                     );
                 }
             }
@@ -112,24 +114,31 @@ impl<'a> Sema<'a> {
             [_] => &[],
             _ => {
                 self.fail(
-                    Diagnostic::error(codes::BAD_LAUNCH, "`PTO_LAUNCH` takes a space or graph and what it works on")
-                        .at(span, "other arguments")
-                        .help("write `PTO_LAUNCH(Space, { .q = q, … })`"),
+                    Diagnostic::error(
+                        codes::BAD_LAUNCH,
+                        "`PTO_LAUNCH` takes a space or graph and what it works on",
+                    )
+                    .at(span, "other arguments")
+                    .help("write `PTO_LAUNCH(Space, { .q = q, … })`"),
                 );
                 return;
             }
         };
         entry.target = args.first();
         for field in fields {
-            let param = field.value.as_name().and_then(|n| entry.params.iter().position(|p| p.name == n.as_str()));
+            let param =
+                field.value.as_name().and_then(|n| entry.params.iter().position(|p| p.name == n.as_str()));
             let Some(param) = param else {
                 self.unknown_binding(entry, field);
                 continue;
             };
             if let Some(earlier) = entry.bindings.iter().find(|b| b.inner.name == field.field.name) {
-                let d = Diagnostic::error(codes::DUPLICATE_BINDING, format!("`{}` is bound twice", field.field.as_str()))
-                    .at(field.field.span, "again here")
-                    .label(earlier.inner.span, "first here");
+                let d = Diagnostic::error(
+                    codes::DUPLICATE_BINDING,
+                    format!("`{}` is bound twice", field.field.as_str()),
+                )
+                .at(field.field.span, "again here")
+                .label(earlier.inner.span, "first here");
                 self.fail(d);
                 continue;
             }
@@ -157,10 +166,20 @@ impl<'a> Sema<'a> {
                 [] => Ok(EntryTy::Tensor(None)),
                 [TemplateArg::Type(t)] => match self.head(t)? {
                     Head::Element(dtype) => Ok(EntryTy::Tensor(Some(dtype))),
-                    Head::Scalar(scalar) if dtype_of(scalar).is_some() => Ok(EntryTy::Tensor(dtype_of(scalar))),
-                    _ => Err(self.not_allowed(t.span, "not a type of elements", "for instance `Tensor<float>`")),
+                    Head::Scalar(scalar) if dtype_of(scalar).is_some() => {
+                        Ok(EntryTy::Tensor(dtype_of(scalar)))
+                    }
+                    _ => Err(self.not_allowed(
+                        t.span,
+                        "not a type of elements",
+                        "for instance `Tensor<float>`",
+                    )),
                 },
-                _ => Err(self.not_allowed(ty.span, "a tensor has one element type", "for instance `Tensor<float>`")),
+                _ => Err(self.not_allowed(
+                    ty.span,
+                    "a tensor has one element type",
+                    "for instance `Tensor<float>`",
+                )),
             },
             Head::Cache if by_value => Ok(EntryTy::PagedKvCache),
             Head::Scalar(scalar) if by_value => Ok(EntryTy::Scalar(scalar)),
@@ -199,7 +218,8 @@ impl<'a> Sema<'a> {
                     self.missing_shape(inner, &ty);
                     self.declare(inner, Symbol::Poison);
                 }
-                (_, Some(Named { symbol: Symbol::Tensor(_) | Symbol::Cache(_), .. })) if self.has_shape(inner) => {}
+                (_, Some(Named { symbol: Symbol::Tensor(_) | Symbol::Cache(_), .. }))
+                    if self.has_shape(inner) => {}
                 (_, Some(named)) => {
                     self.wrong_kind(inner, named, "an array of the launch");
                 }
@@ -214,7 +234,9 @@ impl<'a> Sema<'a> {
     fn missing_shape(&mut self, inner: &Ident, ty: &EntryTy) -> Reported {
         let name = inner.as_str();
         let line = match ty {
-            EntryTy::PagedKvCache => format!("PTO_SHAPE({name}, batch_size, PTO_DYNAMIC, num_kv_heads, HEAD_DIM)"),
+            EntryTy::PagedKvCache => {
+                format!("PTO_SHAPE({name}, batch_size, PTO_DYNAMIC, num_kv_heads, HEAD_DIM)")
+            }
             EntryTy::Array(_) => format!("PTO_SHAPE({name}, batch_size)"),
             _ => format!("PTO_SHAPE({name}, batch_size, num_qo_heads, 1, HEAD_DIM)"),
         };
@@ -261,14 +283,17 @@ impl<'a> Sema<'a> {
 
     fn launch_target(&mut self, e: &ast::Expr) -> Res<LaunchTarget> {
         let ident = self.name_argument(e, "a space or graph")?;
-        let target = self.expect_symbol(&ident, "a space or graph", codes::UNKNOWN_SPACE, |symbol| match symbol {
-            Symbol::Space(id) => Some(LaunchTarget::Space(id)),
-            Symbol::Graph(id) => Some(LaunchTarget::Graph(id)),
-            _ => None,
-        })?;
+        let target =
+            self.expect_symbol(&ident, "a space or graph", codes::UNKNOWN_SPACE, |symbol| match symbol {
+                Symbol::Space(id) => Some(LaunchTarget::Space(id)),
+                Symbol::Graph(id) => Some(LaunchTarget::Graph(id)),
+                _ => None,
+            })?;
         let spaces: Vec<SpaceId> = match target {
             LaunchTarget::Space(space) => vec![space],
-            LaunchTarget::Graph(graph) => self.module.graphs[graph.index()].stages.iter().map(|s| s.space).collect(),
+            LaunchTarget::Graph(graph) => {
+                self.module.graphs[graph.index()].stages.iter().map(|s| s.space).collect()
+            }
         };
         for space in spaces {
             self.need_generator(space, ident.span)?;

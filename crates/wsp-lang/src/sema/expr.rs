@@ -99,11 +99,15 @@ impl Sema<'_> {
                 let ty = self.scalar_type(ty)?;
                 self.scalar_as(b, expr, ty)
             }
-            ExprKind::Call { callee, template_args, args } => self.call_value(b, callee, template_args, args, e.span),
+            ExprKind::Call { callee, template_args, args } => {
+                self.call_value(b, callee, template_args, args, e.span)
+            }
             ExprKind::Index { base, index } => self.element(b, base, index, e.span),
             ExprKind::Member { base, field } => self.member(b, base, field, e.span),
             ExprKind::SizeOf(ty) => self.size_of(ty, e.span),
-            ExprKind::Braces(_) | ExprKind::Init { .. } => Err(self.mismatch(e.span, "a list", "a number", None)),
+            ExprKind::Braces(_) | ExprKind::Init { .. } => {
+                Err(self.mismatch(e.span, "a list", "a number", None))
+            }
         }
     }
 
@@ -118,7 +122,9 @@ impl Sema<'_> {
                 let help = format!("take an element: `{name}[i]`");
                 Err(self.mismatch(span, &format!("`{name}`, an array,"), "a number", Some(help)))
             }
-            Some(Binding::Tile(_)) => Err(self.mismatch(span, &format!("`{name}`, a tile,"), "a number", None)),
+            Some(Binding::Tile(_)) => {
+                Err(self.mismatch(span, &format!("`{name}`, a tile,"), "a number", None))
+            }
             Some(Binding::Descriptor(..)) => {
                 let help = format!("take a field: `{name}.field`");
                 Err(self.mismatch(span, &format!("`{name}`, a descriptor,"), "a number", Some(help)))
@@ -156,7 +162,14 @@ impl Sema<'_> {
         }
     }
 
-    fn ternary(&mut self, b: &mut Body, cond: &ast::Expr, yes: &ast::Expr, no: &ast::Expr, span: Span) -> Res<Expr> {
+    fn ternary(
+        &mut self,
+        b: &mut Body,
+        cond: &ast::Expr,
+        yes: &ast::Expr,
+        no: &ast::Expr,
+        span: Span,
+    ) -> Res<Expr> {
         let cond = self.condition(b, cond);
         let (yes, no) = (self.scalar(b, yes), self.scalar(b, no));
         let (cond, yes, no) = (cond?, yes?, no?);
@@ -207,18 +220,29 @@ impl Sema<'_> {
         let (word, len) = self.field_of(ty, field)?;
         let name = field.as_str();
         let Some(len) = len else {
-            return Err(self.mismatch(field.span, &format!("`{name}`, a single field,"), "an array field", None));
+            return Err(self.mismatch(
+                field.span,
+                &format!("`{name}`, a single field,"),
+                "an array field",
+                None,
+            ));
         };
         let at = self.launch_value(b, index, ScalarTy::U32, "the index of a descriptor field")?;
         match at.as_const_int().and_then(|v| u32::try_from(v).ok()) {
             Some(at) if at < len => Ok(Expr::new(Ir::Field(local, word + at), ScalarTy::U32, span)),
             Some(at) => Err(self.fail(
-                Diagnostic::error(codes::BAD_ARGUMENT, format!("index {at} of field `{name}` is out of range"))
-                    .at(index.span, format!("`{name}` has {len} elements")),
+                Diagnostic::error(
+                    codes::BAD_ARGUMENT,
+                    format!("index {at} of field `{name}` is out of range"),
+                )
+                .at(index.span, format!("`{name}` has {len} elements")),
             )),
             None => Err(self.fail(
-                Diagnostic::error(codes::NOT_LAUNCH_KNOWN, "the index of a descriptor field must be a literal")
-                    .at(index.span, "known only at launch"),
+                Diagnostic::error(
+                    codes::NOT_LAUNCH_KNOWN,
+                    "the index of a descriptor field must be a literal",
+                )
+                .at(index.span, "known only at launch"),
             )),
         }
     }
@@ -282,13 +306,25 @@ impl Sema<'_> {
             Head::Element(dtype) => dtype.size(),
             Head::Scalar(ScalarTy::Bool) => 1,
             Head::Scalar(scalar) => dtype_of(scalar).map_or(1, wsp_core::DType::size),
-            _ => return Err(self.not_allowed(ty.span, "this type has no fixed size", "numbers and descriptors have one")),
+            _ => {
+                return Err(self.not_allowed(
+                    ty.span,
+                    "this type has no fixed size",
+                    "numbers and descriptors have one",
+                ));
+            }
         };
         Ok(constant(Const::Int(bytes as i128), ScalarTy::U64, span))
     }
 
     /// Reports a value of another kind than needed.
-    pub(crate) fn mismatch(&mut self, span: Span, found: &str, needed: &str, help: Option<String>) -> Reported {
+    pub(crate) fn mismatch(
+        &mut self,
+        span: Span,
+        found: &str,
+        needed: &str,
+        help: Option<String>,
+    ) -> Reported {
         let message = format!("{found} stands where {needed} is needed").replace(",  stands", ", stands");
         let d = Diagnostic::error(codes::TYPE_MISMATCH, message).at(span, format!("{needed} is needed here"));
         self.fail(match help {

@@ -11,7 +11,9 @@ use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg};
 use std::collections::BTreeMap;
 use wsp_core::{FuncId, SpaceId, StructId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Arg, ArrayRef, Block, Const, Expr, ExprKind as Ir, FuncKind, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_ir::{
+    Arg, ArrayRef, Block, Const, Expr, ExprKind as Ir, FuncKind, LocalTy, ScalarTy, Span, Stmt, StmtKind,
+};
 
 /// A kernel and the descriptor type it asks for.
 pub(crate) struct KernelDecl<'a> {
@@ -114,7 +116,8 @@ impl<'a> Sema<'a> {
     fn set_descriptor(&mut self, kernel: usize, id: StructId, span: Span) {
         let before = self.kernels[kernel].descriptor.replace(id);
         if let Some(before) = before.filter(|b| *b != id) {
-            let (one, other) = (&self.module.structs[before.index()].name, &self.module.structs[id.index()].name);
+            let (one, other) =
+                (&self.module.structs[before.index()].name, &self.module.structs[id.index()].name);
             let d = Diagnostic::error(codes::TWO_DESCRIPTORS, "a kernel takes one descriptor")
                 .at(span, format!("`{other}` is asked for here, `{one}` elsewhere"))
                 .help("write a kernel for each descriptor type");
@@ -130,7 +133,9 @@ impl<'a> Sema<'a> {
             ([only], _) | (_, [only]) => Ok(*only),
             _ => {
                 let names: Vec<&str> = self.structs.iter().map(|s| s.decl.name.as_str()).collect();
-                let d = Diagnostic::error(codes::UNCLEAR_DESCRIPTOR, "which descriptor is meant is not clear").at(span, "names no type");
+                let d =
+                    Diagnostic::error(codes::UNCLEAR_DESCRIPTOR, "which descriptor is meant is not clear")
+                        .at(span, "names no type");
                 let d = match names.is_empty() {
                     true => d.help("declare one: `struct MyDescriptor { uint32_t tier; … };`"),
                     false => d
@@ -274,18 +279,30 @@ impl<'a> Sema<'a> {
         let head = self.head(&param.ty)?;
         match (head, param.ty.indirection) {
             (Head::Scalar(elem), Indirection::Pointer) if elem.is_int() => Ok(LocalTy::Array(elem)),
-            (Head::Scalar(_) | Head::Element(_), Indirection::None) => self.scalar_type(&param.ty).map(LocalTy::Scalar),
+            (Head::Scalar(_) | Head::Element(_), Indirection::None) => {
+                self.scalar_type(&param.ty).map(LocalTy::Scalar)
+            }
             (Head::Scalar(ty), Indirection::Reference) if param.ty.is_const => Ok(LocalTy::Scalar(ty)),
             _ => Err(self.fail(
-                Diagnostic::error(codes::BAD_SIGNATURE, "a function with a result takes numbers and integer arrays")
-                    .at(param.span, "this is something else")
-                    .help("pass the fields it needs; functions that return `void` may take tiles and descriptors"),
+                Diagnostic::error(
+                    codes::BAD_SIGNATURE,
+                    "a function with a result takes numbers and integer arrays",
+                )
+                .at(param.span, "this is something else")
+                .help(
+                    "pass the fields it needs; functions that return `void` may take tiles and descriptors",
+                ),
             )),
         }
     }
 
     /// Binds template parameters to their values.
-    pub(crate) fn bind_template(&mut self, b: &mut Body, decl: &ast::Function, arguments: &[Const]) -> Res<()> {
+    pub(crate) fn bind_template(
+        &mut self,
+        b: &mut Body,
+        decl: &ast::Function,
+        arguments: &[Const],
+    ) -> Res<()> {
         for (param, value) in decl.template.iter().zip(arguments) {
             let ty = self.scalar_type(&param.ty)?;
             let literal = Expr::new(Ir::Const(*value), ty, param.name.span);
@@ -305,9 +322,12 @@ impl<'a> Sema<'a> {
         if args.len() != decl.template.len() {
             let name = callee.as_str();
             let params: Vec<&str> = decl.template.iter().map(|p| p.name.as_str()).collect();
-            let d = Diagnostic::error(codes::TEMPLATE_ARGUMENTS, format!("`{name}` has {} template parameters", params.len()))
-                .at(callee.span, format!("{} given", args.len()))
-                .label(decl.name.span, "defined here");
+            let d = Diagnostic::error(
+                codes::TEMPLATE_ARGUMENTS,
+                format!("`{name}` has {} template parameters", params.len()),
+            )
+            .at(callee.span, format!("{} given", args.len()))
+            .label(decl.name.span, "defined here");
             return Err(self.fail(match params.is_empty() {
                 true => d.help(format!("write `{name}(…)`")),
                 false => d.help(format!("write `{name}<{}>(…)`", params.join(", "))),
@@ -329,7 +349,8 @@ impl<'a> Sema<'a> {
     }
 
     fn template_constant(&mut self, span: Span, label: &str) -> Reported {
-        let d = Diagnostic::error(codes::TEMPLATE_ARGUMENTS, "a template argument must be a constant").at(span, label);
+        let d = Diagnostic::error(codes::TEMPLATE_ARGUMENTS, "a template argument must be a constant")
+            .at(span, label);
         self.fail(d.help("use a literal, or a `const` made of literals"))
     }
 
@@ -359,7 +380,12 @@ impl<'a> Sema<'a> {
         let values = self.template_values(b, decl, callee, template_args)?;
         let ret = self.result_type(decl)?;
         let heads = self.search_heads(b, decl, args.len(), span)?;
-        self.check_arity(callee, (decl.params.len(), decl.params.len()), args.len() + usize::from(heads.is_some()), span)?;
+        self.check_arity(
+            callee,
+            (decl.params.len(), decl.params.len()),
+            args.len() + usize::from(heads.is_some()),
+            span,
+        )?;
         let mut lowered = Vec::new();
         let mut rest = args.iter();
         for (at, param) in decl.params.iter().enumerate() {
@@ -378,9 +404,10 @@ impl<'a> Sema<'a> {
             LocalTy::Array(_) => {
                 let (array, elem) = self.array(b, e)?;
                 if self.head(&param.ty)? != Head::Scalar(elem) {
-                    let d = Diagnostic::error(codes::TYPE_MISMATCH, format!("an array of `{}`", elem.c_name()))
-                        .at(e.span, "its elements have another type than the parameter's")
-                        .label(param.span, "the parameter");
+                    let d =
+                        Diagnostic::error(codes::TYPE_MISMATCH, format!("an array of `{}`", elem.c_name()))
+                            .at(e.span, "its elements have another type than the parameter's")
+                            .label(param.span, "the parameter");
                     return Err(self.fail(d));
                 }
                 Ok(Arg::Array(array))
@@ -402,7 +429,8 @@ impl<'a> Sema<'a> {
         }
         let decl = self.functions[index].decl;
         let list: Vec<String> = values.iter().map(|v| super::consts::text(*v)).collect();
-        let id = self.reserve_function(&format!("{}<{}>", decl.name.as_str(), list.join(", ")), decl.name.span);
+        let id =
+            self.reserve_function(&format!("{}<{}>", decl.name.as_str(), list.join(", ")), decl.name.span);
         self.instances.insert(key, id);
         self.pending.push_back(Instance { function: index, id, arguments: values, call: Some(span) });
         id
@@ -514,7 +542,8 @@ fn on_cycles(edges: &[Vec<usize>]) -> Vec<usize> {
                 }
                 None => {
                     if low[node] == order[node] {
-                        let start = open.iter().rposition(|o| *o == node).expect("an open node is on the stack");
+                        let start =
+                            open.iter().rposition(|o| *o == node).expect("an open node is on the stack");
                         let group = open.split_off(start);
                         group.iter().for_each(|g| done[*g] = true);
                         if group.len() > 1 || edges[node].contains(&node) {
@@ -545,7 +574,8 @@ mod tests {
 
     #[test]
     fn long_chains_do_not_recurse() {
-        let chain: Vec<Vec<usize>> = (0..200_000).map(|i| if i + 1 < 200_000 { vec![i + 1] } else { vec![] }).collect();
+        let chain: Vec<Vec<usize>> =
+            (0..200_000).map(|i| if i + 1 < 200_000 { vec![i + 1] } else { vec![] }).collect();
         assert!(on_cycles(&chain).is_empty());
     }
 }

@@ -10,7 +10,9 @@ use crate::ast::{self, ExprKind, FieldInit, Ident};
 use std::collections::BTreeSet;
 use wsp_core::{LocalId, SpaceId, StructId, TierSetId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize, WsSlot};
+use wsp_ir::{
+    EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize, WsSlot,
+};
 
 impl Sema<'_> {
     /// A predefined function as a statement; none when it is only good for its value.
@@ -41,10 +43,11 @@ impl Sema<'_> {
 
     fn apply_schedule(&mut self, b: &Body, arg: &ast::Expr, span: Span) -> Res<StmtKind> {
         let ident = self.name_argument(arg, "a schedule")?;
-        let id = self.expect_symbol(&ident, "a schedule", codes::UNKNOWN_SCHEDULE, |symbol| match symbol {
-            Symbol::Schedule(id) => Some(id),
-            _ => None,
-        })?;
+        let id =
+            self.expect_symbol(&ident, "a schedule", codes::UNKNOWN_SCHEDULE, |symbol| match symbol {
+                Symbol::Schedule(id) => Some(id),
+                _ => None,
+            })?;
         if let BodyKind::Generator(space) = b.kind {
             self.check_applied(id, space, span);
         }
@@ -58,12 +61,18 @@ impl Sema<'_> {
         let def = &self.module.axes[axis.index()];
         let name = def.name.clone();
         let problem = match &def.tile {
-            None => Some((def.span, "it has no `PTO_TILE`", format!("add `PTO_TILE({name}, PTO_AUTO)` to the space"))),
+            None => Some((
+                def.span,
+                "it has no `PTO_TILE`",
+                format!("add `PTO_TILE({name}, PTO_AUTO)` to the space"),
+            )),
             Some(tile) => match tile.size {
                 TileSize::Auto => None,
-                TileSize::Fixed(_) => {
-                    Some((tile.span, "its tile size is fixed", format!("write `PTO_TILE({name}, PTO_AUTO)` there")))
-                }
+                TileSize::Fixed(_) => Some((
+                    tile.span,
+                    "its tile size is fixed",
+                    format!("write `PTO_TILE({name}, PTO_AUTO)` there"),
+                )),
             },
         };
         if let Some((at, why, help)) = problem {
@@ -81,10 +90,13 @@ impl Sema<'_> {
         let axis = self.axis_argument(b, &args[0])?;
         if !self.is_dynamic(axis) {
             let def = &self.module.axes[axis.index()];
-            let d = Diagnostic::error(codes::WRONG_AXIS_KIND, format!("the extent of axis `{}` is fixed", def.name))
-                .at(args[0].span, "only dynamic axes have their extent set")
-                .label(def.span, "its end is given here")
-                .help("declare its end as `PTO_DYNAMIC`");
+            let d = Diagnostic::error(
+                codes::WRONG_AXIS_KIND,
+                format!("the extent of axis `{}` is fixed", def.name),
+            )
+            .at(args[0].span, "only dynamic axes have their extent set")
+            .label(def.span, "its end is given here")
+            .help("declare its end as `PTO_DYNAMIC`");
             return Err(self.fail(d));
         }
         let extent = match self.is_array(b, &args[1]) {
@@ -150,17 +162,26 @@ impl Sema<'_> {
                 } else {
                     "several descriptor types have these fields"
                 };
-                let d = Diagnostic::error(codes::UNCLEAR_DESCRIPTOR, message).at(span, "which type is meant is not clear");
+                let d = Diagnostic::error(codes::UNCLEAR_DESCRIPTOR, message)
+                    .at(span, "which type is meant is not clear");
                 let d = match names.is_empty() {
                     true => d.help("declare one: `struct MyDescriptor { uint32_t tier; … };`"),
-                    false => d.note(format!("there are {}", quoted(&names))).help("name the type: `T{.field = value, …}`"),
+                    false => d
+                        .note(format!("there are {}", quoted(&names)))
+                        .help("name the type: `T{.field = value, …}`"),
                 };
                 Err(self.fail(d))
             }
         }
     }
 
-    fn field_values(&mut self, b: &mut Body, of: StructId, inits: &[FieldInit], span: Span) -> Res<Vec<Expr>> {
+    fn field_values(
+        &mut self,
+        b: &mut Body,
+        of: StructId,
+        inits: &[FieldInit],
+        span: Span,
+    ) -> Res<Vec<Expr>> {
         let words = self.module.structs[of.index()].fields.len();
         let mut values: Vec<Option<Expr>> = vec![None; words];
         let mut first: Vec<Option<Span>> = vec![None; words];
@@ -176,17 +197,25 @@ impl Sema<'_> {
         if let Some(reported) = wrong {
             return Err(reported);
         }
-        let missing: Vec<String> =
-            self.field_names(of).into_iter().zip(&first).filter(|(_, seen)| seen.is_none()).map(|(name, _)| name).collect();
+        let missing: Vec<String> = self
+            .field_names(of)
+            .into_iter()
+            .zip(&first)
+            .filter(|(_, seen)| seen.is_none())
+            .map(|(name, _)| name)
+            .collect();
         if missing.is_empty() {
             return Ok(values.into_iter().flatten().collect());
         }
         let def = &self.module.structs[of.index()];
         let help: Vec<String> = missing.iter().take(8).map(|name| format!(".{name} = …")).collect();
-        let d = Diagnostic::error(codes::MISSING_FIELD, format!("`{}` is emitted without {}", def.name, quoted(&missing)))
-            .at(span, "fields are missing")
-            .label(def.span, "the descriptor")
-            .help(format!("add `{}`", help.join(", ")));
+        let d = Diagnostic::error(
+            codes::MISSING_FIELD,
+            format!("`{}` is emitted without {}", def.name, quoted(&missing)),
+        )
+        .at(span, "fields are missing")
+        .label(def.span, "the descriptor")
+        .help(format!("add `{}`", help.join(", ")));
         Err(self.fail(d))
     }
 
@@ -202,19 +231,33 @@ impl Sema<'_> {
         let name = init.field.as_str();
         let items: Vec<(u32, &ast::Expr)> = match (len, &init.index, &init.value.kind) {
             (None, None, _) => vec![(word, &init.value)],
-            (Some(len), None, ExprKind::Braces(list)) if list.len() == len as usize => (word..).zip(list).collect(),
+            (Some(len), None, ExprKind::Braces(list)) if list.len() == len as usize => {
+                (word..).zip(list).collect()
+            }
             (Some(len), None, _) => {
                 let help = format!("give {len} values: `.{name} = {{…}}`");
-                return Err(self.mismatch(init.value.span, "this", &format!("a list of {len} values"), Some(help)));
+                return Err(self.mismatch(
+                    init.value.span,
+                    "this",
+                    &format!("a list of {len} values"),
+                    Some(help),
+                ));
             }
             (None, Some(index), _) => {
-                return Err(self.mismatch(index.span, &format!("`{name}`, a single field,"), "an array field", None));
+                return Err(self.mismatch(
+                    index.span,
+                    &format!("`{name}`, a single field,"),
+                    "an array field",
+                    None,
+                ));
             }
             (Some(len), Some(index), _) => {
                 let at = self.launch_value(b, index, ScalarTy::U32, "the index of a descriptor field")?;
                 match at.as_const_int().and_then(|v| u32::try_from(v).ok()).filter(|v| *v < len) {
                     Some(at) => vec![(word + at, &init.value)],
-                    None => return Err(self.bad_argument(index.span, &format!("`{name}` has {len} elements"))),
+                    None => {
+                        return Err(self.bad_argument(index.span, &format!("`{name}` has {len} elements")));
+                    }
                 }
             }
         };
@@ -312,7 +355,11 @@ impl Sema<'_> {
             (Some(set), _) => Ok(set),
             (None, 1) => Ok(TierSetId(0)),
             (None, sets) => {
-                let message = if sets == 0 { "there is no tier set" } else { "of which tier set this is a tier is not clear" };
+                let message = if sets == 0 {
+                    "there is no tier set"
+                } else {
+                    "of which tier set this is a tier is not clear"
+                };
                 Err(self.fail(
                     Diagnostic::error(codes::AMBIGUOUS_TIERS, message)
                         .at(span, "decides the size of the workspace")
@@ -330,7 +377,9 @@ impl Sema<'_> {
         let ExprKind::Call { callee, args, .. } = &e.kind else {
             return Err(self.mismatch(e.span, "this", "a descriptor", None));
         };
-        let Some(builtin) = super::builtins::find(callee.as_str()).filter(|f| f.does == Builtin::GetDescriptor) else {
+        let Some(builtin) =
+            super::builtins::find(callee.as_str()).filter(|f| f.does == Builtin::GetDescriptor)
+        else {
             return Err(self.mismatch(e.span, "the result of a call", "a descriptor", None));
         };
         self.check_call(b, builtin, callee, args, e.span)?;

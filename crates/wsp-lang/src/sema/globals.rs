@@ -13,7 +13,9 @@ use crate::ast;
 use std::rc::Rc;
 use wsp_core::ParamId;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Const, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span};
+use wsp_ir::{
+    BinOp, Const, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span,
+};
 
 /// Bytes to which every field of a workspace slot, and the slot, is aligned.
 pub(crate) const SLOT_ALIGN: u32 = 64;
@@ -124,7 +126,9 @@ impl<'a> Sema<'a> {
         let Global { name, span, decl, .. } = &self.globals[index];
         let (name, span, decl) = (name.to_string(), *span, *decl);
         match decl {
-            GlobalDecl::Shape(of, dim) => Ok(self.add_param(name, ScalarTy::U32, ParamSource::Shape { of, dim }, span)),
+            GlobalDecl::Shape(of, dim) => {
+                Ok(self.add_param(name, ScalarTy::U32, ParamSource::Shape { of, dim }, span))
+            }
             GlobalDecl::Entry(ty) => Ok(self.add_param(name, ty, ParamSource::Entry, span)),
             GlobalDecl::Param(param) => {
                 let ty = self.scalar_type(&param.ty)?;
@@ -175,7 +179,11 @@ impl<'a> Sema<'a> {
             let decl = self.workspaces[at];
             let mut b = Body::new(BodyKind::Launch("the size of a workspace"));
             let Elem::Fixed(dtype) = self.float_element(&mut b, &decl.elem)? else {
-                return Err(self.not_allowed(decl.elem.span, "the elements of a workspace have a fixed size", "use `float`"));
+                return Err(self.not_allowed(
+                    decl.elem.span,
+                    "the elements of a workspace have a fixed size",
+                    "use `float`",
+                ));
             };
             let mut elements = None;
             for dim in &decl.dims {
@@ -210,7 +218,13 @@ impl<'a> Sema<'a> {
     }
 
     /// A scalar of type `ty` that is known at launch.
-    pub(crate) fn launch_value(&mut self, b: &mut Body, e: &ast::Expr, ty: ScalarTy, what: &'static str) -> Res<Expr> {
+    pub(crate) fn launch_value(
+        &mut self,
+        b: &mut Body,
+        e: &ast::Expr,
+        ty: ScalarTy,
+        what: &'static str,
+    ) -> Res<Expr> {
         let value = self.launch_scalar(b, e, what)?;
         self.convert(value, ty)
     }
@@ -257,8 +271,11 @@ impl Sema<'_> {
             match stranger(&cond, &|_| false) {
                 Some(span) => {
                     self.fail(
-                        Diagnostic::error(codes::NOT_LAUNCH_KNOWN, "a requirement is made of parameters and literals")
-                            .at(span, "this is something else"),
+                        Diagnostic::error(
+                            codes::NOT_LAUNCH_KNOWN,
+                            "a requirement is made of parameters and literals",
+                        )
+                        .at(span, "this is something else"),
                     );
                 }
                 None => self.module.requirements.push(Requirement { cond, span: decl.span }),

@@ -39,10 +39,11 @@ impl Sema<'_> {
         if let Some(first) = first.filter(|s| s.name.span != stage.name.span) {
             return Err(self.redefined(stage.name.as_str(), stage.name.span, first.name.span));
         }
-        let space = self.expect_symbol(&stage.space, "a space", codes::UNKNOWN_SPACE, |symbol| match symbol {
-            Symbol::Space(id) => Some(id),
-            _ => None,
-        })?;
+        let space =
+            self.expect_symbol(&stage.space, "a space", codes::UNKNOWN_SPACE, |symbol| match symbol {
+                Symbol::Space(id) => Some(id),
+                _ => None,
+            })?;
         Ok(Stage { name: stage.name.name.to_string(), space, span: stage.span })
     }
 
@@ -50,8 +51,11 @@ impl Sema<'_> {
         let name = side.stage.as_str();
         let Some(stage) = self.module.graphs[at].stages.iter().position(|s| s.name == name) else {
             let near = self.suggest(name, graph.stages.iter().map(|s| s.name.as_str()));
-            let d = Diagnostic::error(codes::UNKNOWN_STAGE, format!("graph `{}` has no stage `{name}`", graph.name.as_str()))
-                .at(side.stage.span, "unknown stage");
+            let d = Diagnostic::error(
+                codes::UNKNOWN_STAGE,
+                format!("graph `{}` has no stage `{name}`", graph.name.as_str()),
+            )
+            .at(side.stage.span, "unknown stage");
             return Err(self.fail(with_suggestion(d, near)));
         };
         let tensor = self.tensor_or_keys(&side.tensor)?;

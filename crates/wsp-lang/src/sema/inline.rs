@@ -46,7 +46,8 @@ impl Sema<'_> {
         }
         let values = self.template_values(b, decl, callee, template_args)?;
         self.check_arity(callee, (decl.params.len(), decl.params.len()), args.len(), span)?;
-        let passed: Vec<Res<Passed>> = decl.params.iter().zip(args).map(|(p, e)| self.passed(b, p, e)).collect();
+        let passed: Vec<Res<Passed>> =
+            decl.params.iter().zip(args).map(|(p, e)| self.passed(b, p, e)).collect();
         let passed = passed.into_iter().collect::<Res<Vec<Passed>>>()?;
         let before = b.enter_frame();
         self.calls.push(span);
@@ -169,7 +170,8 @@ impl Sema<'_> {
         if fits {
             return Ok(());
         }
-        let text = |cx: &Self, ty: &wsp_ir::TileTy| format!("{} of {}", role_name(ty.role), cx.shape_text(ty));
+        let text =
+            |cx: &Self, ty: &wsp_ir::TileTy| format!("{} of {}", role_name(ty.role), cx.shape_text(ty));
         let why = if needed.elem == given.elem { String::new() } else { ", with other elements".to_owned() };
         let d = Diagnostic::error(codes::TYPE_MISMATCH, "a tile of another type is passed")
             .at(span, format!("a {}{why}", text(self, &given)))
@@ -199,7 +201,9 @@ impl Sema<'_> {
                 let ty = self.tile_type(b, role, &param.ty)?;
                 Ok(Binding::Tile(b.local(name, LocalTy::Tile(ty), span)))
             }
-            (Head::Struct(of), _) => Ok(Binding::Descriptor(b.local(name, LocalTy::Descriptor(of), span), of)),
+            (Head::Struct(of), _) => {
+                Ok(Binding::Descriptor(b.local(name, LocalTy::Descriptor(of), span), of))
+            }
             (Head::Scalar(elem), Indirection::Pointer) if elem.is_int() => {
                 let local = b.local(name, LocalTy::Array(elem), span);
                 Ok(Binding::Array(ArrayRef::Local(local), elem))

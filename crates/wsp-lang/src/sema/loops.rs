@@ -34,7 +34,13 @@ impl Sema<'_> {
     }
 
     /// `for (init; cond; step) body`
-    pub(crate) fn for_loop(&mut self, b: &mut Body, parts: ForParts<'_>, span: Span, out: &mut Block) -> Res<()> {
+    pub(crate) fn for_loop(
+        &mut self,
+        b: &mut Body,
+        parts: ForParts<'_>,
+        span: Span,
+        out: &mut Block,
+    ) -> Res<()> {
         b.push_scope();
         let done = match counted(parts) {
             Some(counted) => self.counted_loop(b, &counted, parts, span, out),
@@ -97,7 +103,8 @@ impl Sema<'_> {
         let body = self.loop_body(b, vec![var], whole.3);
         let (end, step) = (end?, step?);
         let assigned = assigned_in(&body);
-        if ty.is_int() && !assigned.contains(&var) && keeps_type(&end, ty) && is_steady(&end, var, &assigned) {
+        if ty.is_int() && !assigned.contains(&var) && keeps_type(&end, ty) && is_steady(&end, var, &assigned)
+        {
             let simple = matches!(step.kind, Ir::Const(_) | Ir::Param(_) | Ir::Local(_) | Ir::Field(..));
             if simple && step.ty.is_int() && is_steady(&step, var, &assigned) {
                 let (end, step) = (self.convert(end, ty)?, self.convert(step, ty)?);
@@ -171,7 +178,8 @@ impl Sema<'_> {
         }
         let def = &self.module.spaces[space.index()];
         if def.axes.len() != names.len() {
-            let axes: Vec<&str> = def.axes.iter().map(|a| self.module.axes[a.index()].name.as_str()).collect();
+            let axes: Vec<&str> =
+                def.axes.iter().map(|a| self.module.axes[a.index()].name.as_str()).collect();
             let message = format!("{} variables for {} axes", names.len(), axes.len());
             let d = Diagnostic::error(codes::SCHEDULED_FOR_ARITY, message)
                 .at(span, format!("space `{}` has the axes {}", def.name, super::names::quoted(&axes)))
@@ -195,7 +203,9 @@ fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {
     let [var] = &decl.vars[..] else { return None };
     let ExprKind::Binary(BinaryOp::Lt, left, end) = &cond?.kind else { return None };
     let [step] = step else { return None };
-    let Ast::Assign { target, op: AssignOp::Compound(BinaryOp::Add), value } = &step.kind else { return None };
+    let Ast::Assign { target, op: AssignOp::Compound(BinaryOp::Add), value } = &step.kind else {
+        return None;
+    };
     let is_var = |e: &ast::Expr| matches!(&e.kind, ExprKind::Name(name) if *name == var.name.name);
     if decl.ty.is_const || !is_var(left) || !is_var(target) {
         return None;
@@ -247,7 +257,9 @@ fn assigned_in(block: &Block) -> BTreeSet<LocalId> {
 fn collect_assigned(block: &Block, found: &mut BTreeSet<LocalId>) {
     for stmt in block {
         match &stmt.kind {
-            StmtKind::Let { local, .. } | StmtKind::LetArray { local, .. } | StmtKind::Assign { local, .. } => {
+            StmtKind::Let { local, .. }
+            | StmtKind::LetArray { local, .. }
+            | StmtKind::Assign { local, .. } => {
                 found.insert(*local);
             }
             StmtKind::If { then, otherwise, .. } => {

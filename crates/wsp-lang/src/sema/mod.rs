@@ -27,9 +27,9 @@ mod shapes;
 mod spaces;
 mod stmt;
 mod structs;
+mod tiers;
 mod tile_ops;
 mod tiles;
-mod tiers;
 mod types;
 mod walk;
 
@@ -166,9 +166,9 @@ impl<'a> Sema<'a> {
     fn enter(&mut self, span: Span) -> Res<()> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fail(
-                Diagnostic::error(codes::TOO_DEEP, "nested too deep")
-                    .at(span, "here")
-                    .note(format!("code may be nested {MAX_DEPTH} levels deep, calls of inline functions included")),
+                Diagnostic::error(codes::TOO_DEEP, "nested too deep").at(span, "here").note(format!(
+                    "code may be nested {MAX_DEPTH} levels deep, calls of inline functions included"
+                )),
             ));
         }
         self.depth += 1;

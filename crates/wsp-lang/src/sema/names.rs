@@ -140,7 +140,8 @@ impl Sema<'_> {
             None => {
                 let kind = what.split_once(' ').map_or(what, |(_, kind)| kind);
                 let near = self.nearest(ident.as_str(), |named| pick(named.symbol).is_some());
-                let d = Diagnostic::error(code, format!("no {kind} `{}`", ident.as_str())).at(ident.span, "unknown");
+                let d = Diagnostic::error(code, format!("no {kind} `{}`", ident.as_str()))
+                    .at(ident.span, "unknown");
                 Err(self.fail(with_suggestion(d, near)))
             }
         }
@@ -163,7 +164,11 @@ impl Sema<'_> {
 
     /// The candidate nearest to `name`. Only the first findings get suggestions, from so many candidates, so that no
     /// file takes long to be refused.
-    pub(crate) fn suggest<'n>(&self, name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
+    pub(crate) fn suggest<'n>(
+        &self,
+        name: &str,
+        candidates: impl Iterator<Item = &'n str>,
+    ) -> Option<String> {
         const MOST_CANDIDATES: usize = 4096;
         if self.diags.is_crowded() {
             return None;
@@ -173,8 +178,10 @@ impl Sema<'_> {
 
     /// Reports a name that means nothing where a number is needed.
     pub(crate) fn unknown_value(&mut self, b: &Body, name: &str, span: Span) -> Reported {
-        let d = Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown name `{name}`")).at(span, "not defined");
-        let globals = self.names.iter().filter(|(_, n)| matches!(n.symbol, Symbol::Global(_))).map(|(n, _)| &**n);
+        let d =
+            Diagnostic::error(codes::UNKNOWN_NAME, format!("unknown name `{name}`")).at(span, "not defined");
+        let globals =
+            self.names.iter().filter(|(_, n)| matches!(n.symbol, Symbol::Global(_))).map(|(n, _)| &**n);
         let constants = builtins::CONSTANTS.iter().map(|c| c.name);
         let near = self.suggest(name, b.visible().chain(constants).chain(globals));
         let mut d = with_suggestion(d, near);
@@ -184,8 +191,13 @@ impl Sema<'_> {
             d = if fields.iter().any(|f| f == name) {
                 d.help(format!("write `{desc}.{name}`"))
             } else {
-                d.note(format!("a kernel sees its descriptor only; `{ty}` has the fields {}", quoted(&fields)))
-                    .help(format!("use one of these, or add a field `{name}` to `{ty}` and let the generator set it"))
+                d.note(format!(
+                    "a kernel sees its descriptor only; `{ty}` has the fields {}",
+                    quoted(&fields)
+                ))
+                .help(format!(
+                    "use one of these, or add a field `{name}` to `{ty}` and let the generator set it"
+                ))
             };
         }
         self.fail(d)

@@ -99,10 +99,19 @@ impl Sema<'_> {
             at >= slot && !matches!(&tensor.dims[at - slot], Dim::Expr(e) if e.as_const_int() == Some(1))
         };
         let end = col_dim.unwrap_or(tensor.rank());
-        (named.min(end)..end).rev().find(|at| wide(*at)).or_else(|| (0..named.min(end)).rev().find(|at| wide(*at)))
+        (named.min(end)..end)
+            .rev()
+            .find(|at| wide(*at))
+            .or_else(|| (0..named.min(end)).rev().find(|at| wide(*at)))
     }
 
-    fn index_list(&mut self, b: &mut Body, tensor: TensorId, list: &ast::Expr, may_mark: bool) -> Res<Indices> {
+    fn index_list(
+        &mut self,
+        b: &mut Body,
+        tensor: TensorId,
+        list: &ast::Expr,
+        may_mark: bool,
+    ) -> Res<Indices> {
         let ExprKind::Braces(items) = &list.kind else {
             return Err(self.fail(
                 Diagnostic::error(codes::BAD_ARGUMENT, "an index list is needed")
@@ -117,7 +126,8 @@ impl Sema<'_> {
         }
         let rank = def.rank();
         if items.len() > rank {
-            let slot = if def.storage == Storage::Workspace { ", the workspace offset among them" } else { "" };
+            let slot =
+                if def.storage == Storage::Workspace { ", the workspace offset among them" } else { "" };
             let message = format!("too many indices for `{}`", def.name);
             let d = Diagnostic::error(codes::TOO_MANY_INDICES, message)
                 .at(list.span, format!("{} indices", items.len()))

@@ -43,7 +43,9 @@ impl Sema<'_> {
         let schedule = &mut self.module.schedules[at];
         let axis = axis.name.to_string();
         match member {
-            ScheduleMember::Affinity(s) => schedule.affinity.push(Affinity { axis, policy: affinity(s.policy), span }),
+            ScheduleMember::Affinity(s) => {
+                schedule.affinity.push(Affinity { axis, policy: affinity(s.policy), span })
+            }
             ScheduleMember::Order(s) => schedule.order.push(Order { axis, policy: order(s.policy), span }),
             ScheduleMember::Prefetch(s) => schedule.prefetch.push(Prefetch { axis, depth: s.depth, span }),
         }
@@ -75,7 +77,8 @@ impl Sema<'_> {
             .collect();
         let (schedule, space) = (def.name.clone(), space.name.clone());
         for (axis, at) in strangers {
-            let message = format!("schedule `{schedule}` names axis `{axis}`, which space `{space}` does not have");
+            let message =
+                format!("schedule `{schedule}` names axis `{axis}`, which space `{space}` does not have");
             self.fail(
                 Diagnostic::error(codes::SCHEDULE_MISMATCH, message)
                     .at(at, "this statement has nothing to act on")

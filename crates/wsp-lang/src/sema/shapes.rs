@@ -149,7 +149,9 @@ impl<'a> Sema<'a> {
             self.fail(
                 Diagnostic::error(codes::BAD_CACHE_SHAPE, message)
                     .at(decl.span, "a cache is [batch, position, head, lane] with a dynamic position")
-                    .help(format!("write `PTO_SHAPE({name}, batch_size, PTO_DYNAMIC, num_kv_heads, HEAD_DIM)`")),
+                    .help(format!(
+                        "write `PTO_SHAPE({name}, batch_size, PTO_DYNAMIC, num_kv_heads, HEAD_DIM)`"
+                    )),
             );
             return;
         }
@@ -236,7 +238,9 @@ impl<'a> Sema<'a> {
         let mut b = Body::new(BodyKind::Launch(what));
         let extent = self.launch_value(&mut b, e, ScalarTy::U32, what)?;
         if extent.as_const_int() == Some(0) {
-            return Err(self.fail(Diagnostic::error(codes::BAD_DIM, "a dimension of size 0").at(e.span, "this is 0")));
+            return Err(
+                self.fail(Diagnostic::error(codes::BAD_DIM, "a dimension of size 0").at(e.span, "this is 0"))
+            );
         }
         Ok(extent)
     }

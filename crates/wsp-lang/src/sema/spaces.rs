@@ -26,9 +26,12 @@ impl Sema<'_> {
             }
             if self.module.spaces[at].axes.is_empty() {
                 self.fail(
-                    Diagnostic::error(codes::EMPTY_SPACE, format!("space `{}` has no axis", decl.name.as_str()))
-                        .at(decl.name.span, "nothing to iterate over")
-                        .help("add one: `PTO_AXIS(batch, 0, batch_size)`"),
+                    Diagnostic::error(
+                        codes::EMPTY_SPACE,
+                        format!("space `{}` has no axis", decl.name.as_str()),
+                    )
+                    .at(decl.name.span, "nothing to iterate over")
+                    .help("add one: `PTO_AXIS(batch, 0, batch_size)`"),
                 );
             }
             for member in &decl.members {
@@ -60,7 +63,9 @@ impl Sema<'_> {
         let mut b = Body::new(BodyKind::Launch("the bound of an axis"));
         let start = self.launch_value(&mut b, &axis.start, ScalarTy::U32, "the bound of an axis");
         let end = match &axis.end {
-            Extent::Expr(e) => self.launch_value(&mut b, e, ScalarTy::U32, "the bound of an axis").map(AxisEnd::Expr),
+            Extent::Expr(e) => {
+                self.launch_value(&mut b, e, ScalarTy::U32, "the bound of an axis").map(AxisEnd::Expr)
+            }
             Extent::Dynamic(_) => Ok(AxisEnd::Dynamic),
         };
         if let (Ok(start), Ok(AxisEnd::Expr(end))) = (&start, &end)
@@ -88,9 +93,12 @@ impl Sema<'_> {
         if let Some(earlier) = &self.module.axes[id.index()].tile {
             let earlier = earlier.span;
             return Err(self.fail(
-                Diagnostic::error(codes::DUPLICATE_TILE, format!("axis `{}` is tiled twice", tile.axis.as_str()))
-                    .at(tile.span, "again here")
-                    .label(earlier, "first here"),
+                Diagnostic::error(
+                    codes::DUPLICATE_TILE,
+                    format!("axis `{}` is tiled twice", tile.axis.as_str()),
+                )
+                .at(tile.span, "again here")
+                .label(earlier, "first here"),
             ));
         }
         let size = match &tile.size {
@@ -100,9 +108,12 @@ impl Sema<'_> {
                 let size = self.launch_value(&mut b, e, ScalarTy::U32, "the size of a tile")?;
                 if size.as_const_int() == Some(0) {
                     return Err(self.fail(
-                        Diagnostic::error(codes::ZERO_TILE, format!("tile size 0 for axis `{}`", tile.axis.as_str()))
-                            .at(e.span, "this is 0")
-                            .help("give at least 1, or `PTO_AUTO`"),
+                        Diagnostic::error(
+                            codes::ZERO_TILE,
+                            format!("tile size 0 for axis `{}`", tile.axis.as_str()),
+                        )
+                        .at(e.span, "this is 0")
+                        .help("give at least 1, or `PTO_AUTO`"),
                     ));
                 }
                 IrTileSize::Fixed(size)
@@ -116,16 +127,24 @@ impl Sema<'_> {
         let mut b = Body::new(BodyKind::Launch("a constraint on axes"));
         for (at, axis) in self.module.spaces[space.index()].axes.iter().enumerate() {
             let axis = &self.module.axes[axis.index()];
-            let binding = Binding::Scalar { local: LocalId(at as u32), ty: ScalarTy::U32, fixed: Some("an axis"), known: None };
+            let binding = Binding::Scalar {
+                local: LocalId(at as u32),
+                ty: ScalarTy::U32,
+                fixed: Some("an axis"),
+                known: None,
+            };
             // Two axes of one name are reported with the axes.
             let _ = b.bind(&axis.name.as_str().into(), binding, axis.span);
         }
         let cond = self.condition(&mut b, &constraint.cond)?;
         if let Some(span) = stranger(&cond, &|kind| matches!(kind, ExprKind::Local(_))) {
             return Err(self.fail(
-                Diagnostic::error(codes::NOT_LAUNCH_KNOWN, "a constraint is made of axes, parameters and literals")
-                    .at(span, "this is something else")
-                    .help("test it in the generator instead"),
+                Diagnostic::error(
+                    codes::NOT_LAUNCH_KNOWN,
+                    "a constraint is made of axes, parameters and literals",
+                )
+                .at(span, "this is something else")
+                .help("test it in the generator instead"),
             ));
         }
         self.module.spaces[space.index()].constraints.push(cond);
@@ -141,10 +160,13 @@ impl Sema<'_> {
         }
         let names: Vec<&str> = def.axes.iter().map(|a| self.module.axes[a.index()].name.as_str()).collect();
         let near = self.suggest(ident.as_str(), names.iter().copied());
-        let d = Diagnostic::error(codes::UNKNOWN_AXIS, format!("space `{}` has no axis `{}`", def.name, ident.as_str()))
-            .at(ident.span, "unknown axis")
-            .label(def.span, "the space")
-            .note(format!("its axes: {}", super::names::quoted(&names)));
+        let d = Diagnostic::error(
+            codes::UNKNOWN_AXIS,
+            format!("space `{}` has no axis `{}`", def.name, ident.as_str()),
+        )
+        .at(ident.span, "unknown axis")
+        .label(def.span, "the space")
+        .note(format!("its axes: {}", super::names::quoted(&names)));
         Err(self.fail(with_suggestion(d, near)))
     }
 
@@ -160,7 +182,8 @@ impl Sema<'_> {
                 let near = self.suggest(ident.as_str(), self.module.axes.iter().map(|a| a.name.as_str()));
                 let what = if first.is_some() { "several spaces have" } else { "no space has" };
                 let message = format!("{what} an axis `{}`", ident.as_str());
-                let d = Diagnostic::error(codes::UNKNOWN_AXIS, message).at(ident.span, "which axis is not clear");
+                let d =
+                    Diagnostic::error(codes::UNKNOWN_AXIS, message).at(ident.span, "which axis is not clear");
                 Err(self.fail(if first.is_some() { d } else { with_suggestion(d, near) }))
             }
         }

@@ -79,7 +79,9 @@ impl Sema<'_> {
                 StmtKind::While { cond: cond?, step: Block::new(), body }
             }
             Ast::DoWhile { body, cond } => return self.do_while(b, body, cond, span, out),
-            Ast::ForEach { var, start, end, body } => return self.for_each(b, var, (start, end), body, span, out),
+            Ast::ForEach { var, start, end, body } => {
+                return self.for_each(b, var, (start, end), body, span, out);
+            }
             Ast::ScheduledFor { vars, body } => self.scheduled_for(b, vars, body, span)?,
             Ast::Break | Ast::Continue => {
                 if !b.in_loop() {
@@ -115,9 +117,11 @@ impl Sema<'_> {
     fn declared_head(&mut self, b: &Body, ty: &ast::Type) -> Res<Head> {
         let head = self.head(ty)?;
         match head {
-            Head::Void | Head::Tensor | Head::Cache => {
-                Err(self.not_allowed(ty.span, "a variable cannot have this type", "use a number, an array or a tile"))
-            }
+            Head::Void | Head::Tensor | Head::Cache => Err(self.not_allowed(
+                ty.span,
+                "a variable cannot have this type",
+                "use a number, an array or a tile",
+            )),
             Head::Tile(_) if !matches!(b.kind, BodyKind::Kernel | BodyKind::Probe) => {
                 Err(self.not_allowed(ty.span, "tiles are for kernels", "move this into `PTO_KERNEL_IMPL`"))
             }
@@ -150,10 +154,14 @@ impl Sema<'_> {
         let is_array = ty.indirection == Indirection::Pointer;
         match &var.init {
             Some(init) if is_array => self.declare_array(b, ty, &var.name, init, out),
-            None if is_array => {
-                Err(self.not_allowed(span, "an array needs a value", "for instance `= PTO_GET_INPUT_LENS(cache)`"))
+            None if is_array => Err(self.not_allowed(
+                span,
+                "an array needs a value",
+                "for instance `= PTO_GET_INPUT_LENS(cache)`",
+            )),
+            Some(init) if self.names_descriptor(b, init) => {
+                self.declare_descriptor(b, head, ty, &var.name, init)
             }
-            Some(init) if self.names_descriptor(b, init) => self.declare_descriptor(b, head, ty, &var.name, init),
             Some(init) if head == Head::Auto && self.is_array(b, init) => {
                 self.declare_array(b, ty, &var.name, init, out)
             }
@@ -171,7 +179,8 @@ impl Sema<'_> {
         out: &mut Block,
     ) -> Res<()> {
         if let Head::Struct(_) = head {
-            let help = "fields are set where the descriptor is emitted: `PTO_EMIT_DESCRIPTOR(T{.field = value})`";
+            let help =
+                "fields are set where the descriptor is emitted: `PTO_EMIT_DESCRIPTOR(T{.field = value})`";
             return Err(self.not_allowed(ty.span, "descriptors are not variables", help));
         }
         let value = match (init, head) {
@@ -289,7 +298,9 @@ impl Sema<'_> {
             Head::Struct(id) if id == of => {}
             _ => {
                 let message = format!("the descriptor is a `{}`", self.module.structs[of.index()].name);
-                let d = Diagnostic::error(codes::TYPE_MISMATCH, message).at(ty.span, "another type").help("write `auto`");
+                let d = Diagnostic::error(codes::TYPE_MISMATCH, message)
+                    .at(ty.span, "another type")
+                    .help("write `auto`");
                 return Err(self.fail(d));
             }
         }
@@ -301,7 +312,8 @@ impl Sema<'_> {
 
     /// Gives a name its meaning in the innermost scope.
     pub(crate) fn bind(&mut self, b: &mut Body, name: &Ident, binding: Binding) -> Res<()> {
-        b.bind(&name.name, binding, name.span).map_err(|earlier| self.redefined(name.as_str(), name.span, earlier))
+        b.bind(&name.name, binding, name.span)
+            .map_err(|earlier| self.redefined(name.as_str(), name.span, earlier))
     }
 
     fn assignment(
@@ -320,7 +332,9 @@ impl Sema<'_> {
                 let right = self.scalar(b, value)?;
                 let result = match op {
                     BinaryOp::And | BinaryOp::Or => {
-                        return Err(self.fail(Diagnostic::error(codes::BAD_OPERANDS, "no such assignment").at(span, "")));
+                        return Err(self.fail(
+                            Diagnostic::error(codes::BAD_OPERANDS, "no such assignment").at(span, ""),
+                        ));
                     }
                     _ => self.arithmetic(super::expr::ir_op(op), left, right, op.symbol(), span)?,
                 };
@@ -338,9 +352,10 @@ impl Sema<'_> {
                 Some(Binding::Scalar { fixed: Some(why), .. }) => (format!("`{name}`: {why}"), None),
                 Some(Binding::Poison) => return Err(Reported::earlier(&self.diags)),
                 Some(Binding::Literal(_)) => (format!("`{name}`: it is a constant"), None),
-                Some(Binding::Tile(_)) => {
-                    (format!("tile `{name}`"), Some(format!("write `TMOV({name}, other);` or `TASSIGN({name}, 0.0f);`")))
-                }
+                Some(Binding::Tile(_)) => (
+                    format!("tile `{name}`"),
+                    Some(format!("write `TMOV({name}, other);` or `TASSIGN({name}, 0.0f);`")),
+                ),
                 Some(Binding::Array(..)) => (format!("array `{name}`"), None),
                 Some(Binding::Descriptor(..)) => (format!("descriptor `{name}`"), None),
                 Some(Binding::Selector) => (format!("`{name}`"), None),
@@ -353,13 +368,17 @@ impl Sema<'_> {
                     None => return Err(self.unknown_value(b, name, target.span)),
                 },
             },
-            ExprKind::Member { .. } => ("a descriptor field".to_owned(), Some("copy it into a variable first".to_owned())),
-            ExprKind::Index { .. } => {
-                ("an array element".to_owned(), Some("arrays of the launch are read-only; kernels store to tensors".to_owned()))
+            ExprKind::Member { .. } => {
+                ("a descriptor field".to_owned(), Some("copy it into a variable first".to_owned()))
             }
+            ExprKind::Index { .. } => (
+                "an array element".to_owned(),
+                Some("arrays of the launch are read-only; kernels store to tensors".to_owned()),
+            ),
             _ => ("this".to_owned(), None),
         };
-        let d = Diagnostic::error(codes::NOT_ASSIGNABLE, format!("cannot assign to {what}")).at(target.span, "read-only");
+        let d = Diagnostic::error(codes::NOT_ASSIGNABLE, format!("cannot assign to {what}"))
+            .at(target.span, "read-only");
         Err(self.fail(match help {
             Some(help) => d.help(help),
             None => d,
@@ -413,9 +432,13 @@ impl Sema<'_> {
         }
         match (b.kind, value) {
             (BodyKind::Helper(ty), Some(value)) => Ok(StmtKind::Return(Some(self.scalar_as(b, value, ty)?))),
-            (BodyKind::Helper(_), None) => Err(self.bad_return(span, "a value must be returned", "write `return value;`")),
+            (BodyKind::Helper(_), None) => {
+                Err(self.bad_return(span, "a value must be returned", "write `return value;`"))
+            }
             (_, None) => Ok(StmtKind::Return(None)),
-            (_, Some(value)) => Err(self.bad_return(value.span, "there is nobody to return a value to", "write `return;`")),
+            (_, Some(value)) => {
+                Err(self.bad_return(value.span, "there is nobody to return a value to", "write `return;`"))
+            }
         }
     }
 
@@ -467,7 +490,13 @@ fn expand(b: &Body, e: &mut Expr, room: &mut u32) -> bool {
     }
     let mut fine = matches!(
         e.kind,
-        Ir::Const(_) | Ir::Param(_) | Ir::Unary(..) | Ir::Binary(..) | Ir::Cast(_) | Ir::Select(..) | Ir::Math(..)
+        Ir::Const(_)
+            | Ir::Param(_)
+            | Ir::Unary(..)
+            | Ir::Binary(..)
+            | Ir::Cast(_)
+            | Ir::Select(..)
+            | Ir::Math(..)
     );
     if fine {
         e.for_each_child_mut(|child| fine = fine && expand(b, child, room));

@@ -131,7 +131,9 @@ impl Sema<'_> {
         let count = self.launch_value(&mut b, e, ScalarTy::U32, "the length of a field")?;
         match count.as_const_int().and_then(|n| u32::try_from(n).ok()) {
             Some(n) if n > 0 => Ok(n),
-            Some(_) => Err(self.fail(Diagnostic::error(codes::BAD_FIELD_COUNT, "a field of length 0").at(e.span, "this is 0"))),
+            Some(_) => Err(self.fail(
+                Diagnostic::error(codes::BAD_FIELD_COUNT, "a field of length 0").at(e.span, "this is 0"),
+            )),
             None => Err(self.fail(
                 Diagnostic::error(codes::BAD_FIELD_COUNT, "the length of a field must be a constant")
                     .at(e.span, "known only at launch")
@@ -199,8 +201,8 @@ impl Sema<'_> {
     fn silent_consumer(&self, of: StructId) -> Consumer {
         let silent = |kernel: FuncId| self.kernels.iter().any(|k| k.id == kernel && k.descriptor.is_none());
         let sets = &self.module.tier_sets;
-        let mut holding =
-            (0..sets.len()).filter(|s| !sets[*s].tiers.is_empty() && sets[*s].tiers.iter().all(|t| silent(t.kernel)));
+        let mut holding = (0..sets.len())
+            .filter(|s| !sets[*s].tiers.is_empty() && sets[*s].tiers.iter().all(|t| silent(t.kernel)));
         if let (Some(field), Some(set), None) = (self.tier_field(of), holding.next(), holding.next()) {
             return Consumer::Tiers { set: TierSetId(set as u32), field };
         }
@@ -216,11 +218,15 @@ impl Sema<'_> {
     fn check_set(&mut self, of: StructId, set: usize) -> Res<()> {
         let other = self.module.tier_sets[set].tiers.iter().find_map(|tier| {
             let kernel = self.kernels.iter().find(|k| k.id == tier.kernel)?;
-            kernel.descriptor.filter(|d| *d != of).map(|d| (tier.span, d, kernel.decl.name.as_str().to_owned()))
+            kernel
+                .descriptor
+                .filter(|d| *d != of)
+                .map(|d| (tier.span, d, kernel.decl.name.as_str().to_owned()))
         });
         let Some((span, other, kernel)) = other else { return Ok(()) };
         let (ty, other) = (&self.module.structs[of.index()].name, &self.module.structs[other.index()].name);
-        let message = format!("the kernels of `{}` take different descriptors", self.module.tier_sets[set].name);
+        let message =
+            format!("the kernels of `{}` take different descriptors", self.module.tier_sets[set].name);
         let d = Diagnostic::error(codes::MIXED_CONSUMERS, message)
             .at(span, format!("`{kernel}` takes `{other}`"))
             .note(format!("other tiers take `{ty}`"))
@@ -242,7 +248,8 @@ impl Sema<'_> {
     }
 
     fn mixed_consumers(&mut self, of: StructId, takers: &[FuncId]) -> Reported {
-        let names: Vec<&str> = takers.iter().map(|k| self.module.functions[k.index()].name.as_str()).collect();
+        let names: Vec<&str> =
+            takers.iter().map(|k| self.module.functions[k.index()].name.as_str()).collect();
         let ty = &self.module.structs[of.index()].name;
         let mut d = Diagnostic::error(codes::MIXED_CONSUMERS, format!("several kernels take `{ty}`"))
             .at(self.structs[of.index()].decl.name.span, "which one runs is not clear")

@@ -45,14 +45,15 @@ impl Sema<'_> {
                     .at(decl.name.span, "no kernel for values that no tier takes")
                     .help("end it with `PTO_DEFAULT(kernel)`"),
             )),
-            ([first, ..], Some(last)) if first.span != last.span => Err(
-                self.fail(
-                    Diagnostic::error(codes::DEFAULT_NOT_LAST, format!("the default of `{name}` is not the last tier"))
-                        .at(first.span, "takes every value")
-                        .label(last.span, "never reached")
-                        .help("put `PTO_DEFAULT` last, and only once"),
-                ),
-            ),
+            ([first, ..], Some(last)) if first.span != last.span => Err(self.fail(
+                Diagnostic::error(
+                    codes::DEFAULT_NOT_LAST,
+                    format!("the default of `{name}` is not the last tier"),
+                )
+                .at(first.span, "takes every value")
+                .label(last.span, "never reached")
+                .help("put `PTO_DEFAULT` last, and only once"),
+            )),
             _ => Ok(()),
         }
     }
@@ -148,8 +149,11 @@ impl Sema<'_> {
         }
         let name = set.name.clone();
         for (span, by) in found {
-            let d = Diagnostic::warning(codes::UNREACHABLE_TIER, format!("a tier of `{name}` can never be selected"))
-                .at(span, "no value reaches this tier");
+            let d = Diagnostic::warning(
+                codes::UNREACHABLE_TIER,
+                format!("a tier of `{name}` can never be selected"),
+            )
+            .at(span, "no value reaches this tier");
             let d = match by {
                 Some(by) => d.label(by, "already covers every value it would take"),
                 None => d,
@@ -195,11 +199,13 @@ fn range_of(cond: &Expr) -> Option<Range> {
             let (a, b) = (range_of(a)?, range_of(b)?);
             Some((a.0.max(b.0), a.1.min(b.1)))
         }
-        ExprKind::Binary(op, a, b) => match (is_selector(a), b.as_const_int(), is_selector(b), a.as_const_int()) {
-            (true, Some(bound), _, _) => compared(*op, bound),
-            (_, _, true, Some(bound)) => compared(mirrored(*op), bound),
-            _ => None,
-        },
+        ExprKind::Binary(op, a, b) => {
+            match (is_selector(a), b.as_const_int(), is_selector(b), a.as_const_int()) {
+                (true, Some(bound), _, _) => compared(*op, bound),
+                (_, _, true, Some(bound)) => compared(mirrored(*op), bound),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }

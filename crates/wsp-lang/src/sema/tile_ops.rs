@@ -40,7 +40,9 @@ impl Sema<'_> {
     pub(crate) fn check_tile_place(&mut self, b: &Body, callee: &Ident) -> Res<()> {
         match b.kind {
             BodyKind::Kernel | BodyKind::Probe => Ok(()),
-            _ => Err(self.not_here(callee, "only `PTO_KERNEL_IMPL` and inline functions it calls have tiles")),
+            _ => {
+                Err(self.not_here(callee, "only `PTO_KERNEL_IMPL` and inline functions it calls have tiles"))
+            }
         }
     }
 
@@ -154,21 +156,34 @@ impl Sema<'_> {
         self.same_shape(b, callee, dst, a, args[1].span)?;
         let (whole, part) = (self.tile_ty(b, a), self.tile_ty(b, other));
         let (fits, needed) = match row.form {
-            TileForm::Column(_) => (may_agree(&whole.rows, &part.rows) && may_be_one(&part.cols), "one value per row"),
-            TileForm::Row(_) => (may_agree(&whole.cols, &part.cols) && may_be_one(&part.rows), "one value per column"),
+            TileForm::Column(_) => {
+                (may_agree(&whole.rows, &part.rows) && may_be_one(&part.cols), "one value per row")
+            }
+            TileForm::Row(_) => {
+                (may_agree(&whole.cols, &part.cols) && may_be_one(&part.rows), "one value per column")
+            }
             _ => (may_agree(&whole.rows, &part.rows) && may_agree(&whole.cols, &part.cols), "the same shape"),
         };
         if !fits {
             let help = match row.form {
-                TileForm::Binary(_) if may_agree(&whole.rows, &part.rows) && part.cols.as_const_int() == Some(1) => {
+                TileForm::Binary(_)
+                    if may_agree(&whole.rows, &part.rows) && part.cols.as_const_int() == Some(1) =>
+                {
                     Some("TROWEXPAND")
                 }
-                TileForm::Binary(_) if may_agree(&whole.cols, &part.cols) && part.rows.as_const_int() == Some(1) => {
+                TileForm::Binary(_)
+                    if may_agree(&whole.cols, &part.cols) && part.rows.as_const_int() == Some(1) =>
+                {
                     Some("TCOLEXPAND")
                 }
                 _ => None,
             };
-            let d = self.shape_error(callee, args[2].span, needed, [(&whole, args[1].span), (&part, args[2].span)]);
+            let d = self.shape_error(
+                callee,
+                args[2].span,
+                needed,
+                [(&whole, args[1].span), (&part, args[2].span)],
+            );
             let base = callee.as_str().strip_prefix('T').unwrap_or(callee.as_str());
             let spread = help.map(|h| format!("{h}{base}")).filter(|name| tiles::find(name).is_some());
             return Err(self.fail(match spread {
@@ -189,11 +204,14 @@ impl Sema<'_> {
         self.check_apart(callee, dst, src, args[1].span)?;
         let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
         let (fits, needed) = match form {
-            TileForm::RowReduce(_) => (may_agree(&to.rows, &from.rows) && may_be_one(&to.cols), "one value per row"),
+            TileForm::RowReduce(_) => {
+                (may_agree(&to.rows, &from.rows) && may_be_one(&to.cols), "one value per row")
+            }
             _ => (may_agree(&to.cols, &from.cols) && may_be_one(&to.rows), "one value per column"),
         };
         if !fits {
-            let d = self.shape_error(callee, args[0].span, needed, [(&from, args[1].span), (&to, args[0].span)]);
+            let d =
+                self.shape_error(callee, args[0].span, needed, [(&from, args[1].span), (&to, args[0].span)]);
             return Err(self.fail(d));
         }
         Ok(match form {
@@ -231,7 +249,8 @@ impl Sema<'_> {
         let roles = self.check_role(b, callee, other, right, "right", &[TileRole::Right, TileRole::Vec]);
         let left_roles = [TileRole::Left, TileRole::Vec, TileRole::Acc];
         let left = self.check_role(b, callee, a, &args[1], "left", &left_roles);
-        let result = self.check_role(b, callee, dst, &args[0], "destination", &[TileRole::Acc, TileRole::Vec]);
+        let result =
+            self.check_role(b, callee, dst, &args[0], "destination", &[TileRole::Acc, TileRole::Vec]);
         let shapes = self.check_product(b, callee, (dst, a, other), args, transposed);
         roles.and(left).and(result).and(shapes)?;
         Ok(TileOp::MatMul { dst, a, b: other, transpose_b: transposed, accumulate })
@@ -276,7 +295,10 @@ impl Sema<'_> {
         let other_way = left.cols == *outer && to.cols == *inner;
         if !agree && other_way {
             let (message, help) = if transposed {
-                ("the right operand is not to be transposed", "write the tile without `PTO_TRANSPOSE`".to_owned())
+                (
+                    "the right operand is not to be transposed",
+                    "write the tile without `PTO_TRANSPOSE`".to_owned(),
+                )
             } else {
                 let name = &b.locals[other.index()].name;
                 ("the right operand must be transposed", format!("write `PTO_TRANSPOSE({name})`"))
@@ -291,7 +313,11 @@ impl Sema<'_> {
         if may_agree(&left.cols, inner) && may_agree(&to.cols, outer) && may_agree(&to.rows, &left.rows) {
             return Ok(());
         }
-        let needed = if may_agree(&left.cols, inner) { "rows of the left operand, columns of the right one" } else { "one inner dimension" };
+        let needed = if may_agree(&left.cols, inner) {
+            "rows of the left operand, columns of the right one"
+        } else {
+            "one inner dimension"
+        };
         let d = self
             .shape_error(callee, args[2].span, needed, [(&left, args[1].span), (&right, args[2].span)])
             .label(args[0].span, format!("the result is {}", self.shape_text(&to)));

@@ -103,7 +103,11 @@ impl Sema<'_> {
         let ident = match &ty.base {
             TypeBase::Named(ident) => ident,
             TypeBase::DtypeOf(_) => {
-                return Err(self.not_allowed(ty.span, "`PTO_DTYPE` is for elements of tiles and tensors", "write `float`"));
+                return Err(self.not_allowed(
+                    ty.span,
+                    "`PTO_DTYPE` is for elements of tiles and tensors",
+                    "write `float`",
+                ));
             }
         };
         let name = ident.as_str();
@@ -117,9 +121,14 @@ impl Sema<'_> {
                 _ => Err(self.wrong_kind(ident, named, "a type")),
             },
             None => {
-                let structs = self.names.iter().filter(|(_, n)| matches!(n.symbol, Symbol::Struct(_))).map(|(n, _)| &**n);
+                let structs = self
+                    .names
+                    .iter()
+                    .filter(|(_, n)| matches!(n.symbol, Symbol::Struct(_)))
+                    .map(|(n, _)| &**n);
                 let near = self.suggest(name, HEADS.iter().map(|(n, _)| *n).chain(structs));
-                let d = Diagnostic::error(codes::UNKNOWN_TYPE, format!("unknown type `{name}`")).at(ident.span, "not defined");
+                let d = Diagnostic::error(codes::UNKNOWN_TYPE, format!("unknown type `{name}`"))
+                    .at(ident.span, "not defined");
                 let d = if near.is_none() && name.ends_with("Descriptor") {
                     d.help(format!("declare it: `struct {name} {{ uint32_t …; }};`"))
                 } else {
@@ -135,22 +144,37 @@ impl Sema<'_> {
         let head = self.head(ty)?;
         match head {
             Head::Scalar(scalar) if ty.indirection != Indirection::Pointer => Ok(scalar),
-            Head::Scalar(_) => Err(self.not_allowed(ty.span, "a pointer is not a number", "arrays are `const uint32_t*`, numbers `uint32_t`")),
+            Head::Scalar(_) => Err(self.not_allowed(
+                ty.span,
+                "a pointer is not a number",
+                "arrays are `const uint32_t*`, numbers `uint32_t`",
+            )),
             Head::Element(dtype) => {
                 let (message, to) = match dtype.is_float() {
-                    true => ("variables have no 16-bit types", "use `float`; tiles and tensors may hold `half` and `bfloat16_t`"),
+                    true => (
+                        "variables have no 16-bit types",
+                        "use `float`; tiles and tensors may hold `half` and `bfloat16_t`",
+                    ),
                     false => ("variables have 32 or 64 bits", "use `uint32_t`"),
                 };
                 Err(self.not_allowed(ty.span, message, to))
             }
-            _ => Err(self.not_allowed(ty.span, "the type of a number is needed", "for instance `uint32_t` or `float`")),
+            _ => Err(self.not_allowed(
+                ty.span,
+                "the type of a number is needed",
+                "for instance `uint32_t` or `float`",
+            )),
         }
     }
 
     /// The element type of a tile or tensor.
     pub(crate) fn element_type(&mut self, b: &mut Body, ty: &ast::Type) -> Res<Elem> {
         if ty.indirection != Indirection::None {
-            return Err(self.not_allowed(ty.span, "elements are numbers, not pointers", "remove the `*` or `&`"));
+            return Err(self.not_allowed(
+                ty.span,
+                "elements are numbers, not pointers",
+                "remove the `*` or `&`",
+            ));
         }
         if let TypeBase::DtypeOf(of) = &ty.base {
             let id = self.tensor(b, of)?;
@@ -164,7 +188,11 @@ impl Sema<'_> {
             Head::Scalar(scalar) if dtype_of(scalar).is_some() => {
                 Ok(Elem::Fixed(dtype_of(scalar).unwrap_or(DType::F32)))
             }
-            _ => Err(self.not_allowed(ty.span, "not a type of elements", "use `float`, `half` or `bfloat16_t`")),
+            _ => Err(self.not_allowed(
+                ty.span,
+                "not a type of elements",
+                "use `float`, `half` or `bfloat16_t`",
+            )),
         }
     }
 
@@ -198,9 +226,12 @@ impl Sema<'_> {
             TemplateArg::Type(t) => self.float_element(b, t)?,
             TemplateArg::Expr(e) => {
                 return Err(self.fail(
-                    Diagnostic::error(codes::BAD_TILE_TYPE, "the first argument of a tile type is its element type")
-                        .at(e.span, "not a type")
-                        .help("use `float`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`"),
+                    Diagnostic::error(
+                        codes::BAD_TILE_TYPE,
+                        "the first argument of a tile type is its element type",
+                    )
+                    .at(e.span, "not a type")
+                    .help("use `float`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`"),
                 ));
             }
         };
@@ -214,7 +245,8 @@ impl Sema<'_> {
         match arg {
             TemplateArg::Expr(e) => self.launch_value(b, e, ScalarTy::U32, "the size of a tile"),
             TemplateArg::Type(t) => Err(self.fail(
-                Diagnostic::error(codes::BAD_TILE_TYPE, "the size of a tile is a number").at(t.span, "this is a type"),
+                Diagnostic::error(codes::BAD_TILE_TYPE, "the size of a tile is a number")
+                    .at(t.span, "this is a type"),
             )),
         }
     }
@@ -222,7 +254,8 @@ impl Sema<'_> {
     fn check_tile_size(&mut self, elem: Elem, rows: &Expr, cols: &Expr, span: Span) -> Res<()> {
         for extent in [rows, cols] {
             if extent.as_const_int() == Some(0) {
-                let d = Diagnostic::error(codes::BAD_TILE_TYPE, "a tile of size 0").at(extent.span, "this is 0");
+                let d =
+                    Diagnostic::error(codes::BAD_TILE_TYPE, "a tile of size 0").at(extent.span, "this is 0");
                 return Err(self.fail(d));
             }
         }

@@ -13,8 +13,14 @@ pub(crate) fn each_expr<'a>(block: &'a Block, f: &mut dyn FnMut(&'a Expr)) {
 pub(crate) fn each_subexpr<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     f(e);
     match &e.kind {
-        ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::SizeOf(_) => {}
-        ExprKind::Unary(_, a) | ExprKind::Cast { expr: a, .. } | ExprKind::Member { base: a, .. } => each_subexpr(a, f),
+        ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Name(_)
+        | ExprKind::SizeOf(_) => {}
+        ExprKind::Unary(_, a) | ExprKind::Cast { expr: a, .. } | ExprKind::Member { base: a, .. } => {
+            each_subexpr(a, f)
+        }
         ExprKind::Binary(_, a, b) | ExprKind::Index { base: a, index: b } => {
             each_subexpr(a, f);
             each_subexpr(b, f);

@@ -6,8 +6,8 @@ mod text;
 use text::*;
 use wsp_ir::diag::{Diagnostic, render};
 use wsp_ir::{
-    ArrayRef, AxisEnd, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, SourceMap, Stmt, StmtKind, TileOp,
-    TileSize,
+    ArrayRef, AxisEnd, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, SourceMap, Stmt,
+    StmtKind, TileOp, TileSize,
 };
 
 /// Shapes of the decode attention of the document.
@@ -127,7 +127,8 @@ fn section_4_1_tiers_are_in_order_and_the_default_is_last() {
     let module = clean(&[TIER_KERNELS, TIER_EXAMPLE]);
     let set = &module.tier_sets[0];
     assert_eq!(set.selector.as_deref(), Some("kv_len"));
-    let kernels: Vec<&str> = set.tiers.iter().map(|t| module.functions[t.kernel.index()].name.as_str()).collect();
+    let kernels: Vec<&str> =
+        set.tiers.iter().map(|t| module.functions[t.kernel.index()].name.as_str()).collect();
     assert_eq!(kernels, ["decode_2k", "decode_8k", "decode_64k", "decode_128k"]);
     assert!(set.tiers[3].cond.is_none() && set.tiers.iter().all(|t| t.workspace.is_none()));
 }
@@ -155,13 +156,21 @@ fn section_5_2_to_5_4_the_forms_are_understood_with_policies_filled_in() {
     }
     let (plain, grouped) = ORDER_FORMS.trim().split_once('\n').expect("two forms");
     for policy in ["PTO_SEQUENTIAL", "PTO_SEQUENTIAL_STRICT", "PTO_PARALLEL", "PTO_BLOCKED(2)"] {
-        clean(&[SHAPES, SPACE_EXAMPLE, &in_schedule(&plain.replace("axis", "batch").replace("ordering", policy))]);
+        clean(&[
+            SHAPES,
+            SPACE_EXAMPLE,
+            &in_schedule(&plain.replace("axis", "batch").replace("ordering", policy)),
+        ]);
     }
     let grouped = grouped.replace("axis", "batch").replace("group_size", "4");
     let module = clean(&[SHAPES, SPACE_EXAMPLE, &in_schedule(&grouped)]);
     assert_eq!(module.schedules[0].order[0].policy, OrderPolicy::Interleaved(4));
     clean(&[SHAPES, SPACE_EXAMPLE, &in_schedule(&format!("{ORDER_EXAMPLE}\n"))]);
-    clean(&[SHAPES, SPACE_EXAMPLE, &in_schedule(&PREFETCH_FORM.replace("axis", "batch").replace("depth", "2"))]);
+    clean(&[
+        SHAPES,
+        SPACE_EXAMPLE,
+        &in_schedule(&PREFETCH_FORM.replace("axis", "batch").replace("depth", "2")),
+    ]);
 }
 
 #[test]
@@ -199,8 +208,15 @@ fn section_6_2_the_older_names_are_aliases() {
 #[test]
 fn section_6_2_workspace_of_heads_is_apart_although_the_call_omits_the_head() {
     let prelude = "PTO_PARAM(uint32_t, max_blocks, 72)";
-    let module =
-        clean(&[SHAPES, prelude, SPACE_EXAMPLE, TIER_KERNELS, TIER_EXAMPLE, &fa_descriptor(), GENERATOR_EXAMPLE]);
+    let module = clean(&[
+        SHAPES,
+        prelude,
+        SPACE_EXAMPLE,
+        TIER_KERNELS,
+        TIER_EXAMPLE,
+        &fa_descriptor(),
+        GENERATOR_EXAMPLE,
+    ]);
     let mut slots = Vec::new();
     let generator = module.spaces[0].generator.expect("the space has a generator");
     each_emit(&module.functions[generator.index()].body, &mut |fields| {
@@ -215,7 +231,9 @@ fn each_emit(block: &[Stmt], f: &mut impl FnMut(&[wsp_ir::Expr])) {
     for stmt in block {
         match &stmt.kind {
             StmtKind::Emit { fields, .. } => f(fields),
-            StmtKind::For { body, .. } | StmtKind::While { body, .. } | StmtKind::ScheduledFor { body, .. } => {
+            StmtKind::For { body, .. }
+            | StmtKind::While { body, .. }
+            | StmtKind::ScheduledFor { body, .. } => {
                 each_emit(body, f);
             }
             StmtKind::If { then, otherwise, .. } => {
@@ -239,7 +257,13 @@ fn section_6_3_loops_are_half_open() {
 #[test]
 fn section_7_1_faults_of_the_example_are_named() {
     let fa = fa_descriptor();
-    let prelude = [SHAPES, SPACE_EXAMPLE, &fa, "PTO_TENSOR(partial_o, float, batch, kv_chunk, head, HEAD_DIM)", KERNEL_EXAMPLE];
+    let prelude = [
+        SHAPES,
+        SPACE_EXAMPLE,
+        &fa,
+        "PTO_TENSOR(partial_o, float, batch, kv_chunk, head, HEAD_DIM)",
+        KERNEL_EXAMPLE,
+    ];
     assert_eq!(
         found(&prelude),
         [
@@ -307,8 +331,11 @@ fn section_8_2_tiers_with_workspace() {
         const uint32_t workspace_64k = 2048; const uint32_t workspace_128k = 4096;";
     let kernels = TIER_KERNELS.replace("decode_", "decode_kernel_");
     let module = clean(&[sizes, &kernels, S8_TIERS]);
-    let bytes: Vec<Option<i128>> =
-        module.tier_sets[0].tiers.iter().map(|t| t.workspace.as_ref().and_then(wsp_ir::Expr::as_const_int)).collect();
+    let bytes: Vec<Option<i128>> = module.tier_sets[0]
+        .tiers
+        .iter()
+        .map(|t| t.workspace.as_ref().and_then(wsp_ir::Expr::as_const_int))
+        .collect();
     assert_eq!(bytes, [Some(1024), Some(1024), Some(2048), Some(4096)]);
     let missing = found(&[sizes, S8_TIERS]);
     assert_eq!(missing.len(), 4, "{missing:?}");
@@ -318,7 +345,8 @@ fn section_8_2_tiers_with_workspace() {
 #[test]
 fn section_8_3_schedule() {
     let module = clean(&[SHAPES, S8_SPACE, S8_SCHEDULE]);
-    let order: Vec<(&str, OrderPolicy)> = module.schedules[0].order.iter().map(|o| (o.axis.as_str(), o.policy)).collect();
+    let order: Vec<(&str, OrderPolicy)> =
+        module.schedules[0].order.iter().map(|o| (o.axis.as_str(), o.policy)).collect();
     assert_eq!(
         order,
         [
@@ -346,7 +374,9 @@ fn section_8_5_the_generator_compiles_as_it_stands() {
     let module = clean(&[SHAPES, S8_SPACE, &tiers, S8_SCHEDULE, S8_DESCRIPTOR, S8_GENERATOR]);
     let generator = module.spaces[0].generator.expect("the space has a generator");
     let body = &module.functions[generator.index()].body;
-    let Some(StmtKind::ScheduledFor { vars, .. }) = body.last().map(|s| &s.kind) else { panic!("a scheduled loop") };
+    let Some(StmtKind::ScheduledFor { vars, .. }) = body.last().map(|s| &s.kind) else {
+        panic!("a scheduled loop")
+    };
     assert_eq!(vars.len(), 3);
     let mut slots = Vec::new();
     each_emit(body, &mut |fields| {
@@ -379,7 +409,8 @@ fn section_8_6_places_follow_the_shapes() {
     let kernel = S8_KERNELS
         .replace("q_tile, k_tile)", "q_tile, PTO_TRANSPOSE(k_tile))")
         .replace("LeftTile<half", "RightTile<half");
-    let tiers = "PTO_TIER_DEF(T) { PTO_TIER(kv_len <= 2048, decode_kernel_2k) PTO_DEFAULT(decode_kernel_8k) }";
+    let tiers =
+        "PTO_TIER_DEF(T) { PTO_TIER(kv_len <= 2048, decode_kernel_2k) PTO_DEFAULT(decode_kernel_8k) }";
     let module = clean(&[SHAPES, S8_SPACE, S8_DESCRIPTOR, PARTIALS, tiers, &kernel]);
     let function = module.functions.iter().find(|f| f.name == "decode_kernel_8k").expect("it is there");
     let mut places = Vec::new();
@@ -437,7 +468,11 @@ fn section_8_8_the_entry_binds_four_arrays() {
     let entry = module.entry.expect("there is an entry");
     assert_eq!(entry.params.len(), 4);
     assert_eq!(entry.launch.bindings.len(), 4);
-    let missing = found(&[S8_SPACE.replace("batch_size", "1").replace("num_kv_heads", "1").as_str(), generator, S8_ENTRY]);
+    let missing = found(&[
+        S8_SPACE.replace("batch_size", "1").replace("num_kv_heads", "1").as_str(),
+        generator,
+        S8_ENTRY,
+    ]);
     assert_eq!(
         missing,
         [
@@ -455,7 +490,17 @@ fn section_8_as_a_whole_has_exactly_the_faults_the_register_lists() {
         const uint32_t workspace_2k = 1024; const uint32_t workspace_8k = 1024;
         const uint32_t workspace_64k = 2048; const uint32_t workspace_128k = 4096;";
     let whole = [
-        SHAPES, sizes, PARTIALS, S8_SPACE, S8_TIERS, S8_SCHEDULE, S8_DESCRIPTOR, S8_GENERATOR, S8_KERNELS, S8_MERGE, S8_ENTRY,
+        SHAPES,
+        sizes,
+        PARTIALS,
+        S8_SPACE,
+        S8_TIERS,
+        S8_SCHEDULE,
+        S8_DESCRIPTOR,
+        S8_GENERATOR,
+        S8_KERNELS,
+        S8_MERGE,
+        S8_ENTRY,
     ];
     assert_eq!(
         found(&whole),
@@ -494,5 +539,8 @@ fn section_11_2_two_spaces_are_chained() {
 
 #[test]
 fn section_11_3_is_not_supported_yet() {
-    assert_eq!(found(&[SHAPES, SPACE_EXAMPLE, PROFILE_GUIDED]), ["WSP0026 `PTO_PROFILE_GUIDED` is not supported yet"]);
+    assert_eq!(
+        found(&[SHAPES, SPACE_EXAMPLE, PROFILE_GUIDED]),
+        ["WSP0026 `PTO_PROFILE_GUIDED` is not supported yet"]
+    );
 }
