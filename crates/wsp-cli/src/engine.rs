@@ -5,6 +5,7 @@ use crate::report::{Descriptor, DescriptorType, PlanReport, RunStats, TaskGroup}
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use wsp_core::TensorId;
 use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Module, SourceMap, StructDef};
@@ -71,6 +72,16 @@ pub fn compile(sources: &mut SourceMap, name: &str, text: &str) -> Result<Compil
         (Some(module), warnings) => Ok(Compiled { module, warnings }),
         (None, faults) => Err(faults),
     }
+}
+
+/// Tensors of the launch that some kernel loads from.
+///
+/// # Errors
+/// When the program cannot be lowered.
+pub fn inputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
+    let plan = wsp_plan::lower(module, &CompileOptions::default())?;
+    let read = |i: &usize| plan.tensors[*i].read || !plan.tensors[*i].written;
+    Ok((0..plan.tensors.len()).filter(read).map(|i| TensorId(i as u32)).collect())
 }
 
 /// Runs the generators only.
@@ -193,7 +204,9 @@ fn task_groups(module: &Module, kernels: &[KernelStats]) -> Vec<TaskGroup> {
             Consumer::Kernel(func) => vec![(None, module.functions[func.index()].name.as_str())],
             Consumer::Tiers { set, .. } => {
                 let tiers = module.tier_sets[set.index()].tiers.iter().enumerate();
-                tiers.map(|(i, t)| (Some(i as u32), module.functions[t.kernel.index()].name.as_str())).collect()
+                tiers
+                    .map(|(i, t)| (Some(i as u32), module.functions[t.kernel.index()].name.as_str()))
+                    .collect()
             }
         };
         for (tier, kernel) in takers {

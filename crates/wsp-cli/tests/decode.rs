@@ -1,6 +1,10 @@
 //! Decode attention against the reference cases: every case, both layouts, several threads and schedules.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test fails by panicking and reads the examples")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking and reads the examples"
+)]
 
 use std::path::PathBuf;
 use wsp_cli::Layout;
@@ -88,7 +92,8 @@ fn f32s(array: &Array) -> &[f32] {
 fn assert_close(what: &str, have: &[f32], want: &[f64]) {
     assert_eq!(have.len(), want.len(), "{what}");
     for (i, (&have, &want)) in have.iter().zip(want).enumerate() {
-        let close = f64::from(have) == want || (f64::from(have) - want).abs() <= TOLERANCE * want.abs().max(1.0);
+        let close =
+            f64::from(have) == want || (f64::from(have) - want).abs() <= TOLERANCE * want.abs().max(1.0);
         assert!(close, "{what}[{i}]: have {have}, want {want}");
     }
 }
@@ -228,7 +233,9 @@ fn merging_states_matches_for_empty_huge_and_equal_ones() {
 fn an_empty_batch_runs_and_gives_empty_outputs() {
     let program = module("examples/decode_attention.pto", "");
     let mut arrays = Arrays::new();
-    let mut put = |name: &str, dtype, shape: &[u64]| arrays.insert(name.to_owned(), Array::zeros(dtype, shape).unwrap());
+    let mut put = |name: &str, dtype, shape: &[u64]| {
+        arrays.insert(name.to_owned(), Array::zeros(dtype, shape).unwrap())
+    };
     put("q", DType::F16, &[0, 8, 1, 64]);
     put("kv.k", DType::F16, &[0, 16, 2, 64]);
     put("kv.v", DType::F16, &[0, 16, 2, 64]);

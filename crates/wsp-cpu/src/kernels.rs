@@ -75,7 +75,8 @@ impl KernelTable {
                 }
                 match LaunchKernel::new(plan, func, env) {
                     Ok(kernel) => {
-                        let id = u16::try_from(table.kernels.len()).expect("a module of 4 MiB has fewer kernels");
+                        let id =
+                            u16::try_from(table.kernels.len()).expect("a module of 4 MiB has fewer kernels");
                         table.of_function[func.index()] = Some(KernelId(id));
                         table.kernels.push(kernel);
                     }
@@ -97,7 +98,12 @@ impl KernelTable {
     }
 
     /// The kernel that takes a descriptor.
-    pub(crate) fn consumer(&self, plan: &LoweredPlan, descriptor: StructId, words: &[u32]) -> Result<KernelId, Trap> {
+    pub(crate) fn consumer(
+        &self,
+        plan: &LoweredPlan,
+        descriptor: StructId,
+        words: &[u32],
+    ) -> Result<KernelId, Trap> {
         let def = &plan.module.structs[descriptor.index()];
         let func = match def.consumer {
             Consumer::Kernel(func) => Some(func),
@@ -107,7 +113,12 @@ impl KernelTable {
                 let picked = set.tiers.get(tier as usize).ok_or_else(|| {
                     Trap::new(
                         codes::BAD_TIER,
-                        format!("descriptor `{}` picks tier {tier}, but `{}` has {} tiers", def.name, set.name, set.tiers.len()),
+                        format!(
+                            "descriptor `{}` picks tier {tier}, but `{}` has {} tiers",
+                            def.name,
+                            set.name,
+                            set.tiers.len()
+                        ),
                         Span::default(),
                     )
                 })?;
@@ -115,8 +126,9 @@ impl KernelTable {
             }
             Consumer::None => None,
         };
-        func.and_then(|func| self.of_function[func.index()])
-            .ok_or_else(|| Trap::internal(format!("descriptor `{}` has no kernel", def.name), Span::default()))
+        func.and_then(|func| self.of_function[func.index()]).ok_or_else(|| {
+            Trap::internal(format!("descriptor `{}` has no kernel", def.name), Span::default())
+        })
     }
 }
 
@@ -125,7 +137,9 @@ fn reachable(plan: &LoweredPlan, consumer: Consumer) -> Vec<FuncId> {
     match consumer {
         Consumer::None => Vec::new(),
         Consumer::Kernel(func) => vec![func],
-        Consumer::Tiers { set, .. } => plan.module.tier_sets[set.index()].tiers.iter().map(|t| t.kernel).collect(),
+        Consumer::Tiers { set, .. } => {
+            plan.module.tier_sets[set.index()].tiers.iter().map(|t| t.kernel).collect()
+        }
     }
 }
 
@@ -134,7 +148,8 @@ impl LaunchKernel {
         let accesses = &plan.accesses[func.index()];
         let written = |access: &&Access| plan.tensors[access.tensor.index()].written;
         let ordering = AccessSet::new(plan, accesses.iter().filter(written), env)?;
-        let inputs = AccessSet::new(plan, accesses.iter().filter(|a| !written(a) && a.mode == AccessMode::Read), env)?;
+        let inputs =
+            AccessSet::new(plan, accesses.iter().filter(|a| !written(a) && a.mode == AccessMode::Read), env)?;
         Ok(LaunchKernel { func, name: plan.module.functions[func.index()].name.clone(), ordering, inputs })
     }
 
@@ -149,13 +164,23 @@ impl LaunchKernel {
     }
 
     /// Calls `f` with what a task with this descriptor reads of tensors that nobody writes.
-    pub(crate) fn inputs(&self, evaluator: &mut Evaluator, env: &Env, descriptor: &[u32], mut f: impl FnMut(Region)) {
+    pub(crate) fn inputs(
+        &self,
+        evaluator: &mut Evaluator,
+        env: &Env,
+        descriptor: &[u32],
+        mut f: impl FnMut(Region),
+    ) {
         self.inputs.regions(evaluator, env, descriptor, |_, region| f(region));
     }
 }
 
 impl AccessSet {
-    fn new<'a>(plan: &LoweredPlan, accesses: impl Iterator<Item = &'a Access>, env: &Env) -> Result<AccessSet, Trap> {
+    fn new<'a>(
+        plan: &LoweredPlan,
+        accesses: impl Iterator<Item = &'a Access>,
+        env: &Env,
+    ) -> Result<AccessSet, Trap> {
         let mut exprs: Vec<Expr> = Vec::new();
         let mut place = |expr: &Expr| {
             exprs.push(expr.clone());

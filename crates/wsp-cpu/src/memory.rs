@@ -1,5 +1,8 @@
 //! The memory of a launch: the user's arrays, outputs, temporaries and workspace, as kernels see them.
-#![allow(unsafe_code, reason = "hands arrays to kernels as raw memory; the task graph orders conflicting accesses")]
+#![allow(
+    unsafe_code,
+    reason = "hands arrays to kernels as raw memory; the task graph orders conflicting accesses"
+)]
 
 use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
@@ -50,12 +53,16 @@ impl SlotLayout {
                 .and_then(|bytes| bytes.checked_add(end))
                 .filter(|&total| u32::try_from(total).is_ok())
                 .ok_or_else(|| {
-                    Diagnostic::error(codes::WORKSPACE, "a workspace slot exceeds 4 GiB").at(tensor.span, "with this field")
+                    Diagnostic::error(codes::WORKSPACE, "a workspace slot exceeds 4 GiB")
+                        .at(tensor.span, "with this field")
                 })?;
             offsets[i] = u32::try_from(end).expect("the end of a slot is checked to fit 32 bits");
             end = field;
         }
-        Ok(SlotLayout { offsets, bytes: u32::try_from(end).expect("the end of a slot is checked to fit 32 bits") })
+        Ok(SlotLayout {
+            offsets,
+            bytes: u32::try_from(end).expect("the end of a slot is checked to fit 32 bits"),
+        })
     }
 }
 
@@ -89,7 +96,8 @@ pub(crate) fn attach(
     arrays: &Arrays,
     env: &mut Env,
 ) -> Result<Owned, Vec<Diagnostic>> {
-    let mut workspace = allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
+    let mut workspace =
+        allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
     let workspace_memory = (workspace.bytes_mut().as_mut_ptr(), workspace.bytes().len());
     let mut owned = Owned { outputs: Vec::new(), _workspace: workspace, temporaries: Vec::new() };
     for (i, tensor) in plan.module.tensors.iter().enumerate() {
@@ -102,7 +110,8 @@ pub(crate) fn attach(
         let (ptr, bytes) = match tensor.storage {
             Storage::Workspace => workspace_memory,
             Storage::Temporary => {
-                let mut array = allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|f| vec![f])?;
+                let mut array =
+                    allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|f| vec![f])?;
                 let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
                 owned.temporaries.push(array);
                 memory
@@ -150,7 +159,8 @@ fn launch_memory(
             copy
         }
         None => {
-            let shape: Vec<u64> = fixed_dims(&bound.tensors[id.index()]).iter().map(|&n| u64::from(n)).collect();
+            let shape: Vec<u64> =
+                fixed_dims(&bound.tensors[id.index()]).iter().map(|&n| u64::from(n)).collect();
             allocate(&name, bound.tensors[id.index()].dtype, &shape)?
         }
     };
@@ -163,7 +173,9 @@ fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic
     Array::zeros(dtype, shape).map_err(|fault| {
         let what = match fault {
             ArrayError::TooLarge => format!("`{name}` of shape {shape:?} cannot be addressed"),
-            ArrayError::OutOfMemory { bytes } => format!("there is no memory for the {bytes} bytes of `{name}`"),
+            ArrayError::OutOfMemory { bytes } => {
+                format!("there is no memory for the {bytes} bytes of `{name}`")
+            }
         };
         Diagnostic::error(codes::TOO_LARGE, what)
     })
@@ -184,7 +196,9 @@ fn fixed_dims(tensor: &BoundTensor) -> Vec<u32> {
 fn layout(plan: &LoweredPlan, bound: &Bound, sizes: &Sizes, slots: &SlotLayout, id: TensorId) -> Layout {
     let tensor = &bound.tensors[id.index()];
     match plan.module.tensors[id.index()].storage {
-        Storage::CacheKeys(cache) | Storage::CacheValues(cache) => Layout::Paged(paged(&bound.caches[cache.index()])),
+        Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
+            Layout::Paged(paged(&bound.caches[cache.index()]))
+        }
         Storage::Workspace => {
             let dims = fixed_dims(tensor);
             let strides = row_major(&dims);
@@ -253,8 +267,12 @@ fn row_major(dims: &[u32]) -> Vec<u64> {
 /// Elements that a temporary's layout reaches.
 fn elements(layout: &Layout) -> u64 {
     match layout {
-        Layout::Strided { dims, .. } => dims.iter().fold(1, |total: u64, &n| total.saturating_mul(u64::from(n))),
-        Layout::Ragged { starts, strides, .. } => starts.last().copied().unwrap_or(0).saturating_mul(strides[0]),
+        Layout::Strided { dims, .. } => {
+            dims.iter().fold(1, |total: u64, &n| total.saturating_mul(u64::from(n)))
+        }
+        Layout::Ragged { starts, strides, .. } => {
+            starts.last().copied().unwrap_or(0).saturating_mul(strides[0])
+        }
         Layout::Paged(_) | Layout::Slots { .. } => 0,
     }
 }

@@ -88,7 +88,11 @@ impl<'a> Planner<'a> {
             None => 1,
         };
         if size == 0 {
-            return Err(Trap::new(codes::NO_EXTENT, format!("the tile of axis `{}` has 0 elements", declared.name), declared.span));
+            return Err(Trap::new(
+                codes::NO_EXTENT,
+                format!("the tile of axis `{}` has 0 elements", declared.name),
+                declared.span,
+            ));
         }
         self.set_tile(axis, size);
         Ok(size)
@@ -120,7 +124,10 @@ impl<'a> Planner<'a> {
                     let declared = &self.plan.module.axes[axis.index()];
                     return Err(Trap::new(
                         codes::NO_EXTENT,
-                        format!("no tile can be chosen for axis `{}`: its extents are not known", declared.name),
+                        format!(
+                            "no tile can be chosen for axis `{}`: its extents are not known",
+                            declared.name
+                        ),
                         declared.span,
                     )
                     .note("set them with `PTO_SET_EXTENT`, or the tile with `PTO_SET_TILE`"));
@@ -179,7 +186,10 @@ pub(crate) fn check_tier_workspaces(plan: &LoweredPlan, bound: &Bound, slot_byte
             if bytes % slot_bytes != 0 {
                 return Err(Trap::new(
                     codes::WORKSPACE,
-                    format!("a tier of `{}` reserves {bytes} bytes per slot, but a slot has {slot_bytes}", set.name),
+                    format!(
+                        "a tier of `{}` reserves {bytes} bytes per slot, but a slot has {slot_bytes}",
+                        set.name
+                    ),
                     expr.span,
                 )
                 .note("write `PTO_SLOT_BYTES`, which is the size of all `PTO_WORKSPACE` fields together"));

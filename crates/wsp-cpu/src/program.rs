@@ -11,8 +11,8 @@ use crate::sizing::{Sizes, SizingHost};
 use crate::stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
 use crate::submit::SubmitHost;
 use wsp_core::{KernelId, TensorId, limits};
-use wsp_ir::diag::Diagnostic;
 use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Env, GeneratorCode, Mode, Trap, Value};
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
 use wsp_runtime::{ConfigError, Failure, ReadyPolicy, RunConfig, StartError, clock};
@@ -108,7 +108,12 @@ impl Program {
     }
 
     /// Everything up to the point where tasks could start.
-    fn prepare(&self, arrays: &Arrays, options: &LaunchOptions, keep: bool) -> Result<Prepared, Vec<Diagnostic>> {
+    fn prepare(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+        keep: bool,
+    ) -> Result<Prepared, Vec<Diagnostic>> {
         let one = |trap: Trap| vec![Diagnostic::from(trap)];
         let mut times = Times::default();
         let started = clock::now();
@@ -170,7 +175,11 @@ impl Program {
         let structs = self.plan.module.structs.iter().zip(&sizes.descriptors);
         structs
             .filter(|(_, count)| **count > 0)
-            .map(|(def, &count)| DescriptorStats { name: def.name.clone(), count, bytes: 4 * def.fields.len() as u32 })
+            .map(|(def, &count)| DescriptorStats {
+                name: def.name.clone(),
+                count,
+                bytes: 4 * def.fields.len() as u32,
+            })
             .collect()
     }
 
@@ -185,8 +194,10 @@ impl Program {
         vec![match failure {
             Failure::Cancelled => cancelled(),
             Failure::Start(StartError::Config(fault)) => bad_option(&fault),
-            Failure::Start(fault @ StartError::Threads { .. }) => Diagnostic::error(codes::BAD_OPTION, fault.to_string())
-                .help("ask for fewer with `--threads N`"),
+            Failure::Start(fault @ StartError::Threads { .. }) => {
+                Diagnostic::error(codes::BAD_OPTION, fault.to_string())
+                    .help("ask for fewer with `--threads N`")
+            }
             Failure::Source(trap) if trap.code == codes::STOPPED => cancelled(),
             Failure::Source(trap) => trap.into(),
             Failure::Task { kernel, payload, failure, .. } => {
@@ -204,10 +215,13 @@ impl Program {
         let kernel = kernels.get(kernel);
         let function = &self.plan.module.functions[kernel.func.index()];
         let fields = match function.kind {
-            wsp_ir::FuncKind::Kernel { descriptor: Some(id) } => &self.plan.module.structs[id.index()].fields[..],
+            wsp_ir::FuncKind::Kernel { descriptor: Some(id) } => {
+                &self.plan.module.structs[id.index()].fields[..]
+            }
             _ => &[],
         };
-        let values: Vec<String> = fields.iter().zip(payload).map(|(f, v)| format!(".{} = {v}", f.name)).collect();
+        let values: Vec<String> =
+            fields.iter().zip(payload).map(|(f, v)| format!(".{} = {v}", f.name)).collect();
         format!("in a task of kernel `{}` with {{ {} }}", kernel.name, values.join(", "))
     }
 }

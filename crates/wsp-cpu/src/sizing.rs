@@ -76,13 +76,20 @@ pub(crate) struct SizingHost<'a, 'p> {
 }
 
 impl<'a, 'p> SizingHost<'a, 'p> {
-    pub(crate) fn new(planner: &'p mut Planner<'a>, kernels: &'p KernelTable, keep: bool) -> SizingHost<'a, 'p> {
+    pub(crate) fn new(
+        planner: &'p mut Planner<'a>,
+        kernels: &'p KernelTable,
+        keep: bool,
+    ) -> SizingHost<'a, 'p> {
         let module = &planner.plan.module;
         let ragged: Vec<Option<Vec<u32>>> = module
             .tensors
             .iter()
             .enumerate()
-            .map(|(i, t)| (t.storage == Storage::Temporary && is_ragged(planner.plan, &t.dims)).then(|| vec![0; outer(planner, i)]))
+            .map(|(i, t)| {
+                (t.storage == Storage::Temporary && is_ragged(planner.plan, &t.dims))
+                    .then(|| vec![0; outer(planner, i)])
+            })
             .collect();
         let sizes = Sizes {
             descriptors: vec![0; module.structs.len()],
@@ -137,7 +144,10 @@ impl<'a, 'p> SizingHost<'a, 'p> {
                 let tensor = &self.planner.plan.module.tensors[region.tensor.index()];
                 return Err(Trap::new(
                     codes::NO_EXTENT,
-                    format!("the stores to `{}` are not bounded by descriptor fields, so it cannot be sized", tensor.name),
+                    format!(
+                        "the stores to `{}` are not bounded by descriptor fields, so it cannot be sized",
+                        tensor.name
+                    ),
                     tensor.span,
                 )
                 .note("index its ragged dimension with a descriptor field"));

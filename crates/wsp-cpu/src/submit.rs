@@ -29,7 +29,13 @@ impl<'a, 'p, 's, 'r> SubmitHost<'a, 'p, 's, 'r> {
         kernels: &'p KernelTable,
         submitter: &'s mut Submitter<'r, KernelRunner<'a>>,
     ) -> SubmitHost<'a, 'p, 's, 'r> {
-        SubmitHost { planner, kernels, submitter, prefetchable: FxHashMap::default(), evaluator: Evaluator::default() }
+        SubmitHost {
+            planner,
+            kernels,
+            submitter,
+            prefetchable: FxHashMap::default(),
+            evaluator: Evaluator::default(),
+        }
     }
 
     pub(crate) fn enter(&mut self, stage: u32, space: wsp_core::SpaceId) {
@@ -58,10 +64,18 @@ fn placement(hints: Hints<'_>) -> Affinity {
     let mut policy = None;
     let mut key = 0u64;
     for (asked, value) in hints.affinity() {
-        key = if policy.is_none() { u64::from(value) } else { key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(value)) };
+        key = if policy.is_none() {
+            u64::from(value)
+        } else {
+            key.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(u64::from(value))
+        };
         policy = Some(match (policy, asked) {
-            (Some(AffinityPolicy::CoreLocal), _) | (_, AffinityPolicy::CoreLocal) => AffinityPolicy::CoreLocal,
-            (Some(AffinityPolicy::CoreGroup), _) | (_, AffinityPolicy::CoreGroup) => AffinityPolicy::CoreGroup,
+            (Some(AffinityPolicy::CoreLocal), _) | (_, AffinityPolicy::CoreLocal) => {
+                AffinityPolicy::CoreLocal
+            }
+            (Some(AffinityPolicy::CoreGroup), _) | (_, AffinityPolicy::CoreGroup) => {
+                AffinityPolicy::CoreGroup
+            }
             _ => AffinityPolicy::Spread,
         });
     }

@@ -62,13 +62,18 @@ impl Workspace {
     }
 
     fn reserve(&mut self, key: Key, request: &WsRequest<'_>) -> Result<Reservation, Trap> {
-        let end = request.slot_bytes.checked_mul(u64::from(request.count)).and_then(|b| b.checked_add(self.bytes));
+        let end =
+            request.slot_bytes.checked_mul(u64::from(request.count)).and_then(|b| b.checked_add(self.bytes));
         let end = end.filter(|&end| u32::try_from(end).is_ok()).ok_or_else(|| {
-            Trap::new(codes::WORKSPACE, "the workspace exceeds 4 GiB, which 32-bit offsets cannot reach", Span::default())
-                .note(format!(
-                    "{} bytes are reserved, {} slots of {} bytes more are needed",
-                    self.bytes, request.count, request.slot_bytes
-                ))
+            Trap::new(
+                codes::WORKSPACE,
+                "the workspace exceeds 4 GiB, which 32-bit offsets cannot reach",
+                Span::default(),
+            )
+            .note(format!(
+                "{} bytes are reserved, {} slots of {} bytes more are needed",
+                self.bytes, request.count, request.slot_bytes
+            ))
         })?;
         let base = u32::try_from(self.bytes).expect("offsets up to the end are checked to fit 32 bits");
         let reservation = Reservation { base, count: request.count, slot_bytes: request.slot_bytes };

@@ -2,6 +2,7 @@
 
 use wsp_core::{AxisId, DType, FuncId, LocalId, TensorId};
 use wsp_ir::diag::render;
+use wsp_ir::verify::verify;
 use wsp_ir::{
     Arg, BinOp, Const, Consumer, Dim, Elem, EntryTy, Expr, ExprKind, ExtentSource, FuncKind, Function,
     LaunchTarget, LocalTy, MathFn, Module, Operand, ParamSource, ScalarTy, SourceMap, Stmt, StmtKind,
@@ -14,7 +15,10 @@ fn compile(program: &str) -> Module {
     let (module, findings) = wsp_lang::compile("test.pto", program, &mut sources);
     let text: String = findings.iter().map(|d| render(d, &sources, false)).collect();
     assert!(findings.is_empty(), "{text}");
-    module.expect("there is a module when nothing is wrong")
+    let module = module.expect("there is a module when nothing is wrong");
+    let broken: String = verify(&module).iter().map(|d| render(d, &sources, false)).collect();
+    assert!(broken.is_empty(), "the verifier refuses the module\n{broken}");
+    module
 }
 
 fn function<'m>(module: &'m Module, name: &str) -> &'m Function {
@@ -563,4 +567,19 @@ fn the_tiers_of_the_decode_example_differ_in_their_tile_only() {
         assert_eq!((ty.role, ty.rows.as_const_int()), (TileRole::Right, Some(size)));
         assert_eq!(ty.elem, Elem::Of(module.tensor_named("k_cache").expect("declared")));
     }
+}
+
+#[test]
+fn requirements_are_conditions_over_parameters() {
+    let module = compile(
+        "PTO_PARAM(uint32_t, heads, 8) PTO_PARAM(uint32_t, groups, 2) PTO_REQUIRE(heads % groups == 0)",
+    );
+    assert_eq!(module.requirements.len(), 1);
+    assert_eq!(text(&module.requirements[0].cond), "Eq(Rem(p0, p1), 0)");
+}
+
+#[test]
+fn the_other_examples_compile() {
+    compile(include_str!("../../../examples/decode_graph.pto"));
+    compile(include_str!("../../../examples/row_softmax.pto"));
 }

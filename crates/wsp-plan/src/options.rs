@@ -26,6 +26,10 @@ pub struct CompileOptions {
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
-        CompileOptions { target: "cpu_sim".to_owned(), schedule: None, max_blocks: limits::DEFAULT_MAX_BLOCKS }
+        CompileOptions {
+            target: "cpu_sim".to_owned(),
+            schedule: None,
+            max_blocks: limits::DEFAULT_MAX_BLOCKS,
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Event, Gate, POLICIES, Scripted, cells, config, task};
+use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::TaskId;
 use wsp_runtime::{Affinity, ReadyPolicy, Stopped, TaskSpec, run};
 
@@ -31,6 +32,39 @@ fn a_busy_worker_does_not_hold_up_the_tasks_meant_for_it() {
             })
             .unwrap();
             assert_eq!(stats.affinity.hits + stats.affinity.misses, u64::from(last) + 1);
+        }
+    }
+}
+
+/// Each batch of four tasks runs only if all four workers take one, whoever slept when they were queued.
+#[test]
+fn as_many_tasks_run_at_once_as_there_are_workers() {
+    const WORKERS: u32 = 4;
+    for ready in POLICIES {
+        for affinity in [Affinity::Any, Affinity::Local(1), Affinity::Group(1), Affinity::Spread] {
+            let (started, finished) = (AtomicU32::new(0), AtomicU32::new(0));
+            let runner = Scripted::new(|id| {
+                started.fetch_add(1, Ordering::SeqCst);
+                while started.load(Ordering::SeqCst) < (id / WORKERS + 1) * WORKERS {
+                    std::thread::yield_now();
+                }
+                finished.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            });
+            run(&config(WORKERS, 64, ready), &runner, |submitter| {
+                for batch in 1..=60 {
+                    for _ in 0..WORKERS {
+                        submitter.submit(TaskSpec { affinity, ..task(&[], &[], &[]) })?;
+                    }
+                    while finished.load(Ordering::SeqCst) < batch * WORKERS {
+                        std::thread::yield_now();
+                    }
+                    // Time enough, in every third batch, for the workers to fall asleep.
+                    (0..batch % 3 * 100).for_each(|_| std::thread::yield_now());
+                }
+                Ok::<(), Stopped>(())
+            })
+            .unwrap();
         }
     }
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use wsp_core::DType;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
+use wsp_runtime::clock;
 
 /// The program that is measured unless another is named.
 const EXAMPLE: &str = include_str!("../../../../examples/decode_attention.pto");
@@ -38,10 +39,12 @@ struct Point {
 
 /// Measures, printing a line per measurement.
 pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let started = clock::now();
     let module = match &args.file {
         Some(path) => session.compile(path)?,
         None => session.compile_text("decode_attention.pto", EXAMPLE.to_owned())?,
     };
+    let source_ms = ms(Duration::from_nanos(clock::nanos_since(started)));
     session.terminal.print(&print(&[]));
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for &set in &args.sets {
@@ -59,12 +62,16 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
             }
         }
     }
+    let slowest = rows.iter().map(|row| row.first_task_ms).fold(0.0, f64::max);
+    session.terminal.print(&format!(
+        "source to first task: {:.2} ms (source to module {source_ms:.2}, launch to first task {slowest:.2} at most)\n",
+        source_ms + slowest
+    ));
     if let Some(path) = &args.json {
         let machine = json!({
             "processor": machine::processor(), "cores": machine::cores(), "simd": machine::simd_level(),
         });
-        let all =
-            json!({ "machine": machine, "repeats": args.repeats, "rows": json(&rows), "skipped": skipped });
+        let all = json!({ "machine": machine, "repeats": args.repeats, "source_ms": source_ms, "rows": json(&rows), "skipped": skipped });
         write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
     }
     Ok(Outcome::Done)

@@ -3,8 +3,9 @@
 use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
+use crate::engine;
 use crate::files::{read_inputs, take_u16_as_bf16};
-use crate::generate::{Names, generate};
+use crate::generate::{Names, Spec, generate, generate_tensors};
 use crate::layout::Layout;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{EntryTy, Module};
@@ -39,7 +40,17 @@ pub(super) fn load(
         take_u16_as_bf16(&mut arrays, data.iter().map(String::as_str));
         return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: None });
     }
-    let spec = args.generate.clone().unwrap_or_default();
+    let pairs = args.generate.clone().unwrap_or_default();
+    session.terminal.progress("making up data");
+    if !takes_cache(module) {
+        let inputs = engine::inputs(module)?;
+        let set = super::params(launch);
+        let arrays = generate_tensors(module, &pairs, &set, args.seed, &|id| inputs.contains(&id));
+        let arrays = arrays.map_err(|fault| vec![fault])?;
+        return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: Some(args.seed) });
+    }
+    let spec = Spec::from_pairs(&pairs)
+        .map_err(|fault| vec![Diagnostic::error(codes::CANNOT_GENERATE, format!("`--generate`: {fault}"))])?;
     if let (Some(made), Some(asked)) = (spec.layout, asked)
         && made != asked
     {
@@ -52,9 +63,12 @@ pub(super) fn load(
         ]);
     }
     let layout = spec.layout.or(asked).unwrap_or_default();
-    session.terminal.progress("making up data");
     let arrays = Names::of(module).and_then(|names| generate(&spec, args.seed, layout, &names));
     Ok(Data { arrays: arrays.map_err(|fault| vec![fault])?, layout, seed: Some(args.seed) })
+}
+
+fn takes_cache(module: &Module) -> bool {
+    module.entry.iter().flat_map(|entry| &entry.params).any(|p| p.ty == EntryTy::PagedKvCache)
 }
 
 /// Names of the arrays that hold data, and of those that hold integers.

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Module, SourceMap};
+use wsp_plan::ParamValue;
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,15 +102,30 @@ impl Session {
 
 /// Options of a launch as typed.
 fn options(launch: &LaunchArgs, threads: u32, cancel: Arc<AtomicBool>) -> Options {
-    let mut options = Options { threads, schedule: launch.schedule.clone(), cancel, ..Options::default() };
+    let mut options = Options {
+        threads,
+        schedule: launch.schedule.clone(),
+        cancel,
+        set: params(launch),
+        ..Options::default()
+    };
     for setting in &launch.set {
         match setting {
             Setting::Layout(layout) => options.layout = *layout,
             Setting::MaxBlocks(n) => options.max_blocks = Some(*n),
-            Setting::Param(name, value) => options.set.push((name.clone(), *value)),
+            Setting::Param(..) => {}
         }
     }
     options
+}
+
+/// Values of parameters as typed.
+fn params(launch: &LaunchArgs) -> Vec<(String, ParamValue)> {
+    let params = launch.set.iter().filter_map(|setting| match setting {
+        Setting::Param(name, value) => Some((name.clone(), *value)),
+        Setting::Layout(_) | Setting::MaxBlocks(_) => None,
+    });
+    params.collect()
 }
 
 /// The page layout that `--set kv_layout=…` asks for.

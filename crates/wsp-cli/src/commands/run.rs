@@ -2,12 +2,11 @@
 
 use super::{Outcome, Session, data, options};
 use crate::args::{RunArgs, StatsFormat};
-use crate::codes;
-use crate::engine::{self, Loaded, RunOutcome};
+use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::files::write_npz;
 use crate::layout::Layout;
 use crate::machine;
-use crate::reference::{self, Comparison, Context};
+use crate::reference::{self, Comparison, Context, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, RunReport};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Arrays, ParamValue};
@@ -17,28 +16,42 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     let module = session.compile(&args.file)?;
     let made_up = args.data.inputs.is_none() && args.data.input.is_empty();
     let check = args.check || (made_up && !args.no_check);
-    if check {
-        verify_references(session, &module, args.check)?;
+    for reference in &module.references {
+        reference::verify(reference)?;
     }
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = options(&args.launch, args.threads.unwrap_or(0), session.interrupt.flag());
     options.layout = data.layout;
     let loaded = Loaded { module, arrays: data.arrays };
-    let outcome = session.interrupt.while_running(|| engine::execute(&loaded, &options))?;
+    let mut outcome = session.interrupt.while_running(|| engine::execute(&loaded, &options))?;
+    if outcome.stats.chunks() > 0 {
+        let plan = session.interrupt.while_running(|| engine::plan(&loaded, &options))?;
+        outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
+    }
     session.warn(&outcome.warnings);
     let checks = if check {
         session.terminal.progress("computing the reference");
-        compare(&loaded, &outcome, data.layout)?
+        if loaded.module.references.is_empty() {
+            session.interrupt.while_running(|| compare_with_plain(&loaded, &outcome, &options))?
+        } else {
+            compare(&loaded, &outcome, data.layout)?
+        }
     } else {
         Vec::new()
     };
     if let Some(path) = &args.outputs {
         write_npz(path, &outcome.outputs).map_err(|fault| vec![fault])?;
     }
+    let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
+    let inputs = match summary {
+        Some(_) => Vec::new(),
+        None => loaded.arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect(),
+    };
     let report = RunReport {
+        inputs,
         program: args.file.display().to_string(),
         seed: data.seed,
-        data: DataSummary::of(&loaded.module, &loaded.arrays, data.layout),
+        data: summary,
         stats: outcome.stats,
         checks,
     };
@@ -50,25 +63,6 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
 }
 
-/// Finds mistakes in references before anything runs. Without one there is nothing to check: an error when that was
-/// asked for, else worth a warning.
-fn verify_references(session: &Session, module: &wsp_ir::Module, asked: bool) -> Result<(), Vec<Diagnostic>> {
-    for reference in &module.references {
-        reference::verify(reference)?;
-    }
-    if !module.references.is_empty() {
-        return Ok(());
-    }
-    let fault =
-        |d: Diagnostic| d.help("add `PTO_REFERENCE(paged_decode_attention, {.q = …, .kv = …, .output = …})`");
-    let message = "there is no reference to check the outputs with";
-    if asked {
-        return Err(vec![fault(Diagnostic::error(codes::NOTHING_TO_CHECK, message))]);
-    }
-    session.warn(&[fault(Diagnostic::warning(codes::NOTHING_TO_CHECK, message))]);
-    Ok(())
-}
-
 /// Compares the outputs of a run with every reference of its program.
 pub(super) fn compare(
     loaded: &Loaded,
@@ -76,6 +70,24 @@ pub(super) fn compare(
     layout: Layout,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, layout)
+}
+
+/// Compares the outputs of a program that names no reference with those of a sequential run on the plain tile
+/// operations: schedule, threads and fast operations must not change what it computes.
+fn compare_with_plain(
+    loaded: &Loaded,
+    outcome: &RunOutcome,
+    options: &Options,
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let plain = engine::execute(loaded, &Options { plain: true, threads: 1, ..options.clone() })?;
+    let mut all = Vec::new();
+    for (name, expected) in &plain.outputs {
+        let Some(values) = reference::to_f64(expected) else { continue };
+        let tolerance = Tolerance::of_output(expected.dtype());
+        let compared = compare_values(name, &outcome.outputs[name], &values, tolerance);
+        all.push(compared.map_err(|fault| vec![fault])?);
+    }
+    Ok(all)
 }
 
 fn compare_arrays(

@@ -10,12 +10,14 @@ mod lengths;
 mod names;
 mod pages;
 mod spec;
+mod tensors;
 
 pub use data::{Fill, Problem};
 pub(crate) use data::{Side, Unused};
 pub use names::Names;
 pub use pages::PageTable;
-pub use spec::{HELP, Lens, Spec, SpecError};
+pub use spec::{HELP, Lens, Pairs, Spec, SpecError};
+pub use tensors::generate_tensors;
 
 use crate::layout::Layout;
 use wsp_ir::diag::Diagnostic;

@@ -25,7 +25,8 @@ const KEYS: &[(&str, &str)] = &[
 
 /// What `wsp run --help` says of the grammar.
 pub const HELP: &str = "\
-Data to make up, as KEY=VALUE pairs joined by commas; each has a default:
+Data to make up, as KEY=VALUE pairs joined by commas; each has a default.
+For programs that take a paged KV cache:
   batch=N             number of requests [32]
   len=N               the same length for all
   len=A/B/C           these lengths, one request each
@@ -38,7 +39,11 @@ Data to make up, as KEY=VALUE pairs joined by commas; each has a default:
   page=N              tokens per page [16]
   dtype=T             f16, bf16 or f32 [f16]
   layout=L            NHD or HND [NHD]
-Example: batch=16,len=4096,heads=32/8";
+Example: batch=16,len=4096,heads=32/8
+For other programs:
+  NAME=N              an extent that a shape names [256]
+  dtype=T             f16, bf16 or f32, for inputs that take any [f32]
+Example: rows=1000,cols=512";
 
 /// How long requests are.
 #[derive(Clone, PartialEq, Debug)]
@@ -111,12 +116,26 @@ fn error<T>(text: String) -> Result<T, SpecError> {
     Err(SpecError(text))
 }
 
-impl FromStr for Spec {
+/// `KEY=VALUE` pairs as typed; what the keys mean depends on the program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Pairs(Vec<(String, String)>);
+
+impl Pairs {
+    /// Keys and values in the order typed.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.iter().any(|(k, _)| k == key)
+    }
+}
+
+impl FromStr for Pairs {
     type Err = SpecError;
 
-    fn from_str(text: &str) -> Result<Spec, SpecError> {
-        let mut spec = Spec::default();
-        let mut seen: Vec<&str> = Vec::new();
+    fn from_str(text: &str) -> Result<Pairs, SpecError> {
+        let mut pairs = Pairs::default();
         for pair in split(text) {
             let pair = pair.trim();
             if pair.is_empty() {
@@ -129,13 +148,34 @@ impl FromStr for Spec {
                 return error(format!("`{pair}` has no value; {}", usage(pair)));
             };
             let (key, value) = (key.trim(), value.trim());
-            if seen.contains(&key) {
+            if pairs.has(key) {
                 return error(format!("`{key}` is given twice"));
             }
-            spec.set(key, value)?;
-            seen.push(key);
+            pairs.0.push((key.to_owned(), value.to_owned()));
         }
-        if seen.contains(&"len") && seen.contains(&"lens") {
+        Ok(pairs)
+    }
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Spec, SpecError> {
+        Spec::from_pairs(&text.parse()?)
+    }
+}
+
+impl Spec {
+    /// Decode attention data from pairs.
+    ///
+    /// # Errors
+    /// When a key or value is not of the grammar.
+    pub fn from_pairs(pairs: &Pairs) -> Result<Spec, SpecError> {
+        let mut spec = Spec::default();
+        for (key, value) in pairs.iter() {
+            spec.set(key, value)?;
+        }
+        if pairs.has("len") && pairs.has("lens") {
             return error("both `len` and `lens` are given; keep one of them".to_owned());
         }
         if let (Lens::List(list), Some(batch)) = (&spec.lens, spec.batch)
@@ -148,9 +188,7 @@ impl FromStr for Spec {
         }
         Ok(spec)
     }
-}
 
-impl Spec {
     fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
         match key {
             "batch" => self.batch = Some(number(key, value, 0, MAX_BATCH)?),
@@ -209,7 +247,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32, SpecError> {
+pub(super) fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32, SpecError> {
     match value.replace('_', "").parse::<u32>() {
         Ok(n) if (low..=high).contains(&n) => Ok(n),
         Ok(n) => error(format!("`{key}={n}` is out of range: {low}..={high}")),
@@ -228,7 +266,7 @@ fn heads(value: &str) -> Result<(u32, u32), SpecError> {
     Ok((q, kv))
 }
 
-fn dtype(value: &str) -> Result<DType, SpecError> {
+pub(super) fn dtype(value: &str) -> Result<DType, SpecError> {
     match DType::from_name(value) {
         Some(dtype @ (DType::F16 | DType::Bf16 | DType::F32)) => Ok(dtype),
         _ => error(format!("`dtype` is f16, bf16 or f32, not `{value}`")),

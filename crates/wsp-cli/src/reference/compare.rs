@@ -16,7 +16,8 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// For outputs of attention whose queries are of this type.
+    /// For outputs of attention whose queries are of this type, and for outputs of this type of two runs on different
+    /// implementations of the tile operations.
     pub fn of_output(dtype: DType) -> Tolerance {
         match dtype {
             DType::F16 => Tolerance { abs: 1e-3, rel: 1e-3 },

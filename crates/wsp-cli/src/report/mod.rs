@@ -82,6 +82,8 @@ pub struct RunReport {
     pub seed: Option<u64>,
     /// What the data amount to; none for programs without a paged cache.
     pub data: Option<DataSummary>,
+    /// Arrays of a program without a paged cache, such as `x f32[256, 512]`.
+    pub inputs: Vec<String>,
     /// Counts and times.
     pub stats: RunStats,
     /// Outputs against their reference; empty when not checked.
@@ -128,6 +130,7 @@ pub(crate) fn sample() -> RunReport {
     RunReport {
         program: "examples/decode_attention.pto".to_owned(),
         seed: Some(1),
+        inputs: Vec::new(),
         data: Some(DataSummary { sequences: 32, tokens: 41_230, longest: 16_384, kv_bytes: 42_219_520 }),
         stats: RunStats {
             threads: 2,

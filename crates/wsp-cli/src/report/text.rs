@@ -19,11 +19,35 @@ impl Lines {
     }
 }
 
+/// What ran: chunks by tier, merges and workspace, or simply the tasks of a program without tiers.
+fn tasks(report: &RunReport, lines: &mut Lines) {
+    let stats = &report.stats;
+    let tiles: Vec<String> = stats.tiles.iter().map(|(axis, n)| format!("{axis} by {n}")).collect();
+    let tiles = if tiles.is_empty() { String::new() } else { format!(" ({})", tiles.join(", ")) };
+    let of = |tiered: bool| {
+        tiers(stats.tasks.iter().filter(|g| g.tier.is_some() == tiered).map(|g| (g.kernel.as_str(), g.tasks)))
+    };
+    if !stats.tasks.iter().any(|g| g.tier.is_some()) {
+        lines.add("tasks", &format!("{}{tiles}", of(false)));
+        return;
+    }
+    lines.add("chunks", &format!("{}{tiles}", stats.chunks()));
+    lines.add("tiers", &of(true));
+    lines.add("merges", &of(false));
+    lines.add(
+        "workspace",
+        &format!("{} in {}", bytes(stats.workspace_bytes), count(stats.workspace_slots, "slot")),
+    );
+}
+
 pub(super) fn run(report: &RunReport) -> String {
     let stats = &report.stats;
     let mut lines = Lines::default();
+    let seed = report.seed.map_or(String::new(), |seed| format!(", made up from seed {seed}"));
+    if !report.inputs.is_empty() {
+        lines.add("inputs", &format!("{}{seed}", report.inputs.join(", ")));
+    }
     if let Some(data) = &report.data {
-        let seed = report.seed.map_or(String::new(), |seed| format!(", made up from seed {seed}"));
         lines.add(
             "sequences",
             &format!(
@@ -35,21 +59,7 @@ pub(super) fn run(report: &RunReport) -> String {
             ),
         );
     }
-    let tiles: Vec<String> = stats.tiles.iter().map(|(axis, n)| format!("{axis} by {n}")).collect();
-    let tiles = if tiles.is_empty() { String::new() } else { format!(" ({})", tiles.join(", ")) };
-    lines.add("chunks", &format!("{}{tiles}", stats.chunks()));
-    lines.add(
-        "tiers",
-        &tiers(stats.tasks.iter().filter(|g| g.tier.is_some()).map(|g| (g.kernel.as_str(), g.tasks))),
-    );
-    lines.add(
-        "merges",
-        &tiers(stats.tasks.iter().filter(|g| g.tier.is_none()).map(|g| (g.kernel.as_str(), g.tasks))),
-    );
-    lines.add(
-        "workspace",
-        &format!("{} in {}", bytes(stats.workspace_bytes), count(stats.workspace_slots, "slot")),
-    );
+    tasks(report, &mut lines);
     lines.add("schedule", stats.schedule.as_deref().unwrap_or("none"));
     lines.add(
         "time",

@@ -58,7 +58,8 @@ pub(super) fn bind(name: &str, arrays: &Arrays, layout: KvLayout) -> Result<Boun
     let indptr = get("indptr", "[batch + 1]");
     let indices = get("indices", "[pages in use]");
     let last = get("last_page_len", "[batch]");
-    let (Some(keys), Some(values), Some(indptr), Some(indices), Some(last)) = (keys, values, indptr, indices, last)
+    let (Some(keys), Some(values), Some(indptr), Some(indices), Some(last)) =
+        (keys, values, indptr, indices, last)
     else {
         return Err(faults);
     };
@@ -145,7 +146,12 @@ fn check_pages(
     (faults.len() == before).then_some([pages, page_size, heads, lanes])
 }
 
-fn read_table(name: &str, indptr: &Array, indices: &Array, last: &Array) -> Result<PageTable, Vec<Diagnostic>> {
+fn read_table(
+    name: &str,
+    indptr: &Array,
+    indices: &Array,
+    last: &Array,
+) -> Result<PageTable, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut read = |field: &str, array: &Array| {
         let full = format!("{name}.{field}");
@@ -154,7 +160,9 @@ fn read_table(name: &str, indptr: &Array, indices: &Array, last: &Array) -> Resu
     };
     let table = (read("indptr", indptr), read("indices", indices), read("last_page_len", last));
     match table {
-        (Some(indptr), Some(indices), Some(last_page_len)) => Ok(PageTable { indptr, indices, last_page_len }),
+        (Some(indptr), Some(indices), Some(last_page_len)) => {
+            Ok(PageTable { indptr, indices, last_page_len })
+        }
         _ => Err(faults),
     }
 }
@@ -170,8 +178,15 @@ fn check_table(
     let Some(batch) = check_indptr(name, table, faults) else { return Vec::new() };
     if table.last_page_len.len() != batch {
         faults.push(
-            Diagnostic::error(codes::WRONG_EXTENT, format!("`{name}.last_page_len` does not have one entry per request"))
-                .note(format!("it has {}, and `{name}.indptr` has {} for {batch} requests", table.last_page_len.len(), batch + 1)),
+            Diagnostic::error(
+                codes::WRONG_EXTENT,
+                format!("`{name}.last_page_len` does not have one entry per request"),
+            )
+            .note(format!(
+                "it has {}, and `{name}.indptr` has {} for {batch} requests",
+                table.last_page_len.len(),
+                batch + 1
+            )),
         );
         return Vec::new();
     }
@@ -179,8 +194,11 @@ fn check_table(
     if let Some((i, &page)) = table.indices[..used].iter().enumerate().find(|&(_, &page)| page >= pages) {
         let request = table.indptr.partition_point(|&first| first as usize <= i).saturating_sub(1);
         faults.push(
-            Diagnostic::error(codes::BAD_PAGE, format!("`{name}.indices[{i}]` is page {page}, but there are {pages} pages"))
-                .note(format!("it belongs to request {request}; valid page ids are 0..{pages}")),
+            Diagnostic::error(
+                codes::BAD_PAGE,
+                format!("`{name}.indices[{i}]` is page {page}, but there are {pages} pages"),
+            )
+            .note(format!("it belongs to request {request}; valid page ids are 0..{pages}")),
         );
     }
     let mut lengths = Vec::with_capacity(batch);
@@ -208,7 +226,8 @@ fn length(held: u32, last: u32, page_size: u32) -> Option<u32> {
 }
 
 fn last_page_fault(name: &str, request: usize, held: u32, last: u32, page_size: u32) -> Diagnostic {
-    let valid = if held == 0 { "0, for a request without pages".to_owned() } else { format!("1..={page_size}") };
+    let valid =
+        if held == 0 { "0, for a request without pages".to_owned() } else { format!("1..={page_size}") };
     Diagnostic::error(codes::BAD_LAST_PAGE, format!("`{name}.last_page_len[{request}]` is {last}"))
         .note(format!("request {request} holds {held} pages of {page_size} tokens; valid values are {valid}"))
 }
@@ -224,14 +243,22 @@ fn check_indptr(name: &str, table: &PageTable, faults: &mut Vec<Diagnostic>) -> 
         return None;
     };
     if first != 0 {
-        faults.push(Diagnostic::error(codes::BAD_INDPTR, format!("`{name}.indptr[0]` is {first}, but must be 0")));
+        faults.push(Diagnostic::error(
+            codes::BAD_INDPTR,
+            format!("`{name}.indptr[0]` is {first}, but must be 0"),
+        ));
         return None;
     }
     if let Some(i) = indptr.windows(2).position(|w| w[1] < w[0]) {
         faults.push(
             Diagnostic::error(
                 codes::BAD_INDPTR,
-                format!("`{name}.indptr` decreases: entry {i} is {}, entry {} is {}", indptr[i], i + 1, indptr[i + 1]),
+                format!(
+                    "`{name}.indptr` decreases: entry {i} is {}, entry {} is {}",
+                    indptr[i],
+                    i + 1,
+                    indptr[i + 1]
+                ),
             )
             .note(format!("request {i} would hold a negative number of pages")),
         );
@@ -242,7 +269,10 @@ fn check_indptr(name: &str, table: &PageTable, faults: &mut Vec<Diagnostic>) -> 
         faults.push(
             Diagnostic::error(
                 codes::BAD_INDPTR,
-                format!("`{name}.indptr` ends at {last}, but `{name}.indices` has {} entries", table.indices.len()),
+                format!(
+                    "`{name}.indptr` ends at {last}, but `{name}.indices` has {} entries",
+                    table.indices.len()
+                ),
             )
             .help(format!("`{name}.indices` needs at least {last} page ids")),
         );

@@ -50,8 +50,11 @@ fn narrow<S: Copy + Into<i128>, T: TryFrom<i128>>(
         .map(|(i, &v)| {
             let v: i128 = v.into();
             T::try_from(v).map_err(|_| {
-                Diagnostic::error(codes::BAD_INTEGER, format!("`{name}[{i}]` is {v}, which does not fit {want}"))
-                    .help("lengths, page ids and row pointers lie in 0..=4294967295")
+                Diagnostic::error(
+                    codes::BAD_INTEGER,
+                    format!("`{name}[{i}]` is {v}, which does not fit {want}"),
+                )
+                .help("lengths, page ids and row pointers lie in 0..=4294967295")
             })
         })
         .collect()

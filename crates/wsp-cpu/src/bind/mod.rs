@@ -60,7 +60,8 @@ pub(crate) fn bind(
     let params = params::bind(&inputs)?;
     let (tensors, integers) = shapes::bind(&inputs, &params)?;
     params::check_requirements(module, &params)?;
-    let caches = inputs.caches.into_iter().map(|c| c.expect("every cache of an entry is bound or reported")).collect();
+    let caches =
+        inputs.caches.into_iter().map(|c| c.expect("every cache of an entry is bound or reported")).collect();
     Ok(Bound { params, caches, tensors, integers, notes: unused_arrays(entry, arrays) })
 }
 
@@ -95,9 +96,12 @@ fn collect<'a>(
     for (id, cache) in module.caches.iter().enumerate() {
         if caches[id].is_none() && faults.is_empty() {
             faults.push(
-                Diagnostic::error(codes::MISSING_ARRAY, format!("cache `{}` is not an argument of the launch", cache.name))
-                    .at(cache.span, "declared here")
-                    .help(format!("pass it: `PTO_LAUNCH(…, {{ .{} = kv }})`", cache.name)),
+                Diagnostic::error(
+                    codes::MISSING_ARRAY,
+                    format!("cache `{}` is not an argument of the launch", cache.name),
+                )
+                .at(cache.span, "declared here")
+                .help(format!("pass it: `PTO_LAUNCH(…, {{ .{} = kv }})`", cache.name)),
             );
         }
     }
@@ -109,7 +113,8 @@ fn missing(name: &str, shape: &str, arrays: &Arrays) -> Diagnostic {
     let given: Vec<&str> = arrays.keys().map(String::as_str).collect();
     let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
     if given.is_empty() {
-        fault = fault.help("give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`");
+        fault = fault
+            .help("give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`");
     } else {
         fault = fault.note(format!("the arrays given are {}", given.join(", ")));
         fault = match did_you_mean(name, given) {
@@ -126,7 +131,9 @@ fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
     for param in &entry.params {
         match param.ty {
             EntryTy::PagedKvCache => {
-                known.extend(["k", "v", "indptr", "indices", "last_page_len"].map(|f| format!("{}.{f}", param.name)));
+                known.extend(
+                    ["k", "v", "indptr", "indices", "last_page_len"].map(|f| format!("{}.{f}", param.name)),
+                );
             }
             _ => known.push(param.name.clone()),
         }
@@ -135,8 +142,10 @@ fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
         .keys()
         .filter(|name| !known.contains(name))
         .map(|name| {
-            let warning =
-                Diagnostic::warning(codes::UNUSED_ARRAY, format!("array `{name}` is not used: no parameter has this name"));
+            let warning = Diagnostic::warning(
+                codes::UNUSED_ARRAY,
+                format!("array `{name}` is not used: no parameter has this name"),
+            );
             match did_you_mean(name, known.iter().map(String::as_str)) {
                 Some(near) => warning.help(format!("did you mean `{near}`?")),
                 None => warning.note(format!("`{}` takes {}", entry.name, known.join(", "))),
@@ -157,8 +166,11 @@ fn rank_one(name: &str, array: &Array) -> Result<(), Diagnostic> {
 }
 
 fn wrong_float(name: &str, found: DType) -> Diagnostic {
-    Diagnostic::error(codes::WRONG_DTYPE, format!("array `{name}` holds {found}, but f16, bf16 or f32 is needed"))
-        .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
+    Diagnostic::error(
+        codes::WRONG_DTYPE,
+        format!("array `{name}` holds {found}, but f16, bf16 or f32 is needed"),
+    )
+    .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
 }
 
 fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {

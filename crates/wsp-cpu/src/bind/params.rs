@@ -29,7 +29,8 @@ pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Value>, Vec<Diagnostic>> {
 }
 
 fn value_of(inputs: &Inputs<'_>, param: &Param, earlier: &[Option<Value>]) -> Result<Value, Diagnostic> {
-    let given = inputs.options.set.iter().rev().find(|(name, _)| *name == param.name).map(|(_, value)| *value);
+    let given =
+        inputs.options.set.iter().rev().find(|(name, _)| *name == param.name).map(|(_, value)| *value);
     match (&param.source, given) {
         (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => {
             coerce(given, param.ty).ok_or_else(|| bad_value(param, given))
@@ -53,7 +54,8 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
         ShapeOwner::Cache(id) => {
             let cache = inputs.caches[id.index()].as_ref().expect("caches are bound before parameters");
             Ok(Value::U32(match dim {
-                0 => u32::try_from(cache.lengths.len()).map_err(|_| super::too_large(&cache.name, 0, cache.lengths.len() as u64))?,
+                0 => u32::try_from(cache.lengths.len())
+                    .map_err(|_| super::too_large(&cache.name, 0, cache.lengths.len() as u64))?,
                 2 => cache.heads,
                 _ => cache.lanes,
             }))
@@ -63,10 +65,16 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
                 let tensor = &inputs.module.tensors[id.index()];
                 return Err(Diagnostic::error(
                     codes::EXTENT_UNKNOWN,
-                    format!("extent `{}` is named only by `{}`, which is not an input", param.name, tensor.name),
+                    format!(
+                        "extent `{}` is named only by `{}`, which is not an input",
+                        param.name, tensor.name
+                    ),
                 )
                 .at(param.span, "no array gives it a value")
-                .help(format!("name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`", param.name)));
+                .help(format!(
+                    "name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`",
+                    param.name
+                )));
             };
             let declared = inputs.module.tensors[id.index()].dims.len();
             if array.shape().len() != declared {
@@ -83,7 +91,12 @@ pub(super) fn wrong_rank(module: &Module, id: wsp_core::TensorId, name: &str, sh
     let tensor = &module.tensors[id.index()];
     Diagnostic::error(
         codes::WRONG_RANK,
-        format!("array `{name}` has {} dimensions, but `{}` is declared with {}", shape.len(), tensor.name, tensor.dims.len()),
+        format!(
+            "array `{name}` has {} dimensions, but `{}` is declared with {}",
+            shape.len(),
+            tensor.name,
+            tensor.dims.len()
+        ),
     )
     .at(tensor.span, "declared here")
     .note(format!("its shape is {shape:?}, the declared one {}", super::shapes::declared(module, id)))
@@ -130,11 +143,19 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
         }
         let fixed = params.iter().find(|p| p.name == *name);
         let fault = match fixed {
-            Some(p) => Diagnostic::error(codes::UNKNOWN_PARAMETER, format!("`{name}` cannot be set: it follows from other values"))
-                .at(p.span, "declared here"),
+            Some(p) => Diagnostic::error(
+                codes::UNKNOWN_PARAMETER,
+                format!("`{name}` cannot be set: it follows from other values"),
+            )
+            .at(p.span, "declared here"),
             None => Diagnostic::error(codes::UNKNOWN_PARAMETER, format!("there is no parameter `{name}`")),
         };
-        let names: Vec<&str> = params.iter().filter(settable).map(|p| p.name.as_str()).chain(["max_blocks", "kv_layout"]).collect();
+        let names: Vec<&str> = params
+            .iter()
+            .filter(settable)
+            .map(|p| p.name.as_str())
+            .chain(["max_blocks", "kv_layout"])
+            .collect();
         faults.push(match did_you_mean(name, names.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None => fault.help(format!("parameters that can be set: {}", names.join(", "))),
@@ -167,8 +188,10 @@ fn unmet(module: &Module, requirement: &wsp_ir::Requirement, params: &[Value]) -
         }
         false
     });
-    let facts: Vec<String> =
-        names.iter().map(|id| format!("{} = {}", module.params[id.index()].name, params[id.index()])).collect();
+    let facts: Vec<String> = names
+        .iter()
+        .map(|id| format!("{} = {}", module.params[id.index()].name, params[id.index()]))
+        .collect();
     Diagnostic::error(codes::REQUIREMENT, "the program does not take these inputs")
         .at(requirement.cond.span, "this is false")
         .note(facts.join(", "))

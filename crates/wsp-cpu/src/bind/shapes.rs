@@ -38,7 +38,7 @@ pub(super) fn bind(inputs: &Inputs<'_>, params: &[Value]) -> Result<Tensors, Vec
     let mut faults = Vec::new();
     let mut tensors = Vec::new();
     let mut contents: Vec<Option<IntArray>> = vec![None; inputs.module.tensors.len()];
-    for i in 0..inputs.module.tensors.len() {
+    for (i, content) in contents.iter_mut().enumerate() {
         let id = TensorId(i as u32);
         let bound = match tensor(inputs, id, &values) {
             Ok(bound) => bound,
@@ -52,7 +52,7 @@ pub(super) fn bind(inputs: &Inputs<'_>, params: &[Value]) -> Result<Tensors, Vec
             && !bound.dtype.is_float()
         {
             match integers::to_declared(name, array, bound.dtype) {
-                Ok(values) => contents[i] = Some(values),
+                Ok(values) => *content = Some(values),
                 Err(fault) => faults.push(fault),
             }
         }
@@ -62,7 +62,11 @@ pub(super) fn bind(inputs: &Inputs<'_>, params: &[Value]) -> Result<Tensors, Vec
     if faults.is_empty() { Ok((tensors, contents)) } else { Err(faults) }
 }
 
-fn tensor(inputs: &Inputs<'_>, id: TensorId, values: &[Option<Value>]) -> Result<BoundTensor, Vec<Diagnostic>> {
+fn tensor(
+    inputs: &Inputs<'_>,
+    id: TensorId,
+    values: &[Option<Value>],
+) -> Result<BoundTensor, Vec<Diagnostic>> {
     let tensor = &inputs.module.tensors[id.index()];
     let bound = inputs.of_tensor[id.index()];
     let array = bound.and_then(|(_, array)| array);
@@ -90,15 +94,24 @@ fn tensor(inputs: &Inputs<'_>, id: TensorId, values: &[Option<Value>]) -> Result
             },
             Dim::Axis(axis) => dims.push(BoundDim::Axis(*axis)),
             Dim::Dynamic => match tensor.storage {
-                Storage::CacheKeys(cache) | Storage::CacheValues(cache) => dims.push(BoundDim::Lengths(cache)),
+                Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
+                    dims.push(BoundDim::Lengths(cache))
+                }
                 _ => faults.push(
-                    Diagnostic::error(codes::EXTENT_UNKNOWN, format!("`{}` has a dynamic dimension, but is no cache", tensor.name))
-                        .at(tensor.span, "declared here"),
+                    Diagnostic::error(
+                        codes::EXTENT_UNKNOWN,
+                        format!("`{}` has a dynamic dimension, but is no cache", tensor.name),
+                    )
+                    .at(tensor.span, "declared here"),
                 ),
             },
         }
     }
-    if faults.is_empty() { Ok(BoundTensor { dtype, dims, array: name.map(str::to_owned) }) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(BoundTensor { dtype, dims, array: name.map(str::to_owned) })
+    } else {
+        Err(faults)
+    }
 }
 
 fn dimension(module: &Module, expr: &Expr, values: &[Option<Value>]) -> Result<u32, Diagnostic> {
@@ -132,7 +145,12 @@ fn wrong_extent(
 }
 
 /// The element type of a tensor: the source's, the array's, or `f32` for an output that says nothing.
-fn element(inputs: &Inputs<'_>, id: TensorId, name: Option<&str>, array: Option<&Array>) -> Result<DType, Diagnostic> {
+fn element(
+    inputs: &Inputs<'_>,
+    id: TensorId,
+    name: Option<&str>,
+    array: Option<&Array>,
+) -> Result<DType, Diagnostic> {
     let tensor = &inputs.module.tensors[id.index()];
     match (tensor.elem, array) {
         (Elem::Fixed(want), Some(array)) => {
@@ -141,16 +159,21 @@ fn element(inputs: &Inputs<'_>, id: TensorId, name: Option<&str>, array: Option<
                 return Ok(want);
             }
             let name = name.unwrap_or(&tensor.name);
-            Err(Diagnostic::error(codes::WRONG_DTYPE, format!("array `{name}` holds {found}, but `{}` is {want}", tensor.name))
-                .at(tensor.span, "declared here")
-                .help(format!("convert the array to {want}")))
+            Err(Diagnostic::error(
+                codes::WRONG_DTYPE,
+                format!("array `{name}` holds {found}, but `{}` is {want}", tensor.name),
+            )
+            .at(tensor.span, "declared here")
+            .help(format!("convert the array to {want}")))
         }
         (Elem::Fixed(want), None) => Ok(want),
         (Elem::Of(other), _) if other != id => {
             let (name, array) = inputs.of_tensor[other.index()].unzip();
             element(inputs, other, name, array.flatten())
         }
-        (Elem::Of(_), Some(array)) if matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) => Ok(array.dtype()),
+        (Elem::Of(_), Some(array)) if matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) => {
+            Ok(array.dtype())
+        }
         (Elem::Of(_), Some(array)) => Err(super::wrong_float(name.unwrap_or(&tensor.name), array.dtype())),
         (Elem::Of(_), None) => match tensor.storage {
             Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {

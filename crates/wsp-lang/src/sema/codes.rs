@@ -102,3 +102,17 @@ codes! {
     ENTRY_BODY = 234;
     NO_GENERATOR = 235;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wsp_ir::diag::lookup;
+
+    #[test]
+    fn every_code_is_in_range_and_explained() {
+        for code in ALL {
+            assert!((100..300).contains(&code.0), "{code} belongs to others");
+            assert!(lookup(*code).is_some(), "{code} is not explained");
+        }
+    }
+}

@@ -6,16 +6,13 @@
 use super::Sema;
 use super::body::{Body, BodyKind};
 use super::codes;
-use super::convert::constant;
 use super::diags::{Reported, Res};
 use super::names::Symbol;
 use crate::ast;
 use std::rc::Rc;
 use wsp_core::ParamId;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{
-    BinOp, Const, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span,
-};
+use wsp_ir::{BinOp, Elem, Expr, ExprKind, Param, ParamSource, Requirement, ScalarTy, ShapeOwner, Span};
 
 /// Bytes to which every field of a workspace slot, and the slot, is aligned.
 pub(crate) const SLOT_ALIGN: u32 = 64;
@@ -173,38 +170,50 @@ impl<'a> Sema<'a> {
 
     /// Bytes of a workspace slot: its fields in declared order, each rounded up to [`SLOT_ALIGN`].
     fn slot_bytes(&mut self, span: Span) -> Res<Expr> {
-        let align = || constant(Const::Int(SLOT_ALIGN.into()), ScalarTy::U32, span);
-        let mut total = constant(Const::Int(0), ScalarTy::U32, span);
-        for at in 0..self.workspaces.len() {
-            let decl = self.workspaces[at];
-            let mut b = Body::new(BodyKind::Launch("the size of a workspace"));
-            let Elem::Fixed(dtype) = self.float_element(&mut b, &decl.elem)? else {
-                return Err(self.not_allowed(
-                    decl.elem.span,
-                    "the elements of a workspace have a fixed size",
-                    "use `float`",
-                ));
-            };
-            let mut elements = None;
-            for dim in &decl.dims {
-                let extent = self.launch_value(&mut b, dim, ScalarTy::U32, "the size of a workspace")?;
-                elements = match elements {
-                    Some(before) if extent.as_const_int() == Some(1) => Some(before),
-                    Some(before) => Some(self.arithmetic(BinOp::Mul, before, extent, "*", decl.span)?),
-                    None => Some(extent),
-                };
+        let fields = self.workspaces.clone();
+        let mut sizes =
+            fields.into_iter().map(|field| self.field_bytes(field)).collect::<Res<Vec<Expr>>>()?;
+        // Added up in pairs: the sum of many fields is no deep tree.
+        while sizes.len() > 1 {
+            let mut pairs = Vec::new();
+            let mut rest = sizes.into_iter();
+            while let Some(first) = rest.next() {
+                pairs.push(match rest.next() {
+                    Some(second) => self.arithmetic(BinOp::Add, first, second, "+", span)?,
+                    None => first,
+                });
             }
-            let size = constant(Const::Int(dtype.size() as i128), ScalarTy::U32, decl.span);
-            let elements = elements.unwrap_or_else(|| Expr::u32(1, decl.span));
-            let bytes = self.arithmetic(BinOp::Mul, elements, size, "*", decl.span)?;
-            let units = self.arithmetic(BinOp::CeilDiv, bytes, align(), "PTO_CEIL_DIV", decl.span)?;
-            let bytes = self.arithmetic(BinOp::Mul, units, align(), "*", decl.span)?;
-            total = match total.as_const_int() {
-                Some(0) => bytes,
-                _ => self.arithmetic(BinOp::Add, total, bytes, "+", span)?,
-            };
+            sizes = pairs;
         }
-        Ok(total)
+        Ok(sizes.pop().unwrap_or_else(|| Expr::u32(0, span)))
+    }
+
+    /// Bytes of a field of a workspace slot, rounded up to [`SLOT_ALIGN`].
+    fn field_bytes(&mut self, field: &ast::Workspace) -> Res<Expr> {
+        const WHAT: &str = "the size of a workspace";
+        let mut b = Body::new(BodyKind::Launch(WHAT));
+        let Elem::Fixed(dtype) = self.float_element(&mut b, &field.elem)? else {
+            return Err(self.not_allowed(
+                field.elem.span,
+                "the elements of a workspace have a fixed size",
+                "use `float`",
+            ));
+        };
+        let mut elements: Option<Expr> = None;
+        for dim in &field.dims {
+            let extent = self.launch_value(&mut b, dim, ScalarTy::U32, WHAT)?;
+            elements = Some(match elements {
+                Some(before) if extent.as_const_int() == Some(1) => before,
+                Some(before) => self.arithmetic(BinOp::Mul, before, extent, "*", field.span)?,
+                None => extent,
+            });
+        }
+        let number = |value: u32| Expr::u32(value, field.span);
+        let elements = elements.unwrap_or_else(|| number(1));
+        let size = u32::try_from(dtype.size()).expect("an element should have a few bytes");
+        let bytes = self.arithmetic(BinOp::Mul, elements, number(size), "*", field.span)?;
+        let units = self.arithmetic(BinOp::CeilDiv, bytes, number(SLOT_ALIGN), "PTO_CEIL_DIV", field.span)?;
+        self.arithmetic(BinOp::Mul, units, number(SLOT_ALIGN), "*", field.span)
     }
 
     /// A scalar that is known at launch.

@@ -18,6 +18,7 @@ mod functions;
 mod generator;
 mod globals;
 mod graphs;
+mod helpers;
 mod inline;
 mod loops;
 mod names;

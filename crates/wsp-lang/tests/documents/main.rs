@@ -5,6 +5,7 @@ mod text;
 
 use text::*;
 use wsp_ir::diag::{Diagnostic, render};
+use wsp_ir::verify::verify;
 use wsp_ir::{
     ArrayRef, AxisEnd, Consumer, Dim, ExprKind, FuncKind, MetaKind, Module, OrderPolicy, SourceMap, Stmt,
     StmtKind, TileOp, TileSize,
@@ -56,7 +57,10 @@ fn clean(parts: &[&str]) -> Module {
     let (module, findings, sources) = compile(parts);
     let text: String = findings.iter().map(|d| render(d, &sources, false)).collect();
     assert!(findings.is_empty(), "{text}");
-    module.expect("there is a module when nothing is wrong")
+    let module = module.expect("there is a module when nothing is wrong");
+    let broken: String = verify(&module).iter().map(|d| render(d, &sources, false)).collect();
+    assert!(broken.is_empty(), "the verifier refuses the module\n{broken}");
+    module
 }
 
 /// `WSPnnnn message` of every finding, in order of the text.

@@ -1,0 +1,196 @@
+//! Made-up inputs of programs without a paged cache: every extent that a shape names has a value, every input random
+//! numbers in `[-1, 1)`.
+
+use super::fill::{parallel, random};
+use super::hash::key;
+use super::spec::{Pairs, dtype, number};
+use crate::codes;
+use crate::numbers::{Bf16, Elem as Number, F16, F32};
+use wsp_core::{DType, TensorId};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::{BindingSource, Dim, Elem, EntryTy, Module, ParamSource};
+use wsp_kernel::{Value, eval_launch_expr};
+use wsp_plan::{Array, Arrays, ParamValue};
+
+/// Value of an extent that the user does not give.
+const DEFAULT_EXTENT: u32 = 256;
+/// Elements per piece of work of one thread.
+const PIECE: usize = 1 << 16;
+
+/// Makes an array for every tensor of the launch that `is_input` names.
+///
+/// # Errors
+/// When a key names no extent, a value is out of range, or an input cannot be made up.
+pub fn generate_tensors(
+    module: &Module,
+    pairs: &Pairs,
+    set: &[(String, ParamValue)],
+    seed: u64,
+    is_input: &dyn Fn(TensorId) -> bool,
+) -> Result<Arrays, Diagnostic> {
+    let elem = element(module, pairs)?;
+    let params = params(module, pairs, set)?;
+    let mut arrays = Arrays::new();
+    let Some(entry) = &module.entry else { return Ok(arrays) };
+    for binding in &entry.launch.bindings {
+        let BindingSource::Tensor(id) = binding.source else { continue };
+        let param = &entry.params[binding.param as usize];
+        if !is_input(id) {
+            continue;
+        }
+        if matches!(param.ty, EntryTy::Array(_)) {
+            return Err(Diagnostic::error(
+                codes::CANNOT_GENERATE,
+                format!("integers of `{}` cannot be made up", param.name),
+            )
+            .at(param.span, "declared here")
+            .help(format!("give them with `--input {}=FILE.npy`", param.name)));
+        }
+        let tensor = &module.tensors[id.index()];
+        let dtype = match tensor.elem {
+            Elem::Fixed(fixed) => fixed,
+            Elem::Of(_) => elem,
+        };
+        let shape = shape(module, id, &params)?;
+        let made = fill(dtype, &shape, key(seed, u64::from(id.0) + 1)).ok_or_else(|| {
+            Diagnostic::error(
+                codes::CANNOT_GENERATE,
+                format!("`{}` of {dtype}{shape:?} cannot be made up", param.name),
+            )
+            .at(tensor.span, "declared here")
+        })?;
+        arrays.insert(param.name.clone(), made);
+    }
+    Ok(arrays)
+}
+
+/// The element type of inputs that take any; keys that mean nothing are refused on the way.
+fn element(module: &Module, pairs: &Pairs) -> Result<DType, Diagnostic> {
+    let extents: Vec<&str> = module
+        .params
+        .iter()
+        .filter(|p| matches!(p.source, ParamSource::Shape { .. }))
+        .map(|p| p.name.as_str())
+        .collect();
+    let mut elem = DType::F32;
+    for (key, value) in pairs.iter() {
+        if key == "dtype" {
+            elem = dtype(value).map_err(|fault| bad(fault.to_string()))?;
+        } else if !extents.contains(&key) {
+            let known: Vec<&str> = extents.iter().copied().chain(["dtype"]).collect();
+            let fault = bad(format!("no shape of this program names an extent `{key}`"));
+            return Err(match did_you_mean(key, known.iter().copied()) {
+                Some(near) => fault.help(format!("did you mean `{near}=`?")),
+                None => fault.help(format!("known are {}", known.join(", "))),
+            });
+        }
+    }
+    Ok(elem)
+}
+
+/// Values of parameters as the launch will see them.
+fn params(
+    module: &Module,
+    pairs: &Pairs,
+    set: &[(String, ParamValue)],
+) -> Result<Vec<Option<Value>>, Diagnostic> {
+    let mut values: Vec<Option<Value>> = Vec::new();
+    for param in &module.params {
+        let given =
+            set.iter().rev().find(|(name, _)| *name == param.name).and_then(|(_, value)| match value {
+                ParamValue::Int(n) => Value::from_int(param.ty, *n),
+                ParamValue::Float(_) | ParamValue::Bool(_) => None,
+            });
+        values.push(match (&param.source, given) {
+            (ParamSource::Shape { .. }, _) => {
+                let asked = pairs.iter().find(|(key, _)| *key == param.name);
+                let extent = asked.map_or(Ok(DEFAULT_EXTENT), |(key, value)| number(key, value, 0, u32::MAX));
+                Some(Value::U32(extent.map_err(|fault| bad(fault.to_string()))?))
+            }
+            (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => Some(given),
+            (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) => {
+                Some(eval_launch_expr(module, expr, &values).map_err(Diagnostic::from)?)
+            }
+            (ParamSource::Entry, None) => None,
+        });
+    }
+    Ok(values)
+}
+
+fn shape(module: &Module, id: TensorId, params: &[Option<Value>]) -> Result<Vec<u64>, Diagnostic> {
+    let tensor = &module.tensors[id.index()];
+    let extent = |dim: &Dim| match dim {
+        Dim::Expr(expr) => {
+            let value = eval_launch_expr(module, expr, params).map_err(Diagnostic::from)?;
+            value.as_u64().ok_or_else(|| bad(format!("an extent is {value}")).at(expr.span, "this extent"))
+        }
+        Dim::Dynamic | Dim::Axis(_) => Err(bad(format!("`{}` has an extent that is not known", tensor.name))
+            .at(tensor.span, "declared here")),
+    };
+    tensor.dims.iter().map(extent).collect()
+}
+
+/// An array of random numbers; `None` when it does not fit memory or its elements are not real numbers.
+fn fill(dtype: DType, shape: &[u64], stream: u64) -> Option<Array> {
+    let mut array = Array::zeros(dtype, shape).ok()?;
+    match dtype {
+        DType::F32 => fill_as::<F32>(&mut array, stream),
+        DType::F16 => fill_as::<F16>(&mut array, stream),
+        DType::Bf16 => fill_as::<Bf16>(&mut array, stream),
+        _ => return None,
+    }
+    Some(array)
+}
+
+fn fill_as<E: Number>(array: &mut Array, stream: u64) {
+    let out = E::slice_mut(array);
+    let whole = out.len() - out.len() % PIECE;
+    let (pieces, rest) = out.split_at_mut(whole);
+    parallel(pieces, PIECE, crate::machine::cores() as usize, |piece, out| {
+        random::<E>(stream, (piece * PIECE) as u64, 1.0, out);
+    });
+    random::<E>(stream, whole as u64, 1.0, rest);
+}
+
+fn bad(message: String) -> Diagnostic {
+    Diagnostic::error(codes::CANNOT_GENERATE, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wsp_ir::SourceMap;
+
+    const SOURCE: &str = "
+        PTO_SHAPE(x, rows, cols)
+        PTO_SHAPE(y, rows, 2 * cols)
+        void run(Tensor x, Tensor<half> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }
+        PTO_SPACE(S) { PTO_AXIS(i, 0, rows) }
+        struct D { uint32_t i; };
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .i = i }); } }
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); }
+    ";
+
+    fn make(spec: &str) -> Result<Arrays, Diagnostic> {
+        let (module, findings) = wsp_lang::compile("a.pto", SOURCE, &mut SourceMap::default());
+        let module = module.unwrap_or_else(|| panic!("{findings:?}"));
+        generate_tensors(&module, &spec.parse().unwrap(), &[], 1, &|_| true)
+    }
+
+    #[test]
+    fn extents_come_from_the_user_and_default_otherwise() {
+        let arrays = make("rows=3").unwrap();
+        assert_eq!(arrays["x"].shape(), [3, 256]);
+        assert_eq!((arrays["y"].shape(), arrays["y"].dtype()), (&[3u64, 512][..], DType::F16));
+        let x = arrays["x"].as_slice::<f32>().unwrap();
+        assert!(x.iter().all(|v| (-1.0..1.0).contains(v)) && x[0] != x[1]);
+        assert_eq!(make("dtype=bf16,cols=0").unwrap()["x"].dtype(), DType::Bf16);
+    }
+
+    #[test]
+    fn an_unknown_extent_is_refused_with_the_nearest_one() {
+        assert_eq!(make("row=3").unwrap_err().help, ["did you mean `rows=`?"]);
+        assert!(make("rows=many").unwrap_err().message.contains("whole number"));
+        assert!(make("rows=4294967295,cols=4294967295").unwrap_err().message.contains("cannot be made up"));
+    }
+}
