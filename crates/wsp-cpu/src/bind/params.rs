@@ -4,7 +4,7 @@ use super::Inputs;
 use crate::codes;
 use wsp_core::ParamId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{Module, Param, ParamSource, ScalarTy, ShapeOwner};
+use wsp_ir::{BindingSource, Module, Param, ParamSource, ScalarTy, ShapeOwner};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::ParamValue;
 
@@ -13,8 +13,8 @@ pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Value>, Vec<Diagnostic>> {
     let module = inputs.module;
     let mut faults = unknown_names(inputs);
     let mut values: Vec<Option<Value>> = vec![None; module.params.len()];
-    for (i, param) in module.params.iter().enumerate() {
-        match value_of(inputs, param, &values) {
+    for i in 0..module.params.len() {
+        match value_of(inputs, ParamId(i as u32), &values) {
             Ok(value) => values[i] = Some(value),
             Err(fault) => {
                 faults.push(fault);
@@ -28,9 +28,19 @@ pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Value>, Vec<Diagnostic>> {
     Ok(values.into_iter().map(|v| v.expect("every parameter has a value or a fault")).collect())
 }
 
-fn value_of(inputs: &Inputs<'_>, param: &Param, earlier: &[Option<Value>]) -> Result<Value, Diagnostic> {
-    let given =
-        inputs.options.set.iter().rev().find(|(name, _)| *name == param.name).map(|(_, value)| *value);
+/// Names under which the user knows a parameter: its own, and that of the entry's parameter bound to it.
+fn user_names(module: &Module, id: ParamId) -> impl Iterator<Item = &str> {
+    let bound = module.entry.iter().flat_map(move |entry| {
+        let bindings = entry.launch.bindings.iter().filter(move |b| b.source == BindingSource::Param(id));
+        bindings.map(|b| entry.params[b.param as usize].name.as_str())
+    });
+    std::iter::once(module.params[id.index()].name.as_str()).chain(bound)
+}
+
+fn value_of(inputs: &Inputs<'_>, id: ParamId, earlier: &[Option<Value>]) -> Result<Value, Diagnostic> {
+    let param = &inputs.module.params[id.index()];
+    let is_this = |name: &str| user_names(inputs.module, id).any(|n| n == name);
+    let given = inputs.options.set.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
     match (&param.source, given) {
         (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => {
             coerce(given, param.ty).ok_or_else(|| bad_value(param, given))
@@ -135,10 +145,17 @@ fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
 /// Names given with `--set` that nothing has, or that cannot be set.
 fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
     let params = &inputs.module.params;
-    let settable = |p: &&Param| matches!(p.source, ParamSource::Set { .. } | ParamSource::Entry);
+    let settable = params
+        .iter()
+        .enumerate()
+        .filter(|(_, p)| matches!(p.source, ParamSource::Set { .. } | ParamSource::Entry));
+    let names: Vec<&str> = settable
+        .flat_map(|(i, _)| user_names(inputs.module, ParamId(i as u32)))
+        .chain(["max_blocks", "kv_layout"])
+        .collect();
     let mut faults = Vec::new();
     for (name, _) in &inputs.options.set {
-        if params.iter().filter(settable).any(|p| p.name == *name) {
+        if names.contains(&name.as_str()) {
             continue;
         }
         let fixed = params.iter().find(|p| p.name == *name);
@@ -150,12 +167,6 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
             .at(p.span, "declared here"),
             None => Diagnostic::error(codes::UNKNOWN_PARAMETER, format!("there is no parameter `{name}`")),
         };
-        let names: Vec<&str> = params
-            .iter()
-            .filter(settable)
-            .map(|p| p.name.as_str())
-            .chain(["max_blocks", "kv_layout"])
-            .collect();
         faults.push(match did_you_mean(name, names.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None => fault.help(format!("parameters that can be set: {}", names.join(", "))),

@@ -3,8 +3,8 @@
 use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
-    Const, ExprKind, Generator, Item, Kernel, Param, Reference, Require, Role, Shape, Struct, StructField, Tensor,
-    Type, Workspace,
+    Const, ExprKind, Generator, Item, Kernel, Param, Reference, Require, Role, Shape, Struct, StructField,
+    Tensor, Type, Workspace,
 };
 use crate::codes;
 use crate::lexer::Tok;
@@ -251,6 +251,11 @@ impl Parser<'_> {
             }
             if let Err(Skip) = self.struct_fields(&name, &mut fields) {
                 self.recover_statement(base)?;
+                // Recovery stops before a keyword that begins a statement, which is no beginning of a field.
+                if self.pos == before {
+                    self.bump();
+                    self.recover_statement(base)?;
+                }
             }
             self.progress(before);
         }

@@ -190,5 +190,5 @@ fn spans_cover_what_they_name() {
 fn the_decode_attention_example_parses() {
     let text = include_str!("../../../../../examples/decode_attention.pto");
     let names: Vec<String> = clean(text).items.iter().map(item_name).collect();
-    assert_eq!(names.len(), 27, "{names:?}");
+    assert_eq!(names.len(), 28, "{names:?}");
 }
