@@ -45,7 +45,7 @@ fn a_wrong_command_line_exits_with_2_and_says_what_to_type() {
     for (args, part) in [
         (&["rum"][..], "run"),
         (&["run"], "FILE"),
-        (&["run", EXAMPLE, "--generate", "bach=3"], "did you mean `batch=`?"),
+        (&["run", EXAMPLE, "--generate", "batch"], "has no value"),
         (&["run", EXAMPLE, "--set", "chunk"], "--set chunk=8"),
         (&["run", EXAMPLE, "--set", "kv_layout=x"], "NHD"),
         (&["run", EXAMPLE, "--input", "q.npy"], "NAME=FILE.npy"),

@@ -69,6 +69,46 @@ fn as_many_tasks_run_at_once_as_there_are_workers() {
     }
 }
 
+/// Each batch is one task that holds four others back, which then run only if all four workers take one.
+#[test]
+fn what_one_task_releases_wakes_as_many_workers_as_it_can_use() {
+    const WORKERS: u32 = 4;
+    for ready in POLICIES {
+        let (go, started, finished) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+        let wait = |count: &AtomicU32, least: u32| {
+            while count.load(Ordering::SeqCst) < least {
+                std::thread::yield_now();
+            }
+        };
+        let runner = Scripted::new(|id| {
+            let batch = id / (WORKERS + 1) + 1;
+            if id % (WORKERS + 1) == 0 {
+                wait(&go, batch);
+            } else {
+                started.fetch_add(1, Ordering::SeqCst);
+                wait(&started, batch * WORKERS);
+                finished.fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(())
+        });
+        run(&config(WORKERS, 64, ready), &runner, |submitter| {
+            let cell = [cells(0, 0, 1)];
+            for batch in 1..=40 {
+                submitter.submit(task(&[], &[], &cell))?;
+                for _ in 0..WORKERS {
+                    submitter.submit(task(&[], &cell, &[]))?;
+                }
+                // Time enough, in every second batch, for the other workers to fall asleep.
+                (0..batch % 2 * 200).for_each(|_| std::thread::yield_now());
+                go.store(batch, Ordering::SeqCst);
+                wait(&finished, batch * WORKERS);
+            }
+            Ok::<(), Stopped>(())
+        })
+        .unwrap();
+    }
+}
+
 #[test]
 fn the_worker_that_starts_a_task_prefetches_for_another_first() {
     let submitted = Gate::default();

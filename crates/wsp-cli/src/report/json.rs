@@ -7,6 +7,7 @@ use std::time::Duration;
 
 pub(super) fn run(report: &RunReport) -> Value {
     let stats = &report.stats;
+    let graph = &stats.graph;
     json!({
         "program": report.program,
         "seed": report.seed,
@@ -28,6 +29,13 @@ pub(super) fn run(report: &RunReport) -> Value {
         "time_ms": times(stats),
         "kv_gb_per_s": report.kv_gb_per_s(),
         "balance": { "planned": report.planned_balance(), "measured": report.measured_balance() },
+        "edges": { "raw": graph.raw, "war": graph.war, "waw": graph.waw, "fence": graph.fence },
+        "max_in_flight": graph.max_in_flight,
+        "window_stalls": graph.window_stalls,
+        "overlapped_tasks": graph.overlapped,
+        "steals": graph.steals,
+        "affinity": { "hits": graph.affinity_hits, "misses": graph.affinity_misses },
+        "prefetch": { "issued": graph.prefetch_issued, "missed": graph.prefetch_missed },
         "worker_busy_ms": stats.worker_busy.iter().map(ms).collect::<Vec<_>>(),
         "checks": report.checks.iter().map(comparison).collect::<Vec<_>>(),
     })

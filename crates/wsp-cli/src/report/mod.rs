@@ -59,6 +59,37 @@ pub struct RunStats {
     pub run: Duration,
     /// How long each worker ran kernels.
     pub worker_busy: Vec<Duration>,
+    /// What became of the schedule's wishes, and what the task graph did.
+    pub graph: GraphStats,
+}
+
+/// Figures of the task graph; all but the hazards depend on timing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GraphStats {
+    /// Edges from a write to a later read; like the next two, only to tasks that were unfinished.
+    pub raw: u64,
+    /// Edges from a read to a later write.
+    pub war: u64,
+    /// Edges between writes.
+    pub waw: u64,
+    /// Edges of fences.
+    pub fence: u64,
+    /// Most tasks in flight.
+    pub max_in_flight: u32,
+    /// Times the generator waited for the window.
+    pub window_stalls: u64,
+    /// Tasks that were complete when the generator returned.
+    pub overlapped: u64,
+    /// Tasks that workers took from others.
+    pub steals: u64,
+    /// Tasks that ran on the core or group that the schedule asked for.
+    pub affinity_hits: u64,
+    /// Tasks that ran elsewhere.
+    pub affinity_misses: u64,
+    /// Prefetches that were issued.
+    pub prefetch_issued: u64,
+    /// Prefetches that came too late.
+    pub prefetch_missed: u64,
 }
 
 impl RunStats {
@@ -152,6 +183,14 @@ pub(crate) fn sample() -> RunReport {
             first_task: Duration::from_micros(412),
             run: Duration::from_micros(14_200),
             worker_busy: vec![Duration::from_millis(14), Duration::from_millis(13)],
+            graph: GraphStats {
+                raw: 12,
+                affinity_hits: 72,
+                prefetch_issued: 60,
+                prefetch_missed: 8,
+                overlapped: 3,
+                ..GraphStats::default()
+            },
         },
         checks: vec![Comparison {
             name: "output".to_owned(),

@@ -1,7 +1,7 @@
 //! The summary of a run for people.
 
-use super::RunReport;
 use super::units::{bytes, count, millis};
+use super::{GraphStats, RunReport};
 use crate::reference::Comparison;
 use std::fmt::Write as _;
 
@@ -71,6 +71,7 @@ pub(super) fn run(report: &RunReport) -> String {
             millis(stats.plan)
         ),
     );
+    lines.add("graph", &graph(&stats.graph));
     if let Some(rate) = report.kv_gb_per_s() {
         lines.add("KV read", &format!("{rate:.2} GB/s"));
     }
@@ -93,6 +94,23 @@ pub(super) fn run(report: &RunReport) -> String {
         lines.add("check", &comparison(check));
     }
     lines.finish(&report.program)
+}
+
+/// Edges, overlap of generation and execution, and what became of placement and prefetch.
+fn graph(graph: &GraphStats) -> String {
+    let mut parts = vec![
+        count(graph.raw + graph.war + graph.waw + graph.fence, "edge"),
+        format!("{} done while generating", count(graph.overlapped, "task")),
+    ];
+    let placed = graph.affinity_hits + graph.affinity_misses;
+    if placed > 0 {
+        parts.push(format!("{} of {placed} placed as asked", graph.affinity_hits));
+    }
+    let fetched = graph.prefetch_issued + graph.prefetch_missed;
+    if fetched > 0 {
+        parts.push(format!("{} of {fetched} prefetched", graph.prefetch_issued));
+    }
+    parts.join(", ")
 }
 
 pub(super) fn tiers<'a>(groups: impl Iterator<Item = (&'a str, u64)>) -> String {
@@ -129,6 +147,7 @@ mod tests {
               workspace  26.1 KB in 12 slots
               schedule   DecodeSchedule
               time       run 14.2 ms on 2 threads; first task after 0.412 ms; plan 0.140 ms
+              graph      12 edges, 3 tasks done while generating, 72 of 72 placed as asked, 60 of 68 prefetched
               KV read    2.97 GB/s
               balance    1.00 planned on 72 blocks, 1.04 measured on 2 threads (longest / mean)
               check      `output` ok: max error 2.40e-5, 2.3% of what is allowed
