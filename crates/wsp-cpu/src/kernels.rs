@@ -2,9 +2,9 @@
 
 use crate::codes;
 use smallvec::SmallVec;
-use wsp_core::{FuncId, KernelId, MAX_RANK, Region, StructId, TensorId};
+use wsp_core::{FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, Expr, Span};
+use wsp_ir::{Consumer, Expr, Span, StructDef};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
 use wsp_plan::{Access, AccessMode, Bound, LoweredPlan};
 
@@ -69,6 +69,9 @@ impl KernelTable {
         let mut table = KernelTable { kernels: Vec::new(), of_function: vec![None; module.functions.len()] };
         let mut faults = Vec::new();
         for def in &module.structs {
+            if def.consumer != Consumer::None && def.fields.len() > limits::MAX_PAYLOAD_WORDS as usize {
+                faults.push(too_long(def));
+            }
             for func in reachable(plan, def.consumer) {
                 if table.of_function[func.index()].is_some() {
                     continue;
@@ -130,6 +133,13 @@ impl KernelTable {
             Trap::internal(format!("descriptor `{}` has no kernel", def.name), Span::default())
         })
     }
+}
+
+fn too_long(def: &StructDef) -> Diagnostic {
+    Diagnostic::error(codes::DESCRIPTOR_TOO_LONG, format!("descriptor `{}` is too long", def.name))
+        .at(def.span, format!("{} words", def.fields.len()))
+        .note(format!("at most {} words of 32 bits", limits::MAX_PAYLOAD_WORDS))
+        .help("put larger data into a tensor and its index into the descriptor")
 }
 
 /// The kernels that may take a descriptor.

@@ -5,6 +5,7 @@
 
 mod bind;
 mod codes;
+mod host;
 mod kernels;
 mod memory;
 mod options;

@@ -2,14 +2,15 @@
 
 use crate::bind::{Bound, bind};
 use crate::codes;
+use crate::host::PlanHost;
 use crate::kernels::KernelTable;
 use crate::memory::{self, SlotLayout};
 use crate::options::LaunchOptions;
 use crate::planner::{self, Planner, at};
 use crate::runner::KernelRunner;
-use crate::sizing::{Sizes, SizingHost};
+use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
-use crate::submit::SubmitHost;
+use crate::submit::SubmitSink;
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -81,7 +82,7 @@ impl Program {
         let started = clock::now();
         let outcome = wsp_runtime::run(&config, &runner, |submitter| {
             let mut planner = Planner::new(&self.plan, &bound, &env);
-            let mut host = SubmitHost::new(&mut planner, &kernels, submitter);
+            let mut host = PlanHost { planner: &mut planner, sink: SubmitSink::new(&kernels, submitter) };
             for (i, (stage, code)) in self.plan.stages.iter().zip(&generators).enumerate() {
                 host.enter(i as u32, stage.space);
                 code.run(&env, &mut host, limits::MAX_GENERATOR_STEPS)?;
@@ -141,13 +142,14 @@ impl Program {
 
         let started = clock::now();
         let mut planner = Planner::new(&self.plan, &bound, &env);
-        let mut host = SizingHost::new(&mut planner, &kernels, keep);
+        let sink = SizingSink::new(&planner, &kernels, keep);
+        let mut host = PlanHost { planner: &mut planner, sink };
         for (i, (stage, code)) in stages.iter().zip(&generators).enumerate() {
             host.enter(i as u32, stage.space);
             let span = self.plan.module.spaces[stage.space.index()].span;
             code.run(&env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(|trap| one(at(trap, span)))?;
         }
-        let sizes = host.finish().map_err(one)?;
+        let sizes = host.sink.finish(&mut planner).map_err(one)?;
         times.sizing = clock::nanos_since(started);
         Ok(Prepared { bound, env, slots, kernels, generators, sizes, times })
     }

@@ -3,11 +3,12 @@
 
 use crate::bind::{BoundDim, BoundTensor};
 use crate::codes;
+use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
 use wsp_core::{AxisId, StructId, limits};
 use wsp_ir::{Dim, Span, Storage};
-use wsp_kernel::{Extent, GeneratorHost, Hints, Trap, WsRequest};
+use wsp_kernel::{Hints, Trap};
 use wsp_plan::LoweredPlan;
 
 /// One emitted descriptor.
@@ -65,8 +66,7 @@ impl Sizes {
 }
 
 /// Counts instead of submitting.
-pub(crate) struct SizingHost<'a, 'p> {
-    planner: &'p mut Planner<'a>,
+pub(crate) struct SizingSink<'p> {
     sizes: Sizes,
     keep: bool,
     /// The extents of ragged temporaries are those that the kernels' stores reach.
@@ -75,12 +75,8 @@ pub(crate) struct SizingHost<'a, 'p> {
     evaluator: Evaluator,
 }
 
-impl<'a, 'p> SizingHost<'a, 'p> {
-    pub(crate) fn new(
-        planner: &'p mut Planner<'a>,
-        kernels: &'p KernelTable,
-        keep: bool,
-    ) -> SizingHost<'a, 'p> {
+impl<'p> SizingSink<'p> {
+    pub(crate) fn new(planner: &Planner<'_>, kernels: &'p KernelTable, keep: bool) -> SizingSink<'p> {
         let module = &planner.plan.module;
         let ragged: Vec<Option<Vec<u32>>> = module
             .tensors
@@ -98,50 +94,51 @@ impl<'a, 'p> SizingHost<'a, 'p> {
             ..Sizes::default()
         };
         let ragged = sizes.ragged.iter().any(Option::is_some);
-        SizingHost { planner, sizes, keep, kernels, ragged, evaluator: Evaluator::default() }
-    }
-
-    pub(crate) fn enter(&mut self, stage: u32, space: wsp_core::SpaceId) {
-        self.planner.enter(stage, space);
+        SizingSink { sizes, keep, kernels, ragged, evaluator: Evaluator::default() }
     }
 
     /// What was found, when all generators have run.
-    pub(crate) fn finish(mut self) -> Result<Sizes, Trap> {
-        let plan = self.planner.plan;
+    pub(crate) fn finish(mut self, planner: &mut Planner<'_>) -> Result<Sizes, Trap> {
+        let plan = planner.plan;
         for axis in 0..plan.module.axes.len() {
             let id = AxisId(axis as u32);
-            if let Some(extent) = self.planner.env.axis_extents[axis] {
+            if let Some(extent) = planner.env.axis_extents[axis] {
                 let tile = match plan.module.axes[axis].tile {
-                    Some(_) => self.planner.axis_tile(id)?,
+                    Some(_) => planner.axis_tile(id)?,
                     None => 1,
                 };
                 self.sizes.axis_iterations[axis] = extent.div_ceil(tile);
             }
         }
-        self.sizes.workspace_bytes = self.planner.workspace.bytes();
-        self.sizes.workspace_slots = self.planner.workspace.slots();
-        self.sizes.tiles = self.planner.tiles.clone();
+        self.sizes.workspace_bytes = planner.workspace.bytes();
+        self.sizes.workspace_slots = planner.workspace.slots();
+        self.sizes.tiles = planner.tiles.clone();
         Ok(self.sizes)
     }
 
-    fn describe(&mut self, descriptor: StructId, words: &[u32]) -> Result<PlannedDescriptor, Trap> {
-        let kernel = self.kernels.get(self.kernels.consumer(self.planner.plan, descriptor, words)?);
+    fn describe(
+        &mut self,
+        planner: &Planner<'_>,
+        descriptor: StructId,
+        words: &[u32],
+    ) -> Result<PlannedDescriptor, Trap> {
+        let kernel = self.kernels.get(self.kernels.consumer(planner.plan, descriptor, words)?);
         let mut cost = 0u64;
-        kernel.inputs(&mut self.evaluator, self.planner.env, words, |region| {
+        kernel.inputs(&mut self.evaluator, planner.env, words, |region| {
             let sides = region.lo.iter().zip(&region.hi).map(|(lo, hi)| u64::from(hi - lo));
             cost = cost.saturating_add(sides.fold(1, u64::saturating_mul));
         });
-        let stage = self.planner.stage();
+        let stage = planner.stage();
         Ok(PlannedDescriptor { stage, descriptor, words: words.to_vec(), kernel: kernel.name.clone(), cost })
     }
 
     /// Widens ragged temporaries to what a task stores.
-    fn grow(&mut self, descriptor: StructId, words: &[u32]) -> Result<(), Trap> {
-        let kernel = self.kernels.consumer(self.planner.plan, descriptor, words)?;
-        for region in self.kernels.get(kernel).touched(&mut self.evaluator, self.planner.env, words).writes {
+    fn grow(&mut self, planner: &Planner<'_>, descriptor: StructId, words: &[u32]) -> Result<(), Trap> {
+        let kernel = self.kernels.consumer(planner.plan, descriptor, words)?;
+        for region in self.kernels.get(kernel).touched(&mut self.evaluator, planner.env, words).writes {
             let Some(extents) = &mut self.sizes.ragged[region.tensor.index()] else { continue };
             if region.hi[1] == u32::MAX {
-                let tensor = &self.planner.plan.module.tensors[region.tensor.index()];
+                let tensor = &planner.plan.module.tensors[region.tensor.index()];
                 return Err(Trap::new(
                     codes::NO_EXTENT,
                     format!(
@@ -175,8 +172,14 @@ fn outer(planner: &Planner<'_>, tensor: usize) -> usize {
     }
 }
 
-impl GeneratorHost for SizingHost<'_, '_> {
-    fn emit(&mut self, descriptor: StructId, fields: &[u32], _: Hints<'_>) -> Result<(), Trap> {
+impl Sink for SizingSink<'_> {
+    fn emit(
+        &mut self,
+        planner: &Planner<'_>,
+        descriptor: StructId,
+        fields: &[u32],
+        _: Hints<'_>,
+    ) -> Result<(), Trap> {
         self.sizes.descriptors[descriptor.index()] += 1;
         if self.sizes.total() > u64::from(limits::MAX_DESCRIPTORS) {
             return Err(Trap::new(
@@ -187,10 +190,10 @@ impl GeneratorHost for SizingHost<'_, '_> {
             .note("use larger tiles"));
         }
         if self.ragged {
-            self.grow(descriptor, fields)?;
+            self.grow(planner, descriptor, fields)?;
         }
         if self.keep {
-            let planned = self.describe(descriptor, fields)?;
+            let planned = self.describe(planner, descriptor, fields)?;
             self.sizes.list.push(planned);
         }
         Ok(())
@@ -198,29 +201,7 @@ impl GeneratorHost for SizingHost<'_, '_> {
 
     fn fence(&mut self) {}
 
-    fn alloc_ws(&mut self, request: &WsRequest<'_>) -> Result<u32, Trap> {
-        self.planner.slot(request)
-    }
-
-    fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap> {
-        self.planner.set_tile(axis, size);
-        Ok(())
-    }
-
-    fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap> {
-        self.planner.set_extent(axis, extent);
-        Ok(())
-    }
-
-    fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap> {
-        self.planner.axis_tile(axis)
-    }
-
-    fn axis_extent(&mut self, axis: AxisId) -> Result<u32, Trap> {
-        self.planner.axis_extent(axis)
-    }
-
-    fn cancelled(&self) -> bool {
-        self.planner.env.cancelled()
+    fn cancelled(&self, planner: &Planner<'_>) -> bool {
+        planner.env.cancelled()
     }
 }

@@ -1,52 +1,47 @@
 //! The launch run: the generator again, now on the planner thread, each descriptor a task.
 
 use crate::codes;
+use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
 use crate::runner::KernelRunner;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use wsp_core::{AxisId, StructId, TaskId};
+use wsp_core::{StructId, TaskId};
 use wsp_ir::{AffinityPolicy, Span};
-use wsp_kernel::{Extent, GeneratorHost, Hints, PrefetchValue, Trap, WsRequest};
-use wsp_runtime::{Affinity, Submitter, TaskSpec};
+use wsp_kernel::{Hints, PrefetchValue, Trap};
+use wsp_runtime::{Affinity, Stopped, Submitter, TaskSpec};
 
 /// Identifies a task for prefetching: stage, descriptor type, hint, index on the axis, and the other indices.
 type PrefetchKey = SmallVec<[u32; 8]>;
 
 /// Turns descriptors into tasks.
-pub(crate) struct SubmitHost<'a, 'p, 's, 'r> {
-    planner: &'p mut Planner<'a>,
-    kernels: &'p KernelTable,
+pub(crate) struct SubmitSink<'a, 's, 'r> {
+    kernels: &'a KernelTable,
     submitter: &'s mut Submitter<'r, KernelRunner<'a>>,
     prefetchable: FxHashMap<PrefetchKey, TaskId>,
     evaluator: Evaluator,
 }
 
-impl<'a, 'p, 's, 'r> SubmitHost<'a, 'p, 's, 'r> {
+impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
     pub(crate) fn new(
-        planner: &'p mut Planner<'a>,
-        kernels: &'p KernelTable,
+        kernels: &'a KernelTable,
         submitter: &'s mut Submitter<'r, KernelRunner<'a>>,
-    ) -> SubmitHost<'a, 'p, 's, 'r> {
-        SubmitHost {
-            planner,
-            kernels,
-            submitter,
-            prefetchable: FxHashMap::default(),
-            evaluator: Evaluator::default(),
-        }
-    }
-
-    pub(crate) fn enter(&mut self, stage: u32, space: wsp_core::SpaceId) {
-        self.planner.enter(stage, space);
-        self.prefetchable.clear();
+    ) -> SubmitSink<'a, 's, 'r> {
+        SubmitSink { kernels, submitter, prefetchable: FxHashMap::default(), evaluator: Evaluator::default() }
     }
 
     /// Pairs this task with the one `depth` iterations before it.
-    fn link_prefetch(&mut self, descriptor: StructId, task: TaskId, number: usize, hint: PrefetchValue<'_>) {
+    fn link_prefetch(
+        &mut self,
+        stage: u32,
+        descriptor: StructId,
+        task: TaskId,
+        number: usize,
+        hint: PrefetchValue<'_>,
+    ) {
         let mut key: PrefetchKey = SmallVec::new();
-        key.extend([self.planner.stage(), descriptor.0, number as u32, hint.value]);
+        key.extend([stage, descriptor.0, number as u32, hint.value]);
         key.extend_from_slice(hint.rest);
         if let Some(before) = hint.value.checked_sub(hint.depth) {
             let own = std::mem::replace(&mut key[3], before);
@@ -87,15 +82,26 @@ fn placement(hints: Hints<'_>) -> Affinity {
     }
 }
 
-/// The planner's reason to stop when the runtime takes no more tasks; the runtime itself knows why.
-fn stopped() -> Trap {
-    Trap::new(codes::STOPPED, "the run was stopped", Span::default())
+/// Why the runtime takes no more tasks. Limits on tasks and descriptors are checked before the run.
+fn stopped(reason: Stopped) -> Trap {
+    match reason {
+        Stopped::Stopping => Trap::new(codes::STOPPED, "the run was stopped", Span::default()),
+        Stopped::PayloadTooLong { .. } | Stopped::TooManyTasks => {
+            Trap::internal(reason.to_string(), Span::default())
+        }
+    }
 }
 
-impl GeneratorHost for SubmitHost<'_, '_, '_, '_> {
-    fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap> {
-        let kernel = self.kernels.consumer(self.planner.plan, descriptor, fields)?;
-        let touched = self.kernels.get(kernel).touched(&mut self.evaluator, self.planner.env, fields);
+impl Sink for SubmitSink<'_, '_, '_> {
+    fn emit(
+        &mut self,
+        planner: &Planner<'_>,
+        descriptor: StructId,
+        fields: &[u32],
+        hints: Hints<'_>,
+    ) -> Result<(), Trap> {
+        let kernel = self.kernels.consumer(planner.plan, descriptor, fields)?;
+        let touched = self.kernels.get(kernel).touched(&mut self.evaluator, planner.env, fields);
         let spec = TaskSpec {
             kernel,
             payload: fields,
@@ -103,9 +109,9 @@ impl GeneratorHost for SubmitHost<'_, '_, '_, '_> {
             writes: &touched.writes,
             affinity: placement(hints),
         };
-        let task = self.submitter.submit(spec).map_err(|_| stopped())?;
+        let task = self.submitter.submit(spec).map_err(stopped)?;
         for (number, hint) in hints.prefetch().enumerate() {
-            self.link_prefetch(descriptor, task, number, hint);
+            self.link_prefetch(planner.stage(), descriptor, task, number, hint);
         }
         Ok(())
     }
@@ -114,29 +120,7 @@ impl GeneratorHost for SubmitHost<'_, '_, '_, '_> {
         self.submitter.fence();
     }
 
-    fn alloc_ws(&mut self, request: &WsRequest<'_>) -> Result<u32, Trap> {
-        self.planner.slot(request)
-    }
-
-    fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap> {
-        self.planner.set_tile(axis, size);
-        Ok(())
-    }
-
-    fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap> {
-        self.planner.set_extent(axis, extent);
-        Ok(())
-    }
-
-    fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap> {
-        self.planner.axis_tile(axis)
-    }
-
-    fn axis_extent(&mut self, axis: AxisId) -> Result<u32, Trap> {
-        self.planner.axis_extent(axis)
-    }
-
-    fn cancelled(&self) -> bool {
+    fn cancelled(&self, _: &Planner<'_>) -> bool {
         self.submitter.cancelled()
     }
 }

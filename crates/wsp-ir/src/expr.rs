@@ -214,6 +214,57 @@ pub enum Arg {
     Array(ArrayRef),
 }
 
+/// Calls `$f` on every direct operand of `$kind`; `$iter` and the borrow say whether it may change them.
+macro_rules! visit_children {
+    ($kind:expr, $f:ident, $iter:ident, $($borrow:tt)+) => {
+        match $kind {
+            ExprKind::Unary(_, a)
+            | ExprKind::Cast(a)
+            | ExprKind::Math(_, a)
+            | ExprKind::Load(_, a)
+            | ExprKind::ArrayMax(_, a)
+            | ExprKind::ArraySum(_, a)
+            | ExprKind::SelectTier(_, a) => $f(a),
+            ExprKind::Binary(_, a, b) => {
+                $f(a);
+                $f(b);
+            }
+            ExprKind::Select(a, b, c) => {
+                $f(a);
+                $f(b);
+                $f(c);
+            }
+            ExprKind::Call(_, args) => {
+                for arg in args {
+                    if let Arg::Scalar(e) = arg {
+                        $f(e);
+                    }
+                }
+            }
+            ExprKind::AllocWs(slot) => {
+                $f($($borrow)+ slot.tier);
+                slot.key.$iter().for_each(&mut $f);
+                $f($($borrow)+ slot.count);
+                $f($($borrow)+ slot.index);
+            }
+            ExprKind::LoadScalar(_, index) => index.$iter().for_each($f),
+            ExprKind::Const(_)
+            | ExprKind::Param(_)
+            | ExprKind::Local(_)
+            | ExprKind::Field(..)
+            | ExprKind::Selector
+            | ExprKind::ArrayLen(_)
+            | ExprKind::MaxBlocks
+            | ExprKind::AxisExtent(_)
+            | ExprKind::AxisTile(_)
+            | ExprKind::TileMax(_)
+            | ExprKind::TileSum(_)
+            | ExprKind::TileRows(_)
+            | ExprKind::TileCols(_) => {}
+        }
+    };
+}
+
 impl Expr {
     /// An expression with a position.
     pub fn new(kind: ExprKind, ty: ScalarTy, span: Span) -> Expr {
@@ -247,100 +298,12 @@ impl Expr {
 
     /// Calls `f` on every direct operand.
     pub fn for_each_child<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
-        match &self.kind {
-            ExprKind::Unary(_, a)
-            | ExprKind::Cast(a)
-            | ExprKind::Math(_, a)
-            | ExprKind::Load(_, a)
-            | ExprKind::ArrayMax(_, a)
-            | ExprKind::ArraySum(_, a)
-            | ExprKind::SelectTier(_, a) => f(a),
-            ExprKind::Binary(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            ExprKind::Select(a, b, c) => {
-                f(a);
-                f(b);
-                f(c);
-            }
-            ExprKind::Call(_, args) => {
-                for arg in args {
-                    if let Arg::Scalar(e) = arg {
-                        f(e);
-                    }
-                }
-            }
-            ExprKind::AllocWs(slot) => {
-                f(&slot.tier);
-                slot.key.iter().for_each(&mut f);
-                f(&slot.count);
-                f(&slot.index);
-            }
-            ExprKind::LoadScalar(_, index) => index.iter().for_each(f),
-            ExprKind::Const(_)
-            | ExprKind::Param(_)
-            | ExprKind::Local(_)
-            | ExprKind::Field(..)
-            | ExprKind::Selector
-            | ExprKind::ArrayLen(_)
-            | ExprKind::MaxBlocks
-            | ExprKind::AxisExtent(_)
-            | ExprKind::AxisTile(_)
-            | ExprKind::TileMax(_)
-            | ExprKind::TileSum(_)
-            | ExprKind::TileRows(_)
-            | ExprKind::TileCols(_) => {}
-        }
+        visit_children!(&self.kind, f, iter, &);
     }
 
     /// Calls `f` on every direct operand, for change in place.
     pub fn for_each_child_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
-        match &mut self.kind {
-            ExprKind::Unary(_, a)
-            | ExprKind::Cast(a)
-            | ExprKind::Math(_, a)
-            | ExprKind::Load(_, a)
-            | ExprKind::ArrayMax(_, a)
-            | ExprKind::ArraySum(_, a)
-            | ExprKind::SelectTier(_, a) => f(a),
-            ExprKind::Binary(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            ExprKind::Select(a, b, c) => {
-                f(a);
-                f(b);
-                f(c);
-            }
-            ExprKind::Call(_, args) => {
-                for arg in args {
-                    if let Arg::Scalar(e) = arg {
-                        f(e);
-                    }
-                }
-            }
-            ExprKind::AllocWs(slot) => {
-                f(&mut slot.tier);
-                slot.key.iter_mut().for_each(&mut f);
-                f(&mut slot.count);
-                f(&mut slot.index);
-            }
-            ExprKind::LoadScalar(_, index) => index.iter_mut().for_each(f),
-            ExprKind::Const(_)
-            | ExprKind::Param(_)
-            | ExprKind::Local(_)
-            | ExprKind::Field(..)
-            | ExprKind::Selector
-            | ExprKind::ArrayLen(_)
-            | ExprKind::MaxBlocks
-            | ExprKind::AxisExtent(_)
-            | ExprKind::AxisTile(_)
-            | ExprKind::TileMax(_)
-            | ExprKind::TileSum(_)
-            | ExprKind::TileRows(_)
-            | ExprKind::TileCols(_) => {}
-        }
+        visit_children!(&mut self.kind, f, iter_mut, &mut);
     }
 
     /// Whether `test` holds for this expression or one inside it.

@@ -117,4 +117,43 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "The source says with `PTO_REQUIRE(condition)` what inputs it takes, and these inputs do not \
             fulfil it. The note shows the values that the condition is about.",
     },
+    CodeInfo {
+        code: Code(570),
+        title: "the workspace cannot be laid out",
+        explanation: "`PTO_ALLOC_WS` returns 32-bit byte offsets, so all slots together must stay below 4 GiB: use larger \
+            chunks, or fewer at once. A tier reserves whole slots: write `PTO_SLOT_BYTES` as its workspace. And one key is \
+            always asked for with the same tier and number of slots.",
+    },
+    CodeInfo {
+        code: Code(571),
+        title: "too many descriptors",
+        explanation: "A generator emits more descriptors than one run may have (`wsp config` prints the limit). That is \
+            nearly always a tile that is far too small for the data; use larger tiles.",
+    },
+    CodeInfo {
+        code: Code(572),
+        title: "an extent or tile is not known",
+        explanation: "The extents of a dynamic axis come from `PTO_SET_EXTENT`, from a guard at the start of \
+            `PTO_SCHEDULED_FOR`, or from the lengths of the only paged cache. An axis must not end before it starts, a tile \
+            has at least one element, and a temporary tensor over a dynamic axis is sized by stores whose index is bounded \
+            by descriptor fields.",
+    },
+    CodeInfo {
+        code: Code(573),
+        title: "a descriptor picks a tier that does not exist",
+        explanation: "The `tier` field of a descriptor is the index of a tier of its tier set, as `PTO_SELECT_TIER` returns \
+            it: 0 for the first, the number of `PTO_TIER`s for the default.",
+    },
+    CodeInfo {
+        code: Code(574),
+        title: "the run was cancelled",
+        explanation: "The run was stopped from outside, by Ctrl-C for instance. Tasks that were running have finished, the \
+            others never started, and no output was written.",
+    },
+    CodeInfo {
+        code: Code(575),
+        title: "a descriptor is too long",
+        explanation: "A descriptor holds indices and bounds, at most as many 32-bit words as `wsp config` prints. Larger data \
+            belong into a tensor that the kernel loads with an index from the descriptor.",
+    },
 ];
