@@ -219,3 +219,28 @@ fn tables_have_a_json_form() {
         assert_eq!(run(&[command]).0, 0);
     }
 }
+
+#[test]
+fn every_example_runs_and_passes_its_check() {
+    let folder = std::fs::read_dir(root().join("examples")).unwrap();
+    let mut examples: Vec<String> = folder
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".pto"))
+        .collect();
+    examples.sort();
+    assert!(examples.len() >= 3, "{examples:?}");
+    for name in examples {
+        let (code, out, err) = run(&["run", &format!("examples/{name}")]);
+        assert_eq!((code, err.as_str()), (0, ""), "{name}: {out}");
+        assert!(out.contains("check") && !out.contains("not done"), "{name}: {out}");
+    }
+}
+
+#[test]
+fn a_program_without_a_reference_is_checked_against_its_plain_run() {
+    let args = ["run", "examples/row_softmax.pto", "--generate", "rows=37,cols=65,dtype=bf16", "--stats", "json"];
+    let (code, out, err) = run(&args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json["checks"][0]["elements"], &json["checks"][0]["passed"]), (&(37 * 65).into(), &true.into()));
+}
