@@ -238,9 +238,13 @@ fn every_example_runs_and_passes_its_check() {
 
 #[test]
 fn a_program_without_a_reference_is_checked_against_its_plain_run() {
-    let args = ["run", "examples/row_softmax.pto", "--generate", "rows=37,cols=65,dtype=bf16", "--stats", "json"];
+    let args =
+        ["run", "examples/row_softmax.pto", "--generate", "rows=37,cols=65,dtype=bf16", "--stats", "json"];
     let (code, out, err) = run(&args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((&json["checks"][0]["elements"], &json["checks"][0]["passed"]), (&(37 * 65).into(), &true.into()));
+    assert_eq!(
+        (&json["checks"][0]["elements"], &json["checks"][0]["passed"]),
+        (&(37 * 65).into(), &true.into())
+    );
 }

@@ -1,3 +1,5 @@
+//! Tokens of every kind, and text that is none.
+
 use super::*;
 use crate::sink::Sink;
 

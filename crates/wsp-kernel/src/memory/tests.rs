@@ -1,3 +1,5 @@
+//! Where tiles lie in every layout, and that hostile indices stay inside the array.
+
 use super::{Clip, Fault, Layout, Paged, RowsView, Shape, TensorMem, Window};
 use proptest::prelude::*;
 use wsp_core::DType;

@@ -1,3 +1,5 @@
+//! Shared parts of the parser's tests: trees as short text.
+
 use super::*;
 use crate::ast::*;
 use expect_test::{Expect, expect};

@@ -1,3 +1,5 @@
+//! Generators: emission, workspace, tiles and extents, limits.
+
 use super::*;
 use crate::IntArray;
 use std::sync::Arc;

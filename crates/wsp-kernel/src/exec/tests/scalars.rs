@@ -1,3 +1,5 @@
+//! Scalar expressions: every operator, every fault.
+
 use super::*;
 use crate::{IntArray, ScalarCode, Scratch, eval_launch_expr};
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Statements: loops, branches, calls.
+
 use super::*;
 use crate::IntArray;
 use std::sync::Arc;

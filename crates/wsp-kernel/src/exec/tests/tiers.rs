@@ -1,3 +1,5 @@
+//! Tier selection at and around its boundaries.
+
 use super::*;
 use crate::{Scratch, TierCode};
 use wsp_core::TierSetId;

@@ -1,3 +1,5 @@
+//! Destinations that are operands too.
+
 use super::{Matrix, Random, all_kernels, array_of, bits, get, put, room, window};
 use crate::tile::{MatMul, Rhs, Tiles};
 use wsp_core::DType;

@@ -1,3 +1,5 @@
+//! Element-wise operations against plain loops and f64.
+
 use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room, set};
 use crate::memory::{Fault, Shape, round_to};
 use crate::tile::Rhs;

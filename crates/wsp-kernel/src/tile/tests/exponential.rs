@@ -1,3 +1,5 @@
+//! Accuracy and special values of exponentials.
+
 use super::{Matrix, all_kernels, get, put, room};
 use crate::memory::Shape;
 use wsp_core::DType;

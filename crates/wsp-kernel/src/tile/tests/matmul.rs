@@ -1,3 +1,5 @@
+//! Matrix products against f64, over shapes, types and paged rows.
+
 use super::{Array, COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room, set, window};
 use crate::memory::{Fault, Layout, Paged, Shape, round_to};
 use crate::tile::{MatMul, Tiles};

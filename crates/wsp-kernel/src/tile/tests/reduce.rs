@@ -1,3 +1,5 @@
+//! Row and column reductions.
+
 use super::{COLS, Matrix, Random, all_kernels, assert_close, bits, get, put, room};
 use crate::memory::{Fault, Shape};
 use wsp_core::DType;

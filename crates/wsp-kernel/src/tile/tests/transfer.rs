@@ -1,3 +1,5 @@
+//! Loads, stores, masks and transposes.
+
 use super::{Array, COLS, Matrix, Random, all_kernels, array_of, bits, get, put, room, window};
 use crate::memory::{Fault, Layout, Shape, Window, round_to};
 use wsp_core::DType;
