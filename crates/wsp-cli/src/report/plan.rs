@@ -91,6 +91,11 @@ impl PlanReport {
         planned_balance(&costs, self.max_blocks)
     }
 
+    /// Bytes of all descriptors: what would be sent to a device.
+    pub fn descriptor_bytes(&self) -> u64 {
+        self.descriptors.iter().map(|d| 4 * d.words.len() as u64).sum()
+    }
+
     fn type_name(&self, ty: usize) -> &str {
         self.types.get(ty).map_or("?", |t| t.name.as_str())
     }
@@ -113,7 +118,12 @@ impl PlanReport {
         lines.add("tiles", &if axes.is_empty() { "none".to_owned() } else { axes.join(", ") });
         lines.add(
             "issued",
-            &format!("{} in {}", count(self.descriptors.len() as u64, "descriptor"), millis(self.plan)),
+            &format!(
+                "{} ({}) in {}",
+                count(self.descriptors.len() as u64, "descriptor"),
+                bytes(self.descriptor_bytes()),
+                millis(self.plan)
+            ),
         );
         lines.add(
             "tiers",
@@ -252,7 +262,7 @@ mod tests {
         expect![[r#"
             a.pto
               tiles      kv_chunk by 16384
-              issued     4 descriptors in 0.031 ms
+              issued     4 descriptors (40 bytes) in 0.031 ms
               tiers      2 small, 1 big
               others     1 merge
               workspace  1.0 KB in 2 slots
