@@ -111,7 +111,10 @@ pub(crate) fn attach(
             Storage::Workspace => workspace_memory,
             Storage::Temporary => {
                 let mut array =
-                    allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|f| vec![f])?;
+                    allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|fault| {
+                        let shape = shape_text(bound_tensor, &sizes.resolve(bound_tensor));
+                        vec![fault.at(tensor.span, format!("its shape is {shape}"))]
+                    })?;
                 let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
                 owned.temporaries.push(array);
                 memory
@@ -161,7 +164,8 @@ fn launch_memory(
         None => {
             let shape: Vec<u64> =
                 fixed_dims(&bound.tensors[id.index()]).iter().map(|&n| u64::from(n)).collect();
-            allocate(&name, bound.tensors[id.index()].dtype, &shape)?
+            allocate(&name, bound.tensors[id.index()].dtype, &shape)
+                .map_err(|fault| fault.at(tensor.span, format!("its shape is {shape:?}")))?
         }
     };
     let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
@@ -172,13 +176,27 @@ fn launch_memory(
 fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
     Array::zeros(dtype, shape).map_err(|fault| {
         let what = match fault {
-            ArrayError::TooLarge => format!("`{name}` of shape {shape:?} cannot be addressed"),
+            ArrayError::TooLarge => format!("`{name}` is too large to be addressed"),
             ArrayError::OutOfMemory { bytes } => {
                 format!("there is no memory for the {bytes} bytes of `{name}`")
             }
         };
         Diagnostic::error(codes::TOO_LARGE, what)
     })
+}
+
+/// A shape for people; what differs between requests as `…`.
+fn shape_text(tensor: &BoundTensor, extents: &[u32]) -> String {
+    let dims: Vec<String> = tensor
+        .dims
+        .iter()
+        .zip(extents)
+        .map(|(dim, extent)| match dim {
+            BoundDim::Axis(_) if *extent == 0 => "…".to_owned(),
+            _ => extent.to_string(),
+        })
+        .collect();
+    format!("[{}]", dims.join(", "))
 }
 
 /// Extents of a tensor whose dimensions are all fixed; others count as 0.
@@ -244,7 +262,7 @@ fn temporary(tensor: &BoundTensor, sizes: &Sizes, id: TensorId) -> Layout {
         }
         let dims: Vec<u32> = sizes.resolve(tensor)[2..].to_vec();
         let inner = row_major(&dims);
-        let row = dims.iter().map(|&n| u64::from(n)).product();
+        let row = dims.iter().fold(1u64, |row, &n| row.saturating_mul(u64::from(n)));
         let strides = std::iter::once(row).chain(inner).collect();
         return Layout::Ragged { starts: Arc::from(starts), dims, strides };
     }

@@ -15,6 +15,24 @@ pub enum KvLayout {
     Hnd,
 }
 
+impl KvLayout {
+    /// The dimensions of a page array.
+    pub(crate) fn axes(self) -> &'static str {
+        match self {
+            KvLayout::Nhd => "[pages, page_size, heads, dim]",
+            KvLayout::Hnd => "[pages, heads, page_size, dim]",
+        }
+    }
+
+    /// The name, as `--set kv_layout` takes it, of the other one.
+    pub(crate) fn other(self) -> &'static str {
+        match self {
+            KvLayout::Nhd => "HND",
+            KvLayout::Hnd => "NHD",
+        }
+    }
+}
+
 /// Options of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchOptions {

@@ -88,11 +88,7 @@ impl<'a> Planner<'a> {
             None => 1,
         };
         if size == 0 {
-            return Err(Trap::new(
-                codes::NO_EXTENT,
-                format!("the tile of axis `{}` has 0 elements", declared.name),
-                declared.span,
-            ));
+            return Err(empty_tile(&declared.name, declared.span));
         }
         self.set_tile(axis, size);
         Ok(size)
@@ -154,12 +150,22 @@ fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<
     })
 }
 
+fn empty_tile(axis: &str, span: Span) -> Trap {
+    Trap::new(codes::NO_EXTENT, format!("the tile of axis `{axis}` has 0 elements"), span)
+        .note("a tile has at least one")
+}
+
 /// Extents of the axes whose bounds are known at launch.
 pub(crate) fn axis_extents(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<Option<u32>>, Trap> {
     plan.module
         .axes
         .iter()
         .map(|axis| {
+            if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size)
+                && launch_u32(plan, bound, expr)? == 0
+            {
+                return Err(empty_tile(&axis.name, expr.span));
+            }
             let AxisEnd::Expr(end) = &axis.end else { return Ok(None) };
             let (start, end) = (launch_u32(plan, bound, &axis.start)?, launch_u32(plan, bound, end)?);
             match end.checked_sub(start) {

@@ -35,7 +35,14 @@ impl<'a> KernelRunner<'a> {
         let compiled = kernels.all().iter().map(|kernel| KernelCode::compile(module, kernel.func, env));
         let (codes, faults): (Vec<_>, Vec<_>) = compiled.partition(Result::is_ok);
         if !faults.is_empty() {
-            return Err(faults.into_iter().filter_map(Result::err).map(Diagnostic::from).collect());
+            // Kernels that share an inline function share its faults.
+            let mut different: Vec<Diagnostic> = Vec::new();
+            for fault in faults.into_iter().filter_map(Result::err).map(Diagnostic::from) {
+                if !different.contains(&fault) {
+                    different.push(fault);
+                }
+            }
+            return Err(different);
         }
         let codes = codes.into_iter().filter_map(Result::ok).collect();
         Ok(KernelRunner { kernels, codes, env, workers: (0..workers).map(|_| Mutex::default()).collect() })

@@ -24,16 +24,18 @@ pub(super) fn open(path: &Path) -> Result<File, Diagnostic> {
 
 /// Opens a regular file to read; with its length in bytes.
 pub(super) fn open_sized(path: &Path) -> Result<(File, u64), Diagnostic> {
-    let file = open(path)?;
-    let meta = file.metadata().map_err(|e| unreadable(path, &e))?;
-    if !meta.is_file() {
+    // Asked of the path first: to open a pipe is to wait for somebody who writes to it.
+    let meta = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
+    if !meta.is_file() && !meta.is_dir() {
         return Err(Diagnostic::error(
             codes::FILE_UNREADABLE,
             format!("`{}` is not a regular file", shown(path)),
         )
         .help("arrays are read from regular files: save it to disk first"));
     }
-    Ok((file, meta.len()))
+    let file = open(path)?;
+    let bytes = file.metadata().map_err(|e| unreadable(path, &e))?.len();
+    Ok((file, bytes))
 }
 
 /// A file that cannot be opened or read.

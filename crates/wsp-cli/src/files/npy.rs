@@ -8,6 +8,9 @@ use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 
+/// Most dimensions of an array; numpy itself takes no more.
+const MAX_RANK: usize = 64;
+
 /// Reads one array from a `.npy` file.
 ///
 /// Elements in Fortran order or big-endian bytes are converted.
@@ -135,6 +138,14 @@ impl Stream<'_> {
 
     /// Bytes of the elements, when the header and what follows agree on them.
     fn check_size(&self, header: &Header, item: u64) -> Result<u64, Diagnostic> {
+        if header.shape.len() > MAX_RANK {
+            return Err(Diagnostic::error(
+                codes::SIZE_MISMATCH,
+                format!("the shape of {} has {} dimensions", self.what, header.shape.len()),
+            )
+            .note(format!("arrays have at most {MAX_RANK}"))
+            .help("the file is damaged: write it again"));
+        }
         let Some(need) = header.count().and_then(|n| n.checked_mul(item)) else {
             return Err(Diagnostic::error(
                 codes::SIZE_MISMATCH,

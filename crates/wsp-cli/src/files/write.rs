@@ -3,7 +3,7 @@
 use super::fault::unwritable;
 use super::header::{MAGIC, print};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
@@ -20,16 +20,79 @@ const ALIGN: usize = 64;
 /// When the file cannot be written.
 pub fn write_npz(path: &Path, arrays: &Arrays) -> Result<(), Diagnostic> {
     let file = File::create(path).map_err(|e| unwritable(path, &e))?;
-    let mut zip = ZipWriter::new(BufWriter::with_capacity(1 << 20, file));
+    let mut out = Latch::new(file);
+    let written = write_entries(&mut out, arrays);
+    match (out.fault, written) {
+        (Some(fault), _) => Err(unwritable(path, &fault)),
+        (None, Err(fault)) => Err(unwritable(path, &fault)),
+        (None, Ok(())) => out.inner.flush().map_err(|e| unwritable(path, &e)),
+    }
+}
+
+/// A file that keeps its first fault and takes whatever comes after it: an archive writer would say on its own, from
+/// where it is dropped, that it could not finish.
+struct Latch {
+    inner: BufWriter<File>,
+    fault: Option<std::io::Error>,
+    /// Where the next byte goes, or would go, and the end of the file.
+    at: u64,
+    end: u64,
+}
+
+impl Latch {
+    fn new(file: File) -> Latch {
+        Latch { inner: BufWriter::with_capacity(1 << 20, file), fault: None, at: 0, end: 0 }
+    }
+
+    /// Does some work unless an earlier one failed.
+    fn attempt<T>(&mut self, work: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<T>) {
+        if self.fault.is_none() {
+            self.fault = work(&mut self.inner).err();
+        }
+    }
+}
+
+impl Write for Latch {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.attempt(|inner| inner.write_all(bytes));
+        self.at += bytes.len() as u64;
+        self.end = self.end.max(self.at);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.attempt(BufWriter::flush);
+        Ok(())
+    }
+}
+
+impl Seek for Latch {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let target = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.end.checked_add_signed(by),
+        };
+        let target = target.ok_or(std::io::ErrorKind::InvalidInput)?;
+        if target != self.at {
+            self.attempt(|inner| inner.seek(SeekFrom::Start(target)));
+            self.at = target;
+        }
+        Ok(self.at)
+    }
+}
+
+fn write_entries(out: &mut Latch, arrays: &Arrays) -> std::io::Result<()> {
+    let mut zip = ZipWriter::new(out);
     for (name, array) in arrays {
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(array.bytes().len() >= u32::MAX as usize / 2);
-        zip.start_file(format!("{name}.npy"), options).map_err(|e| unwritable(path, &e))?;
-        write_npy(&mut zip, array).map_err(|e| unwritable(path, &e))?;
+        zip.start_file(format!("{name}.npy"), options)?;
+        write_npy(&mut zip, array)?;
     }
-    let mut file = zip.finish().map_err(|e| unwritable(path, &e))?;
-    file.flush().map_err(|e| unwritable(path, &e))
+    zip.finish()?;
+    Ok(())
 }
 
 /// Writes a text file.

@@ -39,20 +39,23 @@ struct PageTable {
 }
 
 /// Binds the arrays `NAME.k`, `NAME.v`, `NAME.indptr`, `NAME.indices` and `NAME.last_page_len`.
-pub(super) fn bind(name: &str, arrays: &Arrays, layout: KvLayout) -> Result<BoundCache, Vec<Diagnostic>> {
+/// `wanted` are the names of all arrays that the launch takes.
+pub(super) fn bind(
+    name: &str,
+    arrays: &Arrays,
+    layout: KvLayout,
+    wanted: &[String],
+) -> Result<BoundCache, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut get = |field: &str, shape: &str| {
         let full = format!("{name}.{field}");
         let found = arrays.get(&full);
         if found.is_none() {
-            faults.push(super::missing(&full, shape, arrays));
+            faults.push(super::missing(&full, shape, arrays, wanted));
         }
         found
     };
-    let axes = match layout {
-        KvLayout::Nhd => "[pages, page_size, heads, dim]",
-        KvLayout::Hnd => "[pages, heads, page_size, dim]",
-    };
+    let axes = layout.axes();
     let keys = get("k", axes);
     let values = get("v", axes);
     let indptr = get("indptr", "[batch + 1]");

@@ -14,7 +14,7 @@ use crate::codes;
 use crate::options::LaunchOptions;
 use wsp_core::{DType, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{BindingSource, Entry, EntryTy, Module};
+use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module};
 use wsp_kernel::{IntArray, Value};
 use wsp_plan::{Array, Arrays};
 
@@ -76,17 +76,22 @@ fn collect<'a>(
     let mut faults = Vec::new();
     let mut caches: Vec<Option<BoundCache>> = module.caches.iter().map(|_| None).collect();
     let mut of_tensor = vec![None; module.tensors.len()];
+    let wanted = array_names(entry);
     for binding in &entry.launch.bindings {
         let param = &entry.params[binding.param as usize];
         match binding.source {
-            BindingSource::Cache(id) => match cache::bind(&param.name, arrays, options.kv_layout) {
+            BindingSource::Cache(id) => match cache::bind(&param.name, arrays, options.kv_layout, &wanted) {
                 Ok(bound) => caches[id.index()] = Some(bound),
                 Err(mut more) => faults.append(&mut more),
             },
             BindingSource::Tensor(id) => {
                 let array = arrays.get(&param.name);
                 if array.is_none() && !written(id) {
-                    faults.push(missing(&param.name, &shapes::declared(module, id), arrays));
+                    let fault = missing(&param.name, &shapes::declared(module, id), arrays, &wanted);
+                    faults.push(match module.tensors[id.index()].elem {
+                        Elem::Fixed(dtype) if !dtype.is_float() => fault,
+                        _ => fault.note("it is an input: no kernel that this launch runs stores to it"),
+                    });
                 }
                 of_tensor[id.index()] = Some((param.name.as_str(), array));
             }
@@ -109,7 +114,7 @@ fn collect<'a>(
 }
 
 /// An array the launch needs and does not have.
-fn missing(name: &str, shape: &str, arrays: &Arrays) -> Diagnostic {
+fn missing(name: &str, shape: &str, arrays: &Arrays, wanted: &[String]) -> Diagnostic {
     let given: Vec<&str> = arrays.keys().map(String::as_str).collect();
     let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
     if given.is_empty() {
@@ -117,7 +122,9 @@ fn missing(name: &str, shape: &str, arrays: &Arrays) -> Diagnostic {
             .help("give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`");
     } else {
         fault = fault.note(format!("the arrays given are {}", given.join(", ")));
-        fault = match did_you_mean(name, given) {
+        // What another parameter takes is not misspelt.
+        let misspelt = given.into_iter().filter(|other| wanted.iter().all(|name| name != other));
+        fault = match did_you_mean(name, misspelt) {
             Some(near) => fault.help(format!("rename `{near}` to `{name}`")),
             None => fault.help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`")),
         };
@@ -125,8 +132,8 @@ fn missing(name: &str, shape: &str, arrays: &Arrays) -> Diagnostic {
     fault
 }
 
-/// Warnings about arrays that no parameter names.
-fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
+/// Names of the arrays that the parameters of an entry take.
+fn array_names(entry: &Entry) -> Vec<String> {
     let mut known = Vec::new();
     for param in &entry.params {
         match param.ty {
@@ -138,6 +145,12 @@ fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
             _ => known.push(param.name.clone()),
         }
     }
+    known
+}
+
+/// Warnings about arrays that no parameter names.
+fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
+    let known = array_names(entry);
     arrays
         .keys()
         .filter(|name| !known.contains(name))

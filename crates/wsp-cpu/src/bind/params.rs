@@ -121,25 +121,41 @@ fn coerce(given: ParamValue, ty: ScalarTy) -> Option<Value> {
         (ScalarTy::U32, ParamValue::Int(i)) => u32::try_from(i).ok().map(Value::U32),
         (ScalarTy::I64, ParamValue::Int(i)) => i64::try_from(i).ok().map(Value::I64),
         (ScalarTy::U64, ParamValue::Int(i)) => u64::try_from(i).ok().map(Value::U64),
-        (ScalarTy::F32, ParamValue::Int(i)) => Some(Value::F32(i as f32)),
+        (ScalarTy::F32, ParamValue::Int(i)) => finite(i as f32),
         (ScalarTy::F64, ParamValue::Int(i)) => Some(Value::F64(i as f64)),
-        (ScalarTy::F32, ParamValue::Float(x)) => Some(Value::F32(x as f32)),
+        (ScalarTy::F32, ParamValue::Float(x)) => finite(x as f32),
         (ScalarTy::F64, ParamValue::Float(x)) => Some(Value::F64(x)),
         _ => None,
     }
 }
 
+/// None for a number that is too large for an `f32`.
+fn finite(value: f32) -> Option<Value> {
+    value.is_finite().then_some(Value::F32(value))
+}
+
 fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
     let text = match given {
         ParamValue::Int(i) => i.to_string(),
-        ParamValue::Float(x) => x.to_string(),
+        ParamValue::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.1}"),
+        ParamValue::Float(x) => format!("{x:?}"),
         ParamValue::Bool(b) => b.to_string(),
+    };
+    let range = match param.ty {
+        ScalarTy::Bool => "it takes true and false".to_owned(),
+        ScalarTy::I32 => format!("it takes whole numbers in {}..={}", i32::MIN, i32::MAX),
+        ScalarTy::U32 => format!("it takes whole numbers in 0..={}", u32::MAX),
+        ScalarTy::I64 => format!("it takes whole numbers in {}..={}", i64::MIN, i64::MAX),
+        ScalarTy::U64 => format!("it takes whole numbers in 0..={}", u64::MAX),
+        ScalarTy::F32 => format!("it takes real numbers up to {:e}", f32::MAX),
+        ScalarTy::F64 => "it takes real numbers".to_owned(),
     };
     Diagnostic::error(
         codes::BAD_PARAMETER,
         format!("`{text}` is not a value of parameter `{}`, which is a {}", param.name, param.ty.c_name()),
     )
     .at(param.span, "declared here")
+    .note(range)
 }
 
 /// Names given with `--set` that nothing has, or that cannot be set.

@@ -88,6 +88,10 @@ fn tensor(
                     {
                         faults.push(wrong_extent(inputs.module, id, name, array, d, expr, extent));
                     }
+                    // Keys and values have one shape: one finding is enough.
+                    if let Storage::CacheKeys(cache) = tensor.storage {
+                        faults.extend(wrong_cache(inputs, id, cache, d, expr, extent));
+                    }
                     dims.push(BoundDim::Fixed(extent));
                 }
                 Err(fault) => faults.push(fault),
@@ -132,16 +136,62 @@ fn wrong_extent(
     expr: &Expr,
     need: u32,
 ) -> Diagnostic {
-    let what = match expr.kind {
-        ExprKind::Param(p) => format!("`{}` = {need}", module.params[p.index()].name),
-        _ => need.to_string(),
-    };
+    let what = needed(module, expr, need);
     Diagnostic::error(
         codes::WRONG_EXTENT,
         format!("dimension {dim} of array `{name}` is {}, but must be {what}", array.shape()[dim]),
     )
     .at(module.tensors[id.index()].span, "declared here")
     .note(format!("its shape is {:?}, the declared one {}", array.shape(), declared(module, id)))
+}
+
+/// A cache whose pages or page table do not have the declared extent along a dimension.
+fn wrong_cache(
+    inputs: &Inputs<'_>,
+    id: TensorId,
+    cache: CacheId,
+    dim: usize,
+    expr: &Expr,
+    need: u32,
+) -> Option<Diagnostic> {
+    let bound = inputs.caches[cache.index()].as_ref().expect("caches are bound before shapes");
+    let name = &bound.name;
+    let have = match dim {
+        0 => bound.lengths.len() as u64,
+        2 => u64::from(bound.heads),
+        _ => u64::from(bound.lanes),
+    };
+    if have == u64::from(need) {
+        return None;
+    }
+    let what = needed(inputs.module, expr, need);
+    let message = match dim {
+        0 => format!("`{name}.indptr` is for {have} requests, but there must be {what}"),
+        2 => format!("the pages of cache `{name}` have {have} heads, but must have {what}"),
+        _ => format!("the heads of cache `{name}` have {have} elements, but must have {what}"),
+    };
+    let shape = inputs.arrays.get(&format!("{name}.k")).map_or(&[][..], Array::shape);
+    let mut fault = Diagnostic::error(codes::WRONG_EXTENT, message)
+        .at(inputs.module.tensors[id.index()].span, "declared here");
+    fault = match dim {
+        0 => fault.note(format!("`{name}.indptr` has {} entries, one more than requests", have + 1)),
+        _ => fault.note(format!("`{name}.k` is {shape:?}, with pages taken as {}", bound.layout.axes())),
+    };
+    if dim == 2 && bound.page_size == need {
+        fault = fault.help(format!(
+            "if heads and tokens stand the other way round, say so: `--set kv_layout={}`",
+            bound.layout.other()
+        ));
+    }
+    Some(fault)
+}
+
+/// An extent that something must have, as text: with its name when it has one.
+fn needed(module: &Module, expr: &Expr, need: u32) -> String {
+    match expr.kind {
+        ExprKind::Param(p) => format!("`{}` = {need}", module.params[p.index()].name),
+        _ => need.to_string(),
+    }
 }
 
 /// The element type of a tensor: the source's, the array's, or `f32` for an output that says nothing.

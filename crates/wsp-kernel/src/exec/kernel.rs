@@ -20,8 +20,8 @@ pub struct KernelCode {
     tiles: Vec<TileDecl>,
     /// By tensor number, for traps.
     tensor_names: Vec<String>,
-    /// Words of its descriptor.
-    words: usize,
+    /// Words of its descriptor; none when it ignores the descriptors that it is run for.
+    words: Option<usize>,
     mode: Mode,
     /// Tells this kernel's tiles in a [`Scratch`] from those of all others of the process.
     key: u64,
@@ -40,7 +40,7 @@ impl KernelCode {
             Some((FuncKind::Kernel { descriptor }, span)) => {
                 let fields =
                     |id: wsp_core::StructId| module.structs.get(id.index()).map_or(0, |s| s.fields.len());
-                (descriptor.map_or(0, fields), span)
+                (descriptor.map(fields), span)
             }
             other => return Err(Trap::internal("not a kernel", other.map_or(Span::default(), |f| f.1))),
         };
@@ -48,7 +48,7 @@ impl KernelCode {
         compiler.entry(func)?;
         let tiles = std::mem::take(&mut compiler.tiles);
         let program = compiler.into_program();
-        if program.entry().fields.iter().any(|(field, _)| *field as usize >= words) {
+        if program.entry().fields.iter().any(|(field, _)| *field as usize >= words.unwrap_or(0)) {
             return Err(Trap::internal("a field that the descriptor does not have", span));
         }
         let code = KernelCode {
@@ -77,8 +77,8 @@ impl KernelCode {
     /// When an operation cannot be done; stores made before it stay.
     pub fn run(&self, scratch: &mut Scratch, env: &Env, descriptor: &[u32]) -> Result<(), Trap> {
         let entry = self.program.entry();
-        if descriptor.len() != self.words {
-            let message = format!("{} has {} words, not {}", entry.title, self.words, descriptor.len());
+        if let Some(words) = self.words.filter(|words| *words != descriptor.len()) {
+            let message = format!("{} has {words} words, not {}", entry.title, descriptor.len());
             return Err(Trap::internal(message, Span::default()));
         }
         let Scratch { slots, words, sets } = scratch;

@@ -63,6 +63,23 @@ impl TileRun<'_> {
         Ok(value)
     }
 
+    /// About how much an operation does: elements of its result, products of a matrix product.
+    pub(crate) fn work(&self, inst: &TileInst) -> u64 {
+        let elements = |tile: usize| {
+            let shape = self.set.tiles.shape(tile);
+            u64::from(shape.rows) * u64::from(shape.cols)
+        };
+        match *inst {
+            TileInst::MatMul(product) => {
+                elements(product.dst).saturating_mul(u64::from(self.set.tiles.shape(product.a).cols))
+            }
+            TileInst::RowReduce { src, .. }
+            | TileInst::ColReduce { src, .. }
+            | TileInst::Store { src, .. } => elements(src),
+            _ => inst.writes().map_or(0, elements),
+        }
+    }
+
     /// A fault of none is a tensor without memory.
     fn operate(&mut self, inst: &TileInst, env: &Env, frame: &[u64]) -> Result<u64, Option<Fault>> {
         let tiles = &mut self.set.tiles;

@@ -37,7 +37,11 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         Fault::ShapeMismatch { have, need } => {
             let mut trap = Trap::new(TILE_SHAPE, shape_message(inst, run), span)
                 .note(format!("an operand's valid part is {have}, the operation needs {need}"));
-            for tile in inst_tiles(inst) {
+            let tiles = inst_tiles(inst);
+            for (i, &tile) in tiles.iter().enumerate() {
+                if tiles[..i].contains(&tile) {
+                    continue;
+                }
                 let (valid, decl) = (run.set.tiles.shape(tile), &run.decls[tile]);
                 trap = trap.note(format!(
                     "`{}` is {valid}, with a capacity of {} x {}",

@@ -17,6 +17,9 @@ const POLL_STEPS: u64 = 4096;
 /// Array elements that count as one step.
 const ELEMENTS_PER_STEP: u64 = 16;
 
+/// Elements, or products, of tile operations that bring the next look at the cancel flag one step nearer.
+const TILE_WORK_PER_STEP: u64 = 1024;
+
 /// A run of one program.
 pub(crate) struct Vm<'a> {
     program: &'a Program,
@@ -340,7 +343,11 @@ impl<'a> Vm<'a> {
         let Some(run) = self.tiles.as_mut() else {
             return Err(Trap::internal("a tile operation outside of a kernel", span(code, pc)));
         };
-        run.execute(&code.tiles[number as usize], self.env, frame, span(code, pc))
+        let inst = &code.tiles[number as usize];
+        let value = run.execute(inst, self.env, frame, span(code, pc))?;
+        // A loop of large operations must look as often in time as a loop of small ones.
+        self.check_at = self.check_at.saturating_sub(run.work(inst) / TILE_WORK_PER_STEP);
+        Ok(value)
     }
 }
 

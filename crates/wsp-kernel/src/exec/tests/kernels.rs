@@ -417,6 +417,26 @@ fn kernels_stop_when_cancelled_or_endless() {
 }
 
 #[test]
+fn a_short_loop_of_large_operations_heeds_the_cancel_flag() {
+    let mut k = Kernel::new();
+    let i = k.var("i", U32);
+    let t = k.tile("t", 1024, 1024);
+    // Too few iterations to be looked at for their number alone.
+    let body = vec![tile_op(TileOp::Fill { dst: t, value: real(1.0) })];
+    let kernel = k.body(vec![for_(i, 0, u(4000), body)]);
+    let mut bench = Bench::new();
+    bench.module.functions = vec![kernel];
+    let mut env = bench.env();
+    let cancel = Arc::new(AtomicBool::new(false));
+    env.cancel = Some(Arc::clone(&cancel));
+    let code = KernelCode::compile(&bench.module, FuncId(0), &env).unwrap();
+    let stop = std::thread::spawn(move || cancel.store(true, std::sync::atomic::Ordering::Relaxed));
+    let trap = code.run(&mut Scratch::new(), &env, &[0, 0, 0]).unwrap_err();
+    assert!(trap.is_cancelled());
+    stop.join().unwrap();
+}
+
+#[test]
 fn kernels_see_the_tile_that_the_generator_set() {
     let mut bench = Bench::new();
     bench.module.axes.push(wsp_ir::Axis {
