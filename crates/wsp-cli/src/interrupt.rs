@@ -1,5 +1,6 @@
 //! Ctrl-C: stops a run cleanly when one is under way, the program otherwise.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +23,7 @@ impl Interrupt {
             if !seen.running.load(Ordering::SeqCst) || seen.cancel.swap(true, Ordering::SeqCst) {
                 std::process::exit(i32::from(EXIT_CODE));
             }
+            let _ = writeln!(std::io::stderr(), "stopping; press Ctrl-C again to end at once");
         });
         interrupt
     }

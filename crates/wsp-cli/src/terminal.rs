@@ -1,7 +1,7 @@
 //! Where output goes: results to stdout, diagnostics to stderr.
 
 use crate::args::{Color, ErrorFormat};
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use wsp_core::limits;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, Severity, render, to_json};
@@ -24,10 +24,17 @@ impl Terminal {
         Terminal { color, format }
     }
 
-    /// Prints a result. Nobody reading it any more is no error.
+    /// Prints a result. Nobody reading it any more is no error; a result that cannot be written ends the program.
     pub(crate) fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => {}
+            Err(fault) if fault.kind() == ErrorKind::BrokenPipe => {}
+            Err(fault) => {
+                let _ = writeln!(std::io::stderr(), "error: cannot write to standard output: {fault}");
+                std::process::exit(1);
+            }
+        }
     }
 
     /// Prints JSON, indented.

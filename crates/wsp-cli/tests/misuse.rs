@@ -154,7 +154,10 @@ fn a_parameter_that_its_type_cannot_hold_is_refused_with_its_range() {
 fn faults_of_a_shared_function_are_reported_once() {
     let mut arrays = decode_arrays();
     arrays.insert("q".to_owned(), zeros(DType::F16, &[2, 0, 1, 8]));
-    let faults = try_run(&example("decode_attention.pto"), arrays, &one_thread()).unwrap_err();
+    let text = std::fs::read_to_string(root().join("examples/decode_attention.pto")).unwrap();
+    let unchecked = text.replace("num_qo_heads > 0 &&", "");
+    assert_ne!(unchecked, text);
+    let faults = try_run(&module(&unchecked), arrays, &one_thread()).unwrap_err();
     for (i, fault) in faults.iter().enumerate() {
         assert!(!faults[..i].contains(fault), "{fault:?}");
     }
@@ -309,4 +312,38 @@ fn a_full_disk_is_one_diagnostic_and_nothing_else() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(err.starts_with("error[WSP0509]") && !err.contains("ZipWriter"), "{err}");
+}
+
+#[test]
+fn outputs_never_replace_the_inputs_they_come_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("batch.npz");
+    wsp_cli::files::write_npz(&path, &decode_arrays()).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let file = path.to_str().unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wsp"))
+        .current_dir(root())
+        .args(["run", "examples/decode_attention.pto", "--inputs", file, "--outputs", file])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("is an input and would be overwritten"));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_misspelt_entry_of_an_archive_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("batch.npz");
+    let mut arrays = decode_arrays();
+    let indptr = arrays.remove("kv.indptr").unwrap();
+    arrays.insert("kv.indpr".to_owned(), indptr);
+    wsp_cli::files::write_npz(&path, &arrays).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wsp"))
+        .current_dir(root())
+        .args(["run", "examples/decode_attention.pto", "--inputs", path.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("did you mean `kv.indptr`?"));
 }

@@ -4,10 +4,10 @@ use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
 use crate::engine;
-use crate::files::{read_inputs, take_u16_as_bf16};
+use crate::files::{entry_names, read_inputs, take_u16_as_bf16};
 use crate::generate::{Names, Spec, generate, generate_tensors};
 use crate::layout::Layout;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module};
 use wsp_plan::Arrays;
 
@@ -37,6 +37,11 @@ pub(super) fn load(
         let (data, tables) = names(module);
         let wanted = |name: &str| data.iter().chain(&tables).any(|n| n == name);
         let mut arrays = read_inputs(args.inputs.as_deref(), &args.input, &wanted)?;
+        if let Some(path) = &args.inputs {
+            let absent: Vec<&str> =
+                data.iter().chain(&tables).map(String::as_str).filter(|n| !arrays.contains_key(*n)).collect();
+            session.warn(&misspelt(&entry_names(path).map_err(|fault| vec![fault])?, &absent));
+        }
         take_u16_as_bf16(&mut arrays, data.iter().map(String::as_str));
         return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: None });
     }
@@ -65,6 +70,16 @@ pub(super) fn load(
     let layout = spec.layout.or(asked).unwrap_or_default();
     let arrays = Names::of(module).and_then(|names| generate(&spec, args.seed, layout, &names));
     Ok(Data { arrays: arrays.map_err(|fault| vec![fault])?, layout, seed: Some(args.seed) })
+}
+
+/// Entries of an archive that look like a misspelt name of an array that is absent.
+fn misspelt(entries: &[String], absent: &[&str]) -> Vec<Diagnostic> {
+    let near = entries.iter().filter_map(|entry| Some((entry, did_you_mean(entry, absent.iter().copied())?)));
+    near.map(|(entry, meant)| {
+        Diagnostic::warning(codes::UNUSED_ENTRY, format!("entry `{entry}` of the archive is not used"))
+            .help(format!("did you mean `{meant}`?"))
+    })
+    .collect()
 }
 
 fn takes_cache(module: &Module) -> bool {

@@ -2,6 +2,7 @@
 
 use super::{Outcome, Session, data, options};
 use crate::args::{RunArgs, StatsFormat};
+use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::files::write_npz;
 use crate::layout::Layout;
@@ -14,6 +15,7 @@ use wsp_plan::{Arrays, ParamValue};
 /// Runs a program.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let module = session.compile(&args.file)?;
+    refuse_to_overwrite(args)?;
     let made_up = args.data.inputs.is_none() && args.data.input.is_empty();
     let check = args.check || (made_up && !args.no_check);
     for reference in &module.references {
@@ -61,6 +63,24 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     }
     let faults: Vec<Diagnostic> = report.checks.iter().filter_map(Comparison::diagnostic).collect();
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+}
+
+/// Outputs must not replace the arrays they are computed from.
+fn refuse_to_overwrite(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
+    let Some(outputs) = args.outputs.as_ref().and_then(|path| path.canonicalize().ok()) else {
+        return Ok(());
+    };
+    let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
+    match inputs.filter_map(|path| path.canonicalize().ok()).find(|path| *path == outputs) {
+        Some(path) => Err(vec![
+            Diagnostic::error(
+                codes::CANNOT_WRITE,
+                format!("`{}` is an input and would be overwritten", path.display()),
+            )
+            .help("give `--outputs` another name"),
+        ]),
+        None => Ok(()),
+    }
 }
 
 /// Compares the outputs of a run with every reference of its program.

@@ -97,6 +97,14 @@ pub fn read_inputs(
     if faults.is_empty() { Ok(arrays) } else { Err(faults) }
 }
 
+/// Names of the entries of an archive.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn entry_names(archive: &Path) -> Result<Vec<String>, Diagnostic> {
+    Ok(Npz::open(archive)?.names())
+}
+
 fn keep(arrays: &mut Arrays, faults: &mut Vec<Diagnostic>, name: &str, array: Result<Array, Diagnostic>) {
     match array {
         Ok(array) => {

@@ -4,7 +4,7 @@ use super::fault::unwritable;
 use super::header::{MAGIC, print};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
@@ -16,16 +16,38 @@ const ALIGN: usize = 64;
 
 /// Writes arrays to a `.npz` file, one stored entry each; bf16 as `uint16`, since numpy has no bf16.
 ///
+/// What stood there before is replaced only by a complete archive.
+///
 /// # Errors
 /// When the file cannot be written.
 pub fn write_npz(path: &Path, arrays: &Arrays) -> Result<(), Diagnostic> {
-    let file = File::create(path).map_err(|e| unwritable(path, &e))?;
-    let mut out = Latch::new(file);
+    // Devices and pipes are written as they are.
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        return write_to(path, arrays).map_err(|fault| unwritable(path, &fault));
+    }
+    let partial = partial_name(path);
+    let written = write_to(&partial, arrays).and_then(|()| std::fs::rename(&partial, path));
+    written.map_err(|fault| {
+        // Failing to remove what could not be written is not worth another message.
+        let _ = std::fs::remove_file(&partial);
+        unwritable(path, &fault)
+    })
+}
+
+/// A name beside the target, so that a rename stays on one file system.
+fn partial_name(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".partial-{}", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn write_to(path: &Path, arrays: &Arrays) -> std::io::Result<()> {
+    let mut out = Latch::new(File::create(path)?);
     let written = write_entries(&mut out, arrays);
     match (out.fault, written) {
-        (Some(fault), _) => Err(unwritable(path, &fault)),
-        (None, Err(fault)) => Err(unwritable(path, &fault)),
-        (None, Ok(())) => out.inner.flush().map_err(|e| unwritable(path, &e)),
+        (Some(fault), _) => Err(fault),
+        (None, Err(fault)) => Err(fault),
+        (None, Ok(())) => out.inner.flush(),
     }
 }
 

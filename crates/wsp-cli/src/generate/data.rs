@@ -215,7 +215,7 @@ fn room(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
             .note(format!("its shape is {shape:?}"))
             .help("take fewer or shorter requests"));
     };
-    check_memory(&format!("made-up {what}"), bytes)?;
+    check_memory(what, bytes)?;
     Array::zeros(dtype, shape).map_err(|e| no_array(what, e))
 }
 

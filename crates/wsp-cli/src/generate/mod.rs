@@ -34,6 +34,10 @@ pub const DEFAULT_SEED: u64 = 1;
 /// When a list of lengths cannot be read, or the data would not fit u32 counts or memory.
 pub fn generate(spec: &Spec, seed: u64, layout: Layout, names: &Names) -> Result<Arrays, Diagnostic> {
     let lens = lengths::draw(spec, seed)?;
+    // Before pages are dealt, which takes long for a batch that no memory holds.
+    let tokens: u64 = lens.iter().map(|&n| u64::from(n)).sum();
+    let row = u64::from(spec.kv_heads) * u64::from(spec.dim) * 2 * spec.dtype.size() as u64;
+    crate::files::check_memory("the KV cache", tokens.saturating_mul(row))?;
     let problem = Problem {
         seed,
         table: PageTable::shuffled(&lens, spec.page, seed)?,

@@ -53,7 +53,9 @@ impl<'m> Checker<'m> {
                 self.block(body, Flow::Loop);
             }
             StmtKind::Break => self.require(flow == Flow::Loop, rule::JUMP, span, || match flow {
-                Flow::Scheduled => "`break` would leave a `PTO_SCHEDULED_FOR`".into(),
+                Flow::Scheduled => {
+                    "`break` would leave a `PTO_SCHEDULED_FOR`, whose order is the schedule's; write `if (…) continue;`".into()
+                }
                 Flow::NoLoop | Flow::Loop => "`break` stands in no loop".into(),
             }),
             StmtKind::Continue => {

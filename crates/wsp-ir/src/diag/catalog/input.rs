@@ -105,6 +105,12 @@ A `.pto` source is UTF-8 text of moderate length (`wsp config` shows the limit).
 that belong to no character: it is probably another file than the one meant.",
     },
     CodeInfo {
+        code: Code(514),
+        title: "an entry of the archive is not used",
+        explanation: "An entry of the `.npz` has nearly the name of an array that the program takes and that is absent. Entries\n\
+            with other names may hold anything and are passed over.",
+    },
+    CodeInfo {
         code: Code(520),
         title: "a list of lengths is wrong",
         explanation: "\
