@@ -235,6 +235,13 @@ impl<'a> Sema<'a> {
         what: &'static str,
     ) -> Res<Expr> {
         let value = self.launch_scalar(b, e, what)?;
+        if ty.is_int() && value.ty.is_float() {
+            return Err(self.fail(
+                Diagnostic::error(codes::TYPE_MISMATCH, format!("{what} is a whole number"))
+                    .at(value.span, format!("this is a `{}`", value.ty.c_name()))
+                    .help(format!("round it with a cast: `({})(…)`", ty.c_name())),
+            ));
+        }
         self.convert(value, ty)
     }
 
