@@ -51,7 +51,7 @@ pub(super) fn bind(
         let full = format!("{name}.{field}");
         let found = arrays.get(&full);
         if found.is_none() {
-            faults.push(super::missing(&full, shape, arrays, wanted));
+            faults.push(super::faults::missing(&full, shape, arrays, wanted));
         }
         found
     };
@@ -113,7 +113,7 @@ fn check_pages(
             );
         }
         if !matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) {
-            faults.push(super::wrong_float(&format!("{name}.{field}"), array.dtype()));
+            faults.push(super::faults::wrong_float(&format!("{name}.{field}"), array.dtype()));
         }
     }
     if faults.len() > before {
@@ -130,7 +130,7 @@ fn check_pages(
     for (d, &extent) in keys.shape().iter().enumerate() {
         match u32::try_from(extent) {
             Ok(extent) => dims[d] = extent,
-            Err(_) => faults.push(super::too_large(&format!("{name}.k"), d, extent)),
+            Err(_) => faults.push(super::faults::too_large(&format!("{name}.k"), d, extent)),
         }
     }
     let [pages, a, b, lanes] = dims;
@@ -158,7 +158,7 @@ fn read_table(
     let mut faults = Vec::new();
     let mut read = |field: &str, array: &Array| {
         let full = format!("{name}.{field}");
-        let result = super::rank_one(&full, array).and_then(|()| to_u32(&full, array));
+        let result = super::faults::rank_one(&full, array).and_then(|()| to_u32(&full, array));
         result.map_err(|fault| faults.push(fault)).ok()
     };
     let table = (read("indptr", indptr), read("indices", indices), read("last_page_len", last));

@@ -3,6 +3,7 @@
 //! Everything that comes from outside is checked here once; generators and kernels trust it.
 
 mod cache;
+mod faults;
 mod integers;
 mod params;
 mod shapes;
@@ -12,7 +13,7 @@ pub(crate) use shapes::{BoundDim, BoundTensor};
 
 use crate::codes;
 use crate::options::LaunchOptions;
-use wsp_core::{DType, TensorId};
+use wsp_core::TensorId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module};
 use wsp_kernel::{IntArray, Value};
@@ -87,7 +88,7 @@ fn collect<'a>(
             BindingSource::Tensor(id) => {
                 let array = arrays.get(&param.name);
                 if array.is_none() && !written(id) {
-                    let fault = missing(&param.name, &shapes::declared(module, id), arrays, &wanted);
+                    let fault = faults::missing(&param.name, &faults::declared(module, id), arrays, &wanted);
                     faults.push(match module.tensors[id.index()].elem {
                         Elem::Fixed(dtype) if !dtype.is_float() => fault,
                         _ => fault.note("it is an input: no kernel that this launch runs stores to it"),
@@ -111,25 +112,6 @@ fn collect<'a>(
         }
     }
     if faults.is_empty() { Ok(Inputs { module, arrays, options, caches, of_tensor }) } else { Err(faults) }
-}
-
-/// An array the launch needs and does not have.
-fn missing(name: &str, shape: &str, arrays: &Arrays, wanted: &[String]) -> Diagnostic {
-    let given: Vec<&str> = arrays.keys().map(String::as_str).collect();
-    let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
-    if given.is_empty() {
-        fault = fault
-            .help("give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`");
-    } else {
-        fault = fault.note(format!("the arrays given are {}", given.join(", ")));
-        // What another parameter takes is not misspelt.
-        let misspelt = given.into_iter().filter(|other| wanted.iter().all(|name| name != other));
-        fault = match did_you_mean(name, misspelt) {
-            Some(near) => fault.help(format!("rename `{near}` to `{name}`")),
-            None => fault.help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`")),
-        };
-    }
-    fault
 }
 
 /// Names of the arrays that the parameters of an entry take.
@@ -165,28 +147,4 @@ fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
             }
         })
         .collect()
-}
-
-fn rank_one(name: &str, array: &Array) -> Result<(), Diagnostic> {
-    if array.shape().len() == 1 {
-        return Ok(());
-    }
-    Err(Diagnostic::error(
-        codes::WRONG_RANK,
-        format!("array `{name}` has {} dimensions, but must have 1", array.shape().len()),
-    )
-    .note(format!("its shape is {:?}", array.shape())))
-}
-
-fn wrong_float(name: &str, found: DType) -> Diagnostic {
-    Diagnostic::error(
-        codes::WRONG_DTYPE,
-        format!("array `{name}` holds {found}, but f16, bf16 or f32 is needed"),
-    )
-    .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
-}
-
-fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {
-    Diagnostic::error(codes::TOO_LARGE, format!("dimension {dim} of `{name}` has {extent} elements"))
-        .note(format!("extents may not exceed {}", u32::MAX))
 }

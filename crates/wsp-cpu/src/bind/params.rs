@@ -1,6 +1,6 @@
 //! Values of launch-time parameters.
 
-use super::Inputs;
+use super::{Inputs, faults};
 use crate::codes;
 use wsp_core::ParamId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -65,7 +65,7 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
             let cache = inputs.caches[id.index()].as_ref().expect("caches are bound before parameters");
             Ok(Value::U32(match dim {
                 0 => u32::try_from(cache.lengths.len())
-                    .map_err(|_| super::too_large(&cache.name, 0, cache.lengths.len() as u64))?,
+                    .map_err(|_| faults::too_large(&cache.name, 0, cache.lengths.len() as u64))?,
                 2 => cache.heads,
                 _ => cache.lanes,
             }))
@@ -88,28 +88,12 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
             };
             let declared = inputs.module.tensors[id.index()].dims.len();
             if array.shape().len() != declared {
-                return Err(wrong_rank(inputs.module, id, name, array.shape()));
+                return Err(faults::wrong_rank(inputs.module, id, name, array.shape()));
             }
             let extent = array.shape()[dim as usize];
-            u32::try_from(extent).map(Value::U32).map_err(|_| super::too_large(name, dim as usize, extent))
+            u32::try_from(extent).map(Value::U32).map_err(|_| faults::too_large(name, dim as usize, extent))
         }
     }
-}
-
-/// An array whose number of dimensions is not the declared one.
-pub(super) fn wrong_rank(module: &Module, id: wsp_core::TensorId, name: &str, shape: &[u64]) -> Diagnostic {
-    let tensor = &module.tensors[id.index()];
-    Diagnostic::error(
-        codes::WRONG_RANK,
-        format!(
-            "array `{name}` has {} dimensions, but `{}` is declared with {}",
-            shape.len(),
-            tensor.name,
-            tensor.dims.len()
-        ),
-    )
-    .at(tensor.span, "declared here")
-    .note(format!("its shape is {shape:?}, the declared one {}", super::shapes::declared(module, id)))
 }
 
 /// A user's value as a value of a type, when nothing is lost.

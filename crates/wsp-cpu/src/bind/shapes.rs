@@ -1,6 +1,6 @@
 //! Shapes of tensors, and whether the arrays have them.
 
-use super::{Inputs, integers};
+use super::{Inputs, faults, integers};
 use crate::codes;
 use wsp_core::{AxisId, CacheId, DType, TensorId};
 use wsp_ir::diag::Diagnostic;
@@ -76,7 +76,7 @@ fn tensor(
     if let (Some(name), Some(array)) = (name, array)
         && array.shape().len() != tensor.dims.len()
     {
-        return Err(vec![super::params::wrong_rank(inputs.module, id, name, array.shape())]);
+        return Err(vec![faults::wrong_rank(inputs.module, id, name, array.shape())]);
     }
     let mut dims = Vec::new();
     for (d, dim) in tensor.dims.iter().enumerate() {
@@ -142,7 +142,7 @@ fn wrong_extent(
         format!("dimension {dim} of array `{name}` is {}, but must be {what}", array.shape()[dim]),
     )
     .at(module.tensors[id.index()].span, "declared here")
-    .note(format!("its shape is {:?}, the declared one {}", array.shape(), declared(module, id)))
+    .note(format!("its shape is {:?}, the declared one {}", array.shape(), faults::declared(module, id)))
 }
 
 /// A cache whose pages or page table do not have the declared extent along a dimension.
@@ -224,7 +224,7 @@ fn element(
         (Elem::Of(_), Some(array)) if matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) => {
             Ok(array.dtype())
         }
-        (Elem::Of(_), Some(array)) => Err(super::wrong_float(name.unwrap_or(&tensor.name), array.dtype())),
+        (Elem::Of(_), Some(array)) => Err(faults::wrong_float(name.unwrap_or(&tensor.name), array.dtype())),
         (Elem::Of(_), None) => match tensor.storage {
             Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
                 let field = if matches!(tensor.storage, Storage::CacheKeys(_)) { "k" } else { "v" };
@@ -258,19 +258,4 @@ fn lengths_agree(inputs: &Inputs<'_>, contents: &[Option<IntArray>]) -> Option<D
             cache.last_page_len[request]
         )),
     )
-}
-
-/// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.
-pub(super) fn declared(module: &Module, id: TensorId) -> String {
-    let dims: Vec<String> = module.tensors[id.index()]
-        .dims
-        .iter()
-        .map(|dim| match dim {
-            Dim::Expr(Expr { kind: ExprKind::Param(p), .. }) => module.params[p.index()].name.clone(),
-            Dim::Expr(expr) => expr.as_const_int().map_or_else(|| "…".to_owned(), |v| v.to_string()),
-            Dim::Dynamic => "PTO_DYNAMIC".to_owned(),
-            Dim::Axis(axis) => module.axes[axis.index()].name.clone(),
-        })
-        .collect();
-    format!("[{}]", dims.join(", "))
 }

@@ -1,0 +1,81 @@
+//! Faults of arrays that several parts of binding report.
+
+use crate::codes;
+use wsp_core::{DType, TensorId};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::{Dim, Expr, ExprKind, Module};
+use wsp_plan::{Array, Arrays};
+
+/// An array the launch needs and does not have.
+pub(super) fn missing(name: &str, shape: &str, arrays: &Arrays, wanted: &[String]) -> Diagnostic {
+    let given: Vec<&str> = arrays.keys().map(String::as_str).collect();
+    let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
+    if given.is_empty() {
+        fault = fault
+            .help("give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`");
+    } else {
+        fault = fault.note(format!("the arrays given are {}", given.join(", ")));
+        // What another parameter takes is not misspelt.
+        let misspelt = given.into_iter().filter(|other| wanted.iter().all(|name| name != other));
+        fault = match did_you_mean(name, misspelt) {
+            Some(near) => fault.help(format!("rename `{near}` to `{name}`")),
+            None => fault.help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`")),
+        };
+    }
+    fault
+}
+
+pub(super) fn rank_one(name: &str, array: &Array) -> Result<(), Diagnostic> {
+    if array.shape().len() == 1 {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::WRONG_RANK,
+        format!("array `{name}` has {} dimensions, but must have 1", array.shape().len()),
+    )
+    .note(format!("its shape is {:?}", array.shape())))
+}
+
+pub(super) fn wrong_float(name: &str, found: DType) -> Diagnostic {
+    Diagnostic::error(
+        codes::WRONG_DTYPE,
+        format!("array `{name}` holds {found}, but f16, bf16 or f32 is needed"),
+    )
+    .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
+}
+
+pub(super) fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, format!("dimension {dim} of `{name}` has {extent} elements"))
+        .note(format!("extents may not exceed {}", u32::MAX))
+}
+
+/// An array whose number of dimensions is not the declared one.
+pub(super) fn wrong_rank(module: &Module, id: TensorId, name: &str, shape: &[u64]) -> Diagnostic {
+    let tensor = &module.tensors[id.index()];
+    Diagnostic::error(
+        codes::WRONG_RANK,
+        format!(
+            "array `{name}` has {} dimensions, but `{}` is declared with {}",
+            shape.len(),
+            tensor.name,
+            tensor.dims.len()
+        ),
+    )
+    .at(tensor.span, "declared here")
+    .note(format!("its shape is {shape:?}, the declared one {}", declared(module, id)))
+}
+
+/// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.
+pub(super) fn declared(module: &Module, id: TensorId) -> String {
+    let dims: Vec<String> = module.tensors[id.index()]
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            Dim::Expr(Expr { kind: ExprKind::Param(p), .. }) => module.params[p.index()].name.clone(),
+            Dim::Expr(expr) => expr.as_const_int().map_or_else(|| "…".to_owned(), |v| v.to_string()),
+            Dim::Dynamic => "PTO_DYNAMIC".to_owned(),
+            Dim::Axis(axis) => module.axes[axis.index()].name.clone(),
+        })
+        .collect();
+    format!("[{}]", dims.join(", "))
+}
