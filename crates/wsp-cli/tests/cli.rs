@@ -167,7 +167,8 @@ fn outputs_are_written_for_the_next_program() {
     assert_eq!(npz.read("output").unwrap().shape(), [3, 4, 1, 16]);
     assert_eq!(npz.read("lse").unwrap().as_slice::<f32>().unwrap()[4], f32::NEG_INFINITY);
     let nowhere = dir.path().join("none/out.npz").display().to_string();
-    let (code, _, err) = run(&["run", EXAMPLE, "--generate", SMALL, "--outputs", &nowhere]);
+    let (code, out, err) = run(&["run", EXAMPLE, "--generate", SMALL, "--outputs", &nowhere]);
+    assert!(out.contains("tasks"), "the run itself went well: {out}");
     assert_eq!(code, 1);
     assert!(err.contains("WSP0509"), "{err}");
 }

@@ -26,3 +26,5 @@ pub(crate) const NO_EXTENT: Code = Code(572);
 pub(crate) const BAD_TIER: Code = Code(573);
 pub(crate) const STOPPED: Code = Code(574);
 pub(crate) const DESCRIPTOR_TOO_LONG: Code = Code(575);
+pub(crate) const TILE_CHANGES: Code = Code(576);
+pub(crate) const TOO_MANY_KERNELS: Code = Code(577);

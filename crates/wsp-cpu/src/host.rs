@@ -37,6 +37,7 @@ impl<S: Sink> PlanHost<'_, '_, S> {
 
 impl<S: Sink> GeneratorHost for PlanHost<'_, '_, S> {
     fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap> {
+        self.planner.emitted = true;
         self.sink.emit(self.planner, descriptor, fields, hints)
     }
 

@@ -1,10 +1,11 @@
 //! The kernels of a launch: what their tasks touch, and which descriptor goes where.
 
+use crate::bind;
 use crate::codes;
 use smallvec::SmallVec;
 use wsp_core::{FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, Expr, Span, StructDef};
+use wsp_ir::{Consumer, Expr, Span, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
 use wsp_plan::{Access, AccessMode, Bound, LoweredPlan};
 
@@ -64,8 +65,13 @@ pub(crate) struct KernelTable {
 
 impl KernelTable {
     /// Every kernel that a descriptor of the module can reach.
-    pub(crate) fn new(plan: &LoweredPlan, env: &Env) -> Result<KernelTable, Vec<Diagnostic>> {
+    pub(crate) fn new(
+        plan: &LoweredPlan,
+        bound: &bind::Bound,
+        env: &Env,
+    ) -> Result<KernelTable, Vec<Diagnostic>> {
         let module = &plan.module;
+        let shared = shared_pages(plan, bound);
         let mut table = KernelTable { kernels: Vec::new(), of_function: vec![None; module.functions.len()] };
         let mut faults = Vec::new();
         for def in &module.structs {
@@ -76,10 +82,9 @@ impl KernelTable {
                 if table.of_function[func.index()].is_some() {
                     continue;
                 }
-                match LaunchKernel::new(plan, func, env) {
+                let Ok(id) = u16::try_from(table.kernels.len()) else { return Err(vec![too_many(def)]) };
+                match LaunchKernel::new(plan, func, &shared, env) {
                     Ok(kernel) => {
-                        let id =
-                            u16::try_from(table.kernels.len()).expect("a module of 4 MiB has fewer kernels");
                         table.of_function[func.index()] = Some(KernelId(id));
                         table.kernels.push(kernel);
                     }
@@ -135,6 +140,32 @@ impl KernelTable {
     }
 }
 
+fn too_many(def: &StructDef) -> Diagnostic {
+    Diagnostic::error(codes::TOO_MANY_KERNELS, "the launch reaches too many kernels")
+        .at(def.span, "with those of this descriptor")
+        .note(format!("at most {}", u32::from(u16::MAX) + 1))
+}
+
+/// Per tensor, whether it is written and one page of it stands for several places: then boxes that are apart may be one
+/// memory.
+fn shared_pages(plan: &LoweredPlan, bound: &bind::Bound) -> Vec<bool> {
+    let shared = |(i, tensor): (usize, &Tensor)| match tensor.storage {
+        Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
+            plan.tensors[i].written && shares_pages(&bound.caches[cache.index()])
+        }
+        Storage::Launch | Storage::Temporary | Storage::Workspace => false,
+    };
+    plan.module.tensors.iter().enumerate().map(shared).collect()
+}
+
+/// Whether some page is in the page table twice.
+fn shares_pages(cache: &bind::BoundCache) -> bool {
+    let used = cache.indptr.last().map_or(0, |&n| n as usize);
+    let mut pages = cache.indices[..used].to_vec();
+    pages.sort_unstable();
+    pages.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 fn too_long(def: &StructDef) -> Diagnostic {
     Diagnostic::error(codes::DESCRIPTOR_TOO_LONG, format!("descriptor `{}` is too long", def.name))
         .at(def.span, format!("{} words", def.fields.len()))
@@ -154,12 +185,12 @@ fn reachable(plan: &LoweredPlan, consumer: Consumer) -> Vec<FuncId> {
 }
 
 impl LaunchKernel {
-    fn new(plan: &LoweredPlan, func: FuncId, env: &Env) -> Result<LaunchKernel, Trap> {
+    fn new(plan: &LoweredPlan, func: FuncId, shared: &[bool], env: &Env) -> Result<LaunchKernel, Trap> {
         let accesses = &plan.accesses[func.index()];
         let written = |access: &&Access| plan.tensors[access.tensor.index()].written;
-        let ordering = AccessSet::new(plan, accesses.iter().filter(written), env)?;
-        let inputs =
-            AccessSet::new(plan, accesses.iter().filter(|a| !written(a) && a.mode == AccessMode::Read), env)?;
+        let ordering = AccessSet::new(plan, accesses.iter().filter(written), shared, env)?;
+        let read_only = accesses.iter().filter(|a| !written(a) && a.mode == AccessMode::Read);
+        let inputs = AccessSet::new(plan, read_only, &[], env)?;
         Ok(LaunchKernel { func, name: plan.module.functions[func.index()].name.clone(), ordering, inputs })
     }
 
@@ -189,8 +220,11 @@ impl AccessSet {
     fn new<'a>(
         plan: &LoweredPlan,
         accesses: impl Iterator<Item = &'a Access>,
+        shared: &[bool],
         env: &Env,
     ) -> Result<AccessSet, Trap> {
+        // Request and position say where in memory an element is unless pages are shared.
+        let anywhere = |access: &Access, dim| dim < 2 && shared.get(access.tensor.index()) == Some(&true);
         let mut exprs: Vec<Expr> = Vec::new();
         let mut place = |expr: &Expr| {
             exprs.push(expr.clone());
@@ -204,9 +238,10 @@ impl AccessSet {
                 bounds: access
                     .bounds
                     .iter()
-                    .map(|bound| match bound {
-                        Bound::Range { lo, hi } => Some((place(lo), place(hi))),
-                        Bound::All => None,
+                    .enumerate()
+                    .map(|(dim, bound)| match bound {
+                        Bound::Range { lo, hi } if !anywhere(access, dim) => Some((place(lo), place(hi))),
+                        Bound::Range { .. } | Bound::All => None,
                     })
                     .collect(),
             })

@@ -100,6 +100,7 @@ pub(crate) fn attach(
         allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
     let workspace_memory = (workspace.bytes_mut().as_mut_ptr(), workspace.bytes().len());
     let mut owned = Owned { outputs: Vec::new(), _workspace: workspace, temporaries: Vec::new() };
+    let mut launched: Vec<Option<(*mut u8, usize)>> = vec![None; plan.module.tensors.len()];
     for (i, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(i as u32);
         let bound_tensor = &bound.tensors[i];
@@ -120,7 +121,14 @@ pub(crate) fn attach(
                 memory
             }
             Storage::Launch | Storage::CacheKeys(_) | Storage::CacheValues(_) => {
-                match launch_memory(plan, bound, arrays, id, &mut owned).map_err(|f| vec![f])? {
+                let first = plan.memory[i];
+                launched[i] = if first == id {
+                    launch_memory(plan, bound, arrays, id, &mut owned).map_err(|f| vec![f])?
+                } else {
+                    check_shared(plan, bound, first, id).map_err(|f| vec![f])?;
+                    launched[first.index()]
+                };
+                match launched[i] {
                     Some(memory) => memory,
                     None => continue,
                 }
@@ -132,6 +140,25 @@ pub(crate) fn attach(
         env.tensors[i] = Some(unsafe { TensorMem::new(ptr, bytes, bound_tensor.dtype, layout) });
     }
     Ok(owned)
+}
+
+/// Two tensors of one argument have one shape. With an array, that each agrees with it says so already.
+fn check_shared(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    first: TensorId,
+    second: TensorId,
+) -> Result<(), Diagnostic> {
+    let shape = |id: TensorId| fixed_dims(&bound.tensors[id.index()]);
+    if shape(first) == shape(second) {
+        return Ok(());
+    }
+    let [a, b] = [first, second].map(|id| &plan.module.tensors[id.index()]);
+    let message = format!("`{}` and `{}` are one array, but differ in shape", a.name, b.name);
+    Err(Diagnostic::error(codes::WRONG_EXTENT, message)
+        .at(b.span, format!("{:?}", shape(second)))
+        .label(a.span, format!("{:?}", shape(first)))
+        .note("the launch binds both to one argument"))
 }
 
 /// Memory of an array of the launch: the user's own when it is only read, else a copy that becomes an output.

@@ -26,6 +26,10 @@ pub(crate) struct Planner<'a> {
     pub(crate) workspace: Workspace,
     /// Tiles in the order in which they were settled.
     pub(crate) tiles: Vec<(AxisId, u32)>,
+    /// Axes whose tile became another one after some task was emitted.
+    pub(crate) changed_tiles: Vec<AxisId>,
+    /// Whether some task was emitted.
+    pub(crate) emitted: bool,
     stage: u32,
     space: SpaceId,
     extents: FxHashMap<AxisId, Extents>,
@@ -39,6 +43,8 @@ impl<'a> Planner<'a> {
             env,
             workspace: Workspace::default(),
             tiles: Vec::new(),
+            changed_tiles: Vec::new(),
+            emitted: false,
             stage: 0,
             space: SpaceId(0),
             extents: FxHashMap::default(),
@@ -63,7 +69,12 @@ impl<'a> Planner<'a> {
     pub(crate) fn set_tile(&mut self, axis: AxisId, size: u32) {
         self.env.set_axis_tile(axis, size);
         match self.tiles.iter_mut().find(|(a, _)| *a == axis) {
-            Some(entry) => entry.1 = size,
+            Some(entry) => {
+                if self.emitted && entry.1 != size {
+                    self.changed_tiles.push(axis);
+                }
+                entry.1 = size;
+            }
             None => self.tiles.push((axis, size)),
         }
     }
@@ -131,7 +142,8 @@ impl<'a> Planner<'a> {
             },
         };
         let others = space.axes.iter().skip(1).filter(|&&a| a != axis);
-        let heads = others.filter_map(|a| self.env.axis_extents[a.index()]).map(u64::from).product();
+        let extents = others.filter_map(|a| self.env.axis_extents[a.index()]);
+        let heads = extents.fold(1u64, |heads, n| heads.saturating_mul(u64::from(n)));
         Ok(binary_search_chunk_size(&lengths, heads, self.env.max_blocks))
     }
 
@@ -153,6 +165,16 @@ fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<
 fn empty_tile(axis: &str, span: Span) -> Trap {
     Trap::new(codes::NO_EXTENT, format!("the tile of axis `{axis}` has 0 elements"), span)
         .note("a tile has at least one")
+}
+
+/// Makes the tiles of fixed size known to kernels, also of axes that no generator asks for.
+pub(crate) fn settle_fixed_tiles(plan: &LoweredPlan, bound: &Bound, env: &Env) -> Result<(), Trap> {
+    for (i, axis) in plan.module.axes.iter().enumerate() {
+        if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size) {
+            env.set_axis_tile(AxisId(i as u32), launch_u32(plan, bound, expr)?);
+        }
+    }
+    Ok(())
 }
 
 /// Extents of the axes whose bounds are known at launch.

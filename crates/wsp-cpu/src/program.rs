@@ -77,6 +77,7 @@ impl Program {
         let started = clock::now();
         let config = self.config(options)?;
         let runner = KernelRunner::new(&self.plan.module, &kernels, &env, config.threads as usize)?;
+        runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
         times.compile += clock::nanos_since(started);
 
         let started = clock::now();
@@ -124,6 +125,7 @@ impl Program {
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
         planner::check_tier_workspaces(&self.plan, &bound, slots.bytes).map_err(one)?;
         let mut env = memory::metadata(&self.plan, &bound, extents);
+        planner::settle_fixed_tiles(&self.plan, &bound, &env).map_err(one)?;
         env.cancel = options.cancel.clone();
         if options.plain {
             env.mode = Mode::Plain;
@@ -137,7 +139,7 @@ impl Program {
             .map(|stage| GeneratorCode::compile(&self.plan.module, stage.generator, &env))
             .collect::<Result<Vec<_>, _>>()
             .map_err(one)?;
-        let kernels = KernelTable::new(&self.plan, &env)?;
+        let kernels = KernelTable::new(&self.plan, &bound, &env)?;
         times.compile = clock::nanos_since(started);
 
         let started = clock::now();

@@ -1,8 +1,9 @@
 //! Runs the kernel of a task.
 
+use crate::codes;
 use crate::kernels::{Evaluator, KernelTable};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use wsp_core::{KernelId, TaskId};
+use wsp_core::{AxisId, KernelId, TaskId};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Env, KernelCode, Scratch, Trap};
@@ -50,6 +51,20 @@ impl<'a> KernelRunner<'a> {
 }
 
 impl KernelRunner<'_> {
+    /// A kernel sees one tile per axis: tasks that run while the generator goes on would see either of two.
+    pub(crate) fn check_tiles(&self, module: &Module, changed: &[AxisId]) -> Result<(), Diagnostic> {
+        for (kernel, code) in self.kernels.all().iter().zip(&self.codes) {
+            let Some(axis) = code.axes().find(|axis| changed.contains(axis)) else { continue };
+            let axis = &module.axes[axis.index()];
+            let message =
+                format!("the tile of axis `{}` changes while kernel `{}` needs it", axis.name, kernel.name);
+            return Err(Diagnostic::error(codes::TILE_CHANGES, message)
+                .at(axis.span, "its tile is set again after a task was emitted")
+                .help("give the size to the kernel as a field of its descriptor"));
+        }
+        Ok(())
+    }
+
     fn worker(&self, worker: usize) -> MutexGuard<'_, Worker> {
         // A kernel that panicked left its scratch in an unknown state, but every kernel resets what it uses.
         self.workers[worker].lock().unwrap_or_else(PoisonError::into_inner)

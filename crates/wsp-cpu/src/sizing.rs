@@ -37,6 +37,8 @@ pub(crate) struct Sizes {
     pub(crate) workspace_slots: u64,
     /// Tiles that were settled.
     pub(crate) tiles: Vec<(AxisId, u32)>,
+    /// Axes whose tile is not the same for all tasks.
+    pub(crate) changed_tiles: Vec<AxisId>,
     /// Per tensor: extent of dimension 1 per index of dimension 0, when it is a dynamic axis.
     pub(crate) ragged: Vec<Option<Vec<u32>>>,
     /// Iterations per axis, where the same for all outer indices.
@@ -113,6 +115,7 @@ impl<'p> SizingSink<'p> {
         self.sizes.workspace_bytes = planner.workspace.bytes();
         self.sizes.workspace_slots = planner.workspace.slots();
         self.sizes.tiles = planner.tiles.clone();
+        self.sizes.changed_tiles = planner.changed_tiles.clone();
         Ok(self.sizes)
     }
 

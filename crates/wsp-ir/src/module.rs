@@ -480,6 +480,15 @@ impl Module {
         self.params.iter().position(|p| p.name == name).map(|i| ParamId(i as u32))
     }
 
+    /// Names by which users set a parameter: its own, and that of the host entry's parameter that is bound to it.
+    pub fn user_names(&self, id: ParamId) -> impl Iterator<Item = &str> {
+        let bound = self.entry.iter().flat_map(move |entry| {
+            let bindings = entry.launch.bindings.iter().filter(move |b| b.source == BindingSource::Param(id));
+            bindings.filter_map(|b| entry.params.get(b.param as usize)).map(|param| param.name.as_str())
+        });
+        self.params.get(id.index()).map(|param| param.name.as_str()).into_iter().chain(bound)
+    }
+
     /// The function with this name.
     pub fn function_named(&self, name: &str) -> Option<FuncId> {
         self.functions.iter().position(|f| f.name == name).map(|i| FuncId(i as u32))

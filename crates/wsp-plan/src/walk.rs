@@ -1,7 +1,7 @@
 //! Walks over statements and the expressions in them.
 
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, LocalId};
+use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_ir::{
     Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, Stmt, StmtKind, TileOp,
 };
@@ -60,8 +60,8 @@ fn tile_exprs<'a>(op: &'a TileOp, f: &mut impl FnMut(&'a Expr)) {
     }
 }
 
-/// Calls `f` on the expressions that a statement of a generator evaluates, for change in place. Tile operations, which
-/// only kernels have, are left out.
+/// Calls `f` on the expressions that a statement itself evaluates, for change in place. Hints of emitted tasks, which
+/// schedule lowering adds last, are left out.
 pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut impl FnMut(&mut Expr)) {
     match &mut stmt.kind {
         StmtKind::Let { init, .. } => init.iter_mut().for_each(f),
@@ -72,8 +72,60 @@ pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut impl FnMut(&mut Expr)) {
         StmtKind::Emit { fields, .. } => fields.iter_mut().for_each(f),
         StmtKind::SetTile { size, .. } => f(size),
         StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => f(e),
-        _ => {}
+        StmtKind::Tile(op) => tile_exprs_mut(op, f),
+        StmtKind::StoreScalar { index, value, .. } => {
+            index.iter_mut().for_each(&mut *f);
+            f(value);
+        }
+        StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }
+        | StmtKind::LetArray { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Fence
+        | StmtKind::ScheduledFor { .. }
+        | StmtKind::ApplySchedule(_) => {}
     }
+}
+
+fn tile_exprs_mut(op: &mut TileOp, f: &mut impl FnMut(&mut Expr)) {
+    match op {
+        TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
+            index.iter_mut().chain(rows).chain(cols).for_each(f);
+        }
+        TileOp::Store { at: Place { index, .. }, .. } => index.iter_mut().for_each(f),
+        TileOp::Fill { value, .. } => f(value),
+        TileOp::Binary { b: Operand::Scalar(e), .. } => f(e),
+        TileOp::Mask { rows, cols, value, .. } => {
+            rows.iter_mut().chain(cols).for_each(&mut *f);
+            f(value);
+        }
+        TileOp::Binary { .. }
+        | TileOp::Unary { .. }
+        | TileOp::RowReduce { .. }
+        | TileOp::ColReduce { .. }
+        | TileOp::MatMul { .. }
+        | TileOp::Transpose { .. } => {}
+    }
+}
+
+/// Calls `f` on every name of a tensor that a block loads from or stores to, for change in place.
+pub(crate) fn tensors_mut(block: &mut Block, f: &mut dyn FnMut(&mut TensorId)) {
+    for stmt in block {
+        if let StmtKind::StoreScalar { tensor, .. }
+        | StmtKind::Tile(TileOp::Load { tensor, .. } | TileOp::Store { tensor, .. }) = &mut stmt.kind
+        {
+            f(tensor);
+        }
+        exprs_mut(stmt, &mut |e| loads_mut(e, f));
+        blocks_mut(stmt).for_each(|inner| tensors_mut(inner, f));
+    }
+}
+
+fn loads_mut(e: &mut Expr, f: &mut dyn FnMut(&mut TensorId)) {
+    if let ExprKind::LoadScalar(tensor, _) = &mut e.kind {
+        f(tensor);
+    }
+    e.for_each_child_mut(|child| loads_mut(child, f));
 }
 
 /// The blocks inside a statement.

@@ -31,6 +31,8 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
     }
     session.warn(&outcome.warnings);
+    // Before the checks: what was computed is worth keeping also when a check cannot be done or is interrupted.
+    let unwritten = args.outputs.as_ref().and_then(|path| write_npz(path, &outcome.outputs).err());
     let checks = if check {
         session.terminal.progress("computing the reference");
         if loaded.module.references.is_empty() {
@@ -41,9 +43,6 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     } else {
         Vec::new()
     };
-    if let Some(path) = &args.outputs {
-        write_npz(path, &outcome.outputs).map_err(|fault| vec![fault])?;
-    }
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     let inputs = match summary {
         Some(_) => Vec::new(),
@@ -61,7 +60,8 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
-    let faults: Vec<Diagnostic> = report.checks.iter().filter_map(Comparison::diagnostic).collect();
+    let failed = report.checks.iter().filter_map(Comparison::diagnostic);
+    let faults: Vec<Diagnostic> = unwritten.into_iter().chain(failed).collect();
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
 }
 

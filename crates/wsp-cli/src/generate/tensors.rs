@@ -6,7 +6,7 @@ use super::hash::key;
 use super::spec::{Pairs, dtype, number};
 use crate::codes;
 use crate::numbers::{Bf16, Elem as Number, F16, F32};
-use wsp_core::{DType, TensorId};
+use wsp_core::{DType, ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Dim, Elem, EntryTy, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
@@ -95,12 +95,12 @@ fn params(
     set: &[(String, ParamValue)],
 ) -> Result<Vec<Option<Value>>, Diagnostic> {
     let mut values: Vec<Option<Value>> = Vec::new();
-    for param in &module.params {
-        let given =
-            set.iter().rev().find(|(name, _)| *name == param.name).and_then(|(_, value)| match value {
-                ParamValue::Int(n) => Value::from_int(param.ty, *n),
-                ParamValue::Float(_) | ParamValue::Bool(_) => None,
-            });
+    for (i, param) in module.params.iter().enumerate() {
+        let is_this = |name: &str| module.user_names(ParamId(i as u32)).any(|other| other == name);
+        let given = set.iter().rev().find(|(name, _)| is_this(name)).and_then(|(_, value)| match value {
+            ParamValue::Int(n) => Value::from_int(param.ty, *n),
+            ParamValue::Float(_) | ParamValue::Bool(_) => None,
+        });
         values.push(match (&param.source, given) {
             (ParamSource::Shape { .. }, _) => {
                 let asked = pairs.iter().find(|(key, _)| *key == param.name);
@@ -171,10 +171,24 @@ mod tests {
         PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); }
     ";
 
+    fn compiled(source: &str) -> Module {
+        let (module, findings) = wsp_lang::compile("a.pto", source, &mut SourceMap::default());
+        module.unwrap_or_else(|| panic!("{findings:?}"))
+    }
+
     fn make(spec: &str) -> Result<Arrays, Diagnostic> {
-        let (module, findings) = wsp_lang::compile("a.pto", SOURCE, &mut SourceMap::default());
-        let module = module.unwrap_or_else(|| panic!("{findings:?}"));
-        generate_tensors(&module, &spec.parse().unwrap(), &[], 1, &|_| true)
+        generate_tensors(&compiled(SOURCE), &spec.parse().unwrap(), &[], 1, &|_| true)
+    }
+
+    #[test]
+    fn a_number_of_the_entry_has_the_name_of_its_parameter_too() {
+        let source = SOURCE.replace("Tensor<half> y)", "Tensor<half> y, uint32_t n)");
+        let module = compiled(&source.replace(".y = y }", ".y = y, .rows = n }"));
+        for name in ["n", "rows"] {
+            let set = [(name.to_owned(), ParamValue::Int(5))];
+            let arrays = generate_tensors(&module, &Pairs::default(), &set, 1, &|_| true).unwrap();
+            assert_eq!(arrays["x"].shape(), [5, 256], "{name}");
+        }
     }
 
     #[test]

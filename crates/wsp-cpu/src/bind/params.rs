@@ -4,7 +4,7 @@ use super::{Inputs, faults};
 use crate::codes;
 use wsp_core::ParamId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{BindingSource, Module, Param, ParamSource, ScalarTy, ShapeOwner};
+use wsp_ir::{Module, Param, ParamSource, ScalarTy, ShapeOwner};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::ParamValue;
 
@@ -28,18 +28,9 @@ pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Value>, Vec<Diagnostic>> {
     Ok(values.into_iter().map(|v| v.expect("every parameter has a value or a fault")).collect())
 }
 
-/// Names under which the user knows a parameter: its own, and that of the entry's parameter bound to it.
-fn user_names(module: &Module, id: ParamId) -> impl Iterator<Item = &str> {
-    let bound = module.entry.iter().flat_map(move |entry| {
-        let bindings = entry.launch.bindings.iter().filter(move |b| b.source == BindingSource::Param(id));
-        bindings.map(|b| entry.params[b.param as usize].name.as_str())
-    });
-    std::iter::once(module.params[id.index()].name.as_str()).chain(bound)
-}
-
 fn value_of(inputs: &Inputs<'_>, id: ParamId, earlier: &[Option<Value>]) -> Result<Value, Diagnostic> {
     let param = &inputs.module.params[id.index()];
-    let is_this = |name: &str| user_names(inputs.module, id).any(|n| n == name);
+    let is_this = |name: &str| inputs.module.user_names(id).any(|n| n == name);
     let given = inputs.options.set.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
     match (&param.source, given) {
         (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => {
@@ -150,7 +141,7 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
         .enumerate()
         .filter(|(_, p)| matches!(p.source, ParamSource::Set { .. } | ParamSource::Entry));
     let names: Vec<&str> = settable
-        .flat_map(|(i, _)| user_names(inputs.module, ParamId(i as u32)))
+        .flat_map(|(i, _)| inputs.module.user_names(ParamId(i as u32)))
         .chain(["max_blocks", "kv_layout"])
         .collect();
     let mut faults = Vec::new();

@@ -10,7 +10,7 @@ use crate::memory::Shape;
 use crate::tile::Tiles;
 use crate::{Env, Mode, Trap};
 use std::sync::atomic::{AtomicU64, Ordering};
-use wsp_core::FuncId;
+use wsp_core::{AxisId, FuncId};
 use wsp_ir::{FuncKind, Module, Span};
 
 /// A kernel in the form that runs. One value serves any number of threads.
@@ -67,6 +67,11 @@ impl KernelCode {
     /// Bytes that the tiles' values take while the kernel runs: 4 per element of every tile's capacity.
     pub fn tile_bytes(&self) -> u64 {
         self.tiles.iter().map(f32_bytes).sum()
+    }
+
+    /// Axes whose tile the kernel asks for, maybe more than once each.
+    pub fn axes(&self) -> impl Iterator<Item = AxisId> {
+        self.program.funcs.iter().flat_map(|code| &code.axes).map(|site| site.axis)
     }
 
     /// Runs the kernel on one descriptor, given as its words in field order.

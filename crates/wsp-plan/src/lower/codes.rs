@@ -20,3 +20,4 @@ pub(crate) const DEPENDENCY_TENSORS: Code = Code(414);
 pub(crate) const NOT_SUPPORTED: Code = Code(415);
 pub(crate) const NO_EFFECT: Code = Code(416);
 pub(crate) const TOO_MANY_DYNAMIC: Code = Code(417);
+pub(crate) const ALIAS_RANKS: Code = Code(418);

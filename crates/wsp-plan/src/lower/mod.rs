@@ -1,5 +1,6 @@
 //! The straight line of passes from a module to a plan.
 
+mod aliases;
 pub(crate) mod codes;
 mod schedule;
 mod stages;
@@ -9,7 +10,7 @@ use crate::{Access, CompileOptions, access};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, ScheduleId, SpaceId};
+use wsp_core::{FuncId, ScheduleId, SpaceId, TensorId};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::{FuncKind, Module};
 
@@ -68,6 +69,9 @@ pub struct LoweredPlan {
     pub accesses: Vec<Vec<Access>>,
     /// Use of each tensor of the module by the kernels of the stages.
     pub tensors: Vec<TensorUse>,
+    /// The tensor whose memory each tensor of the module has: itself, or the first that the launch binds to the same
+    /// argument. Functions name that one, and it and the others have one [`TensorUse`].
+    pub memory: Vec<TensorId>,
     /// Options the plan was made with.
     pub options: CompileOptions,
     /// Warnings and notes.
@@ -86,6 +90,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     errors(wsp_ir::verify(module))?;
     let sources = stages::of_entry(module)?;
     let mut module = module.clone();
+    let memory = aliases::unify(&mut module)?;
 
     // Kernels do not change in lowering, so their summaries hold for the plan.
     let accesses: Vec<Vec<Access>> =
@@ -99,14 +104,18 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     for stage in &mut stages {
         stage.kernels = stages::kernels_of(&module, stage.generator).into_iter().collect();
     }
-    let uses_of = |kernels: BTreeSet<FuncId>| stages::tensor_uses(&module, &accesses, &kernels);
+    let uses_of = |kernels: BTreeSet<FuncId>| {
+        let mut uses = stages::tensor_uses(&module, &accesses, &kernels);
+        aliases::share_uses(&memory, &mut uses);
+        uses
+    };
     let per_stage: Vec<Vec<TensorUse>> =
         stages.iter().map(|s| uses_of(s.kernels.iter().copied().collect())).collect();
     let tensors = uses_of(stages.iter().flat_map(|s| s.kernels.iter().copied()).collect());
     errors(stages::check_dependencies(&module, &per_stage))?;
     // Loops nest deeper than what they replace, and the limit on that holds for the plan as well.
     errors(wsp_ir::verify(&module))?;
-    Ok(LoweredPlan { module, stages, accesses, tensors, options: options.clone(), notes })
+    Ok(LoweredPlan { module, stages, accesses, tensors, memory, options: options.clone(), notes })
 }
 
 fn errors(found: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {

@@ -128,9 +128,10 @@ pages (`page=64`).",
         code: Code(522),
         title: "data cannot be made up for this program",
         explanation: "\
-`--generate`, and a run without data, make the arrays of decode attention: queries, a paged cache and lengths. Which
-parameter is which is taken from the program's `PTO_REFERENCE(paged_decode_attention, { .q = …, .kv = …, … })`.
-For other programs give the arrays with `--inputs` or `--input`. The same code reports a `layout=` that contradicts
+`--generate`, and a run without data, make the arrays of decode attention (queries, a paged cache and lengths), or
+random tensors for programs without a paged cache. Of decode attention, which parameter is which is taken from the
+program's `PTO_REFERENCE(paged_decode_attention, { .q = …, .kv = …, … })`. Integer arrays are not made up for other
+programs: give them with `--inputs` or `--input`. The same code reports a `layout=` that contradicts
 `--set kv_layout=`.",
     },
     CodeInfo {

@@ -156,4 +156,17 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "A descriptor holds indices and bounds, at most as many 32-bit words as `wsp config` prints. Larger data \
             belong into a tensor that the kernel loads with an index from the descriptor.",
     },
+    CodeInfo {
+        code: Code(576),
+        title: "a tile changes while kernels need it",
+        explanation: "The generator sets the tile of an axis to another size after it has emitted a task, and a kernel asks \
+            for it with `PTO_GET_TILE`. Tasks run beside the generator, so which size one would see depends on timing. Set \
+            the tile once, before the first descriptor, or give the size to the kernel as a field of its descriptor.",
+    },
+    CodeInfo {
+        code: Code(577),
+        title: "too many kernels",
+        explanation: "One launch can reach at most 65536 kernels. Kernels that differ in a number only can be one kernel \
+            with that number as a field of its descriptor.",
+    },
 ];

@@ -56,7 +56,8 @@ mod tests {
         assert!(within(lang::CODES, 100, 299));
         assert!(within(verify::CODES, 300, 399));
         assert!(within(plan::CODES, 400, 499));
-        assert!(within(input::CODES, 500, 599));
+        assert!(within(input::CODES, 500, 549));
+        assert!(within(launch::CODES, 550, 599));
         assert!(within(run::CODES, 600, 699));
     }
 

@@ -120,4 +120,11 @@ pub(super) const CODES: &[CodeInfo] = &[
             space may have 8 of them. Join axes whose extents do not depend on each other, or bound some by a fixed end and \
             leave out items with PTO_WHERE.",
     },
+    CodeInfo {
+        code: Code(418),
+        title: "one array with two ranks",
+        explanation: "Tensors that `PTO_LAUNCH` binds to one argument of the host entry are one memory: what a kernel stores \
+            to one, others read from the other. So they need shapes with as many dimensions. Give both the same \
+            `PTO_SHAPE`, or let the entry take two arguments.",
+    },
 ];
