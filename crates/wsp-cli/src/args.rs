@@ -132,7 +132,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
 
-    /// Compare the outputs with the program's PTO_REFERENCE, in f64 [made-up data: on]
+    /// Compare the outputs with the program's PTO_REFERENCE in f64, or with a plain sequential run [made-up data: on]
     #[arg(long, overrides_with = "no_check")]
     pub(crate) check: bool,
 

@@ -20,6 +20,7 @@ pub(crate) const UNUSED_ENTRY: Code = Code(514);
 pub(crate) const BAD_LENGTHS: Code = Code(520);
 pub(crate) const TOO_MUCH_DATA: Code = Code(521);
 pub(crate) const CANNOT_GENERATE: Code = Code(522);
+pub(crate) const NO_LAYOUT: Code = Code(523);
 pub(crate) const UNKNOWN_REFERENCE: Code = Code(530);
 pub(crate) const BAD_ROLE: Code = Code(531);
 pub(crate) const CANNOT_COMPARE: Code = Code(532);

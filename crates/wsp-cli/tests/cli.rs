@@ -249,3 +249,13 @@ fn a_program_without_a_reference_is_checked_against_its_plain_run() {
         (&(37 * 65).into(), &true.into())
     );
 }
+
+#[test]
+fn a_page_layout_that_would_change_nothing_is_refused() {
+    let (code, _, err) = run(&["bench", "decode", "--set", "kv_layout=HND"]);
+    assert!(code == 1 && err.contains("--layouts hnd"), "{err}");
+
+    let (code, out, err) = run(&["run", "examples/row_softmax.pto", "--set", "kv_layout=HND"]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("takes no paged cache") && err.contains("leave out"), "{err}");
+}

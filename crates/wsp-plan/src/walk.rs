@@ -3,109 +3,85 @@
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, LocalId, TensorId};
 use wsp_ir::{
-    Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, Stmt, StmtKind, TileOp,
+    Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, PrefetchHint, Stmt, StmtKind,
+    TileOp,
 };
+
+/// Calls `$f` on the expressions of the statement `$kind`; `$iter` and `$tile` say whether it may change them.
+macro_rules! visit_stmt {
+    ($kind:expr, $f:ident, $iter:ident, $tile:ident) => {
+        match $kind {
+            StmtKind::Let { init, .. } => init.$iter().for_each($f),
+            StmtKind::Assign { value, .. } => $f(value),
+            StmtKind::If { cond, .. } | StmtKind::While { cond, .. } => $f(cond),
+            StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each($f),
+            StmtKind::Return(value) => value.$iter().for_each($f),
+            StmtKind::Emit { fields, hints, .. } => {
+                fields.$iter().for_each(&mut *$f);
+                hints.affinity.$iter().for_each(|(_, e)| $f(e));
+                for PrefetchHint { value, rest, .. } in hints.prefetch.$iter() {
+                    $f(value);
+                    rest.$iter().for_each(&mut *$f);
+                }
+            }
+            StmtKind::SetTile { size, .. } => $f(size),
+            StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => $f(e),
+            StmtKind::Tile(op) => $tile(op, $f),
+            StmtKind::StoreScalar { index, value, .. } => {
+                index.$iter().for_each(&mut *$f);
+                $f(value);
+            }
+            StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }
+            | StmtKind::LetArray { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Fence
+            | StmtKind::ScheduledFor { .. }
+            | StmtKind::ApplySchedule(_) => {}
+        }
+    };
+}
+
+/// Calls `$f` on the expressions of the tile operation `$op`.
+macro_rules! visit_tile {
+    ($op:expr, $f:ident, $iter:ident) => {
+        match $op {
+            TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
+                index.$iter().chain(rows).chain(cols).for_each($f);
+            }
+            TileOp::Store { at: Place { index, .. }, .. } => index.$iter().for_each($f),
+            TileOp::Fill { value, .. } => $f(value),
+            TileOp::Binary { b: Operand::Scalar(e), .. } => $f(e),
+            TileOp::Mask { rows, cols, value, .. } => {
+                rows.$iter().chain(cols).for_each(&mut *$f);
+                $f(value);
+            }
+            TileOp::Binary { .. }
+            | TileOp::Unary { .. }
+            | TileOp::RowReduce { .. }
+            | TileOp::ColReduce { .. }
+            | TileOp::MatMul { .. }
+            | TileOp::Transpose { .. } => {}
+        }
+    };
+}
 
 /// Calls `f` on the expressions that a statement itself evaluates, not on those of the blocks inside it.
 pub(crate) fn exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
-    match &stmt.kind {
-        StmtKind::Let { init, .. } => init.iter().for_each(f),
-        StmtKind::Assign { value, .. } => f(value),
-        StmtKind::If { cond, .. } | StmtKind::While { cond, .. } => f(cond),
-        StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
-        StmtKind::Return(value) => value.iter().for_each(f),
-        StmtKind::Emit { fields, hints, .. } => {
-            fields.iter().for_each(&mut *f);
-            hints.affinity.iter().for_each(|(_, e)| f(e));
-            for hint in &hints.prefetch {
-                f(&hint.value);
-                hint.rest.iter().for_each(&mut *f);
-            }
-        }
-        StmtKind::SetTile { size, .. } => f(size),
-        StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => f(e),
-        StmtKind::Tile(op) => tile_exprs(op, f),
-        StmtKind::StoreScalar { index, value, .. } => {
-            index.iter().for_each(&mut *f);
-            f(value);
-        }
-        StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }
-        | StmtKind::LetArray { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Fence
-        | StmtKind::ScheduledFor { .. }
-        | StmtKind::ApplySchedule(_) => {}
-    }
+    visit_stmt!(&stmt.kind, f, iter, tile_exprs);
 }
 
 fn tile_exprs<'a>(op: &'a TileOp, f: &mut impl FnMut(&'a Expr)) {
-    match op {
-        TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
-            index.iter().chain(rows).chain(cols).for_each(f);
-        }
-        TileOp::Store { at: Place { index, .. }, .. } => index.iter().for_each(f),
-        TileOp::Fill { value, .. } => f(value),
-        TileOp::Binary { b: Operand::Scalar(e), .. } => f(e),
-        TileOp::Mask { rows, cols, value, .. } => {
-            rows.iter().chain(cols).for_each(&mut *f);
-            f(value);
-        }
-        TileOp::Binary { .. }
-        | TileOp::Unary { .. }
-        | TileOp::RowReduce { .. }
-        | TileOp::ColReduce { .. }
-        | TileOp::MatMul { .. }
-        | TileOp::Transpose { .. } => {}
-    }
+    visit_tile!(op, f, iter);
 }
 
-/// Calls `f` on the expressions that a statement itself evaluates, for change in place. Hints of emitted tasks, which
-/// schedule lowering adds last, are left out.
+/// Calls `f` on the expressions that a statement itself evaluates, for change in place.
 pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut impl FnMut(&mut Expr)) {
-    match &mut stmt.kind {
-        StmtKind::Let { init, .. } => init.iter_mut().for_each(f),
-        StmtKind::Assign { value, .. } => f(value),
-        StmtKind::If { cond, .. } | StmtKind::While { cond, .. } => f(cond),
-        StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
-        StmtKind::Return(value) => value.iter_mut().for_each(f),
-        StmtKind::Emit { fields, .. } => fields.iter_mut().for_each(f),
-        StmtKind::SetTile { size, .. } => f(size),
-        StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => f(e),
-        StmtKind::Tile(op) => tile_exprs_mut(op, f),
-        StmtKind::StoreScalar { index, value, .. } => {
-            index.iter_mut().for_each(&mut *f);
-            f(value);
-        }
-        StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }
-        | StmtKind::LetArray { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Fence
-        | StmtKind::ScheduledFor { .. }
-        | StmtKind::ApplySchedule(_) => {}
-    }
+    visit_stmt!(&mut stmt.kind, f, iter_mut, tile_exprs_mut);
 }
 
 fn tile_exprs_mut(op: &mut TileOp, f: &mut impl FnMut(&mut Expr)) {
-    match op {
-        TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
-            index.iter_mut().chain(rows).chain(cols).for_each(f);
-        }
-        TileOp::Store { at: Place { index, .. }, .. } => index.iter_mut().for_each(f),
-        TileOp::Fill { value, .. } => f(value),
-        TileOp::Binary { b: Operand::Scalar(e), .. } => f(e),
-        TileOp::Mask { rows, cols, value, .. } => {
-            rows.iter_mut().chain(cols).for_each(&mut *f);
-            f(value);
-        }
-        TileOp::Binary { .. }
-        | TileOp::Unary { .. }
-        | TileOp::RowReduce { .. }
-        | TileOp::ColReduce { .. }
-        | TileOp::MatMul { .. }
-        | TileOp::Transpose { .. } => {}
-    }
+    visit_tile!(op, f, iter_mut);
 }
 
 /// Calls `f` on every name of a tensor that a block loads from or stores to, for change in place.

@@ -39,6 +39,13 @@ struct Point {
 
 /// Measures, printing a line per measurement.
 pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if let Some(layout) = super::asked_layout(&args.launch) {
+        let fault = Diagnostic::error(
+            codes::NO_LAYOUT,
+            "`kv_layout` says nothing here: every layout of `--layouts` is measured",
+        );
+        return Err(vec![fault.help(format!("write `--layouts {}`", layout.name().to_lowercase()))]);
+    }
     let started = clock::now();
     let module = match &args.file {
         Some(path) => session.compile(path)?,

@@ -33,6 +33,13 @@ pub(super) fn load(
     launch: &LaunchArgs,
 ) -> Result<Data, Vec<Diagnostic>> {
     let asked = asked_layout(launch);
+    if asked.is_some() && !takes_cache(module) {
+        let fault = Diagnostic::error(
+            codes::NO_LAYOUT,
+            "`kv_layout` says nothing here: the program takes no paged cache",
+        );
+        return Err(vec![fault.help("leave out `--set kv_layout=…`")]);
+    }
     if args.inputs.is_some() || !args.input.is_empty() {
         let (data, tables) = names(module);
         let wanted = |name: &str| data.iter().chain(&tables).any(|n| n == name);

@@ -135,6 +135,13 @@ programs: give them with `--inputs` or `--input`. The same code reports a `layou
 `--set kv_layout=`.",
     },
     CodeInfo {
+        code: Code(523),
+        title: "a page layout that changes nothing",
+        explanation: "\
+`kv_layout` is the order of heads and tokens inside the pages of a paged KV cache. The program takes no such cache, or
+the layouts are given elsewhere (`wsp bench decode --layouts`), so the setting would change nothing.",
+    },
+    CodeInfo {
         code: Code(530),
         title: "unknown reference",
         explanation: "\
