@@ -13,13 +13,15 @@
 #![forbid(unsafe_code)]
 
 mod dtype;
+mod exec;
 mod id;
 pub mod limits;
 mod region;
 
 pub use dtype::DType;
+pub use exec::{ExecDomain, ExecPool};
 pub use id::{
-    AxisId, CacheId, FuncId, GraphId, KernelId, LocalId, ParamId, ScheduleId, SpaceId, StructId, TaskId,
-    TensorId, TierSetId,
+    AxisId, CacheId, EventId, FuncId, GraphId, KernelId, LabelId, LocalId, ParamId, ScheduleId, SlotId,
+    SpaceId, StreamId, StructId, TableId, TaskId, TensorId, TierSetId, VarId, WorkloadId,
 };
 pub use region::{MAX_RANK, Region};

@@ -39,12 +39,22 @@ limits! {
     MAX_DESCRIPTORS: u32 = 1 << 26;
     /// Most steps that a generator may take before it is taken to loop for ever.
     MAX_GENERATOR_STEPS: u64 = 20_000_000_000;
+    /// Most rounds of a `while` in a workload that gives no maximum.
+    MAX_WHILE_ROUNDS: u32 = 1 << 20;
     /// Most diagnostics printed for one file.
     MAX_DIAGNOSTICS: u32 = 50;
+    /// Most tasks and order points of one run or one stored graph.
+    MAX_TASKS: u32 = (1 << 31) - 1;
+    /// Most tasks of one graph in memory.
+    MAX_GRAPH_TASKS: u32 = 1 << 25;
     /// Most worker threads of one run.
     MAX_THREADS: u32 = 1024;
     /// Largest window of tasks in flight that may be asked for.
     MAX_TASK_WINDOW: u32 = 1 << 20;
+    /// Most integers that a kernel of a workload takes.
+    MAX_TASK_SCALARS: u32 = 16;
+    /// Most tensors that a kernel of a workload takes.
+    MAX_TASK_TENSORS: u32 = 16;
     /// Most 32-bit words in the descriptor of one task.
     MAX_PAYLOAD_WORDS: u32 = 16;
 }

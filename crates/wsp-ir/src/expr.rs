@@ -106,6 +106,10 @@ pub enum MathFn {
     Sqrt,
     /// Absolute value
     Abs,
+    /// Sine of an angle in radians
+    Sin,
+    /// Cosine of an angle in radians
+    Cos,
 }
 
 /// Page-table arrays of a paged cache.

@@ -1,7 +1,7 @@
 //! The PTO-WSP intermediate representation.
 //!
 //! A [`Module`] holds what a front end read: parameters, tensors, spaces, tiers, schedules, descriptors and functions.
-//! It knows no front end and no backend.
+//! It knows no front end and no backend. [`workload`] holds the trees that generate tasks.
 #![forbid(unsafe_code)]
 
 pub mod diag;
@@ -13,6 +13,7 @@ mod stmt;
 pub mod text;
 mod types;
 pub mod verify;
+pub mod workload;
 
 pub use expr::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, MetaKind, UnOp, WsSlot};
 pub use func::{FuncKind, Function, Local, LocalTy};

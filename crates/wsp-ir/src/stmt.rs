@@ -350,4 +350,27 @@ pub enum TileOp {
         /// An `f32`.
         value: Expr,
     },
+    /// `TMASK_CAUSAL(tile, cols, value)`: in row `r` of the valid part, elements at or past column `cols + r` become the
+    /// value.
+    MaskCausal {
+        /// The tile.
+        tile: LocalId,
+        /// First column to change in row 0, `i32`; below 0 it lies to the left of the tile.
+        cols: Expr,
+        /// An `f32`.
+        value: Expr,
+    },
+    /// `TTOPK(values, indices, src, first)`: each row of `values` and `indices` keeps the largest of what it holds and of
+    /// the row of `src`, whose column `c` has the index `first + c`; as many as fit. Rows run from the largest value to
+    /// the smallest, equal values from the lower index to the higher; NaN counts as -∞.
+    TopK {
+        /// The largest values so far; its valid part has the rows of `src`, or is empty.
+        values: LocalId,
+        /// Their indices as real numbers, `f32`; its valid part is that of `values`.
+        indices: LocalId,
+        /// What is taken in.
+        src: LocalId,
+        /// Index of column 0 of `src`, `u32`; indices stay below 2^24, where `f32` holds every whole number.
+        first: Expr,
+    },
 }

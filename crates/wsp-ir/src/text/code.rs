@@ -35,7 +35,10 @@ choice! {
         "ge" => Ge, "eq" => Eq, "ne" => Ne, "and" => And, "or" => Or, "bit_and" => BitAnd, "bit_or" => BitOr,
         "bit_xor" => BitXor, "shl" => Shl, "shr" => Shr, "min" => Min, "max" => Max, "ceil_div" => CeilDiv,
     }
-    MathFn { "exp" => Exp, "exp2" => Exp2, "log" => Log, "log2" => Log2, "sqrt" => Sqrt, "abs" => Abs }
+    MathFn {
+        "exp" => Exp, "exp2" => Exp2, "log" => Log, "log2" => Log2, "sqrt" => Sqrt, "abs" => Abs,
+        "sin" => Sin, "cos" => Cos,
+    }
     MetaKind {
         "lengths" => Lengths, "indptr" => Indptr, "indices" => Indices, "last_page_len" => LastPageLen,
     }
@@ -66,6 +69,7 @@ choice! {
         "tile_binary" => Binary { op, dst, a, b }, "row_reduce" => RowReduce { op, dst, src },
         "col_reduce" => ColReduce { op, dst, src }, "matmul" => MatMul { dst, a, b, transpose_b, accumulate },
         "transpose" => Transpose { dst, src }, "mask" => Mask { tile, rows, cols, value },
+        "mask_causal" => MaskCausal { tile, cols, value }, "top_k" => TopK { values, indices, src, first },
     }
 }
 

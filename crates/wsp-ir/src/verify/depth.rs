@@ -140,6 +140,8 @@ impl Walk {
             TileOp::Mask { rows, cols, value, .. } => {
                 self.exprs(rows.iter().chain(cols).chain([value]), depth);
             }
+            TileOp::MaskCausal { cols, value, .. } => self.exprs([cols, value], depth),
+            TileOp::TopK { first, .. } => self.expr(first, depth),
             TileOp::Unary { .. }
             | TileOp::Binary { b: Operand::Tile(_) | Operand::Column(_) | Operand::Row(_), .. }
             | TileOp::RowReduce { .. }

@@ -45,6 +45,17 @@ impl<'m> Checker<'m> {
                 rows.iter().chain(cols).for_each(|e| self.count(e));
                 self.tile_value(value);
             }
+            TileOp::MaskCausal { tile, cols, value } => {
+                self.tiles(&[*tile], span);
+                self.typed(cols, ScalarTy::I32, rule::TILE_SCALAR, "the first column of row 0");
+                self.tile_value(value);
+            }
+            TileOp::TopK { values, indices, src, first } => {
+                self.tiles(&[*values, *indices, *src], span);
+                let apart = values != indices && values != src && indices != src;
+                self.require(apart, rule::TILE, span, || "a selection takes three different tiles".into());
+                self.count(first);
+            }
         }
     }
 

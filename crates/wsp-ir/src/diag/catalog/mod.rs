@@ -2,13 +2,17 @@
 
 use super::Code;
 
+mod expand;
+mod graph;
 mod input;
 mod lang;
 mod launch;
 mod plan;
 mod run;
+mod runtime;
 mod syntax;
 mod verify;
+mod workload;
 
 /// What a code means.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +26,19 @@ pub struct CodeInfo {
 }
 
 /// All groups of codes.
-pub const CATALOG: &[&[CodeInfo]] =
-    &[syntax::CODES, lang::CODES, verify::CODES, plan::CODES, input::CODES, launch::CODES, run::CODES];
+pub const CATALOG: &[&[CodeInfo]] = &[
+    syntax::CODES,
+    lang::CODES,
+    verify::CODES,
+    plan::CODES,
+    input::CODES,
+    launch::CODES,
+    run::CODES,
+    workload::CODES,
+    expand::CODES,
+    runtime::CODES,
+    graph::CODES,
+];
 
 /// What a code means.
 pub fn lookup(code: Code) -> Option<&'static CodeInfo> {
@@ -45,7 +60,7 @@ mod tests {
             assert!(info.code > last, "{} stands after {last}", info.code);
             last = info.code;
         }
-        assert!(last < Code(700), "{last} is in no range");
+        assert!(last < Code(900), "{last} is in no range");
     }
 
     #[test]
@@ -59,6 +74,10 @@ mod tests {
         assert!(within(input::CODES, 500, 549));
         assert!(within(launch::CODES, 550, 599));
         assert!(within(run::CODES, 600, 699));
+        assert!(within(workload::CODES, 700, 799));
+        assert!(within(expand::CODES, 800, 849));
+        assert!(within(runtime::CODES, 850, 879));
+        assert!(within(graph::CODES, 880, 899));
     }
 
     #[test]

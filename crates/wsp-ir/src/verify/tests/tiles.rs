@@ -37,4 +37,12 @@ fn values_that_meet_tiles_are_f32() {
     breaks_in(KERNEL, 326, StmtKind::Tile(TileOp::Binary { op: BinaryTileOp::Mul, dst: TILE, a: TILE, b }));
     let mask = TileOp::Mask { tile: TILE, rows: Some(float(1.0)), cols: None, value: float(0.0) };
     breaks_in(KERNEL, 326, StmtKind::Tile(mask));
+    let causal = TileOp::MaskCausal { tile: TILE, cols: int(0), value: float(0.0) };
+    breaks_in(KERNEL, 326, StmtKind::Tile(causal));
+}
+
+#[test]
+fn a_selection_takes_three_different_tiles() {
+    let select = TileOp::TopK { values: TILE, indices: TILE, src: TILE, first: int(0) };
+    breaks_in(KERNEL, 325, StmtKind::Tile(select));
 }

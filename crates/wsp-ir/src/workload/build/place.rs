@@ -1,0 +1,280 @@
+//! What loops run over, and boxes of tensors.
+
+use super::expr::{Expr, Index, Param, Slot};
+use super::origin::{Origin, Owner};
+use crate::workload::{DimRange, IntExprKind, Iteration};
+use std::ops::{Range, RangeFull, RangeTo};
+use wsp_core::{AxisId, KernelId, LabelId, TensorId, WorkloadId};
+
+/// A tensor. As an argument it is all of it; [`Tensor::at`] is a box of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tensor {
+    pub(super) id: TensorId,
+    pub(super) owner: Owner,
+}
+
+/// A dense axis: loops run over it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DenseAxis {
+    pub(super) id: AxisId,
+    pub(super) owner: Owner,
+}
+
+/// A ragged axis: loops run over [`RaggedAxis::under`] an index of its outer axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RaggedAxis {
+    pub(super) id: AxisId,
+    pub(super) owner: Owner,
+}
+
+/// A sparse axis: selections run over one row, [`SparseAxis::row`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SparseAxis {
+    pub(super) id: AxisId,
+    pub(super) owner: Owner,
+}
+
+/// A kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kernel {
+    pub(super) id: KernelId,
+    pub(super) owner: Owner,
+}
+
+/// A workload that others call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Workload {
+    pub(super) id: WorkloadId,
+    pub(super) owner: Owner,
+}
+
+/// A label of a task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Label {
+    pub(super) id: LabelId,
+    pub(super) owner: Owner,
+}
+
+macro_rules! axis_value {
+    ($($axis:ty),*) => {$(
+        impl $axis {
+            /// In schedules: the index of the innermost loop over this axis around the task, 0 when there is none.
+            #[must_use]
+            pub fn index(self) -> Expr {
+                Expr::leaf(IntExprKind::Axis(self.id), Origin::of_module(self.owner))
+            }
+        }
+    )*};
+}
+
+axis_value!(DenseAxis, RaggedAxis, SparseAxis);
+
+/// What a loop runs over.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Over {
+    pub(super) iteration: Iteration,
+    pub(super) origin: Origin,
+}
+
+/// A row of a sparse axis.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    pub(super) axis: AxisId,
+    pub(super) row: Expr,
+}
+
+/// The indices from `lo` up to, not including, `hi`.
+#[must_use]
+pub fn range(lo: impl Into<Expr>, hi: impl Into<Expr>) -> Over {
+    let (lo, hi) = (lo.into(), hi.into());
+    let origin = lo.origin.and(hi.origin);
+    Over { iteration: Iteration::Range { lo: lo.tree, hi: hi.tree, step: None }, origin }
+}
+
+/// The same at a distance of `step`, which is at least 1.
+#[must_use]
+pub fn range_step(lo: impl Into<Expr>, hi: impl Into<Expr>, step: impl Into<Expr>) -> Over {
+    let (lo, hi, step) = (lo.into(), hi.into(), step.into());
+    let origin = lo.origin.and(hi.origin).and(step.origin);
+    Over { iteration: Iteration::Range { lo: lo.tree, hi: hi.tree, step: Some(step.tree) }, origin }
+}
+
+impl RaggedAxis {
+    /// Its indices under an index of the outer axis.
+    #[must_use]
+    pub fn under(self, outer: impl Into<Expr>) -> Over {
+        let outer = outer.into();
+        let origin = Origin::of_module(self.owner).and(outer.origin);
+        Over { iteration: Iteration::Ragged { axis: self.id, outer: outer.tree }, origin }
+    }
+}
+
+impl SparseAxis {
+    /// The columns of one row.
+    #[must_use]
+    pub fn row(self, row: impl Into<Expr>) -> Row {
+        let mut row = row.into();
+        row.origin = row.origin.and(Origin::of_module(self.owner));
+        Row { axis: self.id, row }
+    }
+}
+
+impl From<DenseAxis> for Over {
+    fn from(axis: DenseAxis) -> Over {
+        Over { iteration: Iteration::Axis(axis.id), origin: Origin::of_module(axis.owner) }
+    }
+}
+
+/// `..n` starts at 0.
+impl<T: Into<Expr>> From<RangeTo<T>> for Over {
+    fn from(to: RangeTo<T>) -> Over {
+        range(0, to.end)
+    }
+}
+
+impl<T: Into<Expr>> From<Range<T>> for Over {
+    fn from(bounds: Range<T>) -> Over {
+        range(bounds.start, bounds.end)
+    }
+}
+
+/// The bounds of a box in one dimension: an index, `lo..hi`, [`sized`], or `..` for all of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bound {
+    pub(super) range: DimRange,
+    pub(super) origin: Origin,
+}
+
+/// `len` indices from `lo`.
+#[must_use]
+pub fn sized(lo: impl Into<Expr>, len: impl Into<Expr>) -> Bound {
+    let (lo, len) = (lo.into(), len.into());
+    let origin = lo.origin.and(len.origin);
+    Bound { range: DimRange::Sized { lo: lo.tree, len: len.tree }, origin }
+}
+
+/// The indices from `lo` up to, not including, `hi`.
+#[must_use]
+pub fn between(lo: impl Into<Expr>, hi: impl Into<Expr>) -> Bound {
+    let (lo, hi) = (lo.into(), hi.into());
+    let origin = lo.origin.and(hi.origin);
+    Bound { range: DimRange::Range { lo: lo.tree, hi: hi.tree }, origin }
+}
+
+impl From<RangeFull> for Bound {
+    fn from(_: RangeFull) -> Bound {
+        Bound { range: DimRange::Whole, origin: Origin::default() }
+    }
+}
+
+impl<T: Into<Expr>> From<Range<T>> for Bound {
+    fn from(bounds: Range<T>) -> Bound {
+        between(bounds.start, bounds.end)
+    }
+}
+
+/// A value as an index.
+macro_rules! index_bounds {
+    ($($ty:ty),*) => {$(
+        impl From<$ty> for Bound {
+            fn from(index: $ty) -> Bound {
+                let index = Expr::from(index);
+                Bound { range: DimRange::Index(index.tree), origin: index.origin }
+            }
+        }
+
+        impl Bounds for $ty {
+            fn list(self) -> Vec<Bound> {
+                vec![self.into()]
+            }
+        }
+
+        impl From<$ty> for Argument {
+            fn from(value: $ty) -> Argument {
+                Argument(Value::Scalar(value.into()))
+            }
+        }
+    )*};
+}
+
+/// Bounds of the first dimensions of a tensor: one, or a tuple of them.
+pub trait Bounds {
+    /// One per dimension.
+    fn list(self) -> Vec<Bound>;
+}
+
+impl Bounds for Bound {
+    fn list(self) -> Vec<Bound> {
+        vec![self]
+    }
+}
+
+impl Bounds for RangeFull {
+    fn list(self) -> Vec<Bound> {
+        vec![self.into()]
+    }
+}
+
+impl<T: Into<Expr>> Bounds for Range<T> {
+    fn list(self) -> Vec<Bound> {
+        vec![self.into()]
+    }
+}
+
+macro_rules! tuple_bounds {
+    ($($name:ident)+) => {
+        impl<$($name: Into<Bound>),+> Bounds for ($($name,)+) {
+            #[allow(non_snake_case)]
+            fn list(self) -> Vec<Bound> {
+                let ($($name,)+) = self;
+                vec![$($name.into()),+]
+            }
+        }
+    };
+}
+
+tuple_bounds!(A);
+tuple_bounds!(A B);
+tuple_bounds!(A B C);
+tuple_bounds!(A B C D);
+tuple_bounds!(A B C D E);
+tuple_bounds!(A B C D E F);
+
+/// A box of a tensor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TensorBox {
+    pub(super) tensor: Tensor,
+    pub(super) bounds: Vec<Bound>,
+}
+
+impl Tensor {
+    /// A box of it; dimensions after the given ones are whole.
+    #[must_use]
+    pub fn at(self, bounds: impl Bounds) -> TensorBox {
+        TensorBox { tensor: self, bounds: bounds.list() }
+    }
+}
+
+/// An argument of a task: an integer, a tensor or a box of one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Argument(pub(super) Value);
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Value {
+    Scalar(Expr),
+    Box(TensorBox),
+}
+
+impl From<TensorBox> for Argument {
+    fn from(part: TensorBox) -> Argument {
+        Argument(Value::Box(part))
+    }
+}
+
+impl From<Tensor> for Argument {
+    fn from(tensor: Tensor) -> Argument {
+        Argument(Value::Box(TensorBox { tensor, bounds: Vec::new() }))
+    }
+}
+
+index_bounds!(i32, i64, Expr, &Expr, Param, Index, Slot);

@@ -1,0 +1,207 @@
+//! Schedules.
+
+use super::ModuleBuilder;
+use super::expr::Expr;
+use super::origin::Origin;
+use crate::Span;
+use crate::workload::{
+    Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
+    ThresholdPolicy, Trace, Unit, WindowMode,
+};
+
+/// Which worker a task goes to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Policy {
+    dispatch: Dispatch,
+    origin: Origin,
+}
+
+/// A policy of [`ScheduleBuilder::dispatch_threshold`]: a [`Policy`] or a [`Unit`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tier {
+    policy: ThresholdPolicy,
+    origin: Origin,
+}
+
+/// Workers in turn.
+#[must_use]
+pub fn round_robin() -> Policy {
+    Policy { dispatch: Dispatch::RoundRobin, origin: Origin::default() }
+}
+
+/// Any worker that is idle.
+#[must_use]
+pub fn work_steal() -> Policy {
+    Policy { dispatch: Dispatch::WorkSteal, origin: Origin::default() }
+}
+
+/// Worker `key % workers`.
+#[must_use]
+pub fn affinity(key: impl Into<Expr>) -> Policy {
+    let key = key.into();
+    Policy { dispatch: Dispatch::Affinity(key.tree), origin: key.origin }
+}
+
+/// Worker by a hash of the key.
+#[must_use]
+pub fn hash(key: impl Into<Expr>) -> Policy {
+    let key = key.into();
+    Policy { dispatch: Dispatch::Hash(key.tree), origin: key.origin }
+}
+
+/// One range of task numbers per worker; they begin at 0 and join.
+#[must_use]
+pub fn static_partition(parts: impl IntoIterator<Item = std::ops::Range<u64>>) -> Policy {
+    let parts = parts.into_iter().map(|part| (part.start, part.end)).collect();
+    Policy { dispatch: Dispatch::StaticPartition(parts), origin: Origin::default() }
+}
+
+impl From<Policy> for Tier {
+    fn from(policy: Policy) -> Tier {
+        Tier { policy: ThresholdPolicy::Dispatch(policy.dispatch), origin: policy.origin }
+    }
+}
+
+impl From<Unit> for Tier {
+    fn from(unit: Unit) -> Tier {
+        Tier { policy: ThresholdPolicy::Pool(unit), origin: Origin::default() }
+    }
+}
+
+/// Writes the statements of one schedule.
+pub struct ScheduleBuilder<'m> {
+    module: &'m mut ModuleBuilder,
+    schedule: Schedule,
+}
+
+impl<'m> ScheduleBuilder<'m> {
+    pub(super) fn new(module: &'m mut ModuleBuilder, name: &str) -> Self {
+        let schedule = Schedule { name: name.to_owned(), ..Schedule::default() };
+        ScheduleBuilder { module, schedule }
+    }
+
+    pub(super) fn finish(self) {
+        self.module.module.schedules.push(self.schedule);
+    }
+
+    fn push(&mut self, kind: DirectiveKind, origin: Origin) -> &mut Self {
+        self.module.check(origin, None, "a schedule");
+        self.schedule.directives.push(Directive { kind, span: Span::default() });
+        self
+    }
+
+    fn plain(&mut self, kind: DirectiveKind) -> &mut Self {
+        self.push(kind, Origin::default())
+    }
+
+    /// Which worker a task goes to.
+    pub fn dispatch(&mut self, policy: Policy) -> &mut Self {
+        self.push(DirectiveKind::Dispatch(policy.dispatch), policy.origin)
+    }
+
+    /// Policy `n` for a task for which `n` of `bounds` are not above the metric.
+    pub fn dispatch_threshold<const N: usize>(
+        &mut self,
+        metric: impl Into<Expr>,
+        bounds: impl IntoIterator<Item = i64>,
+        policies: [Tier; N],
+    ) -> &mut Self {
+        let metric = metric.into();
+        let origin = policies.iter().fold(metric.origin, |origin, tier| origin.and(tier.origin));
+        let policies = policies.into_iter().map(|tier| tier.policy).collect();
+        let bounds = bounds.into_iter().collect();
+        self.push(DirectiveKind::DispatchThreshold { metric: metric.tree, bounds, policies }, origin)
+    }
+
+    /// Tasks go to so many in-order streams.
+    pub fn streams(&mut self, count: u32) -> &mut Self {
+        self.plain(DirectiveKind::Streams(count))
+    }
+
+    /// Stream `key % streams`.
+    pub fn stream_by(&mut self, key: impl Into<Expr>) -> &mut Self {
+        let key = key.into();
+        self.push(DirectiveKind::StreamBy(key.tree), key.origin)
+    }
+
+    /// Larger keys first, with [`Ready::Priority`].
+    pub fn priority(&mut self, key: impl Into<Expr>) -> &mut Self {
+        let key = key.into();
+        self.push(DirectiveKind::Priority(key.tree), key.origin)
+    }
+
+    /// How dependences are found.
+    pub fn deps(&mut self, deps: Dependences) -> &mut Self {
+        self.plain(DirectiveKind::Dependences(deps))
+    }
+
+    /// Most tasks in flight, and what happens then.
+    pub fn window(&mut self, capacity: u32, mode: WindowMode) -> &mut Self {
+        self.plain(DirectiveKind::Window { capacity, mode })
+    }
+
+    /// Workers by execution unit.
+    pub fn pools(&mut self, pools: PoolSizes) -> &mut Self {
+        self.plain(DirectiveKind::Pools(pools))
+    }
+
+    /// Which ready task is next.
+    pub fn ready(&mut self, ready: Ready) -> &mut Self {
+        self.plain(DirectiveKind::Ready(ready))
+    }
+
+    /// When the first task may start.
+    pub fn start(&mut self, start: Start) -> &mut Self {
+        self.plain(DirectiveKind::Start(start))
+    }
+
+    /// What is recorded.
+    pub fn trace(&mut self, trace: Trace) -> &mut Self {
+        self.plain(DirectiveKind::Trace(trace))
+    }
+
+    /// Most tasks that run at once in a scope.
+    pub fn pipeline_depth(&mut self, capacity: u32, scope: GateScope) -> &mut Self {
+        self.plain(DirectiveKind::Gate { scope, capacity })
+    }
+
+    /// Completions that a worker gathers before it releases their successors.
+    pub fn batch_deps(&mut self, count: u32) -> &mut Self {
+        self.plain(DirectiveKind::BatchDeps(count))
+    }
+
+    /// All settings of `task_graph` at once; those that are None are left to their defaults.
+    pub fn task_graph(&mut self, policy: TaskGraphPolicy) -> &mut Self {
+        let TaskGraphPolicy { deps, window, pools, ready, start, trace } = policy;
+        let window = window.map(|(capacity, mode)| DirectiveKind::Window { capacity, mode });
+        let settings = [
+            deps.map(DirectiveKind::Dependences),
+            window,
+            pools.map(DirectiveKind::Pools),
+            ready.map(DirectiveKind::Ready),
+            start.map(DirectiveKind::Start),
+            trace.map(DirectiveKind::Trace),
+        ];
+        for kind in settings.into_iter().flatten() {
+            self.plain(kind);
+        }
+        self
+    }
+}
+
+/// The settings of `task_graph`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TaskGraphPolicy {
+    /// How dependences are found.
+    pub deps: Option<Dependences>,
+    /// Most tasks in flight, and what happens then.
+    pub window: Option<(u32, WindowMode)>,
+    /// Workers by execution unit.
+    pub pools: Option<PoolSizes>,
+    /// Which ready task is next.
+    pub ready: Option<Ready>,
+    /// When the first task may start.
+    pub start: Option<Start>,
+    /// What is recorded.
+    pub trace: Option<Trace>,
+}

@@ -1,0 +1,38 @@
+//! Workloads: programs that generate tasks, as trees of loops, choices and task statements.
+//!
+//! A [`WorkloadModule`] is what a `.wsp` file says, and what builders make. Elaborating it with values for its
+//! parameters and tables yields tasks in *elaboration order*: the order of a depth-first, left-to-right walk. That order
+//! defines the result: two tasks whose accesses conflict behave as if they ran in it.
+//!
+//! | node | its tasks |
+//! |---|---|
+//! | [`NodeKind::ParallelFor`] | of all iterations, ordered by their data only |
+//! | [`NodeKind::ForEach`] | an iteration's tasks start after all tasks of the iteration before |
+//! | [`NodeKind::Select`] | as `ParallelFor`, over the columns of one row of a sparse axis |
+//! | [`NodeKind::Cond`] | of one branch |
+//! | [`NodeKind::While`] | as `ForEach`, as long as the condition holds |
+//! | [`NodeKind::Combine`] | of all branches, ordered by their data only |
+//! | [`NodeKind::Sequential`] | a step's tasks start after all tasks of the step before |
+//! | [`NodeKind::Call`] | of another workload of the module |
+//!
+//! Statements of one block are ordered by their data only.
+
+pub mod build;
+mod expr;
+mod model;
+mod schedule;
+mod spans;
+pub mod text;
+pub mod verify;
+mod walk;
+
+pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
+pub use model::{
+    Access, AccessMode, Arg, ArgValue, Axis, AxisKind, Block, DimRange, Iteration, Kernel, KernelParam,
+    Label, Node, NodeKind, Param, ParamKind, ParamSource, Signature, Slot, Table, Task, Tensor, Unit, Use,
+    Var, Workload, WorkloadModule,
+};
+pub use schedule::{
+    Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
+    ThresholdPolicy, Trace, WindowMode,
+};

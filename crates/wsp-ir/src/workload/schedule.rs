@@ -1,0 +1,188 @@
+//! Schedules of workloads: when and where tasks run. They never change a result.
+
+use super::IntExpr;
+use crate::Span;
+
+/// A schedule. Expressions in it are over parameters, tables and [`super::IntExprKind::Axis`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Schedule {
+    /// Its name; empty for the one that a file applies without naming it.
+    pub name: String,
+    /// What it says, each kind at most once ([`DirectiveKind::Gate`]: once per scope).
+    pub directives: Vec<Directive>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One statement of a schedule.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Directive {
+    /// What it says.
+    pub kind: DirectiveKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The statements of a schedule.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DirectiveKind {
+    /// `dispatch(policy)`: which worker (AICPU) a task goes to.
+    Dispatch(Dispatch),
+    /// `dispatch_threshold(metric, [t0, t1, …], [p0, p1, p2, …])`: policy `n` for a task for which `n` thresholds are not
+    /// above the metric; thresholds increase, and there is one policy more than thresholds.
+    DispatchThreshold {
+        /// Evaluated per task.
+        metric: IntExpr,
+        /// Thresholds.
+        bounds: Vec<i64>,
+        /// One more than thresholds.
+        policies: Vec<ThresholdPolicy>,
+    },
+    /// `streams(n)`: tasks go to in-order streams, in turn unless `stream_by` says otherwise.
+    Streams(u32),
+    /// `stream_by(key)`: stream `key % streams`.
+    StreamBy(IntExpr),
+    /// `deps = …` of `task_graph`.
+    Dependences(Dependences),
+    /// `window = n` or `window = (n, mode)` of `task_graph`, or `task_window(n, mode)`.
+    Window {
+        /// Most tasks in flight.
+        capacity: u32,
+        /// What happens when it is full.
+        mode: WindowMode,
+    },
+    /// `pools = …` of `task_graph`.
+    Pools(PoolSizes),
+    /// `ready = …` of `task_graph`.
+    Ready(Ready),
+    /// `start = …` of `task_graph`.
+    Start(Start),
+    /// `trace = …` of `task_graph`.
+    Trace(Trace),
+    /// `pipeline_depth(n, scope)`: most tasks that run at once in a scope (an issue gate).
+    Gate {
+        /// What shares one count.
+        scope: GateScope,
+        /// At least 1.
+        capacity: u32,
+    },
+    /// `batch_deps(n)`: a worker gathers this many completions before it releases their successors.
+    BatchDeps(u32),
+    /// `priority(key)`: with `ready = priority`, larger keys first.
+    Priority(IntExpr),
+}
+
+/// Which worker a task goes to.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Dispatch {
+    /// Workers in turn.
+    RoundRobin,
+    /// Worker `key % workers`.
+    Affinity(IntExpr),
+    /// Worker by a hash of the key.
+    Hash(IntExpr),
+    /// The first worker takes the first `ranges[0]` tasks of elaboration order, and so on: `(start, end)` per worker.
+    StaticPartition(Vec<(u64, u64)>),
+    /// Any worker that is idle.
+    WorkSteal,
+}
+
+/// A policy of `dispatch_threshold`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ThresholdPolicy {
+    /// A dispatch policy.
+    Dispatch(Dispatch),
+    /// A pool: vector, cube or any.
+    Pool(super::Unit),
+}
+
+/// How dependences are found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Dependences {
+    /// `infer_tensor_map_exact`: between equal boxes; boxes that overlap and differ are an error.
+    Exact,
+    /// `infer_bytes_overlap`: between boxes that share an element.
+    #[default]
+    Overlap,
+    /// `explicit`: `after` only; data must be ordered by them.
+    Explicit,
+    /// `hybrid`: overlap and `after`.
+    Hybrid,
+}
+
+/// What a full window does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum WindowMode {
+    /// Generation waits.
+    #[default]
+    Stall,
+    /// The run fails.
+    Abort,
+    /// Generation waits, and each wait is recorded.
+    Benchmark,
+}
+
+/// Workers by execution unit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum PoolSizes {
+    /// Every worker takes every task.
+    #[default]
+    Shared,
+    /// `by_unit(v, c)`: so many workers take vector tasks, so many cube tasks.
+    ByUnit {
+        /// Workers for vector tasks.
+        vector: u32,
+        /// Workers for cube tasks.
+        cube: u32,
+    },
+}
+
+/// Which ready task is next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ready {
+    /// First in first out below four workers, else work stealing.
+    #[default]
+    Auto,
+    /// First ready, first run.
+    Fifo,
+    /// Workers keep what they release; idle ones steal.
+    WorkSteal,
+    /// Largest priority first, ties in elaboration order.
+    Priority,
+}
+
+/// When the first task may start.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Start {
+    /// When all tasks are generated.
+    AfterOrchestration,
+    /// At once.
+    #[default]
+    Immediate,
+    /// When so many tasks are generated.
+    Threshold(u32),
+}
+
+/// What is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Trace {
+    /// Nothing.
+    #[default]
+    None,
+    /// Times of every task.
+    Measured,
+    /// Virtual time: no kernel runs; each task takes its kernel's `cost`.
+    Cycles,
+}
+
+/// What shares one gate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum GateScope {
+    /// All tasks.
+    #[default]
+    Global,
+    /// Those of one stream.
+    PerStream,
+    /// Those of one pool.
+    PerPool,
+}

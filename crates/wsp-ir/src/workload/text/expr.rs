@@ -1,0 +1,311 @@
+//! Expressions.
+
+use super::lexer::{self, Tok, Token};
+use super::scope::Entity;
+use super::words::FUNCTIONS;
+use super::{Parsed, Parser, Skip, codes};
+use crate::Span;
+use crate::diag::{Diagnostic, did_you_mean};
+use crate::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use wsp_core::limits::MAX_NESTING;
+
+/// The level of comparisons of order; they and those of equality, one below, do not chain.
+const ORDER: u32 = 3;
+const EQUALITY: u32 = 2;
+
+/// An operator and its level; higher binds tighter.
+fn operator(tok: Tok) -> Option<(IntBinary, u32)> {
+    Some(match tok {
+        Tok::PipePipe => (IntBinary::Or, 0),
+        Tok::AmpAmp => (IntBinary::And, 1),
+        Tok::EqEq => (IntBinary::Eq, EQUALITY),
+        Tok::Ne => (IntBinary::Ne, EQUALITY),
+        Tok::Lt => (IntBinary::Lt, ORDER),
+        Tok::Le => (IntBinary::Le, ORDER),
+        Tok::Gt => (IntBinary::Gt, ORDER),
+        Tok::Ge => (IntBinary::Ge, ORDER),
+        Tok::Plus => (IntBinary::Add, 4),
+        Tok::Minus => (IntBinary::Sub, 4),
+        Tok::Star => (IntBinary::Mul, 5),
+        Tok::Slash => (IntBinary::Div, 5),
+        Tok::Percent => (IntBinary::Rem, 5),
+        _ => return None,
+    })
+}
+
+/// An expression and the height of its tree.
+struct Tree {
+    expr: IntExpr,
+    height: u32,
+}
+
+impl Tree {
+    fn leaf(kind: IntExprKind, span: Span) -> Tree {
+        Tree { expr: IntExpr { kind, span }, height: 1 }
+    }
+}
+
+impl<'t> Parser<'t> {
+    /// Reads an expression.
+    pub(super) fn expr(&mut self) -> Parsed<IntExpr> {
+        self.expr_depth = 0;
+        self.choice().map(|tree| tree.expr)
+    }
+
+    /// An inner node above trees of these heights.
+    fn node(&mut self, kind: IntExprKind, span: Span, heights: &[u32]) -> Parsed<Tree> {
+        let height = heights.iter().copied().max().unwrap_or(0) + 1;
+        if height > MAX_NESTING {
+            return Err(self.expression_too_deep());
+        }
+        Ok(Tree { expr: IntExpr { kind, span }, height })
+    }
+
+    fn expression_too_deep(&mut self) -> Skip {
+        self.too_deep(
+            "operators of an expression",
+            "name a part of it with `let`, or use parentheses to balance it",
+        )
+    }
+
+    /// Runs a part of the grammar of expressions one level deeper. Parentheses cost a level, though they make no node.
+    fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.expr_depth > 2 * MAX_NESTING {
+            return Err(self.expression_too_deep());
+        }
+        self.expr_depth += 1;
+        let result = part(self);
+        self.expr_depth -= 1;
+        result
+    }
+
+    fn choice(&mut self) -> Parsed<Tree> {
+        let condition = self.binary(0)?;
+        if !self.eat(Tok::Question) {
+            return Ok(condition);
+        }
+        let then = self.deeper(Self::choice)?;
+        self.expect(Tok::Colon, "`:` and the value for a false condition")?;
+        let otherwise = self.deeper(Self::choice)?;
+        let span = condition.expr.span.to(otherwise.expr.span);
+        let heights = [condition.height, then.height, otherwise.height];
+        let kind =
+            IntExprKind::Choose(Box::new(condition.expr), Box::new(then.expr), Box::new(otherwise.expr));
+        self.node(kind, span, &heights)
+    }
+
+    /// Operands joined by operators of at least this level.
+    fn binary(&mut self, least: u32) -> Parsed<Tree> {
+        let mut left = self.unary()?;
+        let mut compared = None;
+        while let Some((op, level)) = operator(self.tok()).filter(|(_, level)| *level >= least) {
+            if compared == Some(level) {
+                return Err(self.comparison_chain());
+            }
+            self.bump();
+            let right = self.deeper(|p| p.binary(level + 1))?;
+            let span = left.expr.span.to(right.expr.span);
+            let heights = [left.height, right.height];
+            let kind = IntExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
+            left = self.node(kind, span, &heights)?;
+            compared = matches!(level, EQUALITY | ORDER).then_some(level);
+        }
+        Ok(left)
+    }
+
+    fn comparison_chain(&mut self) -> Skip {
+        let diagnostic = Diagnostic::error(codes::COMPARISON_CHAIN, "comparisons do not chain")
+            .at(self.span(), "a second comparison")
+            .help("write `a < b && b < c`, or parentheses: `(a < b) == c`");
+        self.report(diagnostic)
+    }
+
+    fn unary(&mut self) -> Parsed<Tree> {
+        let start = self.span();
+        let op = match self.tok() {
+            Tok::Minus if self.peek(1).kind == Tok::Number => {
+                self.bump();
+                let value = self.signed_number(true)?;
+                return Ok(Tree::leaf(IntExprKind::Const(value), self.span_from(start)));
+            }
+            Tok::Minus => IntUnary::Neg,
+            Tok::Bang => IntUnary::Not,
+            _ => return self.primary(),
+        };
+        self.bump();
+        let operand = self.deeper(Self::unary)?;
+        let span = self.span_from(start);
+        self.node(IntExprKind::Unary(op, Box::new(operand.expr)), span, &[operand.height])
+    }
+
+    fn primary(&mut self) -> Parsed<Tree> {
+        let start = self.span();
+        match self.tok() {
+            Tok::Number => {
+                let value = self.signed_number(false)?;
+                Ok(Tree::leaf(IntExprKind::Const(value), start))
+            }
+            Tok::LParen => {
+                let open = self.bump();
+                let inner = self.deeper(Self::choice)?;
+                self.close(open, "`)` after the expression")?;
+                let expr = IntExpr { span: self.span_from(start), ..inner.expr };
+                Ok(Tree { expr, ..inner })
+            }
+            Tok::Ident if self.peek(1).kind == Tok::LParen => self.function(),
+            Tok::Ident => self.named(),
+            Tok::Range | Tok::RangeIncl => Err(self.bad_range()),
+            Tok::Str => {
+                let diagnostic = Diagnostic::error(codes::BAD_STRING, "a string is no value")
+                    .at(start, "expected an expression")
+                    .help("strings stand in `use \"kernels.pto\";` only");
+                Err(self.report(diagnostic))
+            }
+            _ => Err(self
+                .foreign_operator()
+                .unwrap_or_else(|| self.unexpected(codes::EXPECTED_EXPRESSION, "an expression"))),
+        }
+    }
+
+    /// Reports a range that lacks an end, or is inclusive.
+    pub(super) fn bad_range(&mut self) -> Skip {
+        let inclusive = self.at(Tok::RangeIncl);
+        let message = if inclusive { "ranges are half-open" } else { "a range needs both ends" };
+        let help = if inclusive { "write `lo..hi + 1`" } else { "write `0..hi`, or `lo +: count`" };
+        let diagnostic = Diagnostic::error(codes::BAD_RANGE, message).at(self.span(), "").help(help);
+        self.report(diagnostic)
+    }
+
+    /// A number of a 64-bit integer whose `-`, if any, is consumed.
+    fn signed_number(&mut self, negative: bool) -> Parsed<i64> {
+        let token = self.bump();
+        let value = lexer::number(self.text_of(token)).unwrap_or(u64::MAX);
+        let signed = if negative { 0i64.checked_sub_unsigned(value) } else { i64::try_from(value).ok() };
+        signed.ok_or_else(|| self.number_too_large(token, &format!("{}", i64::MAX)))
+    }
+
+    fn number_too_large(&mut self, token: Token, largest: &str) -> Skip {
+        let diagnostic = Diagnostic::error(codes::NUMBER_OUT_OF_RANGE, "the number is too large")
+            .at(self.span_of(token), "")
+            .note(format!("at most {largest} can stand here"));
+        self.report(diagnostic)
+    }
+
+    /// Reads a number, perhaps with `-`.
+    pub(super) fn integer(&mut self, what: &str) -> Parsed<i64> {
+        let negative = self.eat(Tok::Minus);
+        if !self.at(Tok::Number) {
+            return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
+        }
+        self.signed_number(negative)
+    }
+
+    /// Reads a number that is at most `largest`.
+    pub(super) fn count(&mut self, what: &str, largest: u64) -> Parsed<u64> {
+        if !self.at(Tok::Number) {
+            return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
+        }
+        let token = self.bump();
+        let value = lexer::number(self.text_of(token)).unwrap_or(u64::MAX);
+        if value > largest {
+            return Err(self.number_too_large(token, &largest.to_string()));
+        }
+        Ok(value)
+    }
+
+    /// `min(a, b)` and the like.
+    fn function(&mut self) -> Parsed<Tree> {
+        let token = self.bump();
+        let (name, start) = (self.text_of(token), self.span_of(token));
+        let op = match name {
+            "min" => IntBinary::Min,
+            "max" => IntBinary::Max,
+            "ceildiv" => IntBinary::CeilDiv,
+            "len" => return self.table_length(start),
+            _ => return Err(self.unknown_function(name, start)),
+        };
+        let open = self.bump();
+        let mut args = self.list(Tok::RParen, |p| p.deeper(Self::choice))?;
+        self.close(open, "`,` or `)`")?;
+        let span = self.span_from(start);
+        let count = args.len();
+        let (Some(b), Some(a), true) = (args.pop(), args.pop(), count == 2) else {
+            let diagnostic =
+                Diagnostic::error(codes::FORM_ARGUMENTS, format!("`{name}` takes 2 arguments, not {count}"))
+                    .at(span, "")
+                    .help(format!("write `{name}(a, b)`"));
+            return Err(self.report(diagnostic));
+        };
+        let heights = [a.height, b.height];
+        self.node(IntExprKind::Binary(op, Box::new(a.expr), Box::new(b.expr)), span, &heights)
+    }
+
+    fn table_length(&mut self, start: Span) -> Parsed<Tree> {
+        let open = self.bump();
+        let (name, at) = self.name("a table")?;
+        let Some((Entity::Table(table), _)) = self.scope.find(name) else {
+            return Err(self.wrong_kind(name, at, "a table", "`len` counts the elements of a table"));
+        };
+        self.close(open, "`)` after the table")?;
+        Ok(Tree::leaf(IntExprKind::TableLen(table), self.span_from(start)))
+    }
+
+    fn unknown_function(&mut self, name: &'t str, span: Span) -> Skip {
+        if self.scope.find(name).is_some() {
+            let help =
+                "a kernel runs as a statement of its own: `k(…);`; a value that it computes is a `slot`";
+            return self.wrong_kind(name, span, "a function", help);
+        }
+        let message = format!("there is no function `{}`", lexer::shorten(name));
+        let diagnostic = Diagnostic::error(codes::UNDECLARED_NAME, message).at(span, "");
+        let help = match did_you_mean(name, FUNCTIONS.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "there are `min(a, b)`, `max(a, b)`, `ceildiv(a, b)` and `len(table)`".to_owned(),
+        };
+        self.report(diagnostic.help(help))
+    }
+
+    /// A name, or an element of a table.
+    fn named(&mut self) -> Parsed<Tree> {
+        let (name, span) = self.name("an expression")?;
+        let indexed = self.at(Tok::LBracket);
+        let Some((entity, _)) = self.scope.find(name) else {
+            let (what, table) = if indexed { ("a table", true) } else { ("a value", false) };
+            return Err(self.undeclared(name, span, what, |entity| match entity {
+                Entity::Table(_) => table,
+                Entity::Param(_) | Entity::Slot(_) | Entity::Var(_) => !table,
+                _ => false,
+            }));
+        };
+        if let (Entity::Table(table), true) = (entity, indexed) {
+            let open = self.bump();
+            let index = self.deeper(Self::choice)?;
+            self.close(open, "`]` after the index")?;
+            let span = self.span_from(span);
+            return self.node(IntExprKind::Table(table, Box::new(index.expr)), span, &[index.height]);
+        }
+        if indexed {
+            let help = "tasks read tensors; a workload reads a table, or a `slot` that a task writes";
+            return Err(self.wrong_kind(name, span, "a table", help));
+        }
+        let (kind, help) = match entity {
+            Entity::Param(param) => (Some(IntExprKind::Param(param)), String::new()),
+            Entity::Slot(slot) => (Some(IntExprKind::Slot(slot)), String::new()),
+            Entity::Var(var) => (Some(IntExprKind::Var(var)), String::new()),
+            Entity::Axis(axis) => (Some(IntExprKind::Axis(axis)), String::new()),
+            Entity::Table(_) => {
+                (None, format!("write `{name}[i]` for an element, `len({name})` for their number"))
+            }
+            Entity::Tensor(_) => (
+                None,
+                "a tensor is an argument of a kernel; a value that a task computes is a `slot`".to_owned(),
+            ),
+            Entity::Kernel(_) => (None, format!("a kernel runs as a statement: `{name}(…);`")),
+            Entity::Workload(_) => (None, format!("a workload runs as a statement: `call {name}(…);`")),
+        };
+        match kind {
+            Some(kind) => Ok(Tree::leaf(kind, span)),
+            None => Err(self.wrong_kind(name, span, "a value", &help)),
+        }
+    }
+}

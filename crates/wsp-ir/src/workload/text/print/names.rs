@@ -1,0 +1,117 @@
+//! Names for variables, so that none hides a name that its scope uses.
+
+use crate::workload::walk::{self, Reference, Visitor};
+use crate::workload::{KernelParam, ParamKind, Workload, WorkloadModule};
+use std::collections::BTreeSet;
+use wsp_core::{TensorId, VarId};
+
+/// The printed name of each variable.
+#[derive(Default)]
+pub(super) struct Names(Vec<String>);
+
+impl Names {
+    /// The scalar parameters of a kernel, as variables of its cost.
+    pub(super) fn of_kernel(params: &[KernelParam]) -> Names {
+        let scalars = params.iter().filter(|param| param.kind == ParamKind::Scalar);
+        Names(scalars.map(|param| param.name.clone()).collect())
+    }
+
+    /// The variables of a workload: their own names, but `i_1`, `i_2`, … for one that hides a name which its scope uses.
+    pub(super) fn of_workload(module: &WorkloadModule, workload: &Workload) -> Names {
+        let mut taken: BTreeSet<String> = globals(module);
+        taken.extend(workload.vars.iter().map(|var| var.name.clone()));
+        let mut chosen: Vec<String> = workload.vars.iter().map(|var| var.name.clone()).collect();
+        let mut uses = Uses { module, workload, open: Vec::new(), clashes: BTreeSet::new() };
+        uses.open.extend((0..workload.params.min(workload.vars.len() as u32)).map(VarId));
+        uses.clashes.extend(doubled_formals(workload));
+        walk::block(&workload.body, &mut uses);
+        for var in uses.clashes {
+            let Some(name) = chosen.get_mut(var.index()) else { continue };
+            let fresh = (1u64..).map(|n| format!("{name}_{n}")).find(|fresh| !taken.contains(fresh));
+            if let Some(fresh) = fresh {
+                taken.insert(fresh.clone());
+                *name = fresh;
+            }
+        }
+        Names(chosen)
+    }
+
+    pub(super) fn var(&self, id: VarId) -> String {
+        self.0.get(id.index()).cloned().unwrap_or_else(|| format!("?{}", id.0))
+    }
+}
+
+/// Formal arguments with the name of an earlier one.
+fn doubled_formals(workload: &Workload) -> impl Iterator<Item = VarId> {
+    let formals = workload.vars.get(..workload.params as usize).unwrap_or_default();
+    let doubled = |i: usize| formals[..i].iter().any(|earlier| earlier.name == formals[i].name);
+    (0..formals.len()).filter(move |i| doubled(*i)).map(|i| VarId(i as u32))
+}
+
+/// The names of the file's tables.
+fn globals(module: &WorkloadModule) -> BTreeSet<String> {
+    let params = module.params.iter().map(|entry| &entry.name);
+    let tables = module.tables.iter().map(|entry| &entry.name);
+    let axes = module.axes.iter().map(|entry| &entry.name);
+    let tensors = module.tensors.iter().map(|entry| &entry.name);
+    let kernels = module.kernels.iter().map(|entry| &entry.name);
+    let workloads = module.workloads.iter().map(|entry| &entry.name);
+    params.chain(tables).chain(axes).chain(tensors).chain(kernels).chain(workloads).cloned().collect()
+}
+
+/// Finds the variables that hide a name which their scope uses.
+struct Uses<'m> {
+    module: &'m WorkloadModule,
+    workload: &'m Workload,
+    /// Variables that are visible, innermost last.
+    open: Vec<VarId>,
+    clashes: BTreeSet<VarId>,
+}
+
+impl Uses<'_> {
+    fn var_name(&self, var: VarId) -> &str {
+        self.workload.vars.get(var.index()).map_or("", |var| &var.name)
+    }
+
+    fn tensor_name(&self, tensor: TensorId) -> &str {
+        self.module.tensors.get(tensor.index()).map_or("", |tensor| &tensor.name)
+    }
+
+    /// The name of something of the file.
+    fn name(&self, reference: Reference) -> &str {
+        let module = self.module;
+        match reference {
+            Reference::Param(id) => module.params.get(id.index()).map_or("", |entry| &entry.name),
+            Reference::Var(id) => self.var_name(id),
+            Reference::Slot(id) => {
+                module.slots.get(id.index()).map_or("", |slot| self.tensor_name(slot.tensor))
+            }
+            Reference::Axis(id) => module.axes.get(id.index()).map_or("", |entry| &entry.name),
+            Reference::Table(id) => module.tables.get(id.index()).map_or("", |entry| &entry.name),
+            Reference::Tensor(id) => self.tensor_name(id),
+            Reference::Kernel(id) => module.kernels.get(id.index()).map_or("", |entry| &entry.name),
+            Reference::Workload(id) => module.workloads.get(id.index()).map_or("", |entry| &entry.name),
+        }
+    }
+}
+
+impl Visitor for Uses<'_> {
+    fn reference(&mut self, reference: Reference) {
+        let inner = match reference {
+            Reference::Var(var) => self.open.iter().rposition(|open| *open == var).map_or(0, |at| at + 1),
+            _ => 0,
+        };
+        let name = self.name(reference);
+        let hiding: Vec<VarId> =
+            self.open[inner..].iter().copied().filter(|var| self.var_name(*var) == name).collect();
+        self.clashes.extend(hiding);
+    }
+
+    fn open(&mut self, var: VarId) {
+        self.open.push(var);
+    }
+
+    fn close(&mut self) {
+        self.open.pop();
+    }
+}

@@ -1,0 +1,136 @@
+//! Where parsing goes on after a report.
+
+use super::codes;
+use super::lexer::{Tok, Token};
+use super::words::ITEMS;
+use super::{Parser, Skip};
+use crate::diag::{Diagnostic, did_you_mean};
+
+impl Parser<'_> {
+    /// Skips the rest of a broken statement that began at `start`.
+    pub(super) fn recover_statement(&mut self, start: usize) {
+        loop {
+            match self.tok() {
+                Tok::Eof | Tok::RBrace => return,
+                Tok::Semi => {
+                    self.bump();
+                    return;
+                }
+                Tok::LBrace => {
+                    self.skip_group();
+                    if !self.eat_word("else") {
+                        return;
+                    }
+                }
+                _ if self.pos > start && self.at_statement() => return,
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// Consumes `{ … }` whole, or to the end of the item.
+    fn skip_group(&mut self) {
+        let mut braces = 0;
+        loop {
+            match self.bump().kind {
+                Tok::LBrace => braces += 1,
+                Tok::RBrace if braces == 1 => return,
+                Tok::RBrace => braces -= 1,
+                Tok::Eof => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Consumes `( … )` with what stands in it, `;` included, but no block.
+    pub(super) fn skip_parentheses(&mut self) {
+        let mut open = 0;
+        while !matches!(self.tok(), Tok::LBrace | Tok::RBrace | Tok::Eof) {
+            match self.bump().kind {
+                Tok::LParen => open += 1,
+                Tok::RParen if open == 1 => return,
+                Tok::RParen => open -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Skips to behind the `}` of a broken list of blocks.
+    pub(super) fn recover_blocks(&mut self) {
+        while !matches!(self.tok(), Tok::RBrace | Tok::Eof) {
+            if self.at(Tok::LBrace) {
+                self.skip_group();
+            } else {
+                self.bump();
+            }
+        }
+        self.eat(Tok::RBrace);
+    }
+
+    /// Reports, once per item, that a block does not end.
+    pub(super) fn unclosed_block(&mut self, open: Token) -> Skip {
+        if std::mem::replace(&mut self.unclosed, true) {
+            return Skip;
+        }
+        let culprit = self.suspect.take().unwrap_or(open);
+        let mut diagnostic = Diagnostic::error(codes::UNCLOSED, "expected `}`")
+            .at(self.span(), format!("found {}", self.found()))
+            .label(self.span_of(culprit), "this `{` is not closed");
+        if culprit.start != open.start {
+            diagnostic = diagnostic.note("its `}`, by indentation, closes an outer block");
+        }
+        self.report(diagnostic)
+    }
+
+    /// Notes a block whose `}` is indented less than the line that opens it: the `}` of that block is probably missing.
+    pub(super) fn check_indentation(&mut self, open: Token, close: Token) {
+        if self.suspect.is_some() || !close.starts_line {
+            return;
+        }
+        if let (Some(outer), Some(inner)) = (self.indentation(close), self.indentation(open))
+            && outer < inner
+        {
+            self.suspect = Some(open);
+        }
+    }
+
+    /// Blanks before the first token of a token's line; none when the line is very long.
+    fn indentation(&self, token: Token) -> Option<usize> {
+        const REACH: usize = 200;
+        let before = &self.text.as_bytes()[..token.start as usize];
+        let window = &before[before.len().saturating_sub(REACH)..];
+        let line = match window.iter().rposition(|&b| b == b'\n') {
+            Some(newline) => &window[newline + 1..],
+            None if window.len() == before.len() => window,
+            None => return None,
+        };
+        Some(line.iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count())
+    }
+
+    /// Reports a token that starts no item.
+    pub(super) fn not_an_item(&mut self) -> Skip {
+        if self.at(Tok::Bad) {
+            return Skip;
+        }
+        let mut diagnostic = Diagnostic::error(codes::EXPECTED_ITEM, "expected an item")
+            .at(self.span(), format!("found {}", self.found()));
+        let items = ITEMS.iter().copied().chain(["let"]);
+        let statement = ["for", "parallel", "if", "while", "combine", "sequential", "select", "call"];
+        diagnostic = match self.word() {
+            Some(word) if statement.contains(&word) => {
+                diagnostic.help("statements stand in a workload: `workload main { … }`")
+            }
+            Some(word) => match did_you_mean(word, items) {
+                Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
+                None => diagnostic,
+            },
+            None => diagnostic,
+        };
+        let diagnostic = diagnostic.note(
+            "items begin with `use`, `param`, `let`, `table`, `axis`, `tensor`, `slot`, `kernel`, `workload` or `schedule`",
+        );
+        self.report(diagnostic)
+    }
+}

@@ -1,0 +1,133 @@
+//! What names stand for.
+
+use super::codes;
+use super::lexer::shorten;
+use super::{Parser, Skip};
+use crate::Span;
+use crate::diag::{Diagnostic, did_you_mean};
+use std::collections::BTreeMap;
+use wsp_core::{AxisId, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Entity {
+    Param(ParamId),
+    Table(TableId),
+    Axis(AxisId),
+    Tensor(TensorId),
+    Slot(SlotId),
+    Kernel(KernelId),
+    Workload(WorkloadId),
+    Var(VarId),
+}
+
+impl Entity {
+    /// With its article, as a message says it.
+    pub(super) fn what(self) -> &'static str {
+        match self {
+            Entity::Param(_) => "a parameter",
+            Entity::Table(_) => "a table",
+            Entity::Axis(_) => "an axis",
+            Entity::Tensor(_) => "a tensor",
+            Entity::Slot(_) => "a slot",
+            Entity::Kernel(_) => "a kernel",
+            Entity::Workload(_) => "a workload",
+            Entity::Var(_) => "a variable",
+        }
+    }
+}
+
+/// The names that are visible.
+#[derive(Default)]
+pub(super) struct Scope<'t> {
+    /// How many entries each table will have: parameters, tables, axes, tensors, slots, kernels, workloads.
+    pub(super) counts: [u32; 7],
+    globals: BTreeMap<&'t str, (Entity, Span)>,
+    /// Labels of the current workload.
+    pub(super) labels: BTreeMap<&'t str, LabelId>,
+    /// Variables, innermost last.
+    locals: Vec<(&'t str, VarId, Span)>,
+}
+
+impl<'t> Scope<'t> {
+    /// What a name of the file stands for, and where it is declared.
+    pub(super) fn global(&self, name: &str) -> Option<(Entity, Span)> {
+        self.globals.get(name).copied()
+    }
+
+    pub(super) fn declare(&mut self, name: &'t str, entity: Entity, span: Span) {
+        self.globals.insert(name, (entity, span));
+    }
+
+    /// What a name stands for here.
+    pub(super) fn find(&self, name: &str) -> Option<(Entity, Span)> {
+        let local = self.locals.iter().rev().find(|(local, ..)| *local == name);
+        local.map(|(_, var, span)| (Entity::Var(*var), *span)).or_else(|| self.global(name))
+    }
+
+    /// Makes a variable visible until it is closed.
+    pub(super) fn open(&mut self, name: &'t str, var: VarId, span: Span) {
+        self.locals.push((name, var, span));
+    }
+
+    /// How many variables are visible.
+    pub(super) fn depth(&self) -> usize {
+        self.locals.len()
+    }
+
+    /// Hides all variables but the outermost `depth`.
+    pub(super) fn close(&mut self, depth: usize) {
+        self.locals.truncate(depth);
+    }
+
+    /// The visible names of entities that `fits` accepts, for suggestions: the first of very many.
+    fn names(&self, fits: impl Fn(Entity) -> bool) -> Vec<&'t str> {
+        const MOST: usize = 2000;
+        let locals = self.locals.iter().rev().map(|(name, var, _)| (*name, Entity::Var(*var)));
+        let globals = self.globals.iter().map(|(name, (entity, _))| (*name, *entity));
+        locals.chain(globals).filter(|(_, entity)| fits(*entity)).map(|(name, _)| name).take(MOST).collect()
+    }
+}
+
+impl Parser<'_> {
+    /// Reports a name that stands for nothing, where `what` is needed, as those that `fits` accepts are.
+    pub(super) fn undeclared(
+        &mut self,
+        name: &str,
+        span: Span,
+        what: &str,
+        fits: impl Fn(Entity) -> bool,
+    ) -> Skip {
+        let message = format!("`{}` is not declared", shorten(name));
+        let mut diagnostic =
+            Diagnostic::error(codes::UNDECLARED_NAME, message).at(span, format!("expected {what}"));
+        if self.sink.is_full() {
+            return self.report(diagnostic);
+        }
+        if let Some(meant) = did_you_mean(name, self.scope.names(fits)) {
+            diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
+        } else if matches!(name, "true" | "false") {
+            diagnostic = diagnostic.help("truth values are 1 and 0");
+        }
+        self.report(diagnostic)
+    }
+
+    /// Reports a name that stands for something else than `what`.
+    pub(super) fn wrong_kind(&mut self, name: &str, span: Span, what: &str, help: &str) -> Skip {
+        let Some((entity, declared)) = self.scope.find(name) else {
+            return self.undeclared(name, span, what, |_| true);
+        };
+        let name = shorten(name);
+        let mut diagnostic = Diagnostic::error(codes::WRONG_KIND, format!("`{name}` is {}", entity.what()))
+            .at(span, format!("expected {what}"))
+            .label(declared, "declared here");
+        let hidden = matches!(entity, Entity::Var(_)).then(|| self.scope.global(&name)).flatten();
+        if let Some((global, at)) = hidden {
+            diagnostic = diagnostic.label(at, format!("{} that the variable hides", global.what()));
+        }
+        if !help.is_empty() {
+            diagnostic = diagnostic.help(help);
+        }
+        self.report(diagnostic)
+    }
+}

@@ -1,0 +1,172 @@
+//! How deep statements and expressions nest. Every other check recurses and so relies on this one.
+
+use super::{Checker, error, rule};
+use crate::Span;
+use crate::workload::{
+    Arg, ArgValue, AxisKind, Block, DimRange, DirectiveKind, Dispatch, IntExpr, IntExprKind, Iteration, Node,
+    NodeKind, ParamSource, ThresholdPolicy,
+};
+use wsp_core::limits::MAX_NESTING;
+
+/// The place of something that is one level too deep.
+struct TooDeep {
+    span: Span,
+    what: &'static str,
+}
+
+type Depth = Result<(), TooDeep>;
+
+impl Checker<'_> {
+    /// Whether nothing nests too deeply.
+    pub(super) fn depth(&mut self) -> bool {
+        let Err(TooDeep { span, what }) = self.measure() else { return true };
+        self.push(
+            error(rule::TOO_DEEP, span, "nested too deeply")
+                .note(format!("{what} nest at most {MAX_NESTING} deep")),
+        );
+        false
+    }
+
+    fn measure(&self) -> Depth {
+        let module = self.module;
+        for param in &module.params {
+            match &param.source {
+                ParamSource::Set(value) => exprs(value)?,
+                ParamSource::Derived(value) => expr(value, 1)?,
+            }
+        }
+        for table in &module.tables {
+            exprs(&table.len)?;
+        }
+        for axis in &module.axes {
+            if let AxisKind::Dense { start, end } = &axis.kind {
+                exprs([start, end])?;
+            }
+        }
+        for tensor in &module.tensors {
+            exprs(&tensor.dims)?;
+        }
+        exprs(module.slots.iter().map(|slot| &slot.init))?;
+        exprs(module.kernels.iter().filter_map(|kernel| kernel.cost.as_ref()))?;
+        let mut heights = Vec::new();
+        for workload in &module.workloads {
+            let height = block(&workload.body, 1, &heights)?;
+            heights.push(height);
+        }
+        module.schedules.iter().flat_map(|schedule| &schedule.directives).try_for_each(|d| directive(&d.kind))
+    }
+}
+
+fn exprs<'e>(all: impl IntoIterator<Item = &'e IntExpr>) -> Depth {
+    all.into_iter().try_for_each(|tree| expr(tree, 1))
+}
+
+/// Checks an expression that is at `level` of its tree.
+fn expr(tree: &IntExpr, level: u32) -> Depth {
+    if level > MAX_NESTING {
+        return Err(TooDeep { span: tree.span, what: "operators of an expression" });
+    }
+    match &tree.kind {
+        IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => expr(operand, level + 1),
+        IntExprKind::Binary(_, a, b) => {
+            expr(a, level + 1)?;
+            expr(b, level + 1)
+        }
+        IntExprKind::Choose(condition, then, otherwise) => {
+            expr(condition, level + 1)?;
+            expr(then, level + 1)?;
+            expr(otherwise, level + 1)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How many levels a block has that is at `level`; `heights` are those of earlier workloads.
+fn block(nodes: &Block, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
+    let mut height = 0;
+    for entry in nodes {
+        if level > MAX_NESTING {
+            return Err(TooDeep { span: entry.span, what: "statements" });
+        }
+        height = height.max(1 + node(entry, level + 1, heights)?);
+    }
+    Ok(height)
+}
+
+fn node(node: &Node, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
+    match &node.kind {
+        NodeKind::Task(task) => {
+            task.args.iter().try_for_each(arg)?;
+            Ok(0)
+        }
+        NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
+            match over {
+                Iteration::Axis(_) => {}
+                Iteration::Ragged { outer, .. } => expr(outer, 1)?,
+                Iteration::Range { lo, hi, step } => exprs([lo, hi].into_iter().chain(step))?,
+            }
+            block(body, level, heights)
+        }
+        NodeKind::Select { row, body, .. } => {
+            expr(row, 1)?;
+            block(body, level, heights)
+        }
+        NodeKind::Cond { condition, then, otherwise } => {
+            expr(condition, 1)?;
+            Ok(block(then, level, heights)?.max(block(otherwise, level, heights)?))
+        }
+        NodeKind::While { condition, max, body } => {
+            exprs([condition].into_iter().chain(max))?;
+            block(body, level, heights)
+        }
+        NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
+            let mut height = 0;
+            for body in blocks {
+                height = height.max(block(body, level, heights)?);
+            }
+            Ok(height)
+        }
+        NodeKind::Call { workload, args } => {
+            exprs(args)?;
+            let height = heights.get(workload.index()).copied().unwrap_or(0);
+            if level - 1 + height > MAX_NESTING {
+                return Err(TooDeep { span: node.span, what: "statements, with those of called workloads," });
+            }
+            Ok(height)
+        }
+    }
+}
+
+fn arg(arg: &Arg) -> Depth {
+    let access = match &arg.value {
+        ArgValue::Scalar(value) => return expr(value, 1),
+        ArgValue::Access(access) => access,
+    };
+    access.ranges.iter().try_for_each(|range| match range {
+        DimRange::Whole => Ok(()),
+        DimRange::Index(lo) => expr(lo, 1),
+        DimRange::Range { lo, hi: other } | DimRange::Sized { lo, len: other } => exprs([lo, other]),
+    })
+}
+
+fn directive(kind: &DirectiveKind) -> Depth {
+    match kind {
+        DirectiveKind::Dispatch(policy) => dispatch(policy),
+        DirectiveKind::DispatchThreshold { metric, policies, .. } => {
+            expr(metric, 1)?;
+            policies.iter().try_for_each(|policy| match policy {
+                ThresholdPolicy::Dispatch(policy) => dispatch(policy),
+                ThresholdPolicy::Pool(_) => Ok(()),
+            })
+        }
+        DirectiveKind::StreamBy(key) | DirectiveKind::Priority(key) => expr(key, 1),
+        _ => Ok(()),
+    }
+}
+
+fn dispatch(policy: &Dispatch) -> Depth {
+    match policy {
+        Dispatch::Affinity(key) | Dispatch::Hash(key) => expr(key, 1),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,146 @@
+//! What `.wsp` text means, and that a printed module reads as itself.
+
+use wsp_core::{ParamId, VarId, WorkloadId};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::render;
+use wsp_ir::workload::{
+    ArgValue, Block, IntExprKind, IntUnary, NodeKind, ParamSource, Signature, WorkloadModule, text,
+};
+
+/// Every construct once.
+const TOUR: &str = include_str!("workload_text/tour.wsp");
+
+fn parse(text: &str) -> WorkloadModule {
+    let mut sources = SourceMap::default();
+    let (module, diagnostics) = text::parse("t.wsp", text, &mut sources);
+    let shown: String = diagnostics.iter().map(|d| render(d, &sources, false)).collect();
+    module.unwrap_or_else(|| panic!("{text}\n{shown}"))
+}
+
+#[test]
+fn a_printed_module_reads_as_itself() {
+    let module = parse(TOUR);
+    let printed = text::print(&module);
+    let again = parse(&printed);
+    assert_eq!(module.without_spans(), again.clone().without_spans(), "{printed}");
+    assert_eq!(text::print(&again), printed);
+}
+
+/// The only value of a file that is one `let`.
+fn value(text: &str) -> IntExprKind {
+    let module = parse(&format!("param a; param b; param c; let v = {text};")).without_spans();
+    match &module.params[3].source {
+        ParamSource::Derived(value) => value.kind.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn operators_group_as_in_c() {
+    for (text, grouped) in [
+        ("a + b * c", "a + (b * c)"),
+        ("a - b - c", "(a - b) - c"),
+        ("a / b * c % a", "((a / b) * c) % a"),
+        ("-a * b", "(-a) * b"),
+        ("!a == b", "(!a) == b"),
+        ("a < b == c", "(a < b) == c"),
+        ("a + 1 < b && c || a", "(((a + 1) < b) && c) || a"),
+        ("a ? b : c ? a : b", "a ? b : (c ? a : b)"),
+        ("a || b ? a : b", "(a || b) ? a : b"),
+        ("a - -1", "a - (-1)"),
+        ("a--b", "a - (-b)"),
+    ] {
+        assert_eq!(value(text), value(grouped), "{text}");
+    }
+    assert_eq!(value("-9223372036854775808"), IntExprKind::Const(i64::MIN));
+    assert_eq!(value("0x1F"), IntExprKind::Const(31));
+    assert_eq!(value("1_000"), IntExprKind::Const(1000));
+    assert!(matches!(value("-(1)"), IntExprKind::Unary(IntUnary::Neg, _)));
+}
+
+#[test]
+fn variables_are_bound_by_identity() {
+    let module = parse(
+        "param i = 4; kernel k(n);
+         workload main { k(i); for i in 0..i { k(i); for i in 0..i { k(i); } k(i); } k(i); }",
+    );
+    let mut seen = Vec::new();
+    collect(&module.workloads[0].body, &mut seen);
+    let (param, outer, inner) =
+        (IntExprKind::Param(ParamId(0)), IntExprKind::Var(VarId(0)), IntExprKind::Var(VarId(1)));
+    assert_eq!(seen, [&param, &outer, &inner, &outer, &param]);
+}
+
+/// The first argument of every task, in order.
+fn collect<'m>(block: &'m Block, seen: &mut Vec<&'m IntExprKind>) {
+    for node in block {
+        match &node.kind {
+            NodeKind::Task(task) => {
+                let ArgValue::Scalar(value) = &task.args[0].value else { panic!("{task:?}") };
+                seen.push(&value.kind);
+            }
+            NodeKind::ForEach { body, .. } => collect(body, seen),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn several_heads_are_nested_loops() {
+    let sugar = parse("kernel k(); workload main { parallel for i in 0..2, j in 0..i { k(); } }");
+    let nested =
+        parse("kernel k(); workload main { parallel for i in 0..2 { parallel for j in 0..i { k(); } } }");
+    assert_eq!(sugar.without_spans(), nested.without_spans());
+}
+
+#[test]
+fn names_are_visible_before_their_declaration() {
+    let module = parse(
+        "schedule { dispatch(affinity(b)); } workload main { k(x); } kernel k(in a); tensor x: f32[n]; axis b = dense(n); param n = 4;",
+    );
+    assert_eq!(module.kernels.len(), 1);
+    assert_eq!(module.entry, Some(WorkloadId(0)));
+}
+
+#[test]
+fn a_name_that_nothing_declares_is_a_kernel_of_a_used_file() {
+    let module = parse("use \"k.pto\"; workload main { attn(row = 1); rope(2); attn(3); }");
+    let names: Vec<&str> = module.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    assert_eq!(names, ["attn", "rope"]);
+    assert!(module.kernels.iter().all(|kernel| kernel.signature == Signature::Library));
+}
+
+#[test]
+fn contextual_words_can_be_names() {
+    let module = parse(
+        "param step = 2; param max = 3; tensor out: f32[max]; kernel after(in in_, out out, inout inout_) cost step;
+         kernel on(n);
+         workload main { for cost in 0..8 step step { after(out, out[cost], out); } while max max max { on(step); } }",
+    );
+    assert_eq!(module.kernels[0].name, "after");
+}
+
+#[test]
+fn main_runs_wherever_it_stands() {
+    let module = parse("kernel k(); workload main { k(); } workload other { k(); }");
+    assert_eq!(module.entry, Some(WorkloadId(0)));
+}
+
+#[test]
+fn a_missing_brace_is_found_at_the_next_item_and_costs_no_other() {
+    let source = "kernel k();\nworkload main {\n    for i in 0..4 {\n        k();\n}\ntensor x: f32[q];\n";
+    let mut sources = SourceMap::default();
+    let (module, found) = text::parse("t.wsp", source, &mut sources);
+    assert!(module.is_none());
+    let codes: Vec<u16> = found.iter().map(|d| d.code.0).collect();
+    assert_eq!(codes, [710, 731], "{found:?}");
+    let label = sources.line_col(found[0].labels[0].span);
+    assert_eq!(label, (3, 19), "the brace that is missing by indentation");
+}
+
+#[test]
+fn a_broken_task_keeps_its_label() {
+    let source = "kernel k(n); workload main { let p = k(4 5); k(1) after p; }";
+    let (_, found) = text::parse("t.wsp", source, &mut SourceMap::default());
+    assert_eq!(found.iter().map(|d| d.code.0).collect::<Vec<_>>(), [708], "{found:?}");
+}
