@@ -74,6 +74,7 @@ fn module() -> Module {
         f.add_local(name, LocalTy::Tile(ty), AT())
     };
     let (a, p, max) = (tile("a", 8, 8), tile("p", 8, 8), tile("max", 8, 1));
+    let (values, indices) = (tile("values", 8, 4), tile("indices", 8, 4));
     let at = || Place {
         index: vec![Expr::local(r, ScalarTy::U32, AT()), u(0)],
         row_dim: Some(0),
@@ -87,6 +88,9 @@ fn module() -> Module {
         tile_op(TileOp::RowReduce { op: ReduceOp::Max, dst: max, src: p }),
         tile_op(TileOp::Binary { op: BinaryTileOp::Div, dst: p, a: p, b: Operand::Column(max) }),
         tile_op(TileOp::Store { tensor: TensorId(1), src: p, at: at() }),
+        stmt(StmtKind::Let { local: values, init: None }),
+        stmt(StmtKind::Let { local: indices, init: None }),
+        tile_op(TileOp::TopK { values, indices, src: p, first: u(0) }),
     ];
     f.body = vec![stmt(StmtKind::For { var: r, start: field(0), end: field(1), step: u(5), body })];
     m.functions = vec![f];

@@ -583,3 +583,31 @@ fn the_other_examples_compile() {
     compile(include_str!("../../../examples/decode_graph.pto"));
     compile(include_str!("../../../examples/row_softmax.pto"));
 }
+
+#[test]
+fn selections_and_causal_masks_take_tiles_and_numbers() {
+    let module = compile(
+        "struct D { uint32_t first; };
+         PTO_KERNEL_IMPL(k) {
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 2, 8> scores;
+             VecTile<float, 2, 4> values;
+             VecTile<float, 2, 4> indices;
+             TASSIGN(scores, (float)cos(0.0));
+             TMASK_CAUSAL(scores, 1 - (int32_t)d.first, -INFINITY);
+             TTOPK(values, indices, scores, d.first);
+         }",
+    );
+    let body = &function(&module, "k").body;
+    let ops: Vec<&TileOp> = (body.iter())
+        .filter_map(|s| if let StmtKind::Tile(op) = &s.kind { Some(op) } else { None })
+        .collect();
+    let [TileOp::Fill { .. }, TileOp::MaskCausal { cols, .. }, TileOp::TopK { values, indices, src, first }] =
+        ops[..]
+    else {
+        panic!("{ops:?}")
+    };
+    assert_eq!((cols.ty, first.ty), (ScalarTy::I32, ScalarTy::U32));
+    let names = [src, values, indices].map(|id| function(&module, "k").local(*id).name.as_str());
+    assert_eq!(names, ["scores", "values", "indices"]);
+}

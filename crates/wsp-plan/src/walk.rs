@@ -56,6 +56,11 @@ macro_rules! visit_tile {
                 rows.$iter().chain(cols).for_each(&mut *$f);
                 $f(value);
             }
+            TileOp::MaskCausal { cols, value, .. } => {
+                $f(cols);
+                $f(value);
+            }
+            TileOp::TopK { first, .. } => $f(first),
             TileOp::Binary { .. }
             | TileOp::Unary { .. }
             | TileOp::RowReduce { .. }

@@ -153,6 +153,8 @@ pub(crate) fn math(f: MathFn, ty: ScalarTy, a: u64) -> OpResult {
                 MathFn::Log2 => x.log2(),
                 MathFn::Sqrt => x.sqrt(),
                 MathFn::Abs => x.abs(),
+                MathFn::Sin => x.sin(),
+                MathFn::Cos => x.cos(),
             }))
         }
         ScalarTy::F64 => {
@@ -164,6 +166,8 @@ pub(crate) fn math(f: MathFn, ty: ScalarTy, a: u64) -> OpResult {
                 MathFn::Log2 => x.log2(),
                 MathFn::Sqrt => x.sqrt(),
                 MathFn::Abs => x.abs(),
+                MathFn::Sin => x.sin(),
+                MathFn::Cos => x.cos(),
             })
             .to_bits())
         }

@@ -1,6 +1,6 @@
 //! Tile operations with their operands resolved.
 
-use crate::tile::MatMul;
+use crate::tile::{MatMul, TopK};
 use wsp_core::{DType, MAX_RANK};
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
@@ -76,6 +76,15 @@ pub(crate) enum TileInst {
         rows: Option<u32>,
         cols: Option<u32>,
         value: u32,
+    },
+    MaskCausal {
+        tile: usize,
+        cols: u32,
+        value: u32,
+    },
+    TopK {
+        kept: TopK,
+        first: u32,
     },
     /// A reduction of a one-row tile to a scalar.
     RowScalar {

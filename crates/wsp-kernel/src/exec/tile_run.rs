@@ -3,7 +3,7 @@
 use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst};
 use super::tile_trap;
 use crate::memory::{Fault, TensorMem, Window};
-use crate::tile::{Rhs, Tiles};
+use crate::tile::{Rhs, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
 use wsp_ir::Span;
@@ -57,7 +57,7 @@ impl TileRun<'_> {
             Some(fault) => tile_trap::operation(inst, self, fault, span),
             None => Trap::internal("a tensor that is not bound", span),
         })?;
-        if let Some(tile) = inst.writes() {
+        for tile in inst.writes().into_iter().flatten() {
             self.set.written[tile] = true;
         }
         Ok(value)
@@ -76,7 +76,8 @@ impl TileRun<'_> {
             TileInst::RowReduce { src, .. }
             | TileInst::ColReduce { src, .. }
             | TileInst::Store { src, .. } => elements(src),
-            _ => inst.writes().map_or(0, elements),
+            TileInst::TopK { kept, .. } => elements(kept.src).saturating_add(elements(kept.values)),
+            _ => inst.writes()[0].map_or(0, elements),
         }
     }
 
@@ -117,6 +118,10 @@ impl TileRun<'_> {
             TileInst::Mask { tile, rows, cols, value } => {
                 tiles.mask(tile, rows.map(word), cols.map(word), real(value));
             }
+            TileInst::MaskCausal { tile, cols, value } => {
+                tiles.mask_causal(tile, word(cols).cast_signed(), real(value));
+            }
+            TileInst::TopK { kept, first } => tiles.top_k(kept, word(first))?,
             TileInst::RowScalar { op, tile } => return Ok(bits32(tiles.row_scalar(op, tile)?)),
             TileInst::Rows(tile) => return Ok(u64::from(tiles.shape(tile).rows)),
             TileInst::Cols(tile) => return Ok(u64::from(tiles.shape(tile).cols)),
@@ -162,6 +167,8 @@ impl TileInst {
             | TileInst::ColReduce { src, .. }
             | TileInst::Transpose { src, .. }
             | TileInst::Mask { tile: src, .. }
+            | TileInst::MaskCausal { tile: src, .. }
+            | TileInst::TopK { kept: TopK { src, .. }, .. }
             | TileInst::RowScalar { tile: src, .. } => [Some(src), None, None],
             TileInst::Binary { a, b, .. } => match b {
                 RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b) => [Some(a), Some(b), None],
@@ -180,8 +187,8 @@ impl TileInst {
         }
     }
 
-    /// The tile that has a value afterwards.
-    fn writes(&self) -> Option<usize> {
+    /// The tiles that have a value afterwards.
+    fn writes(&self) -> [Option<usize>; 2] {
         match *self {
             TileInst::Load { dst, .. }
             | TileInst::Fill { dst, .. }
@@ -189,16 +196,18 @@ impl TileInst {
             | TileInst::Binary { dst, .. }
             | TileInst::RowReduce { dst, .. }
             | TileInst::ColReduce { dst, .. }
-            | TileInst::Transpose { dst, .. } => Some(dst),
-            TileInst::MatMul(product) => Some(product.dst),
+            | TileInst::Transpose { dst, .. } => [Some(dst), None],
+            TileInst::MatMul(product) => [Some(product.dst), None],
+            TileInst::TopK { kept, .. } => [Some(kept.values), Some(kept.indices)],
             TileInst::Clear(_)
             | TileInst::Store { .. }
             | TileInst::Mask { .. }
+            | TileInst::MaskCausal { .. }
             | TileInst::RowScalar { .. }
             | TileInst::Rows(_)
             | TileInst::Cols(_)
             | TileInst::LoadScalar(_)
-            | TileInst::StoreScalar { .. } => None,
+            | TileInst::StoreScalar { .. } => [None; 2],
         }
     }
 }

@@ -80,6 +80,10 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             Trap::new(TILE_ELEMENT, format!("`{name}` holds `{dtype}` elements"), span)
                 .note("tiles hold real numbers only")
         }
+        Fault::IndexTooLarge { index } => {
+            Trap::new(TILE_CAPACITY, format!("index {index} is too large for a tile of indices"), span)
+                .note("from 16777216 = 2^24 on, `float` does not hold every whole number")
+        }
         Fault::Rank { .. }
         | Fault::PageMissing { .. }
         | Fault::OutsideBuffer { .. }
@@ -104,6 +108,10 @@ fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
         TileInst::MatMul(product) if product.accumulate => {
             let (a, b) = (name(product.a), name(product.b));
             format!("the product of `{a}` and `{b}` does not have the shape of `{}`", name(product.dst))
+        }
+        TileInst::TopK { kept, .. } => {
+            let (values, indices) = (name(kept.values), name(kept.indices));
+            format!("`{values}` and `{indices}` do not hold one list per row of `{}`", name(kept.src))
         }
         TileInst::RowScalar { tile, .. } => format!("tile `{}` has more than one row", name(*tile)),
         TileInst::Store { src, .. } => {
@@ -136,6 +144,7 @@ fn inst_tiles(inst: &TileInst) -> Vec<usize> {
             vec![dst, a, b]
         }
         TileInst::MatMul(product) => vec![product.dst, product.a, product.b],
+        TileInst::TopK { kept, .. } => vec![kept.values, kept.indices, kept.src],
         TileInst::Binary { dst, a, .. } => vec![dst, a],
         TileInst::Unary { dst, src, .. }
         | TileInst::RowReduce { dst, src, .. }
@@ -145,6 +154,7 @@ fn inst_tiles(inst: &TileInst) -> Vec<usize> {
         | TileInst::Fill { dst: tile, .. }
         | TileInst::Store { src: tile, .. }
         | TileInst::Mask { tile, .. }
+        | TileInst::MaskCausal { tile, .. }
         | TileInst::RowScalar { tile, .. } => vec![tile],
         TileInst::Clear(_)
         | TileInst::Rows(_)

@@ -100,6 +100,11 @@ pub enum Fault {
         /// The result's shape.
         need: Shape,
     },
+    /// An index that a tile of indices cannot hold.
+    IndexTooLarge {
+        /// The index.
+        index: u64,
+    },
     /// An operand's valid part does not have the shape that the operation needs.
     ShapeMismatch {
         /// The operand's valid part.

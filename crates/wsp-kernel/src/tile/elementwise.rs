@@ -90,6 +90,18 @@ impl Tiles {
         self.round(tile);
     }
 
+    /// `TMASK_CAUSAL`: in row `r`, valid elements at or past column `cols + r` become the value.
+    pub(crate) fn mask_causal(&mut self, tile: usize, cols: i32, value: f32) {
+        self.own(tile);
+        let grid = self.grid(tile);
+        for r in 0..grid.rows {
+            let first = (i64::from(cols) + r as i64).clamp(0, grid.cols as i64);
+            // Between 0 and the columns of the grid.
+            fill(Grid { ptr: grid.row(r), rows: 1, ..grid }, first as usize, value);
+        }
+        self.round(tile);
+    }
+
     pub(super) fn check_shape(&self, tile: usize, need: Shape) -> Result<(), Fault> {
         let have = self.tiles[tile].shape;
         if have == need { Ok(()) } else { Err(Fault::ShapeMismatch { have, need }) }

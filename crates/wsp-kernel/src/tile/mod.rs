@@ -18,6 +18,7 @@ mod elementwise;
 mod matmul;
 mod reduce;
 mod tiles;
+mod top_k;
 mod transfer;
 
 #[cfg(test)]
@@ -26,3 +27,4 @@ mod tests;
 pub(crate) use elementwise::Rhs;
 pub(crate) use matmul::MatMul;
 pub(crate) use tiles::Tiles;
+pub(crate) use top_k::TopK;

@@ -19,6 +19,8 @@ pub(crate) struct Tiles {
     pub(super) spare: Buffer,
     /// Packed operands of a matrix product, a copied row.
     pub(super) scratch: Buffer,
+    /// Candidates of a selection.
+    pub(super) candidates: Vec<(f32, u32)>,
     /// Where a load finds its rows, before the destination is touched.
     pub(super) found: RowsView,
 }
@@ -52,6 +54,7 @@ impl Tiles {
             views,
             spare: Buffer::new(),
             scratch: Buffer::new(),
+            candidates: Vec::new(),
             found: RowsView::empty(),
         }
     }

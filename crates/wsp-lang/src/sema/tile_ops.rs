@@ -8,9 +8,11 @@ use super::place::Access;
 use super::tiles::{self, TileForm, TileRow};
 use super::types::role_name;
 use crate::ast::{self, ExprKind, Ident};
-use wsp_core::LocalId;
+use wsp_core::{DType, LocalId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinaryTileOp, Expr, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp, TileRole, TileTy};
+use wsp_ir::{
+    BinaryTileOp, Elem, Expr, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp, TileRole, TileTy,
+};
 
 /// Whether two extents may turn out equal: constants are compared, other expressions must be the same one; a constant
 /// and an expression are compared at launch.
@@ -86,6 +88,13 @@ impl Sema<'_> {
                     _ => TileOp::Mask { tile, rows: None, cols: from, value },
                 }
             }
+            TileForm::MaskCausal => {
+                let tile = self.tile(b, &args[0]);
+                let cols = self.scalar_as(b, &args[1], ScalarTy::I32);
+                let value = self.scalar_as(b, &args[2], ScalarTy::F32);
+                TileOp::MaskCausal { tile: tile?, cols: cols?, value: value? }
+            }
+            TileForm::TopK => self.top_k(b, callee, args)?,
             TileForm::StoreScalar => {
                 let tensor = self.float_tensor(b, &args[0]);
                 let value = self.scalar_as(b, &args[1], ScalarTy::F32);
@@ -231,6 +240,38 @@ impl Sema<'_> {
             return Err(self.fail(d));
         }
         Ok(TileOp::Transpose { dst, src })
+    }
+
+    fn top_k(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
+        let tiles = self.two_tiles(b, args);
+        let src = self.tile(b, &args[2]);
+        let first = self.scalar_as(b, &args[3], ScalarTy::U32);
+        let ((values, indices), src, first) = (tiles?, src?, first?);
+        self.check_apart(callee, values, indices, args[1].span)?;
+        self.check_apart(callee, values, src, args[2].span)?;
+        self.check_apart(callee, indices, src, args[2].span)?;
+        self.same_shape(b, callee, values, indices, args[1].span)?;
+        let (to, from) = (self.tile_ty(b, values), self.tile_ty(b, src));
+        if !may_agree(&to.rows, &from.rows) {
+            let places = [(&from, args[2].span), (&to, args[0].span)];
+            let d = self.shape_error(callee, args[0].span, "one list per row", places);
+            return Err(self.fail(d));
+        }
+        for (tile, arg) in [(values, &args[0]), (indices, &args[1])] {
+            if self.tile_ty(b, tile).elem != Elem::Fixed(DType::F32) {
+                let declared = b.locals[tile.index()].span;
+                let message = format!("the lists of `{}` need `float` elements", callee.as_str());
+                return Err(self.fail(
+                    Diagnostic::error(codes::TYPE_MISMATCH, message)
+                        .at(arg.span, "this list")
+                        .label(declared, "declared here")
+                        .note(
+                            "a narrower type does not hold every index, and would change the order of values",
+                        ),
+                ));
+            }
+        }
+        Ok(TileOp::TopK { values, indices, src, first })
     }
 
     fn matmul(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr], accumulate: bool) -> Res<TileOp> {

@@ -35,6 +35,10 @@ pub(crate) enum TileForm {
     MaskCols,
     /// `(tile, rows, value)`
     MaskRows,
+    /// `(tile, cols, value)`
+    MaskCausal,
+    /// `(values, indices, src, first)`
+    TopK,
     /// `(tensor, value, {…})`
     StoreScalar,
 }
@@ -100,6 +104,8 @@ const TABLE: &[TileRow] = &[
     row("TTRANS", TileForm::Transpose),
     row("TMASK", TileForm::MaskCols),
     row("TMASK_ROWS", TileForm::MaskRows),
+    row("TMASK_CAUSAL", TileForm::MaskCausal),
+    row("TTOPK", TileForm::TopK),
     row("PTO_STORE_SCALAR", TileForm::StoreScalar),
 ];
 
@@ -122,7 +128,9 @@ impl TileForm {
             | TileForm::MatMulAcc
             | TileForm::MaskCols
             | TileForm::MaskRows
+            | TileForm::MaskCausal
             | TileForm::StoreScalar => (3, 3),
+            TileForm::TopK => (4, 4),
         }
     }
 }

@@ -154,14 +154,14 @@ fn written(block: &Block) -> BTreeSet<LocalId> {
         StmtKind::For { var, .. } => {
             out.insert(*var);
         }
-        StmtKind::Tile(op) => out.extend(destination(op)),
+        StmtKind::Tile(op) => out.extend(destinations(op).into_iter().flatten()),
         _ => {}
     });
     out
 }
 
-/// The tile that an operation writes.
-fn destination(op: &TileOp) -> Option<LocalId> {
+/// The tiles whose valid part an operation sets.
+fn destinations(op: &TileOp) -> [Option<LocalId>; 2] {
     match op {
         TileOp::Load { dst, .. }
         | TileOp::Fill { dst, .. }
@@ -170,7 +170,8 @@ fn destination(op: &TileOp) -> Option<LocalId> {
         | TileOp::RowReduce { dst, .. }
         | TileOp::ColReduce { dst, .. }
         | TileOp::MatMul { dst, .. }
-        | TileOp::Transpose { dst, .. } => Some(*dst),
-        TileOp::Store { .. } | TileOp::Mask { .. } => None,
+        | TileOp::Transpose { dst, .. } => [Some(*dst), None],
+        TileOp::TopK { values, indices, .. } => [Some(*values), Some(*indices)],
+        TileOp::Store { .. } | TileOp::Mask { .. } | TileOp::MaskCausal { .. } => [None; 2],
     }
 }

@@ -47,7 +47,14 @@ impl Walker<'_> {
                 let src = self.shape(state, *src);
                 (*dst, Shape { rows: src.cols, cols: src.rows })
             }
-            TileOp::Mask { .. } => return,
+            TileOp::Mask { .. } | TileOp::MaskCausal { .. } => return,
+            TileOp::TopK { values, indices, src, .. } => {
+                let rows = self.shape(state, *src).rows;
+                for tile in [*values, *indices] {
+                    state.shapes[tile.index()] = Some(Shape { rows: rows.clone(), ..self.capacity(tile) });
+                }
+                return;
+            }
         };
         state.shapes[dst.index()] = Some(shape);
     }

@@ -215,7 +215,16 @@ impl<'a> Machine<'a> {
                 (*dst, (self.valid[a].0, if *transpose_b { b.0 } else { b.1 }))
             }
             TileOp::Transpose { dst, src } => (*dst, (self.valid[src].1, self.valid[src].0)),
-            TileOp::Mask { .. } => return Ok(()),
+            TileOp::Mask { .. } | TileOp::MaskCausal { .. } => return Ok(()),
+            TileOp::TopK { values, indices, src, .. } => {
+                let (rows, cols) = self.valid[src];
+                for tile in [values, indices] {
+                    let have = self.valid[tile].1;
+                    let room = cap(self, *tile)?;
+                    self.valid.insert(*tile, (rows, room.1.min(have + cols)));
+                }
+                return Ok(());
+            }
         };
         let room = cap(self, dst)?;
         if shape.0 > room.0 || shape.1 > room.1 {

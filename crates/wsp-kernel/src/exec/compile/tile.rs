@@ -6,7 +6,7 @@ use crate::exec::asm::Operand;
 use crate::exec::code::{Op, What};
 use crate::exec::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst};
 use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
-use crate::tile::MatMul;
+use crate::tile::{MatMul, TopK};
 use std::collections::BTreeSet;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_ir::{
@@ -159,6 +159,27 @@ impl<'a> FnCompiler<'_, 'a> {
                 cols: self.optional(cols.as_ref(), held)?,
                 value: self.scalar(value, ScalarTy::F32, held)?,
             },
+            TileOp::MaskCausal { tile, cols, value } => TileInst::MaskCausal {
+                tile: id(self, tile)?,
+                cols: self.scalar(cols, ScalarTy::I32, held)?,
+                value: self.scalar(value, ScalarTy::F32, held)?,
+            },
+            TileOp::TopK { values, indices, src, first } => {
+                let kept =
+                    TopK { values: id(self, values)?, indices: id(self, indices)?, src: id(self, src)? };
+                if kept.values == kept.indices || kept.values == kept.src || kept.indices == kept.src {
+                    return Err(Trap::internal("a selection with one tile in two places", span));
+                }
+                for list in [kept.values, kept.indices].map(|id| &self.cx.tiles[id]) {
+                    if list.elem != DType::F32 {
+                        let message = format!("list `{}` would hold `{}` elements", list.name, list.elem);
+                        return Err(
+                            Trap::new(TILE_ELEMENT, message, span).note("selections need `f32` lists")
+                        );
+                    }
+                }
+                TileInst::TopK { kept, first: self.scalar(first, ScalarTy::U32, held)? }
+            }
         })
     }
 

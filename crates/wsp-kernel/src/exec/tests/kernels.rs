@@ -199,6 +199,34 @@ fn products_reductions_and_masks_agree_with_plain_loops() {
     assert!((plain[0] - (p00 - sum0)).abs() < 1e-5);
 }
 
+#[test]
+fn causal_masks_may_begin_left_of_the_tile_and_selections_with_empty_lists() {
+    for mode in [Mode::Fast, Mode::Plain] {
+        let mut bench = Bench { mode, ..Bench::new() };
+        let mut k = Kernel::new();
+        let (t, x) = (k.tile("t", 3, 3), k.tile("x", 1, 4));
+        let (values, indices) = (k.tile("values", 1, 3), k.tile("indices", 1, 3));
+        let minus_one = expr(ExprKind::Const(Const::Int(-1)), ScalarTy::I32);
+        let select = |first: u32| tile_op(TileOp::TopK { values, indices, src: x, first: u(first) });
+        let k = k.body(vec![
+            tile_op(TileOp::Fill { dst: t, value: real(1.0) }),
+            tile_op(TileOp::MaskCausal { tile: t, cols: minus_one, value: real(5.0) }),
+            store_rows(Y, t, u(0)),
+            load_rows(x, X, u(0), None),
+            select(0),
+            load_rows(x, X, u(2), None),
+            select(8),
+            store_rows(Y, values, u(3)),
+            store_rows(Y, indices, u(4)),
+        ]);
+        bench.run(k, &[0, 0, 0]).unwrap();
+        let rows: Vec<&[f32]> = bench.data[1].chunks(4).map(|row| &row[..3]).collect();
+        assert_eq!(rows[..3], [[5.0; 3], [5.0; 3], [1.0, 5.0, 5.0]], "{mode:?}");
+        // Row 2 holds 8 to 11, all larger than row 0.
+        assert_eq!(rows[3..], [[11.0, 10.0, 9.0], [11.0, 10.0, 9.0]], "{mode:?}");
+    }
+}
+
 /// `p[i][0] / max(p[i])` of the product above.
 fn plain_ratio(i: u32) -> f32 {
     let dot = |j: u32| (0..4).map(|k| ((4 * i + k) * (4 * (j + 2) + k)) as f32).sum::<f32>();

@@ -61,8 +61,17 @@ fn any_expr(c: &mut Choices, ty: ScalarTy, depth: u32, leaf: &dyn Fn(u32, Scalar
             ExprKind::Cast(child(c, from))
         }
         2 if ty.is_float() => {
-            let f =
-                [MathFn::Exp, MathFn::Exp2, MathFn::Log, MathFn::Log2, MathFn::Sqrt, MathFn::Abs][c.below(6)];
+            let functions = [
+                MathFn::Exp,
+                MathFn::Exp2,
+                MathFn::Log,
+                MathFn::Log2,
+                MathFn::Sqrt,
+                MathFn::Abs,
+                MathFn::Sin,
+                MathFn::Cos,
+            ];
+            let f = functions[c.below(8)];
             ExprKind::Math(f, child(c, ty))
         }
         2 => ExprKind::Unary(if ty == ScalarTy::Bool { UnOp::Not } else { UnOp::Neg }, child(c, ty)),
@@ -132,6 +141,8 @@ fn oracle(e: &Expr, vars: &[Value]) -> Expected {
                 MathFn::Log2 => f64::log2,
                 MathFn::Sqrt => f64::sqrt,
                 MathFn::Abs => f64::abs,
+                MathFn::Sin => f64::sin,
+                MathFn::Cos => f64::cos,
             };
             let narrow: fn(f32) -> f32 = match f {
                 MathFn::Exp => f32::exp,
@@ -140,6 +151,8 @@ fn oracle(e: &Expr, vars: &[Value]) -> Expected {
                 MathFn::Log2 => f32::log2,
                 MathFn::Sqrt => f32::sqrt,
                 MathFn::Abs => f32::abs,
+                MathFn::Sin => f32::sin,
+                MathFn::Cos => f32::cos,
             };
             Ok(floats(e.ty, wide(x.as_f64()), narrow(x.as_f64() as f32)))
         }

@@ -136,6 +136,8 @@ fn float_operators_follow_ieee_and_nan_goes_through_min_and_max() {
     assert_eq!(math(MathFn::Sqrt, 64.0), 8.0);
     assert_eq!(math(MathFn::Exp2, -3.0), 0.125);
     assert_eq!(math(MathFn::Log2, 8.0), 3.0);
+    assert_eq!(math(MathFn::Sin, 0.5), f64::from(0.5f32.sin()));
+    assert_eq!(math(MathFn::Cos, 0.5), f64::from(0.5f32.cos()));
     assert_eq!(math(MathFn::Log, 1.0), 0.0);
     assert_eq!(math(MathFn::Exp, 0.0), 1.0);
     assert_eq!(math(MathFn::Abs, -2.5), 2.5);

@@ -5,6 +5,7 @@ mod elementwise;
 mod exponential;
 mod matmul;
 mod reduce;
+mod select;
 mod transfer;
 
 use super::Tiles;

@@ -1,0 +1,87 @@
+//! Causal masks and selections, against loops over elements.
+
+use super::{Matrix, Random, bits, get, put, room};
+use crate::memory::{Fault, Shape};
+use crate::simd::Mode;
+use crate::tile::{Tiles, TopK};
+use wsp_core::DType;
+
+#[test]
+fn causal_masks_move_one_column_per_row() {
+    let mut random = Random::new(3);
+    for first in [-70, -3, 0, 1, 5, 70] {
+        for (rows, cols) in [(1, 1), (5, 9), (9, 5), (40, 64)] {
+            let before = Matrix::random(&mut random, rows, cols, DType::F32);
+            let mut tiles = Tiles::new(Mode::Fast);
+            let id = put(&mut tiles, &before, DType::F32);
+            tiles.mask_causal(id, first, -7.0);
+            let after = get(&mut tiles, id);
+            for r in 0..rows as usize {
+                for c in 0..cols as usize {
+                    let masked = c as i64 >= i64::from(first) + r as i64;
+                    let want = if masked { -7.0 } else { before.at(r, c) };
+                    assert_eq!(after.at(r, c), want, "{first}: ({r}, {c}) of {rows} x {cols}");
+                }
+            }
+        }
+    }
+}
+
+/// The first `k` of a sorted copy of each row.
+fn sorted(rows: &[Vec<f32>], k: usize) -> (Vec<f32>, Vec<f32>) {
+    let (mut values, mut indices) = (Vec::new(), Vec::new());
+    for row in rows {
+        let number = |x: f32| if x.is_nan() { f32::NEG_INFINITY } else { x };
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        // Stable: equal values stay in the order of their indices.
+        order.sort_by(|&a, &b| number(row[b]).partial_cmp(&number(row[a])).unwrap());
+        values.extend(order.iter().take(k).map(|&i| number(row[i])));
+        indices.extend(order.iter().take(k).map(|&i| i as f32));
+    }
+    (values, indices)
+}
+
+#[test]
+fn selections_of_pieces_are_the_beginning_of_a_stable_sort() {
+    let mut random = Random::new(7);
+    for (rows, k, pieces) in
+        [(1, 1, &[9, 4][..]), (3, 8, &[3, 2, 60]), (2, 50, &[16, 1, 16]), (2, 5, &[0, 7])]
+    {
+        let mut tiles = Tiles::new(Mode::Fast);
+        let (values, indices) = (room(&mut tiles, 4, k, DType::F32), room(&mut tiles, 4, k, DType::F32));
+        let mut all = vec![Vec::new(); rows as usize];
+        for &cols in pieces {
+            let mut piece = Matrix::random(&mut random, rows, cols, DType::F32);
+            // Few different values, so that there are ties.
+            piece.values.iter_mut().for_each(|x| *x = if *x > 1.9 { f32::NAN } else { x.round() });
+            let src = put(&mut tiles, &piece, DType::F32);
+            let first = all[0].len() as u32;
+            tiles.top_k(TopK { values, indices, src }, first).unwrap();
+            for (r, row) in all.iter_mut().enumerate() {
+                row.extend((0..cols as usize).map(|c| piece.at(r, c)));
+            }
+        }
+        let (want, order) = sorted(&all, k as usize);
+        assert_eq!(get(&mut tiles, values).values, want, "{rows} rows, {k} of {pieces:?}");
+        assert_eq!(get(&mut tiles, indices).values, order, "{rows} rows, {k} of {pieces:?}");
+    }
+}
+
+#[test]
+fn selections_that_cannot_be_leave_the_lists_as_they_are() {
+    let mut tiles = Tiles::new(Mode::Fast);
+    let row = |values: &[f32]| Matrix { shape: Shape::new(1, values.len() as u32), values: values.to_vec() };
+    let (values, indices) = (room(&mut tiles, 2, 2, DType::F32), room(&mut tiles, 2, 2, DType::F32));
+    let src = put(&mut tiles, &row(&[1.0, 3.0, 2.0]), DType::F32);
+    let lists = TopK { values, indices, src };
+    let last = (1 << 24) - 3;
+    tiles.top_k(lists, last).unwrap();
+    let before = (bits(&get(&mut tiles, values)), bits(&get(&mut tiles, indices)));
+    assert_eq!(tiles.top_k(lists, last + 1), Err(Fault::IndexTooLarge { index: 1 << 24 }));
+    let two = put(&mut tiles, &Matrix { shape: Shape::new(2, 1), values: vec![5.0, 6.0] }, DType::F32);
+    let mismatch = tiles.top_k(TopK { src: two, ..lists }, 0);
+    assert_eq!(mismatch, Err(Fault::ShapeMismatch { have: Shape::new(1, 2), need: Shape::new(2, 2) }));
+    assert_eq!((bits(&get(&mut tiles, values)), bits(&get(&mut tiles, indices))), before);
+    let narrow = room(&mut tiles, 1, 1, DType::F32);
+    assert!(tiles.top_k(TopK { indices: narrow, ..lists }, 0).is_err(), "lists of different lengths");
+}
