@@ -1,6 +1,9 @@
-//! Which target does what with each schedule primitive.
+//! Which target does what with each schedule primitive: of spaces in `.pto`, and of workloads in `.wsp`.
 
 use std::fmt::Write;
+use wsp_ir::workload::{
+    Dependences, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Start, Trace, WindowMode,
+};
 use wsp_ir::{AffinityPolicy, AxisTile, OrderPolicy, TileSize};
 
 /// Targets for which plans can be made.
@@ -53,16 +56,18 @@ impl Capability {
 }
 
 macro_rules! table {
-    ($($name:ident: $primitive:literal, $support:ident, $meaning:literal;)*) => {
+    (#[doc = $doc:literal] $table:ident; $($name:ident: $primitive:literal, $support:ident, $meaning:literal;)*) => {
         $(const $name: &Capability =
             &Capability { primitive: $primitive, cpu_sim: Support::$support, meaning: $meaning };)*
 
-        /// The table.
-        pub const CAPABILITIES: &[Capability] = &[$(*$name),*];
+        #[doc = $doc]
+        pub const $table: &[Capability] = &[$(*$name),*];
     };
 }
 
 table! {
+    /// The table of what schedules of spaces say.
+    CAPABILITIES;
     TILE_FIXED: "PTO_TILE(axis, size)", Enforced,
         "the index counts tiles of `size` elements, the last of which may be shorter";
     TILE_AUTO: "PTO_TILE(axis, PTO_AUTO)", Enforced,
@@ -95,6 +100,120 @@ table! {
         "a schedule has one order per axis; choose between schedules with `--schedule NAME`";
     COMPUTE: "PTO_COMPUTE(kernel, inputs)", Error,
         "a generator reads integer arrays only; compute them in an earlier launch and pass them in";
+}
+
+table! {
+    /// The table of what schedules of workloads say.
+    WORKLOAD_CAPABILITIES;
+    ROUND_ROBIN: "dispatch(round_robin)", Hint,
+        "tasks go to the workers in turn, and workers that stay idle may take them";
+    AFFINITY: "dispatch(affinity(key))", Hint,
+        "a task goes to worker `key` modulo the number of workers, and workers that stay idle may take it";
+    HASH: "dispatch(hash(key))", Hint,
+        "a task goes to a worker by a fixed hash of `key`, and workers that stay idle may take it";
+    STATIC_PARTITION: "dispatch(static_partition([0..n, …]))", Hint,
+        "worker `i` gets the tasks of range `i` of elaboration order, and workers that stay idle may take them";
+    STEAL: "dispatch(work_steal)", Enforced,
+        "tasks go to no worker in particular, and whichever is idle takes them";
+    DISPATCH_THRESHOLD: "dispatch_threshold(metric, [t, …], [policy, …])", Enforced,
+        "a task goes by the policy whose number is how many thresholds are not above the metric: a pool or a dispatch";
+    STREAMS: "streams(n)", Enforced,
+        "tasks go to `n` streams, in turn without `stream_by`, and a stream starts a task when the one before is complete";
+    STREAM_BY: "stream_by(key)", Enforced,
+        "a task goes to stream `key` modulo the number of streams";
+    DEPS_EXACT: "task_graph(deps = exact)", Enforced,
+        "tasks wait for those that access the same box, and boxes that overlap without being equal are an error";
+    DEPS_OVERLAP: "task_graph(deps = overlap)", Enforced,
+        "tasks wait for those that access a box that shares an element with theirs, when one of the two writes";
+    DEPS_EXPLICIT: "task_graph(deps = explicit)", Enforced,
+        "tasks wait for those that `after` names and no others";
+    DEPS_HYBRID: "task_graph(deps = hybrid)", Enforced,
+        "tasks wait as with `overlap`, and for those that `after` names";
+    WINDOW_STALL: "task_graph(window = (n, stall))", Enforced,
+        "generation waits while `n` tasks are unfinished";
+    WINDOW_ABORT: "task_graph(window = (n, abort))", Enforced,
+        "the run fails when a task is generated while `n` are unfinished";
+    WINDOW_BENCHMARK: "task_graph(window = (n, benchmark))", Enforced,
+        "generation waits while `n` tasks are unfinished, and every wait is recorded";
+    POOLS_SHARED: "task_graph(pools = shared)", Enforced,
+        "every worker takes tasks of every execution unit";
+    POOLS_BY_UNIT: "task_graph(pools = by_unit(v, c))", Enforced,
+        "`v` workers take tasks of vector kernels, `c` those of cube kernels, and all take those of kernels for either";
+    READY_AUTO: "task_graph(ready = auto)", Enforced,
+        "as `fifo` below four workers, else as `work_steal`";
+    READY_FIFO: "task_graph(ready = fifo)", Enforced,
+        "of the ready tasks, the one that became ready first starts first";
+    READY_STEAL: "task_graph(ready = work_steal)", Enforced,
+        "a worker goes on with the tasks that it made ready, and idle workers take the oldest of others";
+    READY_PRIORITY: "task_graph(ready = priority)", Enforced,
+        "of the ready tasks, the one with the largest `priority` starts first, the oldest of equals";
+    START_IMMEDIATE: "task_graph(start = immediate)", Enforced,
+        "tasks start while others are generated";
+    START_AFTER: "task_graph(start = after_orchestration)", Enforced,
+        "no task starts before all are generated or the window is full";
+    START_THRESHOLD: "task_graph(start = threshold(n))", Enforced,
+        "no task starts before `n` are generated, generation ends or the window is full";
+    TRACE_NONE: "task_graph(trace = none)", Enforced,
+        "no clock is read while tasks run";
+    TRACE_MEASURED: "task_graph(trace = measured)", Enforced,
+        "start, end and worker of every task are recorded";
+    TRACE_CYCLES: "task_graph(trace = cycles)", Enforced,
+        "no kernel runs: tasks take the `cost` of their kernel in virtual time, which is recorded";
+    GATE_GLOBAL: "pipeline_depth(n, global)", Enforced,
+        "at most `n` tasks run at once";
+    GATE_STREAM: "pipeline_depth(n, per_stream)", Enforced,
+        "at most `n` tasks of one stream run at once";
+    GATE_POOL: "pipeline_depth(n, per_pool)", Enforced,
+        "at most `n` tasks of one pool run at once";
+    BATCH_DEPS: "batch_deps(n)", Enforced,
+        "a worker releases successors after `n` completions, when it runs out of tasks, and at the end";
+    PRIORITY: "priority(key)", Enforced,
+        "the order of ready tasks under `ready = priority`, larger keys first";
+}
+
+/// The row for a directive of a workload's schedule.
+pub(crate) fn of_directive(kind: &DirectiveKind) -> &'static Capability {
+    match kind {
+        DirectiveKind::Dispatch(dispatch) => of_dispatch(dispatch),
+        DirectiveKind::DispatchThreshold { .. } => DISPATCH_THRESHOLD,
+        DirectiveKind::Streams(_) => STREAMS,
+        DirectiveKind::StreamBy(_) => STREAM_BY,
+        DirectiveKind::Dependences(Dependences::Exact) => DEPS_EXACT,
+        DirectiveKind::Dependences(Dependences::Overlap) => DEPS_OVERLAP,
+        DirectiveKind::Dependences(Dependences::Explicit) => DEPS_EXPLICIT,
+        DirectiveKind::Dependences(Dependences::Hybrid) => DEPS_HYBRID,
+        DirectiveKind::Window { mode: WindowMode::Stall, .. } => WINDOW_STALL,
+        DirectiveKind::Window { mode: WindowMode::Abort, .. } => WINDOW_ABORT,
+        DirectiveKind::Window { mode: WindowMode::Benchmark, .. } => WINDOW_BENCHMARK,
+        DirectiveKind::Pools(PoolSizes::Shared) => POOLS_SHARED,
+        DirectiveKind::Pools(PoolSizes::ByUnit { .. }) => POOLS_BY_UNIT,
+        DirectiveKind::Ready(Ready::Auto) => READY_AUTO,
+        DirectiveKind::Ready(Ready::Fifo) => READY_FIFO,
+        DirectiveKind::Ready(Ready::WorkSteal) => READY_STEAL,
+        DirectiveKind::Ready(Ready::Priority) => READY_PRIORITY,
+        DirectiveKind::Start(Start::Immediate) => START_IMMEDIATE,
+        DirectiveKind::Start(Start::AfterOrchestration) => START_AFTER,
+        DirectiveKind::Start(Start::Threshold(_)) => START_THRESHOLD,
+        DirectiveKind::Trace(Trace::None) => TRACE_NONE,
+        DirectiveKind::Trace(Trace::Measured) => TRACE_MEASURED,
+        DirectiveKind::Trace(Trace::Cycles) => TRACE_CYCLES,
+        DirectiveKind::Gate { scope: GateScope::Global, .. } => GATE_GLOBAL,
+        DirectiveKind::Gate { scope: GateScope::PerStream, .. } => GATE_STREAM,
+        DirectiveKind::Gate { scope: GateScope::PerPool, .. } => GATE_POOL,
+        DirectiveKind::BatchDeps(_) => BATCH_DEPS,
+        DirectiveKind::Priority(_) => PRIORITY,
+    }
+}
+
+/// The row for a dispatch policy.
+pub(crate) fn of_dispatch(dispatch: &Dispatch) -> &'static Capability {
+    match dispatch {
+        Dispatch::RoundRobin => ROUND_ROBIN,
+        Dispatch::Affinity(_) => AFFINITY,
+        Dispatch::Hash(_) => HASH,
+        Dispatch::StaticPartition(_) => STATIC_PARTITION,
+        Dispatch::WorkSteal => STEAL,
+    }
 }
 
 /// The rows for a tile.
@@ -136,10 +255,19 @@ pub(crate) fn of_prefetch() -> &'static Capability {
     PREFETCH
 }
 
-/// The table as Markdown, as the reference prints it; ends with a newline.
+/// The table of spaces as Markdown, as the reference prints it; ends with a newline.
 pub fn capabilities_markdown() -> String {
+    markdown(CAPABILITIES)
+}
+
+/// The table of workloads as Markdown, as the reference prints it; ends with a newline.
+pub fn workload_capabilities_markdown() -> String {
+    markdown(WORKLOAD_CAPABILITIES)
+}
+
+fn markdown(table: &[Capability]) -> String {
     let mut out = String::from("| primitive | `cpu_sim` | what it means |\n|---|---|---|\n");
-    for row in CAPABILITIES {
+    for row in table {
         let _ = writeln!(out, "| `{}` | {} | {} |", row.primitive, row.cpu_sim.name(), row.meaning);
     }
     out
@@ -150,13 +278,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reference_page_prints_this_table() {
+    fn the_reference_page_prints_these_tables() {
         let page = include_str!("../../../docs/reference/schedules.md");
-        assert!(
-            page.contains(&capabilities_markdown()),
-            "the page should hold:\n{}",
-            capabilities_markdown()
-        );
+        for table in [capabilities_markdown(), workload_capabilities_markdown()] {
+            assert!(page.contains(&table), "the page should hold:\n{table}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! From a module to a plan: passes, access summaries, schedules, and what a launch binds.
 //!
-//! **Boundary:** knows no backend. [`lower`] is the one way from a module to a [`LoweredPlan`].
+//! **Boundary:** knows no backend. [`lower`] is the one way from a module to a [`LoweredPlan`]; [`workload`] generates
+//! the tasks of `.wsp` programs.
 #![forbid(unsafe_code)]
 
 mod access;
@@ -10,9 +11,13 @@ mod fold;
 mod lower;
 mod options;
 mod walk;
+pub mod workload;
 
 pub use access::{Access, AccessMode, Bound, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays};
-pub use capability::{CAPABILITIES, Capability, Support, TARGETS, capabilities_markdown};
-pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower};
+pub use capability::{
+    CAPABILITIES, Capability, Support, TARGETS, WORKLOAD_CAPABILITIES, capabilities_markdown,
+    workload_capabilities_markdown,
+};
+pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library};
 pub use options::{CompileOptions, ParamValue};

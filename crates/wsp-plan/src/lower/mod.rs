@@ -2,6 +2,7 @@
 
 mod aliases;
 pub(crate) mod codes;
+mod library;
 mod schedule;
 mod stages;
 
@@ -91,10 +92,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     let sources = stages::of_entry(module)?;
     let mut module = module.clone();
     let memory = aliases::unify(&mut module)?;
-
-    // Kernels do not change in lowering, so their summaries hold for the plan.
-    let accesses: Vec<Vec<Access>> =
-        (0..module.functions.len()).map(|i| access::summarise(&module, FuncId(i as u32))).collect();
+    let accesses = summaries(&module);
 
     // From here on generators are plain loops: no schedule is left in the module's functions.
     let mut stages = lower_stages(&mut module, &sources, options, &mut notes)?;
@@ -104,11 +102,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     for stage in &mut stages {
         stage.kernels = stages::kernels_of(&module, stage.generator).into_iter().collect();
     }
-    let uses_of = |kernels: BTreeSet<FuncId>| {
-        let mut uses = stages::tensor_uses(&module, &accesses, &kernels);
-        aliases::share_uses(&memory, &mut uses);
-        uses
-    };
+    let uses_of = |kernels: BTreeSet<FuncId>| uses(&module, &accesses, &memory, &kernels);
     let per_stage: Vec<Vec<TensorUse>> =
         stages.iter().map(|s| uses_of(s.kernels.iter().copied().collect())).collect();
     let tensors = uses_of(stages.iter().flat_map(|s| s.kernels.iter().copied()).collect());
@@ -116,6 +110,48 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     // Loops nest deeper than what they replace, and the limit on that holds for the plan as well.
     errors(wsp_ir::verify(&module))?;
     Ok(LoweredPlan { module, stages, accesses, tensors, memory, options: options.clone(), notes })
+}
+
+/// Lowers a module whose tasks somebody else generates: a plan without stages, for these kernels of it.
+///
+/// A module without a host entry is given one that takes every array and cache under its own name.
+///
+/// # Errors
+/// Diagnostics when the module is not valid, or the target is unknown.
+pub fn lower_library(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &CompileOptions,
+) -> Result<LoweredPlan, Vec<Diagnostic>> {
+    let mut notes = Vec::new();
+    check_target(options)?;
+    errors(wsp_ir::verify(module))?;
+    let mut module = module.clone();
+    if module.entry.is_none() {
+        module.entry = Some(library::entry(&module));
+    }
+    let memory = aliases::unify(&mut module)?;
+    let accesses = summaries(&module);
+    lower_others(&mut module, &mut notes)?;
+    let tensors = uses(&module, &accesses, &memory, &kernels.iter().copied().collect());
+    Ok(LoweredPlan { module, stages: Vec::new(), accesses, tensors, memory, options: options.clone(), notes })
+}
+
+/// What each function of the module accesses. Kernels do not change in lowering, so this holds for the plan.
+fn summaries(module: &Module) -> Vec<Vec<Access>> {
+    (0..module.functions.len()).map(|i| access::summarise(module, FuncId(i as u32))).collect()
+}
+
+/// What these kernels do with each tensor; tensors of one memory have one use.
+fn uses(
+    module: &Module,
+    accesses: &[Vec<Access>],
+    memory: &[TensorId],
+    kernels: &BTreeSet<FuncId>,
+) -> Vec<TensorUse> {
+    let mut uses = stages::tensor_uses(module, accesses, kernels);
+    aliases::share_uses(memory, &mut uses);
+    uses
 }
 
 fn errors(found: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {

@@ -1,0 +1,38 @@
+//! The host entry of a library of kernels.
+
+use wsp_core::{CacheId, SpaceId, TensorId};
+use wsp_ir::{
+    Binding, BindingSource, Elem, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Module, ParamSource, Span, Storage,
+};
+
+/// An entry that takes every array, cache and scalar of the launch under its own name. Its launch target is not used.
+pub(super) fn entry(module: &Module) -> Entry {
+    let mut entry = Entry {
+        name: "main".to_owned(),
+        params: Vec::new(),
+        launch: Launch { target: LaunchTarget::Space(SpaceId(0)), bindings: Vec::new(), span: Span::default() },
+        span: Span::default(),
+    };
+    let mut take = |name: &str, ty: EntryTy, source: BindingSource, span: Span| {
+        entry.launch.bindings.push(Binding { param: entry.params.len() as u32, source });
+        entry.params.push(EntryParam { name: name.to_owned(), ty, span });
+    };
+    for (i, tensor) in module.tensors.iter().enumerate() {
+        if tensor.storage == Storage::Launch {
+            let dtype = if let Elem::Fixed(dtype) = tensor.elem { Some(dtype) } else { None };
+            let source = BindingSource::Tensor(TensorId(i as u32));
+            take(&tensor.name, EntryTy::Tensor(dtype), source, tensor.span);
+        }
+    }
+    for (i, cache) in module.caches.iter().enumerate() {
+        let source = BindingSource::Cache(CacheId(i as u32));
+        take(&cache.name, EntryTy::PagedKvCache, source, cache.span);
+    }
+    for (i, param) in module.params.iter().enumerate() {
+        if param.source == ParamSource::Entry {
+            let source = BindingSource::Param(wsp_core::ParamId(i as u32));
+            take(&param.name, EntryTy::Scalar(param.ty), source, param.span);
+        }
+    }
+    entry
+}

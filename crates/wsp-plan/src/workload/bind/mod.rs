@@ -1,0 +1,171 @@
+//! Values for parameters and tables, and the checks of everything that follows from them alone.
+
+mod axes;
+mod names;
+mod tensors;
+
+use super::codes;
+use super::eval::{Closed, Halt, NotClosed, Values, count, eval};
+use crate::ParamValue;
+use std::collections::BTreeMap;
+use wsp_core::{AxisId, ParamId, SlotId, TableId, TensorId};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{IntExpr, ParamSource, WorkloadModule};
+
+pub(super) use axes::AxisRange;
+
+/// What a module's parameters, tables, axes, tensors and slots are in one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bindings {
+    pub(super) values: Values,
+    pub(super) axes: Vec<AxisRange>,
+    shapes: Vec<Vec<u32>>,
+    slots: Vec<i64>,
+}
+
+impl Bindings {
+    /// The value of a parameter.
+    pub fn param(&self, param: ParamId) -> i64 {
+        self.values.params[param.index()]
+    }
+
+    /// The elements of a table.
+    pub fn table(&self, table: TableId) -> &[i64] {
+        &self.values.tables[table.index()]
+    }
+
+    /// The extents of a tensor, outermost first.
+    pub fn shape(&self, tensor: TensorId) -> &[u32] {
+        &self.shapes[tensor.index()]
+    }
+
+    /// The value of a slot before any task has written it.
+    pub fn slot(&self, slot: SlotId) -> i64 {
+        self.slots[slot.index()]
+    }
+
+    /// First and one past the last index of a dense axis; none for others.
+    pub fn dense_axis(&self, axis: AxisId) -> Option<(i64, i64)> {
+        match self.axes[axis.index()] {
+            AxisRange::Dense { start, end } => Some((start, end)),
+            AxisRange::Ragged | AxisRange::Sparse => None,
+        }
+    }
+}
+
+/// Gives the parameters and tables of a verified module their values: `set` by name, the last of equal names counts;
+/// `tables` by name, in place of inline elements.
+///
+/// # Errors
+/// Every unknown name, missing value, wrong kind, table that does not fit its axis or declared length, extent that is
+/// negative or above `u32::MAX`, tensor whose size overflows, and fault of a launch-time expression.
+pub fn bind(
+    module: &WorkloadModule,
+    set: &[(String, ParamValue)],
+    tables: &BTreeMap<String, Vec<i64>>,
+) -> Result<Bindings, Vec<Diagnostic>> {
+    let given = names::given(module, set, tables)?;
+    let values = Values { params: Vec::new(), tables: table_values(module, tables) };
+    let mut binder = Binder { module, values, found: Vec::new() };
+    binder.params(&given);
+    if !binder.found.is_empty() {
+        return Err(binder.found);
+    }
+    binder.table_lengths();
+    let axes = binder.axes();
+    let shapes = binder.shapes();
+    let slots = binder.slots();
+    if binder.found.is_empty() {
+        Ok(Bindings { values: binder.values, axes, shapes, slots })
+    } else {
+        Err(binder.found)
+    }
+}
+
+/// The elements of every table, by id.
+fn table_values(module: &WorkloadModule, tables: &BTreeMap<String, Vec<i64>>) -> Vec<Vec<i64>> {
+    let elements = |table: &wsp_ir::workload::Table| {
+        let bound = tables.get(&table.name).or(table.values.as_ref());
+        bound.cloned().unwrap_or_default()
+    };
+    module.tables.iter().map(elements).collect()
+}
+
+/// A binding under way.
+struct Binder<'m> {
+    module: &'m WorkloadModule,
+    values: Values,
+    found: Vec<Diagnostic>,
+}
+
+impl Binder<'_> {
+    /// The value of a launch-time expression; none after reporting its fault.
+    fn value(&mut self, expr: &IntExpr) -> Option<i64> {
+        match eval(expr, &mut Closed(&self.values)) {
+            Ok(value) => Some(value),
+            Err(Halt::Fault(fault)) => {
+                self.found.push(fault.diagnostic(self.module, &self.values));
+                None
+            }
+            Err(Halt::Stop(NotClosed)) => {
+                let message = "a slot has no value before tasks run";
+                self.found.push(Diagnostic::error(codes::NO_PLACE, message).at(expr.span, ""));
+                None
+            }
+        }
+    }
+
+    /// Values of all parameters: given, default or derived. Those after a fault stay 0.
+    fn params(&mut self, given: &[Option<i64>]) {
+        let module = self.module;
+        self.values.params = vec![0; module.params.len()];
+        for (index, param) in module.params.iter().enumerate() {
+            let value = match (&param.source, given[index]) {
+                (_, Some(value)) => Some(value),
+                (ParamSource::Set(Some(expr)) | ParamSource::Derived(expr), None) => self.value(expr),
+                (ParamSource::Set(None), None) => None,
+            };
+            match value {
+                Some(value) => self.values.params[index] = value,
+                None => return,
+            }
+        }
+    }
+
+    /// Declared lengths of tables.
+    fn table_lengths(&mut self) {
+        let module = self.module;
+        for (index, table) in module.tables.iter().enumerate() {
+            let Some(expr) = &table.len else { continue };
+            let Some(declared) = self.value(expr) else { continue };
+            let len = self.values.tables[index].len();
+            if i64::try_from(len) != Ok(declared) {
+                self.wrong_length(table, len, declared, expr.span, "as declared here");
+            }
+        }
+    }
+
+    /// Reports a table that has the wrong number of elements.
+    fn wrong_length(
+        &mut self,
+        table: &wsp_ir::workload::Table,
+        len: usize,
+        wanted: i64,
+        because: Span,
+        reason: &str,
+    ) {
+        let message = format!("table `{}` has {}, not {wanted}", table.name, count(len as u64, "element"));
+        self.found.push(
+            Diagnostic::error(codes::TABLE_LENGTH, message)
+                .at(table.span, "")
+                .label(because, reason)
+                .help(format!("bind an array of {wanted} with `--input {}=FILE.npy`", table.name)),
+        );
+    }
+
+    /// Initial values of slots.
+    fn slots(&mut self) -> Vec<i64> {
+        self.module.slots.iter().map(|slot| self.value(&slot.init).unwrap_or(0)).collect()
+    }
+}

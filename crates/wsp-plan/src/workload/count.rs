@@ -1,0 +1,207 @@
+//! How many tasks a module generates, without generating them.
+
+use super::Bindings;
+use super::bind::AxisRange;
+use super::eval::{Given, eval};
+use wsp_core::{AxisId, VarId};
+use wsp_ir::workload::{
+    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
+};
+
+/// Statements visited before counting gives up.
+const MAX_VISITS: u64 = 4_000_000;
+/// Deepest nesting of statements, calls included.
+const MAX_DEPTH: u32 = 512;
+
+/// The number of tasks that the entry workload of a verified module generates.
+///
+/// A loop whose body has the same number for every index is counted once; any other is walked. None when the number
+/// depends on slots, when walking would take long, and when elaboration would meet a fault that decides the number.
+pub fn count(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
+    let entry = &module.workloads[module.entry?.index()];
+    let mut counter = Counter { module, bindings, visits: 0, depth: 0 };
+    counter.workload(entry, &[])
+}
+
+struct Counter<'m> {
+    module: &'m WorkloadModule,
+    bindings: &'m Bindings,
+    visits: u64,
+    depth: u32,
+}
+
+impl<'m> Counter<'m> {
+    fn workload(&mut self, workload: &Workload, args: &[i64]) -> Option<u64> {
+        let mut vars = vec![0; workload.vars.len()];
+        vars.get_mut(..args.len())?.copy_from_slice(args);
+        self.block(&workload.body, &mut vars)
+    }
+
+    fn block(&mut self, block: &Block, vars: &mut [i64]) -> Option<u64> {
+        self.depth += 1;
+        let deep = self.depth > MAX_DEPTH;
+        let mut total = 0u64;
+        for node in block {
+            self.visits += 1;
+            if deep || self.visits > MAX_VISITS {
+                return None;
+            }
+            total = total.checked_add(self.node(node, vars)?)?;
+        }
+        self.depth -= 1;
+        Some(total)
+    }
+
+    fn node(&mut self, node: &Node, vars: &mut [i64]) -> Option<u64> {
+        match &node.kind {
+            NodeKind::Task(_) => Some(1),
+            NodeKind::ParallelFor { var, over, body } | NodeKind::ForEach { var, over, body } => {
+                let (start, end, step) = self.bounds(over, vars)?;
+                let step_size = usize::try_from(step).ok().filter(|step| *step > 0)?;
+                let trips = if start < end { (end.abs_diff(start) - 1) / step.unsigned_abs() + 1 } else { 0 };
+                let indices = (start..end).step_by(step_size);
+                self.iterations(trips, body, &[*var], vars, indices.map(|index| [index]))
+            }
+            NodeKind::Select { var, position, axis, row, body } => {
+                let (from, columns) = self.row(*axis, row, vars)?;
+                let entries = (from..).zip(columns).map(|(at, column)| [*column, at]);
+                match position {
+                    Some(at) => self.iterations(columns.len() as u64, body, &[*var, *at], vars, entries),
+                    None => {
+                        let columns_only = entries.map(|[column, _]| [column]);
+                        self.iterations(columns.len() as u64, body, &[*var], vars, columns_only)
+                    }
+                }
+            }
+            NodeKind::Cond { condition, then, otherwise } => {
+                let holds = self.value(condition, vars)? != 0;
+                self.block(if holds { then } else { otherwise }, vars)
+            }
+            // A condition that ends must change, and only slots do.
+            NodeKind::While { condition, .. } => (self.value(condition, vars)? == 0).then_some(0),
+            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
+                let mut total = 0u64;
+                for block in blocks {
+                    total = total.checked_add(self.block(block, vars)?)?;
+                }
+                Some(total)
+            }
+            NodeKind::Call { workload, args } => {
+                let args: Option<Vec<i64>> = args.iter().map(|arg| self.value(arg, vars)).collect();
+                self.workload(&self.module.workloads[workload.index()], &args?)
+            }
+        }
+    }
+
+    /// All iterations of a loop: the first times their number where they are alike, else one by one.
+    fn iterations<const N: usize>(
+        &mut self,
+        trips: u64,
+        body: &Block,
+        vars: &[VarId; N],
+        values: &mut [i64],
+        indices: impl Iterator<Item = [i64; N]>,
+    ) -> Option<u64> {
+        let alike = !self.depends(body, vars);
+        let mut total = 0u64;
+        for index in indices {
+            for (var, value) in vars.iter().zip(index) {
+                values[var.index()] = value;
+            }
+            self.visits += 1;
+            let tasks = self.block(body, values)?;
+            if alike {
+                return tasks.checked_mul(trips);
+            }
+            total = total.checked_add(tasks)?;
+        }
+        Some(total)
+    }
+
+    /// First and end index and step of a loop.
+    fn bounds(&self, over: &Iteration, vars: &[i64]) -> Option<(i64, i64, i64)> {
+        match over {
+            Iteration::Range { lo, hi, step } => {
+                let step = step.as_ref().map_or(Some(1), |step| self.value(step, vars));
+                Some((self.value(lo, vars)?, self.value(hi, vars)?, step?))
+            }
+            Iteration::Axis(axis) => match self.bindings.axes[axis.index()] {
+                AxisRange::Dense { start, end } => Some((start, end, 1)),
+                AxisRange::Ragged | AxisRange::Sparse => None,
+            },
+            Iteration::Ragged { axis, outer } => {
+                let AxisKind::Ragged { lengths, .. } = &self.module.axes[axis.index()].kind else {
+                    return None;
+                };
+                let row = usize::try_from(self.value(outer, vars)?).ok()?;
+                Some((0, *self.bindings.table(*lengths).get(row)?, 1))
+            }
+        }
+    }
+
+    /// The first position and the columns of a row of a sparse axis.
+    fn row(&self, axis: AxisId, row: &IntExpr, vars: &[i64]) -> Option<(i64, &'m [i64])> {
+        let AxisKind::Sparse { indptr, indices, .. } = &self.module.axes[axis.index()].kind else {
+            return None;
+        };
+        let row = usize::try_from(self.value(row, vars)?).ok()?;
+        let rows = self.bindings.table(*indptr);
+        let (from, to) = (*rows.get(row)?, *rows.get(row.checked_add(1)?)?);
+        let columns =
+            self.bindings.table(*indices).get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)?;
+        Some((from, columns))
+    }
+
+    fn value(&self, expr: &IntExpr, vars: &[i64]) -> Option<i64> {
+        eval(expr, &mut Given { values: &self.bindings.values, vars }).ok()
+    }
+
+    /// Whether the number of tasks of a block may depend on variables.
+    fn depends(&mut self, block: &Block, vars: &[VarId]) -> bool {
+        block.iter().any(|node| {
+            self.visits += 1;
+            let named = |expr: &IntExpr| names(expr, vars);
+            match &node.kind {
+                NodeKind::Task(_) => false,
+                NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
+                    let named = match over {
+                        Iteration::Axis(_) => false,
+                        Iteration::Ragged { outer, .. } => named(outer),
+                        Iteration::Range { lo, hi, step } => {
+                            named(lo) || named(hi) || step.as_ref().is_some_and(named)
+                        }
+                    };
+                    named || self.depends(body, vars)
+                }
+                NodeKind::Select { row, body, .. } => named(row) || self.depends(body, vars),
+                NodeKind::Cond { condition, then, otherwise } => {
+                    named(condition) || self.depends(then, vars) || self.depends(otherwise, vars)
+                }
+                NodeKind::While { condition, max, body } => {
+                    named(condition) || max.as_ref().is_some_and(named) || self.depends(body, vars)
+                }
+                NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
+                    blocks.iter().any(|block| self.depends(block, vars))
+                }
+                NodeKind::Call { args, .. } => args.iter().any(named),
+            }
+        })
+    }
+}
+
+/// Whether an expression names one of the variables.
+fn names(expr: &IntExpr, vars: &[VarId]) -> bool {
+    match &expr.kind {
+        IntExprKind::Var(var) => vars.contains(var),
+        IntExprKind::Const(_)
+        | IntExprKind::Param(_)
+        | IntExprKind::Slot(_)
+        | IntExprKind::Axis(_)
+        | IntExprKind::TableLen(_) => false,
+        IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => names(operand, vars),
+        IntExprKind::Binary(_, left, right) => names(left, vars) || names(right, vars),
+        IntExprKind::Choose(condition, then, otherwise) => {
+            names(condition, vars) || names(then, vars) || names(otherwise, vars)
+        }
+    }
+}

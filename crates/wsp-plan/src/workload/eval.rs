@@ -1,0 +1,267 @@
+//! Integer expressions: what they compute, and what goes wrong when they do not.
+
+use super::Bindings;
+use super::codes;
+use wsp_core::{AxisId, SlotId, TableId, VarId};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary, WorkloadModule};
+
+/// What names stand for while an expression is evaluated.
+pub(super) trait Scope {
+    /// Why a slot has no value.
+    type Stop;
+
+    /// The values of parameters and tables.
+    fn values(&self) -> &Values;
+
+    /// The value of a variable.
+    fn var(&self, var: VarId) -> i64;
+
+    /// The index of the innermost loop over an axis.
+    fn axis(&self, axis: AxisId) -> i64;
+
+    /// The value of a slot.
+    fn slot(&mut self, slot: SlotId) -> Result<i64, Self::Stop>;
+}
+
+/// Values of parameters and tables, by id.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Values {
+    pub(super) params: Vec<i64>,
+    pub(super) tables: Vec<Vec<i64>>,
+}
+
+/// Why an expression has no value.
+#[derive(Debug)]
+pub(super) enum Halt<Stop> {
+    /// It is at fault.
+    Fault(Fault),
+    /// A slot has no value.
+    Stop(Stop),
+}
+
+/// An expression at fault.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Fault {
+    /// The operation at fault.
+    pub(super) span: Span,
+    /// What is wrong.
+    pub(super) kind: FaultKind,
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum FaultKind {
+    /// The result of an operation does not fit.
+    Overflow { op: IntBinary, left: i64, right: i64 },
+    /// The negation of the smallest integer.
+    NegOverflow,
+    /// `op` by zero.
+    DivisionByZero { left: i64 },
+    /// An index outside its table.
+    TableIndex { table: TableId, index: i64 },
+}
+
+/// Evaluates an expression. Recursion is bounded by the verified nesting of expressions.
+pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<S::Stop>> {
+    let fault = |kind| Halt::Fault(Fault { span: expr.span, kind });
+    match &expr.kind {
+        IntExprKind::Const(value) => Ok(*value),
+        IntExprKind::Param(param) => Ok(scope.values().params[param.index()]),
+        IntExprKind::Var(var) => Ok(scope.var(*var)),
+        IntExprKind::Slot(slot) => scope.slot(*slot).map_err(Halt::Stop),
+        IntExprKind::Axis(axis) => Ok(scope.axis(*axis)),
+        IntExprKind::TableLen(table) => Ok(scope.values().tables[table.index()].len() as i64),
+        IntExprKind::Table(table, index) => {
+            let index = eval(index, scope)?;
+            let elements = &scope.values().tables[table.index()];
+            let found = usize::try_from(index).ok().and_then(|i| elements.get(i));
+            found.copied().ok_or_else(|| fault(FaultKind::TableIndex { table: *table, index }))
+        }
+        IntExprKind::Unary(IntUnary::Not, operand) => Ok(i64::from(eval(operand, scope)? == 0)),
+        IntExprKind::Unary(IntUnary::Neg, operand) => {
+            eval(operand, scope)?.checked_neg().ok_or_else(|| fault(FaultKind::NegOverflow))
+        }
+        IntExprKind::Binary(IntBinary::And, left, right) => {
+            Ok(i64::from(eval(left, scope)? != 0 && eval(right, scope)? != 0))
+        }
+        IntExprKind::Binary(IntBinary::Or, left, right) => {
+            Ok(i64::from(eval(left, scope)? != 0 || eval(right, scope)? != 0))
+        }
+        IntExprKind::Binary(op, left, right) => {
+            let (left, right) = (eval(left, scope)?, eval(right, scope)?);
+            binary(*op, left, right).map_err(fault)
+        }
+        IntExprKind::Choose(condition, then, otherwise) => {
+            let taken = if eval(condition, scope)? != 0 { then } else { otherwise };
+            eval(taken, scope)
+        }
+    }
+}
+
+/// An operation whose operands are both evaluated.
+fn binary(op: IntBinary, left: i64, right: i64) -> Result<i64, FaultKind> {
+    let divides = matches!(op, IntBinary::Div | IntBinary::Rem | IntBinary::CeilDiv);
+    if divides && right == 0 {
+        return Err(FaultKind::DivisionByZero { left });
+    }
+    let value = match op {
+        IntBinary::Add => left.checked_add(right),
+        IntBinary::Sub => left.checked_sub(right),
+        IntBinary::Mul => left.checked_mul(right),
+        IntBinary::Div => left.checked_div(right),
+        IntBinary::Rem => left.checked_rem(right).or(Some(0)),
+        IntBinary::CeilDiv => ceil_div(left, right),
+        IntBinary::Min => Some(left.min(right)),
+        IntBinary::Max => Some(left.max(right)),
+        IntBinary::Eq => Some(i64::from(left == right)),
+        IntBinary::Ne => Some(i64::from(left != right)),
+        IntBinary::Lt => Some(i64::from(left < right)),
+        IntBinary::Le => Some(i64::from(left <= right)),
+        IntBinary::Gt => Some(i64::from(left > right)),
+        IntBinary::Ge => Some(i64::from(left >= right)),
+        IntBinary::And => Some(i64::from(left != 0 && right != 0)),
+        IntBinary::Or => Some(i64::from(left != 0 || right != 0)),
+    };
+    value.ok_or(FaultKind::Overflow { op, left, right })
+}
+
+/// The quotient towards positive infinity; none when it does not fit. The divisor is not 0.
+fn ceil_div(left: i64, right: i64) -> Option<i64> {
+    let quotient = left.checked_div(right)?;
+    let exact = quotient * right == left;
+    Some(quotient + i64::from(!exact && (left < 0) == (right < 0)))
+}
+
+/// A scope without variables, axes and slots: launch-time expressions.
+pub(super) struct Closed<'a>(pub(super) &'a Values);
+
+/// A launch-time expression that names something else; the verifier refuses such modules.
+#[derive(Debug)]
+pub(super) struct NotClosed;
+
+impl Scope for Closed<'_> {
+    type Stop = NotClosed;
+
+    fn values(&self) -> &Values {
+        self.0
+    }
+
+    fn var(&self, _: VarId) -> i64 {
+        0
+    }
+
+    fn axis(&self, _: AxisId) -> i64 {
+        0
+    }
+
+    fn slot(&mut self, _: SlotId) -> Result<i64, NotClosed> {
+        Err(NotClosed)
+    }
+}
+
+/// A scope of given variables.
+pub(super) struct Given<'a> {
+    pub(super) values: &'a Values,
+    pub(super) vars: &'a [i64],
+}
+
+impl Scope for Given<'_> {
+    type Stop = NotClosed;
+
+    fn values(&self) -> &Values {
+        self.values
+    }
+
+    fn var(&self, var: VarId) -> i64 {
+        self.vars.get(var.index()).copied().unwrap_or(0)
+    }
+
+    fn axis(&self, _: AxisId) -> i64 {
+        0
+    }
+
+    fn slot(&mut self, _: SlotId) -> Result<i64, NotClosed> {
+        Err(NotClosed)
+    }
+}
+
+impl Bindings {
+    /// The value of an expression over parameters, tables and variables, the `n`-th of which has the value `vars[n]`
+    /// (0 past the end): a kernel's cost, with the task's scalars as variables.
+    ///
+    /// # Errors
+    /// When the expression is at fault.
+    pub fn evaluate(
+        &self,
+        module: &WorkloadModule,
+        expr: &IntExpr,
+        vars: &[i64],
+    ) -> Result<i64, Box<Diagnostic>> {
+        eval(expr, &mut Given { values: &self.values, vars }).map_err(|halt| match halt {
+            Halt::Fault(fault) => Box::new(fault.diagnostic(module, &self.values)),
+            Halt::Stop(NotClosed) => {
+                let message = "a slot has no value here".to_owned();
+                Box::new(Diagnostic::error(codes::NO_PLACE, message).at(expr.span, ""))
+            }
+        })
+    }
+}
+
+impl Fault {
+    /// As the user sees it.
+    pub(super) fn diagnostic(&self, module: &WorkloadModule, values: &Values) -> Diagnostic {
+        let error = |code, message: String| Diagnostic::error(code, message);
+        match self.kind {
+            FaultKind::Overflow { op, left, right } => {
+                error(codes::OVERFLOW, format!("`{}` overflows", spelled(op)))
+                    .at(self.span, "does not fit into 64 bits")
+                    .note(format!("the operands are {left} and {right}"))
+            }
+            FaultKind::NegOverflow => error(codes::OVERFLOW, "`-` overflows".to_owned())
+                .at(self.span, "does not fit into 64 bits")
+                .note(format!("the operand is {}", i64::MIN)),
+            FaultKind::DivisionByZero { left } => {
+                error(codes::DIVISION_BY_ZERO, "division by zero".to_owned())
+                    .at(self.span, "the divisor is 0")
+                    .note(format!("the dividend is {left}"))
+            }
+            FaultKind::TableIndex { table, index } => {
+                let decl = &module.tables[table.index()];
+                let len = values.tables[table.index()].len();
+                let message = format!("index {index} is outside table `{}`", decl.name);
+                error(codes::TABLE_INDEX, message)
+                    .at(self.span, format!("the table has {}", count(len as u64, "element")))
+                    .label(decl.span, "the table")
+            }
+        }
+    }
+}
+
+/// An operation as it is written.
+fn spelled(op: IntBinary) -> &'static str {
+    match op {
+        IntBinary::Add => "+",
+        IntBinary::Sub => "-",
+        IntBinary::Mul => "*",
+        IntBinary::Div => "/",
+        IntBinary::Rem => "%",
+        IntBinary::CeilDiv => "ceildiv",
+        IntBinary::Min => "min",
+        IntBinary::Max => "max",
+        IntBinary::Eq => "==",
+        IntBinary::Ne => "!=",
+        IntBinary::Lt => "<",
+        IntBinary::Le => "<=",
+        IntBinary::Gt => ">",
+        IntBinary::Ge => ">=",
+        IntBinary::And => "&&",
+        IntBinary::Or => "||",
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub(super) fn count(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}

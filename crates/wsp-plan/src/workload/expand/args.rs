@@ -1,0 +1,232 @@
+//! Task statements: where their arguments are kept, and when they are brought up to date.
+
+use super::affine::{Form, Term, each_leaf, form, names_slot};
+use super::compile::{Compiler, Depth, Within};
+use super::program::{
+    FastBox, FastScalar, Op, Partial, Places, Site, SiteArg, Sum, TreeBox, TreeScalar, Upper, set_bounds,
+};
+use std::ops::Range;
+use wsp_core::{KernelId, Region};
+use wsp_ir::Span;
+use wsp_ir::workload::{
+    Access, AccessMode, ArgValue, DimRange, IntExpr, IntExprKind, ParamKind, Signature, Task, WorkloadModule,
+};
+
+impl<'m> Compiler<'m> {
+    pub(super) fn task(&mut self, task: &'m Task, span: Span, within: Within) {
+        let site = self.program.sites.len() as u32;
+        let mut args = Vec::with_capacity(task.args.len());
+        let scalars = self.program.scalar_count;
+        let layout = self.layout(task);
+        let mut boxes = layout.places.iter();
+        let mut late = false;
+        for arg in &task.args {
+            match &arg.value {
+                ArgValue::Scalar(expr) => {
+                    args.push(SiteArg::Scalar { expr, at: self.program.scalar_count });
+                    self.program.scalar_count += 1;
+                    late |= names_slot(expr);
+                }
+                ArgValue::Access(access) => {
+                    let places = *boxes.next().expect("the layout should have a place for every box");
+                    args.push(SiteArg::Box { access, places });
+                    late |= access.ranges.iter().flat_map(bounds_of).any(names_slot);
+                }
+            }
+        }
+        for arg in &args {
+            match arg {
+                SiteArg::Scalar { expr, at } if !late => self.scalar(expr, *at, site, within),
+                SiteArg::Box { access, places } => self.access(access, *places, site, within, late),
+                SiteArg::Scalar { .. } => {}
+            }
+        }
+        self.program.sites.push(Site {
+            kernel: task.kernel,
+            unit: self.program.module.kernels[task.kernel.index()].unit,
+            boxes: layout.boxes,
+            reads: layout.reads,
+            writes: layout.writes,
+            scalars: scalars..self.program.scalar_count,
+            label: task.label.map(|label| within.labels + label.0),
+            after: task.after.iter().map(|label| within.labels + label.0).collect(),
+            late,
+            base: within.base,
+            args,
+            task,
+            span,
+        });
+        self.program.ops.push(Op::Task(site));
+    }
+
+    /// Makes the boxes of a statement: by argument, then those read, then those written. Where the arguments are those
+    /// read and then those written, all three are one.
+    fn layout(&mut self, task: &Task) -> Layout {
+        let modes = modes(self.program.module, task.kernel, task);
+        let first = self.program.regions.len() as u32;
+        let mut add = |access: &Access| {
+            let region = Region::new(access.tensor, &[], &[]).expect("rank 0 should be within the limit");
+            self.program.regions.push(region);
+            self.program.regions.len() as u32 - 1
+        };
+        let mut places: Vec<Places> = modes.iter().map(|(access, _)| Places::new(add(access))).collect();
+        let boxes = first..first + places.len() as u32;
+        let reads = modes.iter().take_while(|(_, mode)| *mode == AccessMode::In).count();
+        if modes[reads..].iter().all(|(_, mode)| *mode == AccessMode::Out) {
+            let middle = first + reads as u32;
+            return Layout { reads: first..middle, writes: middle..boxes.end, boxes, places };
+        }
+        let mut part = |skipped: AccessMode| {
+            let mut range = boxes.end..boxes.end;
+            for (index, (access, mode)) in modes.iter().enumerate() {
+                if *mode != skipped {
+                    let at = add(access);
+                    places[index].push(at);
+                    range = if range.is_empty() { at..at + 1 } else { range.start..at + 1 };
+                }
+            }
+            range
+        };
+        let (reads, writes) = (part(AccessMode::Out), part(AccessMode::In));
+        Layout { boxes, reads, writes, places }
+    }
+
+    /// When an expression's value changes: the level of its deepest variable.
+    fn depth_of<'e>(&self, exprs: impl IntoIterator<Item = &'e IntExpr>) -> u32 {
+        let mut deepest = Depth::default();
+        for expr in exprs {
+            each_leaf(expr, &mut |kind| {
+                if let IntExprKind::Var(var) = kind {
+                    deepest = deepest.max(self.scopes[var.index()]);
+                }
+            });
+        }
+        deepest.level
+    }
+
+    fn scalar(&mut self, expr: &'m IntExpr, at: u32, site: u32, within: Within) {
+        let level = self.depth_of([expr]) as usize;
+        match form(expr, &self.program.bindings.values, within.base) {
+            Some(form) => {
+                let sum = self.sum(&form, within.base);
+                self.levels[level].fast_scalars.push(FastScalar { sum, at });
+            }
+            None => self.levels[level].scalars.push(TreeScalar { expr, site, base: within.base, at }),
+        }
+    }
+
+    /// Registers every dimension of a box where it changes; of a late statement, only those that are whole.
+    fn access(&mut self, access: &'m Access, places: Places, site: u32, within: Within, late: bool) {
+        let shape = self.program.bindings.shape(access.tensor).to_vec();
+        for (dim, extent) in shape.iter().enumerate() {
+            let range = access.ranges.get(dim).unwrap_or(&DimRange::Whole);
+            let dim = dim as u8;
+            if matches!(range, DimRange::Whole) {
+                let regions = &mut self.program.regions;
+                set_bounds(regions, &places, dim, 0, i64::from(*extent));
+            } else if !late {
+                let level = self.depth_of(bounds_of(range)) as usize;
+                match self.fast_bounds(range, within.base) {
+                    Some((lo, hi)) => {
+                        let extent = i64::from(*extent);
+                        let fast = FastBox { lo, hi, extent, site, places, dim };
+                        self.levels[level].fast_boxes.push(fast);
+                    }
+                    None => {
+                        let tree = TreeBox { access, site, base: within.base, places, dim };
+                        self.levels[level].boxes.push(tree);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bounds as sums, if they are.
+    fn fast_bounds(&mut self, range: &DimRange, base: u32) -> Option<(Sum, Upper)> {
+        let values = &self.program.bindings.values;
+        let (lo, hi) = match range {
+            DimRange::Whole => return None,
+            DimRange::Index(lo) => {
+                let lo = form(lo, values, base)?;
+                let hi = lo.plus(&Form { terms: Vec::new(), offset: 1 }, 1);
+                (lo, hi)
+            }
+            DimRange::Range { lo, hi } => (form(lo, values, base)?, form(hi, values, base)?),
+            DimRange::Sized { lo, len } => {
+                let lo = form(lo, values, base)?;
+                let hi = lo.plus(&form(len, values, base)?, 1);
+                (lo, hi)
+            }
+        };
+        if !hi.is_small() {
+            return None;
+        }
+        let upper = match hi.plus(&lo, -1).constant() {
+            Some(len) => Upper::Len(len),
+            None => Upper::Sum(self.sum(&hi, base)),
+        };
+        Some((self.sum(&lo, base), upper))
+    }
+
+    /// A form, cut where its variables change.
+    fn sum(&mut self, form: &Form, base: u32) -> Sum {
+        let depth = |term: &Term| self.scopes[(term.register - base) as usize];
+        let mut terms: Vec<(Depth, Term)> = form.terms.iter().map(|term| (depth(term), *term)).collect();
+        terms.sort_by_key(|(depth, term)| (*depth, term.register));
+        let Some((_, last)) = terms.pop() else { return Sum { offset: form.offset, ..Sum::default() } };
+        let mut outer = 0;
+        for (depth, Term { register, scale }) in terms {
+            outer = self.partial(Sum { outer, register, scale, offset: 0 }, depth.level);
+        }
+        Sum { outer, register: last.register, scale: last.scale, offset: form.offset }
+    }
+
+    /// The register that holds a sum whose last variable is of a level.
+    fn partial(&mut self, sum: Sum, level: u32) -> u32 {
+        if let Some(register) = self.partials.get(&sum) {
+            return *register;
+        }
+        let to = self.program.register_count;
+        self.program.register_count += 1;
+        self.levels[level as usize].partials.push(Partial { to, sum });
+        self.partials.insert(sum, to);
+        to
+    }
+}
+
+/// Where the boxes of a statement are.
+struct Layout {
+    boxes: Range<u32>,
+    reads: Range<u32>,
+    writes: Range<u32>,
+    places: Vec<Places>,
+}
+
+/// The boxes of a statement and what it does to them. Of a box that a library kernel is given nothing is known.
+fn modes<'t>(module: &WorkloadModule, kernel: KernelId, task: &'t Task) -> Vec<(&'t Access, AccessMode)> {
+    let declared: &[_] = match &module.kernels[kernel.index()].signature {
+        Signature::Declared(params) => params,
+        Signature::Library => &[],
+    };
+    let mode = |index: usize| match declared.get(index).map(|param| param.kind) {
+        Some(ParamKind::Tensor(mode)) => mode,
+        Some(ParamKind::Scalar) | None => AccessMode::InOut,
+    };
+    let args = task.args.iter().enumerate();
+    args.filter_map(|(index, arg)| match &arg.value {
+        ArgValue::Access(access) => Some((access, mode(index))),
+        ArgValue::Scalar(_) => None,
+    })
+    .collect()
+}
+
+/// The expressions of a dimension's bounds.
+fn bounds_of(range: &DimRange) -> impl Iterator<Item = &IntExpr> {
+    let (first, second) = match range {
+        DimRange::Whole => (None, None),
+        DimRange::Index(index) => (Some(index), None),
+        DimRange::Range { lo, hi } => (Some(lo), Some(hi)),
+        DimRange::Sized { lo, len } => (Some(lo), Some(len)),
+    };
+    first.into_iter().chain(second)
+}

@@ -1,0 +1,334 @@
+//! From the tree of a module to its flat form.
+
+use super::super::Bindings;
+use super::super::bind::AxisRange;
+use super::super::schedule::{LoweredSchedule, Placer};
+use super::affine::each_leaf;
+use super::program::{
+    Branch, Call, FastBox, FastScalar, Frame, Level, Loop, Op, Over, Partial, Program, Sum, TreeBox,
+    TreeScalar, While,
+};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use wsp_core::{AxisId, VarId, WorkloadId};
+use wsp_ir::workload::{AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, WorkloadModule};
+
+/// Compiles the workloads that the entry reaches.
+pub(super) fn compile<'m>(
+    module: &'m WorkloadModule,
+    bindings: &'m Bindings,
+    schedule: &'m LoweredSchedule,
+    entry: WorkloadId,
+) -> Program<'m> {
+    let placer = Placer::new(schedule);
+    let axes = axes_used(module, &placer);
+    let program = empty(module, bindings, placer);
+    let mut compiler = Compiler {
+        program,
+        axes,
+        levels: vec![Pending::default()],
+        scopes: Vec::new(),
+        partials: BTreeMap::new(),
+    };
+    for (index, reached) in reached(module, entry).into_iter().enumerate() {
+        if reached {
+            compiler.workload(WorkloadId(index as u32));
+        }
+    }
+    compiler.finish(entry)
+}
+
+fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<'m>) -> Program<'m> {
+    Program {
+        module,
+        bindings,
+        placer,
+        ops: Vec::new(),
+        entry: 0,
+        workloads: vec![Frame::default(); module.workloads.len()],
+        loops: Vec::new(),
+        whiles: Vec::new(),
+        branches: Vec::new(),
+        calls: Vec::new(),
+        sites: Vec::new(),
+        levels: Vec::new(),
+        fast_boxes: Vec::new(),
+        boxes: Vec::new(),
+        fast_scalars: Vec::new(),
+        scalars: Vec::new(),
+        partials: Vec::new(),
+        regions: Vec::new(),
+        scalar_count: 0,
+        // Register 0 is always 0.
+        register_count: 1,
+        label_count: 0,
+    }
+}
+
+/// Axes whose index some schedule expression uses.
+fn axes_used(module: &WorkloadModule, placer: &Placer<'_>) -> Vec<bool> {
+    let mut used = vec![false; module.axes.len()];
+    for expr in placer.exprs() {
+        each_leaf(expr, &mut |kind| {
+            if let IntExprKind::Axis(axis) = kind {
+                used[axis.index()] = true;
+            }
+        });
+    }
+    used
+}
+
+/// Which workloads the entry reaches. A call names an earlier workload, so one pass from the last is enough.
+fn reached(module: &WorkloadModule, entry: WorkloadId) -> Vec<bool> {
+    let mut reached = vec![false; module.workloads.len()];
+    reached[entry.index()] = true;
+    for index in (0..module.workloads.len()).rev() {
+        if reached[index] {
+            mark_calls(&module.workloads[index].body, &mut reached);
+        }
+    }
+    reached
+}
+
+fn mark_calls(block: &Block, reached: &mut [bool]) {
+    for node in block {
+        match &node.kind {
+            NodeKind::Call { workload, .. } => reached[workload.index()] = true,
+            NodeKind::Task(_) => {}
+            NodeKind::ParallelFor { body, .. }
+            | NodeKind::ForEach { body, .. }
+            | NodeKind::Select { body, .. }
+            | NodeKind::While { body, .. } => mark_calls(body, reached),
+            NodeKind::Cond { then, otherwise, .. } => {
+                mark_calls(then, reached);
+                mark_calls(otherwise, reached);
+            }
+            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
+                blocks.iter().for_each(|block| mark_calls(block, reached));
+            }
+        }
+    }
+}
+
+/// What to bring up to date on one level, while compiling.
+#[derive(Default)]
+pub(super) struct Pending<'m> {
+    pub(super) partials: Vec<Partial>,
+    pub(super) fast_boxes: Vec<FastBox>,
+    pub(super) boxes: Vec<TreeBox<'m>>,
+    pub(super) fast_scalars: Vec<FastScalar>,
+    pub(super) scalars: Vec<TreeScalar<'m>>,
+}
+
+/// A variable's place in the nest: the deepest of an expression's variables decides when it changes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Depth {
+    pub(super) depth: u32,
+    pub(super) level: u32,
+}
+
+pub(super) struct Compiler<'m> {
+    pub(super) program: Program<'m>,
+    axes: Vec<bool>,
+    pub(super) levels: Vec<Pending<'m>>,
+    /// Of the workload being compiled: its variables' depths.
+    pub(super) scopes: Vec<Depth>,
+    /// Of the workload being compiled: registers that hold sums.
+    pub(super) partials: BTreeMap<Sum, u32>,
+}
+
+/// What of a workload its statements need.
+#[derive(Clone, Copy)]
+pub(super) struct Within {
+    workload: WorkloadId,
+    pub(super) base: u32,
+    pub(super) labels: u32,
+    pub(super) depth: u32,
+}
+
+impl<'m> Compiler<'m> {
+    fn workload(&mut self, id: WorkloadId) {
+        let workload = &self.program.module.workloads[id.index()];
+        let base = self.program.register_count;
+        let labels = self.program.label_count;
+        self.program.register_count += workload.vars.len() as u32;
+        self.program.label_count += workload.labels.len() as u32;
+        let level = self.level();
+        self.partials.clear();
+        self.scopes = vec![Depth { depth: 1, level }; workload.vars.len()];
+        self.program.workloads[id.index()] =
+            Frame { base, labels: labels..self.program.label_count, start: self.here(), level };
+        self.block(&workload.body, Within { workload: id, base, labels, depth: 1 });
+        self.program.ops.push(Op::Return(id));
+    }
+
+    fn finish(mut self, entry: WorkloadId) -> Program<'m> {
+        self.program.entry = self.program.workloads[entry.index()].start;
+        self.program.ops.push(Op::Halt);
+        for pending in std::mem::take(&mut self.levels) {
+            let program = &mut self.program;
+            program.levels.push(Level {
+                partials: append(&mut program.partials, pending.partials),
+                fast_boxes: append(&mut program.fast_boxes, pending.fast_boxes),
+                boxes: append(&mut program.boxes, pending.boxes),
+                fast_scalars: append(&mut program.fast_scalars, pending.fast_scalars),
+                scalars: append(&mut program.scalars, pending.scalars),
+            });
+        }
+        self.program
+    }
+
+    fn here(&self) -> u32 {
+        self.program.ops.len() as u32
+    }
+
+    fn level(&mut self) -> u32 {
+        self.levels.push(Pending::default());
+        self.levels.len() as u32 - 1
+    }
+
+    fn block(&mut self, block: &'m Block, within: Within) {
+        for node in block {
+            self.node(node, within);
+        }
+    }
+
+    fn node(&mut self, node: &'m Node, within: Within) {
+        match &node.kind {
+            NodeKind::Task(task) => self.task(task, node.span, within),
+            NodeKind::ParallelFor { var, over, body } => {
+                let over = self.over(over);
+                self.loop_(*var, over, body, within, Repeat::Free);
+            }
+            NodeKind::ForEach { var, over, body } => {
+                let over = self.over(over);
+                self.loop_(*var, over, body, within, Repeat::Ordered);
+            }
+            NodeKind::Select { var, position, axis, row, body } => {
+                let over = self.sparse(*axis, row, *position);
+                self.loop_(*var, over, body, within, Repeat::Free);
+            }
+            NodeKind::Cond { condition, then, otherwise } => {
+                self.branch(condition, then, otherwise, within);
+            }
+            NodeKind::While { condition, max, body } => {
+                let id = self.program.whiles.len() as u32;
+                let max = max.as_ref();
+                self.program.whiles.push(While { base: within.base, condition, max, span: node.span });
+                let enter = self.here();
+                self.program.ops.push(Op::Halt);
+                self.block(body, within);
+                self.program.ops.push(Op::Again { id, body: enter + 1 });
+                self.program.ops[enter as usize] = Op::While { id, exit: self.here() };
+            }
+            NodeKind::Combine(blocks) => blocks.iter().for_each(|block| self.block(block, within)),
+            NodeKind::Sequential(blocks) => {
+                for (index, block) in blocks.iter().enumerate() {
+                    self.program.ops.push(if index == 0 { Op::Begin } else { Op::Step });
+                    self.block(block, within);
+                }
+                if !blocks.is_empty() {
+                    self.program.ops.push(Op::End);
+                }
+            }
+            NodeKind::Call { workload, args } => {
+                let id = self.program.calls.len() as u32;
+                self.program.calls.push(Call { base: within.base, workload: *workload, args });
+                self.program.ops.push(Op::Call(id));
+            }
+        }
+    }
+
+    fn branch(&mut self, condition: &'m IntExpr, then: &'m Block, otherwise: &'m Block, within: Within) {
+        let id = self.program.branches.len() as u32;
+        self.program.branches.push(Branch { base: within.base, condition });
+        let branch = self.here();
+        self.program.ops.push(Op::Halt);
+        self.block(then, within);
+        if otherwise.is_empty() {
+            self.program.ops[branch as usize] = Op::Branch { id, otherwise: self.here() };
+            return;
+        }
+        let jump = self.here();
+        self.program.ops.push(Op::Halt);
+        self.program.ops[branch as usize] = Op::Branch { id, otherwise: self.here() };
+        self.block(otherwise, within);
+        self.program.ops[jump as usize] = Op::Jump(self.here());
+    }
+
+    /// What a loop runs over.
+    fn over(&self, iteration: &'m Iteration) -> (Over<'m>, Option<AxisId>) {
+        match iteration {
+            Iteration::Range { lo, hi, step } => (Over::Range { lo, hi, step: step.as_ref() }, None),
+            Iteration::Axis(axis) => {
+                let (start, end) = match self.program.bindings.axes[axis.index()] {
+                    AxisRange::Dense { start, end } => (start, end),
+                    AxisRange::Ragged | AxisRange::Sparse => (0, 0),
+                };
+                (Over::Fixed { start, end }, Some(*axis))
+            }
+            Iteration::Ragged { axis, outer } => match &self.program.module.axes[axis.index()].kind {
+                AxisKind::Ragged { lengths, .. } => {
+                    let lengths = self.program.bindings.table(*lengths);
+                    (Over::Ragged { axis: *axis, lengths, outer }, Some(*axis))
+                }
+                _ => (Over::Fixed { start: 0, end: 0 }, Some(*axis)),
+            },
+        }
+    }
+
+    fn sparse(&self, axis: AxisId, row: &'m IntExpr, position: Option<VarId>) -> (Over<'m>, Option<AxisId>) {
+        let AxisKind::Sparse { indptr, indices, .. } = &self.program.module.axes[axis.index()].kind else {
+            return (Over::Fixed { start: 0, end: 0 }, Some(axis));
+        };
+        let bindings = self.program.bindings;
+        let (indptr, columns) = (bindings.table(*indptr), bindings.table(*indices));
+        (Over::Sparse { axis, indptr, columns, row, position }, Some(axis))
+    }
+
+    fn loop_(
+        &mut self,
+        var: VarId,
+        (over, axis): (Over<'m>, Option<AxisId>),
+        body: &'m Block,
+        within: Within,
+        repeat: Repeat,
+    ) {
+        let id = self.program.loops.len() as u32;
+        let level = self.level();
+        let depth = within.depth + 1;
+        self.scopes[var.index()] = Depth { depth, level };
+        if let Over::Sparse { position: Some(position), .. } = over {
+            self.scopes[position.index()] = Depth { depth, level };
+        }
+        self.program.loops.push(Loop {
+            workload: within.workload,
+            base: within.base,
+            var,
+            over,
+            ordered: matches!(repeat, Repeat::Ordered),
+            axis: axis.filter(|axis| self.axes[axis.index()]),
+            level,
+            span: self.program.module.workloads[within.workload.index()].vars[var.index()].span,
+        });
+        let enter = self.here();
+        self.program.ops.push(Op::Halt);
+        self.block(body, Within { depth, ..within });
+        self.program.ops.push(Op::Next { id, body: enter + 1 });
+        self.program.ops[enter as usize] = Op::Enter { id, exit: self.here() };
+    }
+}
+
+/// Whether iterations follow each other.
+#[derive(Clone, Copy)]
+enum Repeat {
+    Free,
+    Ordered,
+}
+
+/// Appends a vector, and says where it is.
+fn append<T>(to: &mut Vec<T>, from: Vec<T>) -> Range<u32> {
+    let start = to.len() as u32;
+    to.extend(from);
+    start..to.len() as u32
+}

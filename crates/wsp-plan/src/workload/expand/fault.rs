@@ -1,0 +1,140 @@
+//! Faults of elaboration, as the user sees them.
+
+use super::super::codes;
+use super::super::eval::{self, count};
+use super::super::schedule::NoPlace;
+use super::program::{Program, Site, SiteArg};
+use wsp_core::{AxisId, limits};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+
+/// What is wrong.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// An expression.
+    Expr(eval::Fault),
+    /// A box of a statement does not lie within its tensor; the statement, the argument, and the bounds.
+    Outside { site: u32, arg: u32, dim: u8, lo: i64, hi: i64 },
+    /// A step of a range below 1.
+    Step { value: i64, span: Span },
+    /// The outer index of a ragged or sparse axis.
+    Row { axis: AxisId, row: i64, rows: u64, span: Span },
+    /// A `while` that goes on.
+    Rounds { max: u64, span: Span },
+    /// No end in sight.
+    Steps,
+    /// A loop alone has too many iterations: so many after its first.
+    Iterations { more: u64, span: Span },
+    /// A schedule has no place for the task.
+    Place(NoPlace, Span),
+}
+
+impl From<eval::Fault> for Fault {
+    fn from(fault: eval::Fault) -> Fault {
+        Fault::Expr(fault)
+    }
+}
+
+/// A module that has nothing to run.
+pub(super) fn no_workload() -> Diagnostic {
+    Diagnostic::error(codes::NO_WORKLOAD, "there is no workload to run")
+        .note("the file declares no workload, so it is a library")
+        .help("write `workload main { … }`")
+}
+
+/// Where elaboration was when it met a fault.
+pub(super) struct Context<'c> {
+    /// Ids and indices of the loops around it, outermost first.
+    pub(super) loops: &'c [u32],
+    pub(super) indices: &'c [i64],
+    /// Tasks generated before.
+    pub(super) ordinal: u64,
+}
+
+/// The diagnostic of a fault, with the indices of the loops around it.
+pub(super) fn diagnostic(program: &Program<'_>, fault: &Fault, context: &Context<'_>) -> Diagnostic {
+    let module = program.module;
+    let diagnostic = match fault {
+        Fault::Expr(fault) => fault.diagnostic(module, &program.bindings.values),
+        Fault::Outside { site, arg, dim, lo, hi } => {
+            let site = &program.sites[*site as usize];
+            outside(program, site, *arg as usize, (*dim, *lo, *hi))
+        }
+        Fault::Step { value, span } => {
+            Diagnostic::error(codes::LOOP_STEP, format!("a step of {value}")).at(*span, "steps are 1 or more")
+        }
+        Fault::Row { axis, row, rows, span } => {
+            let axis = &module.axes[axis.index()];
+            let message = format!("axis `{}` has no row {row}", axis.name);
+            Diagnostic::error(codes::AXIS_ROW, message)
+                .at(*span, format!("it has {}", count(*rows, "row")))
+                .label(axis.span, "the axis")
+        }
+        Fault::Rounds { max, span } => {
+            let message = format!("a `while` still holds after {}", count(*max, "round"));
+            Diagnostic::error(codes::WHILE_LIMIT, message)
+                .at(*span, "")
+                .help("let its tasks make the condition false, or write a larger `max`")
+        }
+        Fault::Steps => too_many_steps(),
+        Fault::Iterations { more, span } => too_many_steps()
+            .at(*span, format!("this loop alone has {}", count(more.saturating_add(1), "iteration"))),
+        Fault::Place(none, span) => no_place(none, *span),
+    };
+    located(program, diagnostic, context)
+}
+
+fn too_many_steps() -> Diagnostic {
+    Diagnostic::error(codes::TOO_MANY_STEPS, "the workload takes too many iterations")
+        .note(format!("the limit is {} iterations and calls in all", limits::MAX_GENERATOR_STEPS))
+}
+
+/// A box that does not lie within its tensor.
+fn outside(program: &Program<'_>, site: &Site<'_>, arg: usize, (dim, lo, hi): (u8, i64, i64)) -> Diagnostic {
+    let module = program.module;
+    let SiteArg::Box { access, .. } = &site.args[arg] else {
+        return Diagnostic::error(codes::BOX_OUTSIDE, "a box lies outside its tensor").at(site.span, "");
+    };
+    let tensor = &module.tensors[access.tensor.index()];
+    let shape = program.bindings.shape(access.tensor);
+    let kernel = &module.kernels[site.kernel.index()].name;
+    let message = if hi < lo {
+        format!("a box of tensor `{}` ends before it begins", tensor.name)
+    } else {
+        format!("a box of tensor `{}` lies outside it", tensor.name)
+    };
+    let extent = shape[dim as usize];
+    Diagnostic::error(codes::BOX_OUTSIDE, message)
+        .at(access.span, format!("dimension {dim}: {lo}..{hi}, and the extent is {extent}"))
+        .label(tensor.span, format!("its extents are {shape:?}"))
+        .note(format!("argument {} of `{kernel}`", arg + 1))
+}
+
+fn no_place(none: &NoPlace, span: Span) -> Diagnostic {
+    match none {
+        NoPlace::PastPartition { end } => {
+            Diagnostic::error(codes::PARTITION, "a static partition does not tile the tasks")
+                .at(span, "no range holds this task")
+                .note(format!("its ranges end at {end}"))
+        }
+        NoPlace::Priority { value, span: key } => {
+            Diagnostic::error(codes::NO_PLACE, format!("a priority of {value} does not fit into 32 bits"))
+                .at(*key, "")
+                .label(span, "of this task")
+        }
+    }
+}
+
+/// Adds where elaboration was.
+fn located(program: &Program<'_>, diagnostic: Diagnostic, context: &Context<'_>) -> Diagnostic {
+    let module = program.module;
+    let name = |id: u32| {
+        let loop_ = &program.loops[id as usize];
+        &module.workloads[loop_.workload.index()].vars[loop_.var.index()].name
+    };
+    let loops = context.loops.iter().zip(context.indices);
+    let indices: Vec<String> = loops.map(|(id, index)| format!("{} = {index}", name(*id))).collect();
+    let diagnostic =
+        if indices.is_empty() { diagnostic } else { diagnostic.note(format!("at {}", indices.join(", "))) };
+    diagnostic.note(format!("after {}", count(context.ordinal, "task")))
+}

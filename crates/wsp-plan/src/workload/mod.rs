@@ -1,0 +1,19 @@
+//! From a workload module to a stream of tasks.
+//!
+//! [`bind()`] gives parameters and tables their values and checks all that depends on them. [`lower_schedule`] turns a
+//! schedule into plain data. [`expand`] walks the module in elaboration order and hands every task to a [`TaskSink`].
+//! [`count`] tells how many tasks that will be, without making them.
+//!
+//! **Boundary:** knows no runtime: a sink decides what becomes of tasks.
+
+mod bind;
+mod codes;
+mod count;
+mod eval;
+mod expand;
+mod schedule;
+
+pub use bind::{Bindings, bind};
+pub use count::count;
+pub use expand::{Dispatched, ExpandError, ExpandStats, Placement, TaskRecord, TaskSink, expand};
+pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

@@ -1,0 +1,108 @@
+//! From the directives of a schedule to plain data.
+
+use super::super::codes;
+use super::{LoweredSchedule, ScheduleLine, Threshold};
+use crate::Support;
+use crate::capability::{TARGETS, of_directive};
+use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED, UNKNOWN_TARGET};
+use wsp_core::limits;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
+
+/// What the chosen schedule of a verified module, or else its unnamed one, comes to on a target.
+///
+/// # Errors
+/// When the target or the schedule does not exist, the target does not support a directive, or pools have more workers
+/// than a run can have.
+pub fn lower_schedule(
+    module: &WorkloadModule,
+    chosen: Option<&str>,
+    target: &str,
+) -> Result<LoweredSchedule, Vec<Diagnostic>> {
+    if !TARGETS.contains(&target) {
+        let known: Vec<String> = TARGETS.iter().map(|name| format!("`{name}`")).collect();
+        let diagnostic = Diagnostic::error(UNKNOWN_TARGET, format!("there is no target `{target}`"));
+        return Err(vec![diagnostic.note(format!("the targets are {}", known.join(", ")))]);
+    }
+    let Some(schedule) = find(module, chosen)? else { return Ok(LoweredSchedule::default()) };
+    let mut lowered = LoweredSchedule {
+        name: Some(schedule.name.clone()).filter(|name| !name.is_empty()),
+        ..LoweredSchedule::default()
+    };
+    let mut errors = Vec::new();
+    for directive in &schedule.directives {
+        apply(&mut lowered, directive);
+        errors.extend(too_large(directive));
+        match of_directive(&directive.kind).cpu_sim {
+            Support::Enforced | Support::Hint => {}
+            Support::NoOp => lowered.notes.push(unsupported(directive, target)),
+            Support::Error => errors.push(unsupported(directive, target)),
+        }
+    }
+    lowered.gates.sort_unstable();
+    if errors.is_empty() { Ok(lowered) } else { Err(errors) }
+}
+
+/// The schedule to apply, if there is one.
+fn find<'m>(
+    module: &'m WorkloadModule,
+    chosen: Option<&str>,
+) -> Result<Option<&'m Schedule>, Vec<Diagnostic>> {
+    let name = chosen.unwrap_or("");
+    let found = module.schedules.iter().find(|schedule| schedule.name == name);
+    if found.is_some() || chosen.is_none() {
+        return Ok(found);
+    }
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_SCHEDULE, format!("there is no schedule `{name}`"));
+    let names = || module.schedules.iter().map(|s| s.name.as_str()).filter(|name| !name.is_empty());
+    let list: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+    Err(vec![match did_you_mean(name, names()) {
+        Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
+        None if list.is_empty() => diagnostic.note("the file has no named schedule"),
+        None => diagnostic.note(format!("the schedules are {}", list.join(", "))),
+    }])
+}
+
+/// Takes a directive into the schedule.
+fn apply(lowered: &mut LoweredSchedule, directive: &Directive) {
+    match &directive.kind {
+        DirectiveKind::Dispatch(dispatch) => lowered.dispatch = Some(dispatch.clone()),
+        DirectiveKind::DispatchThreshold { metric, bounds, policies } => {
+            let (metric, bounds, policies) = (metric.clone(), bounds.clone(), policies.clone());
+            lowered.threshold = Some(Threshold { metric, bounds, policies });
+        }
+        DirectiveKind::Streams(streams) => lowered.streams = Some(*streams),
+        DirectiveKind::StreamBy(key) => lowered.stream_by = Some(key.clone()),
+        DirectiveKind::Dependences(dependences) => lowered.dependences = *dependences,
+        DirectiveKind::Window { capacity, mode } => lowered.window = Some((*capacity, *mode)),
+        DirectiveKind::Pools(pools) => lowered.pools = *pools,
+        DirectiveKind::Ready(ready) => lowered.ready = *ready,
+        DirectiveKind::Start(start) => lowered.start = *start,
+        DirectiveKind::Trace(trace) => lowered.trace = *trace,
+        DirectiveKind::Gate { scope, capacity } => lowered.gates.push((*scope, *capacity)),
+        DirectiveKind::BatchDeps(batch) => lowered.batch = Some(*batch),
+        DirectiveKind::Priority(key) => lowered.priority = Some(key.clone()),
+    }
+    lowered.lines.push(ScheduleLine::new(of_directive(&directive.kind), directive.span));
+}
+
+/// Pools that together have more workers than any run.
+fn too_large(directive: &Directive) -> Option<Diagnostic> {
+    let DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) = directive.kind else { return None };
+    let workers = u64::from(vector) + u64::from(cube);
+    (workers > u64::from(limits::MAX_THREADS)).then(|| {
+        Diagnostic::error(codes::NUMBER_TOO_LARGE, format!("pools of {workers} workers in all are too many"))
+            .at(directive.span, format!("a run has at most {}", limits::MAX_THREADS))
+    })
+}
+
+fn unsupported(directive: &Directive, target: &str) -> Diagnostic {
+    let row = of_directive(&directive.kind);
+    let (code, says) = match row.cpu_sim {
+        Support::Error => (NOT_SUPPORTED, "does not support"),
+        _ => (NO_EFFECT, "ignores"),
+    };
+    let message = format!("`{target}` {says} `{}`", row.primitive);
+    let severity = if row.cpu_sim == Support::Error { Diagnostic::error } else { Diagnostic::warning };
+    severity(code, message).at(directive.span, row.meaning)
+}

@@ -1,0 +1,293 @@
+//! The elaborator that is easy to believe: walks the tree and evaluates everything for every task.
+
+use super::{Event, Record, Seen};
+use wsp_core::{LabelId, MAX_RANK, Region, VarId, WorkloadId};
+use wsp_ir::workload::{
+    Access, AccessMode, ArgValue, AxisKind, Block, DimRange, IntBinary, IntExpr, IntExprKind, IntUnary,
+    Iteration, Node, NodeKind, ParamKind, Signature, Task, WorkloadModule,
+};
+use wsp_plan::workload::{Bindings, Placement};
+
+/// A run ended at a fault.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fault;
+
+pub(crate) struct Oracle<'m> {
+    pub(crate) module: &'m WorkloadModule,
+    pub(crate) bindings: &'m Bindings,
+    pub(crate) record: Record,
+    indices: Vec<i64>,
+    ordinal: u64,
+}
+
+/// One activation of a workload.
+struct Frame {
+    vars: Vec<i64>,
+    labels: Vec<Option<u64>>,
+}
+
+impl<'m> Oracle<'m> {
+    pub(crate) fn new(module: &'m WorkloadModule, bindings: &'m Bindings, slots: &[i64]) -> Oracle<'m> {
+        let record = Record { slots: slots.to_vec(), ..Record::default() };
+        Oracle { module, bindings, record, indices: Vec::new(), ordinal: 0 }
+    }
+
+    pub(crate) fn run(&mut self) -> Result<u64, Fault> {
+        self.workload(self.module.entry.expect("an entry"), &[])?;
+        Ok(self.ordinal)
+    }
+
+    fn workload(&mut self, id: WorkloadId, args: &[i64]) -> Result<(), Fault> {
+        let workload = &self.module.workloads[id.index()];
+        let mut frame =
+            Frame { vars: vec![0; workload.vars.len()], labels: vec![None; workload.labels.len()] };
+        frame.vars[..args.len()].copy_from_slice(args);
+        self.block(&workload.body, &mut frame)
+    }
+
+    fn block(&mut self, block: &Block, frame: &mut Frame) -> Result<(), Fault> {
+        block.iter().try_for_each(|node| self.node(node, frame))
+    }
+
+    fn node(&mut self, node: &Node, frame: &mut Frame) -> Result<(), Fault> {
+        match &node.kind {
+            NodeKind::Task(task) => self.task(task, frame),
+            NodeKind::ParallelFor { var, over, body } => {
+                let indices = self.indices_of(over, frame)?;
+                self.each(&[*var], indices.map(|i| vec![i]), body, frame, false)
+            }
+            NodeKind::ForEach { var, over, body } => {
+                let indices = self.indices_of(over, frame)?;
+                self.each(&[*var], indices.map(|i| vec![i]), body, frame, true)
+            }
+            NodeKind::Select { var, position, axis, row, body } => {
+                let AxisKind::Sparse { indptr, indices, .. } = &self.module.axes[axis.index()].kind else {
+                    return Err(Fault);
+                };
+                let row = usize::try_from(self.eval(row, frame)?).map_err(|_| Fault)?;
+                let rows = self.bindings.table(*indptr);
+                let (from, to) = (*rows.get(row).ok_or(Fault)?, *rows.get(row + 1).ok_or(Fault)?);
+                let columns = self.bindings.table(*indices);
+                let vars: Vec<VarId> = std::iter::once(*var).chain(*position).collect();
+                self.each(&vars, (from..to).map(|at| vec![columns[at as usize], at]), body, frame, false)
+            }
+            NodeKind::Cond { condition, then, otherwise } => {
+                let taken = if self.eval(condition, frame)? != 0 { then } else { otherwise };
+                self.block(taken, frame)
+            }
+            NodeKind::While { condition, max, body } => {
+                let max = max.as_ref().map_or(Ok(1 << 20), |max| self.eval(max, frame))?;
+                let mut rounds = 0;
+                while self.eval(condition, frame)? != 0 {
+                    if rounds >= max {
+                        return Err(Fault);
+                    }
+                    self.record.events.push(if rounds == 0 { Event::Begin } else { Event::Step });
+                    rounds += 1;
+                    self.block(body, frame)?;
+                }
+                if rounds > 0 {
+                    self.record.events.push(Event::End);
+                }
+                Ok(())
+            }
+            NodeKind::Combine(blocks) => blocks.iter().try_for_each(|block| self.block(block, frame)),
+            NodeKind::Sequential(blocks) => {
+                for (step, block) in blocks.iter().enumerate() {
+                    self.record.events.push(if step == 0 { Event::Begin } else { Event::Step });
+                    self.block(block, frame)?;
+                }
+                if !blocks.is_empty() {
+                    self.record.events.push(Event::End);
+                }
+                Ok(())
+            }
+            NodeKind::Call { workload, args } => {
+                let args: Result<Vec<i64>, Fault> = args.iter().map(|arg| self.eval(arg, frame)).collect();
+                self.workload(*workload, &args?)
+            }
+        }
+    }
+
+    fn indices_of(
+        &mut self,
+        over: &Iteration,
+        frame: &Frame,
+    ) -> Result<impl Iterator<Item = i64> + use<>, Fault> {
+        let (lo, hi, step) = match over {
+            Iteration::Range { lo, hi, step } => {
+                let (lo, hi) = (self.eval(lo, frame)?, self.eval(hi, frame)?);
+                (lo, hi, step.as_ref().map_or(Ok(1), |step| self.eval(step, frame))?)
+            }
+            Iteration::Axis(axis) => {
+                let (start, end) = self.bindings.dense_axis(*axis).ok_or(Fault)?;
+                (start, end, 1)
+            }
+            Iteration::Ragged { axis, outer } => {
+                let AxisKind::Ragged { lengths, .. } = &self.module.axes[axis.index()].kind else {
+                    return Err(Fault);
+                };
+                let row = usize::try_from(self.eval(outer, frame)?).map_err(|_| Fault)?;
+                (0, *self.bindings.table(*lengths).get(row).ok_or(Fault)?, 1)
+            }
+        };
+        if step < 1 {
+            return Err(Fault);
+        }
+        Ok((i128::from(lo)..i128::from(hi)).step_by(step.min(1 << 40) as usize).map(|i| i as i64))
+    }
+
+    fn each(
+        &mut self,
+        vars: &[VarId],
+        indices: impl Iterator<Item = Vec<i64>>,
+        body: &Block,
+        frame: &mut Frame,
+        ordered: bool,
+    ) -> Result<(), Fault> {
+        let mut first = true;
+        for values in indices {
+            if ordered {
+                self.record.events.push(if first { Event::Begin } else { Event::Step });
+            }
+            first = false;
+            for (var, value) in vars.iter().zip(&values) {
+                frame.vars[var.index()] = *value;
+            }
+            self.indices.push(values[0]);
+            self.block(body, frame)?;
+            self.indices.pop();
+        }
+        if ordered && !first {
+            self.record.events.push(Event::End);
+        }
+        Ok(())
+    }
+
+    fn task(&mut self, task: &Task, frame: &mut Frame) -> Result<(), Fault> {
+        let kernel = &self.module.kernels[task.kernel.index()];
+        let mut seen = Seen {
+            ordinal: self.ordinal,
+            kernel: task.kernel.0,
+            scalars: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            boxes: Vec::new(),
+            after: Vec::new(),
+            place: Placement { pool: kernel.unit, ..Placement::default() },
+            indices: self.indices.clone(),
+        };
+        for (n, arg) in task.args.iter().enumerate() {
+            match &arg.value {
+                ArgValue::Scalar(expr) => seen.scalars.push(self.eval(expr, frame)?),
+                ArgValue::Access(access) => {
+                    let region = self.region(access, frame)?;
+                    let mode = match &kernel.signature {
+                        Signature::Declared(params) => params[n].kind,
+                        Signature::Library => ParamKind::Tensor(AccessMode::InOut),
+                    };
+                    seen.boxes.push(region);
+                    if mode != ParamKind::Tensor(AccessMode::Out) {
+                        seen.reads.push(region);
+                    }
+                    if mode != ParamKind::Tensor(AccessMode::In) {
+                        seen.writes.push(region);
+                    }
+                }
+            }
+        }
+        let named = |label: &LabelId| frame.labels[label.index()];
+        for task in task.after.iter().filter_map(named) {
+            if !seen.after.contains(&task) {
+                seen.after.push(task);
+            }
+        }
+        if let Some(label) = task.label {
+            frame.labels[label.index()] = Some(self.ordinal);
+        }
+        self.ordinal += 1;
+        self.record.events.push(Event::Task(Box::new(seen)));
+        Ok(())
+    }
+
+    fn region(&mut self, access: &Access, frame: &Frame) -> Result<Region, Fault> {
+        let mut region = Region { tensor: access.tensor, lo: [0; MAX_RANK], hi: [1; MAX_RANK] };
+        let shape = self.bindings.shape(access.tensor).to_vec();
+        for (dim, extent) in shape.into_iter().enumerate() {
+            let (lo, hi) = match access.ranges.get(dim) {
+                None | Some(DimRange::Whole) => (0, i128::from(extent)),
+                Some(DimRange::Index(lo)) => {
+                    let lo = i128::from(self.eval(lo, frame)?);
+                    (lo, lo + 1)
+                }
+                Some(DimRange::Range { lo, hi }) => {
+                    (i128::from(self.eval(lo, frame)?), i128::from(self.eval(hi, frame)?))
+                }
+                Some(DimRange::Sized { lo, len }) => {
+                    let lo = i128::from(self.eval(lo, frame)?);
+                    (lo, lo + i128::from(self.eval(len, frame)?))
+                }
+            };
+            if lo < 0 || hi < lo || hi > i128::from(extent) {
+                return Err(Fault);
+            }
+            (region.lo[dim], region.hi[dim]) = (lo as u32, hi as u32);
+        }
+        Ok(region)
+    }
+
+    fn eval(&mut self, expr: &IntExpr, frame: &Frame) -> Result<i64, Fault> {
+        let value: i128 = match &expr.kind {
+            IntExprKind::Const(value) => i128::from(*value),
+            IntExprKind::Param(param) => i128::from(self.bindings.param(*param)),
+            IntExprKind::Var(var) => i128::from(frame.vars[var.index()]),
+            IntExprKind::Slot(_) => i128::from(self.record.next_slot()),
+            IntExprKind::Axis(_) => return Err(Fault),
+            IntExprKind::TableLen(table) => self.bindings.table(*table).len() as i128,
+            IntExprKind::Table(table, index) => {
+                let index = usize::try_from(self.eval(index, frame)?).map_err(|_| Fault)?;
+                i128::from(*self.bindings.table(*table).get(index).ok_or(Fault)?)
+            }
+            IntExprKind::Unary(IntUnary::Neg, x) => -i128::from(self.eval(x, frame)?),
+            IntExprKind::Unary(IntUnary::Not, x) => i128::from(self.eval(x, frame)? == 0),
+            IntExprKind::Choose(c, a, b) => {
+                let taken = if self.eval(c, frame)? != 0 { a } else { b };
+                i128::from(self.eval(taken, frame)?)
+            }
+            IntExprKind::Binary(op, a, b) => {
+                let a = i128::from(self.eval(a, frame)?);
+                match (op, a) {
+                    (IntBinary::And, 0) => 0,
+                    (IntBinary::Or, a) if a != 0 => 1,
+                    _ => wide(*op, a, i128::from(self.eval(b, frame)?))?,
+                }
+            }
+        };
+        i64::try_from(value).map_err(|_| Fault)
+    }
+}
+
+/// An operation in twice the width.
+fn wide(op: IntBinary, a: i128, b: i128) -> Result<i128, Fault> {
+    Ok(match op {
+        IntBinary::Add => a + b,
+        IntBinary::Sub => a - b,
+        IntBinary::Mul => a * b,
+        IntBinary::Div => a.checked_div(b).ok_or(Fault)?,
+        IntBinary::Rem => a.checked_rem(b).ok_or(Fault)?,
+        IntBinary::CeilDiv => {
+            let floor = a.checked_div_euclid(b).ok_or(Fault)?;
+            // Euclid rounds down for positive and up for negative divisors; up is what is asked for.
+            if b > 0 && a.rem_euclid(b) != 0 { floor + 1 } else { floor }
+        }
+        IntBinary::Min => a.min(b),
+        IntBinary::Max => a.max(b),
+        IntBinary::Eq => i128::from(a == b),
+        IntBinary::Ne => i128::from(a != b),
+        IntBinary::Lt => i128::from(a < b),
+        IntBinary::Le => i128::from(a <= b),
+        IntBinary::Gt => i128::from(a > b),
+        IntBinary::Ge => i128::from(a >= b),
+        IntBinary::And | IntBinary::Or => i128::from(b != 0),
+    })
+}
