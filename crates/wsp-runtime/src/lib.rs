@@ -11,7 +11,7 @@
 //! ```
 //! use std::sync::atomic::{AtomicU32, Ordering};
 //! use wsp_core::{KernelId, Region, TaskId, TensorId};
-//! use wsp_runtime::{Affinity, RunConfig, TaskRunner, TaskSpec, run};
+//! use wsp_runtime::{RunConfig, TaskRunner, TaskSpec, run};
 //!
 //! /// Adds its payload to one cell.
 //! struct Add(AtomicU32);
@@ -34,7 +34,7 @@
 //!             payload: &[i],
 //!             reads: &[cell],
 //!             writes: &[cell],
-//!             affinity: Affinity::Any,
+//!             ..TaskSpec::default()
 //!         })?;
 //!     }
 //!     Ok::<(), wsp_runtime::Stopped>(())
@@ -43,46 +43,68 @@
 //! assert_eq!((stats.tasks, runner.0.into_inner()), (10, 55));
 //! ```
 //!
+//! A [`TaskGraph`] holds all tasks before they run, and runs them any number of times; the same workers execute both.
+//!
 //! # Why a run ends
 //!
-//! Every edge points from a smaller task id to a larger one: a task is linked only to tasks submitted before it. So the
-//! oldest unfinished task never waits for another: it is queued or running, for any window, policy and number of
-//! threads. A queued task is taken, because no worker sleeps while a queue holds something (see the protocol in
-//! `sleep.rs`); a taken task completes, fails or is cancelled, and each of the three releases its successors and its
-//! slot. The planner waits only for completions of tasks it has submitted (`completion.rs`), of which there are then
-//! some. By induction everything submitted is retired. A task that never returns is the caller's to avoid.
+//! A queued task is taken, because no worker sleeps while a queue holds something it may run (see the protocol in
+//! `sleep.rs`). A taken task completes, fails, is cancelled, or finds a gate shut; then others hold that gate, and the last
+//! of them to finish hands it on (`gates.rs`). Whatever ends a task releases its successors and its slot. The planner
+//! waits only for completions (`stream/completion.rs`).
+//!
+//! So all workers sleep only when no queue holds a task and none is running. Then either everything submitted is complete,
+//! or what is left waits for itself, for an event that nobody signals, or for a source that waits for room: that is
+//! noticed under the lock of the sleepers, and the run ends with [`Failure::Stuck`]. Without events and edges to earlier
+//! tasks it cannot happen: the oldest unfinished task never waits for another. A task that never returns is the caller's to
+//! avoid.
 //!
 //! **Invariant:** knows neither the IR nor what a kernel computes: a task is a kernel number, up to 16 words, and boxes.
 //!
-//! **Invariant:** which thread runs a task, and when, never shows in what the tasks compute: any two tasks whose boxes
-//! conflict run in the order of their ids.
+//! **Invariant:** which thread runs a task, and when, never shows in what the tasks compute: with [`Deps::Overlap`], any
+//! two tasks whose boxes conflict run in the order of their ids.
 #![forbid(unsafe_code)]
 
-mod completion;
 mod config;
+mod config_error;
 mod depend;
-mod edges;
 mod finder;
+mod gates;
+mod graph;
+pub mod infer;
+mod inference;
 mod interval;
 mod keys;
+mod merge;
+#[cfg(all(test, loom))]
+mod models;
 mod outcome;
+mod placement;
 mod ready;
-mod run;
-mod segmented;
+mod report;
+mod scopes;
 mod shared;
 mod sleep;
-mod slot;
 mod stats;
-mod submit;
+mod stream;
+mod sync;
 mod task;
-mod window;
+mod team;
 mod worker;
 
 pub mod clock;
+pub mod simulate;
+pub mod trace_export;
 
-pub use config::{ConfigError, ReadyPolicy, RunConfig};
+pub use config::{
+    Deps, Gate, GateScope, Pools, ReadyPolicy, RunConfig, StartPolicy, TracePolicy, Window, WindowMode,
+};
+pub use config_error::ConfigError;
+pub use graph::TaskGraph;
 pub use outcome::{Failure, Outcome, StartError, Stopped};
-pub use run::run;
-pub use stats::{AffinityStats, EdgeStats, KernelStats, PrefetchStats, Stats, TaskTrace, WorkerStats};
-pub use submit::Submitter;
+pub use report::{Party, Report};
+pub use stats::{
+    AffinityStats, EdgeStats, KernelStats, Overflow, PrefetchStats, Stats, TaskTrace, WorkerStats,
+};
+pub use stream::{Submitter, run};
 pub use task::{Affinity, TaskRunner, TaskSpec};
+pub use team::{Workers, with_workers};

@@ -1,8 +1,8 @@
 //! How a run ends.
 
-use crate::{ConfigError, Stats};
+use crate::{ConfigError, Report, Stats};
 use std::fmt;
-use wsp_core::{KernelId, TaskId, limits};
+use wsp_core::{EventId, KernelId, TaskId, limits};
 
 /// Figures of a run that completed, or why it did not.
 pub type Outcome<F, E> = Result<Stats, Failure<F, E>>;
@@ -45,6 +45,8 @@ pub enum Failure<F, E> {
     },
     /// [`RunConfig::cancel`](crate::RunConfig::cancel) became true while there was work left.
     Cancelled,
+    /// Tasks are left that wait for each other, or for what will never happen.
+    Stuck(Report),
 }
 
 /// Why a run could not start.
@@ -76,18 +78,42 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// Why a task was not taken.
+/// Why a task was not taken. It then leaves no trace: the next takes its id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// A task has failed or the run was cancelled; [`run`](crate::run) will return which. The source should return.
+    /// A task has failed, the run was cancelled or cannot go on; [`run`](crate::run) will return which. The source should
+    /// return.
     Stopping,
     /// The payload is longer than [`limits::MAX_PAYLOAD_WORDS`].
     PayloadTooLong {
         /// Words of the payload.
         words: usize,
     },
-    /// The run already has [`limits::MAX_DESCRIPTORS`] tasks.
+    /// There already are [`limits::MAX_TASKS`] tasks and order points.
     TooManyTasks,
+    /// There already are as many edges as can be counted.
+    TooManyEdges,
+    /// The window is full and its mode is [`WindowMode::Abort`](crate::WindowMode::Abort).
+    WindowOverflow {
+        /// Its capacity.
+        capacity: u32,
+        /// Tasks in flight.
+        active: u32,
+        /// The id that the task would have had.
+        task: TaskId,
+    },
+    /// No such task has been submitted.
+    UnknownTask(TaskId),
+    /// No such event has been made.
+    UnknownEvent(EventId),
+    /// Another task already signals the event.
+    SignalledTwice(EventId),
+    /// An edge was given, but [`Deps`](crate::Deps) says that edges come from boxes alone.
+    EdgeNotTaken,
+    /// Writers of a box were asked for, but [`Deps`](crate::Deps) says that boxes are not looked at.
+    BoxesNotKept,
+    /// A step or the end of an ordered scope without its beginning.
+    NoOrderedScope,
 }
 
 impl fmt::Display for Stopped {
@@ -97,7 +123,24 @@ impl fmt::Display for Stopped {
             Stopped::PayloadTooLong { words } => {
                 write!(f, "a payload of {words} words, but at most {} are allowed", limits::MAX_PAYLOAD_WORDS)
             }
-            Stopped::TooManyTasks => write!(f, "more than {} tasks in one run", limits::MAX_DESCRIPTORS),
+            Stopped::TooManyTasks => write!(f, "more than {} tasks", limits::MAX_TASKS),
+            Stopped::TooManyEdges => f.write_str("more than 2147483647 edges"),
+            Stopped::WindowOverflow { capacity, active, task } => write!(
+                f,
+                "task {} finds the window of {capacity} full: {active} tasks are in flight; let submissions stall, or \
+                 ask for a larger window",
+                task.0
+            ),
+            Stopped::UnknownTask(task) => write!(f, "task {} has not been submitted", task.0),
+            Stopped::UnknownEvent(event) => write!(f, "there is no event {}", event.0),
+            Stopped::SignalledTwice(event) => write!(f, "a second task signals event {}", event.0),
+            Stopped::EdgeNotTaken => {
+                f.write_str("edges are inferred from boxes; to give some too, ask for hybrid dependences")
+            }
+            Stopped::BoxesNotKept => f.write_str(
+                "dependences are explicit, so the writers of a box are not known; ask for hybrid ones",
+            ),
+            Stopped::NoOrderedScope => f.write_str("no ordered scope has begun"),
         }
     }
 }

@@ -1,143 +1,171 @@
 //! Queues of ready tasks.
 //!
-//! One queue for all, one per core group, and an inbox per worker; under work stealing also a deque per worker that
-//! only its owner pushes to. All but the deques are first in, first out.
+//! Per pool, one queue for all its workers, one per core group, and an inbox per worker; under work stealing also a
+//! deque per worker that only its owner pushes to. One more queue holds the tasks that several pools may run. All but the
+//! deques are first in, first out, or by priority where that is the policy.
 
-use crate::{Affinity, ReadyPolicy, RunConfig};
+use crate::ReadyPolicy;
+use crate::placement::{Division, Placement, Route, Topology};
+use crate::sleep::Sleep;
+use crate::sync::{AtomicU32, Mutex, MutexGuard, Ordering, spin_loop};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use crossbeam_utils::CachePadded;
-use std::hint;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::PoisonError;
 
-const TAG_SHIFT: u32 = 30;
-const GROUP: u32 = 1;
-const WORKER: u32 = 2;
+/// Nodes taken at once from those ready at the start, where the rest can be stolen back.
+const ROOTS_AT_ONCE: u32 = 32;
 
-/// Where a task is to run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Route {
-    /// Anywhere.
-    Any,
-    /// On a core group.
-    Group(u32),
-    /// On a worker.
-    Worker(u32),
+/// A queue for several workers.
+pub(crate) enum Common {
+    /// Those that were ready at the start, which are not copied into a queue, then first in, first out.
+    Fifo {
+        roots: Box<[u32]>,
+        /// How many of them have been taken, or more.
+        taken: CachePadded<AtomicU32>,
+        queue: Injector<u32>,
+    },
+    /// Largest priority first, then first in, first out.
+    Heap { heap: CachePadded<Mutex<Heap>>, len: CachePadded<AtomicU32> },
 }
 
-impl Route {
-    /// As one word.
-    pub(crate) fn encode(self) -> u32 {
+/// Nodes by priority.
+#[derive(Default)]
+pub(crate) struct Heap {
+    nodes: BinaryHeap<(i32, Reverse<u64>, u32)>,
+    pushed: u64,
+}
+
+impl Common {
+    fn new(policy: ReadyPolicy, roots: Box<[u32]>) -> Common {
+        match policy {
+            ReadyPolicy::Priority => {
+                Common::Heap { heap: CachePadded::default(), len: CachePadded::default() }
+            }
+            _ => Common::Fifo { roots, taken: CachePadded::default(), queue: Injector::new() },
+        }
+    }
+
+    fn push(&self, node: u32, priority: i32) {
         match self {
-            Route::Any => 0,
-            Route::Group(group) => GROUP << TAG_SHIFT | group,
-            Route::Worker(worker) => WORKER << TAG_SHIFT | worker,
-        }
-    }
-
-    /// Inverse of [`encode`](Self::encode).
-    pub(crate) fn decode(word: u32) -> Route {
-        let index = word & ((1 << TAG_SHIFT) - 1);
-        match word >> TAG_SHIFT {
-            GROUP => Route::Group(index),
-            WORKER => Route::Worker(index),
-            _ => Route::Any,
-        }
-    }
-}
-
-/// Workers and their groups.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Topology {
-    pub(crate) threads: u32,
-    pub(crate) groups: u32,
-    cores_per_group: u32,
-}
-
-impl Topology {
-    pub(crate) fn new(config: &RunConfig) -> Topology {
-        Topology { threads: config.threads, groups: config.groups(), cores_per_group: config.cores_per_group }
-    }
-
-    pub(crate) fn group_of(self, worker: u32) -> u32 {
-        worker / self.cores_per_group
-    }
-
-    /// The place an affinity names; `turn` counts the tasks to spread.
-    pub(crate) fn route(self, affinity: Affinity, turn: &mut u32) -> Route {
-        let key_of = |key: u64, n: u32| (key % u64::from(n)) as u32;
-        match affinity {
-            Affinity::Any => Route::Any,
-            Affinity::Group(key) => Route::Group(key_of(key, self.groups)),
-            Affinity::Local(key) => Route::Worker(key_of(key, self.threads)),
-            Affinity::Spread => {
-                let worker = *turn;
-                *turn = (worker + 1) % self.threads;
-                Route::Worker(worker)
+            Common::Fifo { queue, .. } => queue.push(node),
+            Common::Heap { heap, len } => {
+                let mut heap = lock(heap);
+                let turn = heap.pushed;
+                heap.pushed += 1;
+                heap.nodes.push((priority, Reverse(turn), node));
+                // Release: whoever reads the length finds the node under the lock. Changed under the lock only.
+                len.store(heap.nodes.len() as u32, Ordering::Release);
             }
         }
     }
 
-    /// The route without a choice of one: those tasks keep the order of the common queue.
-    fn plain(self, route: Route) -> Route {
-        match route {
-            Route::Group(_) if self.groups == 1 => Route::Any,
-            Route::Worker(_) if self.threads == 1 => Route::Any,
-            route => route,
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            // Relaxed: a count that only grows; the fences around sleeping order it.
+            Common::Fifo { roots, taken, queue } => {
+                taken.load(Ordering::Relaxed) as usize >= roots.len() && queue.is_empty()
+            }
+            Common::Heap { len, .. } => len.load(Ordering::Acquire) == 0,
         }
     }
 
-    /// Whether `worker` is where the route points.
-    pub(crate) fn is_target(self, route: Route, worker: u32) -> bool {
-        match self.plain(route) {
-            Route::Any => true,
-            Route::Group(group) => group == self.group_of(worker),
-            Route::Worker(target) => target == worker,
+    /// Takes the next node; with a deque, others may move into it. The last is whether any did.
+    pub(crate) fn take(&self, deque: Option<&Worker<u32>>) -> Option<(u32, bool)> {
+        if self.is_empty() {
+            // Spares an empty queue the fence in `steal`.
+            return None;
+        }
+        match self {
+            Common::Fifo { roots, taken, queue } => {
+                let found = take_root(roots, taken, deque);
+                found.or_else(|| match deque {
+                    None => retry(|| queue.steal()).map(|node| (node, false)),
+                    Some(deque) => {
+                        let node = retry(|| queue.steal_batch_and_pop(deque))?;
+                        Some((node, !deque.is_empty()))
+                    }
+                })
+            }
+            Common::Heap { heap, len } => {
+                let mut heap = lock(heap);
+                let (_, _, node) = heap.nodes.pop()?;
+                len.store(heap.nodes.len() as u32, Ordering::Release);
+                Some((node, false))
+            }
         }
     }
 }
 
-/// The shared ends of all queues.
-pub(crate) struct ReadyQueues {
+/// Takes one of the nodes ready at the start, and with a deque those that follow it.
+fn take_root(roots: &[u32], taken: &AtomicU32, deque: Option<&Worker<u32>>) -> Option<(u32, bool)> {
+    // Relaxed: the list was there before the workers.
+    if taken.load(Ordering::Relaxed) as usize >= roots.len() {
+        return None;
+    }
+    let at_once = if deque.is_some() { ROOTS_AT_ONCE } else { 1 };
+    let begin = taken.fetch_add(at_once, Ordering::Relaxed) as usize;
+    let end = roots.len().min(begin + at_once as usize);
+    let (&first, later) = roots.get(begin..end)?.split_first()?;
+    if let Some(deque) = deque {
+        // The owner pops what was pushed last.
+        later.iter().rev().for_each(|&node| deque.push(node));
+    }
+    Some((first, !later.is_empty()))
+}
+
+fn lock(heap: &Mutex<Heap>) -> MutexGuard<'_, Heap> {
+    // Nothing inside the lock panics half way.
+    heap.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The shared ends of the queues of one pool, and its sleepers.
+pub(crate) struct Pool {
     pub(crate) topology: Topology,
-    pub(crate) common: Injector<u32>,
-    /// Empty when there is one group.
+    pub(crate) common: Common,
+    /// Empty when there is one group, or tasks go by priority.
     pub(crate) groups: Box<[CachePadded<Injector<u32>>]>,
-    /// Empty when there is one worker.
+    /// Empty when there is one worker, or tasks go by priority.
     pub(crate) inboxes: Box<[CachePadded<Injector<u32>>]>,
     /// Empty unless work is stolen.
     pub(crate) stealers: Box<[Stealer<u32>]>,
+    pub(crate) sleep: Sleep,
 }
 
-impl ReadyQueues {
-    /// The queues and, under work stealing, each worker's own deque.
-    pub(crate) fn new(config: &RunConfig) -> (ReadyQueues, Vec<Option<Worker<u32>>>) {
-        let topology = Topology::new(config);
-        let some =
-            |n: u32| (0..if n > 1 { n } else { 0 }).map(|_| CachePadded::new(Injector::new())).collect();
-        let deques: Vec<Option<Worker<u32>>> = (0..config.threads)
-            .map(|_| (config.ready == ReadyPolicy::WorkSteal).then(Worker::new_lifo))
+impl Pool {
+    fn new(topology: Topology, policy: ReadyPolicy, roots: Box<[u32]>) -> (Pool, Vec<Option<Worker<u32>>>) {
+        let some = |n: u32| {
+            let queues = if n > 1 && policy != ReadyPolicy::Priority { n } else { 0 };
+            (0..queues).map(|_| CachePadded::new(Injector::new())).collect()
+        };
+        let deques: Vec<Option<Worker<u32>>> = (0..topology.threads)
+            .map(|_| (policy == ReadyPolicy::WorkSteal).then(Worker::new_lifo))
             .collect();
-        let stealers = deques.iter().flatten().map(Worker::stealer).collect();
-        let queues = ReadyQueues {
+        let pool = Pool {
             topology,
-            common: Injector::new(),
+            common: Common::new(policy, roots),
             groups: some(topology.groups),
             inboxes: some(topology.threads),
-            stealers,
+            stealers: deques.iter().flatten().map(Worker::stealer).collect(),
+            sleep: Sleep::new(topology),
         };
-        (queues, deques)
+        (pool, deques)
     }
 
-    /// Queues a task. `own` is the pushing worker's deque. The caller then tells the sleepers.
-    pub(crate) fn push(&self, slot: u32, route: Route, own: Option<&Worker<u32>>) {
-        match (self.topology.plain(route), own) {
-            (Route::Any, None) => self.common.push(slot),
-            (Route::Any, Some(deque)) => deque.push(slot),
-            (Route::Group(group), _) => self.groups[group as usize].push(slot),
-            (Route::Worker(worker), _) => self.inboxes[worker as usize].push(slot),
+    /// Queues a task. `own` is the pushing worker's deque, if it is of this pool.
+    fn push(&self, node: u32, placement: Placement, own: Option<&Worker<u32>>) {
+        match (self.topology.plain(placement.route), own) {
+            (Route::Any, Some(deque)) => deque.push(node),
+            (Route::Group(group), _) if !self.groups.is_empty() => self.groups[group as usize].push(node),
+            (Route::Worker(worker), _) if !self.inboxes.is_empty() => {
+                self.inboxes[worker as usize].push(node);
+            }
+            _ => self.common.push(node, placement.priority),
         }
     }
 
-    /// Whether any queue holds a task.
+    /// Whether any queue of the pool holds a task.
     pub(crate) fn any(&self) -> bool {
         !self.common.is_empty()
             || self.groups.iter().any(|queue| !queue.is_empty())
@@ -146,9 +174,81 @@ impl ReadyQueues {
     }
 }
 
+/// All queues of a run.
+pub(crate) struct Queues {
+    pub(crate) division: Division,
+    pub(crate) policy: ReadyPolicy,
+    pub(crate) pools: Box<[Pool]>,
+    /// Tasks for any pool; nothing is pushed when there is one.
+    pub(crate) any: Common,
+}
+
+impl Queues {
+    /// The queues and, under work stealing, each worker's own deque. `roots` are ready and may run anywhere.
+    pub(crate) fn new(
+        division: Division,
+        policy: ReadyPolicy,
+        roots: Box<[u32]>,
+    ) -> (Queues, Vec<Option<Worker<u32>>>) {
+        let (mut pools, mut deques) = (Vec::new(), Vec::new());
+        let (mut pool_roots, mut any_roots) = match division {
+            Division::Shared(_) => (roots, Box::default()),
+            Division::ByUnit(_) => (Box::default(), roots),
+        };
+        for &part in division.parts() {
+            let (pool, mut own) = Pool::new(part, policy, std::mem::take(&mut pool_roots));
+            pools.push(pool);
+            deques.append(&mut own);
+        }
+        let any = Common::new(policy, std::mem::take(&mut any_roots));
+        (Queues { division, policy, pools: pools.into(), any }, deques)
+    }
+
+    /// Queues a task that `pool`'s worker with the deque `own`, or nobody of the workers, made ready. Whether that worker
+    /// will find it without being told; others must be told with [`notify`](Self::notify).
+    pub(crate) fn push(&self, node: u32, placement: Placement, own: Option<(usize, Option<&Worker<u32>>)>) {
+        match self.division.pool_of(placement.pool) {
+            None => self.any.push(node, placement.priority),
+            Some(pool) => {
+                let deque = own.filter(|&(mine, _)| mine == pool).and_then(|(_, deque)| deque);
+                self.pools[pool].push(node, placement, deque);
+            }
+        }
+    }
+
+    /// Tells of a task that has been queued.
+    pub(crate) fn notify(&self, placement: Placement) {
+        match self.division.pool_of(placement.pool) {
+            None => self.pools.iter().for_each(|pool| pool.sleep.notify(Route::Any)),
+            Some(pool) => self.pools[pool].sleep.notify(placement.route),
+        }
+    }
+
+    /// Whether a worker of the pool could take a task.
+    pub(crate) fn any_for(&self, pool: usize) -> bool {
+        self.pools[pool].any() || !self.any.is_empty()
+    }
+
+    /// Whether every worker sleeps and no queue holds a task. As long as nothing is pushed from outside, it stays so.
+    pub(crate) fn all_quiet(&self) -> bool {
+        if !self.pools.iter().all(|pool| pool.sleep.looks_quiet()) {
+            return false;
+        }
+        // A sleeper takes a task only after it left its list, which needs the lock.
+        let lists: Vec<_> = self.pools.iter().map(|pool| pool.sleep.sleepers()).collect();
+        let asleep =
+            lists.iter().zip(&self.pools).all(|(list, pool)| list.len() as u32 == pool.topology.threads);
+        asleep && self.any.is_empty() && !self.pools.iter().any(Pool::any)
+    }
+
+    /// Sends all workers home once they find no task.
+    pub(crate) fn close(&self) {
+        self.pools.iter().for_each(|pool| pool.sleep.close());
+    }
+}
+
 /// Takes the first task of a queue.
 pub(crate) fn take(queue: &Injector<u32>) -> Option<u32> {
-    // The check spares an empty queue the fence in `steal`.
     if queue.is_empty() { None } else { retry(|| queue.steal()) }
 }
 
@@ -156,45 +256,67 @@ pub(crate) fn take(queue: &Injector<u32>) -> Option<u32> {
 pub(crate) fn retry(mut steal: impl FnMut() -> Steal<u32>) -> Option<u32> {
     loop {
         match steal() {
-            Steal::Success(slot) => return Some(slot),
+            Steal::Success(node) => return Some(node),
             Steal::Empty => return None,
-            Steal::Retry => hint::spin_loop(),
+            Steal::Retry => spin_loop(),
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::RunConfig;
+    use wsp_core::ExecPool;
 
-    fn topology(threads: u32, cores_per_group: u32) -> Topology {
-        Topology::new(&RunConfig { threads, cores_per_group, ..RunConfig::default() })
-    }
-
-    #[test]
-    fn routes_survive_encoding() {
-        for route in [Route::Any, Route::Group(0), Route::Group(255), Route::Worker(0), Route::Worker(1023)] {
-            assert_eq!(Route::decode(route.encode()), route);
-        }
-    }
-
-    #[test]
-    fn keys_wrap_around_groups_and_workers_and_spread_takes_turns() {
-        let (topology, mut turn) = (topology(6, 4), 0);
-        assert_eq!(topology.route(Affinity::Group(u64::MAX), &mut turn), Route::Group(1));
-        assert_eq!(topology.route(Affinity::Local(13), &mut turn), Route::Worker(1));
-        let spread: Vec<Route> = (0..7).map(|_| topology.route(Affinity::Spread, &mut turn)).collect();
-        assert_eq!(spread[5..], [Route::Worker(5), Route::Worker(0)]);
+    fn queues(config: &RunConfig, roots: &[u32]) -> Queues {
+        Queues::new(Division::new(config), config.ready_policy(), roots.into()).0
     }
 
     #[test]
     fn with_one_place_to_go_every_task_takes_the_common_queue() {
-        let (queues, _) = ReadyQueues::new(&RunConfig::default());
-        for (slot, route) in [(0, Route::Worker(0)), (1, Route::Any), (2, Route::Group(0))] {
-            queues.push(slot, route, None);
+        let queues = queues(&RunConfig::default(), &[7, 8]);
+        for (node, route) in [(0, Route::Worker(0)), (1, Route::Any), (2, Route::Group(0))] {
+            queues.push(node, Placement { route, ..Placement::default() }, None);
         }
-        let order: Vec<u32> = std::iter::from_fn(|| take(&queues.common)).collect();
-        assert_eq!(order, [0, 1, 2]);
-        assert!(topology(1, 4).is_target(Route::Worker(0), 0));
+        let common = &queues.pools[0].common;
+        let order: Vec<u32> = std::iter::from_fn(|| common.take(None).map(|(node, _)| node)).collect();
+        assert_eq!(order, [7, 8, 0, 1, 2]);
+    }
+
+    #[test]
+    fn the_largest_priority_comes_first_and_equals_in_order() {
+        let config = RunConfig { ready: ReadyPolicy::Priority, ..RunConfig::default() };
+        let queues = queues(&config, &[]);
+        for (node, priority) in [(0, 1), (1, -5), (2, 9), (3, 1), (4, i32::MAX)] {
+            queues.push(node, Placement { priority, ..Placement::default() }, None);
+        }
+        let common = &queues.pools[0].common;
+        let order: Vec<u32> = std::iter::from_fn(|| common.take(None).map(|(node, _)| node)).collect();
+        assert_eq!(order, [4, 2, 0, 3, 1]);
+        assert!(!queues.any_for(0));
+    }
+
+    #[test]
+    fn roots_taken_with_a_deque_come_in_order_and_can_be_stolen() {
+        let config = RunConfig { ready: ReadyPolicy::WorkSteal, ..RunConfig::default() };
+        let roots: Vec<u32> = (0..50).collect();
+        let (queues, deques) = Queues::new(Division::new(&config), ReadyPolicy::WorkSteal, roots.into());
+        let deque = deques[0].as_ref();
+        assert_eq!(queues.pools[0].common.take(deque), Some((0, true)));
+        assert_eq!(deque.and_then(Worker::pop), Some(1));
+        assert_eq!(queues.pools[0].stealers[0].steal(), Steal::Success(31));
+        assert_eq!(queues.pools[0].common.take(deque), Some((32, true)));
+        assert!(queues.pools[0].common.is_empty());
+    }
+
+    #[test]
+    fn a_task_for_any_unit_is_seen_by_both_pools() {
+        let pools = crate::Pools::ByUnit { vector: 1, cube: 1 };
+        let queues = queues(&RunConfig { threads: 2, pools, ..RunConfig::default() }, &[]);
+        queues.push(1, Placement { pool: ExecPool::Cube, ..Placement::default() }, None);
+        assert_eq!((queues.any_for(0), queues.any_for(1)), (false, true));
+        queues.push(2, Placement::default(), None);
+        assert_eq!((queues.any_for(0), queues.any_for(1)), (true, true));
     }
 }

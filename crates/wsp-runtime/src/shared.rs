@@ -1,28 +1,21 @@
-//! What planner and workers share during one run.
+//! What the threads of one run share, whatever its tasks are stored in.
 
-use crate::completion::Completions;
-use crate::edges::EdgePool;
-use crate::ready::ReadyQueues;
-use crate::segmented::Segmented;
-use crate::sleep::Sleep;
-use crate::slot::Slot;
-use crate::{RunConfig, TaskRunner, clock};
+use crate::gates::Gates;
+use crate::placement::{Division, Placement};
+use crate::ready::Queues;
+use crate::sync::{AtomicBool, AtomicU32, Mutex, Ordering};
+use crate::{ReadyPolicy, RunConfig, TaskRunner, TracePolicy, clock};
+use crossbeam_deque::Worker as Deque;
 use crossbeam_utils::CachePadded;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicBool as Flag;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 use wsp_core::{KernelId, TaskId};
 
 /// No task is refused.
 const NEVER: u32 = u32::MAX;
-
-/// Times of a task that its worker does not take itself, in nanoseconds.
-#[derive(Default)]
-pub(crate) struct Moments {
-    pub(crate) submitted: AtomicU64,
-    pub(crate) ready: AtomicU64,
-}
 
 /// Why a task did not succeed.
 pub(crate) enum Cause<F> {
@@ -38,40 +31,83 @@ pub(crate) struct Failed<F> {
     pub(crate) cause: Cause<F>,
 }
 
+/// Where tasks and edges are stored: what a worker needs to run a task and to release those that wait for it.
+pub(crate) trait Store: Sync {
+    /// The task in a node; `None` for an order point, which completes without running.
+    fn task(&self, node: u32) -> Option<TaskId>;
+
+    /// Shows kernel and payload.
+    fn call<T>(&self, node: u32, run: impl FnOnce(KernelId, &[u32]) -> T) -> T;
+
+    /// Where it is to run.
+    fn placement(&self, node: u32) -> Placement;
+
+    /// Marks the task as started, and shows kernel and payload of each task to prefetch for, or `None` if it is too late
+    /// for that one.
+    fn start(&self, node: u32, prefetch: impl FnMut(Option<(KernelId, &[u32])>));
+
+    /// Closes the edges from a completed node, and shows each node that has none open to it then.
+    fn release(&self, node: u32, ready: impl FnMut(u32));
+
+    /// Takes a completed node back after [`release`](Self::release).
+    fn retire(&self, worker: u32, node: u32);
+
+    /// Whether a task that failed may have been waited for by tasks with smaller ids.
+    fn has_backward_edges(&self) -> bool;
+
+    /// Notes when a task became ready.
+    fn mark_ready(&self, node: u32, ns: u64);
+
+    /// When a task was submitted and when it became ready.
+    fn moments(&self, node: u32) -> (u64, u64);
+
+    /// A worker has found nothing to do; `completed` is what it completed since it last said so. True if all is done.
+    fn idle(&self, worker: u32, completed: u64) -> bool;
+
+    /// Every worker sleeps and no queue holds a task. True if the run cannot go on and is to end.
+    fn quiet(&self) -> bool;
+}
+
 /// State of one run.
-pub(crate) struct Shared<'r, R: TaskRunner> {
+pub(crate) struct Shared<'r, R: TaskRunner, S> {
     pub(crate) runner: &'r R,
-    pub(crate) config: &'r RunConfig,
     pub(crate) start: Instant,
-    pub(crate) slots: Segmented<Slot>,
-    pub(crate) edges: EdgePool,
-    /// Present with a trace.
-    pub(crate) moments: Option<Segmented<Moments>>,
-    pub(crate) queues: ReadyQueues,
-    pub(crate) sleep: Sleep,
-    pub(crate) completions: Completions,
+    pub(crate) store: S,
+    pub(crate) queues: Queues,
+    pub(crate) gates: Option<Gates>,
+    pub(crate) batch: u32,
+    pub(crate) trace: TracePolicy,
+    pub(crate) seed: u64,
     pub(crate) stop: CachePadded<Stop>,
     failed: Mutex<Option<Failed<R::Failure>>>,
 }
 
-impl<'r, R: TaskRunner> Shared<'r, R> {
-    /// Slots in the first segment, as a power of two.
-    const FIRST_SLOTS: u32 = 6;
-
-    pub(crate) fn new(config: &'r RunConfig, runner: &'r R, queues: ReadyQueues) -> Shared<'r, R> {
-        Shared {
+impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
+    /// The state, and each worker's own deque under work stealing. `roots` are ready.
+    pub(crate) fn new(
+        config: &RunConfig,
+        runner: &'r R,
+        store: S,
+        roots: Box<[u32]>,
+    ) -> (Shared<'r, R, S>, Vec<Option<Deque<u32>>>) {
+        let (queues, deques) = Queues::new(Division::new(config), config.ready_policy(), roots);
+        let shared = Shared {
             runner,
-            config,
             start: clock::now(),
-            slots: Segmented::new(Self::FIRST_SLOTS),
-            edges: EdgePool::new(),
-            moments: config.trace.then(|| Segmented::new(Self::FIRST_SLOTS)),
-            sleep: Sleep::new(queues.topology),
+            store,
             queues,
-            completions: Completions::new(config.threads),
+            gates: (!config.gates.is_empty()).then(|| Gates::new(&config.gates)),
+            batch: config.batch,
+            trace: config.trace,
+            seed: config.seed,
             stop: CachePadded::new(Stop::new(config.cancel.clone())),
             failed: Mutex::new(None),
-        }
+        };
+        (shared, deques)
+    }
+
+    pub(crate) fn policy(&self) -> ReadyPolicy {
+        self.queues.policy
     }
 
     /// Nanoseconds since the run's start.
@@ -80,16 +116,32 @@ impl<'r, R: TaskRunner> Shared<'r, R> {
     }
 
     /// Notes the time at which a task became ready, if there is a trace. Before it is queued.
-    pub(crate) fn mark_ready(&self, slot: u32) {
-        if let Some(moments) = &self.moments {
-            // Relaxed: the ready queue orders it.
-            moments.get(slot).ready.store(self.now(), Ordering::Relaxed);
+    pub(crate) fn mark_ready(&self, node: u32) {
+        if self.trace == TracePolicy::Measured {
+            self.store.mark_ready(node, self.now());
+        }
+    }
+
+    /// Whether a worker of the pool could take a task.
+    pub(crate) fn any_for(&self, pool: usize) -> bool {
+        self.queues.any_for(pool) || self.gates.as_ref().is_some_and(Gates::any_granted)
+    }
+
+    /// A worker is about to sleep: ends the run if nothing can happen any more.
+    pub(crate) fn check_quiet(&self) {
+        let granted = || self.gates.as_ref().is_some_and(Gates::any_granted);
+        if !granted() && self.queues.all_quiet() && self.store.quiet() {
+            self.queues.close();
         }
     }
 
     /// Records a failed task and refuses all later ones.
     pub(crate) fn fail(&self, failed: Failed<R::Failure>) {
-        self.stop.refuse_after(failed.task);
+        if self.store.has_backward_edges() {
+            self.stop.refuse_all();
+        } else {
+            self.stop.refuse_after(failed.task);
+        }
         let mut first = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let loser = match &*first {
             Some(earlier) if earlier.task < failed.task => Some(failed),
@@ -100,9 +152,9 @@ impl<'r, R: TaskRunner> Shared<'r, R> {
         let _ = catch_unwind(AssertUnwindSafe(|| drop(loser)));
     }
 
-    /// The failed task with the smallest id.
-    pub(crate) fn into_failed(self) -> Option<Failed<R::Failure>> {
-        self.failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// The store, and the failed task with the smallest id.
+    pub(crate) fn into_parts(self) -> (S, Option<Failed<R::Failure>>) {
+        (self.store, self.failed.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -113,7 +165,7 @@ impl<'r, R: TaskRunner> Shared<'r, R> {
 pub(crate) struct Stop {
     /// Tasks with this id or a larger one are not started.
     refused_from: AtomicU32,
-    cancel: Option<Arc<AtomicBool>>,
+    cancel: Option<Arc<Flag>>,
     /// The caller's flag was seen set while there was work left.
     cancelled: AtomicBool,
     /// The source has not returned.
@@ -121,7 +173,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    fn new(cancel: Option<Arc<AtomicBool>>) -> Stop {
+    fn new(cancel: Option<Arc<Flag>>) -> Stop {
         Stop {
             refused_from: AtomicU32::new(NEVER),
             cancel,
@@ -140,12 +192,14 @@ impl Stop {
     }
 
     /// Whether a task must not be started.
-    pub(crate) fn refuses(&self, task: u32) -> bool {
+    #[inline]
+    pub(crate) fn refuses(&self, task: TaskId) -> bool {
         self.poll();
-        task >= self.refused_from.load(Ordering::Relaxed)
+        task.0 >= self.refused_from.load(Ordering::Relaxed)
     }
 
     /// Whether the source should give up.
+    #[inline]
     pub(crate) fn stopping(&self) -> bool {
         self.poll();
         self.refused_from.load(Ordering::Relaxed) != NEVER
@@ -156,10 +210,23 @@ impl Stop {
     }
 
     /// Looks at the caller's flag.
+    #[inline]
     fn poll(&self) {
-        if self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if self.cancel.as_ref().is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
             self.cancelled.store(true, Ordering::Relaxed);
             self.refuse_all();
         }
     }
+}
+
+/// The text of a panic.
+pub(crate) fn message(panic: Box<dyn Any + Send>) -> String {
+    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "a panic without a message".to_owned(),
+    };
+    // Its payload may itself panic when dropped.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+    text
 }

@@ -30,11 +30,10 @@
 //!
 //! The counters and fences are SeqCst throughout: none is touched while workers find tasks at the first look.
 
-use crate::ready::{Route, Topology};
+use crate::placement::{Route, Topology};
+use crate::sync::{AtomicBool, AtomicU32, Fault, Mutex, MutexGuard, Ordering::SeqCst, Thread, fence, has, thread};
 use crossbeam_utils::CachePadded;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst, fence};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::PoisonError;
 
 #[derive(Default)]
 struct Counts {
@@ -45,7 +44,7 @@ struct Counts {
 #[derive(Default)]
 struct Bed {
     asleep: AtomicBool,
-    thread: OnceLock<Thread>,
+    thread: Mutex<Option<Thread>>,
 }
 
 /// The sleeping workers.
@@ -89,7 +88,9 @@ impl Sleep {
 
     /// Tells of a task that has been queued under `route`.
     pub(crate) fn notify(&self, route: Route) {
-        fence(SeqCst);
+        if !has(Fault::NoFenceAfterPush) {
+            fence(SeqCst);
+        }
         if self.all.sleeping.load(SeqCst) == 0 {
             return;
         }
@@ -138,7 +139,7 @@ impl Sleep {
     /// slept; not if `more` tells of a task or the run is closed.
     pub(crate) fn sleep(&self, worker: u32, more: impl FnOnce() -> bool) -> bool {
         let bed = &self.beds[worker as usize];
-        bed.thread.get_or_init(thread::current);
+        lock(&bed.thread).get_or_insert_with(thread::current);
         {
             let mut list = self.lock();
             list.push(worker);
@@ -149,7 +150,7 @@ impl Sleep {
         }
         self.stop_search(worker);
         fence(SeqCst);
-        if self.is_closed() || more() {
+        if self.is_closed() || !has(Fault::NoSecondLook) && more() {
             let mut list = self.lock();
             // Not in the list: a waker has it already, and has done the counting.
             if let Some(at) = list.iter().rposition(|&candidate| candidate == worker) {
@@ -203,7 +204,7 @@ impl Sleep {
     }
 
     fn unpark(&self, worker: u32) {
-        if let Some(thread) = self.beds[worker as usize].thread.get() {
+        if let Some(thread) = &*lock(&self.beds[worker as usize].thread) {
             thread.unpark();
         }
     }
@@ -214,20 +215,33 @@ impl Sleep {
         std::iter::once(&*self.all).chain(group.map(|counts| &**counts))
     }
 
+    /// Whether every worker seems to sleep; [`sleepers`](Self::sleepers) tells for sure.
+    pub(crate) fn looks_quiet(&self) -> bool {
+        self.all.sleeping.load(SeqCst) == self.topology.threads
+    }
+
+    /// Who sleeps, and nobody else falls asleep or wakes while the list is held.
+    pub(crate) fn sleepers(&self) -> MutexGuard<'_, Vec<u32>> {
+        lock(&self.list)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<u32>> {
-        // Nothing inside the lock panics half way.
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.list)
     }
 }
 
-#[cfg(test)]
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing inside a lock panics half way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::RunConfig;
     use std::sync::atomic::AtomicUsize;
 
     fn sleep(threads: u32, cores_per_group: u32) -> Sleep {
-        Sleep::new(Topology::new(&RunConfig { threads, cores_per_group, ..RunConfig::default() }))
+        Sleep::new(Topology::new(0, threads, cores_per_group))
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Figures and traces of a run.
 
+use crate::depend::Hazard;
 use wsp_core::{KernelId, TaskId};
 
-/// Figures of a run. Times are nanoseconds since the run's start; those that depend on timing differ from run to run.
+/// Figures of a run. Times are nanoseconds since the run's start; those of tasks need
+/// [`TracePolicy::Totals`](crate::TracePolicy::Totals) or more. Figures that depend on timing differ from run to run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Tasks submitted; all of them ran.
@@ -17,6 +19,12 @@ pub struct Stats {
     pub window_stalls: u64,
     /// Submissions and fences that had to wait because the window's edges were used up.
     pub edge_stalls: u64,
+    /// With [`WindowMode::Benchmark`](crate::WindowMode::Benchmark), one entry per submission that had to wait.
+    pub overflows: Vec<Overflow>,
+    /// Times the source had to wait before [`StartPolicy`](crate::StartPolicy) would have let tasks start, so that they did.
+    pub forced_starts: u64,
+    /// Tasks that found a gate shut when their turn came.
+    pub deferred: u64,
     /// One entry per worker.
     pub workers: Vec<WorkerStats>,
     /// One entry per kernel id, up to the largest that ran.
@@ -25,7 +33,7 @@ pub struct Stats {
     pub prefetch: PrefetchStats,
     /// Placement of tasks that asked for a group or a worker.
     pub affinity: AffinityStats,
-    /// When the first task started.
+    /// When the first task started, if tasks were timed.
     pub first_start_ns: Option<u64>,
     /// When the source returned.
     pub generation_ns: u64,
@@ -33,7 +41,7 @@ pub struct Stats {
     pub overlapped: u64,
     /// When the last task was complete.
     pub wall_ns: u64,
-    /// With [`RunConfig::trace`](crate::RunConfig::trace), one entry per task in the order of ids.
+    /// With [`TracePolicy::Measured`](crate::TracePolicy::Measured), one entry per task in the order of ids.
     pub trace: Vec<TaskTrace>,
 }
 
@@ -46,12 +54,36 @@ pub struct EdgeStats {
     pub waw: u64,
     /// A write after a read.
     pub war: u64,
-    /// From or to a fence.
+    /// From or to an order point: a fence, an event, a step of an ordered scope; and those of ordered scopes between two
+    /// tasks.
     pub fence: u64,
+    /// Given by the submitter.
+    pub explicit: u64,
+    /// From a task to the next of its stream.
+    pub stream: u64,
+}
+
+/// A submission that found the window full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Overflow {
+    /// The task to submit.
+    pub task: TaskId,
+    /// How long it waited.
+    pub waited_ns: u64,
+    /// Most tasks in flight until then.
+    pub high_water: u32,
 }
 
 impl EdgeStats {
-    /// Edges between tasks.
+    pub(crate) fn count(&mut self, hazard: Hazard) {
+        match hazard {
+            Hazard::Raw => self.raw += 1,
+            Hazard::Waw => self.waw += 1,
+            Hazard::War => self.war += 1,
+        }
+    }
+
+    /// Edges made by boxes.
     pub fn hazards(&self) -> u64 {
         self.raw + self.waw + self.war
     }
@@ -62,8 +94,8 @@ impl EdgeStats {
 pub struct WorkerStats {
     /// Tasks it ran.
     pub tasks: u64,
-    /// Time in tasks.
-    pub busy_ns: u64,
+    /// Time in tasks, if they were timed.
+    pub busy_ns: Option<u64>,
     /// Tasks it took from what was meant for another worker or group.
     pub steals: u64,
     /// Times it went to sleep.
@@ -75,8 +107,8 @@ pub struct WorkerStats {
 pub struct KernelStats {
     /// Tasks that ran it.
     pub tasks: u64,
-    /// Time in them, over all workers.
-    pub busy_ns: u64,
+    /// Time in them, over all workers, if they were timed.
+    pub busy_ns: Option<u64>,
 }
 
 /// What became of [`Submitter::prefetch_when_starts`](crate::Submitter::prefetch_when_starts).
@@ -114,7 +146,8 @@ pub struct TaskTrace {
     pub started_ns: u64,
     /// When its kernel returned.
     pub finished_ns: u64,
-    /// Tasks it waited for, ascending; without those that were complete when it was submitted, and those before a fence.
+    /// Tasks it waited for through edges of their own, ascending; without those that were complete when it was submitted,
+    /// and those before an order point.
     pub preds: Vec<TaskId>,
     /// Fences before it.
     pub fences: u32,

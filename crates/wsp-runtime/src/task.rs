@@ -1,6 +1,6 @@
 //! What a task is, and who runs it.
 
-use wsp_core::{KernelId, Region, TaskId};
+use wsp_core::{EventId, ExecPool, KernelId, Region, StreamId, TaskId};
 
 /// Where a task would best run. A preference: an idle worker takes what it can get.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -16,8 +16,8 @@ pub enum Affinity {
     Spread,
 }
 
-/// A task to submit.
-#[derive(Clone, Copy, Debug)]
+/// A task to submit. Ids of tasks and events are those of the same run or graph.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TaskSpec<'a> {
     /// The kernel, as the runner numbers them.
     pub kernel: KernelId,
@@ -27,8 +27,35 @@ pub struct TaskSpec<'a> {
     pub reads: &'a [Region],
     /// Boxes the task may store to.
     pub writes: &'a [Region],
-    /// Where it would best run.
+    /// Where it would best run. Keys count the workers of the task's pool when pools are by unit; a task for any unit is
+    /// then open to all workers.
     pub affinity: Affinity,
+    /// The execution units that may run it.
+    pub pool: ExecPool,
+    /// Starts only when the task submitted before it on the same stream is complete.
+    pub stream: Option<StreamId>,
+    /// Under [`ReadyPolicy::Priority`](crate::ReadyPolicy::Priority) the larger goes first; a property of the task that
+    /// other policies do not ask for.
+    pub priority: i32,
+    /// Tasks that must be complete before it starts.
+    pub after: &'a [TaskId],
+    /// Events that must have happened before it starts.
+    pub waits: &'a [EventId],
+    /// The event that happens when it is complete. Every event has exactly one such task.
+    pub signals: Option<EventId>,
+}
+
+impl TaskSpec<'_> {
+    /// Whether nothing but boxes and `after` orders it, and it may run anywhere.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.affinity == Affinity::Any
+            && self.pool == ExecPool::Any
+            && self.priority == 0
+            && self.stream.is_none()
+            && self.waits.is_empty()
+            && self.signals.is_none()
+    }
 }
 
 /// Runs tasks. Shared by all workers.
@@ -36,8 +63,8 @@ pub trait TaskRunner: Sync {
     /// Why a task failed.
     type Failure: Send;
 
-    /// Runs a task on worker `worker` (below the number of threads). Tasks whose boxes conflict never run at the same
-    /// time, and what the earlier one wrote is visible to the later.
+    /// Runs a task on worker `worker` (below the number of threads). Tasks that are ordered never run at the same time,
+    /// and what the earlier one wrote is visible to the later.
     ///
     /// # Errors
     /// The run stops: see [`Failure`](crate::Failure). A panic does the same.

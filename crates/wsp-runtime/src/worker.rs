@@ -1,16 +1,14 @@
 //! A worker: takes ready tasks, runs them, and releases what waited for them.
 
 use crate::finder::{Finder, Found, TAKES_ANYTHING};
-use crate::ready::Route;
-use crate::shared::{Cause, Failed, Shared};
-use crate::slot::{CLOSED, FENCE, NIL, Slot};
-use crate::{AffinityStats, KernelStats, PrefetchStats, ReadyPolicy, TaskRunner, TaskTrace, WorkerStats};
+use crate::placement::{Placement, Route};
+use crate::shared::{Cause, Failed, Shared, Store, message};
+use crate::sync::{Ordering, spin_loop, thread};
+use crate::{
+    AffinityStats, KernelStats, PrefetchStats, ReadyPolicy, TaskRunner, TaskTrace, TracePolicy, WorkerStats,
+};
 use crossbeam_deque::Worker as Deque;
-use std::any::Any;
-use std::hint;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
-use std::thread;
 use wsp_core::{KernelId, TaskId};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
@@ -32,63 +30,117 @@ pub(crate) struct WorkerReport {
     pub(crate) trace: Vec<TaskTrace>,
 }
 
+/// A task that is running, for when it panics.
+#[derive(Clone, Copy)]
+struct Running {
+    node: u32,
+    task: TaskId,
+    started_ns: u64,
+}
+
 /// One worker thread.
-pub(crate) struct Worker<'r, R: TaskRunner> {
-    shared: &'r Shared<'r, R>,
+pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
+    shared: &'s Shared<'r, R, S>,
     index: u32,
     finder: Finder,
     report: WorkerReport,
-    /// Scratch: tasks (with their ids) and fences that the present completion released.
-    released: Vec<(u32, u32)>,
-    fences: Vec<u32>,
+    running: Option<Running>,
+    /// What it runs next without asking the queues; whether it holds its permits.
+    next: Option<(u32, bool)>,
+    /// Completed nodes that were not released yet.
+    gathered: Vec<u32>,
+    /// Nodes completed since the store was last told.
+    completed: u64,
+    /// Scratch: tasks (with their ids) and order points that a completion released.
+    released: Vec<(TaskId, u32)>,
+    points: Vec<u32>,
 }
 
-impl<'r, R: TaskRunner> Worker<'r, R> {
-    pub(crate) fn new(shared: &'r Shared<'r, R>, index: u32, deque: Option<Deque<u32>>) -> Worker<'r, R> {
-        let finder = Finder::new(&shared.queues, index, deque);
+impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
+    pub(crate) fn new(shared: &'s Shared<'r, R, S>, index: u32, deque: Option<Deque<u32>>) -> Self {
+        let finder = Finder::new(&shared.queues, index, deque, shared.seed);
+        let mut report = WorkerReport::default();
+        report.stats.busy_ns = shared.trace.times().then_some(0);
         Worker {
             shared,
             index,
             finder,
-            report: WorkerReport::default(),
+            report,
+            running: None,
+            next: None,
+            gathered: Vec::new(),
+            completed: 0,
             released: Vec::new(),
-            fences: Vec::new(),
+            points: Vec::new(),
         }
     }
 
     /// Works until the run is closed.
     pub(crate) fn work(mut self) -> WorkerReport {
-        while let Some(found) = self.next() {
-            if found.brought_more {
-                // They were out of sight while they moved.
-                self.shared.sleep.notify(Route::Any);
-            }
-            self.report.stats.steals += u64::from(found.stolen);
-            self.execute(found.slot);
+        // Entered anew only after a panic, so that tasks which do not panic pay nothing for it.
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work_on())) {
+            let Some(running) = self.running.take() else { std::panic::resume_unwind(panic) };
+            let finished = if self.shared.trace.times() { self.shared.now() } else { 0 };
+            self.finish(running, finished);
+            self.fail(running, Cause::Panic(message(panic)));
+            self.complete(running.node);
         }
         self.report
     }
 
-    /// The next task; waits for one. `None` when the run is closed and nothing is left.
-    fn next(&mut self) -> Option<Found> {
-        let shared = self.shared;
-        if let Some(found) = self.finder.look(&shared.queues, 0) {
+    fn work_on(&mut self) {
+        while let Some((node, permitted)) = self.take() {
+            self.execute(node, permitted);
+        }
+    }
+
+    /// The next node; waits for one. `None` when the run is closed and nothing is left.
+    #[inline]
+    fn take(&mut self) -> Option<(u32, bool)> {
+        if let Some(next) = self.next.take() {
+            return Some(next);
+        }
+        if let Some(found) = self.look(0) {
             return Some(found);
         }
-        shared.sleep.start_search(self.index);
+        if !self.gathered.is_empty() {
+            self.flush();
+            return self.take();
+        }
+        self.search()
+    }
+
+    #[cold]
+    fn search(&mut self) -> Option<(u32, bool)> {
+        let shared = self.shared;
+        let sleep = &shared.queues.pools[self.finder.pool].sleep;
+        let (pool, worker) = (self.finder.pool, self.finder.worker);
+        sleep.start_search(worker);
+        if shared.store.idle(self.index, std::mem::take(&mut self.completed)) {
+            shared.queues.close();
+        }
         let mut round = 1;
         loop {
-            if let Some(found) = self.finder.look(&shared.queues, round) {
-                shared.sleep.leave(self.index, || shared.queues.any());
+            if let Some(found) = self.look(round) {
+                sleep.leave(worker, || shared.any_for(pool));
                 return Some(found);
             }
-            if shared.sleep.is_closed() {
+            if sleep.is_closed() {
                 return None;
             }
             if round < ROUNDS {
                 pause(round);
                 round += 1;
-            } else if shared.sleep.sleep(self.index, || shared.queues.any()) {
+                continue;
+            }
+            let more = || {
+                let any = shared.any_for(pool);
+                if !any {
+                    shared.check_quiet();
+                }
+                any
+            };
+            if sleep.sleep(worker, more) {
                 self.report.stats.parks += 1;
                 round = 1;
             } else {
@@ -97,160 +149,247 @@ impl<'r, R: TaskRunner> Worker<'r, R> {
         }
     }
 
-    fn execute(&mut self, index: u32) {
-        let slot = self.shared.slots.get(index);
-        let task = slot.task();
-        if self.shared.stop.refuses(task) {
-            self.report.cancelled += 1;
-        } else {
-            self.run(index, slot, TaskId(task));
+    /// Looks once; the second is whether the task holds its permits.
+    fn look(&mut self, round: u32) -> Option<(u32, bool)> {
+        let shared = self.shared;
+        if let Some(gates) = &shared.gates {
+            let division = &shared.queues.division;
+            let fits = |placement: Placement| {
+                division.pool_of(placement.pool).is_none_or(|pool| pool == self.finder.pool)
+            };
+            if let Some(node) = gates.take_granted(fits) {
+                return Some((node, true));
+            }
         }
-        self.retire(index, slot);
+        let Found { node, stolen, brought_more } = self.finder.look(&shared.queues, round)?;
+        if brought_more {
+            // They were out of sight while they moved.
+            shared.queues.pools[self.finder.pool].sleep.notify(Route::Any);
+        }
+        self.report.stats.steals += u64::from(stolen);
+        Some((node, false))
     }
 
-    fn run(&mut self, index: u32, slot: &Slot, task: TaskId) {
+    #[inline]
+    fn execute(&mut self, node: u32, permitted: bool) {
         let shared = self.shared;
-        let call = slot.call();
-        let mut started = None;
-        let prefetch = &mut self.report.prefetch;
+        let Some(task) = shared.store.task(node) else { return self.complete(node) };
+        if let Some(gates) = &shared.gates
+            && !permitted
+            && !gates.enter(node, shared.store.placement(node))
+        {
+            return;
+        }
+        if shared.stop.refuses(task) {
+            self.report.cancelled += 1;
+            self.leave_gates(node);
+        } else {
+            self.run(node, task);
+        }
+        self.complete(node);
+    }
+
+    #[inline]
+    fn run(&mut self, node: u32, task: TaskId) {
+        let shared = self.shared;
         let worker = self.index as usize;
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            for (target, at) in slot.start() {
-                match shared.slots.get(at).peek(target) {
-                    Some(call) => {
-                        shared.runner.prefetch(worker, call.kernel, call.payload());
-                        prefetch.issued += 1;
-                    }
-                    None => prefetch.missed += 1,
-                }
+        // Also if a prefetch panics.
+        self.running = Some(Running { node, task, started_ns: 0 });
+        let prefetch = &mut self.report.prefetch;
+        shared.store.start(node, |target| match target {
+            Some((kernel, payload)) => {
+                shared.runner.prefetch(worker, kernel, payload);
+                prefetch.issued += 1;
             }
-            started = Some(shared.now());
-            shared.runner.run(worker, task, call.kernel, call.payload())
-        }));
-        let finished = shared.now();
-        let started = started.unwrap_or(finished);
-        let cause = match result {
-            Ok(Ok(())) => None,
-            Ok(Err(failure)) => Some(Cause::Error(failure)),
-            Err(panic) => Some(Cause::Panic(message(panic))),
-        };
-        self.count(slot, call.kernel, started, finished);
-        if let Some(moments) = &shared.moments {
-            let moments = moments.get(index);
-            self.report.trace.push(TaskTrace {
+            None => prefetch.missed += 1,
+        });
+        let times = shared.trace.times();
+        let running = Running { node, task, started_ns: if times { shared.now() } else { 0 } };
+        self.running = Some(running);
+        let result =
+            shared.store.call(node, |kernel, payload| shared.runner.run(worker, task, kernel, payload));
+        self.running = None;
+        self.finish(running, if times { shared.now() } else { 0 });
+        if let Err(failure) = result {
+            self.fail(running, Cause::Error(failure));
+        }
+    }
+
+    /// Counts a task that ran, and gives its permits back.
+    #[inline]
+    fn finish(&mut self, running: Running, finished_ns: u64) {
+        let shared = self.shared;
+        let report = &mut self.report;
+        report.stats.tasks += 1;
+        report.overlapped += u64::from(shared.stop.generating.load(Ordering::Relaxed));
+        let placement = shared.store.placement(running.node);
+        if placement.route != Route::Any {
+            let topology = shared.queues.pools[self.finder.pool].topology;
+            let hit = topology.is_target(placement.route, self.finder.worker);
+            report.affinity.hits += u64::from(hit);
+            report.affinity.misses += u64::from(!hit);
+        }
+        if shared.trace.times() {
+            self.record(running, finished_ns);
+        }
+        self.leave_gates(running.node);
+    }
+
+    #[cold]
+    fn record(&mut self, running: Running, finished_ns: u64) {
+        let shared = self.shared;
+        let Running { node, task, started_ns } = running;
+        // A prefetch that panicked came before the start.
+        let started_ns = if started_ns == 0 { finished_ns } else { started_ns };
+        let busy = finished_ns - started_ns;
+        let kernel = shared.store.call(node, |kernel, _| kernel);
+        let report = &mut self.report;
+        report.first_start_ns.get_or_insert(started_ns);
+        *report.stats.busy_ns.get_or_insert(0) += busy;
+        if report.kernels.len() <= kernel.index() {
+            report.kernels.resize(kernel.index() + 1, KernelStats::default());
+        }
+        let figures = &mut report.kernels[kernel.index()];
+        figures.tasks += 1;
+        *figures.busy_ns.get_or_insert(0) += busy;
+        if shared.trace == TracePolicy::Measured {
+            let (submitted_ns, ready_ns) = shared.store.moments(node);
+            report.trace.push(TaskTrace {
                 task,
-                kernel: call.kernel,
+                kernel,
                 worker: self.index,
-                // Relaxed: the ready queue ordered both.
-                submitted_ns: moments.submitted.load(Ordering::Relaxed),
-                ready_ns: moments.ready.load(Ordering::Relaxed),
-                started_ns: started,
-                finished_ns: finished,
+                submitted_ns,
+                ready_ns,
+                started_ns,
+                finished_ns,
                 preds: Vec::new(),
                 fences: 0,
             });
         }
-        if let Some(cause) = cause {
-            shared.fail(Failed { task, kernel: call.kernel, payload: call.payload().to_vec(), cause });
-        }
     }
 
-    fn count(&mut self, slot: &Slot, kernel: KernelId, started: u64, finished: u64) {
-        let busy = finished - started;
-        let report = &mut self.report;
-        report.stats.tasks += 1;
-        report.stats.busy_ns += busy;
-        report.first_start_ns.get_or_insert(started);
-        if report.kernels.len() <= kernel.index() {
-            report.kernels.resize(kernel.index() + 1, KernelStats::default());
-        }
-        report.kernels[kernel.index()].tasks += 1;
-        report.kernels[kernel.index()].busy_ns += busy;
-        report.overlapped += u64::from(self.shared.stop.generating.load(Ordering::Relaxed));
-        let route = Route::decode(slot.route.load(Ordering::Relaxed));
-        if route != Route::Any {
-            let hit = self.shared.queues.topology.is_target(route, self.index);
-            report.affinity.hits += u64::from(hit);
-            report.affinity.misses += u64::from(!hit);
-        }
-    }
-
-    /// Releases the successors of a task that ran or was refused, and hands its slot back.
-    fn retire(&mut self, index: u32, slot: &Slot) {
-        self.release(slot);
-        while let Some(fence) = self.fences.pop() {
-            let slot = self.shared.slots.get(fence);
-            self.release(slot);
-            self.shared.completions.push(self.index, fence, slot);
-        }
-        if !self.released.is_empty() {
-            self.queue_released();
-        }
-        self.shared.completions.push(self.index, index, slot);
-    }
-
-    /// Closes the edges from a slot and collects what that makes ready.
-    fn release(&mut self, slot: &Slot) {
-        let shared = self.shared;
-        // AcqRel: takes over the list, and publishes the task's writes to whoever finds it closed.
-        let mut edge = slot.successors.swap(CLOSED, Ordering::AcqRel);
-        while edge != NIL {
-            // The edge may be reused once its successor is counted down, so `next` is read before.
-            let (next, successor) = shared.edges.get(edge);
-            let waiting = shared.slots.get(successor);
-            // AcqRel: passes on this task's writes, and at zero takes over those of all the others.
-            if waiting.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-                match waiting.task() {
-                    FENCE => self.fences.push(successor),
-                    task => self.released.push((task, successor)),
-                }
+    fn leave_gates(&self, node: u32) {
+        if let Some(gates) = &self.shared.gates {
+            for _ in 0..gates.leave(self.shared.store.placement(node)) {
+                // It may be for any pool.
+                self.shared.queues.pools.iter().for_each(|pool| pool.sleep.notify(Route::Any));
             }
-            edge = next;
         }
+    }
+
+    #[cold]
+    fn fail(&self, running: Running, cause: Cause<R::Failure>) {
+        let shared = self.shared;
+        let (kernel, payload): (KernelId, Vec<u32>) =
+            shared.store.call(running.node, |kernel, payload| (kernel, payload.to_vec()));
+        shared.fail(Failed { task: running.task, kernel, payload, cause });
+    }
+
+    /// Releases what waits for a node that ran or was dropped; not yet while completions are gathered.
+    #[inline]
+    fn complete(&mut self, node: u32) {
+        if self.shared.batch == 1 {
+            self.release(node);
+            self.queue_released();
+        } else {
+            self.gathered.push(node);
+            if self.gathered.len() as u32 >= self.shared.batch {
+                self.flush();
+            }
+        }
+    }
+
+    #[cold]
+    fn flush(&mut self) {
+        while let Some(node) = self.gathered.pop() {
+            self.release(node);
+        }
+        self.queue_released();
+    }
+
+    /// Closes the edges from a node and hands it back, with all order points that this completes.
+    #[inline]
+    fn release(&mut self, node: u32) {
+        self.release_one(node);
+        while let Some(point) = self.points.pop() {
+            self.release_one(point);
+        }
+    }
+
+    #[inline]
+    fn release_one(&mut self, node: u32) {
+        let Worker { shared, released, points, .. } = self;
+        shared.store.release(node, |ready| match shared.store.task(ready) {
+            Some(task) => released.push((task, ready)),
+            None => points.push(ready),
+        });
+        shared.store.retire(self.index, node);
+        self.completed += 1;
     }
 
     /// Queues what became ready, by task id.
+    #[inline]
     fn queue_released(&mut self) {
-        let shared = self.shared;
-        self.released.sort_unstable();
-        if shared.config.ready == ReadyPolicy::WorkSteal {
-            // The owner pops what was pushed last.
-            self.released.reverse();
+        match self.released.len() {
+            0 => return,
+            1 => {}
+            _ => self.released.sort_unstable(),
         }
-        let mut own = 0;
-        for (_, slot) in self.released.drain(..) {
-            let route = Route::decode(shared.slots.get(slot).route.load(Ordering::Relaxed));
-            shared.mark_ready(slot);
-            shared.queues.push(slot, route, self.finder.deque());
-            if self.finder.takes(&shared.queues, route) {
-                own += 1;
-            } else {
-                shared.sleep.notify(route);
+        let shared = self.shared;
+        let own = Some((self.finder.pool, self.finder.deque()));
+        let mut rest = 0..self.released.len();
+        if self.runs_at_once(self.released[0].1) {
+            shared.mark_ready(self.released[0].1);
+            self.next = Some((self.released[0].1, false));
+            rest.start = 1;
+        }
+        let stealing = shared.policy() == ReadyPolicy::WorkSteal;
+        for i in rest.clone() {
+            // The owner of a deque pops what was pushed last.
+            let at = if stealing { rest.start + rest.end - 1 - i } else { i };
+            let node = self.released[at].1;
+            let placement = shared.store.placement(node);
+            shared.mark_ready(node);
+            shared.queues.push(node, placement, own);
+            // Without a task at hand, this worker takes the last of them itself, if it may.
+            let takes = self.next.is_none() && i + 1 == rest.end && self.takes(placement);
+            if !takes {
+                shared.queues.notify(placement);
             }
         }
-        // One of them this worker takes itself.
-        if own > 1 {
-            shared.sleep.notify(Route::Any);
+        self.released.clear();
+    }
+
+    /// Whether the policy lets this worker run a node that it has just released, ahead of all queues.
+    #[inline]
+    fn runs_at_once(&self, node: u32) -> bool {
+        if self.next.is_some() || !self.takes(self.shared.store.placement(node)) {
+            return false;
         }
+        match self.shared.policy() {
+            ReadyPolicy::WorkSteal => true,
+            // In and out of an empty queue.
+            ReadyPolicy::Fifo => self.shared.queues.pools[self.finder.pool].common.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether this worker, when it looks, finds a task of this kind with its first look.
+    #[inline]
+    fn takes(&self, placement: Placement) -> bool {
+        if placement == Placement::default() && self.shared.queues.pools.len() == 1 {
+            return true;
+        }
+        let queues = &self.shared.queues;
+        queues.division.pool_of(placement.pool) == Some(self.finder.pool)
+            && queues.pools[self.finder.pool].topology.is_target(placement.route, self.finder.worker)
     }
 }
 
 fn pause(round: u32) {
     if round <= PAUSING_ROUNDS {
-        (0..1 << round).for_each(|_| hint::spin_loop());
+        (0..1 << round).for_each(|_| spin_loop());
     } else {
         thread::yield_now();
     }
-}
-
-/// The text of a panic.
-fn message(panic: Box<dyn Any + Send>) -> String {
-    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(text), _) => (*text).to_owned(),
-        (_, Some(text)) => text.clone(),
-        _ => "a panic without a message".to_owned(),
-    };
-    // Its payload may itself panic when dropped.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
-    text
 }

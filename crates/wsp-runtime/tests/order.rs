@@ -5,7 +5,7 @@ mod common;
 use common::{Gate, POLICIES, Scripted, cells, config, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::TaskId;
-use wsp_runtime::{Affinity, ReadyPolicy, RunConfig, Stopped, TaskSpec, run};
+use wsp_runtime::{Affinity, ReadyPolicy, RunConfig, Stopped, TaskSpec, TracePolicy, run};
 
 #[test]
 fn one_worker_without_dependences_runs_in_submission_order() {
@@ -190,7 +190,7 @@ fn a_trace_tells_who_waited_for_whom() {
         }
         Ok(())
     });
-    let traced = RunConfig { trace: true, ..config(2, 64, ReadyPolicy::Fifo) };
+    let traced = RunConfig { trace: TracePolicy::Measured, ..config(2, 64, ReadyPolicy::Fifo) };
     let stats = run(&traced, &runner, |submitter| {
         submitter.submit(task(&[], &[], &[cells(0, 0, 1)]))?;
         submitter.submit(task(&[], &[], &[cells(0, 1, 2)]))?;

@@ -1,10 +1,12 @@
 //! Helpers of the integration tests.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod program;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{KernelId, Region, TaskId, TensorId};
-use wsp_runtime::{Affinity, ReadyPolicy, RunConfig, TaskRunner, TaskSpec};
+use wsp_runtime::{ReadyPolicy, RunConfig, TaskRunner, TaskSpec, Window};
 
 /// Something one thread waits for and another opens.
 #[derive(Default)]
@@ -68,7 +70,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Scripted<F> {
 }
 
 pub(crate) fn config(threads: u32, window: u32, ready: ReadyPolicy) -> RunConfig {
-    RunConfig { threads, window, ready, cores_per_group: 2, ..RunConfig::default() }
+    RunConfig { threads, window: Window::stall(window), ready, cores_per_group: 2, ..RunConfig::default() }
 }
 
 /// A box of a tensor of one dimension.
@@ -78,7 +80,7 @@ pub(crate) fn cells(tensor: u32, lo: u32, hi: u32) -> Region {
 
 /// A task whose payload is one word.
 pub(crate) fn task<'a>(payload: &'a [u32], reads: &'a [Region], writes: &'a [Region]) -> TaskSpec<'a> {
-    TaskSpec { kernel: KernelId(0), payload, reads, writes, affinity: Affinity::Any }
+    TaskSpec { payload, reads, writes, ..TaskSpec::default() }
 }
 
 pub(crate) const POLICIES: [ReadyPolicy; 2] = [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal];

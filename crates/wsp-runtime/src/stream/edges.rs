@@ -1,11 +1,13 @@
 //! Edges between tasks in flight.
 
-use crate::segmented::Segmented;
-use crate::slot::{CLOSED, NIL, Slot};
-use std::sync::atomic::{AtomicU64, Ordering};
+use super::segmented::Segmented;
+use super::slot::{CLOSED, NIL, Slot};
+use crate::sync::{AtomicU64, Fault, Ordering, weakened};
 
 /// Edges per slot of the window, on average: bounds the memory of a program in which everything depends on everything.
 const PER_SLOT: u32 = 16;
+/// Edges in the first segment, as a power of two; models can do with few.
+const FIRST_EDGES: u32 = if cfg!(loom) { 1 } else { 8 };
 /// Small windows still get this many.
 const AT_LEAST: u32 = 4096;
 
@@ -17,7 +19,13 @@ pub(crate) struct EdgePool {
 
 impl EdgePool {
     pub(crate) fn new() -> EdgePool {
-        EdgePool { edges: Segmented::new(8) }
+        EdgePool { edges: Segmented::new(FIRST_EDGES) }
+    }
+
+    /// Storage for a few edges.
+    #[cfg(all(test, loom))]
+    pub(crate) fn grow_for_model(&self) {
+        self.edges.grow(0);
     }
 
     /// The next edge and the successor's slot. Relaxed: taking the list ordered it.
@@ -33,7 +41,8 @@ impl EdgePool {
         while head != CLOSED {
             self.edges.get(edge).store(u64::from(head) << 32 | u64::from(successor), Ordering::Relaxed);
             // Release: publishes the edge and the successor's record. Acquire on failure, as above.
-            match predecessor.successors.compare_exchange(head, edge, Ordering::Release, Ordering::Acquire) {
+            let publish = weakened(Fault::UnpublishedEdge, Ordering::Release);
+            match predecessor.successors.compare_exchange(head, edge, publish, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(now) => head = now,
             }
@@ -71,12 +80,17 @@ impl EdgeBook {
         (self.limit - self.in_use) as usize
     }
 
+    /// Allows for so many more edges than are taken, whatever the limit.
+    pub(crate) fn make_room(&mut self, edges: usize) {
+        self.limit = self.limit.max(self.in_use.saturating_add(edges as u32));
+    }
+
     /// A free edge, put in front of `chain`.
     pub(crate) fn take(&mut self, pool: &EdgePool, chain: u32) -> u32 {
         debug_assert!(self.in_use < self.limit, "the caller checks `available`");
         if self.free == NIL {
             let len = self.next.len() as u32;
-            let grown = pool.edges.grow(len, self.limit);
+            let grown = pool.edges.grow(len);
             self.next.extend((len..grown).map(|edge| edge + 1));
             self.next[grown as usize - 1] = NIL;
             self.free = len;
@@ -107,7 +121,7 @@ impl EdgeBook {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use wsp_core::KernelId;
@@ -130,7 +144,7 @@ mod tests {
     fn a_completed_predecessor_takes_no_edge() {
         let (pool, mut book) = (EdgePool::new(), EdgeBook::new(1));
         let slot = Slot::default();
-        slot.fill(0, KernelId(0), &[], 0, 0);
+        slot.fill(0, KernelId(0), &[], crate::placement::Placement::default(), 0);
         let (a, b) = (book.take(&pool, NIL), book.take(&pool, NIL));
         assert!(pool.link(&slot, a, 5));
         assert!(pool.link(&slot, b, 6));

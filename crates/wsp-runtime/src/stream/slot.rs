@@ -16,15 +16,16 @@
 //! A prefetching worker reads the record of a task that it does not own, as a sequence lock keyed by the task id: see
 //! [`Slot::peek`].
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::placement::Placement;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use wsp_core::{KernelId, TaskId, limits};
 
 /// No slot, no edge, no task.
 pub(crate) const NIL: u32 = u32::MAX;
 /// The successor list of a completed task.
 pub(crate) const CLOSED: u32 = u32::MAX - 1;
-/// In place of a task id: a fence, which completes without running.
-pub(crate) const FENCE: u32 = u32::MAX - 1;
+/// Set in the id of an order point, which completes without running; the other bits count them.
+pub(crate) const POINT: u32 = 1 << 31;
 /// In place of the number of prefetch targets: the task has started.
 const STARTED: u32 = u32::MAX;
 
@@ -33,18 +34,19 @@ pub(crate) const TARGETS: usize = 4;
 
 const WORDS: usize = limits::MAX_PAYLOAD_WORDS as usize;
 
-/// A task in flight. With a descriptor of up to nine words all that a run without prefetches touches is one cache line.
+/// A task in flight. With a descriptor of up to eight words all that a run without prefetches touches is one cache line.
 #[repr(C, align(128))]
 pub(crate) struct Slot {
-    /// Task id, [`FENCE`], or [`NIL`] while the planner writes the record.
+    /// Task id, that of an order point, or [`NIL`] while the planner writes the record.
     task: AtomicU32,
     /// Kernel in the low half, payload length in the high half.
     code: AtomicU32,
     pub(crate) pending: AtomicU32,
     /// First edge of the list, [`NIL`] or [`CLOSED`].
     pub(crate) successors: AtomicU32,
-    /// Where it is to run, as [`Route`](crate::ready::Route) encodes it.
-    pub(crate) route: AtomicU32,
+    /// Where it is to run, as [`Placement`] encodes it.
+    place: AtomicU32,
+    priority: AtomicU32,
     hints: AtomicU32,
     /// Next in a completion stack.
     pub(crate) next_done: AtomicU32,
@@ -60,11 +62,12 @@ impl Default for Slot {
             code: AtomicU32::new(0),
             pending: AtomicU32::new(0),
             successors: AtomicU32::new(CLOSED),
-            route: AtomicU32::new(0),
+            place: AtomicU32::new(0),
+            priority: AtomicU32::new(0),
             hints: AtomicU32::new(STARTED),
             next_done: AtomicU32::new(NIL),
-            payload: [const { AtomicU32::new(0) }; WORDS],
-            targets: [const { AtomicU64::new(0) }; TARGETS],
+            payload: std::array::from_fn(|_| AtomicU32::new(0)),
+            targets: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }
@@ -84,7 +87,14 @@ impl Call {
 
 impl Slot {
     /// Writes the record of a task. Planner only; published by the edge or queue that next carries the slot.
-    pub(crate) fn fill(&self, task: u32, kernel: KernelId, payload: &[u32], route: u32, pending: u32) {
+    pub(crate) fn fill(
+        &self,
+        task: u32,
+        kernel: KernelId,
+        payload: &[u32],
+        placement: Placement,
+        pending: u32,
+    ) {
         // Relaxed, then a Release fence: a prefetching worker that reads any store below also reads NIL or the new id.
         self.task.store(NIL, Ordering::Relaxed);
         fence(Ordering::Release);
@@ -94,7 +104,8 @@ impl Slot {
         }
         self.pending.store(pending, Ordering::Relaxed);
         self.successors.store(NIL, Ordering::Relaxed);
-        self.route.store(route, Ordering::Relaxed);
+        self.place.store(placement.encode(), Ordering::Relaxed);
+        self.priority.store(placement.priority as u32, Ordering::Relaxed);
         self.hints.store(0, Ordering::Relaxed);
         // Release: a prefetching worker that reads this id reads this record.
         self.task.store(task, Ordering::Release);
@@ -103,6 +114,13 @@ impl Slot {
     /// The task id. For the slot's owner: Relaxed, because the queue that handed it over ordered it.
     pub(crate) fn task(&self) -> u32 {
         self.task.load(Ordering::Relaxed)
+    }
+
+    /// Where the task is to run, for the slot's owner (Relaxed for the same reason).
+    #[inline]
+    pub(crate) fn placement(&self) -> Placement {
+        let priority = self.priority.load(Ordering::Relaxed) as i32;
+        Placement::decode(self.place.load(Ordering::Relaxed), priority)
     }
 
     /// The kernel and payload, for the slot's owner (Relaxed for the same reason).
@@ -156,14 +174,14 @@ impl Slot {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     #[test]
     fn a_record_comes_back_as_written() {
         let slot = Slot::default();
-        slot.fill(7, KernelId(65535), &[1, 2, 3], 0, 1);
+        slot.fill(7, KernelId(65535), &[1, 2, 3], Placement::default(), 1);
         let call = slot.call();
         assert_eq!((slot.task(), call.kernel, call.payload()), (7, KernelId(65535), &[1, 2, 3][..]));
     }
@@ -171,7 +189,7 @@ mod tests {
     #[test]
     fn a_record_is_not_seen_for_another_task_nor_after_the_start() {
         let slot = Slot::default();
-        slot.fill(7, KernelId(1), &[9], 0, 1);
+        slot.fill(7, KernelId(1), &[9], Placement::default(), 1);
         assert!(slot.peek(TaskId(6)).is_none());
         assert_eq!(slot.peek(TaskId(7)).expect("it has not started").payload(), [9]);
         assert_eq!(slot.start().count(), 0);
@@ -181,7 +199,7 @@ mod tests {
     #[test]
     fn targets_are_taken_until_the_start_and_up_to_the_limit() {
         let slot = Slot::default();
-        slot.fill(0, KernelId(0), &[], 0, 1);
+        slot.fill(0, KernelId(0), &[], Placement::default(), 1);
         for i in 1..=TARGETS as u32 {
             assert!(slot.add_target(TaskId(i), 10 + i));
         }
@@ -194,6 +212,6 @@ mod tests {
     #[test]
     fn a_slot_is_two_cache_lines_and_the_short_record_one() {
         assert_eq!(size_of::<Slot>(), 128);
-        assert!(std::mem::offset_of!(Slot, payload) + 9 * 4 <= 64);
+        assert!(std::mem::offset_of!(Slot, payload) + 8 * 4 <= 64);
     }
 }

@@ -10,16 +10,21 @@
 //! zero unparks the planner. Push before the read of `waiting` and raise before the collection, all SeqCst: a completion
 //! is either collected or counted (or both: then the planner wakes early, finds too few, and waits again). So the
 //! planner is woken once per wait, not once per task, and never too late.
+//!
+//! A planner may wait for what never comes: when all workers sleep and nothing is queued. After raising `waiting` it looks
+//! whether that is so; the last worker to fall asleep looks at `waiting` after it entered the list of sleepers, and wakes
+//! the planner to look again. Both looks are under the lock of that list, so one of them sees the other.
 
-use crate::slot::{NIL, Slot};
+use super::slot::{NIL, Slot};
+use crate::sync::{AtomicBool, AtomicI64, AtomicU32, Fault, Ordering, Thread, has, model_fence, thread};
 use crossbeam_utils::CachePadded;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
-use std::thread::{self, Thread};
 
 #[derive(Default)]
 struct Wait {
     waiting: AtomicBool,
     want: AtomicI64,
+    /// All workers fell asleep while the planner waited.
+    quiet: AtomicBool,
 }
 
 /// Completed slots on their way back.
@@ -52,6 +57,7 @@ impl Completions {
                 Err(now) => head = now,
             }
         }
+        model_fence();
         // AcqRel on the count: whoever reaches zero, and so the planner, has seen all the pushes counted.
         if self.wait.waiting.load(Ordering::SeqCst) && self.wait.want.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.planner.unpark();
@@ -74,26 +80,46 @@ impl Completions {
         }
     }
 
-    /// Parks the planner until `collect`, which takes what there is and returns how many, has had `need` in all.
-    pub(crate) fn wait(&self, need: u32, mut collect: impl FnMut() -> u32) {
-        let mut missing = need.saturating_sub(collect());
-        while missing > 0 {
+    /// Wakes a waiting planner because every worker sleeps.
+    pub(crate) fn tell_quiet(&self) {
+        if !has(Fault::QuietUntold) && self.wait.waiting.load(Ordering::SeqCst) {
+            self.wait.quiet.store(true, Ordering::SeqCst);
+            self.planner.unpark();
+        }
+    }
+
+    /// Parks the planner until `collect`, which takes what there is and returns how many, has had `need` in all; or until
+    /// nothing more will come, as `quiet` tells. Returns how many came.
+    pub(crate) fn wait(&self, need: u32, mut collect: impl FnMut() -> u32, quiet: impl Fn() -> bool) -> u32 {
+        let mut got = collect();
+        while got < need {
             self.wait.want.store(0, Ordering::SeqCst);
+            self.wait.quiet.store(false, Ordering::SeqCst);
             self.wait.waiting.store(true, Ordering::SeqCst);
-            missing = missing.saturating_sub(collect());
-            if missing > 0 {
-                self.wait.want.fetch_add(i64::from(missing), Ordering::AcqRel);
-                while self.wait.want.load(Ordering::Acquire) > 0 {
+            model_fence();
+            if !has(Fault::NoSecondCollection) {
+                got += collect();
+            }
+            if got < need && quiet() {
+                // Whatever the workers completed they handed back before they fell asleep.
+                got += collect();
+                self.wait.waiting.store(false, Ordering::SeqCst);
+                return got;
+            }
+            if got < need {
+                self.wait.want.fetch_add(i64::from(need - got), Ordering::AcqRel);
+                while self.wait.want.load(Ordering::Acquire) > 0 && !self.wait.quiet.load(Ordering::SeqCst) {
                     thread::park();
                 }
             }
             self.wait.waiting.store(false, Ordering::SeqCst);
-            missing = missing.saturating_sub(collect());
+            got += collect();
         }
+        got
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
@@ -116,17 +142,21 @@ mod tests {
             while left > 0 {
                 let need = left.min(7);
                 let mut got = 0;
-                completions.wait(need, || {
-                    let before = got;
-                    completions.take(
-                        |i| &slots[i as usize],
-                        |i| {
-                            seen[i as usize] += 1;
-                            got += 1;
-                        },
-                    );
-                    got - before
-                });
+                completions.wait(
+                    need,
+                    || {
+                        let before = got;
+                        completions.take(
+                            |i| &slots[i as usize],
+                            |i| {
+                                seen[i as usize] += 1;
+                                got += 1;
+                            },
+                        );
+                        got - before
+                    },
+                    || false,
+                );
                 assert!(got >= need);
                 left -= got;
             }

@@ -1,0 +1,295 @@
+//! Measures dependence inference: nanoseconds per access, with complete hazards, on one core.
+//!
+//! `cargo run --release -p wsp-runtime --example infer_speed`
+//!
+//! Every graph is inferred again and again into one map that is cleared in between; the best round counts. "boxes" builds a
+//! `Region` per access and looks it up, "tiles" passes tile numbers of registered tensors. Making the accesses is timed alone and
+//! shown, not taken off. Arguments choose lines that contain one of them.
+#![allow(clippy::print_stdout, reason = "it reports to a person")]
+
+#[path = "../tests/infer_common/mod.rs"]
+mod infer_common;
+
+use infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};
+use std::hint::black_box;
+use wsp_core::{Region, TensorId};
+use wsp_runtime::clock;
+use wsp_runtime::infer::{
+    Accesses, Capacity, Matching, RegionMap, SlotTask, TensorMap, TileRef, TiledTensor,
+};
+
+/// A graph as tile numbers: a task is its reads and its writes.
+#[derive(Default)]
+struct Graph {
+    tasks: Vec<(u32, u8, u8)>,
+    accesses: Vec<Access>,
+}
+
+impl Graph {
+    fn of(generate: impl FnOnce(&mut dyn FnMut(&[Access], &[Access]))) -> Graph {
+        let mut graph = Graph::default();
+        generate(&mut |reads, writes| {
+            graph.tasks.push((graph.accesses.len() as u32, reads.len() as u8, writes.len() as u8));
+            graph.accesses.extend_from_slice(reads);
+            graph.accesses.extend_from_slice(writes);
+        });
+        graph
+    }
+
+    /// Builds the boxes of each task in a small buffer and shows them.
+    fn boxes(&self, mut task: impl FnMut(u32, &[Region], &[Region])) {
+        let mut buffer = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }; 16];
+        for (id, &(first, reads, writes)) in (0..).zip(&self.tasks) {
+            let (reads, all) = (usize::from(reads), usize::from(reads + writes));
+            for (region, access) in
+                buffer.iter_mut().zip(&self.accesses[first as usize..first as usize + all])
+            {
+                region.tensor = TensorId(access.tensor);
+                region.lo[0] = access.row;
+                region.hi[0] = access.row + access.rows;
+                region.hi[1] = access.cols;
+            }
+            task(id, &buffer[..reads], &buffer[reads..all]);
+        }
+    }
+}
+
+/// Whether the arguments ask for a line.
+fn wanted(name: &str, what: &str) -> bool {
+    let line = format!("{name} {what}");
+    std::env::args().len() < 2 || std::env::args().skip(1).any(|part| line.contains(&part))
+}
+
+/// Nanoseconds that this thread has run, where the system tells.
+#[allow(clippy::disallowed_methods, reason = "a measurement, not a library")]
+fn run_time() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    told.split(' ').next()?.parse().ok()
+}
+
+/// What a round takes, in nanoseconds: of some rounds the shortest or, if that is less because other programs keep the
+/// processor busy, the mean of the time that this thread ran.
+fn best(mut round: impl FnMut()) -> f64 {
+    let (begin, ran) = (clock::now(), run_time());
+    let (mut shortest, mut rounds) = (u64::MAX, 0);
+    while rounds < 3 || clock::nanos_since(begin) < 700_000_000 {
+        let start = clock::now();
+        round();
+        shortest = shortest.min(clock::nanos_since(start));
+        rounds += 1;
+    }
+    let mean = run_time().zip(ran).map(|(end, start)| (end - start) as f64 / f64::from(rounds));
+    mean.unwrap_or(f64::INFINITY).min(shortest as f64)
+}
+
+fn report(name: &str, what: &str, tasks: usize, accesses: usize, edges: u64, nanos: f64) {
+    println!(
+        "{name:<28} {what:<22} {:>7.2} ns/access {:>7.1} ns/task {:>7.0} tasks/ms  ({tasks} tasks, {accesses} accesses, {edges} edges)",
+        nanos / accesses as f64,
+        nanos / tasks as f64,
+        tasks as f64 / nanos * 1e6
+    );
+}
+
+fn measure_boxes(name: &str, what: &str, graph: &Graph, map: &mut RegionMap<u32>) {
+    if !wanted(name, what) {
+        return;
+    }
+    let mut edges = 0;
+    let nanos = best(|| {
+        edges = 0;
+        map.clear();
+        graph.boxes(|task, reads, writes| {
+            let done = map.infer(
+                task,
+                Accesses::new(reads, writes),
+                |_| true,
+                |pred, hazard| {
+                    black_box((pred, hazard));
+                    edges += 1;
+                },
+            );
+            done.expect("the map grows");
+        });
+    });
+    report(name, what, graph.tasks.len(), graph.accesses.len(), edges, nanos);
+}
+
+/// Into a map that knows no box yet.
+fn measure_first(name: &str, graph: &Graph) {
+    if !wanted(name, "boxes, first time") {
+        return;
+    }
+    let mut edges = 0;
+    let nanos = best(|| {
+        edges = 0;
+        let mut map = RegionMap::<u32>::growing(Matching::Overlap);
+        graph.boxes(|task, reads, writes| {
+            let done = map.infer(
+                task,
+                Accesses::new(reads, writes),
+                |_| true,
+                |pred, hazard| {
+                    black_box((pred, hazard));
+                    edges += 1;
+                },
+            );
+            done.expect("the map grows");
+        });
+    });
+    report(name, "boxes, first time", graph.tasks.len(), graph.accesses.len(), edges, nanos);
+}
+
+/// As a stream: only the last tasks are live.
+fn measure_window(name: &str, graph: &Graph) {
+    let what = "boxes, window of 8192";
+    if !wanted(name, what) {
+        return;
+    }
+    let mut map = RegionMap::<SlotTask>::growing(Matching::Overlap);
+    let mut edges = 0;
+    let nanos = best(|| {
+        edges = 0;
+        map.clear();
+        graph.boxes(|task, reads, writes| {
+            let oldest = task.saturating_sub(8192);
+            let done = map.infer(
+                SlotTask { task, slot: task % 8192 },
+                Accesses::new(reads, writes),
+                |other| other.task >= oldest,
+                |pred, hazard| {
+                    black_box((pred, hazard));
+                    edges += 1;
+                },
+            );
+            done.expect("the map grows");
+        });
+    });
+    report(name, what, graph.tasks.len(), graph.accesses.len(), edges, nanos);
+}
+
+/// A map with the tensors of a graph registered, and the graph as tile numbers. `None` where a box is no tile.
+fn tiles_of(graph: &Graph, pitch: u32) -> Option<(RegionMap<u32>, Vec<TileRef>)> {
+    let mut rows: Vec<(u32, Access)> = Vec::new();
+    for access in &graph.accesses {
+        if access.tensor as usize >= rows.len() {
+            rows.resize(access.tensor as usize + 1, (0, *access));
+        }
+        let known = &mut rows[access.tensor as usize];
+        known.0 = known.0.max(access.row + access.rows);
+    }
+    let mut map = RegionMap::<u32>::growing(Matching::Overlap);
+    let tensors: Option<Vec<TiledTensor>> = (0..)
+        .zip(&rows)
+        .map(|(tensor, (rows, one))| {
+            map.register(TensorId(tensor), &[*rows, one.cols], &[pitch, one.cols]).ok()
+        })
+        .collect();
+    let tensors = tensors?;
+    let tile = |access: &Access| tensors[access.tensor as usize].tile(&[access.row / pitch, 0]);
+    let tiles: Option<Vec<TileRef>> = graph.accesses.iter().map(tile).collect();
+    Some((map, tiles?))
+}
+
+fn measure_tiles(name: &str, graph: &Graph, pitch: u32) {
+    if !wanted(name, "tiles") {
+        return;
+    }
+    let Some((mut map, tiles)) = tiles_of(graph, pitch) else { return };
+    let mut edges = 0;
+    let nanos = best(|| {
+        edges = 0;
+        map.clear();
+        for (task, &(first, reads, writes)) in (0..).zip(&graph.tasks) {
+            let mine = &tiles[first as usize..first as usize + usize::from(reads + writes)];
+            let (reads, writes) = mine.split_at(usize::from(reads));
+            let done = map.infer(
+                task,
+                Accesses::tiles(reads, writes),
+                |_| true,
+                |pred, hazard| {
+                    black_box((pred, hazard));
+                    edges += 1;
+                },
+            );
+            done.expect("the map grows");
+        }
+    });
+    report(name, "tiles", graph.tasks.len(), graph.accesses.len(), edges, nanos);
+}
+
+fn measure(name: &str, graph: &Graph, pitch: u32) {
+    if wanted(name, "making boxes only") {
+        let nanos = best(|| {
+            graph.boxes(|task, reads, writes| {
+                black_box((task, reads, writes));
+            });
+        });
+        report(name, "making boxes only", graph.tasks.len(), graph.accesses.len(), 0, nanos);
+    }
+    measure_first(name, graph);
+    measure_boxes(name, "boxes", graph, &mut RegionMap::growing(Matching::Overlap));
+    let capacity =
+        Capacity { tensors: 1 << 18, boxes: 1 << 18, readers: 1 << 21, overlaps: 1 << 18, accesses: 64 };
+    measure_boxes(name, "boxes, fixed map", graph, &mut RegionMap::fixed(Matching::Overlap, capacity));
+    measure_boxes(name, "boxes, equal", graph, &mut RegionMap::growing(Matching::Equal));
+    measure_window(name, graph);
+    measure_tiles(name, graph, pitch);
+}
+
+/// Random boxes of two dimensions; `step` 1 puts them anywhere.
+fn random(tasks: u32, step: u32, mut task: impl FnMut(&[Region], &[Region])) {
+    let mut state = 0x2545_F491u32;
+    let mut next = |below: u32| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % below
+    };
+    let mut region = || {
+        let lo = [next(4096 / step) * step, next(4096 / step) * step];
+        Region::new(TensorId(next(4)), &lo, &[lo[0] + 32, lo[1] + 32]).expect("ranks agree")
+    };
+    for _ in 0..tasks {
+        let (reads, write) = ([region(), region()], [region()]);
+        task(&reads, &write);
+    }
+}
+
+fn measure_random(name: &str, tasks: u32, step: u32) {
+    let mut boxes: Vec<Region> = Vec::new();
+    random(tasks, step, |reads, writes| boxes.extend(reads.iter().chain(writes)));
+    let round = |map: &mut RegionMap<u32>| {
+        let mut edges = 0u64;
+        map.clear();
+        for (task, mine) in (0..).zip(boxes.chunks_exact(3)) {
+            let accesses = Accesses::new(&mine[..2], &mine[2..]);
+            map.infer(task, accesses, |_| true, |_, _| edges += 1).expect("the map grows");
+        }
+        black_box(edges)
+    };
+    let mut edges = 0;
+    if wanted(name, "boxes, first time") {
+        let nanos = best(|| edges = round(&mut RegionMap::growing(Matching::Overlap)));
+        report(name, "boxes, first time", tasks as usize, boxes.len(), edges, nanos);
+    }
+    if wanted(name, "boxes") {
+        let mut map = RegionMap::growing(Matching::Overlap);
+        let nanos = best(|| edges = round(&mut map));
+        report(name, "boxes", tasks as usize, boxes.len(), edges, nanos);
+    }
+}
+
+fn main() {
+    assert_eq!(llama::TENSORS, 30);
+    measure("llama_table 2K", &Graph::of(|task| llama_table(2 << 10, task)), 64);
+    measure("llama_table 16K", &Graph::of(|task| llama_table(16 << 10, task)), 64);
+    measure("llama_flat 1K", &Graph::of(|task| llama_flat(1 << 10, task)), 32);
+    measure("llama_flat 8K", &Graph::of(|task| llama_flat(8 << 10, task)), 32);
+    measure("bgemm_loops 4x32, tensors", &Graph::of(|task| bgemm_loops(4, 32, None, task)), 32);
+    measure("bgemm_loops 4x4, tensors", &Graph::of(|task| bgemm_loops(4, 4, None, task)), 32);
+    measure("bgemm_loops 4x8, ring", &Graph::of(|task| bgemm_loops(4, 8, Some(256), task)), 32);
+    measure("bgemm_loops 4x32, ring", &Graph::of(|task| bgemm_loops(4, 32, Some(1024), task)), 32);
+    measure_random("random tiles", 20_000, 32);
+    measure_random("random boxes", 2_000, 1);
+}

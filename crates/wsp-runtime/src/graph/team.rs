@@ -1,0 +1,170 @@
+//! A stored graph as several workers run it.
+
+use super::core::Core;
+use crate::placement::{Division, Placement};
+use crate::shared::{Shared, Store};
+use crate::sync::{AtomicU64, Fault, Mutex, Ordering, has, model_fence};
+use crate::team::Job;
+use crate::worker::{Worker, WorkerReport};
+use crate::{RunConfig, TaskRunner, TracePolicy};
+use crossbeam_deque::Worker as Deque;
+use crossbeam_utils::CachePadded;
+use std::sync::PoisonError;
+use wsp_core::{KernelId, TaskId};
+
+/// The graph while it runs.
+pub(crate) struct Stored {
+    pub(super) core: Core,
+    /// Placement of each task as a word, and its priority; empty when no task has one.
+    placements: Vec<(u32, i32)>,
+    /// When each task became ready; empty without a trace.
+    ready_ns: Vec<AtomicU64>,
+    /// What each worker has completed, as it last said.
+    ///
+    /// Every worker adds to its own and then sums up all, SeqCst: of two workers that run out of work, the second to add
+    /// sees what the first did, so the last to finish something sees all of it.
+    completed: Box<[CachePadded<AtomicU64>]>,
+}
+
+impl Stored {
+    pub(crate) fn new(core: Core, config: &RunConfig) -> Stored {
+        let division = Division::new(config);
+        let mut turn = 0;
+        let tasks = if core.has_attributes() { core.len() } else { 0 };
+        let placements = (0..tasks)
+            .map(|node| {
+                let attributes = core.attributes(node);
+                let placement = Placement {
+                    route: division.route(attributes.affinity, attributes.pool, &mut turn),
+                    pool: attributes.pool,
+                    stream: attributes.stream,
+                    priority: attributes.priority,
+                };
+                (placement.encode(), attributes.priority)
+            })
+            .collect();
+        let timed = if config.trace == TracePolicy::Measured { core.len() } else { 0 };
+        Stored {
+            core,
+            placements,
+            ready_ns: (0..timed).map(|_| AtomicU64::new(0)).collect(),
+            completed: (0..config.threads).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+        }
+    }
+
+    /// Nodes completed; exact when all workers have run out of work.
+    pub(super) fn completed(&self) -> u64 {
+        self.completed.iter().map(|count| count.load(Ordering::SeqCst)).sum()
+    }
+
+    /// Nodes that are ready at the start, in order.
+    pub(super) fn roots(&self) -> Vec<u32> {
+        let mut roots = Vec::with_capacity(self.core.roots() as usize);
+        let mut node = 0;
+        while roots.len() < self.core.roots() as usize {
+            if self.core.fan_in(node) == 0 {
+                roots.push(node);
+            }
+            node += 1;
+        }
+        roots
+    }
+
+    /// Whether some task has a place, a pool, a stream or a priority.
+    pub(super) fn has_placements(&self) -> bool {
+        !self.placements.is_empty()
+    }
+}
+
+impl Store for Stored {
+    #[inline]
+    fn task(&self, node: u32) -> Option<TaskId> {
+        if self.core.is_order_point(node) { None } else { Some(TaskId(node)) }
+    }
+
+    #[inline]
+    fn call<T>(&self, node: u32, run: impl FnOnce(KernelId, &[u32]) -> T) -> T {
+        run(self.core.kernel(node), self.core.payload(node))
+    }
+
+    #[inline]
+    fn placement(&self, node: u32) -> Placement {
+        match self.placements.get(node as usize) {
+            None => Placement::default(),
+            Some(&(word, priority)) => Placement::decode(word, priority),
+        }
+    }
+
+    #[inline]
+    fn start(&self, _: u32, _: impl FnMut(Option<(KernelId, &[u32])>)) {}
+
+    #[inline]
+    fn release(&self, node: u32, mut ready: impl FnMut(u32)) {
+        self.core.rearm(node);
+        self.core.each_successor(node, |to| {
+            if self.core.count_down(to) {
+                ready(to);
+            }
+        });
+    }
+
+    #[inline]
+    fn retire(&self, _: u32, _: u32) {}
+
+    fn has_backward_edges(&self) -> bool {
+        self.core.has_backward_edges()
+    }
+
+    fn mark_ready(&self, node: u32, ns: u64) {
+        // Relaxed: the ready queue orders it.
+        self.ready_ns[node as usize].store(ns, Ordering::Relaxed);
+    }
+
+    fn moments(&self, node: u32) -> (u64, u64) {
+        (0, self.ready_ns[node as usize].load(Ordering::Relaxed))
+    }
+
+    fn idle(&self, worker: u32, completed: u64) -> bool {
+        self.completed[worker as usize].fetch_add(completed, Ordering::SeqCst);
+        if !has(Fault::NoFenceInSum) {
+            model_fence();
+        }
+        self.completed() == u64::from(self.core.len())
+    }
+
+    fn quiet(&self) -> bool {
+        true
+    }
+}
+
+/// One run by several workers.
+pub(super) struct TeamRun<'r, R: TaskRunner> {
+    pub(super) shared: Shared<'r, R, Stored>,
+    deques: Vec<Mutex<Option<Deque<u32>>>>,
+    pub(super) reports: Mutex<Vec<(u32, WorkerReport)>>,
+}
+
+impl<'r, R: TaskRunner> TeamRun<'r, R> {
+    pub(super) fn new(store: Stored, config: &RunConfig, runner: &'r R) -> TeamRun<'r, R> {
+        let roots = store.roots();
+        let timed = config.trace == TracePolicy::Measured;
+        let plain = !store.has_placements() && config.ready != crate::ReadyPolicy::Priority && !timed;
+        let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
+        let (shared, deques) = Shared::new(config, runner, store, listed.into());
+        shared.stop.generating.store(false, Ordering::Relaxed);
+        for node in queued {
+            shared.mark_ready(node);
+            shared.queues.push(node, shared.store.placement(node), None);
+        }
+        let deques = deques.into_iter().map(Mutex::new).collect();
+        TeamRun { shared, deques, reports: Mutex::new(Vec::new()) }
+    }
+}
+
+impl<R: TaskRunner> Job for TeamRun<'_, R> {
+    fn work(&self, worker: u32) {
+        let deque = self.deques[worker as usize].lock().unwrap_or_else(PoisonError::into_inner).take();
+        let report = Worker::new(&self.shared, worker, deque).work();
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner).push((worker, report));
+    }
+}

@@ -1,0 +1,175 @@
+//! Tensors registered with their tiling: accesses by tile number, without a box.
+
+use super::grid::{Bounds, Tiling, advance};
+use super::{MapError, TaskHandle};
+use crate::infer::RegionMap;
+use wsp_core::{MAX_RANK, Region, TensorId};
+
+/// A tile of a tensor registered with a map: means exactly its box, and mixes with boxes of the same tensor. Of use with
+/// the map that gave it out only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TileRef(pub u32);
+
+/// A tensor cut into tiles of one extent; the last tile of a dimension may be smaller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TiledTensor {
+    tensor: TensorId,
+    first: u32,
+    rank: u32,
+    shape: [u32; MAX_RANK],
+    tile: [u32; MAX_RANK],
+    /// Tiles per dimension.
+    counts: [u32; MAX_RANK],
+}
+
+/// A tensor could not be registered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TilingError {
+    /// The shape and the tile have different ranks, or more than [`MAX_RANK`].
+    Rank {
+        /// Dimensions of the shape.
+        shape: usize,
+        /// Dimensions of the tile.
+        tile: usize,
+    },
+    /// A tile extent is 0 or above 2³¹, or an extent of the shape is 0.
+    Extent {
+        /// The dimension.
+        dim: usize,
+        /// The tensor's extent.
+        shape: u32,
+        /// The tile's extent.
+        tile: u32,
+    },
+    /// The tensor is registered already, or boxes of it have been recorded.
+    InUse(TensorId),
+    /// There is no room for so many tiles.
+    Map(MapError),
+}
+
+impl std::fmt::Display for TilingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TilingError::Rank { shape, tile } => write!(
+                f,
+                "a tensor of {shape} dimensions cannot be cut into tiles of {tile}; give as many extents for both, at most {MAX_RANK}"
+            ),
+            TilingError::Extent { dim, shape, tile } => write!(
+                f,
+                "dimension {dim} of extent {shape} cannot be cut into tiles of {tile}; give positive extents up to 2^31"
+            ),
+            TilingError::InUse(tensor) => write!(
+                f,
+                "tensor {} is registered or in use already; register it once, before its first access",
+                tensor.0
+            ),
+            TilingError::Map(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TilingError {}
+
+impl TiledTensor {
+    /// The tensor.
+    pub fn tensor(&self) -> TensorId {
+        self.tensor
+    }
+
+    /// Tiles per dimension.
+    pub fn counts(&self) -> &[u32] {
+        &self.counts[..self.rank as usize]
+    }
+
+    /// The tile with this index on each dimension; `None` outside the tensor or with another rank.
+    #[inline]
+    pub fn tile(&self, index: &[u32]) -> Option<TileRef> {
+        if index.len() != self.rank as usize {
+            return None;
+        }
+        let mut number = 0;
+        for (&i, &count) in index.iter().zip(&self.counts) {
+            if i >= count {
+                return None;
+            }
+            number = number * count + i;
+        }
+        Some(TileRef(self.first + number))
+    }
+
+    /// The box of the tile with this index; `None` as for [`tile`](Self::tile).
+    pub fn region(&self, index: &[u32]) -> Option<Region> {
+        self.tile(index)?;
+        let mut at = [0; MAX_RANK];
+        at.iter_mut().zip(index).for_each(|(at, &i)| *at = u64::from(i));
+        let Bounds { lo, hi } = self.bounds(&at);
+        Some(Region { tensor: self.tensor, lo, hi })
+    }
+
+    fn bounds(&self, at: &[u64; MAX_RANK]) -> Bounds {
+        let end = |d: usize| (at[d] + 1) * u64::from(self.tile[d]);
+        Bounds {
+            lo: std::array::from_fn(|d| at[d] as u32 * self.tile[d]),
+            hi: std::array::from_fn(|d| end(d).min(u64::from(self.shape[d])) as u32),
+        }
+    }
+}
+
+impl<H: TaskHandle> RegionMap<H> {
+    /// Registers a tensor of this shape (in elements) with tiles of these extents, before its first access. Its tiles are
+    /// then named without a box, and are never forgotten. Of a fixed map it takes a box per tile, and it allocates.
+    ///
+    /// # Errors
+    ///
+    /// See [`TilingError`].
+    pub fn register(
+        &mut self,
+        tensor: TensorId,
+        shape: &[u32],
+        tile: &[u32],
+    ) -> Result<TiledTensor, TilingError> {
+        if shape.len() != tile.len() || shape.len() > MAX_RANK {
+            return Err(TilingError::Rank { shape: shape.len(), tile: tile.len() });
+        }
+        let mut tiled = TiledTensor {
+            tensor,
+            first: 0,
+            rank: shape.len() as u32,
+            shape: [1; MAX_RANK],
+            tile: [1; MAX_RANK],
+            counts: [1; MAX_RANK],
+        };
+        let (mut bits, mut total) = ([0; MAX_RANK], 1u64);
+        for (dim, (&shape, &tile)) in shape.iter().zip(tile).enumerate() {
+            if shape == 0 || tile == 0 || tile > 1 << 31 {
+                return Err(TilingError::Extent { dim, shape, tile });
+            }
+            let count = shape.div_ceil(tile);
+            (tiled.shape[dim], tiled.tile[dim], tiled.counts[dim]) = (shape, tile, count);
+            bits[dim] = (32 - (count - 1).leading_zeros()) as u8;
+            total = total.saturating_mul(u64::from(count));
+        }
+        let total = usize::try_from(total).unwrap_or(usize::MAX);
+        tiled.first = self.register_tiles(&tiled, bits, total)?;
+        Ok(tiled)
+    }
+}
+
+impl TiledTensor {
+    /// How places of this tensor are cut.
+    pub(super) fn tiling(&self) -> Tiling {
+        Tiling { origin: [0; MAX_RANK], pitch: self.tile }
+    }
+
+    /// The boxes of all tiles, in order of their numbers.
+    pub(super) fn boxes(&self) -> impl Iterator<Item = Bounds> {
+        let counts = self.counts.map(u64::from);
+        let mut at = Some([0; MAX_RANK]);
+        std::iter::from_fn(move || {
+            let now = at?;
+            let mut next = now;
+            at = advance(&mut next, &counts).then_some(next);
+            Some(self.bounds(&now))
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! What a simulation tells, and why it may have nothing to tell.
+
+use crate::{ConfigError, Report};
+use std::fmt;
+use wsp_core::{TaskId, limits};
+
+/// A simulated run. All times are cycles since its start.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Simulation {
+    /// One entry per task and order point, in the order of ids.
+    pub tasks: Vec<SimTask>,
+    /// When the last of them was complete.
+    pub makespan: u64,
+    /// One entry per worker.
+    pub workers: Vec<SimWorker>,
+    /// When the source had submitted everything.
+    pub generation_end: u64,
+    /// Most tasks in the window at once.
+    pub max_in_flight: u32,
+    /// When a full window made tasks start before [`StartPolicy`](crate::StartPolicy) would have.
+    pub forced_start: Option<u64>,
+    /// Submissions that had to wait because the window was full.
+    pub window_stalls: u64,
+    /// Cycles that they waited, together.
+    pub stalled_cycles: u64,
+    /// With [`WindowMode::Benchmark`](crate::WindowMode::Benchmark), one entry per submission that had to wait.
+    pub overflows: Vec<SimOverflow>,
+    /// Tasks that found a gate shut when their turn came.
+    pub deferred: u64,
+}
+
+/// The life of one task or order point. `submitted <= ready <= start <= end`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SimTask {
+    /// When it was submitted.
+    pub submitted: u64,
+    /// When it was submitted and all before it were known to be complete.
+    pub ready: u64,
+    /// When it started.
+    pub start: u64,
+    /// When it was complete.
+    pub end: u64,
+    /// The worker that ran it; `None` for an order point.
+    pub worker: Option<u32>,
+    /// What its start waited for last.
+    pub cause: WhyLate,
+}
+
+/// What a task's start waited for last.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WhyLate {
+    /// Its generation: it started when it was submitted, and was submitted when it was generated.
+    Generation {
+        /// The task whose completion last made the source go on after a full window, if one did.
+        resumed_by: Option<TaskId>,
+    },
+    /// A task or an order point before it.
+    Predecessor(TaskId),
+    /// The release of a task before it, which was complete, but kept in the batch of its worker.
+    Batch {
+        /// The task before it.
+        predecessor: TaskId,
+        /// The task upon whose completion the worker released the batch.
+        released_with: TaskId,
+    },
+    /// A worker.
+    Worker {
+        /// The task that the worker ran until then.
+        busy_with: TaskId,
+    },
+    /// A gate.
+    Gate {
+        /// The task whose completion opened it.
+        held_by: TaskId,
+    },
+    /// A place in the window, for it or for one submitted at the same time.
+    Window {
+        /// The task whose completion made room.
+        held_by: TaskId,
+    },
+    /// The moment from which the start policy lets tasks start.
+    StartPolicy,
+}
+
+/// One worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SimWorker {
+    /// Tasks it ran.
+    pub tasks: u64,
+    /// Cycles in them.
+    pub busy: u64,
+    /// Tasks it took from what was meant for another worker or group.
+    pub steals: u64,
+}
+
+/// A submission that found the window full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SimOverflow {
+    /// The task to submit.
+    pub task: TaskId,
+    /// Cycles that it waited.
+    pub waited: u64,
+    /// Most tasks in flight until then.
+    pub high_water: u32,
+}
+
+/// One step of a critical path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathStep {
+    /// A task or an order point.
+    pub task: TaskId,
+    /// Why it did not start earlier; names the step before.
+    pub cause: WhyLate,
+}
+
+impl WhyLate {
+    /// The task whose completion ended the wait.
+    pub fn held_by(self) -> Option<TaskId> {
+        match self {
+            WhyLate::Generation { resumed_by } => resumed_by,
+            WhyLate::Predecessor(task)
+            | WhyLate::Batch { released_with: task, .. }
+            | WhyLate::Worker { busy_with: task }
+            | WhyLate::Gate { held_by: task }
+            | WhyLate::Window { held_by: task } => Some(task),
+            WhyLate::StartPolicy => None,
+        }
+    }
+}
+
+impl Simulation {
+    /// Why the run took as long as it did: the chain of waits that ends with the task that was complete last, in the
+    /// order of time.
+    ///
+    /// Every step starts in the cycle in which the step before ended; only generation, before the first step or
+    /// as [`WhyLate::Generation`], takes time in between. Empty when there are no tasks.
+    pub fn critical_path(&self) -> Vec<PathStep> {
+        let ids = (0..self.tasks.len() as u32).map(TaskId);
+        // Backwards, because the last of several maxima counts.
+        let mut next = ids.rev().max_by_key(|id| self.tasks[id.index()].end);
+        let mut path = Vec::new();
+        while let Some(task) = next {
+            let cause = self.tasks[task.index()].cause;
+            path.push(PathStep { task, cause });
+            next = cause.held_by();
+        }
+        path.reverse();
+        path
+    }
+
+    /// Cycles in tasks over cycles of all workers; 0 for a run of no cycles.
+    pub fn utilization(&self) -> f64 {
+        let busy: f64 = self.workers.iter().map(|worker| worker.busy as f64).sum();
+        let available = self.makespan as f64 * self.workers.len() as f64;
+        if available > 0.0 { busy / available } else { 0.0 }
+    }
+}
+
+impl fmt::Display for WhyLate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhyLate::Generation { resumed_by: None } => f.write_str("its generation"),
+            WhyLate::Generation { resumed_by: Some(task) } => {
+                write!(f, "its generation, after the window had waited for task {}", task.0)
+            }
+            WhyLate::Predecessor(task) => write!(f, "task {} before it", task.0),
+            WhyLate::Batch { predecessor, released_with } => write!(
+                f,
+                "the batch that released task {} before it when task {} was complete",
+                predecessor.0, released_with.0
+            ),
+            WhyLate::Worker { busy_with } => write!(f, "a worker, busy with task {}", busy_with.0),
+            WhyLate::Gate { held_by } => write!(f, "a gate, held by task {}", held_by.0),
+            WhyLate::Window { held_by } => write!(f, "a place in the window, held by task {}", held_by.0),
+            WhyLate::StartPolicy => f.write_str("the start policy"),
+        }
+    }
+}
+
+/// Why a graph could not be made or simulated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SimulateError {
+    /// The configuration.
+    Config(ConfigError),
+    /// More than [`limits::MAX_TASKS`] tasks and order points.
+    TooManyTasks,
+    /// An edge names a task that does not exist.
+    UnknownTask {
+        /// The task.
+        task: TaskId,
+        /// Tasks and order points there are.
+        tasks: u32,
+    },
+    /// The window is full and its mode is [`WindowMode::Abort`](crate::WindowMode::Abort).
+    WindowOverflow {
+        /// Its capacity.
+        capacity: u32,
+        /// Tasks in flight.
+        active: u32,
+        /// The task to submit.
+        task: TaskId,
+    },
+    /// A task would end after cycle 2^64 - 1.
+    TooLong {
+        /// The task.
+        task: TaskId,
+    },
+    /// [`RunConfig::cancel`](crate::RunConfig::cancel) became true.
+    Cancelled,
+    /// Tasks are left that wait for each other.
+    Stuck(Report),
+}
+
+impl fmt::Display for SimulateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SimulateError::Config(error) => error.fmt(f),
+            SimulateError::TooManyTasks => write!(f, "more than {} tasks", limits::MAX_TASKS),
+            SimulateError::UnknownTask { task, tasks } => {
+                write!(f, "an edge names task {}, but there are {tasks}, counted from 0", task.0)
+            }
+            SimulateError::WindowOverflow { capacity, active, task } => write!(
+                f,
+                "task {} finds the window of {capacity} full: {active} tasks are in flight; let submissions stall, or \
+                 ask for a larger window",
+                task.0
+            ),
+            SimulateError::TooLong { task } => {
+                write!(f, "task {} would end after cycle {}; scale the costs down", task.0, u64::MAX)
+            }
+            SimulateError::Cancelled => f.write_str("the simulation was cancelled"),
+            SimulateError::Stuck(report) => report.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SimulateError {}

@@ -1,0 +1,174 @@
+//! Ready tasks of one class, and the order in which workers find them.
+
+use super::policy::{Machine, Rank, Route, Victims};
+use super::workers::WorkerSet;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// The ready tasks of one class of a [`Machine`].
+///
+/// A common queue, one per core group and an inbox per worker are first in, first out; a worker's deque gives its owner
+/// what came last and a thief what came first. Under the priority policy there is one queue, by rank.
+pub(super) struct ReadyTasks {
+    class: usize,
+    queued: usize,
+    common: VecDeque<u32>,
+    groups: Vec<VecDeque<u32>>,
+    inboxes: Vec<VecDeque<u32>>,
+    deques: Vec<VecDeque<u32>>,
+    ranked: BinaryHeap<Reverse<(Rank, u32)>>,
+    /// Groups, inboxes and deques that hold a task.
+    in_groups: WorkerSet,
+    in_inboxes: WorkerSet,
+    in_deques: WorkerSet,
+}
+
+impl ReadyTasks {
+    pub(super) fn new(machine: &Machine, class: usize) -> ReadyTasks {
+        let queues = |n: u32| (0..n).map(|_| VecDeque::new()).collect();
+        ReadyTasks {
+            class,
+            queued: 0,
+            common: VecDeque::new(),
+            groups: queues(machine.groups()),
+            inboxes: queues(machine.workers),
+            deques: queues(machine.workers),
+            ranked: BinaryHeap::new(),
+            in_groups: WorkerSet::new(machine.groups()),
+            in_inboxes: WorkerSet::new(machine.workers),
+            in_deques: WorkerSet::new(machine.workers),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queued == 0
+    }
+
+    /// Queues a task where its route says.
+    pub(super) fn push(&mut self, task: u32, route: Route) {
+        self.queued += 1;
+        match route {
+            Route::Any => self.common.push_back(task),
+            Route::Group(group) => {
+                self.groups[group as usize].push_back(task);
+                self.in_groups.insert(group);
+            }
+            Route::Worker(worker) => {
+                self.inboxes[worker as usize].push_back(task);
+                self.in_inboxes.insert(worker);
+            }
+        }
+    }
+
+    /// Pushes a task to a worker's own deque.
+    pub(super) fn push_own(&mut self, task: u32, worker: u32) {
+        self.queued += 1;
+        self.deques[worker as usize].push_back(task);
+        self.in_deques.insert(worker);
+    }
+
+    /// Queues a task by rank.
+    pub(super) fn push_ranked(&mut self, task: u32, rank: Rank) {
+        self.queued += 1;
+        self.ranked.push(Reverse((rank, task)));
+    }
+
+    /// The rank of the first task that is queued by rank.
+    pub(super) fn first_rank(&self) -> Option<Rank> {
+        self.ranked.peek().map(|&Reverse((rank, _))| rank)
+    }
+
+    /// Takes the first task that is queued by rank.
+    pub(super) fn pop_ranked(&mut self) -> Option<(Rank, u32)> {
+        let Reverse(first) = self.ranked.pop()?;
+        self.queued -= 1;
+        Some(first)
+    }
+
+    /// An idle worker that has a task of its own.
+    pub(super) fn first_with_own(&self, idle: &WorkerSet, machine: &Machine) -> Option<u32> {
+        let members = machine.members(self.class);
+        let inbox = idle.first_common(&self.in_inboxes, members.clone());
+        let deque = idle.first_common(&self.in_deques, members);
+        [inbox, deque].into_iter().flatten().min()
+    }
+
+    /// Takes from the worker's inbox, or else from its deque. The inbox first, so that a deque that keeps filling itself
+    /// does not starve it.
+    pub(super) fn pop_own(&mut self, worker: u32) -> Option<u32> {
+        self.pop_inbox(worker).or_else(|| {
+            let task = self.deques[worker as usize].pop_back();
+            self.took_from_deque(worker, task)
+        })
+    }
+
+    /// An idle worker whose group has a task.
+    pub(super) fn first_with_group(&self, idle: &WorkerSet, machine: &Machine) -> Option<u32> {
+        let mut groups = 0..machine.groups();
+        while let Some(group) = self.in_groups.first_in(groups.clone()) {
+            if let Some(worker) = idle.first_in(machine.group(group)) {
+                return Some(worker);
+            }
+            groups.start = group + 1;
+        }
+        None
+    }
+
+    /// Takes from a group's queue.
+    pub(super) fn pop_group(&mut self, group: u32) -> Option<u32> {
+        let queue = &mut self.groups[group as usize];
+        let task = queue.pop_front()?;
+        if queue.is_empty() {
+            self.in_groups.remove(group);
+        }
+        self.queued -= 1;
+        Some(task)
+    }
+
+    /// Takes from the common queue.
+    pub(super) fn pop_common(&mut self) -> Option<u32> {
+        let task = self.common.pop_front()?;
+        self.queued -= 1;
+        Some(task)
+    }
+
+    /// Takes what is meant for another: from a deque of the worker's group, from any deque, from another group's queue,
+    /// from another worker's inbox.
+    pub(super) fn steal(&mut self, thief: u32, machine: &Machine, victims: &mut Victims) -> Option<u32> {
+        let members = machine.members(self.class);
+        let group = machine.group_of(thief);
+        if self.in_deques.first_in(members.clone()).is_some() {
+            let victim = [machine.group(group), members.clone()].into_iter().find_map(|range| {
+                let first = victims.first(&range);
+                self.in_deques.first_around(range, first)
+            });
+            if let Some(victim) = victim {
+                let task = self.deques[victim as usize].pop_front();
+                return self.took_from_deque(victim, task);
+            }
+        }
+        if let Some(group) = self.in_groups.first_around(0..machine.groups(), group + 1) {
+            return self.pop_group(group);
+        }
+        let inbox = self.in_inboxes.first_around(members, thief + 1)?;
+        self.pop_inbox(inbox)
+    }
+
+    fn pop_inbox(&mut self, worker: u32) -> Option<u32> {
+        let queue = &mut self.inboxes[worker as usize];
+        let task = queue.pop_front()?;
+        if queue.is_empty() {
+            self.in_inboxes.remove(worker);
+        }
+        self.queued -= 1;
+        Some(task)
+    }
+
+    fn took_from_deque(&mut self, worker: u32, task: Option<u32>) -> Option<u32> {
+        if self.deques[worker as usize].is_empty() {
+            self.in_deques.remove(worker);
+        }
+        self.queued -= usize::from(task.is_some());
+        task
+    }
+}

@@ -1,0 +1,160 @@
+//! The source: generation, window, start of the run.
+
+use super::engine::Engine;
+use super::graph::{Node, Submission};
+use super::outcome::{SimOverflow, SimulateError, WhyLate};
+use crate::{RunConfig, StartPolicy, Window, WindowMode};
+use wsp_core::TaskId;
+
+/// What the source has done so far.
+pub(super) struct Source {
+    generation_cycles: u64,
+    /// Most tasks between submission and release.
+    capacity: u32,
+    mode: WindowMode,
+    start: StartPolicy,
+    /// The node to submit next.
+    next: u32,
+    /// Tasks submitted.
+    tasks: u32,
+    /// When the newest task was submitted.
+    clock: u64,
+    /// When the next task is generated, if that is what the source waits for.
+    pub(super) due: Option<u64>,
+    /// Since when the source has waited for the window, if it does.
+    blocked_since: Option<u64>,
+    /// When the newest wait for the window was over, and by which task's completion.
+    resumed: Option<(u64, u32)>,
+    /// Tasks submitted and not released.
+    active: u32,
+    /// The task with whose completion the window was last no longer full.
+    made_room: u32,
+}
+
+impl Source {
+    pub(super) fn new(submission: Submission, config: &RunConfig) -> Source {
+        let (generation_cycles, window, start) = match submission {
+            Submission::Streamed { generation_cycles } => (generation_cycles, config.window, config.start),
+            Submission::Stored => (0, Window::stall(u32::MAX), StartPolicy::Immediate),
+        };
+        Source {
+            generation_cycles,
+            capacity: window.capacity,
+            mode: window.mode,
+            start,
+            next: 0,
+            tasks: 0,
+            clock: 0,
+            due: None,
+            blocked_since: None,
+            resumed: None,
+            active: 0,
+            made_room: 0,
+        }
+    }
+
+    pub(super) fn has_submitted(&self, node: u32) -> bool {
+        node < self.next
+    }
+
+    /// Whether the source waits for the window.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked_since.is_some()
+    }
+
+    /// Tasks and order points submitted.
+    pub(super) fn submitted(&self) -> u32 {
+        self.next
+    }
+
+    /// A place in the window is released, with the completion of `task`.
+    pub(super) fn leave(&mut self, task: u32) {
+        if self.active >= self.capacity {
+            self.made_room = task;
+        }
+        self.active -= 1;
+    }
+}
+
+impl Engine<'_> {
+    /// Submits what can be submitted now.
+    pub(super) fn generate(&mut self) -> Result<(), SimulateError> {
+        self.source.due = None;
+        while let Some(node) = self.graph.nodes.get(self.source.next as usize) {
+            let id = self.source.next;
+            if let Node::Point(_) = node {
+                self.source.next += 1;
+                self.submit(id, self.generated());
+                continue;
+            }
+            let due = self.source.clock.checked_add(self.source.generation_cycles);
+            let due = due.ok_or(SimulateError::TooLong { task: TaskId(id) })?;
+            if due > self.now {
+                self.source.due = Some(due);
+                return Ok(());
+            }
+            if self.source.active >= self.source.capacity {
+                return self.block(TaskId(id));
+            }
+            self.unblock(TaskId(id));
+            self.submit_task(id);
+        }
+        self.out.generation_end = self.source.clock;
+        self.open_since.get_or_insert(self.now);
+        Ok(())
+    }
+
+    fn submit_task(&mut self, id: u32) {
+        let source = &mut self.source;
+        source.next += 1;
+        source.tasks += 1;
+        source.clock = self.now;
+        source.active += 1;
+        self.out.max_in_flight = self.out.max_in_flight.max(source.active);
+        let starts = match source.start {
+            StartPolicy::AfterOrchestration => false,
+            StartPolicy::Immediate => true,
+            StartPolicy::Threshold(tasks) => source.tasks >= tasks,
+        };
+        if starts {
+            self.open_since.get_or_insert(self.now);
+        }
+        self.submit(id, self.generated());
+    }
+
+    /// Why a node that is ready when submitted now is not earlier.
+    fn generated(&self) -> WhyLate {
+        match self.source.resumed {
+            Some((at, task)) if at == self.now => WhyLate::Window { held_by: TaskId(task) },
+            resumed => WhyLate::Generation { resumed_by: resumed.map(|(_, task)| TaskId(task)) },
+        }
+    }
+
+    /// The window is full. A run that has not started does so now, because nothing else can make room.
+    fn block(&mut self, task: TaskId) -> Result<(), SimulateError> {
+        let &Source { mode, capacity, active, .. } = &self.source;
+        if mode == WindowMode::Abort {
+            return Err(SimulateError::WindowOverflow { capacity, active, task });
+        }
+        if self.source.blocked_since.is_none() {
+            self.source.blocked_since = Some(self.now);
+            self.out.window_stalls += 1;
+        }
+        if self.open_since.is_none() {
+            self.open_since = Some(self.now);
+            self.out.forced_start = Some(self.now);
+        }
+        Ok(())
+    }
+
+    /// There is room in the window.
+    fn unblock(&mut self, task: TaskId) {
+        let Some(since) = self.source.blocked_since.take() else { return };
+        let waited = self.now - since;
+        self.source.resumed = Some((self.now, self.source.made_room));
+        self.out.stalled_cycles += waited;
+        if self.source.mode == WindowMode::Benchmark {
+            self.out.overflows.push(SimOverflow { task, waited, high_water: self.out.max_in_flight });
+        }
+    }
+}

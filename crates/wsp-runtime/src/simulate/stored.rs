@@ -1,0 +1,50 @@
+//! A stored graph as one to simulate.
+
+use super::graph::{Node, Point, SimGraph, SimGraphBuilder, SimTaskSpec, Submission};
+use super::outcome::SimulateError;
+use crate::TaskGraph;
+use wsp_core::{EventId, KernelId, TaskId};
+
+impl SimGraph {
+    /// The tasks, order points and edges of a stored graph, under the same ids. `cost` tells the cycles of a task from its
+    /// kernel and its payload.
+    ///
+    /// # Errors
+    /// [`SimulateError::TooManyTasks`], which no stored graph comes to.
+    pub fn from_task_graph(
+        graph: &TaskGraph,
+        submission: Submission,
+        mut cost: impl FnMut(TaskId, KernelId, &[u32]) -> u64,
+    ) -> Result<SimGraph, SimulateError> {
+        let mut events = graph.event_points().zip((0..).map(EventId)).peekable();
+        let mut builder = SimGraphBuilder::new();
+        builder.submission(submission);
+        for id in (0..graph.len() as u32).map(TaskId) {
+            let node = if graph.is_order_point(id) {
+                // Events are numbered in the order of their points.
+                match events.next_if(|&((point, _), _)| point == id) {
+                    Some(((_, true), event)) => Node::Point(Point::Event(event)),
+                    Some(((_, false), event)) => Node::Point(Point::UnsignalledEvent(event)),
+                    None => Node::Point(Point::Order),
+                }
+            } else {
+                let kernel = graph.kernel(id);
+                let attributes = graph.attributes(id);
+                Node::Task(SimTaskSpec {
+                    cost: cost(id, kernel, graph.payload(id)),
+                    kernel,
+                    pool: attributes.pool,
+                    stream: attributes.stream,
+                    priority: attributes.priority,
+                    affinity: attributes.affinity,
+                })
+            };
+            builder.add(node)?;
+        }
+        // The edges of streams are among them.
+        for (before, after) in graph.edges() {
+            builder.depend(before, after)?;
+        }
+        Ok(builder.build())
+    }
+}

@@ -1,0 +1,15 @@
+//! Tasks that are submitted while others run, in a window of slots that are used again and again.
+
+pub(crate) mod completion;
+mod edges;
+mod order;
+mod run;
+mod segmented;
+pub(crate) mod slot;
+pub(crate) mod store;
+mod stuck;
+mod submit;
+mod window;
+
+pub use run::run;
+pub use submit::Submitter;

@@ -1,0 +1,97 @@
+//! One run from start to end.
+
+use super::store::Stream;
+use super::submit::Submitter;
+use crate::merge::{failure, merge};
+use crate::ready::Queues;
+use crate::shared::Shared;
+use crate::sync::Ordering;
+use crate::worker::{Worker, WorkerReport};
+use crate::{Failure, Outcome, RunConfig, StartError, Stats, TaskRunner};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+/// Runs the tasks that `source` submits.
+///
+/// `source` runs on the calling thread while [`RunConfig::threads`] workers execute; the call returns when everything
+/// submitted has completed, or has been dropped after a failure. The runner can be used again afterwards.
+///
+/// # Errors
+/// See [`Failure`]. Of several reasons the first of this list counts: a failed task, a cancelled run, tasks that wait for
+/// what never happens, the source's error.
+///
+/// # Panics
+/// When `source` panics, with its panic, after the workers have stopped. Panics of tasks become [`Failure::Panic`].
+pub fn run<R: TaskRunner, E>(
+    config: &RunConfig,
+    runner: &R,
+    source: impl FnOnce(&mut Submitter<'_, R>) -> Result<(), E>,
+) -> Outcome<R::Failure, E> {
+    config.validate().map_err(|error| Failure::Start(StartError::Config(error)))?;
+    let (shared, deques) = Shared::new(config, runner, Stream::new(config), Box::default());
+    let ((planned, stuck), reports, returned, generation_ns) = thread::scope(|scope| {
+        // Also when the planner panics: the scope waits for the workers.
+        let closer = Closer(&shared.queues);
+        let mut threads = Vec::with_capacity(deques.len());
+        for (deque, index) in deques.into_iter().zip(0..) {
+            let worker = Worker::new(&shared, index, deque);
+            let named = thread::Builder::new().name(format!("wsp-worker-{index}"));
+            let thread = named.spawn_scoped(scope, move || worker.work());
+            threads.push(thread.map_err(|error| StartError::Threads {
+                wanted: config.threads,
+                started: index,
+                reason: error.to_string(),
+            })?);
+        }
+        let mut submitter = Submitter::new(&shared, config);
+        let returned = catch_unwind(AssertUnwindSafe(|| source(&mut submitter)));
+        let generation_ns = shared.now();
+        shared.stop.generating.store(false, Ordering::Relaxed);
+        // After a failed task the source's error only repeats it, and earlier tasks still decide which failure counts.
+        if !matches!(returned, Ok(Ok(()))) && !shared.stop.stopping() {
+            shared.stop.refuse_all();
+        }
+        let left = submitter.drain();
+        let stuck = submitter.stuck.take().or(left.filter(|_| matches!(returned, Ok(Ok(())))));
+        drop(closer);
+        let reports: Vec<WorkerReport> = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect();
+        Ok(((submitter.into_report(), stuck), reports, returned, generation_ns))
+    })
+    .map_err(Failure::Start)?;
+    let returned = returned.unwrap_or_else(|panic| resume_unwind(panic));
+
+    let wall_ns = shared.now();
+    let dropped: u64 = reports.iter().map(|report| report.cancelled).sum();
+    let cancelled = dropped + u64::from(planned.unfinished);
+    let stopped = shared.stop.was_cancelled();
+    let deferred = shared.gates.as_ref().map_or(0, |gates| gates.deferred());
+    if let (_, Some(failed)) = shared.into_parts() {
+        return Err(failure(failed, cancelled));
+    }
+    if stopped {
+        return Err(Failure::Cancelled);
+    }
+    if let Some(report) = stuck {
+        return Err(Failure::Stuck(report));
+    }
+    returned.map_err(Failure::Source)?;
+    let mut stats = merge(Stats { generation_ns, wall_ns, deferred, ..planned.stats }, reports);
+    for entry in &mut stats.trace {
+        let (preds, fences) = planned.lineage.of(entry.task);
+        entry.preds = preds.to_vec();
+        entry.fences = fences;
+    }
+    Ok(stats)
+}
+
+/// Sends the workers home when dropped.
+struct Closer<'s>(&'s Queues);
+
+impl Drop for Closer<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

@@ -1,0 +1,61 @@
+//! Who waits for whom when a stream of tasks cannot go on.
+
+use super::slot::{CLOSED, NIL, POINT};
+use super::submit::Submitter;
+use crate::TaskRunner;
+use crate::report::{Party, Report, Wait, report};
+use crate::sync::Ordering;
+use wsp_core::{EventId, Region, TaskId};
+
+/// What the source waits for.
+#[derive(Clone, Copy)]
+pub(super) enum SourceWait<'r> {
+    /// Room for a task.
+    Window,
+    /// The writers of a box.
+    Writers(&'r Region),
+    /// The end of all tasks.
+    End,
+}
+
+impl<R: TaskRunner> Submitter<'_, R> {
+    /// Reads the open edges from the slots: all workers sleep, so nothing changes them.
+    pub(super) fn explain(&mut self, source: SourceWait<'_>) -> Report {
+        let mut waits = Vec::new();
+        for on in (0..self.window.len()).filter(|&slot| self.window.id(slot).is_some()) {
+            // Acquire: whoever changed it last may have been a worker.
+            let mut edge = self.window.slot(on).successors.load(Ordering::Acquire);
+            while edge != NIL && edge != CLOSED {
+                let (next, waiting) = self.shared.store.edges.get(edge);
+                waits.push(Wait { waiting, on });
+                edge = next;
+            }
+        }
+        let mut made = report(u64::from(self.window.in_use()), waits, |slot| self.party(slot));
+        match source {
+            SourceWait::End => {}
+            SourceWait::Window => {
+                let capacity = self.capacity;
+                made.waits.insert(0, (Party::Source, vec![Party::Window { capacity }]));
+            }
+            SourceWait::Writers(region) => {
+                let writers = self.live_writers(region);
+                let writers = writers.into_iter().map(|access| self.party(access.slot)).collect();
+                made.waits.insert(0, (Party::Source, writers));
+            }
+        }
+        made
+    }
+
+    fn party(&self, slot: u32) -> Party {
+        let id = self.window.id(slot).unwrap_or(NIL);
+        if id & POINT == 0 {
+            return Party::Task { task: TaskId(id), kernel: self.window.slot(slot).call().kernel };
+        }
+        match self.events.iter().position(|event| event.point.task == id) {
+            Some(i) if self.events[i].signalled => Party::Event(EventId(i as u32)),
+            Some(i) => Party::UnsignalledEvent(EventId(i as u32)),
+            None => Party::OrderPoint(id & !POINT),
+        }
+    }
+}

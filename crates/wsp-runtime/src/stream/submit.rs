@@ -1,0 +1,517 @@
+//! The planner's side: submits tasks in elaboration order.
+
+use super::order::{Event, Steps, Unfinished, signal};
+use super::slot::NIL;
+use super::store::Stream;
+use super::stuck::SourceWait;
+use super::window::Window;
+use crate::depend::Hazard;
+use crate::inference::Inference;
+use crate::interval::Access;
+use crate::placement::Placement;
+use crate::shared::Shared;
+use crate::sync::Ordering;
+use crate::{
+    Deps, Overflow, PrefetchStats, Report, RunConfig, StartPolicy, Stats, Stopped, TaskRunner, TaskSpec,
+    WindowMode,
+};
+use rustc_hash::FxHashMap;
+use wsp_core::{EventId, Region, StreamId, TaskId, limits};
+
+/// Tasks remembered for prefetching, as a multiple of the window.
+const REMEMBERED: u32 = 4;
+/// Live tasks of which the ring of recent ones has lost sight are not pruned below this number.
+const PRUNE_AT_LEAST: usize = 64;
+
+/// What made an edge.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Hazard(Hazard),
+    Explicit,
+    Stream,
+    Order,
+}
+
+/// A task or order point to wait for.
+#[derive(Clone, Copy)]
+pub(super) struct Pred {
+    access: Access,
+    origin: Origin,
+}
+
+impl Pred {
+    /// For an order point.
+    pub(super) fn order(access: Access) -> Pred {
+        Pred { access, origin: Origin::Order }
+    }
+}
+
+/// Takes tasks from the source of a run.
+pub struct Submitter<'r, R: TaskRunner> {
+    pub(super) shared: &'r Shared<'r, R, Stream>,
+    pub(super) window: Window<'r, R>,
+    pub(super) inference: Inference,
+    pub(super) capacity: u32,
+    mode: WindowMode,
+    deps: Deps,
+    start: StartPolicy,
+    next_task: u32,
+    /// Whose turn it is among the workers, for tasks to spread.
+    turn: u32,
+    /// Scratch: predecessors of the task at hand.
+    pub(super) preds: Vec<Pred>,
+    /// Ready tasks that the start policy holds back; `None` when it has let them go.
+    held: Option<Vec<(u32, Placement)>>,
+    /// The last fence, while it has not completed.
+    pub(super) fence: Option<Access>,
+    /// Tasks since then.
+    pub(super) since_fence: Unfinished,
+    pub(super) fences: u32,
+    /// Whether an ordered scope has begun.
+    pub(super) ordered: bool,
+    pub(super) steps: Steps,
+    pub(super) events: Vec<Event>,
+    /// The last task of each stream.
+    streams: FxHashMap<StreamId, Access>,
+    /// Slot of each recent task, at its id modulo the length once that is full.
+    recent: Vec<u32>,
+    /// Older tasks that were live when the ring lost sight of them.
+    older: FxHashMap<u32, u32>,
+    prune_older_at: usize,
+    pub(super) stuck: Option<Report>,
+    stats: Stats,
+    lineage: Lineage,
+}
+
+/// Predecessors of every task, for the trace.
+#[derive(Default)]
+pub(super) struct Lineage {
+    /// Where each task's predecessors end, and the fences before it.
+    ends: Vec<(usize, u32)>,
+    preds: Vec<TaskId>,
+}
+
+impl Lineage {
+    /// Predecessors of a task and the number of fences before it.
+    pub(super) fn of(&self, task: TaskId) -> (&[TaskId], u32) {
+        let begin = task.index().checked_sub(1).map_or(0, |before| self.ends[before].0);
+        let (end, fences) = self.ends[task.index()];
+        (&self.preds[begin..end], fences)
+    }
+}
+
+/// What the planner knows at the end of a run.
+pub(super) struct PlannerReport {
+    pub(super) stats: Stats,
+    pub(super) lineage: Lineage,
+    /// Tasks that were submitted and will never be ready.
+    pub(super) unfinished: u32,
+}
+
+impl<'r, R: TaskRunner> Submitter<'r, R> {
+    pub(super) fn new(shared: &'r Shared<'r, R, Stream>, config: &RunConfig) -> Submitter<'r, R> {
+        let held = config.start != StartPolicy::Immediate;
+        Submitter {
+            shared,
+            window: Window::new(shared, config.window.capacity),
+            inference: Inference::new(config.deps),
+            capacity: config.window.capacity,
+            mode: config.window.mode,
+            deps: config.deps,
+            start: config.start,
+            next_task: 0,
+            turn: 0,
+            preds: Vec::new(),
+            held: held.then(Vec::new),
+            fence: None,
+            since_fence: Unfinished::default(),
+            fences: 0,
+            ordered: false,
+            steps: Steps::default(),
+            events: Vec::new(),
+            streams: FxHashMap::default(),
+            recent: Vec::new(),
+            older: FxHashMap::default(),
+            prune_older_at: PRUNE_AT_LEAST,
+            stuck: None,
+            stats: Stats::default(),
+            lineage: Lineage::default(),
+        }
+    }
+
+    /// Submits a task: it starts once all that it must wait for is complete, see [`TaskSpec`] and [`Deps`]. While the
+    /// window is full, does what its mode says. Ids count up from 0.
+    ///
+    /// # Errors
+    /// The run is stopping, or the task cannot be: see [`Stopped`]. The task is then not submitted.
+    pub fn submit(&mut self, spec: TaskSpec<'_>) -> Result<TaskId, Stopped> {
+        let plain = spec.is_plain();
+        self.check(&spec, plain)?;
+        let task = self.next_task;
+        if self.window.is_full() {
+            self.wait_for_room(task)?;
+        }
+        self.next_task += 1;
+        let access = Access { task, slot: self.window.take(task) };
+        self.find_predecessors(access, &spec, plain);
+        self.reserve_edges(usize::from(spec.signals.is_some()));
+        let placement = self.placement(&spec, plain);
+        if let Some(moments) = &self.shared.store.moments {
+            // Relaxed: edge or queue orders it, as all of the record.
+            moments.get(access.slot).submitted.store(self.shared.now(), Ordering::Relaxed);
+            self.remember_lineage();
+        }
+        let pending = self.preds.len() as u32 + 1;
+        self.window.slot(access.slot).fill(task, spec.kernel, spec.payload, placement, pending);
+        let open = self.link(access.slot);
+        self.remember(access);
+        if !plain || self.ordered {
+            self.order(access, &spec);
+        }
+        self.stats.roots += u64::from(open == 0);
+        if self.close_pending(access.slot, pending - open) {
+            self.make_ready(access.slot, placement);
+        }
+        if self.start == StartPolicy::Threshold(self.next_task) {
+            self.release_held();
+        }
+        Ok(TaskId(task))
+    }
+
+    /// Waits until every task that wrote to a place of the box, and was not hidden by a later write, is complete: the
+    /// source may then read what they wrote.
+    ///
+    /// # Errors
+    /// The run is stopping, or boxes are not looked at.
+    pub fn await_writers(&mut self, region: &Region) -> Result<(), Stopped> {
+        if !self.deps.infers() {
+            return Err(Stopped::BoxesNotKept);
+        }
+        loop {
+            if self.cancelled() {
+                return Err(Stopped::Stopping);
+            }
+            self.window.collect();
+            if self.fence.is_none_or(|fence| self.window.is_complete(fence))
+                && self.live_writers(region).is_empty()
+            {
+                return Ok(());
+            }
+            self.force_start();
+            if self.window.wait_for_one().is_err() {
+                self.stuck = Some(self.explain(SourceWait::Writers(region)));
+                return Err(Stopped::Stopping);
+            }
+        }
+    }
+
+    /// Asks that the inputs of `target` be brought near by the worker that starts `starting`, just before it does. Never
+    /// changes a result. If it is too late for that the request is counted as missed.
+    pub fn prefetch_when_starts(&mut self, starting: TaskId, target: TaskId) {
+        let added = match (self.live(starting), self.live(target)) {
+            (Some(first), Some(second)) => self.window.slot(first.slot).add_target(target, second.slot),
+            _ => false,
+        };
+        self.stats.prefetch.missed += u64::from(!added);
+    }
+
+    /// Whether the run is stopping, because a task failed, the caller asked for it, or it cannot go on.
+    #[inline]
+    pub fn cancelled(&self) -> bool {
+        self.stuck.is_some() || self.shared.stop.stopping()
+    }
+
+    /// Lets everything start and waits until it has been retired. Tells if some of it never will.
+    pub(super) fn drain(&mut self) -> Option<Report> {
+        let mut scopes = std::mem::take(&mut self.steps.scopes);
+        scopes.end_all(self);
+        self.release_held();
+        match self.window.drain() {
+            Ok(()) => None,
+            Err(_) => Some(self.explain(SourceWait::End)),
+        }
+    }
+
+    pub(super) fn into_report(self) -> PlannerReport {
+        let stats = Stats {
+            tasks: u64::from(self.next_task),
+            max_in_flight: self.window.peak,
+            edge_stalls: self.window.edge_stalls,
+            prefetch: PrefetchStats { issued: 0, ..self.stats.prefetch },
+            ..self.stats
+        };
+        PlannerReport { stats, lineage: self.lineage, unfinished: self.window.in_use() }
+    }
+
+    /// Checks a task before anything is changed.
+    #[inline]
+    fn check(&self, spec: &TaskSpec<'_>, plain: bool) -> Result<(), Stopped> {
+        if self.cancelled() {
+            return Err(Stopped::Stopping);
+        }
+        if spec.payload.len() > limits::MAX_PAYLOAD_WORDS as usize {
+            return Err(Stopped::PayloadTooLong { words: spec.payload.len() });
+        }
+        if self.next_task >= limits::MAX_TASKS {
+            return Err(Stopped::TooManyTasks);
+        }
+        if !spec.after.is_empty() && !self.deps.takes_edges() {
+            return Err(Stopped::EdgeNotTaken);
+        }
+        if let Some(&unknown) = spec.after.iter().find(|task| task.0 >= self.next_task) {
+            return Err(Stopped::UnknownTask(unknown));
+        }
+        if plain { Ok(()) } else { self.check_events(spec) }
+    }
+
+    #[cold]
+    fn check_events(&self, spec: &TaskSpec<'_>) -> Result<(), Stopped> {
+        let known = |event: &EventId| event.index() < self.events.len();
+        if let Some(&unknown) = spec.waits.iter().chain(&spec.signals).find(|event| !known(event)) {
+            return Err(Stopped::UnknownEvent(unknown));
+        }
+        match spec.signals {
+            Some(event) if self.events[event.index()].signalled => Err(Stopped::SignalledTwice(event)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The window is full: waits, or refuses the task.
+    #[cold]
+    fn wait_for_room(&mut self, task: u32) -> Result<(), Stopped> {
+        let active = self.window.in_use();
+        if self.mode == WindowMode::Abort {
+            return Err(Stopped::WindowOverflow { capacity: self.capacity, active, task: TaskId(task) });
+        }
+        self.stats.window_stalls += 1;
+        self.force_start();
+        let since = if self.mode == WindowMode::Benchmark { self.shared.now() } else { 0 };
+        while self.window.is_full() {
+            if self.window.wait_for_some().is_err() {
+                self.stuck = Some(self.explain(SourceWait::Window));
+                return Err(Stopped::Stopping);
+            }
+        }
+        if self.mode == WindowMode::Benchmark {
+            let waited_ns = self.shared.now() - since;
+            let high_water = self.window.peak;
+            self.stats.overflows.push(Overflow { task: TaskId(task), waited_ns, high_water });
+        }
+        // What stopped the run may have made the room.
+        if self.cancelled() { Err(Stopped::Stopping) } else { Ok(()) }
+    }
+
+    /// Fills `preds`.
+    #[inline]
+    fn find_predecessors(&mut self, access: Access, spec: &TaskSpec<'_>, plain: bool) {
+        let Submitter { window, preds, inference, .. } = self;
+        preds.clear();
+        if !(spec.reads.is_empty() && spec.writes.is_empty()) {
+            inference.infer(
+                spec.reads,
+                spec.writes,
+                access,
+                |earlier| window.is_live(earlier),
+                |earlier, hazard| preds.push(Pred { access: earlier, origin: Origin::Hazard(hazard) }),
+            );
+        }
+        for &task in spec.after {
+            if let Some(access) = self.live(task) {
+                self.preds.push(Pred { access, origin: Origin::Explicit });
+            }
+        }
+        if let Some(fence) = self.fence {
+            if self.window.is_complete(fence) {
+                self.fence = None;
+            } else {
+                self.preds.push(Pred::order(fence));
+            }
+        }
+        if !plain || self.ordered {
+            self.find_order(access, spec);
+        }
+    }
+
+    #[cold]
+    fn find_order(&mut self, access: Access, spec: &TaskSpec<'_>) {
+        let before = spec.stream.and_then(|stream| self.streams.insert(stream, access));
+        if let Some(access) = before.filter(|&access| self.window.is_live(access)) {
+            self.preds.push(Pred { access, origin: Origin::Stream });
+        }
+        let events = spec.waits.iter().map(|event| self.events[event.index()].point);
+        let window = &self.window;
+        let points = events.chain(self.steps.scopes.token()).filter(|&point| window.is_live(point));
+        self.preds.extend(points.map(Pred::order));
+    }
+
+    /// Adds the edges from a task that order what comes later.
+    #[cold]
+    fn order(&mut self, access: Access, spec: &TaskSpec<'_>) {
+        if let Some(event) = spec.signals {
+            let event = &mut self.events[event.index()];
+            event.signalled = true;
+            signal(&mut self.window, &self.shared.store.edges, access.slot, event.point);
+            self.stats.edges.fence += 1;
+        }
+        self.add_to_step(access);
+    }
+
+    /// Makes sure that there is an edge for each of `preds` and `more`; while it waits, predecessors complete.
+    pub(super) fn reserve_edges(&mut self, more: usize) {
+        if self.preds.len() + more > self.window.edges.available() {
+            self.wait_for_edges(more);
+        }
+    }
+
+    #[cold]
+    fn wait_for_edges(&mut self, more: usize) {
+        self.window.collect();
+        let mut waited = false;
+        loop {
+            let window = &self.window;
+            self.preds.retain(|pred| !window.is_complete(pred.access));
+            let needed = self.preds.len() + more;
+            if needed <= self.window.edges.available() {
+                break;
+            }
+            waited = true;
+            self.force_start();
+            if self.window.wait_for_one().is_err() {
+                // What holds the edges waits for tasks yet to come.
+                self.window.edges.make_room(needed);
+            }
+        }
+        self.window.edge_stalls += u64::from(waited);
+    }
+
+    /// Adds an edge from each of `preds` that has not completed, and returns how many.
+    #[inline]
+    pub(super) fn link(&mut self, slot: u32) -> u32 {
+        let pool = &self.shared.store.edges;
+        let (mut chain, mut open) = (NIL, 0);
+        for pred in &self.preds {
+            chain = self.window.edges.take(pool, chain);
+            if pool.link(self.window.slot(pred.access.slot), chain, slot) {
+                open += 1;
+                let edges = &mut self.stats.edges;
+                match pred.origin {
+                    Origin::Hazard(hazard) => edges.count(hazard),
+                    Origin::Explicit => edges.explicit += 1,
+                    Origin::Stream => edges.stream += 1,
+                    Origin::Order => edges.fence += 1,
+                }
+            } else {
+                chain = self.window.edges.release_first(chain);
+            }
+        }
+        self.window.set_edges(slot, chain);
+        open
+    }
+
+    /// Takes the planner's share off `pending`; true if nothing is left.
+    #[inline]
+    pub(super) fn close_pending(&self, slot: u32, share: u32) -> bool {
+        let pending = &self.window.slot(slot).pending;
+        // AcqRel: passes on the writes of predecessors found complete, and takes over those of the others.
+        pending.fetch_sub(share, Ordering::AcqRel) == share
+    }
+
+    #[inline]
+    fn make_ready(&mut self, slot: u32, placement: Placement) {
+        match &mut self.held {
+            Some(held) => held.push((slot, placement)),
+            None => queue(self.shared, slot, placement),
+        }
+    }
+
+    /// The source has to wait, so tasks must start.
+    fn force_start(&mut self) {
+        if self.held.is_some() {
+            self.stats.forced_starts += 1;
+            self.release_held();
+        }
+    }
+
+    /// Lets tasks start.
+    fn release_held(&mut self) {
+        for (slot, placement) in self.held.take().into_iter().flatten() {
+            queue(self.shared, slot, placement);
+        }
+    }
+
+    #[inline]
+    fn placement(&mut self, spec: &TaskSpec<'_>, plain: bool) -> Placement {
+        if plain {
+            return Placement::default();
+        }
+        let route = self.shared.queues.division.route(spec.affinity, spec.pool, &mut self.turn);
+        Placement { route, pool: spec.pool, stream: spec.stream, priority: spec.priority }
+    }
+
+    /// Remembers a task for later ones.
+    #[inline]
+    fn remember(&mut self, access: Access) {
+        let window = &self.window;
+        self.since_fence.push(access, |earlier| window.is_live(earlier));
+        let remembered = self.remembered();
+        if self.recent.len() < remembered {
+            self.recent.push(access.slot);
+            return;
+        }
+        let lost = Access { task: access.task - remembered as u32, slot: 0 };
+        let slot = &mut self.recent[access.task as usize & (remembered - 1)];
+        let lost = Access { slot: std::mem::replace(slot, access.slot), ..lost };
+        if self.window.is_live(lost) && self.deps.takes_edges() {
+            self.remember_older(lost);
+        }
+    }
+
+    #[cold]
+    fn remember_older(&mut self, lost: Access) {
+        if self.older.len() >= self.prune_older_at {
+            let window = &self.window;
+            self.older.retain(|&task, &mut slot| window.is_live(Access { task, slot }));
+            self.prune_older_at = (2 * self.older.len()).max(PRUNE_AT_LEAST);
+        }
+        self.older.insert(lost.task, lost.slot);
+    }
+
+    /// A power of two.
+    #[inline]
+    fn remembered(&self) -> usize {
+        self.capacity.saturating_mul(REMEMBERED).next_power_of_two() as usize
+    }
+
+    /// A task that is not known to be complete.
+    fn live(&self, task: TaskId) -> Option<Access> {
+        let slot = *self.recent.get(task.index() & (self.remembered() - 1))?;
+        let recent = Access { task: task.0, slot };
+        if self.window.is_live(recent) {
+            return Some(recent);
+        }
+        let slot = *self.older.get(&task.0)?;
+        Some(Access { task: task.0, slot }).filter(|&access| self.window.is_live(access))
+    }
+
+    pub(super) fn live_writers(&mut self, region: &Region) -> Vec<Access> {
+        let (window, mut writers) = (&self.window, Vec::new());
+        self.inference.writers(region, |access| window.is_live(access), |access| writers.push(access));
+        writers
+    }
+
+    fn remember_lineage(&mut self) {
+        let begin = self.lineage.preds.len();
+        let tasks = self.preds.iter().filter(|pred| pred.origin != Origin::Order);
+        self.lineage.preds.extend(tasks.map(|pred| TaskId(pred.access.task)));
+        self.lineage.preds[begin..].sort_unstable();
+        self.lineage.ends.push((self.lineage.preds.len(), self.fences));
+    }
+}
+
+/// Queues a ready task.
+#[inline]
+fn queue<R: TaskRunner>(shared: &Shared<'_, R, Stream>, slot: u32, placement: Placement) {
+    shared.mark_ready(slot);
+    shared.queues.push(slot, placement, None);
+    shared.queues.notify(placement);
+}
