@@ -1,6 +1,7 @@
 //! PTO-WSP: workloads, schedules and backends kept apart.
 //!
-//! Re-exports of the crates below, and nothing of its own.
+//! Re-exports of the crates below, and nothing of its own. [`workload`] is for programs whose tasks are loops over kernels;
+//! what follows runs a `.pto` source; [`runtime`] is the task graph by itself.
 //!
 //! ```
 //! use pto_wsp::prelude::*;
@@ -40,6 +41,9 @@ pub use wsp_cpu as cpu;
 pub use wsp_ir as ir;
 pub use wsp_lang as lang;
 pub use wsp_plan as plan;
+pub use wsp_runtime as runtime;
+
+pub mod workload;
 
 /// What a program that compiles and runs a source needs.
 pub mod prelude {

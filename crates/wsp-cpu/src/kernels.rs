@@ -105,6 +105,11 @@ impl KernelTable {
         &self.kernels[id.index()]
     }
 
+    /// The kernel of a function, if a descriptor can reach it.
+    pub(crate) fn of_function(&self, func: FuncId) -> Option<KernelId> {
+        self.of_function[func.index()]
+    }
+
     /// The kernel that takes a descriptor.
     pub(crate) fn consumer(
         &self,

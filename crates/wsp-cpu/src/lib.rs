@@ -16,6 +16,7 @@ mod sizing;
 mod stats;
 mod submit;
 mod tiling;
+pub mod workload;
 mod workspace;
 
 pub use options::{KvLayout, LaunchOptions};

@@ -44,8 +44,10 @@ pub struct LaunchOptions {
     pub set: Vec<(String, ParamValue)>,
     /// Workers that form one core group.
     pub cores_per_group: u32,
-    /// Most tasks in flight.
-    pub window: u32,
+    /// Most tasks in flight, in place of what the schedule says.
+    pub window: Option<u32>,
+    /// Picks among choices that schedules leave open; never changes a result.
+    pub seed: u64,
     /// Records every task's times and edges.
     pub trace: bool,
     /// Runs the plain tile operations instead of the fast ones.
@@ -61,10 +63,25 @@ impl Default for LaunchOptions {
             kv_layout: KvLayout::Nhd,
             set: Vec::new(),
             cores_per_group: limits::CORES_PER_GROUP,
-            window: limits::TASK_WINDOW,
+            window: None,
+            seed: 0,
             trace: false,
             plain: false,
             cancel: None,
+        }
+    }
+}
+
+impl From<&LaunchOptions> for crate::workload::WorkloadOptions {
+    fn from(options: &LaunchOptions) -> crate::workload::WorkloadOptions {
+        crate::workload::WorkloadOptions {
+            threads: options.threads,
+            window: options.window,
+            seed: options.seed,
+            trace: options.trace,
+            sequential: false,
+            plain: options.plain,
+            cancel: options.cancel.clone(),
         }
     }
 }

@@ -11,34 +11,56 @@ use crate::runner::KernelRunner;
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
 use crate::submit::SubmitSink;
+use crate::workload::{LibraryTasks, SubmitFault, settings};
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Env, GeneratorCode, Mode, Trap, Value};
+use wsp_plan::workload::{Bindings, ExpandError};
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
-use wsp_runtime::{ConfigError, Failure, ReadyPolicy, RunConfig, StartError, clock};
+use wsp_runtime::{ConfigError, Failure, ReadyPolicy, RunConfig, StartError, TracePolicy, Window, clock};
 
 /// A lowered plan on `cpu_sim`.
 #[derive(Debug)]
 pub struct Program {
     plan: LoweredPlan,
+    /// Generates the tasks when the plan has no generators.
+    tasks: Option<LibraryTasks>,
 }
 
 /// A launch that is bound, compiled and sized.
-struct Prepared {
-    bound: Bound,
-    env: Env,
+pub(crate) struct Prepared {
+    pub(crate) bound: Bound,
+    pub(crate) env: Env,
     slots: SlotLayout,
-    kernels: KernelTable,
-    generators: Vec<GeneratorCode>,
+    pub(crate) kernels: KernelTable,
+    source: Source,
     sizes: Sizes,
     times: Times,
+}
+
+/// Where the tasks of a launch come from.
+enum Source {
+    /// The plan's generators, one per stage.
+    Generators(Vec<GeneratorCode>),
+    /// A workload with these values.
+    Workload(Box<Bindings>),
 }
 
 impl Program {
     /// A program from a plan.
     pub fn new(plan: LoweredPlan) -> Program {
-        Program { plan }
+        Program { plan, tasks: None }
+    }
+
+    /// A program whose tasks a workload generates.
+    pub(crate) fn with_tasks(plan: LoweredPlan, tasks: LibraryTasks) -> Program {
+        Program { plan, tasks: Some(tasks) }
+    }
+
+    /// The workload that generates the tasks.
+    pub(crate) fn tasks(&self) -> Option<&LibraryTasks> {
+        self.tasks.as_ref()
     }
 
     /// The plan it runs.
@@ -70,7 +92,7 @@ impl Program {
     /// What is wrong with the arrays, the options or the plan; the first fault of a kernel. The program stays usable.
     pub fn execute(&self, arrays: &Arrays, options: &LaunchOptions) -> Result<Outcome, Vec<Diagnostic>> {
         let prepared = self.prepare(arrays, options, false)?;
-        let Prepared { bound, mut env, slots, kernels, generators, sizes, mut times } = prepared;
+        let Prepared { bound, mut env, slots, kernels, source, sizes, mut times } = prepared;
         let started = clock::now();
         let owned = memory::attach(&self.plan, &bound, &sizes, &slots, arrays, &mut env)?;
         times.allocate = clock::nanos_since(started);
@@ -83,12 +105,20 @@ impl Program {
         let started = clock::now();
         let outcome = wsp_runtime::run(&config, &runner, |submitter| {
             let mut planner = Planner::new(&self.plan, &bound, &env);
-            let mut host = PlanHost { planner: &mut planner, sink: SubmitSink::new(&kernels, submitter) };
-            for (i, (stage, code)) in self.plan.stages.iter().zip(&generators).enumerate() {
-                host.enter(i as u32, stage.space);
-                code.run(&env, &mut host, limits::MAX_GENERATOR_STEPS)?;
+            match (&source, &self.tasks) {
+                (Source::Workload(bindings), Some(tasks)) => {
+                    tasks.submit(bindings, &planner, &kernels, submitter, config.threads).map_err(SourceFault::from)
+                }
+                (Source::Generators(generators), _) => {
+                    let mut host = PlanHost { planner: &mut planner, sink: SubmitSink::new(&kernels, submitter) };
+                    for (i, (stage, code)) in self.plan.stages.iter().zip(generators).enumerate() {
+                        host.enter(i as u32, stage.space);
+                        code.run(&env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(SourceFault::Generator)?;
+                    }
+                    Ok(())
+                }
+                (Source::Workload(_), None) => Ok(()),
             }
-            Ok(())
         });
         times.run = clock::nanos_since(started);
         let runtime = outcome.map_err(|failure| self.failed(&kernels, failure))?;
@@ -110,7 +140,7 @@ impl Program {
     }
 
     /// Everything up to the point where tasks could start.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         arrays: &Arrays,
         options: &LaunchOptions,
@@ -120,7 +150,13 @@ impl Program {
         let mut times = Times::default();
         let started = clock::now();
         let written = |id: TensorId| self.plan.tensors[id.index()].written;
-        let bound = bind(&self.plan.module, arrays, options, &written)?;
+        let bound = match &self.tasks {
+            Some(tasks) => {
+                let set = tasks.library_values(&self.plan, &options.set);
+                bind(&self.plan.module, arrays, &LaunchOptions { set, ..options.clone() }, &written)?
+            }
+            None => bind(&self.plan.module, arrays, options, &written)?,
+        };
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
         planner::check_tier_workspaces(&self.plan, &bound, slots.bytes).map_err(one)?;
@@ -144,28 +180,56 @@ impl Program {
 
         let started = clock::now();
         let mut planner = Planner::new(&self.plan, &bound, &env);
-        let sink = SizingSink::new(&planner, &kernels, keep);
-        let mut host = PlanHost { planner: &mut planner, sink };
-        for (i, (stage, code)) in stages.iter().zip(&generators).enumerate() {
+        let (source, sizes) = match &self.tasks {
+            Some(tasks) => {
+                let bindings = tasks.bind(&self.plan, &bound, &options.set, arrays)?;
+                let sizes = tasks.size(&bindings, &mut planner, &kernels, keep)?;
+                (Source::Workload(Box::new(bindings)), sizes)
+            }
+            None => {
+                let sizes = self.size(&generators, &mut planner, &kernels, keep).map_err(one)?;
+                (Source::Generators(generators), sizes)
+            }
+        };
+        times.sizing = clock::nanos_since(started);
+        Ok(Prepared { bound, env, slots, kernels, source, sizes, times })
+    }
+
+    /// Runs the generators without running tasks.
+    fn size(
+        &self,
+        generators: &[GeneratorCode],
+        planner: &mut Planner<'_>,
+        kernels: &KernelTable,
+        keep: bool,
+    ) -> Result<Sizes, Trap> {
+        let env = planner.env;
+        let sink = SizingSink::new(planner, kernels, keep);
+        let mut host = PlanHost { planner: &mut *planner, sink };
+        for (i, (stage, code)) in self.plan.stages.iter().zip(generators).enumerate() {
             host.enter(i as u32, stage.space);
             let span = self.plan.module.spaces[stage.space.index()].span;
-            code.run(&env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(|trap| one(at(trap, span)))?;
+            code.run(env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(|trap| at(trap, span))?;
         }
-        let sizes = host.sink.finish(&mut planner).map_err(one)?;
-        times.sizing = clock::nanos_since(started);
-        Ok(Prepared { bound, env, slots, kernels, generators, sizes, times })
+        let sink = host.sink;
+        sink.finish(planner)
     }
 
     fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        if let Some(tasks) = &self.tasks {
+            return settings::run_config(&tasks.schedule, &options.into()).map_err(|fault| vec![fault]);
+        }
         let in_order = self.plan.stages.iter().any(|s| s.schedule.ready == ReadyOrder::Issue);
         let config = RunConfig {
             threads: if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads },
-            window: options.window,
+            window: Window::stall(options.window.unwrap_or(limits::TASK_WINDOW)),
+            seed: options.seed,
             ready: if in_order { ReadyPolicy::Fifo } else { ReadyPolicy::WorkSteal },
             cores_per_group: options.cores_per_group,
-            trace: options.trace,
+            trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
             cancel: options.cancel.clone(),
+            ..RunConfig::default()
         };
         config.validate().map_err(|fault| vec![bad_option(&fault)])?;
         Ok(config)
@@ -193,7 +257,7 @@ impl Program {
     }
 
     /// A failed run as diagnostics: the fault, and the task it struck.
-    fn failed(&self, kernels: &KernelTable, failure: Failure<Trap, Trap>) -> Vec<Diagnostic> {
+    fn failed(&self, kernels: &KernelTable, failure: Failure<Trap, SourceFault>) -> Vec<Diagnostic> {
         let cancelled = || Diagnostic::error(codes::STOPPED, "the run was cancelled");
         vec![match failure {
             Failure::Cancelled => cancelled(),
@@ -202,8 +266,10 @@ impl Program {
                 Diagnostic::error(codes::BAD_OPTION, fault.to_string())
                     .help("ask for fewer with `--threads N`")
             }
-            Failure::Source(trap) if trap.code == codes::STOPPED => cancelled(),
-            Failure::Source(trap) => trap.into(),
+            Failure::Stuck(report) => settings::stuck(&report),
+            Failure::Source(SourceFault::Generator(trap)) if trap.code == codes::STOPPED => cancelled(),
+            Failure::Source(SourceFault::Generator(trap)) => trap.into(),
+            Failure::Source(SourceFault::Workload(fault)) => fault,
             Failure::Task { kernel, payload, failure, .. } => {
                 Diagnostic::from(failure).note(self.describe(kernels, kernel, &payload))
             }
@@ -230,6 +296,26 @@ impl Program {
     }
 }
 
+/// Why generation ended early.
+#[derive(Debug)]
+enum SourceFault {
+    /// A generator's fault.
+    Generator(Trap),
+    /// A workload's.
+    Workload(Diagnostic),
+}
+
+impl From<ExpandError<SubmitFault>> for SourceFault {
+    fn from(error: ExpandError<SubmitFault>) -> SourceFault {
+        SourceFault::Workload(match error {
+            ExpandError::Fault(fault) => *fault,
+            ExpandError::Sink(SubmitFault::Task(fault)) => fault,
+            ExpandError::Sink(SubmitFault::Stopped(reason)) => settings::stopped(&reason),
+            ExpandError::Cancelled => settings::cancelled(),
+        })
+    }
+}
+
 fn kernel_stats(kernels: &KernelTable, runtime: &wsp_runtime::Stats) -> Vec<KernelStats> {
     let named = kernels.all().iter().enumerate();
     named
@@ -238,7 +324,7 @@ fn kernel_stats(kernels: &KernelTable, runtime: &wsp_runtime::Stats) -> Vec<Kern
             KernelStats {
                 name: kernel.name.clone(),
                 tasks: figures.map_or(0, |k| k.tasks),
-                busy_ns: figures.map_or(0, |k| k.busy_ns),
+                busy_ns: figures.and_then(|k| k.busy_ns).unwrap_or(0),
             }
         })
         .collect()

@@ -6,7 +6,7 @@ use crate::codes;
 use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
-use wsp_core::{AxisId, StructId, limits};
+use wsp_core::{AxisId, KernelId, StructId, limits};
 use wsp_ir::{Dim, Span, Storage};
 use wsp_kernel::{Hints, Trap};
 use wsp_plan::LoweredPlan;
@@ -122,22 +122,49 @@ impl<'p> SizingSink<'p> {
     fn describe(
         &mut self,
         planner: &Planner<'_>,
+        kernel: KernelId,
         descriptor: StructId,
         words: &[u32],
-    ) -> Result<PlannedDescriptor, Trap> {
-        let kernel = self.kernels.get(self.kernels.consumer(planner.plan, descriptor, words)?);
+    ) -> PlannedDescriptor {
+        let kernel = self.kernels.get(kernel);
         let mut cost = 0u64;
         kernel.inputs(&mut self.evaluator, planner.env, words, |region| {
             let sides = region.lo.iter().zip(&region.hi).map(|(lo, hi)| u64::from(hi - lo));
             cost = cost.saturating_add(sides.fold(1, u64::saturating_mul));
         });
         let stage = planner.stage();
-        Ok(PlannedDescriptor { stage, descriptor, words: words.to_vec(), kernel: kernel.name.clone(), cost })
+        PlannedDescriptor { stage, descriptor, words: words.to_vec(), kernel: kernel.name.clone(), cost }
+    }
+
+    /// Counts one task.
+    pub(crate) fn count(
+        &mut self,
+        planner: &Planner<'_>,
+        kernel: KernelId,
+        descriptor: StructId,
+        fields: &[u32],
+    ) -> Result<(), Trap> {
+        self.sizes.descriptors[descriptor.index()] += 1;
+        if self.sizes.total() > u64::from(limits::MAX_DESCRIPTORS) {
+            return Err(Trap::new(
+                codes::TOO_MANY_TASKS,
+                format!("more than {} descriptors are generated", limits::MAX_DESCRIPTORS),
+                Span::default(),
+            )
+            .note("use larger tiles"));
+        }
+        if self.ragged {
+            self.grow(planner, kernel, fields)?;
+        }
+        if self.keep {
+            let planned = self.describe(planner, kernel, descriptor, fields);
+            self.sizes.list.push(planned);
+        }
+        Ok(())
     }
 
     /// Widens ragged temporaries to what a task stores.
-    fn grow(&mut self, planner: &Planner<'_>, descriptor: StructId, words: &[u32]) -> Result<(), Trap> {
-        let kernel = self.kernels.consumer(planner.plan, descriptor, words)?;
+    fn grow(&mut self, planner: &Planner<'_>, kernel: KernelId, words: &[u32]) -> Result<(), Trap> {
         for region in self.kernels.get(kernel).touched(&mut self.evaluator, planner.env, words).writes {
             let Some(extents) = &mut self.sizes.ragged[region.tensor.index()] else { continue };
             if region.hi[1] == u32::MAX {
@@ -183,23 +210,8 @@ impl Sink for SizingSink<'_> {
         fields: &[u32],
         _: Hints<'_>,
     ) -> Result<(), Trap> {
-        self.sizes.descriptors[descriptor.index()] += 1;
-        if self.sizes.total() > u64::from(limits::MAX_DESCRIPTORS) {
-            return Err(Trap::new(
-                codes::TOO_MANY_TASKS,
-                format!("the generator emits more than {} descriptors", limits::MAX_DESCRIPTORS),
-                Span::default(),
-            )
-            .note("use larger tiles"));
-        }
-        if self.ragged {
-            self.grow(planner, descriptor, fields)?;
-        }
-        if self.keep {
-            let planned = self.describe(planner, descriptor, fields)?;
-            self.sizes.list.push(planned);
-        }
-        Ok(())
+        let kernel = self.kernels.consumer(planner.plan, descriptor, fields)?;
+        self.count(planner, kernel, descriptor, fields)
     }
 
     fn fence(&mut self) {}

@@ -86,9 +86,7 @@ fn placement(hints: Hints<'_>) -> Affinity {
 fn stopped(reason: Stopped) -> Trap {
     match reason {
         Stopped::Stopping => Trap::new(codes::STOPPED, "the run was stopped", Span::default()),
-        Stopped::PayloadTooLong { .. } | Stopped::TooManyTasks => {
-            Trap::internal(reason.to_string(), Span::default())
-        }
+        _ => Trap::internal(reason.to_string(), Span::default()),
     }
 }
 
@@ -108,6 +106,7 @@ impl Sink for SubmitSink<'_, '_, '_> {
             reads: &touched.reads,
             writes: &touched.writes,
             affinity: placement(hints),
+            ..TaskSpec::default()
         };
         let task = self.submitter.submit(spec).map_err(stopped)?;
         for (number, hint) in hints.prefetch().enumerate() {

@@ -1,0 +1,49 @@
+//! Workloads from Rust: built or parsed, with kernels in Rust, run on the task-graph runtime.
+//!
+//! ```
+//! use pto_wsp::prelude::*;
+//! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, WorkloadInputs, WorkloadOptions, WorkloadProgram, sized};
+//!
+//! // Partial sums of a matrix by tiles of rows, then their total. The second kernel waits for the first by its data.
+//! let mut m = ModuleBuilder::new();
+//! let rows = m.param("rows", 256);
+//! let x = m.tensor("x", DType::F32, [rows.into(), 8.into()]);
+//! let part = m.tensor("part", DType::F32, [rows / 16]);
+//! let total = m.tensor("total", DType::F32, [1]);
+//! let sum = m.kernel("sum").input("x").output("s").finish();
+//! m.workload("main", |w| {
+//!     w.parallel_for("i", ..rows / 16, |w, i| {
+//!         w.task(sum).arg(x.at((sized(i * 16, 16), ..))).arg(part.at(i));
+//!     });
+//!     w.task(sum).arg(part).arg(total);
+//! });
+//! let module = m.finish().unwrap();
+//!
+//! let mut kernels = KernelRegistry::new();
+//! kernels.register("sum", |cx| {
+//!     let total: f32 = cx.load::<f32>(0)?.iter().sum();
+//!     cx.store(1, &[total])
+//! }).unwrap();
+//! let program = WorkloadProgram::new(module.into_inner(), None, &CompileOptions::default()).unwrap();
+//! let program = program.with_kernels(kernels).unwrap();
+//!
+//! let mut x = Array::zeros(DType::F32, &[256, 8]).unwrap();
+//! x.as_slice_mut::<f32>().unwrap().fill(0.5);
+//! let inputs = WorkloadInputs { arrays: Arrays::from([("x".to_owned(), x)]), ..WorkloadInputs::default() };
+//! let outcome = program.execute(&inputs, &WorkloadOptions::default()).unwrap();
+//! assert_eq!(outcome.outputs["total"].as_slice::<f32>().unwrap(), [1024.0]);
+//! assert_eq!((outcome.runtime.tasks, outcome.runtime.edges.raw), (17, 16));
+//! ```
+
+pub use wsp_cpu::workload::{
+    Bodies, Detail, Element, GraphDeps, GraphListing, KernelCx, KernelFault, KernelRegistry, WorkloadInputs,
+    WorkloadOptions, WorkloadOutcome, WorkloadProgram,
+};
+pub use wsp_ir::workload::build::{
+    ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized, static_partition,
+    work_steal,
+};
+pub use wsp_ir::workload::text::{parse, print};
+pub use wsp_ir::workload::{
+    Dependences, GateScope, PoolSizes, Ready, Start, Trace, Unit, WindowMode, WorkloadModule,
+};

@@ -1,0 +1,180 @@
+//! Runs tasks of declared kernels.
+
+use super::codes;
+use super::inputs::WorkloadInputs;
+use super::memory::SharedTensor;
+use super::mixing;
+use super::records::{Record, Records};
+use super::registry::{KernelCx, KernelFault, KernelRegistry};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature, WorkloadModule};
+use wsp_plan::Arrays;
+use wsp_plan::workload::Bindings;
+use wsp_runtime::TaskRunner;
+
+type Body = dyn Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync;
+
+/// Kernels, tensors and tasks in flight of one run.
+pub(crate) struct Declared<'p> {
+    module: &'p WorkloadModule,
+    /// Body of each kernel; none mixes.
+    bodies: Vec<Option<Arc<Body>>>,
+    /// Modes of each kernel's tensor parameters.
+    modes: Vec<Vec<AccessMode>>,
+    tensors: Vec<SharedTensor>,
+    pub(crate) records: Records,
+    /// Each worker locks its own only.
+    scratch: Vec<Mutex<Vec<u8>>>,
+}
+
+/// What a task of a declared kernel failed with.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct TaskFault {
+    pub(crate) record: Record,
+    pub(crate) message: String,
+    pub(crate) panicked: bool,
+}
+
+impl<'p> Declared<'p> {
+    /// Tensors with the user's arrays, and made-up elements where there are none.
+    pub(crate) fn new(
+        module: &'p WorkloadModule,
+        registry: &KernelRegistry,
+        bindings: &Bindings,
+        inputs: &WorkloadInputs,
+        workers: usize,
+    ) -> Result<Declared<'p>, Vec<Diagnostic>> {
+        let tensors = tensors(module, bindings, inputs)?;
+        Ok(Declared {
+            module,
+            bodies: module.kernels.iter().map(|k| registry.body(&k.name)).collect(),
+            modes: module.kernels.iter().map(modes).collect(),
+            tensors,
+            records: Records::default(),
+            scratch: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
+        })
+    }
+
+    /// Runs a task; a panic of its body is a fault like others.
+    pub(crate) fn run_record(&self, worker: usize, record: &Record) -> Result<(), TaskFault> {
+        let fault = |message: String, panicked| TaskFault { record: record.clone(), message, panicked };
+        // A body that panicked left bytes that nobody reads again.
+        let mut scratch = self.scratch[worker].lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.bodies[record.kernel.index()] {
+            Some(body) => {
+                let kernel = &self.module.kernels[record.kernel.index()];
+                let mut cx = KernelCx {
+                    name: &kernel.name,
+                    signature: &kernel.signature,
+                    scalars: &record.scalars,
+                    boxes: &record.boxes,
+                    tensors: &self.tensors,
+                    scratch: &mut scratch,
+                };
+                let returned = catch_unwind(AssertUnwindSafe(|| body(&mut cx)));
+                let returned = returned.map_err(|panic| fault(panic_message(panic.as_ref()), true))?;
+                returned.map_err(|KernelFault(message)| fault(message, false))
+            }
+            None => {
+                let boxes: Vec<(AccessMode, Region)> =
+                    record.accesses(&self.modes[record.kernel.index()]).collect();
+                mixing::run(&self.tensors, record.kernel.0, &record.scalars, &boxes, &mut scratch);
+                Ok(())
+            }
+        }
+    }
+
+    /// The tensor that holds a slot.
+    pub(crate) fn slot_tensor(&self, slot: SlotId) -> TensorId {
+        self.module.slots[slot.index()].tensor
+    }
+
+    /// The value of a slot now.
+    pub(crate) fn slot(&self, slot: SlotId) -> i64 {
+        let tensor = self.slot_tensor(slot);
+        let mut bytes = Vec::new();
+        self.tensors[tensor.index()].load(&cell(tensor), &mut bytes);
+        bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    }
+
+    /// The tensors by name, when the run is over.
+    pub(crate) fn into_arrays(self) -> Arrays {
+        let named = self.module.tensors.iter().map(|t| t.name.clone());
+        named.zip(self.tensors.into_iter().map(SharedTensor::into_array)).collect()
+    }
+}
+
+impl TaskRunner for Declared<'_> {
+    type Failure = TaskFault;
+
+    fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), TaskFault> {
+        let number = payload[0];
+        let record = self.records.get(number);
+        self.run_record(worker, &record)?;
+        self.records.release(number);
+        Ok(())
+    }
+}
+
+/// The box of a tensor of one element.
+pub(crate) fn cell(tensor: TensorId) -> Region {
+    Region::new(tensor, &[0], &[1]).expect("one dimension is within the limit")
+}
+
+/// What a kernel does with each tensor parameter.
+pub(crate) fn modes(kernel: &Kernel) -> Vec<AccessMode> {
+    let Signature::Declared(params) = &kernel.signature else { return Vec::new() };
+    params.iter().filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None }).collect()
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+fn tensors(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    inputs: &WorkloadInputs,
+) -> Result<Vec<SharedTensor>, Vec<Diagnostic>> {
+    let mut all = Vec::new();
+    let mut faults = Vec::new();
+    for (i, tensor) in module.tensors.iter().enumerate() {
+        let id = TensorId(i as u32);
+        let dims = bindings.shape(id);
+        let made = match inputs.arrays.get(&tensor.name) {
+            Some(array) => {
+                let shape: Vec<u64> = dims.iter().map(|&n| u64::from(n)).collect();
+                if array.dtype() == tensor.dtype && array.shape() == shape {
+                    SharedTensor::copy_of(&tensor.name, array)
+                } else {
+                    Err(Diagnostic::error(
+                        codes::WRONG_ARRAY,
+                        format!("array `{}` does not fit its tensor", tensor.name),
+                    )
+                    .at(tensor.span, format!("{:?}{shape:?} here", tensor.dtype))
+                    .note(format!("the array is {:?}{:?}", array.dtype(), array.shape())))
+                }
+            }
+            None => SharedTensor::zeros(&tensor.name, tensor.dtype, dims).inspect(|made| {
+                match module.slot_of(id) {
+                    Some(slot) => made.store(&cell(id), &bindings.slot(slot).to_le_bytes()),
+                    None => mixing::fill(made, &whole(id, dims), inputs.seed ^ i as u64),
+                }
+            }),
+        };
+        match made {
+            Ok(tensor) => all.push(tensor),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+fn whole(tensor: TensorId, dims: &[u32]) -> Region {
+    let lo = [0; wsp_core::MAX_RANK];
+    Region::new(tensor, &lo[..dims.len()], dims).expect("a tensor's rank is within the limit")
+}

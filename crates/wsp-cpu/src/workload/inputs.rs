@@ -1,0 +1,35 @@
+//! What a launch of a workload is given and what it gives.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_plan::{Arrays, ParamValue};
+
+/// Values and arrays of a launch.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadInputs {
+    /// Values of parameters, in the order the user gave them.
+    pub set: Vec<(String, ParamValue)>,
+    /// Arrays by name: tables (integers, one dimension), tensors, and what a library of kernels takes.
+    pub arrays: Arrays,
+    /// Makes up elements of the tensors that no array is given for.
+    pub seed: u64,
+}
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadOptions {
+    /// Worker threads; 0 takes what the schedule's pools need, else one per core of this machine.
+    pub threads: u32,
+    /// Most tasks in flight, in place of what the schedule says.
+    pub window: Option<u32>,
+    /// Picks among choices that schedules leave open; never changes a result.
+    pub seed: u64,
+    /// Records times of every task, also when the schedule does not ask for it.
+    pub trace: bool,
+    /// Runs every task on the calling thread as it is generated: the oracle for all other ways.
+    pub sequential: bool,
+    /// Runs the plain tile operations of library kernels instead of the fast ones.
+    pub plain: bool,
+    /// Stops the run when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+}

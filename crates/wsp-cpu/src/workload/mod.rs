@@ -1,0 +1,31 @@
+//! Workloads on this backend: linked to kernels, listed as graphs, run.
+//!
+//! A [`WorkloadProgram`] is a workload with bodies for its kernels: those of a used library of kernels, functions
+//! registered in a [`KernelRegistry`], or, where kernels are only declared, a body that mixes what a task reads into what
+//! it writes.
+
+mod codes;
+mod declared;
+mod graph;
+mod inputs;
+mod library;
+mod link;
+mod memory;
+mod mixing;
+mod outcome;
+mod program;
+mod records;
+mod registry;
+pub(crate) mod settings;
+mod simulated;
+mod submit;
+mod touch;
+
+pub(crate) use library::{LibraryTasks, SubmitFault};
+
+pub use graph::{Detail, GraphAccess, GraphDeps, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
+pub use inputs::{WorkloadInputs, WorkloadOptions};
+pub use outcome::{Bodies, WorkloadOutcome};
+pub use program::WorkloadProgram;
+pub use registry::{AlreadyRegistered, Element, KernelCx, KernelFault, KernelRegistry};
+pub use simulated::SimulatedWorkload;

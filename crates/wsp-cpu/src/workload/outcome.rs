@@ -1,0 +1,44 @@
+//! What a run of a workload gives.
+
+use crate::stats::KernelStats;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::Arrays;
+use wsp_plan::workload::ScheduleLine;
+
+/// What ran in the tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Bodies {
+    /// The kernels of a used file.
+    Library,
+    /// Registered functions.
+    Registered,
+    /// Nothing but mixing what is read into what is written: the kernels are only declared.
+    Mixing,
+    /// Some kernels are registered, the others mix.
+    Mixed,
+}
+
+/// What a run computed, and how.
+#[derive(Debug)]
+pub struct WorkloadOutcome {
+    /// Tensors that tasks may write, by name.
+    pub outputs: Arrays,
+    /// What ran.
+    pub bodies: Bodies,
+    /// Worker threads; 0 for a sequential run, which has none.
+    pub threads: u32,
+    /// Tasks per kernel.
+    pub kernels: Vec<KernelStats>,
+    /// Values of the workload's parameters.
+    pub params: Vec<(String, i64)>,
+    /// Values of all parameters of the used file.
+    pub library_params: Vec<(String, wsp_kernel::Value)>,
+    /// What the target does with each directive of the schedule.
+    pub schedule: Vec<ScheduleLine>,
+    /// From the start of generation to the end of the last task, in nanoseconds.
+    pub run_ns: u64,
+    /// The runtime's own figures; of a sequential run only the number of tasks.
+    pub runtime: wsp_runtime::Stats,
+    /// Warnings.
+    pub notes: Vec<Diagnostic>,
+}

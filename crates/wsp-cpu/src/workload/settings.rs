@@ -1,0 +1,137 @@
+//! A schedule as settings of the runtime.
+
+use super::codes;
+use super::inputs::WorkloadOptions;
+use wsp_core::limits;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{self as ir, Dependences, PoolSizes, Ready, Start, Trace};
+use wsp_plan::workload::{LoweredSchedule, Placement};
+use wsp_runtime::{
+    Affinity, Deps, Gate, GateScope, Pools, ReadyPolicy, Report, RunConfig, StartError, StartPolicy, Stopped,
+    TracePolicy, Window, WindowMode,
+};
+
+/// The configuration of a run.
+///
+/// # Errors
+/// The options contradict the schedule or are out of range.
+pub(crate) fn run_config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunConfig, Diagnostic> {
+    let config = RunConfig {
+        threads: threads(schedule, options)?,
+        window: Window {
+            capacity: options.window.or(schedule.window.map(|w| w.0)).unwrap_or(limits::TASK_WINDOW),
+            mode: match schedule.window.map(|w| w.1).unwrap_or_default() {
+                ir::WindowMode::Stall => WindowMode::Stall,
+                ir::WindowMode::Abort => WindowMode::Abort,
+                ir::WindowMode::Benchmark => WindowMode::Benchmark,
+            },
+        },
+        ready: match schedule.ready {
+            Ready::Auto => ReadyPolicy::Auto,
+            Ready::Fifo => ReadyPolicy::Fifo,
+            Ready::WorkSteal => ReadyPolicy::WorkSteal,
+            Ready::Priority => ReadyPolicy::Priority,
+        },
+        pools: match schedule.pools {
+            PoolSizes::Shared => Pools::Shared,
+            PoolSizes::ByUnit { vector, cube } => Pools::ByUnit { vector, cube },
+        },
+        gates: schedule.gates.iter().map(|&(scope, capacity)| Gate { scope: gate_scope(scope), capacity }).collect(),
+        batch: schedule.batch.unwrap_or(1),
+        start: match schedule.start {
+            Start::AfterOrchestration => StartPolicy::AfterOrchestration,
+            Start::Immediate => StartPolicy::Immediate,
+            Start::Threshold(n) => StartPolicy::Threshold(n),
+        },
+        deps: deps(schedule.dependences),
+        trace: if options.trace || schedule.trace == Trace::Measured {
+            TracePolicy::Measured
+        } else {
+            TracePolicy::Totals
+        },
+        seed: options.seed,
+        cancel: options.cancel.clone(),
+        ..RunConfig::default()
+    };
+    config.validate().map_err(|fault| Diagnostic::error(codes::BAD_OPTION, fault.to_string()))?;
+    Ok(config)
+}
+
+/// How the runtime finds dependences.
+///
+/// Between boxes that are equal or disjoint, which a run under `exact` checks, overlap and equality are the same.
+pub(crate) fn deps(deps: Dependences) -> Deps {
+    match deps {
+        Dependences::Exact | Dependences::Overlap => Deps::Overlap,
+        Dependences::Explicit => Deps::Explicit,
+        Dependences::Hybrid => Deps::Hybrid,
+    }
+}
+
+/// How the edges of a listed graph are found.
+pub(crate) fn listed(deps: Dependences) -> Deps {
+    match deps {
+        Dependences::Exact => Deps::Exact,
+        Dependences::Overlap => Deps::Overlap,
+        Dependences::Explicit => Deps::Explicit,
+        Dependences::Hybrid => Deps::Hybrid,
+    }
+}
+
+/// The runtime took no more tasks. A run that is stopping says why itself.
+pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
+    match reason {
+        Stopped::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, reason.to_string())
+            .help("write `task_window(n, stall)`, or a larger `n`"),
+        Stopped::Stopping => cancelled(),
+        Stopped::BoxesNotKept => Diagnostic::error(codes::SLOT_IN_GRAPH, reason.to_string())
+            .help("write `task_graph(deps = hybrid)`: a condition that reads a slot waits for the tasks that write it"),
+        _ => Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()),
+    }
+}
+
+/// The run was cancelled.
+pub(crate) fn cancelled() -> Diagnostic {
+    Diagnostic::error(codes::CANCELLED, "the run was cancelled")
+}
+
+/// The run cannot go on.
+pub(crate) fn stuck(report: &Report) -> Diagnostic {
+    let text = report.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or("no task can start");
+    lines.fold(Diagnostic::error(codes::STUCK, first), |d, line| d.note(line.trim()))
+}
+
+/// The run could not start.
+pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
+    Diagnostic::error(codes::BAD_OPTION, fault.to_string()).help("ask for other numbers with `--threads N` or in the schedule")
+}
+
+fn gate_scope(scope: ir::GateScope) -> GateScope {
+    match scope {
+        ir::GateScope::Global => GateScope::Global,
+        ir::GateScope::PerStream => GateScope::PerStream,
+        ir::GateScope::PerPool => GateScope::PerPool,
+    }
+}
+
+fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS);
+    let PoolSizes::ByUnit { vector, cube } = schedule.pools else {
+        return Ok(if options.threads == 0 { cores } else { options.threads });
+    };
+    let wanted = vector.saturating_add(cube);
+    if options.threads != 0 && options.threads != wanted {
+        let message = format!("{} threads, but the schedule's pools have {vector} + {cube} workers", options.threads);
+        return Err(Diagnostic::error(codes::BAD_OPTION, message)
+            .help(format!("leave out `--threads`, or ask for {wanted}")));
+    }
+    Ok(wanted)
+}
+
+/// Where a task would best run.
+pub(crate) fn affinity(place: &Placement, workers: u32) -> Affinity {
+    let worker = place.dispatch.and_then(|dispatched| dispatched.worker(workers));
+    worker.map_or(Affinity::Any, |worker| Affinity::Local(worker.into()))
+}

@@ -1,0 +1,69 @@
+//! A workload in virtual time: nothing runs, and every task takes what its kernel is said to cost.
+
+use super::codes;
+use super::graph::GraphListing;
+use super::settings::{cancelled, not_started, stuck};
+use super::touch::Toucher;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::WorkloadModule;
+use wsp_plan::workload::{Bindings, TaskRecord};
+use wsp_runtime::StartError;
+use wsp_runtime::simulate::{SimulateError, Simulation};
+
+/// A workload that was simulated.
+#[derive(Clone, Debug)]
+pub struct SimulatedWorkload {
+    /// Its tasks and edges; ids are those of the simulation.
+    pub listing: GraphListing,
+    /// What happened, in cycles.
+    pub simulation: Simulation,
+    /// Workers of the machine.
+    pub threads: u32,
+}
+
+/// The cycles of a task: the `cost` of its kernel, 1 without one.
+pub(crate) fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
+    let kernel = &module.kernels[task.kernel.index()];
+    let Some(expr) = &kernel.cost else { return Ok(1) };
+    let cycles = bindings.evaluate(module, expr, task.scalars).map_err(|fault| *fault)?;
+    u64::try_from(cycles).map_err(|_| {
+        Diagnostic::error(codes::COST, format!("the cost of a task of kernel `{}` is {cycles}", kernel.name))
+            .at(expr.span, "cycles must not be negative")
+            .note(format!("in the task with the indices {:?}", task.indices))
+    })
+}
+
+/// A failed simulation as the user sees it.
+pub(crate) fn failed(error: &SimulateError) -> Diagnostic {
+    match error {
+        SimulateError::Config(fault) => not_started(&StartError::Config(fault.clone())),
+        SimulateError::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, error.to_string())
+            .help("write `task_window(n, stall)`, or a larger `n`"),
+        SimulateError::Cancelled => cancelled(),
+        SimulateError::Stuck(report) => stuck(report),
+        SimulateError::TooLong { .. } => Diagnostic::error(codes::COST, error.to_string()),
+        SimulateError::TooManyTasks | SimulateError::UnknownTask { .. } => {
+            Diagnostic::error(codes::TOO_MANY_TASKS, error.to_string())
+        }
+    }
+}
+
+/// What tasks touch, and what they cost besides.
+pub(crate) struct Costed<'a, T> {
+    pub(crate) module: &'a WorkloadModule,
+    pub(crate) bindings: &'a Bindings,
+    pub(crate) inner: T,
+    /// Costs of the tasks so far.
+    pub(crate) costs: Vec<u64>,
+}
+
+impl<T: Toucher> Toucher for Costed<'_, T> {
+    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<super::touch::Touched<'t>, Diagnostic> {
+        self.costs.push(cost(self.module, self.bindings, task)?);
+        self.inner.touch(task)
+    }
+
+    fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> super::touch::Touched<'t> {
+        self.inner.touched(task)
+    }
+}

@@ -1,0 +1,40 @@
+//! What a generated task touches.
+
+use wsp_core::Region;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::workload::TaskRecord;
+
+/// Boxes of one task.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Touched<'t> {
+    /// Boxes that it may read.
+    pub(crate) reads: &'t [Region],
+    /// Boxes that it may write.
+    pub(crate) writes: &'t [Region],
+}
+
+/// Tells what tasks touch.
+pub(crate) trait Toucher {
+    /// Boxes of this task.
+    ///
+    /// # Errors
+    /// The task cannot be: an argument does not fit its descriptor.
+    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic>;
+
+    /// Boxes of the last task, once more. `task` is that task.
+    fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t>;
+}
+
+/// Declared kernels: what the call says.
+#[derive(Debug, Default)]
+pub(crate) struct Stated;
+
+impl Toucher for Stated {
+    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
+        Ok(Touched { reads: task.reads, writes: task.writes })
+    }
+
+    fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t> {
+        Touched { reads: task.reads, writes: task.writes }
+    }
+}

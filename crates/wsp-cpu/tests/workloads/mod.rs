@@ -1,0 +1,53 @@
+//! What tests of workloads share.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use wsp_cpu::workload::{Detail, GraphDeps, GraphListing, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::{Diagnostic, render_all};
+use wsp_ir::workload::text::parse;
+use wsp_plan::CompileOptions;
+
+/// Several workers.
+pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
+    threads: 3,
+    window: None,
+    seed: 0,
+    trace: false,
+    sequential: false,
+    plain: false,
+    cancel: None,
+};
+
+/// What was found, as text.
+pub(crate) fn report(found: &[Diagnostic]) -> String {
+    render_all(found, &SourceMap::default(), false)
+}
+
+/// A program of declared kernels; warnings are let through.
+pub(crate) fn program(text: &str) -> WorkloadProgram {
+    let mut sources = SourceMap::default();
+    let (module, found) = parse("test.wsp", text, &mut sources);
+    let module = module.unwrap_or_else(|| panic!("{}", render_all(&found, &sources, false)));
+    WorkloadProgram::new(module, None, &CompileOptions::default())
+        .unwrap_or_else(|found| panic!("{}", render_all(&found, &sources, false)))
+}
+
+/// The graph of a program.
+pub(crate) fn graph(text: &str, deps: GraphDeps) -> GraphListing {
+    program(text)
+        .graph(&WorkloadInputs::default(), deps, Detail::default(), &WIDE)
+        .unwrap_or_else(|found| panic!("{}", report(&found)))
+}
+
+/// Bytes of what a program writes, by name.
+pub(crate) fn outputs(text: &str, options: &WorkloadOptions) -> Vec<(String, Vec<u8>)> {
+    let outcome = program(text)
+        .execute(&WorkloadInputs::default(), options)
+        .unwrap_or_else(|found| panic!("{}", report(&found)));
+    outcome.outputs.iter().map(|(name, array)| (name.clone(), array.bytes().to_vec())).collect()
+}
+
+/// What a failing run says.
+pub(crate) fn run_error(text: &str, options: &WorkloadOptions) -> String {
+    report(&program(text).execute(&WorkloadInputs::default(), options).expect_err("the run should fail"))
+}
