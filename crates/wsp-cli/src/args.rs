@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Print what would run: descriptors, tiers, workspace, balance
     Plan(Box<PlanArgs>),
+    /// List the tasks of a workload and their dependences, or sum them up
+    Graph(Box<GraphArgs>),
     /// Explain a diagnostic code, or list all of them
     Explain(ExplainArgs),
     /// Describe this machine as the program sees it
@@ -143,6 +145,10 @@ pub(crate) struct RunArgs {
     /// How the summary is printed
     #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
     pub(crate) stats: StatsFormat,
+
+    /// Write when and where each task of a workload ran, for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 /// `wsp check`.
@@ -174,6 +180,68 @@ pub(crate) struct PlanArgs {
     pub(crate) limit: usize,
 }
 
+/// `wsp graph`.
+#[derive(Args, Debug)]
+pub(crate) struct GraphArgs {
+    /// The workload
+    pub(crate) file: PathBuf,
+
+    /// How dependences are found [what the schedule says, else overlap]
+    #[arg(long, value_enum)]
+    pub(crate) deps: Option<DepsArg>,
+
+    /// Write the tasks: task_id,kernel_name,is_cube (`-` for standard output, as for the other lists)
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) tasks: Option<PathBuf>,
+
+    /// Write the edges: src,dst
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) edges: Option<PathBuf>,
+
+    /// Write what tasks access: task_id,arg,dir,tensor,row_off,col_off,rows,cols
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) args: Option<PathBuf>,
+
+    /// Write the graph for Graphviz [to standard output]
+    #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) dot: Option<PathBuf>,
+
+    /// Print sizes, depth, width and fans of the graph [without a list: on]
+    #[arg(long)]
+    pub(crate) summary: bool,
+
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Set a parameter of the workload; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, ParamValue)>,
+
+    /// Tables in one archive, by name
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) inputs: Option<PathBuf>,
+
+    /// One table; may be repeated, and takes precedence over --inputs
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
+    pub(crate) input: Vec<(String, PathBuf)>,
+
+    /// Use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+}
+
+/// How `wsp graph` finds dependences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum DepsArg {
+    /// Reads after writes of equal boxes: an edge from the newest writer for each argument
+    Exact,
+    /// Every hazard between overlapping boxes: an edge for each pair of tasks
+    Overlap,
+    /// `after` and ordered loops only
+    Explicit,
+}
+
 /// `wsp explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -186,6 +254,79 @@ pub(crate) struct ExplainArgs {
 pub(crate) enum BenchCommand {
     /// Decode attention: time, GB/s of keys and values, and the ratio to what this machine can read
     Decode(Box<BenchArgs>),
+    /// The task runtime: build, run and memory per task, METG, streams and inference, beside other runtimes
+    Runtime(BenchRuntimeArgs),
+}
+
+/// `wsp bench runtime`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchRuntimeArgs {
+    /// Parts of the table
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_enum,
+        default_value = "graphs,metg,stream,inference"
+    )]
+    pub(crate) sections: Vec<RuntimeSection>,
+
+    /// Tiny graphs: shows that everything runs, measures nothing
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Streams of 10^8 tasks instead of 10^6
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) full: bool,
+
+    /// Measurements of which the median is taken, after one to warm up [5; quick: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeats: Option<u32>,
+
+    /// Times that ours and the peers are measured in turn [3; quick: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+
+    /// The folder with the peers' sources [benches/peers]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_peers")]
+    pub(crate) peers: Option<PathBuf>,
+
+    /// Measure ours alone
+    #[arg(long)]
+    pub(crate) no_peers: bool,
+
+    /// The folder that holds taskflow/taskflow.hpp [where the compiler looks]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_peers")]
+    pub(crate) taskflow: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// A part of the table of `wsp bench runtime`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum RuntimeSection {
+    /// Stored graphs: build, run, re-run, bytes
+    Graphs,
+    /// Task Bench: the smallest useful task
+    Metg,
+    /// Tasks that run while others are submitted
+    Stream,
+    /// Dependences from boxes
+    Inference,
+}
+
+impl RuntimeSection {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            RuntimeSection::Graphs => "graphs",
+            RuntimeSection::Metg => "metg",
+            RuntimeSection::Stream => "stream",
+            RuntimeSection::Inference => "inference",
+        }
+    }
 }
 
 /// `wsp bench decode`.
@@ -297,6 +438,18 @@ fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
+/// One `--set NAME=VALUE` of a workload, whose parameters may have any name.
+fn assignment(text: &str) -> Result<(String, ParamValue), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    match (name.trim(), value.trim()) {
+        ("", _) => Err("write NAME=VALUE, as in `--set seq=1024`".to_owned()),
+        (name, "") => Err(format!("write NAME=VALUE, as in `--set {name}=1024`")),
+        (name, value) => param_value(value)
+            .map(|value| (name.to_owned(), value))
+            .ok_or_else(|| format!("`{value}` is no integer, real number, true or false")),
+    }
+}
+
 fn param_value(text: &str) -> Option<ParamValue> {
     let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
     let hex = digits.strip_prefix("0x").or(digits.strip_prefix("0X"));
@@ -347,6 +500,38 @@ mod tests {
             assert!(setting(text).is_err(), "{text}");
         }
         assert!(setting("chunk").unwrap_err().contains("--set chunk=8"));
+    }
+
+    #[test]
+    fn a_list_without_a_file_goes_to_standard_output() {
+        let parse = |args: &[&str]| match Cli::try_parse_from([&["wsp", "graph"], args].concat()) {
+            Ok(Cli { command: Some(Command::Graph(args)), .. }) => args,
+            other => panic!("{other:?}"),
+        };
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(parse(&["a.wsp", "--dot"]).dot, path("-"));
+        assert_eq!(parse(&["a.wsp", "--dot", "a.dot", "--summary"]).dot, path("a.dot"));
+        assert_eq!(parse(&["a.wsp", "--dot", "--summary"]).dot, path("-"));
+        let args = parse(&["a.wsp", "--edges", "-", "--deps", "exact", "--set", "max_blocks=3"]);
+        assert_eq!((args.edges, args.deps, args.dot), (path("-"), Some(DepsArg::Exact), None));
+        assert_eq!(args.set, [("max_blocks".to_owned(), ParamValue::Int(3))]);
+    }
+
+    #[test]
+    fn wrong_lists_and_values_are_refused() {
+        for args in [
+            &["--deps", "exact"][..],
+            &["a.wsp", "--deps", "all"],
+            &["a.wsp", "--tasks"],
+            &["a.wsp", "--set", "seq"],
+            &["a.wsp", "--set", "seq="],
+            &["a.wsp", "--set", "=3"],
+            &["a.wsp", "--set", "seq=long"],
+            &["a.wsp", "--input", "lens"],
+        ] {
+            assert!(Cli::try_parse_from([&["wsp", "graph"], args].concat()).is_err(), "{args:?}");
+        }
+        assert!(assignment("seq").unwrap_err().contains("--set seq=1024"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Codes of the diagnostics that this crate reports: files, made-up data and checks.
+//! Codes of the diagnostics that this crate reports: files, made-up data, checks and graphs.
 
 use wsp_ir::diag::Code;
 
@@ -27,3 +27,9 @@ pub(crate) const CANNOT_COMPARE: Code = Code(532);
 pub(crate) const CHECK_FAILED: Code = Code(533);
 pub(crate) const NOTHING_TO_CHECK: Code = Code(534);
 pub(crate) const BAD_CASE: Code = Code(540);
+pub(crate) const NOT_A_WORKLOAD: Code = Code(880);
+pub(crate) const OUTPUTS_COLLIDE: Code = Code(881);
+pub(crate) const OPTION_OF_OTHERS: Code = Code(882);
+pub(crate) const NOT_SEQUENTIAL: Code = Code(883);
+pub(crate) const SEVERAL_LIBRARIES: Code = Code(884);
+pub(crate) const MORE_THAN_ROWS: Code = Code(885);

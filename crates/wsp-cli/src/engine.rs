@@ -1,5 +1,7 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
+pub mod workload;
+
 use crate::layout::Layout;
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
 use std::sync::Arc;
@@ -137,20 +139,27 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
             plan: Duration::from_nanos(times.sizing),
             first_task: Duration::from_nanos(before + stats.runtime.first_start_ns.unwrap_or(0)),
             run: Duration::from_nanos(times.run),
-            graph: graph(&stats.runtime),
-            worker_busy: stats.runtime.workers.iter().map(|w| Duration::from_nanos(w.busy_ns)).collect(),
+            graph: graph_stats(&stats.runtime),
+            worker_busy: stats
+                .runtime
+                .workers
+                .iter()
+                .map(|w| Duration::from_nanos(w.busy_ns.unwrap_or(0)))
+                .collect(),
         },
         outputs: outcome.outputs,
         warnings: warnings(program.plan(), outcome.notes),
     })
 }
 
-fn graph(runtime: &wsp_runtime::Stats) -> GraphStats {
+fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {
     GraphStats {
         raw: runtime.edges.raw,
         war: runtime.edges.war,
         waw: runtime.edges.waw,
         fence: runtime.edges.fence,
+        explicit: runtime.edges.explicit,
+        stream: runtime.edges.stream,
         max_in_flight: runtime.max_in_flight,
         window_stalls: runtime.window_stalls,
         overlapped: runtime.overlapped,

@@ -15,6 +15,7 @@ mod commands;
 pub mod engine;
 pub mod files;
 pub mod generate;
+pub mod graph;
 mod interrupt;
 mod layout;
 mod machine;

@@ -1,6 +1,7 @@
-//! `wsp bench decode`: how fast, and how near to what the machine can read.
+//! `wsp bench decode`: how fast, and how near to what the machine can read. `wsp bench runtime`: see [`runtime`].
 
 mod ceiling;
+pub(crate) mod runtime;
 mod sets;
 mod table;
 

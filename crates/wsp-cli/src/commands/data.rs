@@ -94,7 +94,7 @@ fn takes_cache(module: &Module) -> bool {
 }
 
 /// Names of the arrays that hold data, and of those that hold integers.
-fn names(module: &Module) -> (Vec<String>, Vec<String>) {
+pub(super) fn names(module: &Module) -> (Vec<String>, Vec<String>) {
     let (mut data, mut integers) = (Vec::new(), Vec::new());
     for param in module.entry.iter().flat_map(|entry| &entry.params) {
         let name = &param.name;

@@ -1,13 +1,16 @@
 //! One module per command.
 
 mod bench;
+mod bench_runtime;
 mod check;
 mod data;
 mod doctor;
 mod explain;
+mod graph;
 mod plan;
 mod run;
 mod tables;
+mod workload;
 
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
 use crate::engine::Options;
@@ -67,9 +70,11 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         Command::Run(args) => run::run(&mut session, &args),
         Command::Check(args) => check::check(&mut session, &args),
         Command::Plan(args) => plan::plan(&mut session, &args),
+        Command::Graph(args) => graph::graph(&mut session, &args),
         Command::Explain(args) => explain::explain(&session.terminal, &args),
         Command::Doctor(args) => doctor::doctor(&session.terminal, &args),
         Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),
+        Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(&mut session, &args),
         Command::Config(args) => tables::config(&session.terminal, &args),
         Command::Targets(args) => tables::targets(&session.terminal, &args),
     };
@@ -82,6 +87,9 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
 impl Session {
     /// Reads and compiles a program; prints its warnings.
     fn compile(&mut self, path: &Path) -> Result<Module, Vec<Diagnostic>> {
+        if workload::is_workload(path) {
+            return Err(vec![workload::not_a_program(path)]);
+        }
         let text = read_source(path).map_err(|fault| vec![fault])?;
         self.compile_text(&path.display().to_string(), text)
     }

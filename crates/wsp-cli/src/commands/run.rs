@@ -1,20 +1,28 @@
 //! `wsp run`: compile, run, check, summarise.
 
-use super::{Outcome, Session, data, options};
+use super::{Outcome, Session, data, options, workload};
 use crate::args::{RunArgs, StatsFormat};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
-use crate::files::write_npz;
+use crate::files::{place, write_npz};
 use crate::layout::Layout;
 use crate::machine;
 use crate::reference::{self, Comparison, Context, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, RunReport};
+use std::path::PathBuf;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Arrays, ParamValue};
 
 /// Runs a program.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if workload::is_workload(&args.file) {
+        return workload::run(session, args);
+    }
     let module = session.compile(&args.file)?;
+    if args.trace.is_some() {
+        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, "`--trace` is for workloads (`.wsp`)");
+        return Err(vec![fault.help("leave out `--trace`")]);
+    }
     refuse_to_overwrite(args)?;
     let made_up = args.data.inputs.is_none() && args.data.input.is_empty();
     let check = args.check || (made_up && !args.no_check);
@@ -65,22 +73,26 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
 }
 
-/// Outputs must not replace the arrays they are computed from.
-fn refuse_to_overwrite(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
-    let Some(outputs) = args.outputs.as_ref().and_then(|path| path.canonicalize().ok()) else {
-        return Ok(());
-    };
+/// What is written must not replace what is read, nor each other.
+pub(super) fn refuse_to_overwrite(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
     let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
-    match inputs.filter_map(|path| path.canonicalize().ok()).find(|path| *path == outputs) {
-        Some(path) => Err(vec![
-            Diagnostic::error(
-                codes::CANNOT_WRITE,
-                format!("`{}` is an input and would be overwritten", path.display()),
-            )
-            .help("give `--outputs` another name"),
-        ]),
-        None => Ok(()),
+    let read: Vec<PathBuf> = inputs.chain([&args.file]).map(|path| place(path)).collect();
+    let mut written: Vec<PathBuf> = Vec::new();
+    for (option, path) in [("--outputs", &args.outputs), ("--trace", &args.trace)] {
+        let Some(path) = path else { continue };
+        let at = place(path);
+        let name = path.display();
+        let (code, what) = if read.contains(&at) {
+            (codes::CANNOT_WRITE, format!("`{name}` is an input and would be overwritten"))
+        } else if written.contains(&at) {
+            (codes::OUTPUTS_COLLIDE, format!("`--outputs` and `{option}` both go to `{name}`"))
+        } else {
+            written.push(at);
+            continue;
+        };
+        return Err(vec![Diagnostic::error(code, what).help(format!("give `{option}` another name"))]);
     }
+    Ok(())
 }
 
 /// Compares the outputs of a run with every reference of its program.
@@ -110,7 +122,8 @@ fn compare_with_plain(
     Ok(all)
 }
 
-fn compare_arrays(
+/// Compares arrays with every reference of a program.
+pub(super) fn compare_arrays(
     module: &wsp_ir::Module,
     inputs: &Arrays,
     outputs: &Arrays,

@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use wsp_core::limits;
 use wsp_ir::diag::Diagnostic;
-use wsp_plan::{CAPABILITIES, Support};
+use wsp_plan::{CAPABILITIES, Capability, Support, WORKLOAD_CAPABILITIES};
 
 /// Prints every limit.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -29,19 +29,22 @@ pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Ve
 /// Prints the capability table.
 pub(super) fn targets(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
     if args.json {
-        let all: Value = CAPABILITIES
-            .iter()
-            .map(|c| json!({ "primitive": c.primitive, "cpu_sim": support(c.cpu_sim), "meaning": c.meaning }))
-            .collect();
-        terminal.print_json(&json!({ "targets": ["cpu_sim"], "primitives": all }));
+        let list = |table: &[Capability]| -> Value {
+            let row = |c: &Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.cpu_sim), "meaning": c.meaning });
+            table.iter().map(row).collect()
+        };
+        terminal.print_json(&json!({
+            "targets": ["cpu_sim"],
+            "primitives": list(CAPABILITIES),
+            "workload_primitives": list(WORKLOAD_CAPABILITIES),
+        }));
     } else {
-        let heading = ["primitive".to_owned(), "cpu_sim".to_owned(), String::new()];
-        let rows: Vec<[String; 3]> = std::iter::once(heading)
-            .chain(
-                CAPABILITIES
-                    .iter()
-                    .map(|c| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()]),
-            )
+        let heading = |what: &str| [what.to_owned(), "cpu_sim".to_owned(), String::new()];
+        let row = |c: &Capability| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()];
+        let rows: Vec<[String; 3]> = std::iter::once(heading("primitive of `.pto`"))
+            .chain(CAPABILITIES.iter().map(row))
+            .chain([heading("primitive of `.wsp`")])
+            .chain(WORKLOAD_CAPABILITIES.iter().map(row))
             .collect();
         terminal.print(&columns(&rows));
     }

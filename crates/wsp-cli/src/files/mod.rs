@@ -12,7 +12,7 @@ pub use integers::to_u32;
 pub use npy::read_npy;
 pub use npz::Npz;
 pub use write::write_npz;
-pub(crate) use write::write_text;
+pub(crate) use write::{write_stream, write_text};
 
 use crate::codes;
 use fault::{open, shown, unreadable};
@@ -123,4 +123,13 @@ pub fn take_u16_as_bf16<'a>(arrays: &mut Arrays, names: impl IntoIterator<Item =
             arrays.insert(name.to_owned(), array);
         }
     }
+}
+
+/// Where a path leads, as far as it exists, so that two ways to write it are equal.
+pub(crate) fn place(path: &Path) -> PathBuf {
+    let beside = || {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(folder.canonicalize().ok()?.join(path.file_name()?))
+    };
+    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Writes `.npz` archives that `numpy.load` reads.
+//! Writes files that replace others only when complete, and `.npz` archives that `numpy.load` reads.
 
 use super::fault::unwritable;
 use super::header::{MAGIC, print};
@@ -21,12 +21,34 @@ const ALIGN: usize = 64;
 /// # Errors
 /// When the file cannot be written.
 pub fn write_npz(path: &Path, arrays: &Arrays) -> Result<(), Diagnostic> {
+    replace(path, &mut |path| write_to(path, arrays))
+}
+
+/// Writes a file of which `fill` gives the bytes.
+///
+/// What stood there before is replaced only by a complete file.
+///
+/// # Errors
+/// When the file cannot be written, or `fill` says so.
+pub(crate) fn write_stream(
+    path: &Path,
+    fill: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Diagnostic> {
+    replace(path, &mut |path| {
+        let mut out = BufWriter::new(File::create(path)?);
+        fill(&mut out)?;
+        out.flush()
+    })
+}
+
+/// Has a file written beside its place and moves it there.
+fn replace(path: &Path, write: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> Result<(), Diagnostic> {
     // Devices and pipes are written as they are.
     if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return write_to(path, arrays).map_err(|fault| unwritable(path, &fault));
+        return write(path).map_err(|fault| unwritable(path, &fault));
     }
     let partial = partial_name(path);
-    let written = write_to(&partial, arrays).and_then(|()| std::fs::rename(&partial, path));
+    let written = write(&partial).and_then(|()| std::fs::rename(&partial, path));
     written.map_err(|fault| {
         // Failing to remove what could not be written is not worth another message.
         let _ = std::fs::remove_file(&partial);

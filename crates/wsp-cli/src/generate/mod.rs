@@ -9,6 +9,7 @@ mod hash;
 mod lengths;
 mod names;
 mod pages;
+mod roles;
 mod spec;
 mod tensors;
 

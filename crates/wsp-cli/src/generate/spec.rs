@@ -43,7 +43,11 @@ Example: batch=16,len=4096,heads=32/8
 For other programs:
   NAME=N              an extent that a shape names [256]
   dtype=T             f16, bf16 or f32, for inputs that take any [f32]
-Example: rows=1000,cols=512";
+Example: rows=1000,cols=512
+With a PTO_REFERENCE, weights, routing tables and row pointers are made to fit it:
+  batch, len, lens    requests of `ragged_prefill` and `topk_indexer`, as above
+  routes=N            experts per token of `moe_layer` [2]
+Sizes that are a PTO_PARAM are set with --set.";
 
 /// How long requests are.
 #[derive(Clone, PartialEq, Debug)]
@@ -124,6 +128,11 @@ impl Pairs {
     /// Keys and values in the order typed.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The pairs with these keys.
+    pub(super) fn only(&self, keys: &[&str]) -> Pairs {
+        Pairs(self.0.iter().filter(|(key, _)| keys.contains(&key.as_str())).cloned().collect())
     }
 
     fn has(&self, key: &str) -> bool {

@@ -3,17 +3,20 @@
 
 use super::fill::{parallel, random};
 use super::hash::key;
+use super::roles::{self, Inputs, Values};
 use super::spec::{Pairs, dtype, number};
 use crate::codes;
 use crate::numbers::{Bf16, Elem as Number, F16, F32};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{BindingSource, Dim, Elem, EntryTy, Module, ParamSource};
+use wsp_ir::{BindingSource, Dim, Elem, EntryParam, EntryTy, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Value of an extent that the user does not give.
 const DEFAULT_EXTENT: u32 = 256;
+/// What inputs are filled with when nothing is known of them.
+const PLAIN: Values = Values::Random { center: 0.0, scale: 1.0 };
 /// Elements per piece of work of one thread.
 const PIECE: usize = 1 << 16;
 
@@ -29,7 +32,10 @@ pub fn generate_tensors(
     is_input: &dyn Fn(TensorId) -> bool,
 ) -> Result<Arrays, Diagnostic> {
     let elem = element(module, pairs)?;
-    let params = params(module, pairs, set)?;
+    // Sizes decide what the reference asks for, and that decides the extents which are left.
+    let sizes = params(module, pairs, set, &Inputs::default())?;
+    let wanted = roles::inputs(module, pairs, &sizes, seed)?;
+    let params = params(module, pairs, set, &wanted)?;
     let mut arrays = Arrays::new();
     let Some(entry) = &module.entry else { return Ok(arrays) };
     for binding in &entry.launch.bindings {
@@ -39,12 +45,8 @@ pub fn generate_tensors(
             continue;
         }
         if matches!(param.ty, EntryTy::Array(_)) {
-            return Err(Diagnostic::error(
-                codes::CANNOT_GENERATE,
-                format!("integers of `{}` cannot be made up", param.name),
-            )
-            .at(param.span, "declared here")
-            .help(format!("give them with `--input {}=FILE.npy`", param.name)));
+            arrays.insert(param.name.clone(), integers(param, &wanted)?);
+            continue;
         }
         let tensor = &module.tensors[id.index()];
         let dtype = match tensor.elem {
@@ -52,16 +54,27 @@ pub fn generate_tensors(
             Elem::Of(_) => elem,
         };
         let shape = shape(module, id, &params)?;
-        let made = fill(dtype, &shape, key(seed, u64::from(id.0) + 1)).ok_or_else(|| {
-            Diagnostic::error(
-                codes::CANNOT_GENERATE,
-                format!("`{}` of {dtype}{shape:?} cannot be made up", param.name),
-            )
-            .at(tensor.span, "declared here")
+        let values = wanted.values.get(&param.name).unwrap_or(&PLAIN);
+        let made = fill(dtype, &shape, values, key(seed, u64::from(id.0) + 1)).ok_or_else(|| {
+            bad(format!("`{}` of {dtype}{shape:?} cannot be made up", param.name))
+                .at(tensor.span, "declared here")
         })?;
         arrays.insert(param.name.clone(), made);
     }
     Ok(arrays)
+}
+
+/// The integers that the program's reference asks for.
+fn integers(param: &EntryParam, wanted: &Inputs) -> Result<Array, Diagnostic> {
+    let Some(values) = wanted.integers.get(&param.name) else {
+        return Err(bad(format!("integers of `{}` cannot be made up", param.name))
+            .at(param.span, "declared here")
+            .help(format!("give them with `--input {}=FILE.npy`", param.name)));
+    };
+    let no_room = || bad(format!("`{}` does not fit memory", param.name)).at(param.span, "declared here");
+    let mut array = Array::zeros(DType::U32, &[values.len() as u64]).map_err(|_| no_room())?;
+    array.as_slice_mut::<u32>().ok_or_else(no_room)?.copy_from_slice(values);
+    Ok(array)
 }
 
 /// The element type of inputs that take any; keys that mean nothing are refused on the way.
@@ -76,9 +89,12 @@ fn element(module: &Module, pairs: &Pairs) -> Result<DType, Diagnostic> {
     for (key, value) in pairs.iter() {
         if key == "dtype" {
             elem = dtype(value).map_err(|fault| bad(fault.to_string()))?;
-        } else if !extents.contains(&key) {
+        } else if !extents.contains(&key) && !roles::takes(module, key) {
             let known: Vec<&str> = extents.iter().copied().chain(["dtype"]).collect();
             let fault = bad(format!("no shape of this program names an extent `{key}`"));
+            if module.param_named(key).is_some() {
+                return Err(fault.help(format!("`{key}` is a parameter: `--set {key}={value}`")));
+            }
             return Err(match did_you_mean(key, known.iter().copied()) {
                 Some(near) => fault.help(format!("did you mean `{near}=`?")),
                 None => fault.help(format!("known are {}", known.join(", "))),
@@ -93,6 +109,7 @@ fn params(
     module: &Module,
     pairs: &Pairs,
     set: &[(String, ParamValue)],
+    wanted: &Inputs,
 ) -> Result<Vec<Option<Value>>, Diagnostic> {
     let mut values: Vec<Option<Value>> = Vec::new();
     for (i, param) in module.params.iter().enumerate() {
@@ -101,7 +118,15 @@ fn params(
             ParamValue::Int(n) => Value::from_int(param.ty, *n),
             ParamValue::Float(_) | ParamValue::Bool(_) => None,
         });
+        let follows = wanted.extents.get(&ParamId(i as u32));
         values.push(match (&param.source, given) {
+            (ParamSource::Shape { .. }, _) if follows.is_some() => {
+                if let (Some((key, _)), Some(n)) = (pairs.iter().find(|(key, _)| *key == param.name), follows)
+                {
+                    return Err(bad(format!("`{key}` is {n} here: it follows from the data")));
+                }
+                follows.copied().map(Value::U32)
+            }
             (ParamSource::Shape { .. }, _) => {
                 let asked = pairs.iter().find(|(key, _)| *key == param.name);
                 let extent = asked.map_or(Ok(DEFAULT_EXTENT), |(key, value)| number(key, value, 0, u32::MAX));
@@ -130,26 +155,39 @@ fn shape(module: &Module, id: TensorId, params: &[Option<Value>]) -> Result<Vec<
     tensor.dims.iter().map(extent).collect()
 }
 
-/// An array of random numbers; `None` when it does not fit memory or its elements are not real numbers.
-fn fill(dtype: DType, shape: &[u64], stream: u64) -> Option<Array> {
+/// An array of numbers; `None` when it does not fit memory or its elements are not real numbers.
+fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) -> Option<Array> {
     let mut array = Array::zeros(dtype, shape).ok()?;
     match dtype {
-        DType::F32 => fill_as::<F32>(&mut array, stream),
-        DType::F16 => fill_as::<F16>(&mut array, stream),
-        DType::Bf16 => fill_as::<Bf16>(&mut array, stream),
+        DType::F32 => fill_as::<F32>(&mut array, values, stream),
+        DType::F16 => fill_as::<F16>(&mut array, values, stream),
+        DType::Bf16 => fill_as::<Bf16>(&mut array, values, stream),
         _ => return None,
     }
     Some(array)
 }
 
-fn fill_as<E: Number>(array: &mut Array, stream: u64) {
+fn fill_as<E: Number>(array: &mut Array, values: &Values, stream: u64) {
     let out = E::slice_mut(array);
+    let (center, scale, steps) = match values {
+        Values::Given(given) => {
+            out.iter_mut().zip(given).for_each(|(out, &x)| *out = E::encode(x));
+            return;
+        }
+        Values::Random { center, scale } => (*center, *scale, None),
+        Values::Grid { steps } => (0.0, 1.0, Some(*steps)),
+    };
+    let piece = |at: usize, out: &mut [E::Bits]| {
+        random::<E>(stream, at as u64, scale, out);
+        let shape = |x: f64| steps.map_or(x + center, |steps| (x * steps).round() / steps);
+        if center != 0.0 || steps.is_some() {
+            out.iter_mut().for_each(|x| *x = E::encode(shape(f64::from(E::decode(*x))) as f32));
+        }
+    };
     let whole = out.len() - out.len() % PIECE;
     let (pieces, rest) = out.split_at_mut(whole);
-    parallel(pieces, PIECE, crate::machine::cores() as usize, |piece, out| {
-        random::<E>(stream, (piece * PIECE) as u64, 1.0, out);
-    });
-    random::<E>(stream, whole as u64, 1.0, rest);
+    parallel(pieces, PIECE, crate::machine::cores() as usize, |n, out| piece(n * PIECE, out));
+    piece(whole, rest);
 }
 
 fn bad(message: String) -> Diagnostic {

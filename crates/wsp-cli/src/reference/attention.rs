@@ -1,5 +1,6 @@
 //! Dense decode attention in f64: a naive softmax in two passes.
 
+use super::dense::{dot, exponentials};
 use super::rows::Rows;
 use crate::layout::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -220,30 +221,6 @@ impl Checked<'_> {
         }
         dense
     }
-}
-
-/// Turns logits into exponentials relative to their maximum; their sum, and `log2` of the sum of plain exponentials.
-fn exponentials(logits: &mut [f64]) -> (f64, f64) {
-    let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut sum = 0.0;
-    for x in logits.iter_mut() {
-        *x = (*x - max).exp();
-        sum += *x;
-    }
-    (sum, (max + sum.ln()) * std::f64::consts::LOG2_E)
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let mut sums = [0.0; LANES];
-    let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f64 = a_blocks.remainder().iter().zip(b_blocks.remainder()).map(|(x, y)| x * y).sum();
-    for (a, b) in a_blocks.zip(b_blocks) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

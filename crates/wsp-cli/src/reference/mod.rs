@@ -4,7 +4,12 @@
 
 mod attention;
 mod compare;
+mod dense;
+mod llama;
+mod moe;
+mod prefill;
 mod rows;
+mod topk;
 
 pub use attention::{Attention, Dense};
 pub use compare::{Comparison, Tolerance, Worst, compare};
@@ -18,6 +23,17 @@ use wsp_plan::{Array, Arrays};
 
 /// Decode attention over a paged KV cache, one query token per request.
 pub const PAGED_DECODE_ATTENTION: &str = "paged_decode_attention";
+/// A decoder layer of a LLaMA model.
+pub const LLAMA_LAYER: &str = "llama_layer";
+/// A mixture of experts with tokens routed in CSR form.
+pub const MOE_LAYER: &str = "moe_layer";
+/// Causal attention over a ragged batch of prompts.
+pub const RAGGED_PREFILL: &str = "ragged_prefill";
+/// The keys that score highest for each query.
+pub const TOPK_INDEXER: &str = "topk_indexer";
+
+/// Computes a reference and compares the outputs with it.
+type Check = fn(&Reference, &Context<'_>) -> Result<Vec<Comparison>, Diagnostic>;
 
 /// A reference that programs can name.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +44,58 @@ pub struct ReferenceInfo {
     pub required: &'static [&'static str],
     /// Roles that may be given.
     pub optional: &'static [&'static str],
+    check: Check,
 }
 
 /// All references.
-pub const REFERENCES: &[ReferenceInfo] = &[ReferenceInfo {
-    name: PAGED_DECODE_ATTENTION,
-    required: &["q", "kv", "output"],
-    optional: &["lse", "sm_scale", "lens"],
-}];
+pub const REFERENCES: &[ReferenceInfo] = &[
+    ReferenceInfo {
+        name: PAGED_DECODE_ATTENTION,
+        required: &["q", "kv", "output"],
+        optional: &["lse", "sm_scale", "lens"],
+        check: check_attention,
+    },
+    ReferenceInfo {
+        name: LLAMA_LAYER,
+        required: &[
+            "x",
+            "attn_norm",
+            "wq",
+            "wk",
+            "wv",
+            "wo",
+            "ffn_norm",
+            "w_gate",
+            "w_up",
+            "w_down",
+            "output",
+            "heads",
+            "kv_heads",
+            "eps",
+            "theta",
+        ],
+        optional: &[],
+        check: llama::check,
+    },
+    ReferenceInfo {
+        name: MOE_LAYER,
+        required: &["x", "w_gate", "w_up", "w_down", "indptr", "indices", "weights", "output"],
+        optional: &[],
+        check: moe::check,
+    },
+    ReferenceInfo {
+        name: RAGGED_PREFILL,
+        required: &["q", "k", "v", "indptr", "output"],
+        optional: &["lse", "sm_scale"],
+        check: prefill::check,
+    },
+    ReferenceInfo {
+        name: TOPK_INDEXER,
+        required: &["q", "weights", "keys", "indptr", "top_k", "indices"],
+        optional: &["scores"],
+        check: topk::check,
+    },
+];
 
 /// What a reference works from.
 pub struct Context<'a> {
@@ -94,8 +154,8 @@ pub fn verify(reference: &Reference) -> Result<&'static ReferenceInfo, Vec<Diagn
 /// When the reference is named wrong, or the arrays do not have the form it needs. Differences are no error here: see
 /// [`Comparison::diagnostic`].
 pub fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    verify(reference)?;
-    check_attention(reference, cx).map_err(|fault| vec![fault])
+    let info = verify(reference)?;
+    (info.check)(reference, cx).map_err(|fault| vec![fault])
 }
 
 fn check_attention(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {

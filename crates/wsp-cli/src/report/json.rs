@@ -1,6 +1,6 @@
 //! The summary of a run for machines.
 
-use super::{RunReport, RunStats, TaskGroup};
+use super::{GraphStats, RunReport, RunStats, TaskGroup};
 use crate::reference::Comparison;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) fn run(report: &RunReport) -> Value {
         "time_ms": times(stats),
         "kv_gb_per_s": report.kv_gb_per_s(),
         "balance": { "planned": report.planned_balance(), "measured": report.measured_balance() },
-        "edges": { "raw": graph.raw, "war": graph.war, "waw": graph.waw, "fence": graph.fence },
+        "edges": edges(graph),
         "max_in_flight": graph.max_in_flight,
         "window_stalls": graph.window_stalls,
         "overlapped_tasks": graph.overlapped,
@@ -59,11 +59,18 @@ fn times(stats: &RunStats) -> Value {
     })
 }
 
+pub(super) fn edges(graph: &GraphStats) -> Value {
+    json!({
+        "raw": graph.raw, "war": graph.war, "waw": graph.waw, "fence": graph.fence,
+        "explicit": graph.explicit, "stream": graph.stream,
+    })
+}
+
 pub(super) fn ms(time: &Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 
-fn comparison(check: &Comparison) -> Value {
+pub(super) fn comparison(check: &Comparison) -> Value {
     // JSON has no infinities: what is not finite is null, and `outside` tells.
     json!({
         "name": check.name,

@@ -2,15 +2,21 @@
 
 mod balance;
 mod data;
+mod graph;
 mod json;
 mod plan;
 mod text;
+mod trace;
 mod units;
+mod workload;
 
 pub use balance::{longest_over_mean, planned_balance};
 pub use data::DataSummary;
+pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
+pub use trace::{Clock, TimedTask, Timeline};
 pub(crate) use units::bytes;
+pub use workload::{Check, Difference, RunTime, WorkloadReport};
 
 use crate::reference::Comparison;
 use std::time::Duration;
@@ -72,8 +78,12 @@ pub struct GraphStats {
     pub war: u64,
     /// Edges between writes.
     pub waw: u64,
-    /// Edges of fences.
+    /// Edges of fences, ordered loops and events.
     pub fence: u64,
+    /// Edges that a workload states with `after`.
+    pub explicit: u64,
+    /// Edges from a task to the next of its stream.
+    pub stream: u64,
     /// Most tasks in flight.
     pub max_in_flight: u32,
     /// Times the generator waited for the window.
@@ -90,6 +100,13 @@ pub struct GraphStats {
     pub prefetch_issued: u64,
     /// Prefetches that came too late.
     pub prefetch_missed: u64,
+}
+
+impl GraphStats {
+    /// All edges.
+    pub fn edges(&self) -> u64 {
+        self.raw + self.war + self.waw + self.fence + self.explicit + self.stream
+    }
 }
 
 impl RunStats {

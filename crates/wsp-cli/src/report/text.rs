@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 /// A table of two columns, a line per fact.
 #[derive(Default)]
-pub(super) struct Lines(String);
+pub(crate) struct Lines(String);
 
 impl Lines {
-    pub(super) fn add(&mut self, name: &str, value: &str) {
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
         let _ = writeln!(self.0, "  {name:<10} {value}");
     }
 
-    pub(super) fn finish(self, title: &str) -> String {
+    pub(crate) fn finish(self, title: &str) -> String {
         format!("{title}\n{}", self.0)
     }
 }
@@ -97,9 +97,9 @@ pub(super) fn run(report: &RunReport) -> String {
 }
 
 /// Edges, overlap of generation and execution, and what became of placement and prefetch.
-fn graph(graph: &GraphStats) -> String {
+pub(super) fn graph(graph: &GraphStats) -> String {
     let mut parts = vec![
-        count(graph.raw + graph.war + graph.waw + graph.fence, "edge"),
+        count(graph.edges(), "edge"),
         format!("{} done while generating", count(graph.overlapped, "task")),
     ];
     let placed = graph.affinity_hits + graph.affinity_misses;
@@ -119,7 +119,7 @@ pub(super) fn tiers<'a>(groups: impl Iterator<Item = (&'a str, u64)>) -> String 
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-fn comparison(check: &Comparison) -> String {
+pub(super) fn comparison(check: &Comparison) -> String {
     let verdict = if check.passed() { "ok" } else { "WRONG" };
     if check.elements == 0 {
         return format!("`{}` ok: it has no elements", check.name);

@@ -1,0 +1,190 @@
+//! `wsp graph`: the tasks of a workload and their dependences, as lists or summed up.
+
+use super::workload::{check_graph_memory, is_workload, read_graph_arrays};
+use super::{Outcome, Session};
+use crate::args::{DepsArg, GraphArgs};
+use crate::codes;
+use crate::engine::workload as engine;
+use crate::files::place;
+use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot, write_edges, write_tasks};
+use crate::report::GraphReport;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use wsp_cpu::workload::{Detail, GraphDeps, WorkloadInputs, WorkloadOptions};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::Dependences;
+
+/// Lists or sums up a graph.
+pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let outputs = Outputs::of(args);
+    outputs.check(args).map_err(|fault| vec![fault])?;
+    if !is_workload(&args.file) {
+        return Err(vec![not_a_workload(&args.file)]);
+    }
+    let source = session.read_workload(&args.file)?;
+    let arrays = read_graph_arrays(&source, args.inputs.as_deref(), &args.input, &args.set)?;
+    let program = engine::link(&source, args.schedule.as_deref(), None)?;
+    session.warn(program.notes());
+    let deps = match args.deps {
+        None => GraphDeps::Schedule,
+        Some(DepsArg::Exact) => GraphDeps::Exact,
+        Some(DepsArg::Overlap) => GraphDeps::Overlap,
+        Some(DepsArg::Explicit) => GraphDeps::Explicit,
+    };
+    session.terminal.progress("finding dependences");
+    let inputs = WorkloadInputs { set: args.set.clone(), arrays, ..WorkloadInputs::default() };
+    let options = WorkloadOptions { cancel: Some(session.interrupt.flag()), ..WorkloadOptions::default() };
+    // Complete dependences miss nothing, so that nobody needs to look.
+    let incomplete = matches!(deps, GraphDeps::Exact | GraphDeps::Explicit)
+        || (deps == GraphDeps::Schedule
+            && matches!(program.schedule().dependences, Dependences::Exact | Dependences::Explicit));
+    let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
+    check_graph_memory(&source, &args.set, bytes_per_task(detail))?;
+    let listed =
+        session.interrupt.while_running(|| engine::graph(&program, &inputs, deps, detail, &options))?;
+    if outputs.args.is_some() {
+        refuse_high_ranks(&listed).map_err(|fault| vec![fault])?;
+    }
+    let name = args.file.display().to_string();
+    let graph = &listed.graph;
+    list(session, outputs.tasks.as_ref(), |rows| write_tasks(rows, graph))?;
+    list(session, outputs.edges.as_ref(), |rows| write_edges(rows, graph))?;
+    list(session, outputs.args.as_ref(), |rows| write_accesses(rows, &listed.accesses, &listed.tensors))?;
+    list(session, outputs.dot.as_ref(), |rows| write_dot(rows, graph, &name))?;
+    if outputs.summary {
+        let report = GraphReport {
+            program: name,
+            deps: listed.deps.to_owned(),
+            summary: Summary::of(graph),
+            missed: listed.missed,
+        };
+        if args.json {
+            session.terminal.print_json(&report.json());
+        } else {
+            session.terminal.print(&report.text());
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// About what a task takes while its graph is listed, with a few edges: as measured for `llama_table`.
+fn bytes_per_task(detail: Detail) -> u64 {
+    200 + if detail.missed { 350 } else { 0 } + if detail.accesses { 250 } else { 0 }
+}
+
+/// Writes one list, if it was asked for.
+fn list(
+    session: &Session,
+    to: Option<&Destination>,
+    mut rows: impl FnMut(&mut Rows<'_>) -> std::io::Result<()>,
+) -> Result<(), Vec<Diagnostic>> {
+    let Some(to) = to else { return Ok(()) };
+    let cancel = session.interrupt.flag();
+    session.interrupt.while_running(|| write(to, &cancel, &mut rows)).map_err(|fault| vec![fault])
+}
+
+/// The lists that were asked for.
+struct Outputs {
+    tasks: Option<Destination>,
+    edges: Option<Destination>,
+    args: Option<Destination>,
+    dot: Option<Destination>,
+    summary: bool,
+}
+
+impl Outputs {
+    fn of(args: &GraphArgs) -> Outputs {
+        let to = |path: &Option<PathBuf>| path.as_deref().map(Destination::of);
+        let mut outputs = Outputs {
+            tasks: to(&args.tasks),
+            edges: to(&args.edges),
+            args: to(&args.args),
+            dot: to(&args.dot),
+            summary: args.summary || args.json,
+        };
+        let no_list = outputs.lists().next().is_none();
+        outputs.summary |= no_list;
+        outputs
+    }
+
+    /// Each list with its option.
+    fn lists(&self) -> impl Iterator<Item = (&'static str, &Destination)> {
+        let all = [
+            ("--tasks", &self.tasks),
+            ("--edges", &self.edges),
+            ("--args", &self.args),
+            ("--dot", &self.dot),
+        ];
+        all.into_iter().filter_map(|(option, to)| Some((option, to.as_ref()?)))
+    }
+
+    /// Refuses outputs that would mix with or replace each other, or replace what is read.
+    fn check(&self, args: &GraphArgs) -> Result<(), Diagnostic> {
+        let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();
+        let inputs = args.inputs.iter().chain(args.input.iter().map(|(_, path)| path));
+        let read: Vec<PathBuf> = [&args.file].into_iter().chain(inputs).map(|path| place(path)).collect();
+        let mut stdout = self.summary.then_some("the summary");
+        for (option, to) in self.lists() {
+            let path = match to {
+                Destination::File(path) => path,
+                Destination::Stdout => match stdout.replace(option) {
+                    None => continue,
+                    Some(other) => {
+                        let what = format!("{other} and `{option}` both go to standard output");
+                        return Err(collision(what, option));
+                    }
+                },
+            };
+            let at = place(path);
+            if read.contains(&at) || is_source(path) {
+                let what = format!("`{}` is a source or an input and would be overwritten", path.display());
+                return Err(collision(what, option));
+            }
+            if let Some(other) = taken.insert(at, option) {
+                let what = format!("`{other}` and `{option}` both go to `{}`", path.display());
+                return Err(collision(what, option));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn collision(what: String, option: &str) -> Diagnostic {
+    Diagnostic::error(codes::OUTPUTS_COLLIDE, what).help(format!("give `{option}` a file of its own"))
+}
+
+/// Whether a name is that of a program: lists have other names, and a program is not to be lost to a slip.
+fn is_source(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pto") || e.eq_ignore_ascii_case("wsp"))
+}
+
+fn not_a_workload(path: &Path) -> Diagnostic {
+    let name = path.display();
+    let fault = Diagnostic::error(codes::NOT_A_WORKLOAD, format!("`{name}` is not a workload"));
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pto")) {
+        fault
+            .note("a task graph is listed for `.wsp` files")
+            .help(format!("`wsp plan {name}` lists its tasks"))
+    } else {
+        fault.help("give a file whose name ends in `.wsp`")
+    }
+}
+
+/// Refuses boxes that rows and columns cannot tell apart.
+fn refuse_high_ranks(listed: &engine::Listed) -> Result<(), Diagnostic> {
+    let flat = |a: &crate::graph::GraphAccess| {
+        a.region.lo[2..].iter().all(|&lo| lo == 0) && a.region.hi[2..].iter().all(|&hi| hi == 1)
+    };
+    match listed.accesses.iter().find(|a| !flat(a)) {
+        None => Ok(()),
+        Some(access) => Err(Diagnostic::error(
+            codes::MORE_THAN_ROWS,
+            format!(
+                "`--args` has rows and columns, but `{}` has more dimensions",
+                listed.tensors[access.region.tensor.index()]
+            ),
+        )
+        .note(format!("task {} accesses it", access.task))
+        .help("leave out `--args`")),
+    }
+}

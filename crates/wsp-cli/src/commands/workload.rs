@@ -1,0 +1,108 @@
+//! Workloads as commands meet them: reading them and what they use, `wsp check` and `wsp run` of them.
+
+mod arrays;
+mod run;
+
+pub(super) use arrays::read_graph_arrays;
+pub(super) use run::run;
+
+use super::Session;
+use crate::codes;
+use crate::engine::workload::{self as engine, Source};
+use crate::files::{check_memory, read_source};
+use std::path::{Path, PathBuf};
+use wsp_core::limits;
+use wsp_ir::Module;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Use, text};
+use wsp_plan::ParamValue;
+
+/// Whether a file is a workload, by its name.
+pub(super) fn is_workload(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wsp"))
+}
+
+/// A workload where the command wants a `.pto` program.
+pub(super) fn not_a_program(path: &Path) -> Diagnostic {
+    let name = path.display();
+    Diagnostic::error(
+        codes::OPTION_OF_OTHERS,
+        format!("`{name}` is a workload; this command takes `.pto` programs"),
+    )
+    .help(format!("`wsp graph {name}` lists or sums up its tasks, `wsp run {name}` runs it"))
+}
+
+impl Session {
+    /// Reads a workload and the kernels that it uses; prints warnings.
+    pub(super) fn read_workload(&mut self, path: &Path) -> Result<Source, Vec<Diagnostic>> {
+        let source = read_source(path).map_err(|fault| vec![fault])?;
+        let (module, found) = text::parse(&path.display().to_string(), &source, &mut self.sources);
+        let Some(module) = module else { return Err(found) };
+        self.warn(&found);
+        let library = match module.uses.as_slice() {
+            [] => None,
+            [one] => Some(self.read_library(path, one)?),
+            [first, second, ..] => {
+                return Err(vec![
+                    Diagnostic::error(codes::SEVERAL_LIBRARIES, "a workload takes its kernels from one file")
+                        .at(second.span, "a second one here")
+                        .label(first.span, "the first one")
+                        .help(format!("put the kernels of `{}` into `{}`", second.path, first.path)),
+                ]);
+            }
+        };
+        Ok(Source { module, library })
+    }
+
+    /// Compiles a used file; its path is relative to the file that says it.
+    fn read_library(&mut self, user: &Path, used: &Use) -> Result<Module, Vec<Diagnostic>> {
+        let path: PathBuf = user.parent().unwrap_or(Path::new("")).join(&used.path);
+        let text = read_source(&path).map_err(|fault| vec![fault.at(used.span, "used here")])?;
+        self.compile_text(&path.display().to_string(), text)
+    }
+}
+
+/// Refuses a task graph that this machine has no memory for, before it is built.
+pub(super) fn check_graph_memory(
+    source: &Source,
+    set: &[(String, ParamValue)],
+    bytes_per_task: u64,
+) -> Result<(), Vec<Diagnostic>> {
+    let tasks = engine::known_tasks(&source.module, set).unwrap_or(0);
+    let most = u64::from(limits::MAX_GRAPH_TASKS);
+    // A graph of more is refused for its tasks.
+    if tasks > most {
+        return Ok(());
+    }
+    check_memory(&format!("the graph of {tasks} tasks"), tasks * bytes_per_task).map_err(|fault| vec![fault])
+}
+
+/// What is wrong with a workload as it stands: with itself, its kernels, each of its schedules, and, where every value
+/// has a default, with its tasks.
+pub(super) fn check(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {
+    let source = session.read_workload(path)?;
+    let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
+    let mut found = Vec::new();
+    for schedule in [None].into_iter().chain(named) {
+        match engine::link(&source, schedule, None) {
+            Ok(program) => found.extend_from_slice(program.notes()),
+            Err(faults) => found.extend(faults),
+        }
+    }
+    if !found.iter().any(Diagnostic::is_error) {
+        session.terminal.progress("expanding");
+        found.extend(engine::check_defaults(&source.module));
+    }
+    // Schedules share faults of the kernels.
+    let mut distinct: Vec<Diagnostic> = Vec::new();
+    for diagnostic in found {
+        if !distinct.contains(&diagnostic) {
+            distinct.push(diagnostic);
+        }
+    }
+    if distinct.iter().any(Diagnostic::is_error) {
+        return Err(distinct);
+    }
+    session.warn(&distinct);
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! The boundary to workloads: linking, listing, running, and comparing runs.
+
+mod check;
+mod dry;
+
+pub use check::compare;
+pub use dry::{check_defaults, known_tasks};
+
+use super::{graph_stats, param_value};
+use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
+use crate::report::{Clock, RunTime, TimedTask, Timeline};
+use std::path::Path;
+use std::time::Duration;
+use wsp_cpu::workload::{Bodies, Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_ir::Module;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Dependences, ParamSource, WorkloadModule};
+use wsp_plan::{Arrays, CompileOptions, ParamValue};
+use wsp_runtime::TaskTrace;
+
+/// A workload as read, with the kernels that it uses.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What it says.
+    pub module: WorkloadModule,
+    /// The used file; none when all kernels are only declared.
+    pub library: Option<Module>,
+}
+
+/// Ties a workload to its kernels and applies a schedule: the one named, else the source's.
+///
+/// # Errors
+/// What does not fit, and what the target cannot do.
+pub fn link(
+    source: &Source,
+    schedule: Option<&str>,
+    max_blocks: Option<u32>,
+) -> Result<WorkloadProgram, Vec<Diagnostic>> {
+    let mut options = CompileOptions { schedule: schedule.map(str::to_owned), ..CompileOptions::default() };
+    if let Some(max_blocks) = max_blocks {
+        options.max_blocks = max_blocks;
+    }
+    WorkloadProgram::new(source.module.clone(), source.library.as_ref(), &options)
+}
+
+/// A graph with what `wsp graph` says of it.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Tasks and edges.
+    pub graph: Graph,
+    /// Accesses of all tasks in order, if they were asked for.
+    pub accesses: Vec<GraphAccess>,
+    /// Names of the tensors.
+    pub tensors: Vec<String>,
+    /// How dependences were found.
+    pub deps: &'static str,
+    /// Hazards that the edges do not order, if they were asked for.
+    pub missed: Option<Missed>,
+}
+
+/// Lists the tasks of a workload and their dependences, in the detail that is asked for.
+///
+/// # Errors
+/// Wrong values, faults of the workload, a graph that depends on computed values or is too large.
+pub fn graph(
+    program: &WorkloadProgram,
+    inputs: &WorkloadInputs,
+    deps: GraphDeps,
+    detail: Detail,
+    options: &WorkloadOptions,
+) -> Result<Listed, Vec<Diagnostic>> {
+    let mut listing = program.graph(inputs, deps, detail, options)?;
+    let deps = name(deps, program.schedule().dependences);
+    let tensors = std::mem::take(&mut listing.tensors);
+    let count = listing.missed_count;
+    let (graph, accesses, missed) = Graph::of(listing);
+    let task = |id: u32| format!("task {id} ({})", graph.kernel_of(id).name);
+    let first = missed.first();
+    let first = first.map_or(String::new(), |m| format!("{} before {}", task(m.earlier), task(m.later)));
+    let missed = detail.missed.then_some(Missed { count, first });
+    Ok(Listed { missed, graph, accesses, tensors, deps })
+}
+
+fn name(asked: GraphDeps, schedule: Dependences) -> &'static str {
+    match (asked, schedule) {
+        (GraphDeps::Exact, _) | (GraphDeps::Schedule, Dependences::Exact) => "exact",
+        (GraphDeps::Overlap, _) | (GraphDeps::Schedule, Dependences::Overlap) => "overlap",
+        (GraphDeps::Explicit, _) | (GraphDeps::Schedule, Dependences::Explicit) => "explicit",
+        (GraphDeps::Schedule, Dependences::Hybrid) => "hybrid",
+    }
+}
+
+/// Values of the used file's parameters: those that the user sets, before them the workload's own defaults.
+pub fn library_values(source: &Source, set: &[(String, ParamValue)]) -> Vec<(String, ParamValue)> {
+    let Some(library) = &source.library else { return Vec::new() };
+    let shared = source.module.params.iter().filter(|p| library.param_named(&p.name).is_some());
+    let defaults = shared.filter_map(|param| match &param.source {
+        ParamSource::Set(Some(default)) => {
+            Some((param.name.clone(), ParamValue::Int(default.as_const()?.into())))
+        }
+        ParamSource::Set(None) | ParamSource::Derived(_) => None,
+    });
+    let known = set.iter().filter(|(name, _)| library.param_named(name).is_some());
+    defaults.chain(known.cloned()).collect()
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// Tensors that tasks may write, by name.
+    pub outputs: Arrays,
+    /// What ran in the tasks; nothing in virtual time.
+    pub bodies: Option<Bodies>,
+    /// Every parameter with the value it had; in virtual time none.
+    pub params: Vec<(String, i64)>,
+    /// Every parameter of the used file with its value.
+    pub library_params: Vec<(String, ParamValue)>,
+    /// What was done with each directive of the schedule.
+    pub schedule_lines: Vec<String>,
+    /// Tasks by kernel, in the order of the program.
+    pub kernels: Vec<(String, u64)>,
+    /// How long it took.
+    pub time: RunTime,
+    /// Warnings and notes.
+    pub notes: Vec<Diagnostic>,
+    /// When and where each task ran, if that was asked for.
+    trace: Vec<TimedTask>,
+}
+
+impl RunOutcome {
+    /// When and where tasks ran, of a workload in this file.
+    pub fn timeline(&self, file: &Path) -> Timeline {
+        let (clock, workers) = match &self.time {
+            RunTime::Measured { threads, .. } => (Clock::Nanoseconds, *threads),
+            RunTime::Cycles { busy, .. } => (Clock::Cycles, busy.len() as u32),
+        };
+        Timeline {
+            program: file.display().to_string(),
+            clock,
+            workers,
+            kernels: self.kernels.iter().map(|(name, _)| name.clone()).collect(),
+            tasks: self.trace.clone(),
+        }
+    }
+}
+
+/// Runs a workload.
+///
+/// # Errors
+/// Wrong values or arrays, faults of the workload, the first fault of a task.
+pub fn execute(
+    program: &WorkloadProgram,
+    inputs: &WorkloadInputs,
+    options: &WorkloadOptions,
+) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let outcome = program.execute(inputs, options)?;
+    let runtime = &outcome.runtime;
+    let time = RunTime::Measured {
+        threads: outcome.threads,
+        run: Duration::from_nanos(outcome.run_ns),
+        first_task: runtime.first_start_ns.map(Duration::from_nanos),
+        busy: runtime.workers.iter().filter_map(|w| w.busy_ns).map(Duration::from_nanos).collect(),
+        graph: graph_stats(runtime),
+    };
+    Ok(RunOutcome {
+        outputs: outcome.outputs,
+        bodies: Some(outcome.bodies),
+        params: outcome.params,
+        library_params: outcome.library_params.iter().map(|(name, v)| (name.clone(), param_value(*v))).collect(),
+        schedule_lines: outcome.schedule.iter().map(ToString::to_string).collect(),
+        kernels: outcome.kernels.into_iter().map(|k| (k.name, k.tasks)).collect(),
+        time,
+        notes: outcome.notes,
+        trace: runtime.trace.iter().map(measured).collect(),
+    })
+}
+
+/// Runs a workload in virtual time: no kernel runs, every task takes what its kernel costs.
+///
+/// # Errors
+/// Wrong values, faults of the workload, what would fail a run.
+pub fn simulate(
+    program: &WorkloadProgram,
+    inputs: &WorkloadInputs,
+    options: &WorkloadOptions,
+) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let simulated = program.simulate(inputs, options)?;
+    let (listing, simulation) = (simulated.listing, simulated.simulation);
+    let mut counts = vec![0u64; listing.kernels.len()];
+    for &kernel in &listing.tasks {
+        counts[kernel as usize] += 1;
+    }
+    let names = listing.kernels.into_iter().map(|k| k.name);
+    let lived = (0u32..).zip(&listing.tasks).zip(&simulation.tasks);
+    let trace = lived.filter_map(|((task, &kernel), life)| {
+        let worker = life.worker?;
+        Some(TimedTask { task, kernel, worker, ready: life.ready, start: life.start, end: life.end })
+    });
+    Ok(RunOutcome {
+        outputs: Arrays::new(),
+        bodies: None,
+        params: Vec::new(),
+        library_params: Vec::new(),
+        schedule_lines: program.schedule().lines.iter().map(ToString::to_string).collect(),
+        trace: trace.collect(),
+        kernels: names.zip(counts).filter(|(name, _)| name != ORDER_POINT).collect(),
+        time: RunTime::Cycles {
+            makespan: simulation.makespan,
+            busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
+        },
+        notes: Vec::new(),
+    })
+}
+
+fn measured(task: &TaskTrace) -> TimedTask {
+    TimedTask {
+        task: task.task.0,
+        kernel: task.kernel.0.into(),
+        worker: task.worker,
+        ready: task.ready_ns,
+        start: task.started_ns,
+        end: task.finished_ns,
+    }
+}

@@ -1,0 +1,108 @@
+//! Compares what a run wrote with what a sequential run writes.
+
+use super::RunOutcome;
+use crate::reference::{self, Tolerance, compare as compare_values};
+use crate::report::{Check, Difference};
+use wsp_cpu::workload::Bodies;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, Arrays};
+
+/// Compares a run with a sequential one: bit by bit, or, where kernels of a used file ran on fast tile operations and the
+/// sequential run on plain ones, within what these may differ by.
+///
+/// # Errors
+/// When outputs cannot be compared.
+pub fn compare(outcome: &RunOutcome, sequential: &RunOutcome) -> Result<Check, Diagnostic> {
+    if outcome.bodies != Some(Bodies::Library) {
+        return Ok(compare_bits(&outcome.outputs, &sequential.outputs));
+    }
+    let mut all = Vec::new();
+    for (name, expected) in &sequential.outputs {
+        let (Some(values), Some(output)) = (reference::to_f64(expected), outcome.outputs.get(name)) else {
+            continue;
+        };
+        all.push(compare_values(name, output, &values, Tolerance::of_output(expected.dtype()))?);
+    }
+    Ok(Check::Close(all))
+}
+
+fn compare_bits(outputs: &Arrays, expected: &Arrays) -> Check {
+    let differences: Vec<Difference> =
+        expected.iter().filter_map(|(name, array)| difference(name, outputs.get(name), array)).collect();
+    if differences.is_empty() {
+        let bytes = expected.values().map(|array| array.bytes().len() as u64).sum();
+        Check::Same { tensors: expected.len() as u64, bytes }
+    } else {
+        Check::Differs(differences)
+    }
+}
+
+fn difference(name: &str, output: Option<&Array>, expected: &Array) -> Option<Difference> {
+    let size = expected.dtype().size();
+    let elements = (expected.bytes().len() / size) as u64;
+    let name = name.to_owned();
+    let whole = |name| Some(Difference { name, elements, differing: elements, first: Vec::new() });
+    let Some(output) = output.filter(|o| o.bytes().len() == expected.bytes().len()) else {
+        return whole(name);
+    };
+    if output.bytes() == expected.bytes() {
+        return None;
+    }
+    let pairs = output.bytes().chunks_exact(size).zip(expected.bytes().chunks_exact(size));
+    let mut unequal = pairs.enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i as u64);
+    let first = unequal.next()?;
+    Some(Difference {
+        name,
+        elements,
+        differing: 1 + unequal.count() as u64,
+        first: index(first, expected.shape()),
+    })
+}
+
+/// The index of the element at a position in row-major order.
+fn index(mut position: u64, shape: &[u64]) -> Vec<u64> {
+    let mut index = vec![0; shape.len()];
+    for (at, &extent) in index.iter_mut().zip(shape).rev() {
+        *at = position % extent;
+        position /= extent;
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codes;
+    use wsp_core::DType;
+
+    fn arrays(values: &[u32]) -> Arrays {
+        let mut array = Array::zeros(DType::U32, &[2, 3]).unwrap();
+        array.as_slice_mut::<u32>().unwrap().copy_from_slice(values);
+        Arrays::from([("y".to_owned(), array)])
+    }
+
+    #[test]
+    fn equal_bits_are_the_same() {
+        let y = arrays(&[1, 2, 3, 4, 5, 6]);
+        let check = compare_bits(&y, &y);
+        assert_eq!(check, Check::Same { tensors: 1, bytes: 24 });
+        assert!(check.diagnostics().is_empty());
+    }
+
+    #[test]
+    fn the_first_element_that_differs_is_named() {
+        let check = compare_bits(&arrays(&[1, 2, 3, 4, 9, 8]), &arrays(&[1, 2, 3, 4, 5, 6]));
+        let expected = Difference { name: "y".to_owned(), elements: 6, differing: 2, first: vec![1, 1] };
+        assert_eq!(check, Check::Differs(vec![expected]));
+        let faults = check.diagnostics();
+        assert_eq!((faults[0].code, faults.len()), (codes::NOT_SEQUENTIAL, 1));
+        assert!(faults[0].notes[0].contains("2 of 6 elements, the first at [1, 1]"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_tensor_that_is_not_there_differs() {
+        assert!(
+            matches!(compare_bits(&Arrays::new(), &arrays(&[0; 6])), Check::Differs(d) if d[0].differing == 6)
+        );
+    }
+}

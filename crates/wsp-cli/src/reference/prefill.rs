@@ -1,0 +1,102 @@
+//! Causal attention over a ragged batch of prompts in f64.
+
+use super::dense::{
+    Dense, attend, by_rows, compare_sums, dot, expect_rows, expect_shape, integers, number, unfit,
+};
+use super::{Comparison, Context, role};
+use wsp_ir::Reference;
+use wsp_ir::diag::Diagnostic;
+
+/// The problem with its extents checked: prompt `b` is rows `indptr[b]..indptr[b + 1]` of all arrays.
+struct Prompts {
+    q: Dense,
+    k: Dense,
+    v: Dense,
+    indptr: Vec<usize>,
+    heads: usize,
+    kv_heads: usize,
+    /// What products of queries and keys are multiplied by; `1 / sqrt(dim)` when the program does not say.
+    scale: f64,
+    threads: usize,
+}
+
+/// Computes the attention and compares outputs and, when given, logarithms of sums of exponentials.
+pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
+    let prompts = Prompts::new(reference, cx)?;
+    let rows = prompts.run();
+    let dim = prompts.q.cols();
+    let longest = prompts.indptr.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
+    let split = |keep: std::ops::Range<usize>| -> Vec<f64> {
+        rows.chunks_exact(dim + 1).flat_map(|row| row[keep.clone()].to_vec()).collect()
+    };
+    let (output, lse) = (split(0..dim), split(dim..dim + 1));
+    let mut all = vec![compare_sums(reference, cx, "output", &output, longest.max(dim))?];
+    if role(reference, "lse").is_ok() {
+        all.push(compare_sums(reference, cx, "lse", &lse, dim)?);
+    }
+    Ok(all)
+}
+
+impl Prompts {
+    fn new(reference: &Reference, cx: &Context<'_>) -> Result<Prompts, Diagnostic> {
+        let input = |what| Dense::input(reference, cx, what);
+        let (q, k, v) = (input("q")?, input("k")?, input("v")?);
+        let indptr = integers(reference, cx, "indptr")?;
+        let (&[total, heads, dim], &[_, kv_heads, _]) = (&q.shape[..], &k.shape[..]) else {
+            let why = format!(
+                "queries are {:?} and keys {:?}, where [tokens, heads, lanes] is needed",
+                q.shape, k.shape
+            );
+            return Err(unfit(reference, why));
+        };
+        expect_shape(reference, "k", &k, &[total, kv_heads, dim])?;
+        expect_shape(reference, "v", &v, &[total, kv_heads, dim])?;
+        expect_rows(reference, &indptr, indptr.len().saturating_sub(1), total)?;
+        if kv_heads == 0 || !heads.is_multiple_of(kv_heads) {
+            return Err(unfit(reference, format!("{heads} query heads do not share {kv_heads} KV heads")));
+        }
+        let scale = match role(reference, "sm_scale") {
+            Ok(_) => number(reference, cx, "sm_scale")?,
+            Err(_) => 1.0 / (dim as f64).sqrt(),
+        };
+        Ok(Prompts { q, k, v, indptr, heads, kv_heads, scale, threads: cx.threads })
+    }
+
+    /// Per token and query head its output, then `log2` of its sum of exponentials.
+    fn run(&self) -> Vec<f64> {
+        let (dim, group) = (self.q.cols(), self.heads / self.kv_heads);
+        let firsts: Vec<usize> = self.indptr.windows(2).flat_map(|w| vec![w[0]; w[1] - w[0]]).collect();
+        by_rows(self.threads, firsts.len() * self.heads, dim + 1, |row, out| {
+            let (token, head) = (row / self.heads, row % self.heads);
+            let at = |s: usize| (firsts[token] + s) * self.kv_heads + head / group;
+            let mut scores: Vec<f64> = (0..=token - firsts[token])
+                .map(|s| dot(self.q.row(row), self.k.row(at(s))) * self.scale)
+                .collect();
+            let (out, lse) = out.split_at_mut(dim);
+            lse[0] = attend(&mut scores, |s| self.v.row(at(s)), out);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_do_not_see_each_other_nor_the_future() {
+        let dense = |values: &[f64]| Dense { shape: vec![3, 1, 1], values: values.to_vec() };
+        let prompts = Prompts {
+            q: dense(&[1.0, 1.0, 1.0]),
+            k: dense(&[0.0, 3f64.ln(), 7.0]),
+            v: dense(&[4.0, 8.0, 9.0]),
+            indptr: vec![0, 0, 2, 3],
+            heads: 1,
+            kv_heads: 1,
+            scale: 1.0,
+            threads: 1,
+        };
+        let rows = prompts.run();
+        let want = [4.0, 0.0, 7.0, 2.0, 9.0, 7.0 * std::f64::consts::LOG2_E];
+        assert!(rows.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-14), "{rows:?}");
+    }
+}

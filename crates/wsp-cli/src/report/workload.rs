@@ -1,0 +1,342 @@
+//! What a run of a workload came to.
+
+use super::text::Lines;
+use super::units::{bytes, count, millis};
+use super::{GraphStats, json, longest_over_mean, text};
+use crate::codes;
+use crate::reference::Comparison;
+use serde_json::{Value, json};
+use std::time::Duration;
+use wsp_cpu::workload::Bodies;
+use wsp_ir::diag::Diagnostic;
+
+/// Everything that `wsp run FILE.wsp` prints.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WorkloadReport {
+    /// The workload's file.
+    pub program: String,
+    /// What ran in its tasks; nothing in virtual time.
+    pub bodies: Option<Bodies>,
+    /// Arrays that were given, such as `x f32[256, 512]`.
+    pub inputs: Vec<String>,
+    /// The seed of what was made up.
+    pub seed: u64,
+    /// Values of parameters.
+    pub params: Vec<(String, i64)>,
+    /// The schedule that was applied, if it has a name.
+    pub schedule: Option<String>,
+    /// What was done with each of its directives.
+    pub schedule_lines: Vec<String>,
+    /// Tasks by kernel, in the order of the program.
+    pub kernels: Vec<(String, u64)>,
+    /// How long it took.
+    pub time: RunTime,
+    /// Against a sequential run.
+    pub check: Check,
+}
+
+/// How long a run took.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RunTime {
+    /// On threads.
+    Measured {
+        /// How many.
+        threads: u32,
+        /// From the start of generation to the end of the last task.
+        run: Duration,
+        /// To the start of the first task, where that is known.
+        first_task: Option<Duration>,
+        /// In tasks, per worker.
+        busy: Vec<Duration>,
+        /// What the task graph did.
+        graph: GraphStats,
+    },
+    /// In virtual time: no kernel ran.
+    Cycles {
+        /// When the last task was complete.
+        makespan: u64,
+        /// In tasks, per worker.
+        busy: Vec<u64>,
+    },
+}
+
+/// Whether a run wrote what a sequential run writes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Check {
+    /// Nobody looked.
+    NotDone,
+    /// Bit by bit.
+    Same {
+        /// Tensors compared.
+        tensors: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// It did not.
+    Differs(Vec<Difference>),
+    /// The sequential run used plain tile operations, so that bits may differ: how far outputs are apart.
+    Close(Vec<Comparison>),
+}
+
+/// A tensor that differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Difference {
+    /// The tensor.
+    pub name: String,
+    /// Its elements.
+    pub elements: u64,
+    /// Those that differ.
+    pub differing: u64,
+    /// Index of the first that differs; empty when the shapes do.
+    pub first: Vec<u64>,
+}
+
+impl Check {
+    /// What is wrong, one for each tensor.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let all = match self {
+            Check::NotDone | Check::Same { .. } => return Vec::new(),
+            Check::Close(all) => return all.iter().filter_map(Comparison::diagnostic).collect(),
+            Check::Differs(all) => all,
+        };
+        let fault = |d: &Difference| {
+            Diagnostic::error(
+                codes::NOT_SEQUENTIAL,
+                format!("`{}` differs from what a sequential run writes", d.name),
+            )
+            .note(format!("{} of {}, the first at {:?}", d.differing, count(d.elements, "element"), d.first))
+            .help("every pair of tasks that share elements one of them writes must be ordered: use `deps = overlap`")
+        };
+        all.iter().map(fault).collect()
+    }
+
+    fn add_to(&self, lines: &mut Lines) {
+        match self {
+            Check::Close(all) => all.iter().for_each(|check| lines.add("check", &text::comparison(check))),
+            other => lines.add("check", &other.text()),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Check::NotDone | Check::Close(_) => "not done".to_owned(),
+            Check::Same { tensors: 0, .. } => "ok: no task writes anything".to_owned(),
+            Check::Same { tensors, bytes: n } => {
+                format!(
+                    "ok: {} ({}) bit for bit as a sequential run writes",
+                    count(*tensors, "tensor"),
+                    bytes(*n)
+                )
+            }
+            Check::Differs(all) => {
+                let names: Vec<String> = all.iter().map(|d| format!("`{}`", d.name)).collect();
+                format!("WRONG: {} not as a sequential run writes", names.join(", "))
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Check::NotDone => Value::Null,
+            Check::Same { tensors, bytes } => json!({ "passed": true, "tensors": tensors, "bytes": bytes }),
+            Check::Close(all) => json!({
+                "passed": all.iter().all(Comparison::passed),
+                "outputs": all.iter().map(json::comparison).collect::<Vec<_>>(),
+            }),
+            Check::Differs(all) => json!({
+                "passed": false,
+                "differing": all.iter().map(|d| json!({
+                    "name": d.name, "elements": d.elements, "differing": d.differing, "first": d.first,
+                })).collect::<Vec<_>>(),
+            }),
+        }
+    }
+}
+
+impl WorkloadReport {
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut lines = Lines::default();
+        lines.add("kernels", self.kernels_text());
+        let given = self.inputs.join(", ");
+        match self.bodies {
+            None if given.is_empty() => {}
+            None => lines.add("inputs", &given),
+            Some(_) if given.is_empty() => lines.add("inputs", &format!("made up from seed {}", self.seed)),
+            Some(_) => lines.add("inputs", &format!("{given}; others made up from seed {}", self.seed)),
+        }
+        if !self.params.is_empty() {
+            let params: Vec<String> = self.params.iter().map(|(name, n)| format!("{name} = {n}")).collect();
+            lines.add("params", &params.join(", "));
+        }
+        let groups = self.kernels.iter().map(|(name, tasks)| (name.as_str(), *tasks));
+        lines.add("tasks", &text::tiers(groups));
+        lines.add("schedule", self.schedule_text());
+        self.time_text(&mut lines);
+        self.check.add_to(&mut lines);
+        lines.finish(&self.program)
+    }
+
+    fn kernels_text(&self) -> &'static str {
+        match self.bodies {
+            None => "not run: each task takes the cycles that its kernel costs",
+            Some(Bodies::Library) => "those of the used file",
+            Some(Bodies::Registered) => "registered functions",
+            Some(Bodies::Mixing) => "without bodies: each task mixes what it reads into what it writes",
+            Some(Bodies::Mixed) => {
+                "registered functions; those without mix what they read into what they write"
+            }
+        }
+    }
+
+    fn schedule_text(&self) -> &str {
+        match &self.schedule {
+            Some(name) => name,
+            None if self.schedule_lines.is_empty() => "none",
+            None => "that of the file",
+        }
+    }
+
+    fn time_text(&self, lines: &mut Lines) {
+        match &self.time {
+            RunTime::Measured { threads, run, first_task, busy, graph } => {
+                let first = first_task.map_or(String::new(), |t| format!("; first task after {}", millis(t)));
+                let on = count(u64::from(*threads), "thread");
+                lines.add("time", &format!("run {} on {on}{first}", millis(*run)));
+                lines.add("graph", &text::graph(graph));
+                if let Some(balance) = longest_over_mean(busy.iter().map(Duration::as_secs_f64)) {
+                    lines.add("balance", &format!("{balance:.2} measured on {on} (longest / mean)"));
+                }
+            }
+            RunTime::Cycles { makespan, busy } => {
+                let on = count(busy.len() as u64, "worker");
+                lines.add("time", &format!("{makespan} cycles of virtual time on {on}"));
+                let share = |n: u64| if *makespan == 0 { 0.0 } else { n as f64 * 100.0 / *makespan as f64 };
+                let each: Vec<String> =
+                    busy.iter().enumerate().map(|(i, &n)| format!("{i}: {n} ({:.0}%)", share(n))).collect();
+                lines.add("busy", &each.join(", "));
+            }
+        }
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        let mut all = json!({
+            "program": self.program,
+            "bodies": self.bodies.map(bodies),
+            "seed": self.seed,
+            "params": self.params.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
+            "schedule": self.schedule,
+            "schedule_lines": self.schedule_lines,
+            "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
+            "check": self.check.json(),
+        });
+        let time = match &self.time {
+            RunTime::Cycles { makespan, busy } => json!({
+                "virtual_time": { "cycles": makespan, "worker_busy": busy },
+            }),
+            RunTime::Measured { threads, run, first_task, busy, graph } => json!({
+                "threads": threads,
+                "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
+                "edges": json::edges(graph),
+                "max_in_flight": graph.max_in_flight,
+                "window_stalls": graph.window_stalls,
+                "overlapped_tasks": graph.overlapped,
+                "steals": graph.steals,
+                "affinity": { "hits": graph.affinity_hits, "misses": graph.affinity_misses },
+                "worker_busy_ms": busy.iter().map(json::ms).collect::<Vec<_>>(),
+            }),
+        };
+        if let (Value::Object(all), Value::Object(time)) = (&mut all, time) {
+            all.extend(time);
+        }
+        all
+    }
+}
+
+fn bodies(bodies: Bodies) -> &'static str {
+    match bodies {
+        Bodies::Library => "library",
+        Bodies::Registered => "registered",
+        Bodies::Mixing => "mixing",
+        Bodies::Mixed => "mixed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn report(time: RunTime, check: Check) -> WorkloadReport {
+        let bodies = matches!(time, RunTime::Measured { .. }).then_some(Bodies::Mixing);
+        WorkloadReport {
+            program: "layer.wsp".to_owned(),
+            bodies,
+            inputs: Vec::new(),
+            seed: 1,
+            params: vec![("seq".to_owned(), 1024), ("m".to_owned(), 16)],
+            schedule: None,
+            schedule_lines: Vec::new(),
+            kernels: vec![("norm".to_owned(), 16), ("gemm".to_owned(), 48)],
+            time,
+            check,
+        }
+    }
+
+    fn measured() -> RunTime {
+        RunTime::Measured {
+            threads: 2,
+            run: Duration::from_micros(1400),
+            first_task: Some(Duration::from_micros(41)),
+            busy: vec![Duration::from_millis(3), Duration::from_millis(1)],
+            graph: GraphStats { raw: 30, war: 2, ..GraphStats::default() },
+        }
+    }
+
+    #[test]
+    fn a_run_of_kernels_without_bodies_says_so() {
+        expect![[r#"
+            layer.wsp
+              kernels    without bodies: each task mixes what it reads into what it writes
+              inputs     made up from seed 1
+              params     seq = 1024, m = 16
+              tasks      16 norm, 48 gemm
+              schedule   none
+              time       run 1.40 ms on 2 threads; first task after 0.041 ms
+              graph      32 edges, 0 tasks done while generating
+              balance    1.50 measured on 2 threads (longest / mean)
+              check      ok: 9 tensors (4.1 KB) bit for bit as a sequential run writes
+        "#]]
+        .assert_eq(&report(measured(), Check::Same { tensors: 9, bytes: 4096 }).text());
+    }
+
+    #[test]
+    fn virtual_time_is_counted_in_cycles() {
+        let report = report(RunTime::Cycles { makespan: 800, busy: vec![800, 400] }, Check::NotDone);
+        expect![[r#"
+            layer.wsp
+              kernels    not run: each task takes the cycles that its kernel costs
+              params     seq = 1024, m = 16
+              tasks      16 norm, 48 gemm
+              schedule   none
+              time       800 cycles of virtual time on 2 workers
+              busy       0: 800 (100%), 1: 400 (50%)
+              check      not done
+        "#]]
+        .assert_eq(&report.text());
+        assert_eq!(report.json()["virtual_time"], json!({ "cycles": 800, "worker_busy": [800, 400] }));
+        assert!(report.json()["check"].is_null());
+    }
+
+    #[test]
+    fn numbers_are_where_scripts_look_for_them() {
+        let json = report(measured(), Check::Same { tensors: 9, bytes: 4096 }).json();
+        assert_eq!((&json["time_ms"]["run"], &json["edges"]["raw"]), (&json!(1.4), &json!(30)));
+        assert_eq!((&json["bodies"], &json["check"]["passed"]), (&json!("mixing"), &json!(true)));
+        let first = Difference { name: "y".to_owned(), elements: 6, differing: 2, first: vec![1, 1] };
+        let wrong = report(measured(), Check::Differs(vec![first]));
+        assert_eq!(wrong.json()["check"]["differing"][0]["first"], json!([1, 1]));
+        assert!(wrong.text().contains("WRONG: `y`"));
+    }
+}

@@ -1,0 +1,292 @@
+//! `wsp run` and `wsp check` of workloads: what is checked, what is written, and what happens to those who misuse them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking and makes its own files"
+)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wsp_cli::files::{Npz, write_npz};
+use wsp_core::DType;
+use wsp_plan::{Array, Arrays};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Exit code, stdout, stderr.
+fn run(args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+    let output = command.current_dir(root()).env("NO_COLOR", "1").args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// What a command prints when all is well.
+fn printed(args: &[&str]) -> String {
+    let (code, out, err) = run(args);
+    assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+    out
+}
+
+fn stats(args: &[&str]) -> Value {
+    serde_json::from_str(&printed(&[&["run"], args, &["--stats", "json"]].concat())).unwrap()
+}
+
+/// The codes that a command reports, after checking that it fails with diagnostics only.
+fn faults(args: &[&str]) -> (Vec<String>, String) {
+    let (code, out, err) = run(&[args, &["--error-format", "json"]].concat());
+    assert_eq!((code, out.as_str()), (1, ""), "{args:?}: {err}");
+    let code = |line: &str| serde_json::from_str::<Value>(line).unwrap()["code"].as_str().unwrap().to_owned();
+    (err.lines().map(code).collect(), err)
+}
+
+/// A folder with a few small files.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn with(files: &[(&str, &str)]) -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            std::fs::write(folder.path(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn at(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+}
+
+/// Tasks in a chain over one row, and independent ones over another tensor.
+const CHAIN: &str = "
+    param n = 6;
+    tensor x: u32[4];
+    tensor y: f32[n, 8];
+    kernel push(inout v, i) on vector cost 100;
+    kernel fill(in v, out row) on cube cost 50;
+    workload main {
+        parallel for i in 0..n { push(x, i); fill(x[0..2], y[i, ..]); }
+    }
+    schedule one { task_graph(window = 1, ready = fifo); }
+    schedule steps { task_graph(trace = cycles, ready = fifo); }";
+
+#[test]
+fn kernels_without_bodies_mix_and_are_compared_with_a_sequential_run() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let text = printed(&["run", &folder.at("chain.wsp"), "--threads", "2"]);
+    assert!(text.contains("without bodies: each task mixes what it reads into what it writes"), "{text}");
+    assert!(text.contains("ok: 2 tensors (208 bytes) bit for bit as a sequential run writes"), "{text}");
+    assert!(text.contains("6 push, 6 fill") && text.contains("n = 6"), "{text}");
+    let json = stats(&[&folder.at("chain.wsp"), "--threads", "2", "--set", "n=3"]);
+    assert_eq!((&json["bodies"], &json["threads"]), (&"mixing".into(), &2.into()));
+    assert_eq!(json["tasks"][1], serde_json::json!({ "kernel": "fill", "tasks": 3 }));
+    assert_eq!(json["check"]["passed"], true);
+    assert!(json["time_ms"]["run"].as_f64().unwrap() > 0.0);
+    let unchecked = printed(&["run", &folder.at("chain.wsp"), "--no-check"]);
+    assert!(unchecked.contains("check      not done"), "{unchecked}");
+}
+
+#[test]
+fn outputs_do_not_depend_on_threads_or_schedule_but_on_the_seed() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let outputs = |name: &str, options: &[&str]| {
+        let path = folder.at(name);
+        printed(&[&["run", &folder.at("chain.wsp"), "--outputs", &path][..], options].concat());
+        let mut npz = Npz::open(&folder.path(name)).unwrap();
+        ["x", "y"].map(|tensor| npz.read(tensor).unwrap().bytes().to_vec())
+    };
+    let first = outputs("a.npz", &["--threads", "1"]);
+    assert_eq!(outputs("b.npz", &["--threads", "2"]), first);
+    assert_eq!(outputs("c.npz", &["--schedule", "one"]), first);
+    assert_ne!(outputs("d.npz", &["--seed", "9"]), first);
+}
+
+#[test]
+fn arrays_that_are_given_replace_made_up_ones() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let x = |values: [u32; 4]| {
+        let mut array = Array::zeros(DType::U32, &[4]).unwrap();
+        array.as_slice_mut::<u32>().unwrap().copy_from_slice(&values);
+        Arrays::from([("x".to_owned(), array)])
+    };
+    let outputs = |values| {
+        write_npz(&folder.path("in.npz"), &x(values)).unwrap();
+        let text = printed(&[
+            "run",
+            &folder.at("chain.wsp"),
+            "--inputs",
+            &folder.at("in.npz"),
+            "--outputs",
+            &folder.at("out.npz"),
+        ]);
+        assert!(text.contains("x u32[4]; others made up from seed"), "{text}");
+        Npz::open(&folder.path("out.npz")).unwrap().read("x").unwrap().bytes().to_vec()
+    };
+    let first = outputs([1, 2, 3, 4]);
+    assert_eq!(outputs([1, 2, 3, 4]), first);
+    assert_ne!(outputs([1, 2, 3, 5]), first);
+}
+
+#[test]
+fn virtual_time_is_printed_in_cycles() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let file = folder.at("chain.wsp");
+    // Six tasks of 100 cycles in a chain; each fill of 50 reads between two of them, and the last follows the chain.
+    let json = stats(&[&file, "--schedule", "steps", "--threads", "4"]);
+    assert_eq!(json["virtual_time"]["cycles"], 6 * 100 + 6 * 50, "{json}");
+    let busy: u64 =
+        json["virtual_time"]["worker_busy"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
+    assert_eq!(busy, 6 * 100 + 6 * 50);
+    assert!(json["check"].is_null());
+    let text = printed(&["run", &file, "--schedule", "steps", "--threads", "2"]);
+    assert!(text.contains("900 cycles of virtual time on 2 workers"), "{text}");
+    for options in [&["--outputs", "out.npz"][..], &["--check"]] {
+        let (codes, err) = faults(&[&["run", &file, "--schedule", "steps"], options].concat());
+        assert_eq!(codes, ["WSP0882"], "{options:?}: {err}");
+    }
+}
+
+#[test]
+fn a_trace_has_a_slice_for_every_task() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    for (schedule, clock) in [("one", "nanoseconds"), ("steps", "cycles, shown as microseconds")] {
+        let path = folder.at("trace.json");
+        printed(&[
+            "run",
+            &folder.at("chain.wsp"),
+            "--schedule",
+            schedule,
+            "--threads",
+            "2",
+            "--trace",
+            &path,
+        ]);
+        let trace: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(trace["otherData"]["clock"], clock);
+        let slices: Vec<&Value> =
+            trace["traceEvents"].as_array().unwrap().iter().filter(|e| e["ph"] == "X").collect();
+        assert_eq!(slices.len(), 12);
+        assert_eq!(slices.iter().filter(|e| e["name"] == "push").count(), 6);
+        assert!(slices.iter().all(|e| e["tid"].as_u64().unwrap() < 2));
+    }
+}
+
+/// Kernels that double and add rows.
+const LIBRARY: &str = "
+    PTO_PARAM(uint32_t, rows, 4)
+    PTO_SHAPE(x, rows, 4)
+    PTO_SHAPE(y, rows, 4)
+    struct Row { uint32_t i; };
+    PTO_SPACE(S) { PTO_AXIS(row, 0, rows) }
+    PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .i = r }); } }
+    PTO_KERNEL_IMPL(double_row) {
+        auto d = PTO_GET_DESCRIPTOR<Row>();
+        VecTile<float, 1, 4> t;
+        TLOAD(t, x, {d.i});
+        TADD(t, t, t);
+        TSTORE(y, t, {d.i});
+    }
+    void entry(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }";
+
+const USER: &str = "
+    use \"rows.pto\";
+    param rows = 4;
+    workload main { parallel for i in 0..rows { double_row(i = i); } }";
+
+#[test]
+fn kernels_of_a_used_file_run_for_real() {
+    let folder = Folder::with(&[("rows.pto", LIBRARY), ("user.wsp", USER)]);
+    let mut x = Array::zeros(DType::F32, &[4, 4]).unwrap();
+    for (i, value) in x.as_slice_mut::<f32>().unwrap().iter_mut().enumerate() {
+        *value = i as f32;
+    }
+    write_npz(&folder.path("in.npz"), &Arrays::from([("x".to_owned(), x)])).unwrap();
+    let file = folder.at("user.wsp");
+    let text = printed(&[
+        "run",
+        &file,
+        "--inputs",
+        &folder.at("in.npz"),
+        "--outputs",
+        &folder.at("out.npz"),
+        "--check",
+    ]);
+    assert!(text.contains("those of the used file") && text.contains("`y` ok"), "{text}");
+    let y = Npz::open(&folder.path("out.npz")).unwrap().read("y").unwrap();
+    assert_eq!(y.as_slice::<f32>().unwrap(), (0..16).map(|i| 2.0 * i as f32).collect::<Vec<_>>());
+    assert!(printed(&["run", &file]).contains("made up from seed"));
+    assert!(printed(&["check", &file]).contains(": ok"));
+}
+
+#[test]
+fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
+    let folder = Folder::with(&[
+        ("chain.wsp", CHAIN),
+        ("rows.pto", LIBRARY),
+        ("missing.wsp", "use \"row.pto\"; workload main { double_row(0); }"),
+        ("two.wsp", "use \"rows.pto\"; use \"rows.pto\"; workload main { double_row(0); }"),
+        ("kernel.wsp", "use \"rows.pto\"; workload main { double_rows(0); }"),
+        ("outside.wsp", "tensor x: f32[4]; kernel k(in x); workload main { for i in 0..5 { k(x[i]); } }"),
+    ]);
+    assert!(printed(&["check", &folder.at("chain.wsp")]).ends_with("chain.wsp: ok\n"));
+    for (name, code, part) in [
+        ("missing.wsp", "WSP0500", "rows.pto"),
+        ("two.wsp", "WSP0884", "one file"),
+        ("kernel.wsp", "WSP0851", "did you mean `double_row`"),
+        ("outside.wsp", "WSP0813", "x"),
+    ] {
+        let (codes, err) = faults(&["check", &folder.at(name)]);
+        assert_eq!(codes, [code], "{name}: {err}");
+        assert!(err.contains(part), "{name}: {err}");
+    }
+    for name in ["llama_table", "llama_flat", "bgemm_tree", "bgemm_loops", "softmax"] {
+        let file = format!("examples/graphs/{name}.wsp");
+        assert_eq!(printed(&["check", &file]), format!("{file}: ok\n"));
+    }
+}
+
+#[test]
+fn options_of_pto_programs_are_refused() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let file = folder.at("chain.wsp");
+    for args in [
+        &["run", &file, "--generate", "batch=3"][..],
+        &["run", &file, "--set", "kv_layout=NHD"],
+        &["run", &file, "--input", "z=z.npy"],
+        &["plan", &file],
+        &["bench", "decode", &file],
+        &["run", "examples/row_softmax.pto", "--trace", "t.json"],
+    ] {
+        let (codes, err) = faults(args);
+        assert_eq!(codes, ["WSP0882"], "{args:?}: {err}");
+    }
+    let (codes, err) = faults(&["run", &file, "--set", "max_blocks=3"]);
+    assert_eq!(codes, ["WSP0800"], "{err}");
+}
+
+#[test]
+fn outputs_and_traces_never_replace_what_is_read() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let file = folder.at("chain.wsp");
+    write_npz(&folder.path("in.npz"), &Arrays::new()).unwrap();
+    let archive = folder.at("in.npz");
+    for options in [
+        &["--trace", &file][..],
+        &["--outputs", &file],
+        &["--trace", &archive, "--inputs", &archive],
+        &["--outputs", &archive, "--inputs", &archive],
+        &["--outputs", &archive, "--trace", &archive],
+    ] {
+        let (codes, err) = faults(&[&["run", &file], options].concat());
+        assert!(codes == ["WSP0509"] || codes == ["WSP0881"], "{options:?}: {err}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.path("chain.wsp")).unwrap(), CHAIN);
+}
