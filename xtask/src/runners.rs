@@ -3,7 +3,7 @@
 use crate::project::Project;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// Tests over all runners.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
@@ -16,7 +16,31 @@ pub(crate) struct Tally {
 
 /// Unit tests, integration tests and doctests of the whole workspace, shown as they run; whether all passed.
 pub(crate) fn all(project: &Project, tally: &mut Tally) -> Result<bool> {
-    let mut command = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    counted(project.cargo(&["test", "--workspace", "--no-fail-fast"]), tally)
+}
+
+/// The models of all concurrent structures, run by loom, which replaces atomics and threads; whether all hold.
+pub(crate) fn models(project: &Project, tally: &mut Tally) -> Result<bool> {
+    let mut command = project.cargo(&[
+        "test",
+        "-p",
+        "wsp-core",
+        "-p",
+        "wsp-runtime",
+        "--lib",
+        "models::",
+        "--",
+        "--test-threads=1",
+    ]);
+    // A folder of its own: other flags would throw away what the other steps have built.
+    command
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("CARGO_TARGET_DIR", project.root().join("target").join("loom"));
+    counted(command, tally)
+}
+
+/// Runs a test command, shown as it goes; whether all tests passed.
+fn counted(mut command: Command, tally: &mut Tally) -> Result<bool> {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cargo cannot be run")?;
     let output = child.stdout.take().context("the output should be piped")?;

@@ -55,6 +55,7 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     run.step("clippy", |_| clippy(project));
     run.step("tidy", |_| tidy_check(project));
     run.step("tests", |tally| runners::all(project, tally));
+    run.step("loom models", |tally| runners::models(project, tally));
     run.step("README command", |_| readme_command(project));
     Ok(run.finish())
 }

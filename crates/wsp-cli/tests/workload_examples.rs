@@ -58,7 +58,7 @@ fn ragged_prefill_by_priority() {
 
 #[test]
 fn a_top_k_indexer_with_kernels_by_length() {
-    let sizes = ["--generate", "lens=1/2048/2049/8192/0/9000"];
+    let sizes = ["--generate", "len=1/2048/2049/8192/0/9000"];
     assert_same(
         "examples/topk_indexer/indexer.wsp",
         "examples/topk_indexer/indexer.pto",

@@ -33,8 +33,8 @@ mod tests {
     #[test]
     fn the_numbers_are_those_of_exported_graphs() {
         let pools = [ExecPool::Vector, ExecPool::Cube, ExecPool::Any].map(|pool| pool as u8);
-        let domains =
-            [ExecDomain::HostCpu, ExecDomain::AscendAiCore, ExecDomain::AmdAieTile].map(|domain| domain as u8);
+        let domains = [ExecDomain::HostCpu, ExecDomain::AscendAiCore, ExecDomain::AmdAieTile]
+            .map(|domain| domain as u8);
         assert_eq!((pools, domains), ([0, 1, 255], [0, 1, 2]));
     }
 }

@@ -14,8 +14,10 @@
 
 mod dtype;
 mod exec;
+pub mod handshake;
 mod id;
 pub mod limits;
+pub mod pod;
 mod region;
 
 pub use dtype::DType;

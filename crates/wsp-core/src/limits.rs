@@ -47,6 +47,12 @@ limits! {
     MAX_TASKS: u32 = (1 << 31) - 1;
     /// Most tasks of one graph in memory.
     MAX_GRAPH_TASKS: u32 = 1 << 25;
+    /// Most 64-bit arguments of one task in exported task graphs.
+    MAX_TASK_ARGS: u32 = 16;
+    /// Most accesses of one task in exported task graphs.
+    MAX_TASK_IO: u32 = 16;
+    /// Most successors of one row in exported task graphs; more are reached through relays.
+    MAX_FANOUT: u32 = 65_535;
     /// Most worker threads of one run.
     MAX_THREADS: u32 = 1024;
     /// Largest window of tasks in flight that may be asked for.

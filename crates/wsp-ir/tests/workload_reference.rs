@@ -1,4 +1,4 @@
-//! Every `wsp` block of `docs/reference/wsp.md` is read, or is refused where and how it says.
+//! Every `wsp` block of `docs/reference/wsp.md` and of the README is read, or is refused where and how it says.
 //!
 //! A block is a whole file. A line with `// error: [CODE] text` or `// warning: [CODE] text` must have a finding with this
 //! code whose message contains the text; every finding must be announced so.
@@ -65,16 +65,24 @@ fn failures(place: &str, block: &str) -> Option<String> {
     Some(format!("{place}:\n{}\n{shown}", faults.join("\n")))
 }
 
-#[test]
+/// Checks the blocks of a page of the project.
 #[expect(clippy::disallowed_methods, reason = "a test reads the page")]
-fn every_block_of_the_reference_does_what_it_says() {
-    let page: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/reference/wsp.md"].iter().collect();
-    let text = std::fs::read_to_string(page).expect("the page is there");
+fn check_page(page: &str, at_least: usize) {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../..", page].iter().collect();
+    let text = std::fs::read_to_string(path).expect("the page is there");
     let blocks = blocks(&text);
-    let found: Vec<String> = blocks
-        .iter()
-        .filter_map(|(line, block)| failures(&format!("docs/reference/wsp.md:{line}"), block))
-        .collect();
+    let found: Vec<String> =
+        blocks.iter().filter_map(|(line, block)| failures(&format!("{page}:{line}"), block)).collect();
     assert!(found.is_empty(), "{} of {} blocks fail:\n\n{}", found.len(), blocks.len(), found.join("\n"));
-    assert!(blocks.len() >= 20, "only {} blocks", blocks.len());
+    assert!(blocks.len() >= at_least, "only {} blocks", blocks.len());
+}
+
+#[test]
+fn every_block_of_the_reference_does_what_it_says() {
+    check_page("docs/reference/wsp.md", 20);
+}
+
+#[test]
+fn the_workload_of_the_readme_is_read() {
+    check_page("README.md", 1);
 }

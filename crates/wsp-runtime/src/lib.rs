@@ -66,14 +66,11 @@
 
 mod config;
 mod config_error;
-mod depend;
 mod finder;
 mod gates;
 mod graph;
 pub mod infer;
 mod inference;
-mod interval;
-mod keys;
 mod merge;
 #[cfg(all(test, loom))]
 mod models;
@@ -93,6 +90,7 @@ mod worker;
 
 pub mod clock;
 pub mod simulate;
+pub mod storage;
 pub mod trace_export;
 
 pub use config::{

@@ -19,6 +19,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu", "pto-wsp"],
     ),
     ("xtask", &[]),
+    ("peer-rayon", &[]),
 ];
 
 /// Dependencies of the workspace's crates that the table does not allow. Those of tests only are free.
