@@ -79,7 +79,8 @@ impl KernelTable {
                 faults.push(too_long(def));
             }
             for func in reachable(plan, def.consumer) {
-                if table.of_function[func.index()].is_some() {
+                let is_called = plan.called.as_ref().is_none_or(|called| called.contains(&func));
+                if table.of_function[func.index()].is_some() || !is_called {
                     continue;
                 }
                 let Ok(id) = u16::try_from(table.kernels.len()) else { return Err(vec![too_many(def)]) };

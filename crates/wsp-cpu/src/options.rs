@@ -44,7 +44,7 @@ pub struct LaunchOptions {
     pub set: Vec<(String, ParamValue)>,
     /// Workers that form one core group.
     pub cores_per_group: u32,
-    /// Most tasks in flight, in place of what the schedule says.
+    /// Most tasks in flight; none takes what `wsp config` prints as `TASK_WINDOW`.
     pub window: Option<u32>,
     /// Picks among choices that schedules leave open; never changes a result.
     pub seed: u64,
@@ -68,20 +68,6 @@ impl Default for LaunchOptions {
             trace: false,
             plain: false,
             cancel: None,
-        }
-    }
-}
-
-impl From<&LaunchOptions> for crate::workload::WorkloadOptions {
-    fn from(options: &LaunchOptions) -> crate::workload::WorkloadOptions {
-        crate::workload::WorkloadOptions {
-            threads: options.threads,
-            window: options.window,
-            seed: options.seed,
-            trace: options.trace,
-            sequential: false,
-            plain: options.plain,
-            cancel: options.cancel.clone(),
         }
     }
 }

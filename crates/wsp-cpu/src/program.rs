@@ -9,58 +9,39 @@ use crate::options::LaunchOptions;
 use crate::planner::{self, Planner, at};
 use crate::runner::KernelRunner;
 use crate::sizing::{Sizes, SizingSink};
-use crate::stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
+use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
-use crate::workload::{LibraryTasks, SubmitFault, settings};
+use crate::workload::{LibraryTasks, settings};
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Env, GeneratorCode, Mode, Trap, Value};
-use wsp_plan::workload::{Bindings, ExpandError};
+use wsp_plan::workload::Bindings;
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
-use wsp_runtime::{ConfigError, Failure, ReadyPolicy, RunConfig, StartError, TracePolicy, Window, clock};
+use wsp_runtime::{
+    ConfigError, Failure, ReadyPolicy, RunConfig, StartError, Submitter, TracePolicy, Window, clock,
+};
 
 /// A lowered plan on `cpu_sim`.
 #[derive(Debug)]
 pub struct Program {
     plan: LoweredPlan,
-    /// Generates the tasks when the plan has no generators.
-    tasks: Option<LibraryTasks>,
 }
 
 /// A launch that is bound, compiled and sized.
 pub(crate) struct Prepared {
-    pub(crate) bound: Bound,
+    bound: Bound,
     pub(crate) env: Env,
     slots: SlotLayout,
     pub(crate) kernels: KernelTable,
-    source: Source,
     sizes: Sizes,
     times: Times,
-}
-
-/// Where the tasks of a launch come from.
-enum Source {
-    /// The plan's generators, one per stage.
-    Generators(Vec<GeneratorCode>),
-    /// A workload with these values.
-    Workload(Box<Bindings>),
 }
 
 impl Program {
     /// A program from a plan.
     pub fn new(plan: LoweredPlan) -> Program {
-        Program { plan, tasks: None }
-    }
-
-    /// A program whose tasks a workload generates.
-    pub(crate) fn with_tasks(plan: LoweredPlan, tasks: LibraryTasks) -> Program {
-        Program { plan, tasks: Some(tasks) }
-    }
-
-    /// The workload that generates the tasks.
-    pub(crate) fn tasks(&self) -> Option<&LibraryTasks> {
-        self.tasks.as_ref()
+        Program { plan }
     }
 
     /// The plan it runs.
@@ -73,7 +54,7 @@ impl Program {
     /// # Errors
     /// What is wrong with the arrays, the options or the plan.
     pub fn explain(&self, arrays: &Arrays, options: &LaunchOptions) -> Result<PlanReport, Vec<Diagnostic>> {
-        let prepared = self.prepare(arrays, options, true)?;
+        let (prepared, _) = self.prepare(arrays, options, true)?;
         Ok(PlanReport {
             stages: self.plan.stages.iter().map(|s| s.name.clone()).collect(),
             descriptors: self.descriptor_stats(&prepared.sizes),
@@ -91,41 +72,53 @@ impl Program {
     /// # Errors
     /// What is wrong with the arrays, the options or the plan; the first fault of a kernel. The program stays usable.
     pub fn execute(&self, arrays: &Arrays, options: &LaunchOptions) -> Result<Outcome, Vec<Diagnostic>> {
-        let prepared = self.prepare(arrays, options, false)?;
-        let Prepared { bound, mut env, slots, kernels, source, sizes, mut times } = prepared;
+        let (prepared, generators) = self.prepare(arrays, options, false)?;
+        let config = self.config(options)?;
+        self.launch(prepared, arrays, &config, |planner, kernels, submitter| {
+            let env = planner.env;
+            let mut host = PlanHost { planner, sink: SubmitSink::new(kernels, submitter) };
+            for (i, (stage, code)) in self.plan.stages.iter().zip(&generators).enumerate() {
+                host.enter(i as u32, stage.space);
+                code.run(env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(generator_fault)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs the tasks that `source` submits.
+    ///
+    /// # Errors
+    /// There is no memory, the configuration cannot be; the fault of the source or the first of a kernel.
+    pub(crate) fn launch(
+        &self,
+        prepared: Prepared,
+        arrays: &Arrays,
+        config: &RunConfig,
+        source: impl for<'k> FnOnce(
+            &mut Planner<'k>,
+            &'k KernelTable,
+            &mut Submitter<'_, KernelRunner<'k>>,
+        ) -> Result<(), Diagnostic>,
+    ) -> Result<Outcome, Vec<Diagnostic>> {
+        let Prepared { bound, mut env, slots, kernels, sizes, mut times } = prepared;
         let started = clock::now();
         let owned = memory::attach(&self.plan, &bound, &sizes, &slots, arrays, &mut env)?;
         times.allocate = clock::nanos_since(started);
         let started = clock::now();
-        let config = self.config(options)?;
         let runner = KernelRunner::new(&self.plan.module, &kernels, &env, config.threads as usize)?;
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
         times.compile += clock::nanos_since(started);
 
         let started = clock::now();
-        let outcome = wsp_runtime::run(&config, &runner, |submitter| {
-            let mut planner = Planner::new(&self.plan, &bound, &env);
-            match (&source, &self.tasks) {
-                (Source::Workload(bindings), Some(tasks)) => {
-                    tasks.submit(bindings, &planner, &kernels, submitter, config.threads).map_err(SourceFault::from)
-                }
-                (Source::Generators(generators), _) => {
-                    let mut host = PlanHost { planner: &mut planner, sink: SubmitSink::new(&kernels, submitter) };
-                    for (i, (stage, code)) in self.plan.stages.iter().zip(generators).enumerate() {
-                        host.enter(i as u32, stage.space);
-                        code.run(&env, &mut host, limits::MAX_GENERATOR_STEPS).map_err(SourceFault::Generator)?;
-                    }
-                    Ok(())
-                }
-                (Source::Workload(_), None) => Ok(()),
-            }
+        let outcome = wsp_runtime::run(config, &runner, |submitter| {
+            source(&mut Planner::new(&self.plan, &bound, &env), &kernels, submitter)
         });
         times.run = clock::nanos_since(started);
-        let runtime = outcome.map_err(|failure| self.failed(&kernels, failure))?;
+        let runtime = outcome.map_err(|failure| vec![self.failed(&kernels, failure)])?;
         drop(runner);
         let stats = RunStats {
             threads: config.threads,
-            kernels: kernel_stats(&kernels, &runtime),
+            kernels: kernel_stats(kernels.all().iter().map(|k| k.name.as_str()), &runtime),
             descriptors: self.descriptor_stats(&sizes),
             tiles: self.tile_stats(&sizes),
             workspace_bytes: sizes.workspace_bytes,
@@ -139,24 +132,66 @@ impl Program {
         Ok(Outcome { outputs: owned.outputs.into_iter().collect(), stats, notes: bound.notes })
     }
 
-    /// Everything up to the point where tasks could start.
-    pub(crate) fn prepare(
+    /// Everything up to the point where tasks could start, and the generators of the stages.
+    fn prepare(
         &self,
         arrays: &Arrays,
         options: &LaunchOptions,
         keep: bool,
+    ) -> Result<(Prepared, Vec<GeneratorCode>), Vec<Diagnostic>> {
+        let absent = |id: TensorId| self.plan.tensors[id.index()].written;
+        let mut prepared = self.bind(arrays, options, &[], &absent)?;
+        let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
+        let started = clock::now();
+        let stages = self.plan.stages.iter();
+        let generators = stages
+            .map(|stage| GeneratorCode::compile(&self.plan.module, stage.generator, env))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(one)?;
+        times.compile += clock::nanos_since(started);
+        let started = clock::now();
+        let mut planner = Planner::new(&self.plan, bound, env);
+        *sizes = self.size(&generators, &mut planner, kernels, keep).map_err(one)?;
+        times.sizing = clock::nanos_since(started);
+        Ok((prepared, generators))
+    }
+
+    /// Everything up to the point where the tasks of a workload could start, and the workload's values.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays, the options or the plan; faults of the workload.
+    pub(crate) fn prepare_tasks(
+        &self,
+        tasks: &LibraryTasks,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<(Prepared, Bindings), Vec<Diagnostic>> {
+        let set = tasks.library_values(&self.plan, &options.set);
+        let tables: Vec<&str> = tasks.module.tables.iter().map(|t| t.name.as_str()).collect();
+        // Of a library a workload may use a part: what none of its kernels touches need not be there.
+        let absent =
+            |id: TensorId| self.plan.tensors[id.index()].written || !self.plan.tensors[id.index()].read;
+        let mut prepared = self.bind(arrays, &LaunchOptions { set, ..options.clone() }, &tables, &absent)?;
+        let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
+        let started = clock::now();
+        let bindings = tasks.bind(&self.plan, bound, &options.set, arrays)?;
+        *sizes = tasks.size(&bindings, &mut Planner::new(&self.plan, bound, env), kernels)?;
+        times.sizing = clock::nanos_since(started);
+        Ok((prepared, bindings))
+    }
+
+    /// Binds the arrays and prepares the kernels. Arrays of the names `others` are somebody else's; those of tensors that
+    /// may be `absent` need not be given.
+    fn bind(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+        others: &[&str],
+        absent: &dyn Fn(TensorId) -> bool,
     ) -> Result<Prepared, Vec<Diagnostic>> {
-        let one = |trap: Trap| vec![Diagnostic::from(trap)];
         let mut times = Times::default();
         let started = clock::now();
-        let written = |id: TensorId| self.plan.tensors[id.index()].written;
-        let bound = match &self.tasks {
-            Some(tasks) => {
-                let set = tasks.library_values(&self.plan, &options.set);
-                bind(&self.plan.module, arrays, &LaunchOptions { set, ..options.clone() }, &written)?
-            }
-            None => bind(&self.plan.module, arrays, options, &written)?,
-        };
+        let bound = bind(&self.plan.module, arrays, options, absent, others)?;
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
         planner::check_tier_workspaces(&self.plan, &bound, slots.bytes).map_err(one)?;
@@ -167,32 +202,10 @@ impl Program {
             env.mode = Mode::Plain;
         }
         times.bind = clock::nanos_since(started);
-
         let started = clock::now();
-        let stages = &self.plan.stages;
-        let generators = stages
-            .iter()
-            .map(|stage| GeneratorCode::compile(&self.plan.module, stage.generator, &env))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(one)?;
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;
         times.compile = clock::nanos_since(started);
-
-        let started = clock::now();
-        let mut planner = Planner::new(&self.plan, &bound, &env);
-        let (source, sizes) = match &self.tasks {
-            Some(tasks) => {
-                let bindings = tasks.bind(&self.plan, &bound, &options.set, arrays)?;
-                let sizes = tasks.size(&bindings, &mut planner, &kernels, keep)?;
-                (Source::Workload(Box::new(bindings)), sizes)
-            }
-            None => {
-                let sizes = self.size(&generators, &mut planner, &kernels, keep).map_err(one)?;
-                (Source::Generators(generators), sizes)
-            }
-        };
-        times.sizing = clock::nanos_since(started);
-        Ok(Prepared { bound, env, slots, kernels, source, sizes, times })
+        Ok(Prepared { bound, env, slots, kernels, sizes: Sizes::default(), times })
     }
 
     /// Runs the generators without running tasks.
@@ -217,9 +230,6 @@ impl Program {
 
     fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        if let Some(tasks) = &self.tasks {
-            return settings::run_config(&tasks.schedule, &options.into()).map_err(|fault| vec![fault]);
-        }
         let in_order = self.plan.stages.iter().any(|s| s.schedule.ready == ReadyOrder::Issue);
         let config = RunConfig {
             threads: if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads },
@@ -256,20 +266,17 @@ impl Program {
         sizes.tiles.iter().map(|&(axis, size)| TileStats { axis: name(axis), size }).collect()
     }
 
-    /// A failed run as diagnostics: the fault, and the task it struck.
-    fn failed(&self, kernels: &KernelTable, failure: Failure<Trap, SourceFault>) -> Vec<Diagnostic> {
-        let cancelled = || Diagnostic::error(codes::STOPPED, "the run was cancelled");
-        vec![match failure {
-            Failure::Cancelled => cancelled(),
+    /// A failed run as a diagnostic: the fault, and the task it struck.
+    fn failed(&self, kernels: &KernelTable, failure: Failure<Trap, Diagnostic>) -> Diagnostic {
+        match failure {
+            Failure::Cancelled => settings::cancelled(),
             Failure::Start(StartError::Config(fault)) => bad_option(&fault),
             Failure::Start(fault @ StartError::Threads { .. }) => {
                 Diagnostic::error(codes::BAD_OPTION, fault.to_string())
                     .help("ask for fewer with `--threads N`")
             }
             Failure::Stuck(report) => settings::stuck(&report),
-            Failure::Source(SourceFault::Generator(trap)) if trap.code == codes::STOPPED => cancelled(),
-            Failure::Source(SourceFault::Generator(trap)) => trap.into(),
-            Failure::Source(SourceFault::Workload(fault)) => fault,
+            Failure::Source(fault) => fault,
             Failure::Task { kernel, payload, failure, .. } => {
                 Diagnostic::from(failure).note(self.describe(kernels, kernel, &payload))
             }
@@ -277,7 +284,7 @@ impl Program {
                 Diagnostic::from(Trap::internal(format!("a kernel panicked: {message}"), Span::default()))
                     .note(self.describe(kernels, kernel, &payload))
             }
-        }]
+        }
     }
 
     /// A task as the user knows it: kernel and descriptor.
@@ -296,38 +303,13 @@ impl Program {
     }
 }
 
-/// Why generation ended early.
-#[derive(Debug)]
-enum SourceFault {
-    /// A generator's fault.
-    Generator(Trap),
-    /// A workload's.
-    Workload(Diagnostic),
+/// A fault of a generator.
+fn generator_fault(trap: Trap) -> Diagnostic {
+    if trap.code == codes::STOPPED { settings::cancelled() } else { trap.into() }
 }
 
-impl From<ExpandError<SubmitFault>> for SourceFault {
-    fn from(error: ExpandError<SubmitFault>) -> SourceFault {
-        SourceFault::Workload(match error {
-            ExpandError::Fault(fault) => *fault,
-            ExpandError::Sink(SubmitFault::Task(fault)) => fault,
-            ExpandError::Sink(SubmitFault::Stopped(reason)) => settings::stopped(&reason),
-            ExpandError::Cancelled => settings::cancelled(),
-        })
-    }
-}
-
-fn kernel_stats(kernels: &KernelTable, runtime: &wsp_runtime::Stats) -> Vec<KernelStats> {
-    let named = kernels.all().iter().enumerate();
-    named
-        .map(|(i, kernel)| {
-            let figures = runtime.kernels.get(i);
-            KernelStats {
-                name: kernel.name.clone(),
-                tasks: figures.map_or(0, |k| k.tasks),
-                busy_ns: figures.and_then(|k| k.busy_ns).unwrap_or(0),
-            }
-        })
-        .collect()
+fn one(trap: Trap) -> Vec<Diagnostic> {
+    vec![trap.into()]
 }
 
 fn bad_option(fault: &ConfigError) -> Diagnostic {

@@ -103,3 +103,17 @@ pub struct PlanReport {
     /// Warnings.
     pub notes: Vec<wsp_ir::diag::Diagnostic>,
 }
+
+/// Tasks of the kernels with these names, which are numbered as here.
+pub(crate) fn kernel_stats<'n>(
+    names: impl Iterator<Item = &'n str>,
+    runtime: &wsp_runtime::Stats,
+) -> Vec<KernelStats> {
+    let figures = runtime.kernels.iter().map(Some).chain(std::iter::repeat(None));
+    let named = names.zip(figures).map(|(name, figures)| KernelStats {
+        name: name.to_owned(),
+        tasks: figures.map_or(0, |k| k.tasks),
+        busy_ns: figures.and_then(|k| k.busy_ns).unwrap_or(0),
+    });
+    named.collect()
+}

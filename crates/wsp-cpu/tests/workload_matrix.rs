@@ -20,7 +20,8 @@ enum Statement {
 }
 
 /// Kernels with three tensor parameters each.
-const KERNELS: [&str; 4] = ["in a, in b, out c", "in a, inout b, out c", "out a, out b, in c", "inout a, in b, in c"];
+const KERNELS: [&str; 4] =
+    ["in a, in b, out c", "in a, inout b, out c", "out a, out b, in c", "inout a, in b, in c"];
 
 fn statement() -> impl Strategy<Value = Statement> {
     let task = (0..KERNELS.len(), prop::array::uniform3((0..3usize, 0..6usize)))
@@ -134,9 +135,11 @@ fn source(statements: &[Statement], schedule: &str) -> String {
 
 /// A schedule of every kind of directive.
 fn schedule() -> impl Strategy<Value = (String, u32)> {
-    let window = (prop::sample::select(&[1u32, 2, 3, 7, 8192]), prop::sample::select(&["stall", "benchmark"]));
+    let window =
+        (prop::sample::select(&[1u32, 2, 3, 7, 8192]), prop::sample::select(&["stall", "benchmark"]));
     let ready = prop::sample::select(&["auto", "fifo", "work_steal", "priority"]);
-    let start = prop::sample::select(&["immediate", "after_orchestration", "threshold(3)", "threshold(1000)"]);
+    let start =
+        prop::sample::select(&["immediate", "after_orchestration", "threshold(3)", "threshold(1000)"]);
     let gates = prop::collection::btree_map(
         prop::sample::select(&["global", "per_stream", "per_pool"]),
         1..3u32,
@@ -196,7 +199,7 @@ proptest! {
         let program = program(&text);
         let outcome = program.execute(&WorkloadInputs::default(), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
         let listing = program
-            .graph(&WorkloadInputs::default(), GraphDeps::Overlap, Detail::default(), &options)
+            .graph(&WorkloadInputs::default(), GraphDeps::Overlap, Detail::default(), &WorkloadOptions::default())
             .unwrap_or_else(|f| panic!("{}", report(&f)));
         // Ids of a listing count order points too.
         let order = listing.kernels.len() as u32 - 1;

@@ -1,4 +1,5 @@
 //! Workloads from text to results: small programs each of which once went wrong in some system of this kind.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod workloads;
 
@@ -21,7 +22,8 @@ fn visited(text: &str, kernel: &str) -> Vec<Vec<i64>> {
         .unwrap();
     let program = program(text).with_kernels(registry).unwrap();
     let options = WorkloadOptions { sequential: true, ..WorkloadOptions::default() };
-    let outcome = program.execute(&WorkloadInputs::default(), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
+    let outcome =
+        program.execute(&WorkloadInputs::default(), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
     assert_eq!(outcome.bodies, Bodies::Registered);
     seen.lock().unwrap().clone()
 }
@@ -58,9 +60,7 @@ fn a_loop_variable_that_hides_another_is_bound_by_identity() {
     let text = "kernel k(a, b);
         workload inner(i) { for j in 0..2 { k(j, i); } }
         workload main { for i in 0..2 { for j in 5..7 { call inner(j * 10 + i); } k(i, i); } }";
-    let expected = [
-        [0, 50], [1, 50], [0, 60], [1, 60], [0, 0], [0, 51], [1, 51], [0, 61], [1, 61], [1, 1],
-    ];
+    let expected = [[0, 50], [1, 50], [0, 60], [1, 60], [0, 0], [0, 51], [1, 51], [0, 61], [1, 61], [1, 1]];
     assert_eq!(visited(text, "k"), expected.map(|pair| pair.to_vec()));
 }
 
@@ -148,7 +148,9 @@ fn a_failing_and_a_panicking_kernel_reach_the_caller_with_name_and_indices() {
         registry.register("bad", body).unwrap();
         program(text).with_kernels(registry).unwrap()
     };
-    for (panics, says) in [(true, "kernel `bad` panicked: lost my way"), (false, "kernel `bad` failed: no way")] {
+    for (panics, says) in
+        [(true, "kernel `bad` panicked: lost my way"), (false, "kernel `bad` failed: no way")]
+    {
         for options in [WIDE, WorkloadOptions { sequential: true, ..WIDE }] {
             let program = with(panics);
             for _ in 0..2 {
@@ -183,7 +185,9 @@ fn a_slot_that_tasks_write_ends_a_loop() {
         assert_eq!(outcome.outputs["x"].as_slice::<f64>().unwrap(), [15.0; 4]);
         assert_eq!(outcome.runtime.tasks, 5);
     }
-    let faults = program.graph(&inputs, GraphDeps::Overlap, Default::default(), &WIDE).unwrap_err();
+    let faults = program
+        .graph(&inputs, GraphDeps::Overlap, Default::default(), &WorkloadOptions::default())
+        .unwrap_err();
     assert!(report(&faults).contains("depends on slot `left`"), "{}", report(&faults));
 }
 
@@ -206,7 +210,12 @@ fn kernels_see_boxes_in_row_major_order_and_must_keep_to_their_modes() {
                 return Err("wrong shape".into());
             }
             let a = cx.load::<f32>(0)?;
-            for refused in [cx.load::<f32>(1).err(), cx.load::<f64>(0).err(), cx.store(0, &a).err(), cx.store(1, &a).err()] {
+            for refused in [
+                cx.load::<f32>(1).err(),
+                cx.load::<f64>(0).err(),
+                cx.store(0, &a).err(),
+                cx.store(1, &a).err(),
+            ] {
                 refused.ok_or("should be refused")?;
             }
             cx.store(1, &[a[0] + 10.0 * a[1] + 100.0 * a[2] + 1000.0 * a[3]])
@@ -221,5 +230,8 @@ fn kernels_see_boxes_in_row_major_order_and_must_keep_to_their_modes() {
     inputs.arrays.insert("b".into(), wsp_plan::Array::zeros(wsp_core::DType::F32, &[4]).unwrap());
     let program = program(text).with_kernels(registry).unwrap();
     let outcome = program.execute(&inputs, &WIDE).unwrap_or_else(|f| panic!("{}", report(&f)));
-    assert_eq!(outcome.outputs["b"].as_slice::<f32>().unwrap(), [9854.0, 1076.0 + 0.0, 0.0, 0.0].map(|x: f32| x).as_slice());
+    assert_eq!(
+        outcome.outputs["b"].as_slice::<f32>().unwrap(),
+        [9854.0, 1076.0 + 0.0, 0.0, 0.0].map(|x: f32| x).as_slice()
+    );
 }

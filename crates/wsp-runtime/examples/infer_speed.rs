@@ -3,8 +3,8 @@
 //! `cargo run --release -p wsp-runtime --example infer_speed`
 //!
 //! Every graph is inferred again and again into one map that is cleared in between; the best round counts. "boxes" builds a
-//! `Region` per access and looks it up, "tiles" passes tile numbers of registered tensors. Making the accesses is timed alone and
-//! shown, not taken off. Arguments choose lines that contain one of them.
+//! `Region` per access and looks it up, "tiles" passes tile numbers of registered tensors; "graph" builds a stored graph with
+//! all edges. Making the accesses is timed alone and shown, not taken off. Arguments choose lines that contain one of them.
 #![allow(clippy::print_stdout, reason = "it reports to a person")]
 
 #[path = "../tests/infer_common/mod.rs"]
@@ -12,11 +12,11 @@ mod infer_common;
 
 use infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};
 use std::hint::black_box;
-use wsp_core::{Region, TensorId};
-use wsp_runtime::clock;
+use wsp_core::{KernelId, Region, TaskId, TensorId};
 use wsp_runtime::infer::{
     Accesses, Capacity, Matching, RegionMap, SlotTask, TensorMap, TileRef, TiledTensor,
 };
+use wsp_runtime::{Deps, RunConfig, TaskGraph, TaskRunner, TaskSpec, clock, run};
 
 /// A graph as tile numbers: a task is its reads and its writes.
 #[derive(Default)]
@@ -168,8 +168,12 @@ fn measure_window(name: &str, graph: &Graph) {
     report(name, what, graph.tasks.len(), graph.accesses.len(), edges, nanos);
 }
 
-/// A map with the tensors of a graph registered, and the graph as tile numbers. `None` where a box is no tile.
-fn tiles_of(graph: &Graph, pitch: u32) -> Option<(RegionMap<u32>, Vec<TileRef>)> {
+/// The accesses of a graph as tile numbers, with its tensors registered. `None` where a box is no tile.
+fn tiles_of(
+    graph: &Graph,
+    pitch: u32,
+    mut register: impl FnMut(TensorId, &[u32], &[u32]) -> Option<TiledTensor>,
+) -> Option<Vec<TileRef>> {
     let mut rows: Vec<(u32, Access)> = Vec::new();
     for access in &graph.accesses {
         if access.tensor as usize >= rows.len() {
@@ -178,24 +182,22 @@ fn tiles_of(graph: &Graph, pitch: u32) -> Option<(RegionMap<u32>, Vec<TileRef>)>
         let known = &mut rows[access.tensor as usize];
         known.0 = known.0.max(access.row + access.rows);
     }
-    let mut map = RegionMap::<u32>::growing(Matching::Overlap);
     let tensors: Option<Vec<TiledTensor>> = (0..)
         .zip(&rows)
-        .map(|(tensor, (rows, one))| {
-            map.register(TensorId(tensor), &[*rows, one.cols], &[pitch, one.cols]).ok()
-        })
+        .map(|(tensor, (rows, one))| register(TensorId(tensor), &[*rows, one.cols], &[pitch, one.cols]))
         .collect();
     let tensors = tensors?;
     let tile = |access: &Access| tensors[access.tensor as usize].tile(&[access.row / pitch, 0]);
-    let tiles: Option<Vec<TileRef>> = graph.accesses.iter().map(tile).collect();
-    Some((map, tiles?))
+    graph.accesses.iter().map(tile).collect()
 }
 
 fn measure_tiles(name: &str, graph: &Graph, pitch: u32) {
     if !wanted(name, "tiles") {
         return;
     }
-    let Some((mut map, tiles)) = tiles_of(graph, pitch) else { return };
+    let mut map = RegionMap::<u32>::growing(Matching::Overlap);
+    let register = |tensor, shape: &[u32], tile: &[u32]| map.register(tensor, shape, tile).ok();
+    let Some(tiles) = tiles_of(graph, pitch, register) else { return };
     let mut edges = 0;
     let nanos = best(|| {
         edges = 0;
@@ -235,6 +237,68 @@ fn measure(name: &str, graph: &Graph, pitch: u32) {
     measure_boxes(name, "boxes, equal", graph, &mut RegionMap::growing(Matching::Equal));
     measure_window(name, graph);
     measure_tiles(name, graph, pitch);
+    measure_graph(name, graph, pitch);
+}
+
+/// As a stored graph, built in warm memory with all its edges.
+fn measure_graph(name: &str, graph: &Graph, pitch: u32) {
+    let mut built = TaskGraph::new(Deps::Overlap);
+    if wanted(name, "graph, boxes") {
+        let nanos = best(|| {
+            built.clear();
+            graph.boxes(|_, reads, writes| {
+                built.submit(TaskSpec { reads, writes, ..TaskSpec::default() }).expect("the graph has room");
+            });
+        });
+        report(name, "graph, boxes", graph.tasks.len(), graph.accesses.len(), built.edge_count(), nanos);
+    }
+    let mut built = TaskGraph::new(Deps::Overlap);
+    if wanted(name, "graph, tiles")
+        && let Some(tiles) =
+            tiles_of(graph, pitch, |tensor, shape, tile| built.tiled(tensor, shape, tile).ok())
+    {
+        let nanos = best(|| {
+            built.clear();
+            for &(first, reads, writes) in &graph.tasks {
+                let mine = &tiles[first as usize..first as usize + usize::from(reads + writes)];
+                let (tile_reads, tile_writes) = mine.split_at(usize::from(reads));
+                let spec = TaskSpec { tile_reads, tile_writes, ..TaskSpec::default() };
+                built.submit(spec).expect("the graph has room");
+            }
+        });
+        report(name, "graph, tiles", graph.tasks.len(), graph.accesses.len(), built.edge_count(), nanos);
+    }
+}
+
+/// Runs nothing.
+struct Nothing;
+
+impl TaskRunner for Nothing {
+    type Failure = ();
+    fn run(&self, _: usize, _: TaskId, _: KernelId, _: &[u32]) -> Result<(), ()> {
+        Ok(())
+    }
+}
+
+/// A stream of independent tasks that access one box, or nothing.
+fn measure_stream(what: &str, tasks: u32, boxes: usize) {
+    if !wanted("stream, independent", what) {
+        return;
+    }
+    let nanos = best(|| {
+        let stats = run(&RunConfig::default(), &Nothing, |submitter| {
+            let mut region = Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] };
+            (0..tasks).try_for_each(|task| {
+                let row = task % 4096 * 32;
+                (region.lo[0], region.hi[0], region.hi[1]) = (row, row + 32, 128);
+                region.tensor = TensorId(task / 4096 % 4);
+                let writes = &[region][..boxes];
+                submitter.submit(TaskSpec { writes, ..TaskSpec::default() }).map(drop)
+            })
+        });
+        assert_eq!(stats.map(|stats| stats.tasks), Ok(u64::from(tasks)));
+    });
+    report("stream, independent", what, tasks as usize, tasks as usize, 0, nanos);
 }
 
 /// Random boxes of two dimensions; `step` 1 puts them anywhere.
@@ -292,4 +356,6 @@ fn main() {
     measure("bgemm_loops 4x32, ring", &Graph::of(|task| bgemm_loops(4, 32, Some(1024), task)), 32);
     measure_random("random tiles", 20_000, 32);
     measure_random("random boxes", 2_000, 1);
+    measure_stream("no box", 1 << 18, 0);
+    measure_stream("one box", 1 << 18, 1);
 }

@@ -1,105 +1,87 @@
-//! The way from boxes to predecessors, whatever the mode.
+//! The way from boxes to predecessors, whatever the mode and the store.
 
 use crate::Deps;
-use crate::depend::{AccessMap, Hazard};
-use crate::interval::Access;
-use rustc_hash::FxHashMap;
-use wsp_core::Region;
+use crate::infer::{
+    Accesses, Hazard, MapError, Matching, RegionMap, TaskHandle, TensorMap, TiledTensor, TilingError,
+};
+use wsp_core::{Region, TensorId};
 
 /// What earlier tasks accessed, as far as later ones need it.
-#[derive(Debug, Default)]
-pub(crate) struct Inference {
-    map: Map,
-    /// Per slot, the last task that waits for what is there.
-    named_by: Vec<u32>,
+#[derive(Debug)]
+pub(crate) struct Inference<H> {
+    /// What makes an edge; nothing does if edges are given.
+    matching: Option<Matching>,
+    /// Made when it is first needed.
+    map: Option<Box<RegionMap<H>>>,
+    /// Tasks with smaller numbers are before all later ones for another reason.
+    begin: u32,
 }
 
-#[derive(Debug, Default)]
-enum Map {
-    #[default]
-    None,
-    /// The newest writer of each box.
-    Exact(FxHashMap<Region, Access>),
-    Overlap(Box<AccessMap>),
-}
-
-impl Inference {
-    pub(crate) fn new(deps: Deps) -> Inference {
-        let map = match deps {
-            Deps::Exact => Map::Exact(FxHashMap::default()),
-            Deps::Overlap | Deps::Hybrid => Map::Overlap(Box::default()),
-            Deps::Explicit => Map::None,
+impl<H: TaskHandle> Inference<H> {
+    pub(crate) fn new(deps: Deps) -> Inference<H> {
+        let matching = match deps {
+            Deps::Exact => Some(Matching::EqualRaw),
+            Deps::Overlap | Deps::Hybrid => Some(Matching::Overlap),
+            Deps::Explicit => None,
         };
-        Inference { map, named_by: Vec::new() }
+        Inference { matching, map: None, begin: 0 }
     }
 
-    /// Shows whom a task must wait for among those that are `live`, and remembers its accesses as those of `access`.
+    /// Shows whom a task must wait for among those that are `live`, and remembers its accesses.
+    ///
+    /// # Errors
+    /// Nothing was shown and nothing remembered: see [`MapError`].
+    #[inline(always)]
     pub(crate) fn infer(
         &mut self,
-        reads: &[Region],
-        writes: &[Region],
-        access: Access,
-        live: impl Fn(Access) -> bool,
-        mut found: impl FnMut(Access, Hazard),
-    ) {
-        let named_by = &mut self.named_by;
-        match &mut self.map {
-            Map::None => {}
-            Map::Exact(writers) => {
-                for read in reads.iter().filter(|region| !region.is_empty()) {
-                    if let Some(&writer) = writers.get(read)
-                        && live(writer)
-                    {
-                        found(writer, Hazard::Raw);
-                    }
-                }
-                for write in writes.iter().filter(|region| !region.is_empty()) {
-                    writers.insert(*write, access);
-                }
-            }
-            Map::Overlap(map) => {
-                let once = |earlier: Access, hazard| {
-                    let slot = earlier.slot as usize;
-                    if named_by.len() <= slot {
-                        named_by.resize((slot + 1).next_power_of_two(), u32::MAX);
-                    }
-                    if std::mem::replace(&mut named_by[slot], access.task) != access.task {
-                        found(earlier, hazard);
-                    }
-                };
-                map.infer(reads, writes, &live, once);
-                map.insert(reads, writes, access, &live);
-            }
-        }
+        task: H,
+        accesses: Accesses<'_>,
+        live: impl Fn(H) -> bool,
+        found: impl FnMut(H, Hazard),
+    ) -> Result<(), MapError> {
+        let Some(matching) = self.matching else { return Ok(()) };
+        let begin = self.begin;
+        let map = match &mut self.map {
+            Some(map) => map,
+            none => none.insert(Box::new(RegionMap::growing(matching))),
+        };
+        map.infer(task, accesses, |task| task.task() >= begin && live(task), found)
+    }
+
+    /// Registers a tensor with its tiles: see [`RegionMap::register`].
+    pub(crate) fn tiled(
+        &mut self,
+        tensor: TensorId,
+        shape: &[u32],
+        tile: &[u32],
+    ) -> Result<TiledTensor, TilingError> {
+        // If edges are given, tiles only need their numbers.
+        let matching = self.matching.unwrap_or(Matching::Overlap);
+        self.map.get_or_insert_with(|| Box::new(RegionMap::growing(matching))).register(tensor, shape, tile)
     }
 
     /// Shows every live task that wrote to a place of the box and was not hidden by a later write.
-    pub(crate) fn writers(
-        &mut self,
-        region: &Region,
-        live: impl Fn(Access) -> bool,
-        mut found: impl FnMut(Access),
-    ) {
-        match &mut self.map {
-            Map::None => {}
-            Map::Exact(writers) => {
-                if let Some(&writer) = writers.get(region)
-                    && live(writer)
-                {
-                    found(writer);
+    pub(crate) fn writers(&mut self, region: &Region, live: impl Fn(H) -> bool, mut found: impl FnMut(H)) {
+        let begin = self.begin;
+        if let Some(map) = &mut self.map {
+            map.writers_of(region, |task| {
+                if task.task() >= begin && live(task) {
+                    found(task);
                 }
-            }
-            Map::Overlap(map) => map.infer(&[*region], &[], live, |access, _| found(access)),
+            });
         }
     }
 
-    /// Forgets all accesses and keeps the memory.
+    /// All tasks below this number are before all later ones, whatever their boxes.
+    pub(crate) fn begin_at(&mut self, task: u32) {
+        self.begin = task;
+    }
+
+    /// Forgets all accesses; keeps the memory and the registered tensors.
     pub(crate) fn clear(&mut self) {
-        self.named_by.clear();
-        match &mut self.map {
-            Map::None => {}
-            Map::Exact(writers) => writers.clear(),
-            Map::Overlap(map) => map.clear(),
+        self.begin = 0;
+        if let Some(map) = &mut self.map {
+            map.clear();
         }
     }
 }

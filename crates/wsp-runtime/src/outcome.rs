@@ -1,5 +1,6 @@
 //! How a run ends.
 
+use crate::infer::MapError;
 use crate::{ConfigError, Report, Stats};
 use std::fmt;
 use wsp_core::{EventId, KernelId, TaskId, limits};
@@ -114,6 +115,8 @@ pub enum Stopped {
     BoxesNotKept,
     /// A step or the end of an ordered scope without its beginning.
     NoOrderedScope,
+    /// The accesses of a task cannot be recorded: a tile of no tensor registered here, or too many distinct boxes.
+    Map(MapError),
 }
 
 impl fmt::Display for Stopped {
@@ -141,6 +144,7 @@ impl fmt::Display for Stopped {
                 "dependences are explicit, so the writers of a box are not known; ask for hybrid ones",
             ),
             Stopped::NoOrderedScope => f.write_str("no ordered scope has begun"),
+            Stopped::Map(error) => error.fmt(f),
         }
     }
 }

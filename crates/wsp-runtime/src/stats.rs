@@ -1,6 +1,6 @@
 //! Figures and traces of a run.
 
-use crate::depend::Hazard;
+use crate::infer::Hazard;
 use wsp_core::{KernelId, TaskId};
 
 /// Figures of a run. Times are nanoseconds since the run's start; those of tasks need

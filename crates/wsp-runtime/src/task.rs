@@ -1,5 +1,6 @@
 //! What a task is, and who runs it.
 
+use crate::infer::{Accesses, TileRef};
 use wsp_core::{EventId, ExecPool, KernelId, Region, StreamId, TaskId};
 
 /// Where a task would best run. A preference: an idle worker takes what it can get.
@@ -27,6 +28,11 @@ pub struct TaskSpec<'a> {
     pub reads: &'a [Region],
     /// Boxes the task may store to.
     pub writes: &'a [Region],
+    /// Tiles the task may load from, of tensors registered with the graph or run ([`TaskGraph::tiled`](crate::TaskGraph::tiled),
+    /// [`Submitter::tiled`](crate::Submitter::tiled)). A tile means its box, and is found faster.
+    pub tile_reads: &'a [TileRef],
+    /// Tiles the task may store to.
+    pub tile_writes: &'a [TileRef],
     /// Where it would best run. Keys count the workers of the task's pool when pools are by unit; a task for any unit is
     /// then open to all workers.
     pub affinity: Affinity,
@@ -45,7 +51,21 @@ pub struct TaskSpec<'a> {
     pub signals: Option<EventId>,
 }
 
-impl TaskSpec<'_> {
+impl<'a> TaskSpec<'a> {
+    /// All boxes and tiles.
+    #[inline(always)]
+    pub(crate) fn accesses(&self) -> Accesses<'a> {
+        let TaskSpec { reads, writes, tile_reads, tile_writes, .. } = *self;
+        Accesses { reads, writes, tile_reads, tile_writes }
+    }
+
+    /// Whether there is a box or a tile.
+    #[inline(always)]
+    pub(crate) fn has_accesses(&self) -> bool {
+        let TaskSpec { reads, writes, tile_reads, tile_writes, .. } = self;
+        !(reads.is_empty() && writes.is_empty() && tile_reads.is_empty() && tile_writes.is_empty())
+    }
+
     /// Whether nothing but boxes and `after` orders it, and it may run anywhere.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {

@@ -23,7 +23,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, "`--trace` is for workloads (`.wsp`)");
         return Err(vec![fault.help("leave out `--trace`")]);
     }
-    refuse_to_overwrite(args)?;
+    refuse_to_overwrite(args, &[])?;
     let made_up = args.data.inputs.is_none() && args.data.input.is_empty();
     let check = args.check || (made_up && !args.no_check);
     for reference in &module.references {
@@ -74,9 +74,9 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
 }
 
 /// What is written must not replace what is read, nor each other.
-pub(super) fn refuse_to_overwrite(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Vec<Diagnostic>> {
     let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
-    let read: Vec<PathBuf> = inputs.chain([&args.file]).map(|path| place(path)).collect();
+    let read: Vec<PathBuf> = inputs.chain([&args.file]).chain(used).map(|path| place(path)).collect();
     let mut written: Vec<PathBuf> = Vec::new();
     for (option, path) in [("--outputs", &args.outputs), ("--trace", &args.trace)] {
         let Some(path) = path else { continue };

@@ -40,7 +40,8 @@ pub(super) fn targets(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, V
         }));
     } else {
         let heading = |what: &str| [what.to_owned(), "cpu_sim".to_owned(), String::new()];
-        let row = |c: &Capability| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()];
+        let row =
+            |c: &Capability| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()];
         let rows: Vec<[String; 3]> = std::iter::once(heading("primitive of `.pto`"))
             .chain(CAPABILITIES.iter().map(row))
             .chain([heading("primitive of `.wsp`")])

@@ -56,7 +56,7 @@ impl Session {
 
     /// Compiles a used file; its path is relative to the file that says it.
     fn read_library(&mut self, user: &Path, used: &Use) -> Result<Module, Vec<Diagnostic>> {
-        let path: PathBuf = user.parent().unwrap_or(Path::new("")).join(&used.path);
+        let path = used_file(user, used);
         let text = read_source(&path).map_err(|fault| vec![fault.at(used.span, "used here")])?;
         self.compile_text(&path.display().to_string(), text)
     }
@@ -75,6 +75,16 @@ pub(super) fn check_graph_memory(
         return Ok(());
     }
     check_memory(&format!("the graph of {tasks} tasks"), tasks * bytes_per_task).map_err(|fault| vec![fault])
+}
+
+/// Where a used file is: its path is relative to the file that says it.
+fn used_file(user: &Path, used: &Use) -> PathBuf {
+    user.parent().unwrap_or(Path::new("")).join(&used.path)
+}
+
+/// The files that a workload uses.
+fn used_files(user: &Path, source: &Source) -> Vec<PathBuf> {
+    source.module.uses.iter().map(|used| used_file(user, used)).collect()
 }
 
 /// What is wrong with a workload as it stands: with itself, its kernels, each of its schedules, and, where every value

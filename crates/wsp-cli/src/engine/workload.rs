@@ -166,7 +166,11 @@ pub fn execute(
         outputs: outcome.outputs,
         bodies: Some(outcome.bodies),
         params: outcome.params,
-        library_params: outcome.library_params.iter().map(|(name, v)| (name.clone(), param_value(*v))).collect(),
+        library_params: outcome
+            .library_params
+            .iter()
+            .map(|(name, v)| (name.clone(), param_value(*v)))
+            .collect(),
         schedule_lines: outcome.schedule.iter().map(ToString::to_string).collect(),
         kernels: outcome.kernels.into_iter().map(|k| (k.name, k.tasks)).collect(),
         time,
@@ -208,7 +212,7 @@ pub fn simulate(
             makespan: simulation.makespan,
             busy: simulation.workers.iter().map(|worker| worker.busy).collect(),
         },
-        notes: Vec::new(),
+        notes: simulated.notes,
     })
 }
 

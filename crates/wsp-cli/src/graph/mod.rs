@@ -3,7 +3,6 @@
 mod csv;
 mod dot;
 mod edges;
-mod order;
 mod output;
 mod rows;
 mod summary;
@@ -40,30 +39,11 @@ impl Graph {
         Graph { kernels, tasks, edges }
     }
 
-    /// The graph of a listing, and its accesses and missed hazards under the numbers that its tasks have here: order
-    /// points stand behind what they wait for, and those that nothing waits for are left out.
+    /// The graph of a listing, and its accesses and missed hazards.
     ///
     /// # Panics
     /// As [`Graph::new`].
-    pub fn of(mut listing: GraphListing) -> (Graph, Vec<GraphAccess>, Vec<MissedHazard>) {
-        let is_point: Vec<bool> = listing
-            .tasks
-            .iter()
-            .map(|&kernel| listing.kernels[kernel as usize].name == ORDER_POINT)
-            .collect();
-        if let Some(numbering) = order::renumber(&is_point, &listing.edges) {
-            let number = |id: u32| numbering.number[id as usize];
-            listing.tasks = numbering.order.iter().map(|&old| listing.tasks[old as usize]).collect();
-            listing.edges =
-                listing.edges.iter().filter_map(|&(src, dst)| Some((number(src)?, number(dst)?))).collect();
-            for access in &mut listing.accesses {
-                access.task = number(access.task).unwrap_or(access.task);
-            }
-            for missed in &mut listing.missed {
-                missed.earlier = number(missed.earlier).unwrap_or(missed.earlier);
-                missed.later = number(missed.later).unwrap_or(missed.later);
-            }
-        }
+    pub fn of(listing: GraphListing) -> (Graph, Vec<GraphAccess>, Vec<MissedHazard>) {
         (Graph::new(listing.kernels, listing.tasks, listing.edges), listing.accesses, listing.missed)
     }
 

@@ -44,12 +44,14 @@ pub(crate) struct Inputs<'a> {
     of_tensor: Vec<Option<(&'a str, Option<&'a Array>)>>,
 }
 
-/// Binds arrays and options to a module. `written` tells which tensors some kernel stores to: those may be absent.
+/// Binds arrays and options to a module. `absent` tells which tensors need no array. Arrays
+/// of the names `others` are somebody else's.
 pub(crate) fn bind(
     module: &Module,
     arrays: &Arrays,
     options: &LaunchOptions,
-    written: &dyn Fn(TensorId) -> bool,
+    absent: &dyn Fn(TensorId) -> bool,
+    others: &[&str],
 ) -> Result<Bound, Vec<Diagnostic>> {
     let Some(entry) = &module.entry else {
         return Err(vec![
@@ -57,13 +59,13 @@ pub(crate) fn bind(
                 .help("add a function that calls `PTO_LAUNCH(Space, { .name = parameter, … })`"),
         ]);
     };
-    let inputs = collect(module, entry, arrays, options, written)?;
+    let inputs = collect(module, entry, arrays, options, absent)?;
     let params = params::bind(&inputs)?;
     let (tensors, integers) = shapes::bind(&inputs, &params)?;
     params::check_requirements(module, &params)?;
     let caches =
         inputs.caches.into_iter().map(|c| c.expect("every cache of an entry is bound or reported")).collect();
-    Ok(Bound { params, caches, tensors, integers, notes: unused_arrays(entry, arrays) })
+    Ok(Bound { params, caches, tensors, integers, notes: unused_arrays(entry, arrays, others) })
 }
 
 /// Finds the array of every entry parameter.
@@ -72,7 +74,7 @@ fn collect<'a>(
     entry: &'a Entry,
     arrays: &'a Arrays,
     options: &'a LaunchOptions,
-    written: &dyn Fn(TensorId) -> bool,
+    absent: &dyn Fn(TensorId) -> bool,
 ) -> Result<Inputs<'a>, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut caches: Vec<Option<BoundCache>> = module.caches.iter().map(|_| None).collect();
@@ -87,7 +89,7 @@ fn collect<'a>(
             },
             BindingSource::Tensor(id) => {
                 let array = arrays.get(&param.name);
-                if array.is_none() && !written(id) {
+                if array.is_none() && !absent(id) {
                     let fault = faults::missing(&param.name, &faults::declared(module, id), arrays, &wanted);
                     faults.push(match module.tensors[id.index()].elem {
                         Elem::Fixed(dtype) if !dtype.is_float() => fault,
@@ -131,11 +133,11 @@ fn array_names(entry: &Entry) -> Vec<String> {
 }
 
 /// Warnings about arrays that no parameter names.
-fn unused_arrays(entry: &Entry, arrays: &Arrays) -> Vec<Diagnostic> {
+fn unused_arrays(entry: &Entry, arrays: &Arrays, others: &[&str]) -> Vec<Diagnostic> {
     let known = array_names(entry);
     arrays
         .keys()
-        .filter(|name| !known.contains(name))
+        .filter(|name| !known.contains(name) && !others.contains(&name.as_str()))
         .map(|name| {
             let warning = Diagnostic::warning(
                 codes::UNUSED_ARRAY,

@@ -10,9 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature, WorkloadModule};
-use wsp_plan::Arrays;
+use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature, Tensor, WorkloadModule};
 use wsp_plan::workload::Bindings;
+use wsp_plan::{Array, Arrays};
 use wsp_runtime::TaskRunner;
 
 type Body = dyn Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync;
@@ -33,7 +33,7 @@ pub(crate) struct Declared<'p> {
 /// What a task of a declared kernel failed with.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct TaskFault {
-    pub(crate) record: Record,
+    pub(crate) record: Box<Record>,
     pub(crate) message: String,
     pub(crate) panicked: bool,
 }
@@ -58,9 +58,13 @@ impl<'p> Declared<'p> {
         })
     }
 
-    /// Runs a task; a panic of its body is a fault like others.
+    /// Runs a task; a panic of its body is a fault like others, so that it is reported with the task.
     pub(crate) fn run_record(&self, worker: usize, record: &Record) -> Result<(), TaskFault> {
-        let fault = |message: String, panicked| TaskFault { record: record.clone(), message, panicked };
+        let fault = |message: String, panicked: bool| TaskFault {
+            record: Box::new(record.clone()),
+            message,
+            panicked,
+        };
         // A body that panicked left bytes that nobody reads again.
         let mut scratch = self.scratch[worker].lock().unwrap_or_else(PoisonError::into_inner);
         match &self.bodies[record.kernel.index()] {
@@ -111,11 +115,8 @@ impl TaskRunner for Declared<'_> {
     type Failure = TaskFault;
 
     fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), TaskFault> {
-        let number = payload[0];
-        let record = self.records.get(number);
-        self.run_record(worker, &record)?;
-        self.records.release(number);
-        Ok(())
+        let record = self.records.take(payload[0]);
+        self.run_record(worker, &record)
     }
 }
 
@@ -127,7 +128,10 @@ pub(crate) fn cell(tensor: TensorId) -> Region {
 /// What a kernel does with each tensor parameter.
 pub(crate) fn modes(kernel: &Kernel) -> Vec<AccessMode> {
     let Signature::Declared(params) = &kernel.signature else { return Vec::new() };
-    params.iter().filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None }).collect()
+    params
+        .iter()
+        .filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None })
+        .collect()
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -140,24 +144,13 @@ fn tensors(
     bindings: &Bindings,
     inputs: &WorkloadInputs,
 ) -> Result<Vec<SharedTensor>, Vec<Diagnostic>> {
-    let mut all = Vec::new();
-    let mut faults = Vec::new();
+    let (mut all, mut faults) = (Vec::new(), Vec::new());
     for (i, tensor) in module.tensors.iter().enumerate() {
         let id = TensorId(i as u32);
         let dims = bindings.shape(id);
         let made = match inputs.arrays.get(&tensor.name) {
             Some(array) => {
-                let shape: Vec<u64> = dims.iter().map(|&n| u64::from(n)).collect();
-                if array.dtype() == tensor.dtype && array.shape() == shape {
-                    SharedTensor::copy_of(&tensor.name, array)
-                } else {
-                    Err(Diagnostic::error(
-                        codes::WRONG_ARRAY,
-                        format!("array `{}` does not fit its tensor", tensor.name),
-                    )
-                    .at(tensor.span, format!("{:?}{shape:?} here", tensor.dtype))
-                    .note(format!("the array is {:?}{:?}", array.dtype(), array.shape())))
-                }
+                fitting(tensor, dims, array).and_then(|()| SharedTensor::copy_of(&tensor.name, array, dims))
             }
             None => SharedTensor::zeros(&tensor.name, tensor.dtype, dims).inspect(|made| {
                 match module.slot_of(id) {
@@ -172,6 +165,39 @@ fn tensors(
         }
     }
     if faults.is_empty() { Ok(all) } else { Err(faults) }
+}
+
+/// Values of slots before any task has written them: those of the arrays, else those of the declarations.
+///
+/// # Errors
+/// Arrays with the names of slots that do not fit them.
+pub(crate) fn slots(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    arrays: &Arrays,
+) -> Result<Vec<i64>, Vec<Diagnostic>> {
+    let (mut values, mut faults) = (Vec::new(), Vec::new());
+    for (i, slot) in module.slots.iter().enumerate() {
+        let tensor = &module.tensors[slot.tensor.index()];
+        let given = arrays.get(&tensor.name);
+        if let Some(fault) = given.and_then(|array| fitting(tensor, bindings.shape(slot.tensor), array).err())
+        {
+            faults.push(fault);
+        }
+        let given = given.and_then(|array| array.as_slice::<i64>()?.first().copied());
+        values.push(given.unwrap_or_else(|| bindings.slot(SlotId(i as u32))));
+    }
+    if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+/// Refuses an array that is not what its tensor is declared as.
+fn fitting(tensor: &Tensor, dims: &[u32], array: &Array) -> Result<(), Diagnostic> {
+    if array.dtype() == tensor.dtype && array.shape().iter().copied().eq(dims.iter().map(|&n| u64::from(n))) {
+        return Ok(());
+    }
+    Err(Diagnostic::error(codes::WRONG_ARRAY, format!("array `{}` does not fit its tensor", tensor.name))
+        .at(tensor.span, format!("{}{dims:?} here", tensor.dtype.name()))
+        .note(format!("the array is {array:?}")))
 }
 
 fn whole(tensor: TensorId, dims: &[u32]) -> Region {

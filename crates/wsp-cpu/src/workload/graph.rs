@@ -2,11 +2,10 @@
 
 use super::codes;
 use super::declared::modes;
-use super::inputs::WorkloadOptions;
-use super::settings::affinity;
+use super::settings::{affinity, stopped};
 use super::touch::{Touched, Toucher};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, Unit, WorkloadModule};
@@ -94,103 +93,159 @@ pub struct Detail {
 }
 
 /// Builds a graph from generated tasks.
-pub(crate) struct GraphSink<'a, T> {
+pub(crate) struct GraphSink<'a> {
     module: &'a WorkloadModule,
-    pub(crate) toucher: T,
-    pub(crate) graph: TaskGraph,
+    toucher: &'a mut dyn Toucher,
+    /// Modes of each kernel's tensor parameters, where accesses are kept.
+    modes: Vec<Vec<AccessMode>>,
+    built: BuiltGraph,
     /// Tasks by ordinal: order points have ids too.
     ids: Vec<TaskId>,
     /// Slots that some task writes.
     written: Vec<bool>,
-    slot_inits: Vec<i64>,
+    slots: &'a [i64],
     /// Whether tasks wait for what `after` names.
     explicit: bool,
     detail: Detail,
+    workers: u32,
+    cancel: Option<&'a AtomicBool>,
+}
+
+/// Boxes that a task reads, and those that it writes.
+type TaskBoxes = (SmallVec<[Region; 4]>, SmallVec<[Region; 2]>);
+
+/// A graph with what its tasks touch, as far as that was asked for.
+pub(crate) struct BuiltGraph {
+    pub(crate) graph: TaskGraph,
     accesses: Vec<GraphAccess>,
     /// Boxes of every task, to look for hazards that the edges miss; order points touch nothing.
-    touched: Vec<(SmallVec<[Region; 4]>, SmallVec<[Region; 2]>)>,
-    options: &'a WorkloadOptions,
+    touched: Vec<TaskBoxes>,
 }
 
 /// Why a graph cannot be built.
 #[derive(Debug)]
 pub(crate) enum GraphFault {
+    /// Which tasks there are depends on a slot that tasks write.
     Computed(SlotId),
+    /// More than [`limits::MAX_GRAPH_TASKS`] tasks.
+    TooManyTasks,
+    /// The graph takes no more.
     Full(Stopped),
-    Unchecked(MapError),
+    /// A task cannot be.
     Touch(Diagnostic),
 }
 
 impl GraphFault {
-    pub(crate) fn diagnostic(self, module: &WorkloadModule) -> Diagnostic {
+    /// As the user sees it; `instead` says what to do when there can be no graph.
+    pub(crate) fn diagnostic(self, module: &WorkloadModule, instead: &str) -> Diagnostic {
         match self {
             GraphFault::Computed(slot) => {
                 let slot = &module.slots[slot.index()];
                 let name = &module.tensors[slot.tensor.index()].name;
-                Diagnostic::error(codes::SLOT_IN_GRAPH, format!("the task graph depends on slot `{name}`, which tasks write"))
+                let message = format!("the task graph depends on slot `{name}`, which tasks write");
+                Diagnostic::error(codes::SLOT_IN_GRAPH, message)
                     .at(slot.span, "its value is known only while the tasks run")
-                    .help("use `wsp run`, which generates tasks while others run")
+                    .help(instead)
             }
-            GraphFault::Full(reason) => Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()),
-            GraphFault::Unchecked(reason) => Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()),
+            GraphFault::TooManyTasks => {
+                let message = format!("the graph has more than {} tasks", limits::MAX_GRAPH_TASKS);
+                Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead)
+            }
+            GraphFault::Full(reason) => stopped(&reason),
             GraphFault::Touch(fault) => fault,
         }
     }
 }
 
-impl<'a, T: Toucher> GraphSink<'a, T> {
+impl<'a> GraphSink<'a> {
+    /// An empty graph; tasks are placed on `workers`.
     pub(crate) fn new(
         module: &'a WorkloadModule,
-        slot_inits: Vec<i64>,
-        toucher: T,
+        slots: &'a [i64],
+        toucher: &'a mut dyn Toucher,
         deps: Deps,
         detail: Detail,
-        options: &'a WorkloadOptions,
-    ) -> GraphSink<'a, T> {
+        workers: u32,
+        cancel: Option<&'a AtomicBool>,
+    ) -> GraphSink<'a> {
+        let graph = TaskGraph::new(deps);
         GraphSink {
             module,
             toucher,
-            graph: TaskGraph::new(deps),
+            modes: module.kernels.iter().map(modes).collect(),
+            built: BuiltGraph { graph, accesses: Vec::new(), touched: Vec::new() },
             ids: Vec::new(),
             written: vec![false; module.slots.len()],
-            slot_inits,
+            slots,
             explicit: deps.takes_edges(),
             detail,
-            accesses: Vec::new(),
-            touched: Vec::new(),
-            options,
+            workers,
+            cancel,
         }
     }
 
+    /// What was built.
+    pub(crate) fn into_graph(self) -> BuiltGraph {
+        self.built
+    }
+
+    /// Keeps what a task touches, as far as it is asked for.
     fn keep(&mut self, id: TaskId, task: &TaskRecord<'_>) {
-        let modes = modes(&self.module.kernels[task.kernel.index()]);
         let touched = self.toucher.touched(task);
+        let BuiltGraph { accesses, touched: all, .. } = &mut self.built;
+        if self.detail.missed {
+            all.resize_with(id.index(), Default::default);
+            all.push((touched.reads.into(), touched.writes.into()));
+        }
+        if !self.detail.accesses {
+            return;
+        }
+        let access = |((mode, region), arg): ((AccessMode, &Region), u32)| GraphAccess {
+            task: id.0,
+            arg,
+            mode,
+            region: *region,
+        };
+        let modes = &self.modes[task.kernel.index()];
         if modes.is_empty() {
-            let reads = touched.reads.iter().map(|r| (AccessMode::In, *r));
-            let all = reads.chain(touched.writes.iter().map(|r| (AccessMode::Out, *r)));
-            let numbered = all.zip(0..).map(|((mode, region), arg)| GraphAccess { task: id.0, arg, mode, region });
-            self.accesses.extend(numbered);
+            // A kernel of a used file, which declares no tensors.
+            let reads = touched.reads.iter().map(|region| (AccessMode::In, region));
+            let writes = touched.writes.iter().map(|region| (AccessMode::Out, region));
+            accesses.extend(reads.chain(writes).zip(0..).map(access));
         } else {
-            let all = modes.into_iter().zip(task.boxes).zip(0..);
-            self.accesses.extend(all.map(|((mode, &region), arg)| GraphAccess { task: id.0, arg, mode, region }));
+            accesses.extend(modes.iter().copied().zip(task.boxes).zip(0..).map(access));
         }
     }
+}
 
+impl BuiltGraph {
     /// The list of what was built.
-    pub(crate) fn into_listing(mut self, tensors: Vec<String>) -> Result<GraphListing, GraphFault> {
-        self.touched.resize_with(if self.detail.missed { self.graph.len() } else { 0 }, Default::default);
+    ///
+    /// # Errors
+    /// There are too many boxes to look for hazards among them.
+    pub(crate) fn listing(
+        mut self,
+        module: &WorkloadModule,
+        tensors: Vec<String>,
+        detail: Detail,
+    ) -> Result<GraphListing, MapError> {
         let graph = &self.graph;
-        let order = self.module.kernels.len() as u32;
-        let kernels = self.module.kernels.iter().map(|k| GraphKernel { name: k.name.clone(), unit: k.unit });
+        let order = module.kernels.len() as u32;
+        let kernels = module.kernels.iter().map(|k| GraphKernel { name: k.name.clone(), unit: k.unit });
         let point = GraphKernel { name: ORDER_POINT.to_owned(), unit: Unit::Any };
         let all = (0..graph.len() as u32).map(TaskId);
         let edges: Vec<(u32, u32)> = graph.edges().map(|(a, b)| (a.0, b.0)).collect();
-        let boxes: Vec<Accesses<'_>> = self.touched.iter().map(|(reads, writes)| Accesses::new(reads, writes)).collect();
-        let missed = unordered_hazards(&boxes, &edges).map_err(GraphFault::Unchecked)?;
+        let mut missed = Vec::new();
+        if detail.missed {
+            self.touched.resize_with(graph.len(), Default::default);
+            let boxes = self.touched.iter().map(|(reads, writes)| Accesses::new(reads, writes));
+            missed = unordered_hazards(&boxes.collect::<Vec<_>>(), &edges)?;
+        }
         let first = missed.iter().take(MOST_LISTED);
+        let kernel_of = |t| if graph.is_order_point(t) { order } else { u32::from(graph.kernel(t).0) };
         Ok(GraphListing {
             kernels: kernels.chain([point]).collect(),
-            tasks: all.map(|t| if graph.is_order_point(t) { order } else { u32::from(graph.kernel(t).0) }).collect(),
+            tasks: all.map(kernel_of).collect(),
             edges,
             tensors,
             accesses: self.accesses,
@@ -200,12 +255,12 @@ impl<'a, T: Toucher> GraphSink<'a, T> {
     }
 }
 
-impl<T: Toucher> TaskSink for GraphSink<'_, T> {
+impl TaskSink for GraphSink<'_> {
     type Error = GraphFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), GraphFault> {
-        if self.graph.len() >= limits::MAX_GRAPH_TASKS as usize {
-            return Err(GraphFault::Full(Stopped::TooManyTasks));
+        if self.built.graph.len() >= limits::MAX_GRAPH_TASKS as usize {
+            return Err(GraphFault::TooManyTasks);
         }
         let Touched { reads, writes } = self.toucher.touch(task).map_err(GraphFault::Touch)?;
         for (slot, written) in self.module.slots.iter().zip(&mut self.written) {
@@ -221,45 +276,44 @@ impl<T: Toucher> TaskSink for GraphSink<'_, T> {
             payload: &[],
             reads,
             writes,
-            affinity: affinity(&task.place, self.options.threads.max(1)),
+            affinity: affinity(&task.place, self.workers),
             pool: pool(task.place.pool),
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,
             after: &after,
             ..TaskSpec::default()
         };
-        let id = self.graph.submit(spec).map_err(GraphFault::Full)?;
+        let id = self.built.graph.submit(spec).map_err(GraphFault::Full)?;
         self.ids.push(id);
-        if self.detail.missed {
-            self.touched.resize_with(id.index(), Default::default);
-            let touched = self.toucher.touched(task);
-            self.touched.push((touched.reads.into(), touched.writes.into()));
-        }
-        if self.detail.accesses {
+        if self.detail != Detail::default() {
             self.keep(id, task);
         }
         Ok(())
     }
 
     fn ordered_begin(&mut self) -> Result<(), GraphFault> {
-        self.graph.ordered_begin();
+        self.built.graph.ordered_begin();
         Ok(())
     }
 
     fn ordered_step(&mut self) -> Result<(), GraphFault> {
-        self.graph.ordered_step().map_err(GraphFault::Full)
+        self.built.graph.ordered_step().map_err(GraphFault::Full)
     }
 
     fn ordered_end(&mut self) -> Result<(), GraphFault> {
-        self.graph.ordered_end().map_err(GraphFault::Full)
+        self.built.graph.ordered_end().map_err(GraphFault::Full)
     }
 
     fn slot(&mut self, slot: SlotId) -> Result<i64, GraphFault> {
-        if self.written[slot.index()] { Err(GraphFault::Computed(slot)) } else { Ok(self.slot_inits[slot.index()]) }
+        if self.written[slot.index()] {
+            Err(GraphFault::Computed(slot))
+        } else {
+            Ok(self.slots[slot.index()])
+        }
     }
 
     fn cancelled(&self) -> bool {
-        self.options.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 

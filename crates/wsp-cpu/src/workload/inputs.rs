@@ -11,7 +11,8 @@ pub struct WorkloadInputs {
     pub set: Vec<(String, ParamValue)>,
     /// Arrays by name: tables (integers, one dimension), tensors, and what a library of kernels takes.
     pub arrays: Arrays,
-    /// Makes up elements of the tensors that no array is given for.
+    /// Makes up elements of the tensors of declared kernels that no array is given for. A used file must be given its
+    /// arrays.
     pub seed: u64,
 }
 
@@ -26,9 +27,11 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Records times of every task, also when the schedule does not ask for it.
     pub trace: bool,
-    /// Runs every task on the calling thread as it is generated: the oracle for all other ways.
+    /// Runs one task after another in elaboration order: the oracle for all other ways. Takes the place of `threads`,
+    /// `window`, `seed` and the schedule, and is refused with `trace`. Declared kernels run on the calling thread, those
+    /// of a used file on one worker with plain tile operations.
     pub sequential: bool,
-    /// Runs the plain tile operations of library kernels instead of the fast ones.
+    /// Runs the plain tile operations of library kernels instead of the fast ones. Refused where there are none.
     pub plain: bool,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,

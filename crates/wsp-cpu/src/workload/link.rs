@@ -1,16 +1,23 @@
 //! Ties a workload to the file of kernels that it uses.
 
 use super::codes;
-use wsp_core::{FuncId, KernelId};
+use super::declared::modes;
+use std::collections::BTreeSet;
+use wsp_core::{FuncId, KernelId, ParamId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::workload::{Arg, ArgValue, Block, Kernel, NodeKind, ParamSource, Signature, Task, WorkloadModule};
-use wsp_ir::{Field, FuncKind, Function, Module, Span};
+use wsp_ir::workload::{
+    AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamSource, Signature, Task, WorkloadModule,
+};
+use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy, Span};
 
 /// The function of each kernel of the workload; none for kernels that are only declared.
 pub(crate) type Functions = Vec<Option<FuncId>>;
 
 /// Finds every library kernel, and puts the arguments of its tasks into the order of its descriptor's fields.
-pub(crate) fn link(module: &mut WorkloadModule, library: Option<&Module>) -> Result<Functions, Vec<Diagnostic>> {
+pub(crate) fn link(
+    module: &mut WorkloadModule,
+    library: Option<&Module>,
+) -> Result<Functions, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let functions: Functions =
         module.kernels.iter().map(|kernel| function(kernel, library, &mut faults)).collect();
@@ -18,10 +25,49 @@ pub(crate) fn link(module: &mut WorkloadModule, library: Option<&Module>) -> Res
         faults.extend(twice_declared(module, library));
         let mut cx = Linker { kernels: &module.kernels, functions: &functions, library, faults: &mut faults };
         for workload in &mut module.workloads {
-            cx.block(&mut workload.body);
+            visit_tasks(&mut workload.body, &mut |task, span| cx.task(task, span));
         }
     }
     if faults.is_empty() { Ok(functions) } else { Err(faults) }
+}
+
+/// Names of the tensors that some task of a workload with declared kernels may write.
+pub(crate) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
+    let WorkloadModule { workloads, kernels, tensors, .. } = module;
+    let mut names = BTreeSet::new();
+    for workload in workloads {
+        visit_tasks(&mut workload.body, &mut |task, _| {
+            let accesses = task.args.iter().filter_map(|arg| match &arg.value {
+                ArgValue::Access(access) => Some(access.tensor),
+                ArgValue::Scalar(_) => None,
+            });
+            let stored = accesses.zip(modes(&kernels[task.kernel.index()]));
+            let stored = stored.filter(|(_, mode)| *mode != AccessMode::In);
+            names.extend(stored.map(|(tensor, _)| tensors[tensor.index()].name.clone()));
+        });
+    }
+    names
+}
+
+/// Calls `f` for every task statement with its place, in the order of the text.
+fn visit_tasks(block: &mut Block, f: &mut impl FnMut(&mut Task, Span)) {
+    for node in block {
+        match &mut node.kind {
+            NodeKind::Task(task) => f(task, node.span),
+            NodeKind::ParallelFor { body, .. }
+            | NodeKind::ForEach { body, .. }
+            | NodeKind::Select { body, .. }
+            | NodeKind::While { body, .. } => visit_tasks(body, f),
+            NodeKind::Cond { then, otherwise, .. } => {
+                visit_tasks(then, f);
+                visit_tasks(otherwise, f);
+            }
+            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
+                blocks.iter_mut().for_each(|block| visit_tasks(block, f));
+            }
+            NodeKind::Call { .. } => {}
+        }
+    }
 }
 
 fn function(kernel: &Kernel, library: Option<&Module>, faults: &mut Vec<Diagnostic>) -> Option<FuncId> {
@@ -41,8 +87,9 @@ fn function(kernel: &Kernel, library: Option<&Module>, faults: &mut Vec<Diagnost
         .and_then(|library| library.function_named(&kernel.name))
         .filter(|id| library.is_some_and(|library| is_kernel(&library.functions[id.index()])));
     if found.is_none() {
-        let mut fault = Diagnostic::error(codes::UNKNOWN_KERNEL, format!("there is no kernel `{}`", kernel.name))
-            .at(kernel.span, "no used file defines it");
+        let mut fault =
+            Diagnostic::error(codes::UNKNOWN_KERNEL, format!("there is no kernel `{}`", kernel.name))
+                .at(kernel.span, "no used file defines it");
         fault = match did_you_mean(&kernel.name, names.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
             None if names.is_empty() => fault.note("the used files define no kernels"),
@@ -62,16 +109,37 @@ fn twice_declared(module: &WorkloadModule, library: &Module) -> Vec<Diagnostic> 
     let tensors = module.tensors.iter().filter(|t| library.tensor_named(&t.name).is_some());
     let derived = module.params.iter().filter(|p| matches!(p.source, ParamSource::Derived(_)));
     let derived = derived.filter(|p| library.param_named(&p.name).is_some());
+    let reals = module.params.iter().filter(|p| {
+        let there = library.param_named(&p.name);
+        there.is_some_and(|id| matches!(library.params[id.index()].ty, ScalarTy::F32 | ScalarTy::F64))
+            && matches!(p.source, ParamSource::Set(_))
+    });
+    // Of these the used file's value is the only one there is.
+    let decided = module.params.iter().filter(|p| {
+        let ParamSource::Set(Some(default)) = &p.source else { return false };
+        let settable = |id: ParamId| {
+            let there = &library.params[id.index()];
+            matches!(there.source, wsp_ir::ParamSource::Set { .. } | wsp_ir::ParamSource::Entry)
+        };
+        library.param_named(&p.name).is_some_and(|id| !settable(id) || default.as_const().is_none())
+    });
     let fault = |name: &str, span: Span, help: &str| {
         Diagnostic::error(codes::BOTH_SIDES, format!("`{name}` is declared in the used file too"))
             .at(span, "and here")
             .help(help)
     };
     tensors
-        .map(|t| fault(&t.name, t.span, "remove this declaration: kernels of the used file see the tensor of that file"))
-        .chain(derived.map(|p| {
+        .map(|t| {
+            fault(
+                &t.name,
+                t.span,
+                "remove this declaration: kernels of the used file see the tensor of that file",
+            )
+        })
+        .chain(derived.chain(decided).map(|p| {
             fault(&p.name, p.span, &format!("write `param {};` to take the value that it has there", p.name))
         }))
+        .chain(reals.map(|p| fault(&p.name, p.span, "rename it: there it is a real number, here an integer")))
         .collect()
 }
 
@@ -82,35 +150,15 @@ struct Linker<'a> {
     faults: &'a mut Vec<Diagnostic>,
 }
 
-impl Linker<'_> {
-    fn block(&mut self, block: &mut Block) {
-        for node in block {
-            let span = node.span;
-            match &mut node.kind {
-                NodeKind::Task(task) => self.task(task, span),
-                NodeKind::ParallelFor { body, .. }
-                | NodeKind::ForEach { body, .. }
-                | NodeKind::Select { body, .. }
-                | NodeKind::While { body, .. } => self.block(body),
-                NodeKind::Cond { then, otherwise, .. } => {
-                    self.block(then);
-                    self.block(otherwise);
-                }
-                NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                    blocks.iter_mut().for_each(|block| self.block(block));
-                }
-                NodeKind::Call { .. } => {}
-            }
-        }
-    }
-
+impl<'a> Linker<'a> {
     fn task(&mut self, task: &mut Task, span: Span) {
-        let Some(fields) = self.fields(task.kernel) else { return };
+        let Some(fields) = self.fields(task.kernel, span) else { return };
         match ordered(&task.args, fields) {
             Ok(args) => task.args = args,
             Err(what) => {
                 let kernel = &self.kernels[task.kernel.index()].name;
-                let fault = Diagnostic::error(codes::KERNEL_FIELDS, format!("kernel `{kernel}` {what}")).at(span, "here");
+                let fault = Diagnostic::error(codes::KERNEL_FIELDS, format!("kernel `{kernel}` {what}"))
+                    .at(span, "here");
                 let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
                 self.faults.push(match names.as_slice() {
                     [] => fault.note("its descriptor has no fields"),
@@ -120,13 +168,19 @@ impl Linker<'_> {
         }
     }
 
-    /// Fields of the descriptor of a library kernel.
-    fn fields(&self, kernel: KernelId) -> Option<&[Field]> {
+    /// Fields of the descriptor of a library kernel; without a descriptor no task can be made of it.
+    fn fields(&mut self, kernel: KernelId, span: Span) -> Option<&'a [Field]> {
         let func = self.functions[kernel.index()]?;
-        match self.library.functions[func.index()].kind {
-            FuncKind::Kernel { descriptor: Some(id) } => Some(&self.library.structs[id.index()].fields),
-            _ => Some(&[]),
+        if let FuncKind::Kernel { descriptor: Some(id) } = self.library.functions[func.index()].kind {
+            return Some(&self.library.structs[id.index()].fields);
         }
+        let name = &self.kernels[kernel.index()].name;
+        self.faults.push(
+            Diagnostic::error(codes::KERNEL_FIELDS, format!("kernel `{name}` takes no descriptor"))
+                .at(span, "so no task can call it")
+                .help("give it one: `struct Args { uint32_t first; };` and `auto args = PTO_GET_DESCRIPTOR<Args>();`"),
+        );
+        None
     }
 }
 
@@ -151,8 +205,12 @@ fn ordered(args: &[Arg], fields: &[Field]) -> Result<Vec<Arg>, String> {
             return Err(format!("is given `{}` twice", fields[field].name));
         }
     }
-    let missing: Vec<String> =
-        fields.iter().zip(&of_field).filter(|(_, arg)| arg.is_none()).map(|(f, _)| format!("`{}`", f.name)).collect();
+    let missing: Vec<String> = fields
+        .iter()
+        .zip(&of_field)
+        .filter(|(_, arg)| arg.is_none())
+        .map(|(f, _)| format!("`{}`", f.name))
+        .collect();
     if !missing.is_empty() {
         return Err(format!("is not given {}", missing.join(", ")));
     }

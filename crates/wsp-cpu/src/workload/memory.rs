@@ -3,8 +3,11 @@
 //! **Invariant:** of two calls of `load` and `store` for boxes that overlap, one of them a `store`, the first has returned
 //! before the second begins. Only tasks of a run call them, each for its own boxes, and the run orders tasks whose boxes
 //! conflict: dependences are inferred from these boxes, or, where a schedule states them, checked against these boxes
-//! before the run.
-#![allow(unsafe_code, reason = "tasks on several threads copy into and out of one array; the task graph orders conflicts")]
+//! before the run. A source that reads a slot has waited for the tasks that write it.
+#![allow(
+    unsafe_code,
+    reason = "tasks on several threads copy into and out of one array; the task graph orders conflicts"
+)]
 
 use super::codes;
 use std::ptr;
@@ -45,12 +48,11 @@ impl SharedTensor {
         Ok(SharedTensor::new(array, dims))
     }
 
-    /// A copy of an array of the launch.
-    pub(crate) fn copy_of(name: &str, given: &Array) -> Result<SharedTensor, Diagnostic> {
-        let dims: Vec<u32> = given.shape().iter().map(|&n| u32::try_from(n).unwrap_or(u32::MAX)).collect();
-        let mut tensor = SharedTensor::zeros(name, given.dtype(), &dims)?;
+    /// A copy of an array of the launch, which has these extents.
+    pub(crate) fn copy_of(name: &str, given: &Array, dims: &[u32]) -> Result<SharedTensor, Diagnostic> {
+        let mut tensor = SharedTensor::zeros(name, given.dtype(), dims)?;
         tensor.array.bytes_mut().copy_from_slice(given.bytes());
-        Ok(SharedTensor::new(tensor.array, &dims))
+        Ok(SharedTensor::new(tensor.array, dims))
     }
 
     fn new(mut array: Array, dims: &[u32]) -> SharedTensor {

@@ -6,24 +6,31 @@
 
 mod codes;
 mod declared;
+mod equal;
+mod faults;
 mod graph;
 mod inputs;
 mod library;
 mod link;
+mod list;
 mod memory;
 mod mixing;
 mod outcome;
 mod program;
 mod records;
 mod registry;
+mod run;
 pub(crate) mod settings;
 mod simulated;
 mod submit;
+mod tables;
 mod touch;
 
-pub(crate) use library::{LibraryTasks, SubmitFault};
+pub(crate) use library::LibraryTasks;
 
-pub use graph::{Detail, GraphAccess, GraphDeps, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
+pub use graph::{
+    Detail, GraphAccess, GraphDeps, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT,
+};
 pub use inputs::{WorkloadInputs, WorkloadOptions};
 pub use outcome::{Bodies, WorkloadOutcome};
 pub use program::WorkloadProgram;

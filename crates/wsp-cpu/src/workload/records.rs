@@ -29,12 +29,15 @@ impl Record {
     }
 
     /// Each box with what the kernel does with it.
-    pub(crate) fn accesses<'a>(&'a self, modes: &'a [AccessMode]) -> impl Iterator<Item = (AccessMode, Region)> + 'a {
+    pub(crate) fn accesses<'a>(
+        &'a self,
+        modes: &'a [AccessMode],
+    ) -> impl Iterator<Item = (AccessMode, Region)> + 'a {
         modes.iter().copied().zip(self.boxes.iter().copied())
     }
 }
 
-/// Records by number. The number of a task that has run is used again, so that memory follows the tasks in flight.
+/// Records by number. The number of a task that has started is used again, so that memory follows the tasks in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     inner: Mutex<Inner>,
@@ -47,7 +50,7 @@ struct Inner {
 }
 
 impl Records {
-    /// Keeps a record until [`release`](Self::release).
+    /// Keeps a record until [`take`](Self::take).
     pub(crate) fn put(&self, record: Record) -> u32 {
         let mut inner = self.lock();
         if let Some(number) = inner.free.pop() {
@@ -58,14 +61,11 @@ impl Records {
         u32::try_from(inner.records.len() - 1).expect("tasks in flight should fit 32 bits")
     }
 
-    /// The record with this number.
-    pub(crate) fn get(&self, number: u32) -> Record {
-        self.lock().records[number as usize].clone()
-    }
-
-    /// The number may be used again.
-    pub(crate) fn release(&self, number: u32) {
-        self.lock().free.push(number);
+    /// The record with this number, which may be used again from now on.
+    pub(crate) fn take(&self, number: u32) -> Record {
+        let mut inner = self.lock();
+        inner.free.push(number);
+        std::mem::take(&mut inner.records[number as usize])
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -79,14 +79,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_finished_tasks_are_used_again() {
+    fn numbers_of_started_tasks_are_used_again() {
         let records = Records::default();
         let record = |kernel| Record { kernel: KernelId(kernel), ..Record::default() };
         let (a, b) = (records.put(record(1)), records.put(record(2)));
         assert_ne!(a, b);
-        assert_eq!(records.get(b), record(2));
-        records.release(a);
+        assert_eq!(records.take(a), record(1));
         assert_eq!(records.put(record(3)), a);
-        assert_eq!((records.get(a), records.get(b)), (record(3), record(2)));
+        assert_eq!((records.take(a), records.take(b)), (record(3), record(2)));
     }
 }

@@ -149,7 +149,9 @@ impl KernelCx<'_> {
         self.scratch.clear();
         self.tensors[region.tensor.index()].load(&region, self.scratch);
         let elements = self.scratch.chunks_exact(size_of::<T>());
-        Ok(elements.map(|bytes| T::read_from_bytes(bytes).expect("a chunk should have the element's size")).collect())
+        Ok(elements
+            .map(|bytes| T::read_from_bytes(bytes).expect("a chunk should have the element's size"))
+            .collect())
     }
 
     /// Replaces the elements of tensor parameter `n`, in row-major order.
@@ -163,7 +165,11 @@ impl KernelCx<'_> {
         let bytes = elements.as_bytes();
         if bytes.len() != tensor.box_bytes(&region) {
             let wanted = tensor.box_bytes(&region) / size_of::<T>();
-            return Err(format!("stores {} elements to parameter {n}, whose box has {wanted}", elements.len()).into());
+            return Err(format!(
+                "stores {} elements to parameter {n}, whose box has {wanted}",
+                elements.len()
+            )
+            .into());
         }
         tensor.store(&region, bytes);
         Ok(())
@@ -184,14 +190,21 @@ impl KernelCx<'_> {
             return Err(format!("cannot {what} parameter {n}, which is declared `{declared}`").into());
         }
         if tensor.dtype() != T::DTYPE {
-            return Err(format!("parameter {n} has elements of type {:?}, not {:?}", tensor.dtype(), T::DTYPE).into());
+            return Err(format!(
+                "parameter {n} has elements of type {:?}, not {:?}",
+                tensor.dtype(),
+                T::DTYPE
+            )
+            .into());
         }
         Ok(())
     }
 
     fn mode(&self, n: usize) -> Option<AccessMode> {
         let Signature::Declared(params) = self.signature else { return None };
-        let modes = params.iter().filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None });
+        let modes = params
+            .iter()
+            .filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None });
         modes.clone().nth(n)
     }
 }

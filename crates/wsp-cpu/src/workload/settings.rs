@@ -3,20 +3,64 @@
 use super::codes;
 use super::inputs::WorkloadOptions;
 use wsp_core::limits;
+use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{self as ir, Dependences, PoolSizes, Ready, Start, Trace};
+use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
 use wsp_runtime::{
     Affinity, Deps, Gate, GateScope, Pools, ReadyPolicy, Report, RunConfig, StartError, StartPolicy, Stopped,
     TracePolicy, Window, WindowMode,
 };
 
-/// The configuration of a run.
+/// What the boxes of tasks must be for the dependences of a run to be all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Boxes {
+    /// Anything.
+    Any,
+    /// Equal or disjoint.
+    EqualOrDisjoint,
+}
+
+/// How a run goes.
+#[derive(Clone, Debug)]
+pub(crate) struct RunSettings {
+    pub(crate) config: RunConfig,
+    pub(crate) boxes: Boxes,
+}
+
+/// The settings of a run.
 ///
 /// # Errors
 /// The options contradict the schedule or are out of range.
-pub(crate) fn run_config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunConfig, Diagnostic> {
-    let config = RunConfig {
+pub(crate) fn run_settings(
+    schedule: &LoweredSchedule,
+    options: &WorkloadOptions,
+) -> Result<RunSettings, Diagnostic> {
+    if options.sequential {
+        return Ok(RunSettings { config: one_by_one(options), boxes: Boxes::Any });
+    }
+    let config = config(schedule, options)?;
+    config.validate().map_err(|fault| bad_option(&fault.to_string()))?;
+    let exact = schedule.dependences == Dependences::Exact;
+    Ok(RunSettings { config, boxes: if exact { Boxes::EqualOrDisjoint } else { Boxes::Any } })
+}
+
+/// One task after another, each submitted when the one before is complete.
+fn one_by_one(options: &WorkloadOptions) -> RunConfig {
+    RunConfig {
+        threads: 1,
+        window: Window::stall(1),
+        ready: ReadyPolicy::Fifo,
+        deps: Deps::Overlap,
+        trace: TracePolicy::Totals,
+        cancel: options.cancel.clone(),
+        ..RunConfig::default()
+    }
+}
+
+fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunConfig, Diagnostic> {
+    Ok(RunConfig {
         threads: threads(schedule, options)?,
         window: Window {
             capacity: options.window.or(schedule.window.map(|w| w.0)).unwrap_or(limits::TASK_WINDOW),
@@ -36,7 +80,11 @@ pub(crate) fn run_config(schedule: &LoweredSchedule, options: &WorkloadOptions) 
             PoolSizes::Shared => Pools::Shared,
             PoolSizes::ByUnit { vector, cube } => Pools::ByUnit { vector, cube },
         },
-        gates: schedule.gates.iter().map(|&(scope, capacity)| Gate { scope: gate_scope(scope), capacity }).collect(),
+        gates: schedule
+            .gates
+            .iter()
+            .map(|&(scope, capacity)| Gate { scope: gate_scope(scope), capacity })
+            .collect(),
         batch: schedule.batch.unwrap_or(1),
         start: match schedule.start {
             Start::AfterOrchestration => StartPolicy::AfterOrchestration,
@@ -52,9 +100,46 @@ pub(crate) fn run_config(schedule: &LoweredSchedule, options: &WorkloadOptions) 
         seed: options.seed,
         cancel: options.cancel.clone(),
         ..RunConfig::default()
-    };
-    config.validate().map_err(|fault| Diagnostic::error(codes::BAD_OPTION, fault.to_string()))?;
-    Ok(config)
+    })
+}
+
+/// An option that cannot be used.
+pub(crate) fn bad_option(what: &str) -> Diagnostic {
+    Diagnostic::error(codes::BAD_OPTION, what)
+}
+
+/// Refuses what would be without effect on a graph.
+pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnostic> {
+    refuse_for_simulation(options)?;
+    let given = [
+        ("threads", options.threads != 0),
+        ("window", options.window.is_some()),
+        ("seed", options.seed != 0),
+        ("trace", options.trace),
+    ];
+    refuse(&given, "a graph, which says nothing of how tasks run")
+}
+
+/// Refuses what would be without effect on a simulation.
+pub(crate) fn refuse_for_simulation(options: &WorkloadOptions) -> Result<(), Diagnostic> {
+    refuse(
+        &[("sequential", options.sequential), ("plain", options.plain)],
+        "what is listed or simulated: no kernel runs",
+    )
+}
+
+fn refuse(given: &[(&str, bool)], where_: &str) -> Result<(), Diagnostic> {
+    let Some((name, _)) = given.iter().find(|(_, given)| *given) else { return Ok(()) };
+    Err(bad_option(&format!("option `{name}` has no meaning for {where_}")).help("leave it out"))
+}
+
+/// The warnings among the findings on a schedule.
+///
+/// # Errors
+/// The errors among them, if there are any.
+pub(crate) fn checked(found: Vec<Diagnostic>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let (faults, notes): (Vec<_>, Vec<_>) = found.into_iter().partition(Diagnostic::is_error);
+    if faults.is_empty() { Ok(notes) } else { Err(faults) }
 }
 
 /// How the runtime finds dependences.
@@ -86,26 +171,34 @@ pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
         Stopped::Stopping => cancelled(),
         Stopped::BoxesNotKept => Diagnostic::error(codes::SLOT_IN_GRAPH, reason.to_string())
             .help("write `task_graph(deps = hybrid)`: a condition that reads a slot waits for the tasks that write it"),
-        _ => Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()),
+        Stopped::TooManyTasks | Stopped::TooManyEdges | Stopped::Map(_) => {
+            Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()).help("set smaller parameters")
+        }
+        // Expansion names earlier tasks only, and descriptors that are too long were refused.
+        Stopped::PayloadTooLong { .. }
+        | Stopped::UnknownTask(_)
+        | Stopped::UnknownEvent(_)
+        | Stopped::SignalledTwice(_)
+        | Stopped::EdgeNotTaken
+        | Stopped::NoOrderedScope => Trap::internal(reason.to_string(), Span::default()).into(),
     }
 }
 
 /// The run was cancelled.
 pub(crate) fn cancelled() -> Diagnostic {
-    Diagnostic::error(codes::CANCELLED, "the run was cancelled")
+    Diagnostic::error(crate::codes::STOPPED, "the run was cancelled")
 }
 
-/// The run cannot go on.
+/// The run cannot go on. Tasks wait for earlier ones only, every pool has workers and every gate lets a task through, so
+/// that no workload comes to this.
 pub(crate) fn stuck(report: &Report) -> Diagnostic {
-    let text = report.to_string();
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or("no task can start");
-    lines.fold(Diagnostic::error(codes::STUCK, first), |d, line| d.note(line.trim()))
+    Trap::internal(report.to_string(), Span::default()).into()
 }
 
 /// The run could not start.
 pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
-    Diagnostic::error(codes::BAD_OPTION, fault.to_string()).help("ask for other numbers with `--threads N` or in the schedule")
+    Diagnostic::error(codes::BAD_OPTION, fault.to_string())
+        .help("ask for other numbers with `--threads N` or in the schedule")
 }
 
 fn gate_scope(scope: ir::GateScope) -> GateScope {
@@ -123,7 +216,8 @@ fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32,
     };
     let wanted = vector.saturating_add(cube);
     if options.threads != 0 && options.threads != wanted {
-        let message = format!("{} threads, but the schedule's pools have {vector} + {cube} workers", options.threads);
+        let message =
+            format!("{} threads, but the schedule's pools have {vector} + {cube} workers", options.threads);
         return Err(Diagnostic::error(codes::BAD_OPTION, message)
             .help(format!("leave out `--threads`, or ask for {wanted}")));
     }

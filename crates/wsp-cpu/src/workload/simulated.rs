@@ -1,11 +1,14 @@
 //! A workload in virtual time: nothing runs, and every task takes what its kernel is said to cost.
 
 use super::codes;
+use super::equal::{EqualBoxes, NamedTensor};
 use super::graph::GraphListing;
 use super::settings::{cancelled, not_started, stuck};
-use super::touch::Toucher;
+use super::touch::{Touched, Toucher};
+use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
+use wsp_kernel::Trap;
 use wsp_plan::workload::{Bindings, TaskRecord};
 use wsp_runtime::StartError;
 use wsp_runtime::simulate::{SimulateError, Simulation};
@@ -19,10 +22,12 @@ pub struct SimulatedWorkload {
     pub simulation: Simulation,
     /// Workers of the machine.
     pub threads: u32,
+    /// Warnings.
+    pub notes: Vec<Diagnostic>,
 }
 
 /// The cycles of a task: the `cost` of its kernel, 1 without one.
-pub(crate) fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
+fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskRecord<'_>) -> Result<u64, Diagnostic> {
     let kernel = &module.kernels[task.kernel.index()];
     let Some(expr) = &kernel.cost else { return Ok(1) };
     let cycles = bindings.evaluate(module, expr, task.scalars).map_err(|fault| *fault)?;
@@ -36,34 +41,38 @@ pub(crate) fn cost(module: &WorkloadModule, bindings: &Bindings, task: &TaskReco
 /// A failed simulation as the user sees it.
 pub(crate) fn failed(error: &SimulateError) -> Diagnostic {
     match error {
-        SimulateError::Config(fault) => not_started(&StartError::Config(fault.clone())),
+        SimulateError::Config(fault) => not_started(&StartError::Config(*fault)),
         SimulateError::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, error.to_string())
             .help("write `task_window(n, stall)`, or a larger `n`"),
         SimulateError::Cancelled => cancelled(),
         SimulateError::Stuck(report) => stuck(report),
         SimulateError::TooLong { .. } => Diagnostic::error(codes::COST, error.to_string()),
-        SimulateError::TooManyTasks | SimulateError::UnknownTask { .. } => {
-            Diagnostic::error(codes::TOO_MANY_TASKS, error.to_string())
-        }
+        SimulateError::TooManyTasks => Diagnostic::error(codes::TOO_MANY_TASKS, error.to_string()),
+        SimulateError::UnknownTask { .. } => Trap::internal(error.to_string(), Span::default()).into(),
     }
 }
 
 /// What tasks touch, and what they cost besides.
-pub(crate) struct Costed<'a, T> {
+pub(crate) struct Costed<'a> {
     pub(crate) module: &'a WorkloadModule,
     pub(crate) bindings: &'a Bindings,
-    pub(crate) inner: T,
+    pub(crate) inner: &'a mut dyn Toucher,
     /// Costs of the tasks so far.
     pub(crate) costs: Vec<u64>,
+    pub(crate) equal: EqualBoxes,
+    pub(crate) tensors: &'a [NamedTensor],
 }
 
-impl<T: Toucher> Toucher for Costed<'_, T> {
-    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<super::touch::Touched<'t>, Diagnostic> {
+impl Toucher for Costed<'_> {
+    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
         self.costs.push(cost(self.module, self.bindings, task)?);
-        self.inner.touch(task)
+        let touched = self.inner.touch(task)?;
+        let checked = self.equal.check(task.ordinal, touched.reads, touched.writes);
+        checked.map_err(|fault| fault.diagnostic(self.tensors))?;
+        Ok(touched)
     }
 
-    fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> super::touch::Touched<'t> {
+    fn touched<'t>(&'t self, task: &'t TaskRecord<'_>) -> Touched<'t> {
         self.inner.touched(task)
     }
 }

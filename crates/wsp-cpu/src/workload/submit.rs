@@ -1,24 +1,28 @@
 //! Generated tasks of declared kernels, run at once or handed to the runtime.
 
 use super::declared::{Declared, TaskFault, cell};
+use super::equal::{BoxFault, EqualBoxes};
 use super::graph::pool;
 use super::records::Record;
 use super::settings::affinity;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{SlotId, StreamId, TaskId};
 use wsp_plan::workload::{TaskRecord, TaskSink};
-use wsp_runtime::infer::{Accesses, Conflict, MapError, RegionMap, TensorMap};
-use wsp_runtime::{Stopped, Submitter, TaskSpec};
+use wsp_runtime::{KernelStats, Stopped, Submitter, TaskSpec};
 
 /// Runs every task when it is generated: what all other ways are compared with.
 pub(crate) struct Sequential<'a, 'p> {
     pub(crate) declared: &'a Declared<'p>,
-    pub(crate) cancelled: &'a dyn Fn() -> bool,
+    pub(crate) cancel: Option<&'a AtomicBool>,
+    /// Tasks of each kernel so far.
+    pub(crate) counts: Vec<KernelStats>,
 }
 
 impl TaskSink for Sequential<'_, '_> {
     type Error = TaskFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), TaskFault> {
+        self.counts[task.kernel.index()].tasks += 1;
         self.declared.run_record(0, &Record::of(task))
     }
 
@@ -39,7 +43,7 @@ impl TaskSink for Sequential<'_, '_> {
     }
 
     fn cancelled(&self) -> bool {
-        (self.cancelled)()
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 
@@ -48,10 +52,8 @@ impl TaskSink for Sequential<'_, '_> {
 pub(crate) enum StreamFault {
     /// The runtime takes no more.
     Stopped(Stopped),
-    /// Two boxes overlap and differ, which dependences between equal boxes do not see.
-    Missed(Conflict<u32>),
-    /// The boxes of the run cannot be kept for that check.
-    Unchecked(MapError),
+    /// The boxes of the task cannot be.
+    Boxes(BoxFault),
 }
 
 impl From<Stopped> for StreamFault {
@@ -67,28 +69,22 @@ pub(crate) struct Streaming<'a, 'p, 's, 'r> {
     pub(crate) workers: u32,
     /// Whether tasks wait for what `after` names.
     pub(crate) explicit: bool,
-    /// Under `exact`: checks that boxes are equal or disjoint.
-    pub(crate) equal: Option<RegionMap<u32>>,
+    pub(crate) equal: EqualBoxes,
 }
 
-impl Streaming<'_, '_, '_, '_> {
-    fn check(&mut self, task: &TaskRecord<'_>) -> Result<(), StreamFault> {
-        let Some(map) = &mut self.equal else { return Ok(()) };
-        let accesses = Accesses::new(task.reads, task.writes);
-        map.infer(task.ordinal as u32, accesses, |_| true, |_, _| {}).map_err(StreamFault::Unchecked)?;
-        map.conflicts().first().map_or(Ok(()), |&conflict| Err(StreamFault::Missed(conflict)))
-    }
+/// The tasks that `after` names: ids of a run count tasks only, as ordinals do.
+pub(crate) fn earlier(task: &TaskRecord<'_>) -> Vec<TaskId> {
+    // A run has fewer than 2^31 tasks: the runtime takes no more.
+    task.after.iter().map(|&ordinal| TaskId(ordinal as u32)).collect()
 }
 
 impl TaskSink for Streaming<'_, '_, '_, '_> {
     type Error = StreamFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), StreamFault> {
-        self.check(task)?;
+        self.equal.check(task.ordinal, task.reads, task.writes).map_err(StreamFault::Boxes)?;
         let number = self.declared.records.put(Record::of(task));
-        // Ids of a run count tasks only, as ordinals do.
-        let after: Vec<TaskId> =
-            if self.explicit { task.after.iter().map(|&o| TaskId(o as u32)).collect() } else { Vec::new() };
+        let after = if self.explicit { earlier(task) } else { Vec::new() };
         let spec = TaskSpec {
             kernel: task.kernel,
             payload: &[number],
@@ -103,10 +99,9 @@ impl TaskSink for Streaming<'_, '_, '_, '_> {
         };
         let submitted = self.submitter.submit(spec);
         if submitted.is_err() {
-            self.declared.records.release(number);
+            self.declared.records.take(number);
         }
-        submitted?;
-        Ok(())
+        submitted.map(|_| ()).map_err(StreamFault::Stopped)
     }
 
     fn ordered_begin(&mut self) -> Result<(), StreamFault> {

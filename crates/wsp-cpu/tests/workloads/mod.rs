@@ -35,7 +35,7 @@ pub(crate) fn program(text: &str) -> WorkloadProgram {
 /// The graph of a program.
 pub(crate) fn graph(text: &str, deps: GraphDeps) -> GraphListing {
     program(text)
-        .graph(&WorkloadInputs::default(), deps, Detail::default(), &WIDE)
+        .graph(&WorkloadInputs::default(), deps, Detail::default(), &WorkloadOptions::default())
         .unwrap_or_else(|found| panic!("{}", report(&found)))
 }
 
@@ -50,4 +50,14 @@ pub(crate) fn outputs(text: &str, options: &WorkloadOptions) -> Vec<(String, Vec
 /// What a failing run says.
 pub(crate) fn run_error(text: &str, options: &WorkloadOptions) -> String {
     report(&program(text).execute(&WorkloadInputs::default(), options).expect_err("the run should fail"))
+}
+
+/// A program of kernels of a used file; warnings are let through.
+pub(crate) fn library_program(text: &str, library: &str) -> Result<WorkloadProgram, Vec<Diagnostic>> {
+    let mut sources = SourceMap::default();
+    let (module, found) = parse("test.wsp", &format!("use \"test.pto\"; {text}"), &mut sources);
+    let module = module.unwrap_or_else(|| panic!("{}", render_all(&found, &sources, false)));
+    let (library, found) = wsp_lang::compile("test.pto", library, &mut sources);
+    let library = library.unwrap_or_else(|| panic!("{}", render_all(&found, &sources, false)));
+    WorkloadProgram::new(module, Some(&library), &CompileOptions::default())
 }

@@ -2,7 +2,8 @@
 
 use wsp_core::{CacheId, SpaceId, TensorId};
 use wsp_ir::{
-    Binding, BindingSource, Elem, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Module, ParamSource, Span, Storage,
+    Binding, BindingSource, Elem, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Module, ParamSource,
+    Span, Storage,
 };
 
 /// An entry that takes every array, cache and scalar of the launch under its own name. Its launch target is not used.
@@ -10,7 +11,11 @@ pub(super) fn entry(module: &Module) -> Entry {
     let mut entry = Entry {
         name: "main".to_owned(),
         params: Vec::new(),
-        launch: Launch { target: LaunchTarget::Space(SpaceId(0)), bindings: Vec::new(), span: Span::default() },
+        launch: Launch {
+            target: LaunchTarget::Space(SpaceId(0)),
+            bindings: Vec::new(),
+            span: Span::default(),
+        },
         span: Span::default(),
     };
     let mut take = |name: &str, ty: EntryTy, source: BindingSource, span: Span| {

@@ -73,6 +73,8 @@ pub struct LoweredPlan {
     /// The tensor whose memory each tensor of the module has: itself, or the first that the launch binds to the same
     /// argument. Functions name that one, and it and the others have one [`TensorUse`].
     pub memory: Vec<TensorId>,
+    /// Of a library, the kernels that are called; none when any may be whose descriptor some stage emits.
+    pub called: Option<Vec<FuncId>>,
     /// Options the plan was made with.
     pub options: CompileOptions,
     /// Warnings and notes.
@@ -109,7 +111,16 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     errors(stages::check_dependencies(&module, &per_stage))?;
     // Loops nest deeper than what they replace, and the limit on that holds for the plan as well.
     errors(wsp_ir::verify(&module))?;
-    Ok(LoweredPlan { module, stages, accesses, tensors, memory, options: options.clone(), notes })
+    Ok(LoweredPlan {
+        module,
+        stages,
+        accesses,
+        tensors,
+        memory,
+        called: None,
+        options: options.clone(),
+        notes,
+    })
 }
 
 /// Lowers a module whose tasks somebody else generates: a plan without stages, for these kernels of it.
@@ -134,7 +145,16 @@ pub fn lower_library(
     let accesses = summaries(&module);
     lower_others(&mut module, &mut notes)?;
     let tensors = uses(&module, &accesses, &memory, &kernels.iter().copied().collect());
-    Ok(LoweredPlan { module, stages: Vec::new(), accesses, tensors, memory, options: options.clone(), notes })
+    Ok(LoweredPlan {
+        module,
+        stages: Vec::new(),
+        accesses,
+        tensors,
+        memory,
+        called: Some(kernels.to_vec()),
+        options: options.clone(),
+        notes,
+    })
 }
 
 /// What each function of the module accesses. Kernels do not change in lowering, so this holds for the plan.

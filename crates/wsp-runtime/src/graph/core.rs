@@ -68,15 +68,39 @@ impl Node {
     /// Makes the counter ready for the next run, once all edges to the node are closed.
     #[inline(always)]
     pub(crate) fn rearm(&self) {
-        // Relaxed: nobody touches it before the next run.
-        self.pending.store(self.fan_in, Ordering::Relaxed);
+        // Relaxed: nobody touches it before the next run. A single edge was not counted.
+        if self.fan_in > 1 {
+            self.pending.store(self.fan_in, Ordering::Relaxed);
+        }
     }
 
-    /// Closes one edge to the node; true if it was the last. For a single worker.
+    /// Closes one edge to the node; true if it was the last. For several workers.
+    #[inline(always)]
+    pub(crate) fn count_down(&self) -> bool {
+        // Whoever closes the only edge has nothing to take over: the queue passes the predecessor's writes on.
+        // AcqRel: passes on the writes of the predecessor, and at zero takes over those of all the others.
+        let pass_on = weakened(Fault::UncountedWrites, Ordering::AcqRel);
+        self.fan_in == 1 || self.pending.fetch_sub(1, pass_on) == 1
+    }
+
+    /// Closes one edge to the node; true if it was the last, and then the counter is ready for the next run. For a single
+    /// worker, where that is easily predicted: a record to which one edge leads is not written to.
     #[inline(always)]
     pub(crate) fn count_down_alone(&self) -> bool {
-        let left = self.pending.load(Ordering::Relaxed) - 1;
+        let left = self.pending.load(Ordering::Relaxed).wrapping_sub(1);
+        if left == 0 {
+            self.rearm();
+            return true;
+        }
         self.pending.store(left, Ordering::Relaxed);
+        false
+    }
+
+    /// The same without a branch.
+    #[inline(always)]
+    pub(crate) fn count_down_blindly(&self) -> bool {
+        let left = self.pending.load(Ordering::Relaxed).wrapping_sub(1);
+        self.pending.store(if left == 0 { self.fan_in } else { left }, Ordering::Relaxed);
         left == 0
     }
 }
@@ -91,7 +115,7 @@ pub(crate) struct Attributes {
 }
 
 /// The successor, and the next edge of the list or [`NIL`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Edge {
     to: u32,
     next: u32,
@@ -101,7 +125,9 @@ struct Edge {
 #[derive(Debug, Default)]
 pub(crate) struct Core {
     nodes: Vec<Node>,
+    /// The first `listed` are in use, and there is at least one more as soon as there is an edge.
     edges: Vec<Edge>,
+    listed: usize,
     words: Vec<u32>,
     /// As long as the last task that has any.
     attributes: Vec<Attributes>,
@@ -111,19 +137,22 @@ pub(crate) struct Core {
     order_points: u32,
     /// Some edge leads to an earlier task.
     backward: bool,
+    /// Some node may have a successor with a smaller id than one added before.
+    unsorted: bool,
 }
 
 impl Core {
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
-        self.edges.clear();
+        self.listed = 0;
         self.words.clear();
         self.attributes.clear();
         self.roots = 0;
         self.edge_count = 0;
         self.order_points = 0;
         self.backward = false;
+        self.unsorted = false;
     }
 
     /// Tasks and order points.
@@ -146,6 +175,16 @@ impl Core {
 
     pub(crate) fn has_backward_edges(&self) -> bool {
         self.backward
+    }
+
+    /// Whether [`each_successor`](Self::each_successor) shows the successors of every node in descending order.
+    pub(crate) fn successors_descend(&self) -> bool {
+        !self.unsorted
+    }
+
+    /// Whether hardly any node has more than two successors.
+    pub(crate) fn is_regular(&self) -> bool {
+        self.listed <= self.nodes.len() / 8
     }
 
     /// Whether some task asks for a place, a pool, a stream or a priority.
@@ -222,6 +261,7 @@ impl Core {
     pub(crate) fn link(&mut self, from: u32, to: u32) {
         self.edge_count += 1;
         self.backward |= to <= from;
+        self.unsorted |= to + 1 != self.len();
         self.add_successor(from, to);
         self.count_edge_to(to);
     }
@@ -230,6 +270,7 @@ impl Core {
     pub(crate) fn link_open(&mut self, from: u32, to: u32) {
         self.edge_count += 1;
         self.backward |= to <= from;
+        self.unsorted = true;
         self.add_successor(from, to);
     }
 
@@ -240,11 +281,14 @@ impl Core {
         let third = node.second;
         node.second = node.last;
         node.last = to;
-        // What was second joins the list; if there was nothing, the edge is taken back.
-        let listed = self.edges.len();
-        self.edges.push(Edge { to: third, next: node.more });
+        // What was second joins the list; if there was nothing, the edge stays free.
+        let listed = self.listed;
+        if listed >= self.edges.len() {
+            grow(&mut self.edges);
+        }
+        self.edges[listed] = Edge { to: third, next: node.more };
         node.more = if third == NIL { NIL } else { listed as u32 };
-        self.edges.truncate(listed + usize::from(third != NIL));
+        self.listed = listed + usize::from(third != NIL);
     }
 
     #[inline]
@@ -289,7 +333,13 @@ impl Core {
     /// Shows every successor, the last first.
     #[inline(always)]
     pub(crate) fn each_successor(&self, node: u32, mut each: impl FnMut(u32)) {
-        let Node { last, second, more, .. } = self.nodes[node as usize];
+        self.each_successor_of(&self.nodes[node as usize], &mut each);
+    }
+
+    /// The same for a node's record.
+    #[inline(always)]
+    pub(crate) fn each_successor_of(&self, node: &Node, mut each: impl FnMut(u32)) {
+        let Node { last, second, more, .. } = *node;
         if last == NIL {
             return;
         }
@@ -299,25 +349,11 @@ impl Core {
         }
         each(second);
         let mut edge = more;
-        while edge != NIL {
-            let Edge { to, next } = self.edges[edge as usize];
+        // No list is that long that the index of an edge is that of none.
+        while let Some(&Edge { to, next }) = self.edges.get(edge as usize) {
             each(to);
             edge = next;
         }
-    }
-
-    /// Closes one edge to a node; true if it was the last. For several workers.
-    #[inline]
-    pub(crate) fn count_down(&self, node: u32) -> bool {
-        // AcqRel: passes on the writes of the predecessor, and at zero takes over those of all the others.
-        let pass_on = weakened(Fault::UncountedWrites, Ordering::AcqRel);
-        self.nodes[node as usize].pending.fetch_sub(1, pass_on) == 1
-    }
-
-    /// Makes the counter of a node that has completed ready for the next run.
-    #[inline]
-    pub(crate) fn rearm(&self, node: u32) {
-        self.nodes[node as usize].rearm();
     }
 
     /// All nodes.
@@ -328,8 +364,16 @@ impl Core {
 
     /// Makes all counters ready, after a run that did not complete.
     pub(crate) fn rearm_all(&self) {
-        (0..self.len()).for_each(|node| self.rearm(node));
+        self.nodes.iter().for_each(Node::rearm);
     }
+}
+
+/// Doubles the storage for edges.
+#[cold]
+#[inline(never)]
+fn grow(edges: &mut Vec<Edge>) {
+    let len = (2 * edges.len()).max(64);
+    edges.resize(len, Edge::default());
 }
 
 #[cfg(all(test, not(loom)))]

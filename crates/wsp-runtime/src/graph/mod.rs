@@ -7,17 +7,19 @@ mod stuck;
 pub(crate) mod team;
 
 use self::core::{Attributes, Core};
+use crate::infer::{Hazard, TiledTensor, TilingError};
 use crate::inference::Inference;
-use crate::interval::Access;
 use crate::scopes::{Orders, Scopes};
 use crate::{Deps, EdgeStats, Stopped, TaskSpec};
 use rustc_hash::FxHashMap;
-use wsp_core::{EventId, KernelId, StreamId, TaskId, limits};
+use wsp_core::{EventId, KernelId, StreamId, TaskId, TensorId, limits};
 
 /// Edges below which no check is needed for a task's few order edges.
 const SPARE_EDGES: u64 = 1 << 8;
 /// Most nodes and edges together.
 const MOST_RECORDS: u64 = limits::MAX_TASKS as u64 - SPARE_EDGES;
+
+const HAZARDS: usize = 3;
 
 /// An event of a graph.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +58,9 @@ struct Event {
 pub struct TaskGraph {
     core: Core,
     deps: Deps,
-    inference: Inference,
+    inference: Inference<u32>,
+    /// Scratch: whom the task at hand waits for.
+    preds: Vec<TaskId>,
     /// Whether scopes or a fence order the next task.
     ordered: bool,
     scopes: Scopes<u32>,
@@ -66,7 +70,10 @@ pub struct TaskGraph {
     events: Vec<Event>,
     /// The last task of each stream.
     streams: FxHashMap<StreamId, u32>,
+    /// Edges that boxes did not make.
     edges: EdgeStats,
+    /// Edges that boxes made, by hazard.
+    hazards: [u64; HAZARDS],
 }
 
 impl TaskGraph {
@@ -76,6 +83,7 @@ impl TaskGraph {
             core: Core::default(),
             deps,
             inference: Inference::new(deps),
+            preds: Vec::new(),
             ordered: false,
             scopes: Scopes::default(),
             fence: None,
@@ -83,26 +91,58 @@ impl TaskGraph {
             events: Vec::new(),
             streams: FxHashMap::default(),
             edges: EdgeStats::default(),
+            hazards: [0; HAZARDS],
         }
     }
 
     /// Adds a task after all that it must wait for: see [`TaskSpec`] and [`Deps`].
     ///
     /// # Errors
-    /// The task cannot be: see [`Stopped`]. The graph is then as before.
+    /// The task cannot be: see [`Stopped`]. It is then not in the graph.
     #[inline(always)]
     pub fn submit(&mut self, spec: TaskSpec<'_>) -> Result<TaskId, Stopped> {
         let plain = spec.is_plain();
         self.check(&spec, plain)?;
-        let node = self.core.add_task(spec.kernel, spec.payload, spec.after);
+        let token = if self.ordered { self.scope_token() } else { None };
+        let node = if self.deps.infers() && spec.has_accesses() {
+            self.add_inferred(&spec)?
+        } else {
+            self.core.add_task(spec.kernel, spec.payload, spec.after)
+        };
         self.edges.explicit += spec.after.len() as u64;
-        if self.deps.infers() && !(spec.reads.is_empty() && spec.writes.is_empty()) {
-            self.infer(node, &spec);
-        }
         if !plain || self.ordered {
-            self.order(node, &spec);
+            self.order(node, &spec, token);
         }
         Ok(TaskId(node))
+    }
+
+    /// Registers a tensor of this shape, in elements, cut into tiles of these extents, before its first access:
+    /// [`TaskSpec::tile_reads`] and [`TaskSpec::tile_writes`] then name its tiles, until the graph is dropped.
+    ///
+    /// ```
+    /// use wsp_core::{TaskId, TensorId};
+    /// use wsp_runtime::{Deps, TaskGraph, TaskSpec};
+    ///
+    /// let mut graph = TaskGraph::new(Deps::Overlap);
+    /// let x = graph.tiled(TensorId(0), &[64, 128], &[32, 128]).unwrap();
+    /// let (upper, lower) = (x.tile(&[0, 0]).unwrap(), x.tile(&[1, 0]).unwrap());
+    /// graph.submit(TaskSpec { tile_writes: &[upper], ..TaskSpec::default() }).unwrap();
+    /// graph.submit(TaskSpec { tile_writes: &[lower], ..TaskSpec::default() }).unwrap();
+    /// // Tiles and boxes of a tensor mix.
+    /// let both = x.region(&[1, 0]).unwrap();
+    /// graph.submit(TaskSpec { tile_reads: &[upper], reads: &[both], ..TaskSpec::default() }).unwrap();
+    /// assert!(graph.edges().eq([(TaskId(0), TaskId(2)), (TaskId(1), TaskId(2))]));
+    /// ```
+    ///
+    /// # Errors
+    /// See [`TilingError`].
+    pub fn tiled(
+        &mut self,
+        tensor: TensorId,
+        shape: &[u32],
+        tile: &[u32],
+    ) -> Result<TiledTensor, TilingError> {
+        self.inference.tiled(tensor, shape, tile)
     }
 
     /// Adds an edge between two tasks of the graph, in whatever order they were submitted.
@@ -144,20 +184,18 @@ impl TaskGraph {
     /// Tasks submitted later in the innermost scope start when all tasks submitted before in that scope are complete.
     ///
     /// # Errors
-    /// No scope has begun, or the graph is full.
+    /// No scope has begun.
     pub fn ordered_step(&mut self) -> Result<(), Stopped> {
-        let TaskGraph { core, scopes, edges, .. } = self;
-        if scopes.step(&mut Linker { core, edges }) { Ok(()) } else { Err(Stopped::NoOrderedScope) }
+        if self.scopes.step() { Ok(()) } else { Err(Stopped::NoOrderedScope) }
     }
 
     /// Ends the innermost scope.
     ///
     /// # Errors
-    /// No scope has begun, or the graph is full.
+    /// No scope has begun.
     pub fn ordered_end(&mut self) -> Result<(), Stopped> {
-        self.check_records(0)?;
         let TaskGraph { core, scopes, edges, .. } = self;
-        if !scopes.end(&mut Linker { core, edges }) {
+        if !scopes.end(&Linker { core, edges }) {
             return Err(Stopped::NoOrderedScope);
         }
         self.ordered = !self.scopes.is_empty() || self.fence.is_some();
@@ -180,14 +218,14 @@ impl TaskGraph {
             self.edges.fence += 1;
         }
         // Whatever comes later is ordered after these accesses by the fence.
-        self.inference.clear();
+        self.inference.begin_at(self.core.len());
         self.fence = Some(point);
         self.since_fence = self.core.len();
         self.ordered = true;
         Ok(())
     }
 
-    /// Forgets all tasks and keeps the memory.
+    /// Forgets all tasks; keeps the memory and the registered tensors.
     pub fn clear(&mut self) {
         self.core.clear();
         self.inference.clear();
@@ -198,6 +236,7 @@ impl TaskGraph {
         self.events.clear();
         self.streams.clear();
         self.edges = EdgeStats::default();
+        self.hazards = [0; HAZARDS];
     }
 
     /// Tasks and order points.
@@ -222,7 +261,8 @@ impl TaskGraph {
 
     /// Edges by what made them.
     pub fn edge_stats(&self) -> EdgeStats {
-        self.edges
+        let of = |hazard: Hazard| self.hazards[hazard as usize];
+        EdgeStats { raw: of(Hazard::Raw), waw: of(Hazard::Waw), war: of(Hazard::War), ..self.edges }
     }
 
     /// Every edge: by predecessor, then in the order in which they were made.
@@ -336,26 +376,39 @@ impl TaskGraph {
         if u64::from(self.core.len()) >= MOST_RECORDS { Stopped::TooManyTasks } else { Stopped::TooManyEdges }
     }
 
-    /// Adds the edges that boxes make.
+    /// Adds a task with the edges that are given and those that boxes make.
     #[inline(never)]
-    fn infer(&mut self, node: u32, spec: &TaskSpec<'_>) {
-        let TaskGraph { core, inference, edges, .. } = self;
-        let access = Access { task: node, slot: node };
-        inference.infer(
-            spec.reads,
-            spec.writes,
-            access,
+    fn add_inferred(&mut self, spec: &TaskSpec<'_>) -> Result<u32, Stopped> {
+        let TaskGraph { core, inference, hazards, preds, .. } = self;
+        preds.clear();
+        if !spec.after.is_empty() {
+            preds.extend_from_slice(spec.after);
+        }
+        let found = inference.infer(
+            core.len(),
+            spec.accesses(),
             |_| true,
             |earlier, hazard| {
-                core.link(earlier.task, node);
-                edges.count(hazard);
+                preds.push(TaskId(earlier));
+                hazards[hazard as usize] += 1;
             },
         );
+        match found {
+            Ok(()) => Ok(core.add_task(spec.kernel, spec.payload, preds)),
+            Err(error) => Err(Stopped::Map(error)),
+        }
+    }
+
+    /// What the next task waits for in its scopes: perhaps an order point, which is then added.
+    #[cold]
+    fn scope_token(&mut self) -> Option<u32> {
+        let TaskGraph { core, scopes, edges, .. } = self;
+        scopes.token(&mut Linker { core, edges })
     }
 
     /// Adds the edges of streams, events, scopes and fences.
     #[cold]
-    fn order(&mut self, node: u32, spec: &TaskSpec<'_>) {
+    fn order(&mut self, node: u32, spec: &TaskSpec<'_>, token: Option<u32>) {
         let TaskGraph { core, edges, .. } = self;
         core.set_attributes(
             node,
@@ -379,11 +432,11 @@ impl TaskGraph {
             core.link_open(node, event.node);
         }
         edges.fence += spec.waits.len() as u64 + u64::from(spec.signals.is_some());
-        for before in [self.fence, self.scopes.token()].into_iter().flatten() {
+        for before in [self.fence, token].into_iter().flatten() {
             core.link(before, node);
             edges.fence += 1;
         }
-        self.scopes.add(node, &mut Linker { core, edges });
+        self.scopes.add(node, &Linker { core, edges });
     }
 }
 
@@ -396,14 +449,17 @@ struct Linker<'g> {
 impl Orders for Linker<'_> {
     type Handle = u32;
 
-    fn order_point(&mut self) -> u32 {
-        self.core.add_order_point(false)
+    fn is_live(&self, _: u32) -> bool {
+        true
     }
 
-    fn lead(&mut self, from: u32, to: u32) {
-        self.core.link(from, to);
-        self.edges.fence += 1;
+    fn join(&mut self, members: &mut Vec<u32>) -> Option<u32> {
+        if let [one] = members.as_slice() {
+            return Some(*one);
+        }
+        let point = self.core.add_order_point(false);
+        members.iter().for_each(|&member| self.core.link(member, point));
+        self.edges.fence += members.len() as u64;
+        Some(point)
     }
-
-    fn close(&mut self, _: u32) {}
 }

@@ -99,7 +99,8 @@ impl TaskGraph {
         let Ran { completed, dropped, failed, cancelled } = match config.ready_policy() {
             ReadyPolicy::WorkSteal => Solo::<R, Lifo>::new(core, runner, cancel).run(false),
             ReadyPolicy::Priority => Solo::<R, ByPriority>::new(core, runner, cancel).run(true),
-            _ => Solo::<R, Fifo>::new(core, runner, cancel).run(false),
+            _ if core.is_regular() => Solo::<R, Fifo<true>>::new(core, runner, cancel).run(false),
+            _ => Solo::<R, Fifo<false>>::new(core, runner, cancel).run(false),
         };
         let all = completed == core.len();
         if !all {

@@ -3,7 +3,8 @@
 use super::core::{Core, NIL, Node};
 use crate::TaskRunner;
 use crate::shared::{Cause, Failed, message};
-use std::collections::{BinaryHeap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::TaskId;
@@ -12,35 +13,102 @@ use wsp_core::TaskId;
 pub(super) trait ReadySet: Default {
     /// Whether nodes that were ready from the beginning come before all others.
     const ROOTS_FIRST: bool;
+    /// Whether a branch on a node's being ready is likely to be predicted. In a regular graph it is, and then nothing has
+    /// to wait for the counter.
+    const REGULAR: bool = true;
 
-    /// Adds what one completion released, in ascending order; may return one to run next instead. `roots_left` tells
-    /// whether some that were ready from the beginning have not been taken.
-    fn release(&mut self, core: &Core, released: &[u32], roots_left: bool) -> Option<u32>;
+    /// Adds a node if it is `ready`. What one completion releases is added in descending order.
+    fn add(&mut self, core: &Core, node: u32, ready: bool);
+
+    /// All that one completion released has been added.
+    fn close(&mut self);
+
+    /// In place of adding the last that one completion released, and the smallest: whether it would be the next to be
+    /// taken anyway. `roots_left` tells whether some that were ready from the beginning have not been taken.
+    fn is_next(&self, roots_left: bool) -> bool;
 
     /// Takes the next.
     fn pop(&mut self) -> Option<u32>;
 }
 
-/// First in, first out.
-#[derive(Default)]
-pub(super) struct Fifo(VecDeque<u32>);
+/// Nodes that fit at first; a power of two.
+const FIRST_READY: usize = 64;
 
-impl ReadySet for Fifo {
+/// First in, first out: a ring that always has a free place.
+pub(super) struct Fifo<const REGULAR: bool> {
+    /// As long as a power of two.
+    ring: Vec<u32>,
+    /// Nodes taken and added so far, and added before the present completion; places in the ring but for whole turns.
+    taken: usize,
+    added: usize,
+    before: usize,
+}
+
+impl<const REGULAR: bool> Default for Fifo<REGULAR> {
+    fn default() -> Self {
+        Fifo { ring: vec![0; FIRST_READY], taken: 0, added: 0, before: 0 }
+    }
+}
+
+impl<const REGULAR: bool> Fifo<REGULAR> {
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let len = self.ring.len();
+        self.ring.rotate_left(self.taken & (len - 1));
+        self.ring.resize(2 * len, 0);
+        self.before -= self.taken;
+        self.added -= self.taken;
+        self.taken = 0;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reverse(&mut self) {
+        let mask = self.ring.len() - 1;
+        let (mut low, mut high) = (self.before, self.added - 1);
+        while low < high {
+            self.ring.swap(low & mask, high & mask);
+            (low, high) = (low + 1, high - 1);
+        }
+    }
+}
+
+impl<const REGULAR: bool> ReadySet for Fifo<REGULAR> {
     const ROOTS_FIRST: bool = true;
+    const REGULAR: bool = REGULAR;
 
     #[inline(always)]
-    fn release(&mut self, _: &Core, released: &[u32], roots_left: bool) -> Option<u32> {
-        // In and out of an empty queue.
-        if released.len() == 1 && self.0.is_empty() && !roots_left {
-            return Some(released[0]);
+    fn add(&mut self, _: &Core, node: u32, ready: bool) {
+        let mask = self.ring.len() - 1;
+        self.ring[self.added & mask] = node;
+        self.added += usize::from(ready);
+        if self.added - self.taken > mask {
+            self.grow();
         }
-        self.0.extend(released);
-        None
+    }
+
+    #[inline(always)]
+    fn close(&mut self) {
+        if self.added - self.before > 1 {
+            self.reverse();
+        }
+        self.before = self.added;
+    }
+
+    #[inline(always)]
+    fn is_next(&self, roots_left: bool) -> bool {
+        self.taken == self.added && !roots_left
     }
 
     #[inline(always)]
     fn pop(&mut self) -> Option<u32> {
-        self.0.pop_front()
+        if self.taken == self.added {
+            return None;
+        }
+        let node = self.ring[self.taken & (self.ring.len() - 1)];
+        self.taken += 1;
+        Some(node)
     }
 }
 
@@ -52,10 +120,18 @@ impl ReadySet for Lifo {
     const ROOTS_FIRST: bool = false;
 
     #[inline(always)]
-    fn release(&mut self, _: &Core, released: &[u32], _: bool) -> Option<u32> {
-        let (&first, later) = released.split_first()?;
-        self.0.extend(later.iter().rev());
-        Some(first)
+    fn add(&mut self, _: &Core, node: u32, ready: bool) {
+        if ready {
+            self.0.push(node);
+        }
+    }
+
+    #[inline(always)]
+    fn close(&mut self) {}
+
+    #[inline(always)]
+    fn is_next(&self, _: bool) -> bool {
+        true
     }
 
     #[inline(always)]
@@ -67,19 +143,30 @@ impl ReadySet for Lifo {
 /// Largest priority first, then first in, first out.
 #[derive(Default)]
 pub(super) struct ByPriority {
-    heap: BinaryHeap<(i32, std::cmp::Reverse<u64>, u32)>,
+    heap: BinaryHeap<(i32, Reverse<u64>, u32)>,
     pushed: u64,
+    /// What the present completion released.
+    group: Vec<(i32, u32)>,
 }
 
 impl ReadySet for ByPriority {
     const ROOTS_FIRST: bool = true;
 
-    fn release(&mut self, core: &Core, released: &[u32], _: bool) -> Option<u32> {
-        for &node in released {
-            self.heap.push((core.attributes(node).priority, std::cmp::Reverse(self.pushed), node));
+    fn add(&mut self, core: &Core, node: u32, ready: bool) {
+        if ready {
+            self.group.push((core.attributes(node).priority, node));
+        }
+    }
+
+    fn close(&mut self) {
+        while let Some((priority, node)) = self.group.pop() {
+            self.heap.push((priority, Reverse(self.pushed), node));
             self.pushed += 1;
         }
-        None
+    }
+
+    fn is_next(&self, _: bool) -> bool {
+        false
     }
 
     fn pop(&mut self) -> Option<u32> {
@@ -104,10 +191,10 @@ pub(super) struct Solo<'g, R: TaskRunner, Q> {
     nodes: &'g [Node],
     runner: &'g R,
     cancel: Option<&'g AtomicBool>,
-    /// Tasks may have to be dropped: there is a flag, or some task has failed.
-    watchful: bool,
-    /// There are order points.
-    has_points: bool,
+    /// Tasks may have to be dropped, because there is a flag or some task has failed; or there are order points.
+    careful: bool,
+    /// Edges make for no surprise: successors are tasks, and come in descending order.
+    simple: bool,
     ready: Q,
     /// Scratch: what the present completion released.
     released: Vec<u32>,
@@ -129,8 +216,8 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
             nodes: core.nodes(),
             runner,
             cancel,
-            watchful: cancel.is_some(),
-            has_points: core.order_points() > 0,
+            careful: cancel.is_some() || core.order_points() > 0,
+            simple: core.order_points() == 0 && core.successors_descend(),
             ready: Q::default(),
             released: Vec::new(),
             points: Vec::new(),
@@ -146,31 +233,42 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
     pub(super) fn run(mut self, queue_roots: bool) -> Ran<R::Failure> {
         if queue_roots {
             while let Some(root) = self.root() {
-                self.ready.release(self.core, &[root], false);
+                self.ready.add(self.core, root, true);
+                self.ready.close();
             }
         }
-        let mut next = self.next();
-        while let Some(first) = next {
-            // Once for all tasks up to the next that panics.
-            next = match catch_unwind(AssertUnwindSafe(|| self.work(first))) {
-                Ok(()) => None,
-                Err(panic) => {
-                    self.fail(Cause::Panic(message(panic)));
-                    self.complete(self.current, &self.nodes[self.current as usize]).or_else(|| self.next())
-                }
-            };
+        // Once for all tasks up to the next that panics.
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work())) {
+            self.fail(Cause::Panic(message(panic)));
+            self.complete(&self.nodes[self.current as usize]);
         }
         self.ran
     }
 
-    fn work(&mut self, first: u32) {
-        let mut next = Some(first);
-        while let Some(node) = next {
+    fn work(&mut self) {
+        if self.simple && !self.careful {
+            self.work_simply();
+        }
+        while let Some(node) = self.next() {
             let record = &self.nodes[node as usize];
-            if !record.is_order_point() {
+            if !self.careful || self.is_to_run(node, record) {
                 self.execute(node, record);
             }
-            next = match self.complete(node, record) {
+            self.complete(record);
+        }
+    }
+
+    /// Runs all that can run, or until a task fails.
+    fn work_simply(&mut self) {
+        let nodes = self.nodes;
+        let mut next = self.next();
+        while let Some(node) = next {
+            let record = &nodes[node as usize];
+            self.execute(node, record);
+            if self.careful {
+                return self.complete(record);
+            }
+            next = match self.complete_simply(record) {
                 None => self.next(),
                 direct => direct,
             };
@@ -202,10 +300,6 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
 
     #[inline(always)]
     fn execute(&mut self, node: u32, record: &Node) {
-        if self.watchful && self.refuses(node) {
-            self.ran.dropped += 1;
-            return;
-        }
         self.current = node;
         let payload = match record.inline_payload() {
             Some(payload) => payload,
@@ -216,19 +310,26 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
         }
     }
 
-    fn refuses(&mut self, node: u32) -> bool {
+    /// Whether it is a task, and not to be dropped.
+    #[inline(never)]
+    fn is_to_run(&mut self, node: u32, record: &Node) -> bool {
+        if record.is_order_point() {
+            return false;
+        }
         // Relaxed: it only matters that the flag is seen soon.
         if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             self.ran.cancelled = true;
             self.refused_from = 0;
         }
-        node >= self.refused_from
+        let dropped = node >= self.refused_from;
+        self.ran.dropped += u64::from(dropped);
+        !dropped
     }
 
     #[cold]
     fn fail(&mut self, cause: Cause<R::Failure>) {
         let node = self.current;
-        self.watchful = true;
+        self.careful = true;
         // With edges to earlier tasks, a task with a smaller id may have waited for this one.
         let refused = if self.core.has_backward_edges() { 0 } else { node + 1 };
         self.refused_from = self.refused_from.min(refused);
@@ -244,53 +345,62 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
         }
     }
 
-    /// Releases the successors of a node, and returns one of them if it is to run at once.
+    /// Releases the successors of a node, and returns one that would be the next in any case.
     #[inline(always)]
-    fn complete(&mut self, node: u32, record: &Node) -> Option<u32> {
+    fn complete_simply(&mut self, record: &Node) -> Option<u32> {
         self.ran.completed += 1;
-        record.rearm();
-        let Some((first, second)) = record.two_successors().filter(|_| !self.has_points) else {
-            return self.complete_many(node);
-        };
-        if first == NIL {
+        let Solo { core, nodes, ready, .. } = self;
+        if !Q::REGULAR {
+            core.each_successor_of(record, |to| ready.add(core, to, nodes[to as usize].count_down_blindly()));
+            ready.close();
             return None;
         }
-        let first_ready = self.nodes[first as usize].count_down_alone();
-        let second_ready = second != NIL && self.nodes[second as usize].count_down_alone();
-        let roots_left = self.roots_left > 0;
-        match (first_ready, second_ready) {
-            (false, false) => None,
-            (true, false) => self.ready.release(self.core, &[first], roots_left),
-            (false, true) => self.ready.release(self.core, &[second], roots_left),
+        let Some((second, first)) = record.two_successors() else {
+            core.each_successor_of(record, |to| ready.add(core, to, nodes[to as usize].count_down_alone()));
+            ready.close();
+            return None;
+        };
+        if second == NIL {
+            return None;
+        }
+        let second_ready = nodes[second as usize].count_down_alone();
+        let first_ready = first != NIL && nodes[first as usize].count_down_alone();
+        let least = match (first_ready, second_ready) {
+            (false, false) => return None,
+            (true, false) => first,
+            (false, true) => second,
             (true, true) => {
-                let both = [first.min(second), first.max(second)];
-                self.ready.release(self.core, &both, roots_left)
+                ready.add(core, second, true);
+                first
             }
+        };
+        if ready.is_next(self.roots_left > 0) {
+            return Some(least);
         }
+        ready.add(core, least, true);
+        ready.close();
+        None
     }
 
-    /// The same for any number of successors, and with order points among them.
-    #[inline]
-    fn complete_many(&mut self, node: u32) -> Option<u32> {
+    /// Releases the successors of a node, with order points among them, and in whatever order they come.
+    #[inline(never)]
+    fn complete(&mut self, record: &Node) {
         self.released.clear();
-        self.release(node);
+        self.release(record);
         while let Some(point) = self.points.pop() {
-            self.ran.completed += 1;
-            self.nodes[point as usize].rearm();
-            self.release(point);
+            self.release(&self.nodes[point as usize]);
         }
-        match self.released.len() {
-            0 => return None,
-            1 => {}
-            _ => self.released.sort_unstable(),
+        self.released.sort_unstable();
+        for &node in self.released.iter().rev() {
+            self.ready.add(self.core, node, true);
         }
-        self.ready.release(self.core, &self.released, self.roots_left > 0)
+        self.ready.close();
     }
 
-    #[inline(always)]
-    fn release(&mut self, node: u32) {
+    fn release(&mut self, record: &Node) {
+        self.ran.completed += 1;
         let Solo { core, nodes, released, points, .. } = self;
-        core.each_successor(node, |to| {
+        core.each_successor_of(record, |to| {
             let record = &nodes[to as usize];
             if record.count_down_alone() {
                 if record.is_order_point() {
@@ -300,5 +410,76 @@ impl<'g, R: TaskRunner, Q: ReadySet> Solo<'g, R, Q> {
                 }
             }
         });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use wsp_core::KernelId;
+
+    /// Adds groups of up to `most`, of which every third node is not ready, and takes some between them.
+    fn compare_with_a_queue<const REGULAR: bool>(most: u32) {
+        let (core, mut fifo, mut queue) = (Core::default(), Fifo::<REGULAR>::default(), VecDeque::new());
+        let mut node = 0;
+        for round in 0..500 {
+            let group = node..node + round * 7 % most;
+            node = group.end;
+            group.clone().rev().for_each(|node| fifo.add(&core, node, node % 3 != 0));
+            fifo.close();
+            queue.extend(group.filter(|node| node % 3 != 0));
+            for _ in 0..round % 9 {
+                assert_eq!(fifo.pop(), queue.pop_front());
+            }
+        }
+        assert!(std::iter::from_fn(|| fifo.pop()).eq(queue));
+    }
+
+    #[test]
+    fn a_ring_is_first_in_first_out_with_ties_by_id_however_it_grows() {
+        compare_with_a_queue::<false>(5);
+        compare_with_a_queue::<false>(40);
+        compare_with_a_queue::<true>(40);
+    }
+
+    /// Notes what ran.
+    #[derive(Default)]
+    struct Order(std::sync::Mutex<Vec<u32>>);
+
+    impl TaskRunner for Order {
+        type Failure = ();
+
+        fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), ()> {
+            self.0.lock().expect("no task panics").push(task.0);
+            Ok(())
+        }
+    }
+
+    /// 20 layers of 5, each task after all of the layer before but one.
+    fn layers(core: &mut Core) {
+        for task in 0..100u32 {
+            let before = (task / 5 * 5).saturating_sub(5)..task / 5 * 5;
+            let after: Vec<TaskId> = before.filter(|other| other % 5 != (task + 1) % 5).map(TaskId).collect();
+            core.add_task(KernelId(0), &[], &after);
+        }
+    }
+
+    #[test]
+    fn branches_on_counters_change_no_order_and_leave_counters_ready() {
+        let mut core = Core::default();
+        layers(&mut core);
+        let orders: Vec<Vec<u32>> = (0..4)
+            .map(|run| {
+                let order = Order::default();
+                let ran = match run % 2 {
+                    0 => Solo::<_, Fifo<true>>::new(&core, &order, None).run(false),
+                    _ => Solo::<_, Fifo<false>>::new(&core, &order, None).run(false),
+                };
+                assert_eq!(ran.completed, 100);
+                order.0.into_inner().expect("no task panics")
+            })
+            .collect();
+        assert!(orders.iter().all(|order| *order == orders[0] && order.len() == 100));
     }
 }

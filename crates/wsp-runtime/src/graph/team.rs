@@ -100,9 +100,11 @@ impl Store for Stored {
 
     #[inline]
     fn release(&self, node: u32, mut ready: impl FnMut(u32)) {
-        self.core.rearm(node);
-        self.core.each_successor(node, |to| {
-            if self.core.count_down(to) {
+        let nodes = self.core.nodes();
+        let record = &nodes[node as usize];
+        record.rearm();
+        self.core.each_successor_of(record, |to| {
+            if nodes[to as usize].count_down() {
                 ready(to);
             }
         });

@@ -111,14 +111,15 @@ impl<H: TaskHandle> RegionMap<H> {
     /// Whether there is nothing to prepare for accesses to tiles.
     #[inline(always)]
     fn tiles_are_ready(&self, accesses: &Accesses<'_>) -> bool {
-        let ready = |tile: &TileRef, kind: u8| match self.tasks.users.get(tile.0 as usize) {
-            Some(users) => users.flags & (PINNED | kind) == PINNED | kind,
-            None => false,
+        // Without a branch per tile.
+        let common = |tiles: &[TileRef], flags: u8| {
+            let each = |tile: &TileRef| self.tasks.users.get(tile.0 as usize).map_or(0, |users| users.flags);
+            tiles.iter().fold(flags, |common, tile| common & each(tile)) == flags
         };
-        self.tasks.matching != Matching::EqualRaw
+        common(accesses.tile_reads, PINNED | SEEN)
+            && common(accesses.tile_writes, PINNED | WRITTEN)
             && self.tasks.readers.available() >= accesses.tile_reads.len()
-            && accesses.tile_reads.iter().all(|tile| ready(tile, SEEN))
-            && accesses.tile_writes.iter().all(|tile| ready(tile, WRITTEN))
+            && self.tasks.matching != Matching::EqualRaw
     }
 
     /// Puts the places of accesses to boxes into `accessed`, reads first, if there is nothing to prepare. Returns how many
@@ -250,6 +251,7 @@ impl<H: TaskHandle> RegionMap<H> {
 }
 
 impl<H: TaskHandle> TensorMap<H> for RegionMap<H> {
+    #[inline(always)]
     fn infer(
         &mut self,
         task: H,

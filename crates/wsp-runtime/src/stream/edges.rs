@@ -14,12 +14,12 @@ const AT_LEAST: u32 = 4096;
 /// Storage of the edges, shared with the workers. An edge is the next edge of its predecessor's list (high half) and the
 /// successor's slot (low half).
 pub(crate) struct EdgePool {
-    edges: Segmented<AtomicU64>,
+    edges: Segmented<AtomicU64, FIRST_EDGES>,
 }
 
 impl EdgePool {
     pub(crate) fn new() -> EdgePool {
-        EdgePool { edges: Segmented::new(FIRST_EDGES) }
+        EdgePool { edges: Segmented::new() }
     }
 
     /// Storage for a few edges.

@@ -4,58 +4,17 @@ use super::edges::EdgeBook;
 use super::slot::NIL;
 use super::submit::{Pred, Submitter};
 use super::window::Window;
-use crate::interval::Access;
+use crate::infer::SlotTask;
 use crate::placement::Placement;
 use crate::scopes::{Orders, Scopes};
 use crate::{Stopped, TaskRunner};
 use wsp_core::{EventId, KernelId};
 
-/// A list of members is not pruned below this length.
-const PRUNE_AT_LEAST: usize = 64;
-
-/// Tasks that may be unfinished, without most of those that are complete: at most about twice as many as are in flight.
-#[derive(Debug)]
-pub(super) struct Unfinished {
-    list: Vec<Access>,
-    prune_at: usize,
-}
-
-impl Default for Unfinished {
-    fn default() -> Unfinished {
-        Unfinished { list: Vec::new(), prune_at: PRUNE_AT_LEAST }
-    }
-}
-
-impl Unfinished {
-    #[inline]
-    pub(super) fn push(&mut self, access: Access, live: impl Fn(Access) -> bool) {
-        if self.list.len() >= self.prune_at {
-            self.list.retain(|&earlier| live(earlier));
-            self.prune_at = (2 * self.list.len()).max(PRUNE_AT_LEAST);
-        }
-        self.list.push(access);
-    }
-
-    /// Those that `live` says are unfinished.
-    pub(super) fn take(&mut self, live: impl Fn(Access) -> bool) -> Vec<Access> {
-        self.prune_at = PRUNE_AT_LEAST;
-        self.list.retain(|&access| live(access));
-        std::mem::take(&mut self.list)
-    }
-}
-
 /// What the planner knows of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    pub(super) point: Access,
+    pub(super) point: SlotTask,
     pub(super) signalled: bool,
-}
-
-/// The open steps of ordered scopes: the order point of each, and the tasks that lead to it.
-#[derive(Default)]
-pub(super) struct Steps {
-    pub(super) scopes: Scopes<Access>,
-    gathering: Vec<(Access, Unfinished)>,
 }
 
 impl<R: TaskRunner> Submitter<'_, R> {
@@ -63,7 +22,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
     /// the number of unfinished tasks since the last fence.
     pub fn fence(&mut self) {
         // Whatever comes later is ordered after these accesses by the fence.
-        self.inference.clear();
+        self.inference.begin_at(self.submitted());
         self.fences += 1;
         if self.cancelled() {
             return;
@@ -73,9 +32,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
         if preds.is_empty() {
             return;
         }
-        let point = self.window.take_point();
-        self.lead_all(preds, point, 1);
-        self.fence = Some(point);
+        self.fence = Some(self.point_after(&preds));
     }
 
     /// Makes an event.
@@ -90,7 +47,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
 
     /// Begins a scope whose steps run one after another. Scopes nest: one that begins within a step belongs to that step.
     pub fn ordered_begin(&mut self) {
-        self.steps.scopes.begin();
+        self.scopes.begin();
         self.ordered = true;
     }
 
@@ -100,7 +57,7 @@ impl<R: TaskRunner> Submitter<'_, R> {
     /// # Errors
     /// No scope has begun.
     pub fn ordered_step(&mut self) -> Result<(), Stopped> {
-        self.with_scopes(|scopes, planner| scopes.step(planner))
+        if self.scopes.step() { Ok(()) } else { Err(Stopped::NoOrderedScope) }
     }
 
     /// Ends the innermost scope.
@@ -108,65 +65,66 @@ impl<R: TaskRunner> Submitter<'_, R> {
     /// # Errors
     /// No scope has begun.
     pub fn ordered_end(&mut self) -> Result<(), Stopped> {
-        self.with_scopes(|scopes, planner| scopes.end(planner))
+        if self.with_scopes(|scopes, planner| scopes.end(planner)) {
+            Ok(())
+        } else {
+            Err(Stopped::NoOrderedScope)
+        }
     }
 
-    fn with_scopes(
-        &mut self,
-        change: impl FnOnce(&mut Scopes<Access>, &mut Self) -> bool,
-    ) -> Result<(), Stopped> {
-        let mut scopes = std::mem::take(&mut self.steps.scopes);
+    fn with_scopes<T>(&mut self, change: impl FnOnce(&mut Scopes<SlotTask>, &mut Self) -> T) -> T {
+        let mut scopes = std::mem::take(&mut self.scopes);
         let done = change(&mut scopes, self);
-        self.steps.scopes = scopes;
-        if done { Ok(()) } else { Err(Stopped::NoOrderedScope) }
+        self.scopes = scopes;
+        done
+    }
+
+    /// What the next task waits for in its scopes; called before it gets a slot.
+    #[cold]
+    pub(super) fn scope_token(&mut self) -> Option<SlotTask> {
+        self.with_scopes(|scopes, planner| scopes.token(planner))
     }
 
     /// Adds a task to the step at hand.
-    pub(super) fn add_to_step(&mut self, access: Access) {
-        let mut scopes = std::mem::take(&mut self.steps.scopes);
-        scopes.add(access, self);
-        self.steps.scopes = scopes;
+    pub(super) fn add_to_step(&mut self, access: SlotTask) {
+        self.with_scopes(|scopes, planner| scopes.add(access, planner));
     }
 
-    /// Fills an order point that waits for `preds`; `pending` counts what else holds it open, and all of that ends here.
-    fn lead_all(&mut self, preds: Vec<Access>, point: Access, pending: u32) {
+    /// Makes an order point that waits for those of `members` that are not complete.
+    fn point_after(&mut self, members: &[SlotTask]) -> SlotTask {
+        // First, because taking a slot may free those of members.
+        let point = self.window.take_point();
+        let window = &self.window;
         self.preds.clear();
-        self.preds.extend(preds.into_iter().map(Pred::order));
+        self.preds
+            .extend(members.iter().filter(|&&member| !window.is_complete(member)).map(|&m| Pred::order(m)));
         self.reserve_edges(0);
-        let slot = self.window.slot(point.slot);
-        slot.fill(point.task, KernelId(0), &[], Placement::default(), self.preds.len() as u32 + pending);
+        let pending = self.preds.len() as u32 + 1;
+        self.window.slot(point.slot).fill(point.task, KernelId(0), &[], Placement::default(), pending);
         let open = self.link(point.slot);
-        if self.close_pending(point.slot, self.preds.len() as u32 + pending - open) {
+        if self.close_pending(point.slot, pending - open) {
             // Nothing waits for it yet.
             self.window.release(point.slot);
         }
+        point
     }
 }
 
 impl<R: TaskRunner> Orders for Submitter<'_, R> {
-    type Handle = Access;
+    type Handle = SlotTask;
 
-    fn order_point(&mut self) -> Access {
-        let point = self.window.take_point();
-        self.window.slot(point.slot).fill(point.task, KernelId(0), &[], Placement::default(), 1);
-        self.steps.gathering.push((point, Unfinished::default()));
-        point
+    fn is_live(&self, handle: SlotTask) -> bool {
+        self.window.is_live(handle)
     }
 
-    fn lead(&mut self, from: Access, to: Access) {
+    fn join(&mut self, members: &mut Vec<SlotTask>) -> Option<SlotTask> {
         let window = &self.window;
-        let gathering = self.steps.gathering.iter_mut().rev();
-        if let Some((_, members)) = gathering.into_iter().find(|(point, _)| *point == to) {
-            members.push(from, |access| window.is_live(access));
+        members.retain(|&member| !window.is_complete(member));
+        match members.as_slice() {
+            [] => None,
+            [one] => Some(*one),
+            several => Some(self.point_after(several)),
         }
-    }
-
-    fn close(&mut self, point: Access) {
-        let Some(at) = self.steps.gathering.iter().rposition(|(open, _)| *open == point) else { return };
-        let (_, mut members) = self.steps.gathering.remove(at);
-        let window = &self.window;
-        let preds = members.take(|access| !window.is_complete(access));
-        self.lead_all(preds, point, 1);
     }
 }
 
@@ -175,7 +133,7 @@ pub(super) fn signal<R: TaskRunner>(
     window: &mut Window<'_, R>,
     pool: &super::edges::EdgePool,
     slot: u32,
-    event: Access,
+    event: SlotTask,
 ) {
     let edge = EdgeBook::take(&mut window.edges, pool, NIL);
     // The task has not been published, so it cannot be complete.

@@ -10,6 +10,9 @@ use crate::sync::{AtomicU64, Fault, Ordering, weakened};
 use crate::{RunConfig, TracePolicy};
 use wsp_core::{KernelId, TaskId};
 
+/// Slots in the first segment, as a power of two; models can do with few.
+const FIRST_SLOTS: u32 = if cfg!(loom) { 1 } else { 6 };
+
 /// Times of a task that its worker does not take itself, in nanoseconds.
 #[derive(Default)]
 pub(crate) struct Moments {
@@ -19,22 +22,19 @@ pub(crate) struct Moments {
 
 /// Slots, edges, and the way back to the planner.
 pub(crate) struct Stream {
-    pub(crate) slots: Segmented<Slot>,
+    pub(crate) slots: Segmented<Slot, FIRST_SLOTS>,
     pub(crate) edges: EdgePool,
     /// Present with a trace.
-    pub(crate) moments: Option<Segmented<Moments>>,
+    pub(crate) moments: Option<Segmented<Moments, FIRST_SLOTS>>,
     pub(crate) completions: Completions,
 }
 
 impl Stream {
-    /// Slots in the first segment, as a power of two; models can do with few.
-    const FIRST_SLOTS: u32 = if cfg!(loom) { 1 } else { 6 };
-
     pub(crate) fn new(config: &RunConfig) -> Stream {
         Stream {
-            slots: Segmented::new(Self::FIRST_SLOTS),
+            slots: Segmented::new(),
             edges: EdgePool::new(),
-            moments: (config.trace == TracePolicy::Measured).then(|| Segmented::new(Self::FIRST_SLOTS)),
+            moments: (config.trace == TracePolicy::Measured).then(Segmented::new),
             completions: Completions::new(config.threads),
         }
     }

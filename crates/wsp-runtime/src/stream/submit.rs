@@ -1,14 +1,14 @@
 //! The planner's side: submits tasks in elaboration order.
 
-use super::order::{Event, Steps, Unfinished, signal};
+use super::order::{Event, signal};
 use super::slot::NIL;
 use super::store::Stream;
 use super::stuck::SourceWait;
 use super::window::Window;
-use crate::depend::Hazard;
+use crate::infer::{Hazard, MapError, SlotTask};
 use crate::inference::Inference;
-use crate::interval::Access;
 use crate::placement::Placement;
+use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     WindowMode,
 };
 use rustc_hash::FxHashMap;
-use wsp_core::{EventId, Region, StreamId, TaskId, limits};
+use wsp_core::{EventId, StreamId, TaskId, limits};
 
 /// Tasks remembered for prefetching, as a multiple of the window.
 const REMEMBERED: u32 = 4;
@@ -35,13 +35,13 @@ enum Origin {
 /// A task or order point to wait for.
 #[derive(Clone, Copy)]
 pub(super) struct Pred {
-    access: Access,
+    access: SlotTask,
     origin: Origin,
 }
 
 impl Pred {
     /// For an order point.
-    pub(super) fn order(access: Access) -> Pred {
+    pub(super) fn order(access: SlotTask) -> Pred {
         Pred { access, origin: Origin::Order }
     }
 }
@@ -50,10 +50,10 @@ impl Pred {
 pub struct Submitter<'r, R: TaskRunner> {
     pub(super) shared: &'r Shared<'r, R, Stream>,
     pub(super) window: Window<'r, R>,
-    pub(super) inference: Inference,
+    pub(super) inference: Inference<SlotTask>,
     pub(super) capacity: u32,
     mode: WindowMode,
-    deps: Deps,
+    pub(super) deps: Deps,
     start: StartPolicy,
     next_task: u32,
     /// Whose turn it is among the workers, for tasks to spread.
@@ -63,16 +63,16 @@ pub struct Submitter<'r, R: TaskRunner> {
     /// Ready tasks that the start policy holds back; `None` when it has let them go.
     held: Option<Vec<(u32, Placement)>>,
     /// The last fence, while it has not completed.
-    pub(super) fence: Option<Access>,
+    pub(super) fence: Option<SlotTask>,
     /// Tasks since then.
-    pub(super) since_fence: Unfinished,
+    pub(super) since_fence: Unfinished<SlotTask>,
     pub(super) fences: u32,
     /// Whether an ordered scope has begun.
     pub(super) ordered: bool,
-    pub(super) steps: Steps,
+    pub(super) scopes: Scopes<SlotTask>,
     pub(super) events: Vec<Event>,
     /// The last task of each stream.
-    streams: FxHashMap<StreamId, Access>,
+    streams: FxHashMap<StreamId, SlotTask>,
     /// Slot of each recent task, at its id modulo the length once that is full.
     recent: Vec<u32>,
     /// Older tasks that were live when the ring lost sight of them.
@@ -127,7 +127,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             since_fence: Unfinished::default(),
             fences: 0,
             ordered: false,
-            steps: Steps::default(),
+            scopes: Scopes::default(),
             events: Vec::new(),
             streams: FxHashMap::default(),
             recent: Vec::new(),
@@ -151,9 +151,13 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         if self.window.is_full() {
             self.wait_for_room(task)?;
         }
+        let token = if self.ordered { self.scope_token() } else { None };
+        let access = SlotTask { task, slot: self.window.take(task) };
+        if let Err(error) = self.find_predecessors(access, &spec, plain, token) {
+            self.window.release(access.slot);
+            return Err(Stopped::Map(error));
+        }
         self.next_task += 1;
-        let access = Access { task, slot: self.window.take(task) };
-        self.find_predecessors(access, &spec, plain);
         self.reserve_edges(usize::from(spec.signals.is_some()));
         let placement = self.placement(&spec, plain);
         if let Some(moments) = &self.shared.store.moments {
@@ -178,33 +182,6 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         Ok(TaskId(task))
     }
 
-    /// Waits until every task that wrote to a place of the box, and was not hidden by a later write, is complete: the
-    /// source may then read what they wrote.
-    ///
-    /// # Errors
-    /// The run is stopping, or boxes are not looked at.
-    pub fn await_writers(&mut self, region: &Region) -> Result<(), Stopped> {
-        if !self.deps.infers() {
-            return Err(Stopped::BoxesNotKept);
-        }
-        loop {
-            if self.cancelled() {
-                return Err(Stopped::Stopping);
-            }
-            self.window.collect();
-            if self.fence.is_none_or(|fence| self.window.is_complete(fence))
-                && self.live_writers(region).is_empty()
-            {
-                return Ok(());
-            }
-            self.force_start();
-            if self.window.wait_for_one().is_err() {
-                self.stuck = Some(self.explain(SourceWait::Writers(region)));
-                return Err(Stopped::Stopping);
-            }
-        }
-    }
-
     /// Asks that the inputs of `target` be brought near by the worker that starts `starting`, just before it does. Never
     /// changes a result. If it is too late for that the request is counted as missed.
     pub fn prefetch_when_starts(&mut self, starting: TaskId, target: TaskId) {
@@ -215,6 +192,11 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         self.stats.prefetch.missed += u64::from(!added);
     }
 
+    /// Tasks submitted so far.
+    pub(super) fn submitted(&self) -> u32 {
+        self.next_task
+    }
+
     /// Whether the run is stopping, because a task failed, the caller asked for it, or it cannot go on.
     #[inline]
     pub fn cancelled(&self) -> bool {
@@ -223,8 +205,6 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     /// Lets everything start and waits until it has been retired. Tells if some of it never will.
     pub(super) fn drain(&mut self) -> Option<Report> {
-        let mut scopes = std::mem::take(&mut self.steps.scopes);
-        scopes.end_all(self);
         self.release_held();
         match self.window.drain() {
             Ok(()) => None,
@@ -303,17 +283,22 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     /// Fills `preds`.
     #[inline]
-    fn find_predecessors(&mut self, access: Access, spec: &TaskSpec<'_>, plain: bool) {
+    fn find_predecessors(
+        &mut self,
+        access: SlotTask,
+        spec: &TaskSpec<'_>,
+        plain: bool,
+        token: Option<SlotTask>,
+    ) -> Result<(), MapError> {
         let Submitter { window, preds, inference, .. } = self;
         preds.clear();
-        if !(spec.reads.is_empty() && spec.writes.is_empty()) {
+        if spec.has_accesses() {
             inference.infer(
-                spec.reads,
-                spec.writes,
                 access,
+                spec.accesses(),
                 |earlier| window.is_live(earlier),
                 |earlier, hazard| preds.push(Pred { access: earlier, origin: Origin::Hazard(hazard) }),
-            );
+            )?;
         }
         for &task in spec.after {
             if let Some(access) = self.live(task) {
@@ -328,25 +313,26 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             }
         }
         if !plain || self.ordered {
-            self.find_order(access, spec);
+            self.find_order(access, spec, token);
         }
+        Ok(())
     }
 
     #[cold]
-    fn find_order(&mut self, access: Access, spec: &TaskSpec<'_>) {
+    fn find_order(&mut self, access: SlotTask, spec: &TaskSpec<'_>, token: Option<SlotTask>) {
         let before = spec.stream.and_then(|stream| self.streams.insert(stream, access));
         if let Some(access) = before.filter(|&access| self.window.is_live(access)) {
             self.preds.push(Pred { access, origin: Origin::Stream });
         }
         let events = spec.waits.iter().map(|event| self.events[event.index()].point);
         let window = &self.window;
-        let points = events.chain(self.steps.scopes.token()).filter(|&point| window.is_live(point));
+        let points = events.chain(token).filter(|&point| window.is_live(point));
         self.preds.extend(points.map(Pred::order));
     }
 
     /// Adds the edges from a task that order what comes later.
     #[cold]
-    fn order(&mut self, access: Access, spec: &TaskSpec<'_>) {
+    fn order(&mut self, access: SlotTask, spec: &TaskSpec<'_>) {
         if let Some(event) = spec.signals {
             let event = &mut self.events[event.index()];
             event.signalled = true;
@@ -425,7 +411,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     }
 
     /// The source has to wait, so tasks must start.
-    fn force_start(&mut self) {
+    pub(super) fn force_start(&mut self) {
         if self.held.is_some() {
             self.stats.forced_starts += 1;
             self.release_held();
@@ -450,7 +436,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     /// Remembers a task for later ones.
     #[inline]
-    fn remember(&mut self, access: Access) {
+    fn remember(&mut self, access: SlotTask) {
         let window = &self.window;
         self.since_fence.push(access, |earlier| window.is_live(earlier));
         let remembered = self.remembered();
@@ -458,19 +444,19 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             self.recent.push(access.slot);
             return;
         }
-        let lost = Access { task: access.task - remembered as u32, slot: 0 };
+        let lost = SlotTask { task: access.task - remembered as u32, slot: 0 };
         let slot = &mut self.recent[access.task as usize & (remembered - 1)];
-        let lost = Access { slot: std::mem::replace(slot, access.slot), ..lost };
+        let lost = SlotTask { slot: std::mem::replace(slot, access.slot), ..lost };
         if self.window.is_live(lost) && self.deps.takes_edges() {
             self.remember_older(lost);
         }
     }
 
     #[cold]
-    fn remember_older(&mut self, lost: Access) {
+    fn remember_older(&mut self, lost: SlotTask) {
         if self.older.len() >= self.prune_older_at {
             let window = &self.window;
-            self.older.retain(|&task, &mut slot| window.is_live(Access { task, slot }));
+            self.older.retain(|&task, &mut slot| window.is_live(SlotTask { task, slot }));
             self.prune_older_at = (2 * self.older.len()).max(PRUNE_AT_LEAST);
         }
         self.older.insert(lost.task, lost.slot);
@@ -483,20 +469,14 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     }
 
     /// A task that is not known to be complete.
-    fn live(&self, task: TaskId) -> Option<Access> {
+    fn live(&self, task: TaskId) -> Option<SlotTask> {
         let slot = *self.recent.get(task.index() & (self.remembered() - 1))?;
-        let recent = Access { task: task.0, slot };
+        let recent = SlotTask { task: task.0, slot };
         if self.window.is_live(recent) {
             return Some(recent);
         }
         let slot = *self.older.get(&task.0)?;
-        Some(Access { task: task.0, slot }).filter(|&access| self.window.is_live(access))
-    }
-
-    pub(super) fn live_writers(&mut self, region: &Region) -> Vec<Access> {
-        let (window, mut writers) = (&self.window, Vec::new());
-        self.inference.writers(region, |access| window.is_live(access), |access| writers.push(access));
-        writers
+        Some(SlotTask { task: task.0, slot }).filter(|&access| self.window.is_live(access))
     }
 
     fn remember_lineage(&mut self) {

@@ -4,7 +4,7 @@ use super::edges::EdgeBook;
 use super::slot::{NIL, POINT, Slot};
 use super::store::Stream;
 use crate::TaskRunner;
-use crate::interval::Access;
+use crate::infer::SlotTask;
 use crate::shared::Shared;
 
 /// The planner looks for completed tasks when it has none to reuse, and at the latest after this many submissions.
@@ -78,12 +78,12 @@ impl<'r, R: TaskRunner> Window<'r, R> {
 
     /// Whether the planner does not yet know the task to be complete.
     #[inline]
-    pub(super) fn is_live(&self, access: Access) -> bool {
+    pub(super) fn is_live(&self, access: SlotTask) -> bool {
         self.notes[access.slot as usize].task == access.task
     }
 
     /// Whether the task has completed, known or not.
-    pub(super) fn is_complete(&self, access: Access) -> bool {
+    pub(super) fn is_complete(&self, access: SlotTask) -> bool {
         !self.is_live(access) || self.slot(access.slot).is_complete()
     }
 
@@ -106,11 +106,11 @@ impl<'r, R: TaskRunner> Window<'r, R> {
     }
 
     /// A slot for an order point, with the id it gets.
-    pub(super) fn take_point(&mut self) -> Access {
+    pub(super) fn take_point(&mut self) -> SlotTask {
         let task = POINT | self.points;
         // One id looks like no id at all.
         self.points = (self.points + 1) % (POINT - 1);
-        Access { task, slot: self.take_slot(task) }
+        SlotTask { task, slot: self.take_slot(task) }
     }
 
     #[inline]

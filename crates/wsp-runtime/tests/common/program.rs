@@ -105,6 +105,7 @@ impl Step {
             after: if deps.takes_edges() { &after } else { &[] },
             waits: &waits,
             signals: events[i as usize],
+            ..TaskSpec::default()
         })
     }
 }

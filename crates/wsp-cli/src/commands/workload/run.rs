@@ -1,7 +1,7 @@
 //! `wsp run FILE.wsp`.
 
 use super::arrays::{read, read_graph_arrays};
-use super::{check_graph_memory, is_workload};
+use super::{check_graph_memory, is_workload, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::run::{compare_arrays, refuse_to_overwrite};
@@ -21,8 +21,8 @@ const SIMULATED_TASK_BYTES: u64 = 500;
 
 /// Runs a workload.
 pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    refuse_to_overwrite(args)?;
     let source = session.read_workload(&args.file)?;
+    refuse_to_overwrite(args, &used_files(&args.file, &source))?;
     refuse_options(&source, args).map_err(|fault| vec![fault])?;
     let (set, max_blocks) = settings(&source, &args.launch);
     let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;

@@ -1,7 +1,7 @@
 //! Expands a workload, or counts its tasks, without running it.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use wsp_core::{SlotId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, WorkloadModule};
@@ -10,8 +10,8 @@ use wsp_plan::workload::{
 };
 use wsp_plan::{CompileOptions, ParamValue};
 
-/// What is to be said of the tasks that a workload has when every value is its default. Nothing when some value has no
-/// default, or when tasks decide which other tasks there are.
+/// What is to be said of the tasks that a workload has when every value is its default, as far as these are known: up to
+/// the first that other tasks decide on, and not beyond very many. Nothing when some value has no default.
 pub fn check_defaults(module: &WorkloadModule) -> Vec<Diagnostic> {
     let unset = module.params.iter().any(|p| matches!(p.source, ParamSource::Set(None)));
     if unset || module.tables.iter().any(|t| t.values.is_none()) || module.entry.is_none() {
@@ -32,43 +32,54 @@ fn expand_defaults(module: &WorkloadModule) -> Result<Vec<Diagnostic>, Vec<Diagn
     let bindings = bind(module, &[], &BTreeMap::new())?;
     let schedule = lower_schedule(module, None, &CompileOptions::default().target)?;
     let found = check_schedule(module, &bindings, &schedule);
-    let few = count(module, &bindings).is_some_and(|tasks| tasks <= limits::MAX_DESCRIPTORS.into());
-    if found.iter().any(Diagnostic::is_error) || !few {
+    if found.iter().any(Diagnostic::is_error) {
         return Ok(found);
     }
-    match expand(module, &bindings, &schedule, &mut Nothing) {
+    let mut sink = Looking { left: limits::MAX_DESCRIPTORS, polls: Cell::new(MOST_POLLS) };
+    match expand(module, &bindings, &schedule, &mut sink) {
         Err(ExpandError::Fault(fault)) => Err(vec![*fault]),
-        Ok(_) | Err(ExpandError::Cancelled) => Ok(found),
+        Ok(_) | Err(ExpandError::Cancelled | ExpandError::Sink(Enough)) => Ok(found),
     }
 }
 
-/// Takes tasks and does nothing with them.
-struct Nothing;
+/// How often an expansion asks whether to go on before it has been looked at long enough.
+const MOST_POLLS: u32 = 1 << 16;
 
-impl TaskSink for Nothing {
-    type Error = Infallible;
+/// The first tasks were looked at, or a task decides what comes next.
+struct Enough;
 
-    fn task(&mut self, _: &TaskRecord<'_>) -> Result<(), Infallible> {
+/// Takes the first tasks and does nothing with them.
+struct Looking {
+    left: u32,
+    polls: Cell<u32>,
+}
+
+impl TaskSink for Looking {
+    type Error = Enough;
+
+    fn task(&mut self, _: &TaskRecord<'_>) -> Result<(), Enough> {
+        self.left = self.left.checked_sub(1).ok_or(Enough)?;
         Ok(())
     }
 
-    fn ordered_begin(&mut self) -> Result<(), Infallible> {
+    fn ordered_begin(&mut self) -> Result<(), Enough> {
         Ok(())
     }
 
-    fn ordered_step(&mut self) -> Result<(), Infallible> {
+    fn ordered_step(&mut self) -> Result<(), Enough> {
         Ok(())
     }
 
-    fn ordered_end(&mut self) -> Result<(), Infallible> {
+    fn ordered_end(&mut self) -> Result<(), Enough> {
         Ok(())
     }
 
-    fn slot(&mut self, _: SlotId) -> Result<i64, Infallible> {
-        Ok(0)
+    fn slot(&mut self, _: SlotId) -> Result<i64, Enough> {
+        Err(Enough)
     }
 
     fn cancelled(&self) -> bool {
-        false
+        self.polls.set(self.polls.get().saturating_sub(1));
+        self.polls.get() == 0
     }
 }

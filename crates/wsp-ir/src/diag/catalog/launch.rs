@@ -71,8 +71,8 @@ pub(super) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(560),
         title: "an array is not used",
-        explanation: "No parameter of the host entry has the name of this array. The run goes on without it. If the name is \
-            a slip, the help shows the nearest parameter.",
+        explanation: "No parameter of the host entry, and no table or tensor of the workload, has the name of this array. \
+            The run goes on without it. If the name is a slip, the help shows the nearest name.",
     },
     CodeInfo {
         code: Code(561),

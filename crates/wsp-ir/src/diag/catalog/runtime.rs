@@ -9,15 +9,15 @@ pub(super) const CODES: &[CodeInfo] = &[
         title: "kernel has no body",
         explanation: "\
 A workload mixes kernels of a used file with kernels that are only declared: `kernel k(in a, out b);` says what a kernel
-takes, not what it does. Write the kernel in the used `.pto` file, or register a function for it in Rust.
+takes, not what it does. Write the kernel in the used `.pto` file.
 A workload all of whose kernels are only declared can be run: each task then mixes what it reads into what it writes.",
     },
     CodeInfo {
         code: Code(851),
         title: "unknown kernel",
         explanation: "\
-A task calls a kernel that neither the file declares nor a used file defines.
-Correct the name, or add `use \"file.pto\";` with the file that defines it.",
+A task calls a kernel that neither the file declares nor a used file defines, or a function was registered for a kernel
+that the workload does not declare. Correct the name, or add `use \"file.pto\";` with the file that defines it.",
     },
     CodeInfo {
         code: Code(852),
@@ -31,15 +31,18 @@ The message lists the fields.",
         code: Code(853),
         title: "name declared on both sides",
         explanation: "\
-A workload file and a file that it uses declare a tensor of the same name. Remove one of the two declarations: kernels of
-a used file see the tensors of that file.",
+A workload file and a file that it uses give one name two meanings: a tensor of both, a `let` that has the name of a
+parameter there, a parameter that is an integer here and a real number there, or one that has a default here and follows
+from a shape or from others there. Remove one of the two declarations, or rename it, or write `param n;` to take the value
+that the used file has: its kernels see the tensors and parameters of that file.",
     },
     CodeInfo {
         code: Code(854),
         title: "task graph depends on computed values",
         explanation: "\
 A condition reads a slot that tasks write, so that which tasks there are is known only while they run.
-`wsp run` runs such a workload. A graph of it, explicit dependences and virtual time need tasks that are known before.",
+`wsp run` runs such a workload. A graph of it, explicit dependences and virtual time need tasks that are known before.
+Kernels of a used file cannot write slots: with them a condition takes a parameter instead.",
     },
     CodeInfo {
         code: Code(855),
@@ -61,13 +64,6 @@ The body of a kernel panicked. The message names the kernel, the indices of the 
 Tasks that had not started were dropped; the program can be run again.",
     },
     CodeInfo {
-        code: Code(858),
-        title: "no task can start",
-        explanation: "\
-Tasks are left, none runs and none is ready: they wait for each other, or for an event that nothing signals.
-The notes say who waits for whom. Dependences found from data cannot do this; look at `after` and at events.",
-    },
-    CodeInfo {
         code: Code(859),
         title: "task window overflowed",
         explanation: "\
@@ -80,7 +76,7 @@ Use a larger window, or `stall`, with which generation waits.",
         explanation: "\
 Two tasks touch the same elements, one of them writes, and the dependences that the schedule asks for do not order them,
 so that the result would depend on luck. `exact` sees equal boxes only: make the boxes equal or disjoint, or use
-`deps = overlap`. `explicit` sees `after` only: add what is missing, or use `deps = hybrid`.",
+`deps = overlap`. `explicit` sees `after`, ordered loops and streams only: add what is missing, or use `deps = hybrid`.",
     },
     CodeInfo {
         code: Code(861),
@@ -98,21 +94,18 @@ The message shows the value and the indices of the task.",
     },
     CodeInfo {
         code: Code(863),
-        title: "array does not fit its tensor",
+        title: "array does not fit what it is for",
         explanation: "\
-An array of the launch has another element type or shape than the tensor of that name. Extents of tensors follow from
-parameters: set them with `--set name=value`, or pass another array.",
+An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a
+table and is not integers in one dimension. Extents of tensors follow from parameters: set them with `--set name=value`,
+or pass another array.",
     },
     CodeInfo {
         code: Code(864),
         title: "option cannot be used",
         explanation: "\
-An option of the launch contradicts the schedule, or the machine cannot do it. The message says which range is allowed.",
-    },
-    CodeInfo {
-        code: Code(865),
-        title: "run was cancelled",
-        explanation: "The run was interrupted. Tasks that were running have finished; the others were not started.",
+An option of the launch contradicts the schedule or another option, has no meaning for what is asked, or is out of the
+range that the message names; or the machine has no more threads to give.",
     },
     CodeInfo {
         code: Code(866),

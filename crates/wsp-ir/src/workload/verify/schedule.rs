@@ -6,9 +6,9 @@ use crate::Span;
 use crate::diag::Diagnostic;
 use crate::workload::{
     Block, Dependences, Directive, DirectiveKind, Dispatch, GateScope, NodeKind, PoolSizes, Ready, Schedule,
-    ThresholdPolicy,
+    Start, ThresholdPolicy,
 };
-use wsp_core::limits::MAX_TASK_WINDOW;
+use wsp_core::limits::{MAX_TASK_WINDOW, MAX_THREADS};
 
 /// The largest number of streams: their ids have 16 bits.
 const MAX_STREAMS: u32 = 1 << 16;
@@ -86,10 +86,15 @@ impl<'m> Checker<'m> {
             DirectiveKind::Gate { capacity, .. } => {
                 self.count(*capacity, u32::MAX, "tasks that run at once", span);
             }
-            DirectiveKind::BatchDeps(count) => self.count(*count, u32::MAX, "completions of a batch", span),
+            DirectiveKind::BatchDeps(count) => {
+                self.count(*count, MAX_TASK_WINDOW, "completions of a batch", span);
+            }
             DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) => {
-                self.count(*vector, u32::MAX, "workers for vector tasks", span);
-                self.count(*cube, u32::MAX, "workers for cube tasks", span);
+                self.count(*vector, MAX_THREADS, "workers for vector tasks", span);
+                self.count(*cube, MAX_THREADS, "workers for cube tasks", span);
+            }
+            DirectiveKind::Start(Start::Threshold(count)) => {
+                self.count(*count, u32::MAX, "tasks to start at", span);
             }
             DirectiveKind::Pools(PoolSizes::Shared)
             | DirectiveKind::Dependences(_)

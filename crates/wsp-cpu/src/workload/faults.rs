@@ -1,0 +1,72 @@
+//! What goes wrong with the tasks of a workload, as the user sees it.
+
+use super::codes;
+use super::declared::TaskFault;
+use super::equal::NamedTensor;
+use super::graph::GraphListing;
+use super::settings::{cancelled, not_started, stopped, stuck};
+use super::submit::StreamFault;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::WorkloadModule;
+use wsp_plan::workload::ExpandError;
+use wsp_runtime::Failure;
+
+/// Why generation ended early; `of_sink` tells what the receiver of the tasks says.
+pub(crate) fn generation<E>(error: ExpandError<E>, of_sink: impl FnOnce(E) -> Diagnostic) -> Diagnostic {
+    match error {
+        ExpandError::Fault(fault) => *fault,
+        ExpandError::Sink(fault) => of_sink(fault),
+        ExpandError::Cancelled => cancelled(),
+    }
+}
+
+/// A failed run of declared kernels.
+pub(crate) fn failed(
+    module: &WorkloadModule,
+    failure: Failure<TaskFault, ExpandError<StreamFault>>,
+) -> Diagnostic {
+    match failure {
+        Failure::Task { failure, .. } => task(module, failure),
+        Failure::Panic { message, .. } => {
+            Diagnostic::error(codes::TASK_PANICKED, format!("a task panicked: {message}"))
+        }
+        Failure::Source(error) => generation(error, |fault| match fault {
+            StreamFault::Stopped(reason) => stopped(&reason),
+            StreamFault::Boxes(fault) => fault.diagnostic(&NamedTensor::of_workload(module)),
+        }),
+        Failure::Cancelled => cancelled(),
+        Failure::Start(fault) => not_started(&fault),
+        Failure::Stuck(report) => stuck(&report),
+    }
+}
+
+/// A failed task.
+pub(crate) fn task(module: &WorkloadModule, fault: TaskFault) -> Diagnostic {
+    let kernel = &module.kernels[fault.record.kernel.index()];
+    let (code, what) =
+        if fault.panicked { (codes::TASK_PANICKED, "panicked") } else { (codes::TASK_FAILED, "failed") };
+    let names = NamedTensor::of_workload(module);
+    let tensors = fault.record.boxes.iter().map(|region| names[region.tensor.index()].bounds(region));
+    let args: Vec<String> = fault.record.scalars.iter().map(i64::to_string).chain(tensors).collect();
+    Diagnostic::error(code, format!("kernel `{}` {what}: {}", kernel.name, fault.message))
+        .at(kernel.span, "this kernel")
+        .note(format!("in the task with the indices {:?}", fault.record.indices.as_slice()))
+        .note(format!("its arguments: {}", args.join(", ")))
+}
+
+/// Refuses tasks that conflict and that nothing orders: their run has no one result.
+pub(crate) fn refuse_missed(module: &WorkloadModule, listing: &GraphListing) -> Result<(), Vec<Diagnostic>> {
+    let Some(first) = listing.missed.first() else { return Ok(()) };
+    let kernel = |id: u32| &listing.kernels[listing.tasks[id as usize] as usize].name;
+    let task = |id: u32| format!("task {id} of kernel `{}`", kernel(id));
+    let message =
+        format!("{} and {} conflict, and nothing orders them", task(first.earlier), task(first.later));
+    let mut fault = Diagnostic::error(codes::MISSED_HAZARD, message);
+    if listing.missed_count > 1 {
+        fault = fault.note(format!("{} such pairs in all", listing.missed_count));
+    }
+    if let Some(entry) = module.entry.and_then(|entry| module.workloads.get(entry.index())) {
+        fault = fault.at(entry.span, "its tasks are ordered by `after`, ordered loops and streams only");
+    }
+    Err(vec![fault.help("add `after`, or write `task_graph(deps = hybrid)`")])
+}

@@ -1,0 +1,88 @@
+//! What tasks of library kernels touch.
+
+use super::super::codes;
+use super::super::touch::{Touched, Toucher};
+use super::Callees;
+use crate::kernels::{Evaluator, KernelTable};
+use smallvec::SmallVec;
+use wsp_core::KernelId;
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Arg, ArgValue, WorkloadModule};
+use wsp_kernel::Env;
+use wsp_plan::workload::TaskRecord;
+
+/// Descriptor words of a task.
+type Words = SmallVec<[u32; 16]>;
+
+/// Boxes from the summaries of library kernels.
+pub(crate) struct LibraryTouch<'a> {
+    module: &'a WorkloadModule,
+    callees: Callees,
+    kernels: &'a KernelTable,
+    env: &'a Env,
+    evaluator: Evaluator,
+    /// The kernel of the last task.
+    pub(super) kernel: KernelId,
+    /// Its descriptor.
+    pub(super) words: Words,
+    last: crate::kernels::Touched,
+}
+
+impl<'a> LibraryTouch<'a> {
+    pub(crate) fn new(
+        module: &'a WorkloadModule,
+        callees: Callees,
+        kernels: &'a KernelTable,
+        env: &'a Env,
+    ) -> LibraryTouch<'a> {
+        LibraryTouch {
+            module,
+            callees,
+            kernels,
+            env,
+            evaluator: Evaluator::default(),
+            kernel: KernelId(0),
+            words: Words::new(),
+            last: crate::kernels::Touched::default(),
+        }
+    }
+}
+
+impl Toucher for LibraryTouch<'_> {
+    fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
+        let (kernel, _) = self.callees.get(task.kernel)?;
+        self.words = words(self.module, task)?;
+        self.kernel = kernel;
+        self.last = self.kernels.get(kernel).touched(&mut self.evaluator, self.env, &self.words);
+        Ok(self.touched(task))
+    }
+
+    fn touched<'t>(&'t self, _: &'t TaskRecord<'_>) -> Touched<'t> {
+        Touched { reads: &self.last.reads, writes: &self.last.writes }
+    }
+}
+
+/// Descriptor words from arguments, which linking has put into the order of the fields.
+pub(super) fn words(module: &WorkloadModule, task: &TaskRecord<'_>) -> Result<Words, Diagnostic> {
+    let word = |(n, &value): (usize, &i64)| {
+        u32::try_from(value).map_err(|_| {
+            let kernel = &module.kernels[task.kernel.index()].name;
+            Diagnostic::error(
+                codes::FIELD_VALUE,
+                format!("argument {} of kernel `{kernel}` is {value}", n + 1),
+            )
+            .at(task.task.args.get(n).map_or_else(Span::default, arg_span), "this argument")
+            .note("fields of descriptors lie in 0..=4294967295")
+            .note(format!("in the task with the indices {:?}", task.indices))
+        })
+    };
+    task.scalars.iter().enumerate().map(word).collect()
+}
+
+fn arg_span(arg: &Arg) -> Span {
+    match &arg.value {
+        ArgValue::Scalar(expr) => expr.span,
+        ArgValue::Access(access) => access.span,
+    }
+}

@@ -1,0 +1,115 @@
+//! Lists and simulates a workload: its tasks are generated, and none runs.
+
+use super::codes;
+use super::equal::{EqualBoxes, NamedTensor, unchecked};
+use super::faults;
+use super::graph::{BuiltGraph, Detail, GraphFault, GraphListing, GraphSink};
+use super::inputs::WorkloadOptions;
+use super::settings::{self, RunSettings, run_settings};
+use super::simulated::{Costed, SimulatedWorkload, failed};
+use super::touch::Toucher;
+use std::sync::atomic::AtomicBool;
+use wsp_core::limits;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Dependences, WorkloadModule};
+use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
+use wsp_runtime::Deps;
+use wsp_runtime::simulate::{SimGraph, Submission, simulate};
+
+/// What to do where no graph can be listed.
+const RUN_INSTEAD: &str = "use `wsp run`, which generates tasks while others run";
+/// What to do where the order of explicit dependences cannot be checked before a run.
+const FIND_INSTEAD: &str =
+    "write `task_graph(deps = hybrid)`, which finds what `after` leaves out while tasks run";
+
+/// A workload with its values.
+pub(crate) struct Listing<'a> {
+    pub(crate) module: &'a WorkloadModule,
+    pub(crate) schedule: &'a LoweredSchedule,
+    pub(crate) bindings: &'a Bindings,
+    /// Values of slots before any task has written them.
+    pub(crate) slots: Vec<i64>,
+    pub(crate) cancel: Option<&'a AtomicBool>,
+}
+
+impl Listing<'_> {
+    /// Tasks and edges.
+    pub(crate) fn list(
+        &self,
+        toucher: &mut dyn Toucher,
+        tensors: &[NamedTensor],
+        deps: Deps,
+        detail: Detail,
+    ) -> Result<GraphListing, Vec<Diagnostic>> {
+        // Affinity is no part of a listing.
+        let graph = self.build(toucher, deps, detail, 1, RUN_INSTEAD)?;
+        self.listing(graph, tensors, detail)
+    }
+
+    /// Refuses a workload some of whose tasks conflict without being ordered by what its program says.
+    pub(crate) fn check_order(&self, toucher: &mut dyn Toucher) -> Result<(), Vec<Diagnostic>> {
+        let detail = Detail { missed: true, ..Detail::default() };
+        let graph = self.build(toucher, Deps::Explicit, detail, 1, FIND_INSTEAD)?;
+        faults::refuse_missed(self.module, &self.listing(graph, &[], detail)?)
+    }
+
+    /// Runs the graph in virtual time under the schedule and the options.
+    pub(crate) fn simulate(
+        &self,
+        toucher: &mut dyn Toucher,
+        tensors: &[NamedTensor],
+        options: &WorkloadOptions,
+    ) -> Result<SimulatedWorkload, Vec<Diagnostic>> {
+        let Listing { module, schedule, bindings, .. } = *self;
+        let notes = settings::checked(check_schedule(module, bindings, schedule))?;
+        let RunSettings { config, boxes } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
+        // A run would refuse what its dependences miss, and so does this.
+        let missed = schedule.dependences == Dependences::Explicit;
+        let detail = Detail { missed, ..Detail::default() };
+        let equal = EqualBoxes::new(boxes);
+        let mut costed = Costed { module, bindings, inner: toucher, costs: Vec::new(), equal, tensors };
+        let built = self.build(&mut costed, config.deps, detail, config.threads, RUN_INSTEAD)?;
+        let mut costs = costed.costs.into_iter();
+        // One cost was noted per task, in the order of ids.
+        let cost = |_, _, _: &[u32]| costs.next().unwrap_or(1);
+        let simulated = SimGraph::from_task_graph(&built.graph, Submission::default(), cost);
+        let listing = self.listing(built, tensors, detail)?;
+        faults::refuse_missed(module, &listing)?;
+        let simulation = simulated.and_then(|graph| simulate(&graph, &config));
+        let simulation = simulation.map_err(|error| vec![failed(&error)])?;
+        Ok(SimulatedWorkload { listing, simulation, threads: config.threads, notes })
+    }
+
+    fn listing(
+        &self,
+        graph: BuiltGraph,
+        tensors: &[NamedTensor],
+        detail: Detail,
+    ) -> Result<GraphListing, Vec<Diagnostic>> {
+        let names = tensors.iter().map(|t| t.name.clone()).collect();
+        let listed = graph.listing(self.module, names, detail);
+        listed.map_err(|reason| vec![unchecked(&reason)])
+    }
+
+    /// Generates all tasks for `workers`; `instead` says what to do when that cannot be.
+    fn build(
+        &self,
+        toucher: &mut dyn Toucher,
+        deps: Deps,
+        detail: Detail,
+        workers: u32,
+        instead: &str,
+    ) -> Result<BuiltGraph, Vec<Diagnostic>> {
+        let Listing { module, schedule, bindings, .. } = *self;
+        if let Some(tasks) = count(module, bindings).filter(|&tasks| tasks > limits::MAX_GRAPH_TASKS.into()) {
+            let most = limits::MAX_GRAPH_TASKS;
+            let message = format!("the graph has {tasks} tasks, but at most {most} can be kept");
+            return Err(vec![Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead)]);
+        }
+        let mut sink = GraphSink::new(module, &self.slots, toucher, deps, detail, workers, self.cancel);
+        let expanded = expand(module, bindings, schedule, &mut sink);
+        let fault = |fault: GraphFault| fault.diagnostic(module, instead);
+        expanded.map_err(|error| vec![faults::generation(error, fault)])?;
+        Ok(sink.into_graph())
+    }
+}
