@@ -40,8 +40,8 @@ pub use wsp_cpu::workload::{
     WorkloadOptions, WorkloadOutcome, WorkloadProgram,
 };
 pub use wsp_ir::workload::build::{
-    ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized, static_partition,
-    work_steal,
+    ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
+    static_partition, work_steal,
 };
 pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{

@@ -14,7 +14,8 @@ use wsp_cli::files::Npz;
 /// Runs an example; what it prints.
 fn run(args: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output = Command::new(env!("CARGO_BIN_EXE_wsp")).current_dir(root).env("NO_COLOR", "1").args(args).output();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_wsp")).current_dir(root).env("NO_COLOR", "1").args(args).output();
     let output = output.unwrap();
     let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(output.status.success(), "{args:?}\n{out}\n{err}");
@@ -53,7 +54,12 @@ fn a_mixture_of_experts_over_a_sparse_axis() {
 
 #[test]
 fn ragged_prefill_by_priority() {
-    assert_same("examples/ragged_prefill/prefill.wsp", "examples/ragged_prefill/prefill.pto", &[], &["output", "lse"]);
+    assert_same(
+        "examples/ragged_prefill/prefill.wsp",
+        "examples/ragged_prefill/prefill.pto",
+        &[],
+        &["output", "lse"],
+    );
 }
 
 #[test]

@@ -31,7 +31,9 @@
 //! The counters and fences are SeqCst throughout: none is touched while workers find tasks at the first look.
 
 use crate::placement::{Route, Topology};
-use crate::sync::{AtomicBool, AtomicU32, Fault, Mutex, MutexGuard, Ordering::SeqCst, Thread, fence, has, thread};
+use crate::sync::{
+    AtomicBool, AtomicU32, Fault, Mutex, MutexGuard, Ordering::SeqCst, Thread, fence, has, thread,
+};
 use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
 

@@ -1,7 +1,7 @@
 //! Tasks that are submitted while others run, in a window of slots that are used again and again.
 
-pub(crate) mod completion;
 mod boxes;
+pub(crate) mod completion;
 mod edges;
 mod order;
 mod run;

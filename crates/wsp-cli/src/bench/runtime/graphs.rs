@@ -57,7 +57,7 @@ pub(super) fn rows(plan: &Plan, peers: &[Peer], mut emit: impl FnMut(Row)) -> Re
                 own.push(ours::graph(pattern, size, workers, plan.repeats)?);
                 for (peer, list) in peers.iter().zip(&mut theirs) {
                     let times = peer.graph(pattern, size, workers, plan.repeats)?;
-                    super::same_graph(peer, pattern, own[0].checksum, times.checksum)?;
+                    super::same_graph(peer.name, pattern, own[0].checksum, times.checksum)?;
                     list.push(times);
                 }
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 /// Iterations of the first task that [`shortest_task`] tries.
 const FIRST_ITERATIONS: u64 = 8;
 /// Iterations of the longest task that [`shortest_task`] tries.
-const MOST_ITERATIONS: u64 = 1 << 16;
+const MOST_ITERATIONS: u64 = 1 << 13;
 
 /// A moment: of the clock on the wall, and of the time that all threads of this process have computed.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl Useful {
 }
 
 /// Nanoseconds of the shortest task of which at least half of the workers' time is useful, to about one part in 32 of its
-/// iterations; `None` if none of up to 65,536 iterations is long enough.
+/// iterations; `None` if none of up to [`MOST_ITERATIONS`] is long enough.
 ///
 /// # Errors
 /// Those of `measure`.
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_search_ends_at_the_threshold() {
-        for threshold in [1, 7, 8, 9, 31, 1000, 60_000] {
+        for threshold in [1, 7, 8, 9, 31, 1000, 8000] {
             let find = |n: u64| {
                 let part = if n >= threshold { 0.6 } else { 0.4 };
                 Ok::<Useful, ()>(Useful { task_ns: n as f64, part })

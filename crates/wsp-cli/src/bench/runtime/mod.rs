@@ -129,10 +129,9 @@ impl Field {
     }
 }
 
-/// The median of figures, if there are any.
+/// The median of figures, where none is worse than any; `None` if the median is none.
 fn middle(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let figures: Option<Vec<f64>> = figures.collect();
-    figures.filter(|list| !list.is_empty()).map(median)
+    Some(median(figures.map(|figure| figure.unwrap_or(f64::INFINITY)).collect())).filter(|m| m.is_finite())
 }
 
 /// The medians of spans, if there are any.
@@ -142,12 +141,29 @@ fn middle_span(spans: impl Iterator<Item = Option<Span>>) -> Option<Span> {
 }
 
 /// Compares the checksums of a graph.
-fn same_graph(peer: &Peer, pattern: &str, ours: u64, theirs: u64) -> Result<(), String> {
+fn same_graph(peer: &str, pattern: &str, ours: u64, theirs: u64) -> Result<(), String> {
     if ours == theirs {
         return Ok(());
     }
     Err(format!(
-        "{} on {pattern}: checksum {theirs:016x}, ours is {ours:016x}: its graph or its order is another",
-        peer.name
+        "{peer} on {pattern}: checksum {theirs:016x}, ours is {ours:016x}: its graph or its order is another"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_figure_is_worse_than_any() {
+        assert_eq!(middle([Some(3.0), None, Some(1.0)].into_iter()), Some(3.0));
+        assert_eq!(middle([Some(3.0), None, None].into_iter()), None);
+        assert_eq!(middle(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn peers_must_run_our_graph() {
+        assert!(same_graph("floor", "chain", 1, 1).is_ok());
+        assert!(same_graph("floor", "chain", 1, 2).is_err_and(|text| text.contains("floor on chain")));
+    }
 }

@@ -90,6 +90,7 @@ pub(crate) fn line(row: &Row) -> String {
     }
     for peer in &row.peers {
         let cell = match peer {
+            Some(theirs) if row.ours.is_nan() => figure(*theirs),
             Some(theirs) => format!("{} ({}x)", figure(*theirs), ratio(theirs / row.ours)),
             None => "-".to_owned(),
         };
@@ -152,12 +153,15 @@ mod tests {
         };
         let over = Row { ours: 10.0, ..row.clone() };
         let free = Row { target: None, cpu: None, ..row.clone() };
-        let text = heading(&["floor", "tbb", "taskflow"]) + &line(&row) + &line(&over) + &line(&free);
+        let none = Row { ours: f64::NAN, ..row.clone() };
+        let text =
+            heading(&["floor", "tbb", "taskflow"]) + &line(&row) + &line(&over) + &line(&free) + &line(&none);
         expect![[r#"
                                w                       ours     cpu  target                floor             tbb        taskflow
             chain              1 run ns/task           4.00    3.90    8.00 pass     2.00 (0.5x)               -     160 (40.0x)
             chain              1 run ns/task           10.0    3.90    8.00 over     2.00 (0.2x)               -     160 (16.0x)
             chain              1 run ns/task           4.00                          2.00 (0.5x)               -     160 (40.0x)
+            chain              1 run ns/task              -    3.90    8.00 over            2.00               -             160
         "#]].assert_eq(&text);
         let value = json(&["floor", "tbb", "taskflow"], &[row, over]);
         assert_eq!(value[0]["pass"], true);

@@ -27,7 +27,7 @@ pub(super) fn rows(plan: &Plan, peers: &[Peer], mut emit: impl FnMut(Row)) -> Re
                 own.push(ours::metg(&pattern, WORKERS, repeats)?);
                 for (peer, list) in peers.iter().zip(&mut theirs) {
                     let found = peer.metg(name, width, plan.steps, WORKERS, repeats)?;
-                    super::same_graph(peer, name, own[0].checksum, found.checksum)?;
+                    super::same_graph(peer.name, name, own[0].checksum, found.checksum)?;
                     list.push(found);
                 }
             }
