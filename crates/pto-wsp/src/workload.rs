@@ -9,7 +9,7 @@
 //! let rows = m.param("rows", 256);
 //! let x = m.tensor("x", DType::F32, [rows.into(), 8.into()]);
 //! let part = m.tensor("part", DType::F32, [rows / 16]);
-//! let total = m.tensor("total", DType::F32, [1]);
+//! let total = m.tensor("total", DType::F32, [1.into()]);
 //! let sum = m.kernel("sum").input("x").output("s").finish();
 //! m.workload("main", |w| {
 //!     w.parallel_for("i", ..rows / 16, |w, i| {
