@@ -5,8 +5,7 @@
 
 use crate::codes;
 use crate::number::{self, NumberError};
-use crate::sink::Sink;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Sink};
 use wsp_ir::{FileId, Span};
 
 macro_rules! tokens {

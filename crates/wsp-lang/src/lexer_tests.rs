@@ -1,7 +1,6 @@
 //! Tokens of every kind, and text that is none.
 
 use super::*;
-use crate::sink::Sink;
 
 /// The tokens as text, with `|` before the first of a line, and the codes reported.
 fn check(text: &str, tokens: &str, codes: &[u16]) {
@@ -18,7 +17,8 @@ fn check(text: &str, tokens: &str, codes: &[u16]) {
         })
         .collect();
     assert_eq!(shown.join(" "), tokens, "tokens of {text:?}");
-    let reported: Vec<u16> = sink.merge(Sink::default()).iter().map(|d| d.code.0).collect();
+    let reported: Vec<u16> =
+        sink.merge(Sink::default(), codes::TOO_MANY_ERRORS).iter().map(|d| d.code.0).collect();
     assert_eq!(reported, codes, "codes of {text:?}");
 }
 

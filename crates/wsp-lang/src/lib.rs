@@ -10,7 +10,6 @@ mod lexer;
 mod number;
 mod parser;
 mod sema;
-mod sink;
 
 pub use compile::compile;
 pub use parser::parse;

@@ -4,9 +4,11 @@
 
 mod catalog;
 mod render;
+mod sink;
 
 pub use catalog::{CATALOG, CodeInfo, lookup};
 pub use render::{render, render_all, to_json};
+pub use sink::Sink;
 
 use crate::Span;
 

@@ -22,11 +22,10 @@ mod types;
 use crate::ast;
 use crate::codes;
 use crate::lexer::{self, Tok, Token};
-use crate::sink::Sink;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Sink};
 use wsp_ir::{FileId, Span};
 
 /// Parses one file.
@@ -43,7 +42,7 @@ pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     let (tokens, lexical) = lexer::lex(file, text);
     let mut parser = Parser::new(file, text, tokens);
     let items = parser.file();
-    (ast::File { items }, lexical.merge(parser.sink))
+    (ast::File { items }, lexical.merge(parser.sink, codes::TOO_MANY_ERRORS))
 }
 
 /// The construct is broken, and that is reported.

@@ -4,8 +4,7 @@
 //! without a report of its own.
 
 use super::codes;
-use super::sink::Sink;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Sink};
 use crate::{FileId, Span};
 
 macro_rules! tokens {

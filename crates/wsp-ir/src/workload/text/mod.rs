@@ -23,7 +23,6 @@ mod print;
 mod recover;
 mod schedule;
 mod scope;
-mod sink;
 mod stmt;
 mod task;
 pub(crate) mod words;
@@ -32,10 +31,9 @@ pub use print::print;
 
 use self::lexer::{Tok, Token};
 use self::scope::Scope;
-use self::sink::Sink;
 use super::WorkloadModule;
 use super::verify::verify;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Sink};
 use crate::{FileId, SourceMap, Span};
 use wsp_core::limits::MAX_SOURCE_BYTES;
 
@@ -75,7 +73,7 @@ fn read(file: FileId, text: &str) -> (WorkloadModule, Vec<Diagnostic>) {
     let (tokens, lexical) = lexer::lex(file, text);
     let mut parser = Parser::new(file, text, tokens);
     parser.file();
-    (parser.module, lexical.merge(parser.sink))
+    (parser.module, lexical.merge(parser.sink, codes::TOO_MANY_ERRORS))
 }
 
 /// The construct is broken, and that is reported.

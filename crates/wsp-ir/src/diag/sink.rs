@@ -1,19 +1,18 @@
 //! A bounded collection of diagnostics.
 
-use super::codes;
-use crate::diag::Diagnostic;
+use super::{Code, Diagnostic};
 use wsp_core::limits::MAX_DIAGNOSTICS;
 
 /// Keeps the first [`MAX_DIAGNOSTICS`] diagnostics and counts the others.
-#[derive(Default)]
-pub(super) struct Sink {
+#[derive(Debug, Default)]
+pub struct Sink {
     kept: Vec<Diagnostic>,
     dropped: usize,
 }
 
 impl Sink {
     /// Adds a diagnostic.
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.kept.len() < MAX_DIAGNOSTICS as usize {
             self.kept.push(diagnostic);
         } else {
@@ -22,12 +21,13 @@ impl Sink {
     }
 
     /// Whether further diagnostics are only counted.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.kept.len() >= MAX_DIAGNOSTICS as usize
     }
 
-    /// The diagnostics of both, in source order, at most [`MAX_DIAGNOSTICS`]; the last one says how many are missing.
-    pub(super) fn merge(self, other: Sink) -> Vec<Diagnostic> {
+    /// The diagnostics of both, in source order, at most [`MAX_DIAGNOSTICS`]; the last one, of the code
+    /// `too_many`, says how many are missing.
+    pub fn merge(self, other: Sink, too_many: Code) -> Vec<Diagnostic> {
         let mut all = self.kept;
         all.extend(other.kept);
         all.sort_by_key(|d| d.primary.as_ref().map_or(0, |label| label.span.start));
@@ -35,8 +35,7 @@ impl Sink {
         if total > MAX_DIAGNOSTICS as usize {
             let hidden = all.split_off(MAX_DIAGNOSTICS as usize - 1);
             let message = format!("too many errors: {} more are not shown", total - all.len());
-            let last =
-                Diagnostic::error(codes::TOO_MANY_ERRORS, message).help("repair the errors above first");
+            let last = Diagnostic::error(too_many, message).help("repair the errors above first");
             all.push(match hidden.into_iter().find_map(|d| d.primary) {
                 Some(first) => last.at(first.span, "the next one is here"),
                 None => last,
