@@ -57,6 +57,28 @@ impl DType {
         matches!(self, DType::F32 | DType::F64 | DType::F16 | DType::Bf16)
     }
 
+    /// Its number in bytecode: its place in [`DType::ALL`].
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The type with this number.
+    pub const fn from_code(code: u8) -> Option<DType> {
+        Some(match code {
+            0 => DType::F32,
+            1 => DType::F64,
+            2 => DType::F16,
+            3 => DType::Bf16,
+            4 => DType::U8,
+            5 => DType::U16,
+            6 => DType::I32,
+            7 => DType::U32,
+            8 => DType::I64,
+            9 => DType::U64,
+            _ => return None,
+        })
+    }
+
     /// The short name used in text: `f16`, `bf16`, `u32`, ….
     pub const fn name(self) -> &'static str {
         match self {

@@ -17,7 +17,9 @@ mod exec;
 pub mod handshake;
 mod id;
 pub mod limits;
+pub mod local_queue;
 pub mod pod;
+pub mod ptow;
 mod region;
 
 pub use dtype::DType;

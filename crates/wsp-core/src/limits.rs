@@ -63,4 +63,18 @@ limits! {
     MAX_TASK_TENSORS: u32 = 16;
     /// Most 32-bit words in the descriptor of one task.
     MAX_PAYLOAD_WORDS: u32 = 16;
+    /// Most tasks that one AICPU has in flight, unless a run says otherwise.
+    LOCAL_WINDOW_SIZE: u32 = 1024;
+    /// Largest window, ready queue or notification ring of an AICPU that may be asked for.
+    MAX_LOCAL_WINDOW: u32 = 32_768;
+    /// Most 32-bit words in the descriptor of a task in the window of an AICPU.
+    MAX_LOCAL_PARAMS: u32 = MAX_PAYLOAD_WORDS;
+    /// Most ready tasks in one queue of an AICPU, unless a run says otherwise.
+    READY_QUEUE_SIZE: u32 = LOCAL_WINDOW_SIZE;
+    /// Most accesses in flight over all AICPUs, unless a run says otherwise.
+    GLOBAL_MAP_SIZE: u32 = 16_384;
+    /// Notifications of completion in flight between two AICPUs, unless a run says otherwise.
+    NOTIFY_RING_SIZE: u32 = 1024;
+    /// Most AICPUs that share the tasks of one run.
+    MAX_RUN_AICPUS: u32 = 32;
 }

@@ -1,0 +1,215 @@
+// On-device task generation: what a generated expander is given, and what it hands over.
+//
+// An expander is a translation unit that PTO-WSP emits for one program. It generates the tasks of one AICPU, in the
+// order of their ordinals, for whatever extents a launch has. It allocates nothing, throws nothing and does not recurse.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pto::wsp::backend::npu {
+
+// Most dimensions of a tensor.
+constexpr std::size_t max_rank = 6;
+// Most AICPUs that tasks are shared among.
+constexpr std::uint16_t max_aicpus = 1024;
+// Most loop variables in scope.
+constexpr std::uint8_t max_loop_depth = 16;
+// Most steps of loops; more are a fault.
+constexpr std::uint64_t max_generator_steps = 20000000000;
+// Most rounds of a WHILE that names no maximum.
+constexpr std::uint64_t max_while_rounds = 1u << 20;
+
+// What a launch gives a program. Values, tables and extents are as many as the program names, or more.
+struct Launch {
+    const std::int64_t* values;
+    std::size_t num_values;
+    // Tables, and how many elements each has.
+    const std::int64_t* const* tables;
+    const std::size_t* table_lengths;
+    std::size_t num_tables;
+    // Extents of every tensor, outermost first; those past its rank are 1.
+    const std::uint32_t (*extents)[max_rank];
+    std::size_t num_tensors;
+};
+
+// How tasks are given to AICPUs.
+enum class PolicyType : std::uint8_t { round_robin = 0, affinity = 1, threshold = 2, static_partition = 3 };
+
+// Policies of a level from here on are pools: plus 0 for vector, 1 for cube, 2 for any.
+constexpr std::uint16_t policy_pool = 16;
+
+struct AffinityParams {
+    // Depth of the loop whose variable decides, 0 for the outermost.
+    std::uint8_t axis_depth;
+};
+
+struct ThresholdParams {
+    // One more than thresholds, at most 8.
+    std::uint16_t num_levels;
+    // An expression of the program, by its first word.
+    std::uint16_t metric;
+    // Increasing.
+    std::uint32_t thresholds[8];
+    // PolicyType::round_robin, or a pool.
+    std::uint8_t policy_per_level[8];
+};
+
+struct PartitionParams {
+    // Ordinals of this AICPU, half-open.
+    std::uint32_t task_range_start;
+    std::uint32_t task_range_end;
+};
+
+// What every AICPU is told: the same for all but my_aicpu_id and the range of a static partition.
+struct DispatchConfig {
+    std::uint16_t num_aicpus;
+    std::uint16_t my_aicpu_id;
+    PolicyType policy_type;
+    std::uint8_t reserved[3];
+    union {
+        AffinityParams affinity;
+        ThresholdParams threshold;
+        PartitionParams static_partition;
+    };
+};
+
+static_assert(sizeof(DispatchConfig) == 52, "the layout is that of the wire format");
+static_assert(offsetof(DispatchConfig, my_aicpu_id) == 2, "the layout is that of the wire format");
+static_assert(offsetof(DispatchConfig, policy_type) == 4, "the layout is that of the wire format");
+static_assert(offsetof(DispatchConfig, threshold) == 8, "the layout is that of the wire format");
+static_assert(sizeof(ThresholdParams) == 44, "the layout is that of the wire format");
+static_assert(offsetof(ThresholdParams, metric) == 2, "the layout is that of the wire format");
+static_assert(offsetof(ThresholdParams, thresholds) == 4, "the layout is that of the wire format");
+static_assert(offsetof(ThresholdParams, policy_per_level) == 36, "the layout is that of the wire format");
+static_assert(sizeof(PartitionParams) == 8, "the layout is that of the wire format");
+
+// The units that may run a task.
+enum class Pool : std::uint8_t { vector = 0, cube = 1, any = 255 };
+
+// What a task does to a box.
+enum class AccessMode : std::uint8_t { in = 0, out = 1, in_out = 2 };
+
+// A half-open box of a tensor. Dimensions past its rank are [0, 1).
+struct Box {
+    std::uint32_t tensor;
+    AccessMode mode;
+    std::uint32_t lo[max_rank];
+    std::uint32_t hi[max_rank];
+};
+
+// A task. What it points to lasts until the callback returns.
+struct Task {
+    // How many tasks were generated before it, whoever owns them.
+    std::uint64_t ordinal;
+    // Its instruction: an index into the words of the program.
+    std::uint32_t site;
+    std::uint16_t kernel;
+    Pool pool;
+    // -1 without streams.
+    std::int32_t stream;
+    // Larger first.
+    std::int32_t priority;
+    const std::int64_t* params;
+    std::size_t num_params;
+    const Box* boxes;
+    std::size_t num_boxes;
+    // Ordinals of the tasks that it waits for, without repetition.
+    const std::uint64_t* after;
+    std::size_t num_after;
+    // Loop variables in scope, outermost first.
+    const std::int64_t* vars;
+    std::size_t num_vars;
+    // Those of PARALLEL_FOR, FOR_EACH and SELECT among them.
+    const std::int64_t* indices;
+    std::size_t num_indices;
+};
+
+// What is told of an ordered scope.
+enum class Ordered : std::uint8_t {
+    // It begins, with a step.
+    begin,
+    // Another step begins: its tasks start after all tasks of the scope so far.
+    step,
+    end,
+};
+
+// What takes the tasks.
+struct Sink {
+    void* user;
+    void (*task)(void* user, const Task* task);
+    // A boundary of an ordered scope; `ordinal` tasks were generated before, by all AICPUs. Steps without a task of this
+    // AICPU may be left out. May be null.
+    void (*ordered)(void* user, Ordered event, std::uint64_t ordinal);
+    // Waits until every task that writes the slot and whose ordinal is smaller is complete, and gives the slot's value;
+    // false to give up. May be null when the program reads no slots.
+    bool (*slot)(void* user, std::uint32_t slot, std::uint64_t ordinal, std::int64_t* value);
+};
+
+// Why an expansion ended early.
+enum class FaultKind : std::uint32_t {
+    none = 0,
+    // The result of an operation does not fit into 64 bits.
+    overflow = 1,
+    division_by_zero = 2,
+    // An index outside its table.
+    table_index = 3,
+    // A box does not lie within its tensor.
+    outside = 4,
+    // A step of a range below 1.
+    step = 5,
+    // No such row of a ragged or sparse axis.
+    row = 6,
+    // Pointers of a sparse row decrease, or leave the table of columns.
+    pointers = 7,
+    // More iterations of one loop than max_generator_steps.
+    iterations = 8,
+    // A WHILE still holds after its most rounds.
+    rounds = 9,
+    // More steps than max_generator_steps.
+    steps = 10,
+    // A task past the last range of a static partition.
+    past_partition = 11,
+    // A priority that does not fit into 32 bits.
+    priority = 12,
+    // The sink gave up on a slot.
+    slot = 13,
+};
+
+struct Fault {
+    FaultKind kind;
+    // The instruction at fault: an index into the words of the program.
+    std::uint32_t word;
+    // Tasks generated before, by all AICPUs.
+    std::uint64_t ordinal;
+};
+
+// What an expansion came to.
+struct Outcome {
+    Fault fault;
+    // Tasks of all AICPUs, as far as the expansion went.
+    std::uint64_t ordinals;
+    // Iterations and rounds taken.
+    std::uint64_t steps;
+};
+
+// What an expander returns.
+enum Status : int {
+    status_done = 0,
+    // Outcome::fault tells why.
+    status_fault = 1,
+    // The launch lacks values, tables or extents that the program names.
+    status_launch = 2,
+    // The dispatch configuration does not fit the program.
+    status_config = 3,
+    // A callback that the program needs is missing.
+    status_sink = 4,
+};
+
+}  // namespace pto::wsp::backend::npu
+
+// The expander of a program that is emitted under its usual name.
+extern "C" int wsp_expand(const pto::wsp::backend::npu::Launch* launch,
+                          const pto::wsp::backend::npu::DispatchConfig* config,
+                          const pto::wsp::backend::npu::Sink* sink,
+                          pto::wsp::backend::npu::Outcome* outcome);

@@ -1,0 +1,7 @@
+//! C++ that PTO-WSP emits for Ascend accelerators.
+//!
+//! What is emitted builds on the headers under `include/`, which travel with it.
+
+#![forbid(unsafe_code)]
+
+pub mod expander;

@@ -1,0 +1,315 @@
+//! Expressions: what they compute, and what goes wrong when they do not.
+//!
+//! Arithmetic is of 64-bit integers, checked. Evaluation is total: whatever the words, the launch and the variables are, it
+//! ends with a value or says why there is none.
+
+use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOp};
+use crate::SlotId;
+use core::fmt;
+
+/// What the names of an expression stand for.
+pub trait Env {
+    /// The variable of the enclosing loop at this depth.
+    fn var(&self, depth: u16) -> i64;
+
+    /// The position, in the table of columns, of the SELECT at this depth; of other loops the variable.
+    fn pos(&self, depth: u16) -> i64;
+
+    /// The variable of the innermost enclosing loop over this axis, 0 when there is none.
+    fn axis(&self, axis: u16) -> i64;
+
+    /// The value of a computed slot; none before it has one.
+    fn slot(&mut self, slot: SlotId) -> Option<i64>;
+}
+
+/// Why an expression has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// It is at fault.
+    Fault(ExprFault),
+    /// It needs a slot that has no value yet; evaluated again, it may have one.
+    Waits(SlotId),
+}
+
+/// An expression at fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExprFault {
+    /// What is wrong.
+    pub kind: ExprFaultKind,
+    /// The word at fault, an index into [`Program::exprs`].
+    pub word: u32,
+}
+
+/// What is wrong with an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExprFaultKind {
+    /// The result of an operation does not fit.
+    Overflow {
+        /// The operation.
+        op: XOp,
+        /// Its first operand.
+        left: i64,
+        /// Its second operand.
+        right: i64,
+    },
+    /// The negation of the smallest integer.
+    NegOverflow,
+    /// Division by zero.
+    DivisionByZero {
+        /// The dividend.
+        left: i64,
+    },
+    /// An index outside its table.
+    TableIndex {
+        /// The table, as the program counts them.
+        table: u16,
+        /// The index.
+        index: i64,
+        /// Elements of the table.
+        len: u64,
+    },
+    /// The launch lacks a value or table that the word names, or the word is none of a verified program.
+    Malformed,
+}
+
+impl fmt::Display for ExprFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expression word {}: ", self.word)?;
+        match self.kind {
+            ExprFaultKind::Overflow { op, left, right } => {
+                write!(f, "`{}` of {left} and {right} does not fit into 64 bits", op.info().mnemonic)
+            }
+            ExprFaultKind::NegOverflow => write!(f, "`neg` of {} does not fit into 64 bits", i64::MIN),
+            ExprFaultKind::DivisionByZero { left } => write!(f, "{left} is divided by 0"),
+            ExprFaultKind::TableIndex { table, index, len } => {
+                write!(f, "index {index} is outside table {table}, which has {len} elements")
+            }
+            ExprFaultKind::Malformed => {
+                write!(f, "the launch does not give what it names; bind every value and table of the program")
+            }
+        }
+    }
+}
+
+/// Loop variables and positions by depth: what closed bodies need to know of their surroundings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Vars {
+    /// Variables, outermost first.
+    pub values: [i64; MAX_LOOP_DEPTH],
+    /// Positions of SELECTs' entries; of other loops the variable.
+    pub positions: [i64; MAX_LOOP_DEPTH],
+}
+
+impl Vars {
+    /// Sets the variable at a depth, and its position. Depths past the limit are left out.
+    #[inline]
+    pub fn set(&mut self, depth: usize, value: i64, position: i64) {
+        if let (Some(at), Some(pos)) = (self.values.get_mut(depth), self.positions.get_mut(depth)) {
+            *at = value;
+            *pos = position;
+        }
+    }
+}
+
+/// Variables without axes; slots have no value.
+impl Env for Vars {
+    #[inline]
+    fn var(&self, depth: u16) -> i64 {
+        self.values.get(usize::from(depth)).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn pos(&self, depth: u16) -> i64 {
+        self.positions.get(usize::from(depth)).copied().unwrap_or(0)
+    }
+
+    fn axis(&self, _: u16) -> i64 {
+        0
+    }
+
+    fn slot(&mut self, _: SlotId) -> Option<i64> {
+        None
+    }
+}
+
+/// The value of the expression whose first word is `expr`.
+///
+/// # Errors
+/// When it is at fault, or needs a slot that has no value yet.
+#[inline]
+pub fn eval<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut E) -> Result<i64, Halt> {
+    match program.exprs.get(expr as usize) {
+        Some(word) if word.flags & X_LAST != 0 => leaf(launch, word, expr, env),
+        _ => run(program, launch, expr, env),
+    }
+}
+
+/// An expression of several words.
+fn run<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut E) -> Result<i64, Halt> {
+    let mut stack = Stack { items: [0; MAX_EXPR_STACK], height: 0 };
+    let mut at = expr;
+    loop {
+        let word = program.exprs.get(at as usize).ok_or(malformed(at))?;
+        let op = XOp::from_code(word.opcode).ok_or(malformed(at))?;
+        let mut past = 0;
+        match op.operands() {
+            0 if op == XOp::XSkip => past = word.operand2,
+            0 => stack.push(leaf(launch, word, at, env)?, at)?,
+            1 => {
+                let top = stack.pop(at)?;
+                if op == XOp::XSkipZero {
+                    past = if top == 0 { word.operand2 } else { 0 };
+                } else {
+                    stack.push(unary(op, top, word, launch).map_err(|kind| fault(kind, at))?, at)?;
+                }
+            }
+            _ => {
+                let right = stack.pop(at)?;
+                let left = stack.pop(at)?;
+                stack.push(binary(op, left, right).map_err(|kind| fault(kind, at))?, at)?;
+            }
+        }
+        let last = at.checked_add(past).ok_or(malformed(at))?;
+        if program.exprs.get(last as usize).ok_or(malformed(at))?.flags & X_LAST != 0 {
+            return stack.pop(last);
+        }
+        at = last.wrapping_add(1);
+    }
+}
+
+/// What an operation without operands gives.
+#[inline]
+fn leaf<E: Env>(launch: &Launch<'_>, word: &Word, at: u32, env: &mut E) -> Result<i64, Halt> {
+    let value = match XOp::from_code(word.opcode) {
+        Some(XOp::XConst) => Some(i64::from(word.operand2.cast_signed())),
+        Some(XOp::XValue) => launch.values.get(word.operand2 as usize).copied(),
+        Some(XOp::XVar) => Some(env.var(word.operand2 as u16)),
+        Some(XOp::XPos) => Some(env.pos(word.operand2 as u16)),
+        Some(XOp::XAxis) => Some(env.axis(word.operand2 as u16)),
+        Some(XOp::XLen) => launch.tables.get(word.operand2 as usize).map(|table| table.len() as i64),
+        Some(XOp::XSlot) => {
+            let slot = SlotId(word.operand2);
+            return env.slot(slot).ok_or(Halt::Waits(slot));
+        }
+        _ => None,
+    };
+    value.ok_or(malformed(at))
+}
+
+/// What an operation with one operand gives.
+pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Result<i64, ExprFaultKind> {
+    match op {
+        XOp::XHigh => {
+            Ok(((u64::from(word.operand2) << 32) | (top.cast_unsigned() & 0xFFFF_FFFF)).cast_signed())
+        }
+        XOp::XNot => Ok(i64::from(top == 0)),
+        XOp::XNeg => top.checked_neg().ok_or(ExprFaultKind::NegOverflow),
+        XOp::XTable => {
+            let table = launch.tables.get(word.operand2 as usize).ok_or(ExprFaultKind::Malformed)?;
+            let found = usize::try_from(top).ok().and_then(|index| table.get(index));
+            let outside = ExprFaultKind::TableIndex {
+                table: word.operand2 as u16,
+                index: top,
+                len: table.len() as u64,
+            };
+            found.copied().ok_or(outside)
+        }
+        _ => Err(ExprFaultKind::Malformed),
+    }
+}
+
+/// What an operation with two operands gives.
+pub(super) fn binary(op: XOp, left: i64, right: i64) -> Result<i64, ExprFaultKind> {
+    if right == 0 && matches!(op, XOp::XDiv | XOp::XRem | XOp::XCeilDiv) {
+        return Err(ExprFaultKind::DivisionByZero { left });
+    }
+    let value = match op {
+        XOp::XAdd => left.checked_add(right),
+        XOp::XSub => left.checked_sub(right),
+        XOp::XMul => left.checked_mul(right),
+        XOp::XDiv => left.checked_div(right),
+        // The smallest integer by -1 leaves nothing.
+        XOp::XRem => Some(left.checked_rem(right).unwrap_or(0)),
+        XOp::XCeilDiv => ceil_div(left, right),
+        XOp::XMin => Some(left.min(right)),
+        XOp::XMax => Some(left.max(right)),
+        XOp::XEq => Some(i64::from(left == right)),
+        XOp::XNe => Some(i64::from(left != right)),
+        XOp::XLt => Some(i64::from(left < right)),
+        XOp::XLe => Some(i64::from(left <= right)),
+        XOp::XGt => Some(i64::from(left > right)),
+        XOp::XGe => Some(i64::from(left >= right)),
+        _ => return Err(ExprFaultKind::Malformed),
+    };
+    value.ok_or(ExprFaultKind::Overflow { op, left, right })
+}
+
+/// The quotient towards positive infinity; none when it does not fit. The divisor is not 0.
+fn ceil_div(left: i64, right: i64) -> Option<i64> {
+    let quotient = left.checked_div(right)?;
+    let exact = quotient.wrapping_mul(right) == left;
+    Some(quotient.wrapping_add(i64::from(!exact && (left < 0) == (right < 0))))
+}
+
+/// Values under way.
+struct Stack {
+    items: [i64; MAX_EXPR_STACK],
+    height: usize,
+}
+
+impl Stack {
+    #[inline]
+    fn push(&mut self, value: i64, at: u32) -> Result<(), Halt> {
+        *self.items.get_mut(self.height).ok_or(malformed(at))? = value;
+        self.height = self.height.wrapping_add(1);
+        Ok(())
+    }
+
+    #[inline]
+    fn pop(&mut self, at: u32) -> Result<i64, Halt> {
+        self.height = self.height.checked_sub(1).ok_or(malformed(at))?;
+        self.items.get(self.height).copied().ok_or(malformed(at))
+    }
+}
+
+fn fault(kind: ExprFaultKind, word: u32) -> Halt {
+    Halt::Fault(ExprFault { kind, word })
+}
+
+fn malformed(word: u32) -> Halt {
+    fault(ExprFaultKind::Malformed, word)
+}
+
+impl XOp {
+    /// How many operands it takes. Written out, so that an operation that is added does not compile before this file has
+    /// been looked at.
+    #[inline]
+    pub(super) const fn operands(self) -> u8 {
+        match self {
+            XOp::XConst
+            | XOp::XValue
+            | XOp::XVar
+            | XOp::XPos
+            | XOp::XAxis
+            | XOp::XLen
+            | XOp::XSlot
+            | XOp::XSkip => 0,
+            XOp::XHigh | XOp::XTable | XOp::XNeg | XOp::XNot | XOp::XSkipZero => 1,
+            XOp::XAdd | XOp::XSub | XOp::XMul | XOp::XDiv | XOp::XRem | XOp::XCeilDiv => 2,
+            XOp::XMin | XOp::XMax => 2,
+            XOp::XEq | XOp::XNe | XOp::XLt | XOp::XLe | XOp::XGt | XOp::XGe => 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::XOPS;
+
+    #[test]
+    fn operations_take_what_the_table_says() {
+        for row in XOPS {
+            assert_eq!(row.op.operands(), row.pops, "{}", row.mnemonic);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Bodies under way.
+
+use super::super::MAX_BODY_DEPTH;
+use super::super::bounds::Bounds;
+use super::super::dispatch::Stride;
+use super::owner::{Deciding, Own};
+
+/// No instruction.
+pub(super) const NO_WORD: u32 = u32::MAX;
+
+/// What holds for the rest of a body: the instructions that say so, or [`NO_WORD`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Attrs {
+    pub(super) filter: u32,
+    pub(super) stream: u32,
+    pub(super) priority: u32,
+}
+
+impl Attrs {
+    pub(super) const NONE: Attrs = Attrs { filter: NO_WORD, stream: NO_WORD, priority: NO_WORD };
+}
+
+/// What a body belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// `COND`: it runs once.
+    Once,
+    /// `LET`: it runs once, with a variable.
+    Let,
+    /// `COMBINE`: it is one of several.
+    Combine,
+    /// `SEQUENTIAL`: it is one of several steps.
+    Sequential,
+    /// `WHILE`.
+    While,
+    /// `PARALLEL_FOR` and `SELECT`.
+    Loop,
+    /// `FOR_EACH`.
+    OrderedLoop,
+}
+
+impl Kind {
+    /// Whether its bodies are the steps of an ordered scope.
+    pub(super) fn is_ordered(self) -> bool {
+        matches!(self, Kind::OrderedLoop | Kind::Sequential | Kind::While)
+    }
+}
+
+/// Which iterations of a loop are visited.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Plan<'a> {
+    /// All.
+    Walk,
+    /// Those in which the rule finds an ordinal of this AICPU.
+    Ordinals(Deciding<'a>),
+    /// These, all of whose tasks belong to this AICPU.
+    Stride(Stride),
+}
+
+/// A body under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame<'a> {
+    pub(super) kind: Kind,
+    /// The instruction that it belongs to.
+    pub(super) word: u32,
+    /// Where it begins.
+    pub(super) body: u32,
+    /// What holds outside.
+    pub(super) attrs: Attrs,
+    /// What is known of owners outside.
+    pub(super) own: Own<'a>,
+    /// Of a loop: its iterations.
+    pub(super) bounds: Bounds,
+    pub(super) plan: Plan<'a>,
+    /// Which iteration, branch or round this is.
+    pub(super) at: u64,
+    /// How many there are; of a `WHILE`, at most.
+    pub(super) trip: u64,
+    /// Of an ordered scope: the ordinal where it begins, and whether the host has been told of it.
+    pub(super) first: u64,
+    pub(super) told: bool,
+}
+
+/// The stack of bodies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frames<'a> {
+    frames: [Frame<'a>; MAX_BODY_DEPTH],
+    height: usize,
+}
+
+impl<'a> Frames<'a> {
+    pub(super) fn new() -> Frames<'a> {
+        let frame = Frame {
+            kind: Kind::Once,
+            word: 0,
+            body: 0,
+            attrs: Attrs::NONE,
+            own: Own::Test,
+            bounds: Bounds::default(),
+            plan: Plan::Walk,
+            at: 0,
+            trip: 0,
+            first: 0,
+            told: false,
+        };
+        Frames { frames: [frame; MAX_BODY_DEPTH], height: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.height == 0
+    }
+
+    /// The innermost body.
+    #[inline]
+    pub(super) fn top(&mut self) -> Option<&mut Frame<'a>> {
+        self.frames.get_mut(self.height.wrapping_sub(1))
+    }
+
+    /// Adds a body; none when there are too many.
+    pub(super) fn push(&mut self, frame: Frame<'a>) -> Option<()> {
+        *self.frames.get_mut(self.height)? = frame;
+        self.height = self.height.wrapping_add(1);
+        Some(())
+    }
+
+    /// Removes the innermost body.
+    pub(super) fn pop(&mut self) {
+        self.height = self.height.saturating_sub(1);
+    }
+}

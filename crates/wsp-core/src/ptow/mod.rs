@@ -1,0 +1,81 @@
+//! PTOW: workloads as bytecode, from which every AICPU generates its own tasks.
+//!
+//! A program is what [`Header`] describes: instructions, tables of axes, kernels and tensors, and a pool of expressions.
+//! It holds no extent, address or length: what depends on a launch is a *value*, a *table* or an extent that is bound
+//! when the program is launched ([`Launch`]), so that the same bytes serve every shape.
+//!
+//! # Bodies
+//! The words of a program are *bodies* one behind the other. The outermost begins at word 0 and ends with `HALT`, every
+//! other ends with `END`. An instruction that has a body names where it begins; when the body has ended, execution goes on
+//! behind the instruction. A body stands behind the instruction that names it, begins where another has ended, and is
+//! named once: so bodies nest, calls and jumps do not exist, and a scan from the first word to the last meets every
+//! instruction before its body.
+//!
+//! # Loop variables
+//! `PARALLEL_FOR`, `FOR_EACH`, `SELECT`, `LET` and `RECV` give their body one more variable; `WHILE` gives it the number of the round,
+//! from 0. Variables are named by depth, 0 for the outermost; at most [`MAX_LOOP_DEPTH`] are in scope.
+//!
+//! # Tasks and ordinals
+//! Tasks are numbered in elaboration order over the whole program, whoever owns them: the *ordinal*. AICPUs that skip
+//! what is not theirs count what they skip.
+//!
+//! # Expressions
+//! An expression is a row of postfix words that ends with the flag [`X_LAST`]. It is named by its first word, and needs at
+//! most [`MAX_EXPR_STACK`] entries of a stack. [`XOp::XSkipZero`] and [`XOp::XSkip`] go forward within their expression only;
+//! wherever two ways meet, the stack has one height.
+
+pub mod affine;
+pub mod bounds;
+pub mod count;
+pub mod dispatch;
+mod dispatch_record;
+pub mod eval;
+pub mod interp;
+mod op;
+pub mod prefix;
+mod read;
+mod record;
+pub mod summary;
+pub mod verify;
+mod view;
+mod xop;
+
+pub use dispatch_record::{
+    DispatchConfig, MAX_THRESHOLDS, POLICY_POOL, PartitionParams, PolicyType, ThresholdParams,
+};
+pub use op::{DIM_IMMEDIATE, DimKind, Ext, Group, OPS, Op, OpInfo, Operand};
+pub use read::{ReadError, Section};
+pub use record::{
+    AxisDescriptor, AxisForm, Header, KernelDescriptor, MAGIC, PoolHeader, TensorDescriptor, VERSION, Word,
+};
+pub use verify::{Allowed, Place, Rule, Style, VerifyError, marks_needed};
+pub use view::{Counts, Program, Verified};
+pub use xop::{X_LAST, XOPS, XOp, XOpInfo};
+
+/// Most loop variables in scope.
+pub const MAX_LOOP_DEPTH: usize = 16;
+/// Highest stack of an expression.
+pub const MAX_EXPR_STACK: usize = 32;
+/// Most words of all bodies, and most of all expressions.
+pub const MAX_WORDS: u32 = 1 << 16;
+/// Most words of one expression.
+pub const MAX_EXPR_WORDS: usize = 256;
+/// Most bodies around an instruction, the outermost included.
+pub const MAX_BODY_DEPTH: usize = 64;
+/// Most bytes of all names.
+pub const MAX_NAME_BYTES: u32 = u16::MAX as u32;
+/// Most AICPUs that tasks are shared among.
+pub const MAX_AICPUS: u16 = 1024;
+
+/// What a launch gives a program.
+///
+/// Values, tables and extents are as many as the program names; a launch with fewer is refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Launch<'a> {
+    /// Launch-time values.
+    pub values: &'a [i64],
+    /// Launch-time tables.
+    pub tables: &'a [&'a [i64]],
+    /// Extents of every tensor, outermost first; those past its rank are 1.
+    pub extents: &'a [[u32; crate::MAX_RANK]],
+}

@@ -1,0 +1,68 @@
+//! Every stored fuzz input, and some made-up ones, through reader, text, verifier and interpreter. The example `fuzz_ptow`
+//! does the same with millions.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    missing_docs,
+    reason = "a test fails by panicking and reads its own files; the harness is shared with an example"
+)]
+
+mod fuzz;
+
+use fuzz::{Effort, exercise};
+use std::path::{Path, PathBuf};
+use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
+
+/// Stored inputs, by name.
+fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ptow-corpus");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "ptow")).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), std::fs::read(&path).unwrap())).collect()
+}
+
+#[test]
+fn the_corpus_is_replayed() {
+    let corpus = corpus();
+    let mut features = fuzz::Features::new();
+    for (path, input) in &corpus {
+        let found = std::panic::catch_unwind(|| exercise(input, Effort::Full));
+        features.extend(found.unwrap_or_else(|_| panic!("{} fails", path.display())));
+    }
+    let bytes: usize = corpus.iter().map(|(_, input)| input.len()).sum();
+    assert!(
+        !corpus.is_empty() && corpus.len() <= 200 && bytes <= 200 << 10,
+        "{} files, {bytes} bytes",
+        corpus.len()
+    );
+    for expected in ["friendly Naive Finished", "friendly Skip Finished", "document", "refused Csp"] {
+        assert!(features.contains(expected), "no input leads to: {expected}");
+    }
+    for rule in wsp_core::ptow::Rule::ALL.iter().filter(|rule| rule.id() != "V00") {
+        assert!(features.contains(&format!("verify {}", rule.id())), "no input breaks {}", rule.id());
+    }
+}
+
+#[test]
+fn made_up_programs_run_alike_in_both_modes() {
+    let mut finished = 0;
+    for seed in 0..1500u64 {
+        let program = valid_program(&mut Choices::new(&bytes(seed, 600)));
+        finished += usize::from(exercise(&program, Effort::Quick).contains("friendly Skip Finished"));
+    }
+    assert!(finished > 300, "{finished} of 1500 programs ran to their end");
+}
+
+#[test]
+fn damaged_programs_lead_to_no_panic() {
+    for seed in 0..4000u64 {
+        let decisions = bytes(!seed, 400);
+        let (make, damage) = decisions.split_at(320);
+        let mut program = valid_program(&mut Choices::new(make));
+        mutate(&mut program, &mut Choices::new(damage));
+        exercise(&program, Effort::Quick);
+    }
+}
