@@ -171,6 +171,50 @@ table! {
         "the order of ready tasks under `ready = priority`, larger keys first";
 }
 
+table! {
+    /// What differs from [`WORKLOAD_CAPABILITIES`] where AICPUs generate the tasks (`--aicpus N`).
+    AICPU_CAPABILITIES;
+    ON_AICPUS_ROUND_ROBIN: "dispatch(round_robin)", Enforced,
+        "AICPU `i` generates and issues the tasks whose number in elaboration order is `i` modulo `N`, as it does without `dispatch`";
+    ON_AICPUS_AFFINITY: "dispatch(affinity(key))", Enforced,
+        "AICPU `key` modulo `N` generates and issues a task";
+    ON_AICPUS_HASH: "dispatch(hash(key))", Enforced,
+        "an AICPU by a fixed hash of `key` generates and issues a task";
+    ON_AICPUS_STATIC_PARTITION: "dispatch(static_partition([0..n, …]))", Enforced,
+        "AICPU `i` generates and issues range `i` of elaboration order, and more ranges than AICPUs are an error";
+    ON_AICPUS_STEAL: "dispatch(work_steal)", Hint,
+        "AICPUs generate tasks in turn, and none takes another's";
+    ON_AICPUS_WINDOW_STALL: "task_graph(window = (n, stall))", Enforced,
+        "an AICPU stops generating while `n / N` of its tasks are unfinished, and fewer than `N` are an error";
+    ON_AICPUS_WINDOW_ABORT: "task_graph(window = (n, abort))", Enforced,
+        "the run fails when an AICPU has a task to generate while `n / N` of its own are unfinished";
+    ON_AICPUS_WINDOW_BENCHMARK: "task_graph(window = (n, benchmark))", Enforced,
+        "an AICPU stops generating while `n / N` of its tasks are unfinished, and waits are counted";
+    ON_AICPUS_POOLS_BY_UNIT: "task_graph(pools = by_unit(v, c))", Enforced,
+        "`v` cores take tasks of vector kernels, `c` those of cube kernels, whatever the number of threads";
+    ON_AICPUS_READY_AUTO: "task_graph(ready = auto)", Enforced,
+        "as `fifo`";
+    ON_AICPUS_READY_FIFO: "task_graph(ready = fifo)", Enforced,
+        "of an AICPU's ready tasks, the one that became ready first starts first";
+    ON_AICPUS_READY_STEAL: "task_graph(ready = work_steal)", Hint,
+        "as `fifo`: an AICPU issues its own tasks only";
+    ON_AICPUS_READY_PRIORITY: "task_graph(ready = priority)", Enforced,
+        "of an AICPU's ready tasks, the one with the largest `priority` starts first, the oldest of equals";
+    ON_AICPUS_START_AFTER: "task_graph(start = after_orchestration)", Enforced,
+        "no task starts before every AICPU has generated all of its tasks or a window is full";
+    ON_AICPUS_START_THRESHOLD: "task_graph(start = threshold(n))", Enforced,
+        "no task starts before all AICPUs together have generated `n`, generation ends or a window is full";
+    ON_AICPUS_TRACE_CYCLES: "task_graph(trace = cycles)", Error,
+        "virtual time has no AICPUs; leave out `--aicpus`";
+    ON_AICPUS_BATCH_DEPS: "batch_deps(n)", Enforced,
+        "an AICPU releases successors after `n` completions, when it has nothing else to do, and at the end";
+}
+
+/// The row of [`AICPU_CAPABILITIES`] for a primitive, where there is one.
+pub(crate) fn on_aicpus(primitive: &str) -> Option<&'static Capability> {
+    AICPU_CAPABILITIES.iter().find(|row| row.primitive == primitive)
+}
+
 /// The row for a directive of a workload's schedule.
 pub(crate) fn of_directive(kind: &DirectiveKind) -> &'static Capability {
     match kind {
@@ -265,6 +309,11 @@ pub fn workload_capabilities_markdown() -> String {
     markdown(WORKLOAD_CAPABILITIES)
 }
 
+/// The table of what differs where AICPUs generate the tasks, as Markdown; ends with a newline.
+pub fn aicpu_capabilities_markdown() -> String {
+    markdown(AICPU_CAPABILITIES)
+}
+
 fn markdown(table: &[Capability]) -> String {
     let mut out = String::from("| primitive | `cpu_sim` | what it means |\n|---|---|---|\n");
     for row in table {
@@ -280,7 +329,9 @@ mod tests {
     #[test]
     fn the_reference_page_prints_these_tables() {
         let page = include_str!("../../../docs/reference/schedules.md");
-        for table in [capabilities_markdown(), workload_capabilities_markdown()] {
+        let tables =
+            [capabilities_markdown(), workload_capabilities_markdown(), aicpu_capabilities_markdown()];
+        for table in tables {
             assert!(page.contains(&table), "the page should hold:\n{table}");
         }
     }
@@ -295,6 +346,16 @@ mod tests {
                 assert!(code.contains(word), "no example uses {word}");
             }
         }
+    }
+
+    #[test]
+    fn a_row_for_aicpus_takes_the_place_of_one_that_is_there() {
+        for row in AICPU_CAPABILITIES {
+            let usual = WORKLOAD_CAPABILITIES.iter().filter(|usual| usual.primitive == row.primitive);
+            assert_eq!(usual.count(), 1, "{}", row.primitive);
+        }
+        assert_eq!(on_aicpus(STEAL.primitive).map(|row| row.cpu_sim), Some(Support::Hint));
+        assert!(on_aicpus(STREAMS.primitive).is_none());
     }
 
     #[test]

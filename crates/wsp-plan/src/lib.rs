@@ -7,17 +7,19 @@
 mod access;
 mod array;
 mod capability;
+pub mod expected;
 mod fold;
 mod lower;
 mod options;
+pub mod ptow;
 mod walk;
 pub mod workload;
 
 pub use access::{Access, AccessMode, Bound, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays};
 pub use capability::{
-    CAPABILITIES, Capability, Support, TARGETS, WORKLOAD_CAPABILITIES, capabilities_markdown,
-    workload_capabilities_markdown,
+    AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, TARGETS, WORKLOAD_CAPABILITIES,
+    aicpu_capabilities_markdown, capabilities_markdown, workload_capabilities_markdown,
 };
 pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library};
 pub use options::{CompileOptions, ParamValue};

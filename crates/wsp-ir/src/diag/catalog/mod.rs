@@ -2,12 +2,14 @@
 
 use super::Code;
 
+mod assembler;
 mod expand;
 mod graph;
 mod input;
 mod lang;
 mod launch;
 mod plan;
+mod ptow;
 mod run;
 mod runtime;
 mod syntax;
@@ -38,6 +40,8 @@ pub const CATALOG: &[&[CodeInfo]] = &[
     expand::CODES,
     runtime::CODES,
     graph::CODES,
+    ptow::CODES,
+    assembler::CODES,
 ];
 
 /// What a code means.
@@ -60,7 +64,7 @@ mod tests {
             assert!(info.code > last, "{} stands after {last}", info.code);
             last = info.code;
         }
-        assert!(last < Code(900), "{last} is in no range");
+        assert!(last < Code(940), "{last} is in no range");
     }
 
     #[test]
@@ -77,7 +81,9 @@ mod tests {
         assert!(within(workload::CODES, 700, 799));
         assert!(within(expand::CODES, 800, 849));
         assert!(within(runtime::CODES, 850, 879));
-        assert!(within(graph::CODES, 880, 899));
+        assert!(within(graph::CODES, 880, 889));
+        assert!(within(ptow::CODES, 890, 899));
+        assert!(within(assembler::CODES, 910, 939));
     }
 
     #[test]

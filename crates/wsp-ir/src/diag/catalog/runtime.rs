@@ -114,4 +114,12 @@ range that the message names; or the machine has no more threads to give.",
 The `cost` of a kernel gives a negative number for some task, or the costs together exceed 2^64 cycles.
 Virtual time counts whole cycles from 0.",
     },
+    CodeInfo {
+        code: Code(867),
+        title: "AICPUs do not take the program",
+        explanation: "\
+The program of a workload is correct, but it or its launch asks for something that the AICPUs of this target do not have, or
+generating its tasks went wrong in a way that only AICPUs notice. The message says what. `--expand host` lets the host
+generate the tasks instead.",
+    },
 ];

@@ -36,7 +36,7 @@ impl From<eval::Fault> for Fault {
 }
 
 /// A module that has nothing to run.
-pub(super) fn no_workload() -> Diagnostic {
+pub(crate) fn no_workload() -> Diagnostic {
     Diagnostic::error(codes::NO_WORKLOAD, "there is no workload to run")
         .note("the file declares no workload, so it is a library")
         .help("write `workload main { … }`")

@@ -17,6 +17,8 @@ mod machine;
 mod program;
 mod scope;
 
+pub(crate) use fault::no_workload;
+
 use super::Bindings;
 use super::schedule::LoweredSchedule;
 pub use super::schedule::{Dispatched, Placement};

@@ -9,6 +9,7 @@ pub use lower::lower_schedule;
 pub use place::{Dispatched, Placement};
 pub(super) use place::{NoPlace, Placer};
 
+use crate::capability::on_aicpus;
 use crate::{Capability, Support};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -43,18 +44,18 @@ pub struct LoweredSchedule {
     pub lines: Vec<ScheduleLine>,
     /// Warnings: directives that the target ignores.
     pub notes: Vec<Diagnostic>,
-    dispatch: Option<Dispatch>,
-    threshold: Option<Threshold>,
-    stream_by: Option<IntExpr>,
-    priority: Option<IntExpr>,
+    pub(crate) dispatch: Option<Dispatch>,
+    pub(crate) threshold: Option<Threshold>,
+    pub(crate) stream_by: Option<IntExpr>,
+    pub(crate) priority: Option<IntExpr>,
 }
 
 /// `dispatch_threshold`.
 #[derive(Clone, PartialEq, Debug)]
-struct Threshold {
-    metric: IntExpr,
-    bounds: Vec<i64>,
-    policies: Vec<ThresholdPolicy>,
+pub(crate) struct Threshold {
+    pub(crate) metric: IntExpr,
+    pub(crate) bounds: Vec<i64>,
+    pub(crate) policies: Vec<ThresholdPolicy>,
 }
 
 /// What a target does with one directive.
@@ -73,6 +74,11 @@ pub struct ScheduleLine {
 impl ScheduleLine {
     fn new(row: &'static Capability, span: Span) -> ScheduleLine {
         ScheduleLine { primitive: row.primitive, support: row.cpu_sim, meaning: row.meaning, span }
+    }
+
+    /// What becomes of the directive where AICPUs generate the tasks.
+    pub fn on_aicpus(&self) -> ScheduleLine {
+        on_aicpus(self.primitive).map_or(*self, |row| ScheduleLine::new(row, self.span))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::eval::{Halt, Scope, eval};
 use super::{LoweredSchedule, Threshold};
+use wsp_core::ptow::dispatch::mix;
 use wsp_ir::Span;
 use wsp_ir::workload::{Dispatch, IntExpr, ThresholdPolicy, Unit};
 
@@ -155,14 +156,6 @@ fn dispatched<S: Scope>(
             Dispatched::Range(range as u32)
         }
     }))
-}
-
-/// A fixed bijection of 64-bit words in which every input bit reaches every output bit: alternate multiplications by odd
-/// numbers, which move bits up, and shifts, which move them down.
-fn mix(key: u64) -> u64 {
-    let key = (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let key = (key ^ (key >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    key ^ (key >> 32)
 }
 
 #[cfg(test)]

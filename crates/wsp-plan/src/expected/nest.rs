@@ -1,0 +1,304 @@
+//! Statements that generate tasks, the loops around them, and their boxes as sums over the numbers of iterations.
+
+use wsp_core::TensorId;
+use wsp_core::ptow::affine::{Affine, affine, is_within_bound};
+use wsp_core::ptow::bounds::{AxisRow, axis_row, bounds};
+use wsp_core::ptow::eval::Vars;
+use wsp_core::ptow::interp::AccessMode;
+use wsp_core::ptow::{DimKind, Launch, MAX_LOOP_DEPTH, Op, Program, Word};
+
+/// `offset + Σ scale * iteration`, over the loops around.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Form {
+    pub(super) offset: i64,
+    pub(super) scales: Vec<i64>,
+}
+
+/// A loop around a statement, whose bounds are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Loop {
+    pub(super) word: u32,
+    depth: usize,
+    start: i64,
+    step: i64,
+    /// Iterations, at least 1.
+    pub(super) trip: u64,
+}
+
+/// A statement that generates tasks, as one of elaboration order.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    pub(super) word: u32,
+    /// Outermost first.
+    pub(super) loops: Vec<Loop>,
+    pub(super) accesses: Vec<Access>,
+    /// Whether all that decides how often it runs is among its loops.
+    pub(super) is_counted: bool,
+}
+
+/// An access of a statement.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    pub(super) tensor: TensorId,
+    pub(super) mode: AccessMode,
+    /// The bounds of every dimension; none when one of them is no sum.
+    pub(super) dims: Option<Vec<Dim>>,
+}
+
+/// Bounds in one dimension.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Dim {
+    pub(super) lo: Form,
+    pub(super) len: i64,
+}
+
+impl Dim {
+    /// Whether the bounds lie within an extent in every iteration. Then sums of scaled iterations fit into 64 bits.
+    pub(super) fn is_inside(&self, extent: u32, loops: &[Loop]) -> bool {
+        let last = i64::from(extent).checked_sub(self.len);
+        self.lo.range(loops).zip(last).is_some_and(|((least, most), last)| 0 <= least && most <= last)
+    }
+}
+
+/// Numbers of iterations of the loops around a statement.
+pub(super) type At = [u64; MAX_LOOP_DEPTH];
+
+impl Site {
+    /// The iterations in which the loops around have these variables; none when there are no such iterations.
+    pub(super) fn iterations(&self, vars: &[i64]) -> Option<At> {
+        let mut at = [0; MAX_LOOP_DEPTH];
+        for (at, loop_) in at.iter_mut().zip(&self.loops) {
+            let past = vars.get(loop_.depth)?.checked_sub(loop_.start)?;
+            let exact = past.checked_rem(loop_.step)? == 0;
+            *at = u64::try_from(past.checked_div(loop_.step)?).ok().filter(|n| exact && *n < loop_.trip)?;
+        }
+        Some(at)
+    }
+
+    /// How many of the outer loops of two statements are the same.
+    pub(super) fn common(&self, other: &Site) -> usize {
+        self.loops.iter().zip(&other.loops).take_while(|(one, other)| one.word == other.word).count()
+    }
+}
+
+impl Form {
+    fn constant(offset: i64) -> Form {
+        Form { offset, scales: Vec::new() }
+    }
+
+    fn is_constant(&self) -> bool {
+        self.scales.iter().all(|scale| *scale == 0)
+    }
+
+    /// `self + factor * other`; none when it does not fit.
+    fn plus(mut self, other: &Form, factor: i64) -> Option<Form> {
+        self.offset = self.offset.checked_add(other.offset.checked_mul(factor)?)?;
+        self.scales.resize(self.scales.len().max(other.scales.len()), 0);
+        for (scale, other) in self.scales.iter_mut().zip(&other.scales) {
+            *scale = scale.checked_add(other.checked_mul(factor)?)?;
+        }
+        Some(self)
+    }
+
+    /// Its smallest and its largest value in these loops; none when they do not fit.
+    fn range(&self, loops: &[Loop]) -> Option<(i64, i64)> {
+        let (mut least, mut most) = (self.offset, self.offset);
+        for (scale, loop_) in self.scales.iter().zip(loops) {
+            let reach = scale.checked_mul(i64::try_from(loop_.trip - 1).ok()?)?;
+            least = least.checked_add(reach.min(0))?;
+            most = most.checked_add(reach.max(0))?;
+        }
+        Some((least, most))
+    }
+}
+
+/// The statements of a program.
+pub(super) struct Nest {
+    /// In elaboration order.
+    pub(super) sites: Vec<Site>,
+    /// An instruction that makes tasks with boxes that the program does not say.
+    pub(super) unknown: Option<u32>,
+}
+
+/// Finds the statements of a program that generate tasks under a launch.
+pub(super) fn sites(program: &Program<'_>, launch: &Launch<'_>) -> Nest {
+    let nest = Nest { sites: Vec::new(), unknown: None };
+    let mut walk = Walk { program, launch, loops: Vec::new(), vars: Vec::new(), is_counted: true, nest };
+    walk.body(0);
+    walk.nest
+}
+
+/// A walk over the bodies of a program. Recursion is bounded by the verified nesting of bodies.
+struct Walk<'p> {
+    program: &'p Program<'p>,
+    launch: &'p Launch<'p>,
+    loops: Vec<Loop>,
+    /// Of each variable in scope, its form; none when it has none.
+    vars: Vec<Option<Form>>,
+    is_counted: bool,
+    nest: Nest,
+}
+
+impl Walk<'_> {
+    fn body(&mut self, start: u32) {
+        let mut at = start;
+        while let Some(word) = self.program.words.get(at as usize) {
+            let Some(op) = Op::from_code(word.opcode) else { return };
+            if matches!(op, Op::End | Op::Halt) {
+                return;
+            }
+            self.statement(op, word, at);
+            at += 1 + u32::from(word.flags);
+        }
+    }
+
+    /// An extension word of the instruction at `at`.
+    fn ext(&self, at: u32, index: u32) -> Word {
+        self.program.words.get((at + 1 + index) as usize).copied().unwrap_or_default()
+    }
+
+    fn statement(&mut self, op: Op, word: &Word, at: u32) {
+        match op {
+            Op::Task => {
+                let (loops, is_counted) = (self.loops.clone(), self.is_counted);
+                self.nest.sites.push(Site { word: at, loops, accesses: Vec::new(), is_counted });
+            }
+            Op::IoInput => self.access(word, at, AccessMode::In),
+            Op::IoOutput => self.access(word, at, AccessMode::Out),
+            Op::IoInout => self.access(word, at, AccessMode::InOut),
+            Op::ParallelFor | Op::ForEach | Op::Select => self.iterate(word, at),
+            Op::Cond => self.branch(word, at),
+            Op::Combine | Op::Sequential => {
+                (0..u32::from(word.flags)).for_each(|part| self.body(self.ext(at, part).operand2));
+            }
+            Op::While => self.uncounted(|walk| walk.with(None, word.operand2)),
+            Op::Let => {
+                let form = self.form(word.operand1.into());
+                self.with(form, word.operand2);
+            }
+            Op::Plan | Op::Process | Op::Recv | Op::SelectCh => {
+                self.nest.unknown = self.nest.unknown.or(Some(at));
+            }
+            _ => {}
+        }
+    }
+
+    /// A body with one more variable.
+    fn with(&mut self, var: Option<Form>, body: u32) {
+        self.vars.push(var);
+        self.body(body);
+        self.vars.pop();
+    }
+
+    /// What runs an unknown number of times.
+    fn uncounted(&mut self, inside: impl FnOnce(&mut Self)) {
+        let outside = std::mem::replace(&mut self.is_counted, false);
+        inside(self);
+        self.is_counted = outside;
+    }
+
+    fn branch(&mut self, word: &Word, at: u32) {
+        let otherwise = self.ext(at, 0).operand2;
+        match self.form(word.operand1.into()).filter(Form::is_constant) {
+            Some(condition) if condition.offset != 0 => self.body(word.operand2),
+            Some(_) if otherwise == 0 => {}
+            Some(_) => self.body(otherwise),
+            None => self.uncounted(|walk| {
+                walk.body(word.operand2);
+                if otherwise != 0 {
+                    walk.body(otherwise);
+                }
+            }),
+        }
+    }
+
+    fn iterate(&mut self, word: &Word, at: u32) {
+        let depth = self.vars.len();
+        match self.bounds(word, at) {
+            Some((_, _, 0)) => {}
+            Some((start, step, trip)) => {
+                let mut scales = vec![0; self.loops.len()];
+                scales.push(step);
+                self.loops.push(Loop { word: at, depth, start, step, trip });
+                self.with(Some(Form { offset: start, scales }), word.operand2);
+                self.loops.pop();
+            }
+            None => self.uncounted(|walk| walk.with(None, word.operand2)),
+        }
+    }
+
+    /// First index, step and number of iterations of a loop; none when they are not known at launch.
+    fn bounds(&self, word: &Word, at: u32) -> Option<(i64, i64, u64)> {
+        match axis_row(self.program, word.operand1)? {
+            AxisRow::Dense(..) => {
+                let found = bounds(self.program, self.launch, at, 0, &mut Vars::default()).ok()?;
+                Some((found.start, found.step, found.trip))
+            }
+            AxisRow::Range { lo, hi, step } => {
+                let (lo, hi) = (self.constant(lo)?, self.constant(hi)?);
+                let step = step.map_or(Some(1), |step| self.constant(step)).filter(|step| *step >= 1)?;
+                let span = u64::try_from(hi.checked_sub(lo)?).unwrap_or(0);
+                Some((lo, step, span.div_ceil(step.unsigned_abs())))
+            }
+            AxisRow::Ragged { .. } | AxisRow::Sparse { .. } => None,
+        }
+    }
+
+    /// An access of the task under way.
+    fn access(&mut self, word: &Word, at: u32, mode: AccessMode) {
+        let tensor = TensorId(word.operand1.into());
+        let extents = self.launch.extents.get(tensor.index()).copied().unwrap_or_default();
+        let rank = self.program.tensors.get(tensor.index()).map_or(0, |tensor| tensor.rank);
+        let dims = extents.iter().zip(0..u32::from(rank)).map(|(extent, dim)| {
+            if dim < u32::from(word.flags) {
+                self.dim(&self.ext(at, dim), *extent)
+            } else {
+                Some(Dim { lo: Form::constant(0), len: i64::from(*extent) })
+            }
+        });
+        let dims = dims.collect();
+        if let Some(site) = self.nest.sites.last_mut() {
+            site.accesses.push(Access { tensor, mode, dims });
+        }
+    }
+
+    /// Bounds in one dimension; none when they are no sums.
+    fn dim(&self, word: &Word, extent: u32) -> Option<Dim> {
+        let (kind, immediate) = DimKind::from_flags(word.flags)?;
+        let second = || match immediate {
+            true => Some(Form::constant(i64::from(word.operand2 as i32))),
+            false => self.form(word.operand2),
+        };
+        let first = || self.form(word.operand1.into());
+        let (lo, len) = match kind {
+            DimKind::Whole => (Form::constant(0), Form::constant(extent.into())),
+            DimKind::Index => (first()?, Form::constant(1)),
+            DimKind::Sized => (first()?, second()?),
+            DimKind::Range => {
+                let lo = first()?;
+                let len = second()?.plus(&lo, -1)?;
+                (lo, len)
+            }
+        };
+        len.is_constant().then_some(Dim { lo, len: len.offset })
+    }
+
+    fn constant(&self, expr: u32) -> Option<i64> {
+        self.form(expr).filter(Form::is_constant).map(|form| form.offset)
+    }
+
+    /// An expression over the iterations of the loops around; none when it has no such form.
+    fn form(&self, expr: u32) -> Option<Form> {
+        let Affine { offset, scales } = affine(self.program, self.launch, expr)?;
+        let mut form = Form::constant(offset);
+        for (depth, scale) in scales.into_iter().enumerate().filter(|(_, scale)| *scale != 0) {
+            let var = self.vars.get(depth)?.as_ref()?;
+            let (least, most) = var.range(&self.loops)?;
+            if !is_within_bound(least) || !is_within_bound(most) {
+                return None;
+            }
+            form = form.plus(var, scale)?;
+        }
+        Some(form)
+    }
+}

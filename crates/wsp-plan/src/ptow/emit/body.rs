@@ -1,0 +1,103 @@
+//! Bodies: rows of instructions, and how they are laid out one behind the other.
+
+use wsp_core::ptow::{Op, Word};
+use wsp_ir::Span;
+
+/// A body that is being written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::ptow) struct BodyId(usize);
+
+/// A word of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::ptow) struct Place {
+    body: BodyId,
+    at: usize,
+}
+
+/// All bodies of a program.
+#[derive(Debug, Default)]
+pub(in crate::ptow) struct Bodies {
+    bodies: Vec<Body>,
+}
+
+#[derive(Debug, Default)]
+struct Body {
+    /// Attributes, which are known when the statements are.
+    front: Vec<(Word, Span)>,
+    words: Vec<(Word, Span)>,
+    /// Words that name a body, in order.
+    links: Vec<(usize, BodyId)>,
+}
+
+/// Bodies laid out.
+#[derive(Debug, Default)]
+pub(in crate::ptow) struct Layout {
+    pub(in crate::ptow) words: Vec<Word>,
+    /// The statement of each word.
+    pub(in crate::ptow) spans: Vec<Span>,
+    /// Deepest nesting of bodies, 1 for the outermost alone, and the statement there.
+    pub(in crate::ptow) depth: (usize, Span),
+    /// Where each body's statements begin.
+    starts: Vec<usize>,
+}
+
+impl Bodies {
+    /// A body without words.
+    pub(in crate::ptow) fn body(&mut self) -> BodyId {
+        self.bodies.push(Body::default());
+        BodyId(self.bodies.len() - 1)
+    }
+
+    /// Appends a word.
+    pub(in crate::ptow) fn word(&mut self, body: BodyId, word: Word, span: Span) -> Place {
+        let words = &mut self.bodies[body.0].words;
+        words.push((word, span));
+        Place { body, at: words.len() - 1 }
+    }
+
+    /// Puts a word before the statements, behind those put there already.
+    pub(in crate::ptow) fn front(&mut self, body: BodyId, word: Word, span: Span) {
+        self.bodies[body.0].front.push((word, span));
+    }
+
+    /// Lets a word name a body with its second operand.
+    pub(in crate::ptow) fn link(&mut self, place: Place, to: BodyId) {
+        self.bodies[place.body.0].links.push((place.at, to));
+    }
+
+    /// Lays the bodies out from the outermost, each before the bodies that it names.
+    pub(in crate::ptow) fn lay_out(&self, outermost: BodyId) -> Layout {
+        let mut layout = Layout { starts: vec![0; self.bodies.len()], ..Layout::default() };
+        let mut begins = vec![0; self.bodies.len()];
+        let mut ahead = vec![(outermost, 1, Span::default())];
+        while let Some((id, depth, span)) = ahead.pop() {
+            let body = &self.bodies[id.0];
+            if depth > layout.depth.0 {
+                layout.depth = (depth, span);
+            }
+            begins[id.0] = layout.words.len();
+            layout.starts[id.0] = layout.words.len() + body.front.len();
+            let end = if id == outermost { Op::Halt } else { Op::End };
+            let end = (Word { opcode: end.code(), ..Word::default() }, span);
+            for (word, span) in body.front.iter().chain(&body.words).chain([&end]) {
+                layout.words.push(*word);
+                layout.spans.push(*span);
+            }
+            let named = body.links.iter().rev();
+            ahead.extend(named.map(|(at, to)| (*to, depth + 1, body.words[*at].1)));
+        }
+        for (body, start) in self.bodies.iter().zip(&layout.starts) {
+            for (at, to) in &body.links {
+                layout.words[start + at].operand2 = begins[to.0] as u32;
+            }
+        }
+        layout
+    }
+}
+
+impl Layout {
+    /// The index of a word.
+    pub(in crate::ptow) fn index(&self, place: Place) -> u32 {
+        (self.starts[place.body.0] + place.at) as u32
+    }
+}

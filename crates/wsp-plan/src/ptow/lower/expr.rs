@@ -1,0 +1,184 @@
+//! Expressions as postfix words.
+
+use super::super::codes;
+use super::super::emit::Postfix;
+use super::Lowering;
+use super::scope::{Binding, Scope};
+use wsp_core::ptow::{MAX_EXPR_STACK, MAX_EXPR_WORDS, XOp};
+use wsp_core::{ParamId, SlotId, TableId};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+
+impl<'m> Lowering<'m> {
+    /// The first word of an expression of a statement.
+    pub(super) fn expr(&mut self, expr: &IntExpr, scope: &Scope<'m>) -> u32 {
+        self.written(expr, Some(scope))
+    }
+
+    /// The first word of an expression of a schedule or of an axis, which names no variable.
+    pub(super) fn key(&mut self, expr: &IntExpr) -> u32 {
+        self.written(expr, None)
+    }
+
+    fn written(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>) -> u32 {
+        let mut words = Postfix::default();
+        self.write(expr, scope, &mut words);
+        let (needs, most, what) = if words.len() > MAX_EXPR_WORDS {
+            (words.len(), MAX_EXPR_WORDS, "words")
+        } else {
+            (words.highest(), MAX_EXPR_STACK, "entries of the stack")
+        };
+        if needs > most {
+            self.report(too_large(expr.span, needs, most, what));
+            return 0;
+        }
+        self.exprs.intern(&words)
+    }
+
+    /// Appends an expression. Recursion is bounded by the verified nesting of expressions.
+    fn write(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+        match &expr.kind {
+            IntExprKind::Const(value) => words.constant(*value),
+            IntExprKind::Param(param) => words.push(XOp::XValue, self.value(*param)),
+            IntExprKind::Var(var) => match scope.map_or(Binding::Const(0), |scope| scope.binding(*var)) {
+                Binding::Depth(depth) => words.push(XOp::XVar, depth),
+                Binding::Position(depth) => words.push(XOp::XPos, depth),
+                Binding::Const(value) => words.constant(value),
+                Binding::Param(param) => words.push(XOp::XValue, self.value(param)),
+                Binding::TableLen(table) => words.push(XOp::XLen, self.table(table)),
+            },
+            IntExprKind::Slot(SlotId(slot)) => words.push(XOp::XSlot, *slot),
+            IntExprKind::Axis(axis) => match self.named_axes.get(axis) {
+                Some(row) => words.push(XOp::XAxis, *row),
+                // No loop runs over it.
+                None => words.constant(0),
+            },
+            IntExprKind::TableLen(table) => words.push(XOp::XLen, self.table(*table)),
+            IntExprKind::Table(table, index) => {
+                self.write(index, scope, words);
+                words.push(XOp::XTable, self.table(*table));
+            }
+            IntExprKind::Unary(op, operand) => {
+                self.write(operand, scope, words);
+                let op = match op {
+                    IntUnary::Neg => XOp::XNeg,
+                    IntUnary::Not => XOp::XNot,
+                };
+                words.push(op, 0);
+            }
+            IntExprKind::Binary(op, left, right) => {
+                self.write(left, scope, words);
+                match strict(*op) {
+                    Some(op) => {
+                        self.write(right, scope, words);
+                        words.push(op, 0);
+                    }
+                    None => self.lazy(*op, right, scope, words),
+                }
+            }
+            IntExprKind::Choose(condition, then, otherwise) => {
+                self.write(condition, scope, words);
+                let no = words.skip(XOp::XSkipZero);
+                self.write(then, scope, words);
+                let end = words.skip(XOp::XSkip);
+                words.other_way(&no);
+                self.write(otherwise, scope, words);
+                words.land(&end);
+            }
+        }
+    }
+
+    /// Appends `&& right` or `|| right`, behind the left operand.
+    fn lazy(&mut self, op: IntBinary, right: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+        let left_is_zero = words.skip(XOp::XSkipZero);
+        let end = if op == IntBinary::And {
+            self.truth(right, scope, words);
+            let end = words.skip(XOp::XSkip);
+            words.other_way(&left_is_zero);
+            words.constant(0);
+            end
+        } else {
+            words.constant(1);
+            let end = words.skip(XOp::XSkip);
+            words.other_way(&left_is_zero);
+            self.truth(right, scope, words);
+            end
+        };
+        words.land(&end);
+    }
+
+    /// Appends an expression as 0 or 1.
+    fn truth(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+        self.write(expr, scope, words);
+        if !is_truth(expr) {
+            words.push(XOp::XNot, 0);
+            words.push(XOp::XNot, 0);
+        }
+    }
+
+    /// The number of a launch-time value.
+    pub(super) fn value(&mut self, param: ParamId) -> u32 {
+        row(&mut self.values, param)
+    }
+
+    /// The number of a launch-time table.
+    pub(super) fn table(&mut self, table: TableId) -> u32 {
+        row(&mut self.tables, table)
+    }
+}
+
+/// The place of an id among those used so far, at whose end it is put if need be.
+fn row<T: PartialEq>(used: &mut Vec<T>, id: T) -> u32 {
+    let at = used.iter().position(|known| *known == id).unwrap_or_else(|| {
+        used.push(id);
+        used.len() - 1
+    });
+    at as u32
+}
+
+/// Whether an expression is always 0 or 1.
+fn is_truth(expr: &IntExpr) -> bool {
+    match &expr.kind {
+        IntExprKind::Unary(op, _) => matches!(op, IntUnary::Not),
+        IntExprKind::Binary(op, _, _) => matches!(
+            op,
+            IntBinary::Eq
+                | IntBinary::Ne
+                | IntBinary::Lt
+                | IntBinary::Le
+                | IntBinary::Gt
+                | IntBinary::Ge
+                | IntBinary::And
+                | IntBinary::Or
+        ),
+        _ => false,
+    }
+}
+
+/// The word of an operation that evaluates both operands; none for `&&` and `||`.
+fn strict(op: IntBinary) -> Option<XOp> {
+    Some(match op {
+        IntBinary::Add => XOp::XAdd,
+        IntBinary::Sub => XOp::XSub,
+        IntBinary::Mul => XOp::XMul,
+        IntBinary::Div => XOp::XDiv,
+        IntBinary::Rem => XOp::XRem,
+        IntBinary::CeilDiv => XOp::XCeilDiv,
+        IntBinary::Min => XOp::XMin,
+        IntBinary::Max => XOp::XMax,
+        IntBinary::Eq => XOp::XEq,
+        IntBinary::Ne => XOp::XNe,
+        IntBinary::Lt => XOp::XLt,
+        IntBinary::Le => XOp::XLe,
+        IntBinary::Gt => XOp::XGt,
+        IntBinary::Ge => XOp::XGe,
+        IntBinary::And | IntBinary::Or => return None,
+    })
+}
+
+fn too_large(span: Span, needs: usize, most: usize, what: &str) -> Diagnostic {
+    Diagnostic::error(codes::EXPRESSION, "an expression is too large for a program")
+        .at(span, format!("{needs} {what}; at most {most} are allowed"))
+        .help("compute a part of it with `let` where it depends on parameters alone, or give it to a called workload")
+}

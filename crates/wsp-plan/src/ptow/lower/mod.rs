@@ -1,0 +1,201 @@
+//! Lowers a workload and its schedule.
+//!
+//! Statements are written first, then what the schedule says: whether an affinity can name the depth of a loop depends on
+//! where the tasks stand.
+
+mod axis;
+mod body;
+mod expr;
+mod finish;
+mod schedule;
+mod scope;
+mod statement;
+mod task;
+
+pub use statement::{Statement, statements};
+
+use super::dispatch::DispatchPlan;
+use super::emit::{Bodies, ExprPool, Place};
+use super::{ProgramBuf, codes};
+use crate::workload::LoweredSchedule;
+use scope::Scope;
+use std::collections::BTreeMap;
+use wsp_core::ptow::{AxisDescriptor, MAX_LOOP_DEPTH, MAX_WORDS};
+use wsp_core::{AxisId, ParamId, TableId};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Dependences, WorkloadModule};
+
+/// A workload as a program.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The program.
+    pub program: ProgramBuf,
+    /// The parameter that each launch-time value is.
+    pub values: Vec<ParamId>,
+    /// The table that each launch-time table is.
+    pub tables: Vec<TableId>,
+    /// The axis that each row of the table of axes is; none for `lo..hi`.
+    pub axes: Vec<Option<AxisId>>,
+    /// Every `TASK`, by the index of its word.
+    pub sites: Vec<Site>,
+    /// The statement or directive of each word.
+    pub spans: Vec<Span>,
+    /// What AICPUs are told beside the program.
+    pub dispatch: DispatchPlan,
+    /// Whether the program has labels and `AFTER`.
+    pub keeps_after: bool,
+    /// What the program does in another way than the schedule says.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// A `TASK` of the program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Site {
+    /// The index of its word.
+    pub word: u32,
+    /// Its statement: an index into [`statements`]. Statements of workloads that are called more than once have several
+    /// sites.
+    pub statement: u32,
+    /// The variables in scope, outermost first.
+    pub vars: Vec<SiteVar>,
+}
+
+/// A variable in scope.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SiteVar {
+    /// The source's name; of rounds `while`.
+    pub name: String,
+    /// What it is.
+    pub kind: VarKind,
+}
+
+/// What a variable is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum VarKind {
+    /// The index of a loop over an axis.
+    Axis(AxisId),
+    /// The index of a loop over `lo..hi`.
+    Range,
+    /// The number of the round of a `while`.
+    Round,
+    /// An argument of a call.
+    Argument,
+}
+
+impl Site {
+    /// Which variables are indices of loops: bit `d` for the variable at depth `d`. The rest are rounds and arguments.
+    pub fn index_mask(&self) -> u16 {
+        let vars = self.vars.iter().take(MAX_LOOP_DEPTH);
+        let loops = vars.map(|var| matches!(var.kind, VarKind::Axis(_) | VarKind::Range));
+        loops.enumerate().fold(0, |mask, (depth, is_loop)| mask | u16::from(is_loop) << depth)
+    }
+
+    /// The depth of the innermost loop over an axis.
+    pub fn axis_depth(&self, axis: AxisId) -> Option<usize> {
+        self.vars.iter().rposition(|var| var.kind == VarKind::Axis(axis))
+    }
+}
+
+impl Lowered {
+    /// The site of a `TASK`.
+    pub fn site(&self, word: u32) -> Option<&Site> {
+        let at = self.sites.binary_search_by_key(&word, |site| site.word).ok()?;
+        self.sites.get(at)
+    }
+}
+
+/// Lowers the entry workload of a verified module. Time and size depend on the source alone: the values that a launch
+/// binds are not looked at.
+///
+/// # Errors
+/// What a program has no room for: too many words, loops or bodies nested too deeply, expressions that are too large, and
+/// schedules that [`wsp_core::ptow::DispatchConfig`] and `DISPATCH_FILTER` cannot say.
+pub fn lower(module: &WorkloadModule, schedule: &LoweredSchedule) -> Result<Lowered, Vec<Diagnostic>> {
+    let Some(entry) = module.entry else {
+        return Err(vec![crate::workload::no_workload()]);
+    };
+    let inlined = statement::inlined(module, entry);
+    if inlined > u64::from(MAX_WORDS) * 8 {
+        return Err(vec![too_many_statements(module, inlined)]);
+    }
+    let mut lowering = Lowering::new(module, schedule);
+    let workload = &module.workloads[entry.index()];
+    lowering.next_label = workload.labels.len() as u32;
+    let statements = lowering.bodies.body();
+    let mut scope = Scope::new(workload, Vec::new(), 0, lowering.first_statement(entry));
+    lowering.block(&workload.body, &mut scope, statements);
+    let (outermost, dispatch) = lowering.schedule(schedule, statements);
+    lowering.finish(outermost, dispatch)
+}
+
+fn too_many_statements(module: &WorkloadModule, inlined: u64) -> Diagnostic {
+    let span = module.entry.map(|entry| module.workloads[entry.index()].span).unwrap_or_default();
+    Diagnostic::error(codes::TOO_LARGE, "the workload is too large for a program")
+        .at(span, format!("{inlined} statements, those of called workloads at every call"))
+        .note(format!("a program has at most {MAX_WORDS} instruction words"))
+        .help("put repeated calls into a loop")
+}
+
+/// A lowering under way.
+struct Lowering<'m> {
+    module: &'m WorkloadModule,
+    bodies: Bodies,
+    exprs: ExprPool,
+    values: Vec<ParamId>,
+    tables: Vec<TableId>,
+    axes: Vec<AxisRow>,
+    named_axes: BTreeMap<AxisId, u32>,
+    ranges: BTreeMap<[u32; 3], u32>,
+    /// Statements before those of each workload.
+    first_statements: Vec<u32>,
+    /// The variables in scope, over calls.
+    vars: Vec<SiteVar>,
+    sites: Vec<OpenSite>,
+    keeps_after: bool,
+    next_label: u32,
+    found: Vec<Diagnostic>,
+    notes: Vec<Diagnostic>,
+}
+
+/// A row of the table of axes.
+struct AxisRow {
+    axis: Option<AxisId>,
+    row: AxisDescriptor,
+}
+
+/// A site whose word has no index yet.
+struct OpenSite {
+    place: Place,
+    statement: u32,
+    vars: Vec<SiteVar>,
+}
+
+impl<'m> Lowering<'m> {
+    fn new(module: &'m WorkloadModule, schedule: &LoweredSchedule) -> Lowering<'m> {
+        Lowering {
+            module,
+            bodies: Bodies::default(),
+            exprs: ExprPool::default(),
+            values: Vec::new(),
+            tables: Vec::new(),
+            axes: Vec::new(),
+            named_axes: BTreeMap::new(),
+            ranges: BTreeMap::new(),
+            first_statements: statement::first_statements(module),
+            vars: Vec::new(),
+            sites: Vec::new(),
+            keeps_after: matches!(schedule.dependences, Dependences::Explicit | Dependences::Hybrid),
+            next_label: 0,
+            found: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Reports something, once per place.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if !self.found.contains(&diagnostic) {
+            self.found.push(diagnostic);
+        }
+    }
+}
