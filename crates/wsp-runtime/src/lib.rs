@@ -88,6 +88,7 @@ mod task;
 mod team;
 mod worker;
 
+pub mod aicpu;
 pub mod clock;
 pub mod simulate;
 pub mod storage;

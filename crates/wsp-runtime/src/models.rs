@@ -18,7 +18,7 @@ use std::sync::Arc;
 use wsp_core::KernelId;
 
 /// Checks all interleavings with few switches, as it is and with the faults, which it must find.
-fn check(faults: &[Fault], model: fn()) {
+pub(crate) fn check(faults: &[Fault], model: fn()) {
     let explore = || {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);

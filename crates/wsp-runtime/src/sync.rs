@@ -49,6 +49,14 @@ pub(crate) enum Fault {
     UncountedWrites = 7,
     /// The last worker to fall asleep does not tell the planner.
     QuietUntold = 8,
+    /// A notice is put into a ring without Release.
+    UnpublishedNotice = 9,
+    /// A writer does not look whether a place of a ring was read.
+    OverwrittenNotice = 10,
+    /// A consumer adds itself to a task by a load and a store.
+    StoredRegistration = 11,
+    /// A task of an AICPU does not publish what it wrote.
+    UnpublishedCompletion = 12,
 }
 
 /// The fault of the model that runs.

@@ -1,0 +1,177 @@
+//! N AICPUs, each of which generates its own tasks and hands them to cores.
+//!
+//! Where [`run`](crate::run) has one source of tasks, here every AICPU has a [`Generator`], which knows all tasks' numbers in
+//! elaboration order, the *ordinals*, and hands over those that its AICPU owns. An AICPU keeps them in its window
+//! (`queue.rs`), finds what they wait for, and hands ready ones to the cores attached to it ([`Handshake`]). Its loop is
+//! cooperative: it takes short steps in turn (`engine.rs`), so that tasks run while later ones are generated. Threads drive
+//! AICPUs and cores (`drive.rs`).
+//!
+//! # Dependences
+//!
+//! * **Boxes.** An access is put into a map that all AICPUs share when its task is generated (`tensor_map.rs`), and leaves it when
+//!   the task is complete. Each AICPU publishes its *watermark*: all its tasks with smaller ordinals are in the map. A task
+//!   looks for conflicts when all watermarks are above its ordinal; then no task before it can be missing, and those after it
+//!   are passed over by their ordinals. It waits for each task that it finds, on its own AICPU through a list of successors
+//!   (`queue.rs`), on another by adding its AICPU to a word of that task's slot (`registration.rs`) and getting a notice when
+//!   it is complete (`ring.rs`). Streams are boxes too, and `after` names tasks that are found in a directory by then.
+//! * **Counts.** A task may instead know how many earlier accesses of a tile there are ([`Need`]), and waits for the tile's
+//!   counters without regard to watermarks. All accesses to a tensor are ordered by its boxes, or all by counts.
+//! * **Ordered scopes** count their complete tasks (`scopes.rs`).
+//! * **Slots.** A generator that reads a computed value waits until all watermarks have reached the ordinal at which it
+//!   stands and every writer before it is complete. A task at this ordinal or behind it does not look for conflicts, and so
+//!   does not start, before this generator has gone on.
+//!
+//! # Why a run ends
+//!
+//! A task waits for tasks with smaller ordinals, and for watermarks to pass its own. Consider the unfinished task with the
+//! smallest ordinal.
+//! 1. *It will be generated.* Its AICPU generates in the order of ordinals, and slots of the window are taken back in
+//!    whatever order tasks complete; so its window holds only tasks with smaller ordinals, which are complete, and there is
+//!    room. The same holds for its share of the map. If its generator waits for a slot, all writers that this waits for
+//!    are complete, and the other generators come as far for the same reason as in 2.
+//! 2. *It will look for conflicts.* A generator whose watermark is not above it has either room, or a window that is full of
+//!    tasks with larger ordinals, and then its watermark is above it. While a generator waits for a slot at an ordinal that
+//!    is not above it, everything before that ordinal is complete.
+//! 3. *It will be ready*, because everything that it waits for is complete, and notices are kept until there is room for
+//!    them.
+//! 4. *It will run.* Every AICPU has cores of every unit; a core serves its AICPUs in turn. A task that finds a gate shut
+//!    waits for running tasks.
+//!
+//! The argument does not hold for counts that are wrong. Then nothing can go on, which is noticed (`drive.rs`) and reported
+//! with who waits for what ([`AicpuFailure::Stuck`]).
+//!
+//! [`Handshake`]: wsp_core::handshake::Handshake
+
+mod config;
+mod cores;
+mod counters;
+mod directory;
+mod drive;
+mod driven;
+mod engine;
+mod failure;
+mod gates;
+mod generator;
+mod queue;
+mod ready;
+mod registration;
+mod remote;
+mod ring;
+mod scopes;
+mod shared;
+mod stats;
+mod stuck;
+mod tensor_map;
+
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyOrder};
+pub use failure::AicpuFailure;
+pub use generator::{Access, AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
+pub use stats::{AicpuFigures, AicpuStats, AicpuTrace, CoreFigures, WindowStall};
+pub use stuck::{AicpuParty, AicpuWait, StuckReport};
+
+use crate::{KernelStats, StartError, TaskRunner};
+use drive::{Crew, Run};
+use driven::Driven;
+use shared::{Shared, Stop};
+
+/// Runs what one generator per AICPU generates, until all of it is complete.
+///
+/// The runner is told the thread as its worker, and the low 32 bits of the ordinal as the task. Tasks that are ordered never
+/// run at the same time, and what the earlier one wrote is visible to the later.
+///
+/// # Errors
+/// What ends the run early; see [`AicpuFailure`].
+///
+/// # Panics
+/// When a generator or `slots` panics.
+pub fn run_aicpus<R: TaskRunner, G: Generator>(
+    config: &AicpuConfig,
+    generators: Vec<G>,
+    runner: &R,
+    slots: &dyn Slots,
+) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
+    let aicpus = u32::try_from(generators.len()).unwrap_or(u32::MAX);
+    config.validate(aicpus).map_err(AicpuFailure::Config)?;
+    let run = Run::new(Shared::new(config, aicpus), runner, slots);
+    let mut crews: Vec<Crew<G>> = (0..config.threads).map(|thread| Crew::new(&run.shared, thread)).collect();
+    for (id, generator) in (0..).zip(generators) {
+        let driven = Driven::new(&run.shared, id, generator);
+        crews[usize::from(id) % config.threads as usize].aicpus.push(driven);
+    }
+    let crews = drive::drive_all(&run, crews).map_err(|failed| {
+        let drive::TooFewThreads { started, reason } = failed;
+        AicpuFailure::Start(StartError::Threads { wanted: config.threads, started, reason })
+    })?;
+    let stats = stats(&run.shared, &crews);
+    if let Some(failure) = run.take_failure() {
+        return Err(with_cancelled(
+            failure,
+            stats.tasks - stats.cores.iter().map(|core| core.tasks).sum::<u64>(),
+        ));
+    }
+    match run.shared.stopped() {
+        None => Ok(stats),
+        Some(Stop::Stuck) => {
+            let mut aicpus: Vec<Driven<G>> = crews.into_iter().flat_map(|crew| crew.aicpus).collect();
+            aicpus.sort_unstable_by_key(|driven| driven.aicpu.id);
+            Err(AicpuFailure::Stuck(stuck::report(&run.shared, &aicpus)))
+        }
+        Some(_) => Err(AicpuFailure::Cancelled),
+    }
+}
+
+/// A failure with the number of tasks that did not run.
+fn with_cancelled<F, G>(failure: AicpuFailure<F, G>, dropped: u64) -> AicpuFailure<F, G> {
+    match failure {
+        AicpuFailure::Task { ordinal, kernel, payload, failure, .. } => {
+            AicpuFailure::Task { ordinal, kernel, payload, failure, cancelled: dropped }
+        }
+        AicpuFailure::Panic { ordinal, kernel, payload, message, .. } => {
+            AicpuFailure::Panic { ordinal, kernel, payload, message, cancelled: dropped }
+        }
+        other => other,
+    }
+}
+
+/// Puts the figures of all crews together.
+fn stats<G: Generator>(shared: &Shared, crews: &[Crew<G>]) -> AicpuStats {
+    let (generation_ns, overlapped) = shared.generation();
+    let mut stats = AicpuStats {
+        aicpus: vec![AicpuFigures::default(); usize::from(shared.aicpus())],
+        cores: vec![CoreFigures::default(); shared.topology.units.len()],
+        first_task_ns: shared.first_task_ns(),
+        generation_ns,
+        overlapped,
+        wall_ns: shared.now(),
+        forced_starts: shared.forced_starts.load(crate::sync::Ordering::Relaxed),
+        ..AicpuStats::default()
+    };
+    for core in crews.iter().flat_map(|crew| &crew.cores) {
+        stats.cores[core.id as usize] = core.figures;
+        if stats.kernels.len() < core.kernels.len() {
+            stats.kernels.resize(core.kernels.len(), KernelStats::default());
+        }
+        for (sum, of_core) in stats.kernels.iter_mut().zip(&core.kernels) {
+            sum.tasks += of_core.tasks;
+            if let Some(busy_ns) = of_core.busy_ns {
+                *sum.busy_ns.get_or_insert(0) += busy_ns;
+            }
+        }
+    }
+    for driven in crews.iter().flat_map(|crew| &crew.aicpus) {
+        let aicpu = &driven.aicpu;
+        let figures = AicpuFigures { ready_overflows: aicpu.ready.overflows(), ..aicpu.figures };
+        stats.aicpus[usize::from(aicpu.id)] = figures;
+        stats.tasks += figures.tasks;
+        stats.stalls.extend(&aicpu.stalls);
+        stats.trace.extend(&aicpu.trace);
+    }
+    stats.stalls.sort_by_key(|stall| stall.aicpu);
+    stats.trace.sort_unstable_by_key(|trace| trace.ordinal);
+    stats
+}

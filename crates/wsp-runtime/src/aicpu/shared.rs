@@ -1,0 +1,221 @@
+//! What all AICPUs and cores of a run share.
+
+use super::config::AicpuConfig;
+use super::cores::{Link, Topology};
+use super::counters::Counters;
+use super::directory::Directory;
+use super::gates::Gates;
+use super::queue::SharedQueue;
+use super::ring::NotifyRing;
+use super::scopes::ScopeTable;
+use super::tensor_map::GlobalTensorMap;
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::{StartPolicy, clock};
+use crossbeam_utils::CachePadded;
+use std::time::Instant;
+
+/// Why a run stops at once, as a number; nothing while it goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(super) enum Stop {
+    Cancelled = 1,
+    Stuck = 2,
+    Broken = 3,
+}
+
+const GOES_ON: u32 = 0;
+/// The time of the first task while there was none.
+const NO_TASK: u64 = u64::MAX;
+
+/// What all AICPUs and cores of a run share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) config: AicpuConfig,
+    pub(super) origin: Instant,
+    /// Per AICPU: all its tasks with smaller ordinals are in the map.
+    watermarks: Box<[CachePadded<AtomicU64>]>,
+    pub(super) queues: Box<[SharedQueue]>,
+    rings: Box<[NotifyRing]>,
+    pub(super) map: GlobalTensorMap,
+    pub(super) directory: Directory,
+    pub(super) scopes: ScopeTable,
+    pub(super) counters: Counters,
+    pub(super) gates: Gates,
+    pub(super) topology: Topology,
+    pub(super) links: Box<[Link]>,
+    /// Changes after every round of steps that did something.
+    epoch: CachePadded<AtomicU64>,
+    stop: AtomicU32,
+    /// Tasks from this ordinal on are dropped.
+    limit: CachePadded<AtomicU64>,
+    started: AtomicBool,
+    pub(super) generated: CachePadded<AtomicU64>,
+    pub(super) completed: CachePadded<AtomicU64>,
+    generating: AtomicU32,
+    busy: AtomicU32,
+    first_task_ns: AtomicU64,
+    generation_ns: AtomicU64,
+    overlapped: AtomicU64,
+    pub(super) forced_starts: AtomicU64,
+}
+
+impl Shared {
+    /// For a configuration that was checked.
+    pub(super) fn new(config: &AicpuConfig, aicpus: u32) -> Shared {
+        let count = aicpus as usize;
+        let topology = Topology::new(config.pools, config.threads, aicpus);
+        let ring_count = if aicpus > 1 { count * count } else { 0 };
+        Shared {
+            origin: clock::now(),
+            watermarks: (0..count).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            queues: (0..count).map(|_| SharedQueue::new(config.window)).collect(),
+            rings: (0..ring_count).map(|_| NotifyRing::new(config.ring)).collect(),
+            map: GlobalTensorMap::default(),
+            directory: Directory::new(),
+            scopes: ScopeTable::new(),
+            counters: Counters::new(config.counters),
+            gates: Gates::new(&config.gates),
+            links: topology.links(),
+            topology,
+            epoch: CachePadded::new(AtomicU64::new(0)),
+            stop: AtomicU32::new(GOES_ON),
+            limit: CachePadded::new(AtomicU64::new(u64::MAX)),
+            started: AtomicBool::new(config.start == StartPolicy::Immediate),
+            generated: CachePadded::new(AtomicU64::new(0)),
+            completed: CachePadded::new(AtomicU64::new(0)),
+            generating: AtomicU32::new(aicpus),
+            busy: AtomicU32::new(aicpus),
+            first_task_ns: AtomicU64::new(NO_TASK),
+            generation_ns: AtomicU64::new(0),
+            overlapped: AtomicU64::new(0),
+            forced_starts: AtomicU64::new(0),
+            config: config.clone(),
+        }
+    }
+
+    pub(super) fn aicpus(&self) -> u16 {
+        self.watermarks.len() as u16
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        clock::nanos_since(self.origin)
+    }
+
+    /// The ring from one AICPU to another.
+    pub(super) fn ring(&self, from: u16, to: u16) -> &NotifyRing {
+        &self.rings[usize::from(from) * self.watermarks.len() + usize::from(to)]
+    }
+
+    /// The AICPU has put all its tasks below this ordinal into the map.
+    pub(super) fn publish_watermark(&self, aicpu: u16, watermark: u64) {
+        let own = &self.watermarks[usize::from(aicpu)];
+        // Only its AICPU writes it. Release: what is in the map, and a limit set before, is seen with it.
+        if own.load(Ordering::Relaxed) < watermark {
+            own.store(watermark, Ordering::Release);
+        }
+    }
+
+    pub(super) fn watermark_of(&self, aicpu: u16) -> u64 {
+        self.watermarks[usize::from(aicpu)].load(Ordering::Acquire)
+    }
+
+    /// All tasks with smaller ordinals are in the map.
+    pub(super) fn watermark(&self) -> u64 {
+        (0..self.aicpus()).map(|aicpu| self.watermark_of(aicpu)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Drops tasks from this ordinal on.
+    pub(super) fn drop_from(&self, ordinal: u64) {
+        self.limit.fetch_min(ordinal, Ordering::AcqRel);
+    }
+
+    pub(super) fn limit(&self) -> u64 {
+        self.limit.load(Ordering::Acquire)
+    }
+
+    /// Ends the run at once; the first reason counts.
+    pub(super) fn stop(&self, reason: Stop) {
+        let _ = self.stop.compare_exchange(GOES_ON, reason as u32, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    pub(super) fn stopped(&self) -> Option<Stop> {
+        match self.stop.load(Ordering::Acquire) {
+            GOES_ON => None,
+            stop if stop == Stop::Cancelled as u32 => Some(Stop::Cancelled),
+            stop if stop == Stop::Stuck as u32 => Some(Stop::Stuck),
+            _ => Some(Stop::Broken),
+        }
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Steps have done something, all of which who reads the epoch from now on sees.
+    pub(super) fn advance_epoch(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether tasks may start.
+    pub(super) fn has_started(&self) -> bool {
+        if self.started.load(Ordering::Acquire) {
+            return true;
+        }
+        let starts = match self.config.start {
+            StartPolicy::Immediate => true,
+            StartPolicy::AfterOrchestration => false,
+            StartPolicy::Threshold(tasks) => self.generated.load(Ordering::Acquire) >= u64::from(tasks),
+        };
+        let starts = starts || self.generating.load(Ordering::Acquire) == 0;
+        if starts {
+            self.started.store(true, Ordering::Release);
+        }
+        starts
+    }
+
+    /// Nothing else can go on: tasks start. Whether that may be a change.
+    pub(super) fn force_start(&self) -> bool {
+        if self.started.load(Ordering::Acquire) {
+            return false;
+        }
+        // Before the start, so that who finds it made finds a later epoch too, and does not take this one for the last.
+        self.advance_epoch();
+        if !self.started.swap(true, Ordering::AcqRel) {
+            self.forced_starts.fetch_add(1, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// A generator has finished.
+    pub(super) fn finish_generator(&self) {
+        if self.generating.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.generation_ns.store(self.now(), Ordering::Relaxed);
+            self.overlapped.store(self.completed.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// An AICPU has nothing to do any more.
+    pub(super) fn finish_aicpu(&self) {
+        self.busy.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0
+    }
+
+    /// A task starts now, if it is the first.
+    pub(super) fn note_start(&self) {
+        if self.first_task_ns.load(Ordering::Relaxed) == NO_TASK {
+            self.first_task_ns.fetch_min(self.now(), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn first_task_ns(&self) -> Option<u64> {
+        Some(self.first_task_ns.load(Ordering::Relaxed)).filter(|&at| at != NO_TASK)
+    }
+
+    /// When the last generator had finished, and how many tasks were complete by then.
+    pub(super) fn generation(&self) -> (u64, u64) {
+        (self.generation_ns.load(Ordering::Relaxed), self.overlapped.load(Ordering::Relaxed))
+    }
+}

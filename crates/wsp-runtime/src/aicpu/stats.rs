@@ -1,0 +1,109 @@
+//! Figures and traces of a run on AICPUs.
+
+use crate::KernelStats;
+use wsp_core::KernelId;
+
+/// Figures of a run. Times are nanoseconds since the run's start. Figures that depend on timing differ from run to run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AicpuStats {
+    /// Tasks generated; all of them ran.
+    pub tasks: u64,
+    /// One entry per AICPU.
+    pub aicpus: Vec<AicpuFigures>,
+    /// One entry per core: vector cores first, when they are told apart.
+    pub cores: Vec<CoreFigures>,
+    /// One entry per kernel id, up to the largest that ran.
+    pub kernels: Vec<KernelStats>,
+    /// When the first task started; nothing if there was none.
+    pub first_task_ns: Option<u64>,
+    /// When the last generator had finished.
+    pub generation_ns: u64,
+    /// Tasks that were complete when the last generator had finished.
+    pub overlapped: u64,
+    /// When the last task was complete.
+    pub wall_ns: u64,
+    /// 1 if tasks had to start before [`StartPolicy`](crate::StartPolicy) would have let them.
+    pub forced_starts: u64,
+    /// With [`WindowMode::Benchmark`](crate::WindowMode::Benchmark), one entry per time that a generator had to wait for a
+    /// place in the window, by AICPU.
+    pub stalls: Vec<WindowStall>,
+    /// With [`TracePolicy::Measured`](crate::TracePolicy::Measured), one entry per task in the order of ordinals.
+    pub trace: Vec<AicpuTrace>,
+}
+
+impl AicpuStats {
+    /// Sums of one figure over all AICPUs.
+    pub fn total(&self, figure: impl Fn(&AicpuFigures) -> u64) -> u64 {
+        self.aicpus.iter().map(figure).sum()
+    }
+}
+
+/// One AICPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AicpuFigures {
+    /// Tasks that it generated.
+    pub tasks: u64,
+    /// Edges from its own tasks to its own, of those that were not complete when the later was resolved.
+    pub local_edges: u64,
+    /// Edges from tasks of other AICPUs to its own, likewise.
+    pub cross_edges: u64,
+    /// Tasks that had to wait for earlier steps of ordered scopes.
+    pub scope_waits: u64,
+    /// Tasks that had to wait for counters.
+    pub counter_waits: u64,
+    /// Notices that it sent.
+    pub notices: u64,
+    /// Notices that found their ring full.
+    pub ring_stalls: u64,
+    /// Times its generator had to wait for a place in the window.
+    pub window_stalls: u64,
+    /// Times its generator had to wait for places in the map.
+    pub map_stalls: u64,
+    /// Ready tasks that found their queue full.
+    pub ready_overflows: u64,
+    /// Tasks that found a gate shut when their turn came.
+    pub deferred: u64,
+    /// Most of its tasks in flight at once.
+    pub max_in_flight: u32,
+}
+
+/// One core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CoreFigures {
+    /// Tasks that it ran.
+    pub tasks: u64,
+    /// Time in tasks, if they were timed.
+    pub busy_ns: Option<u64>,
+}
+
+/// A generator waited for a place in the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowStall {
+    /// The AICPU.
+    pub aicpu: u32,
+    /// How far it had generated.
+    pub watermark: u64,
+    /// How long it waited.
+    pub waited_ns: u64,
+}
+
+/// The life of one task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AicpuTrace {
+    /// Its number in elaboration order.
+    pub ordinal: u64,
+    /// Its kernel.
+    pub kernel: KernelId,
+    /// The AICPU that generated it.
+    pub aicpu: u32,
+    /// The core that ran it.
+    pub core: u32,
+    /// When it was generated.
+    pub generated_ns: u64,
+    /// When it waited for nothing any more.
+    pub ready_ns: u64,
+    /// When its kernel started.
+    pub started_ns: u64,
+    /// When its kernel returned.
+    pub finished_ns: u64,
+}

@@ -1,0 +1,9 @@
+//! Tests of whole runs, with scripted generators.
+
+mod failures;
+mod figures;
+mod oracle;
+mod policies;
+mod random;
+mod scripted;
+mod steps;
