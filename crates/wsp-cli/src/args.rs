@@ -32,6 +32,10 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// List the tasks of a workload and their dependences, or sum them up
     Graph(Box<GraphArgs>),
+    /// Assemble the text of a program that generates tasks, and check it
+    Asm(AsmArgs),
+    /// Print a program that generates tasks as text
+    Disasm(DisasmArgs),
     /// Explain a diagnostic code, or list all of them
     Explain(ExplainArgs),
     /// Describe this machine as the program sees it
@@ -146,9 +150,26 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
     pub(crate) stats: StatsFormat,
 
+    /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=32))]
+    pub(crate) aicpus: Option<u16>,
+
+    /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]
+    #[arg(long, value_enum)]
+    pub(crate) expand: Option<ExpandArg>,
+
     /// Write when and where each task of a workload ran, for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE.json")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+/// Who makes the tasks of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ExpandArg {
+    /// The host, which hands over tasks
+    Host,
+    /// AICPUs, which the host hands a program (one AICPU, unless --aicpus says otherwise)
+    Bytecode,
 }
 
 /// `wsp check`.
@@ -174,6 +195,14 @@ pub(crate) struct PlanArgs {
     /// Print JSON, with every descriptor
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print what a device would be given: the bytes of a workload's program, beside those of a list of its tasks
+    #[arg(long)]
+    pub(crate) bytes: bool,
+
+    /// AICPUs of --bytes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = 8, requires = "bytes")]
+    pub(crate) aicpus: u16,
 
     /// Descriptors printed
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -242,6 +271,30 @@ pub(crate) enum DepsArg {
     Explicit,
 }
 
+/// `wsp asm`.
+#[derive(Args, Debug)]
+pub(crate) struct AsmArgs {
+    /// The text
+    #[arg(value_name = "FILE.ptows")]
+    pub(crate) file: PathBuf,
+
+    /// Write the program (`-` for standard output) [standard output, unless that is a terminal]
+    #[arg(short, long, value_name = "FILE.ptow")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `wsp disasm`.
+#[derive(Args, Debug)]
+pub(crate) struct DisasmArgs {
+    /// The program
+    #[arg(value_name = "FILE.ptow")]
+    pub(crate) file: PathBuf,
+
+    /// Write the text (`-` for standard output) [standard output]
+    #[arg(short, long, value_name = "FILE.ptows")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// `wsp explain`.
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
@@ -254,6 +307,8 @@ pub(crate) struct ExplainArgs {
 pub(crate) enum BenchCommand {
     /// Decode attention: time, GB/s of keys and values, and the ratio to what this machine can read
     Decode(Box<BenchArgs>),
+    /// Generation of tasks on AICPUs, beside a loop written by hand and a list that the host makes
+    Generate(BenchGenerateArgs),
     /// The task runtime: build, run and memory per task, METG, streams and inference, beside other runtimes
     Runtime(BenchRuntimeArgs),
 }
@@ -302,6 +357,37 @@ pub(crate) struct BenchRuntimeArgs {
     /// Write the figures as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// `wsp bench generate`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchGenerateArgs {
+    /// Parts of the table
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "dense,flat,llama")]
+    pub(crate) sections: Vec<GenerateSection>,
+
+    /// Tiny programs: shows that everything runs, measures nothing
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Measurements of which the median is taken, after one to warm up [5; quick: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// A part of the table of `wsp bench generate`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum GenerateSection {
+    /// A nest of two loops on one thread
+    Dense,
+    /// One AICPU among more and more
+    Flat,
+    /// The attention of LLaMA-7B: bytes, first task, memory
+    Llama,
 }
 
 /// A part of the table of `wsp bench runtime`.

@@ -33,3 +33,4 @@ pub(crate) const OPTION_OF_OTHERS: Code = Code(882);
 pub(crate) const NOT_SEQUENTIAL: Code = Code(883);
 pub(crate) const SEVERAL_LIBRARIES: Code = Code(884);
 pub(crate) const MORE_THAN_ROWS: Code = Code(885);
+pub(crate) const BINARY_TO_TERMINAL: Code = Code(922);

@@ -9,6 +9,7 @@ pub const MAX_RANK: usize = 6;
 ///
 /// Dimensions past the tensor's rank are `[0, 1)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(C)]
 pub struct Region {
     /// The tensor the box lies in.
     pub tensor: TensorId,

@@ -38,6 +38,13 @@ pub(crate) struct Prepared {
     times: Times,
 }
 
+/// A launch whose tasks can start.
+pub(crate) struct Launched<'l, 'k> {
+    pub(crate) runner: &'l KernelRunner<'k>,
+    pub(crate) kernels: &'k KernelTable,
+    pub(crate) planner: Planner<'k>,
+}
+
 impl Program {
     /// A program from a plan.
     pub fn new(plan: LoweredPlan) -> Program {
@@ -100,24 +107,41 @@ impl Program {
             &mut Submitter<'_, KernelRunner<'k>>,
         ) -> Result<(), Diagnostic>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
+        self.launch_with(prepared, arrays, config.threads, |launched| {
+            let Launched { runner, kernels, mut planner } = launched;
+            let outcome =
+                wsp_runtime::run(config, runner, |submitter| source(&mut planner, kernels, submitter));
+            outcome.map_err(|failure| vec![self.failed(kernels, failure)])
+        })
+    }
+
+    /// Runs kernels on `threads` threads as `run` has it, and collects what they wrote.
+    ///
+    /// # Errors
+    /// Arrays or kernels that cannot be, and those of `run`.
+    pub(crate) fn launch_with(
+        &self,
+        prepared: Prepared,
+        arrays: &Arrays,
+        threads: u32,
+        run: impl for<'k> FnOnce(Launched<'_, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>>,
+    ) -> Result<Outcome, Vec<Diagnostic>> {
         let Prepared { bound, mut env, slots, kernels, sizes, mut times } = prepared;
         let started = clock::now();
         let owned = memory::attach(&self.plan, &bound, &sizes, &slots, arrays, &mut env)?;
         times.allocate = clock::nanos_since(started);
         let started = clock::now();
-        let runner = KernelRunner::new(&self.plan.module, &kernels, &env, config.threads as usize)?;
+        let runner = KernelRunner::new(&self.plan.module, &kernels, &env, threads as usize)?;
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
         times.compile += clock::nanos_since(started);
 
         let started = clock::now();
-        let outcome = wsp_runtime::run(config, &runner, |submitter| {
-            source(&mut Planner::new(&self.plan, &bound, &env), &kernels, submitter)
-        });
+        let planner = Planner::new(&self.plan, &bound, &env);
+        let runtime = run(Launched { runner: &runner, kernels: &kernels, planner })?;
         times.run = clock::nanos_since(started);
-        let runtime = outcome.map_err(|failure| vec![self.failed(&kernels, failure)])?;
         drop(runner);
         let stats = RunStats {
-            threads: config.threads,
+            threads,
             kernels: kernel_stats(kernels.all().iter().map(|k| k.name.as_str()), &runtime),
             descriptors: self.descriptor_stats(&sizes),
             tiles: self.tile_stats(&sizes),
@@ -288,7 +312,7 @@ impl Program {
     }
 
     /// A task as the user knows it: kernel and descriptor.
-    fn describe(&self, kernels: &KernelTable, kernel: KernelId, payload: &[u32]) -> String {
+    pub(crate) fn describe(&self, kernels: &KernelTable, kernel: KernelId, payload: &[u32]) -> String {
         let kernel = kernels.get(kernel);
         let function = &self.plan.module.functions[kernel.func.index()];
         let fields = match function.kind {

@@ -1,6 +1,7 @@
-//! `wsp bench decode`: how fast, and how near to what the machine can read. `wsp bench runtime`: see [`runtime`].
+//! `wsp bench decode`: how fast, and how near to what the machine can read. `wsp bench runtime`: see [`runtime`]. `wsp bench generate`: see [`generate`].
 
 mod ceiling;
+pub(crate) mod generate;
 pub(crate) mod runtime;
 mod sets;
 mod table;

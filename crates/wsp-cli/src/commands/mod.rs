@@ -1,9 +1,12 @@
 //! One module per command.
 
+mod asm;
 mod bench;
+mod bench_generate;
 mod bench_runtime;
 mod check;
 mod data;
+mod disasm;
 mod doctor;
 mod explain;
 mod graph;
@@ -71,9 +74,12 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         Command::Check(args) => check::check(&mut session, &args),
         Command::Plan(args) => plan::plan(&mut session, &args),
         Command::Graph(args) => graph::graph(&mut session, &args),
+        Command::Asm(args) => asm::asm(&mut session, &args),
+        Command::Disasm(args) => disasm::disasm(&session, &args),
         Command::Explain(args) => explain::explain(&session.terminal, &args),
         Command::Doctor(args) => doctor::doctor(&session.terminal, &args),
         Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),
+        Command::Bench(BenchCommand::Generate(args)) => bench_generate::generate(&mut session, &args),
         Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(&mut session, &args),
         Command::Config(args) => tables::config(&session.terminal, &args),
         Command::Targets(args) => tables::targets(&session.terminal, &args),

@@ -1,13 +1,24 @@
 //! `wsp plan`: what would run.
 
-use super::{Outcome, Session, data, options};
+use super::{Outcome, Session, data, options, workload};
 use crate::args::PlanArgs;
+use crate::codes;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
 use wsp_ir::diag::Diagnostic;
 
 /// Runs the generators and prints what they issue.
 pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if args.bytes {
+        return match workload::is_workload(&args.file) {
+            true => workload::bytes(session, args),
+            false => Err(vec![
+                Diagnostic::error(codes::OPTION_OF_OTHERS, "`--bytes` is for workloads (`.wsp`)")
+                    .note("what a `.pto` program generates are descriptors, which `wsp plan` lists")
+                    .help("leave out `--bytes`"),
+            ]),
+        };
+    }
     let module = session.compile(&args.file)?;
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = options(&args.launch, 0, session.interrupt.flag());

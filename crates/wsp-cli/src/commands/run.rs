@@ -19,9 +19,15 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         return workload::run(session, args);
     }
     let module = session.compile(&args.file)?;
-    if args.trace.is_some() {
-        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, "`--trace` is for workloads (`.wsp`)");
-        return Err(vec![fault.help("leave out `--trace`")]);
+    let given = [
+        ("--trace", args.trace.is_some()),
+        ("--aicpus", args.aicpus.is_some()),
+        ("--expand", args.expand.is_some()),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        let message = format!("`{option}` is for workloads (`.wsp`)");
+        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, message);
+        return Err(vec![fault.help(format!("leave out `{option}`"))]);
     }
     refuse_to_overwrite(args, &[])?;
     let made_up = args.data.inputs.is_none() && args.data.input.is_empty();

@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use wsp_core::limits;
 use wsp_ir::diag::Diagnostic;
-use wsp_plan::{CAPABILITIES, Capability, Support, WORKLOAD_CAPABILITIES};
+use wsp_plan::{AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, WORKLOAD_CAPABILITIES};
 
 /// Prints every limit.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -37,6 +37,7 @@ pub(super) fn targets(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, V
             "targets": ["cpu_sim"],
             "primitives": list(CAPABILITIES),
             "workload_primitives": list(WORKLOAD_CAPABILITIES),
+            "aicpu_primitives": list(AICPU_CAPABILITIES),
         }));
     } else {
         let heading = |what: &str| [what.to_owned(), "cpu_sim".to_owned(), String::new()];
@@ -46,6 +47,8 @@ pub(super) fn targets(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, V
             .chain(CAPABILITIES.iter().map(row))
             .chain([heading("primitive of `.wsp`")])
             .chain(WORKLOAD_CAPABILITIES.iter().map(row))
+            .chain([heading("with `--aicpus N`")])
+            .chain(AICPU_CAPABILITIES.iter().map(row))
             .collect();
         terminal.print(&columns(&rows));
     }

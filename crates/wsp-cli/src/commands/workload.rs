@@ -1,9 +1,11 @@
 //! Workloads as commands meet them: reading them and what they use, `wsp check` and `wsp run` of them.
 
 mod arrays;
+mod bytes;
 mod run;
 
 pub(super) use arrays::read_graph_arrays;
+pub(super) use bytes::bytes;
 pub(super) use run::run;
 
 use super::Session;
@@ -29,7 +31,9 @@ pub(super) fn not_a_program(path: &Path) -> Diagnostic {
         codes::OPTION_OF_OTHERS,
         format!("`{name}` is a workload; this command takes `.pto` programs"),
     )
-    .help(format!("`wsp graph {name}` lists or sums up its tasks, `wsp run {name}` runs it"))
+    .help(format!(
+        "`wsp graph {name}` lists or sums up its tasks, `wsp plan --bytes {name}` tells what generates them on a device, `wsp run {name}` runs it"
+    ))
 }
 
 impl Session {

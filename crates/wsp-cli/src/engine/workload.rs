@@ -2,9 +2,11 @@
 
 mod check;
 mod dry;
+mod transfer;
 
 pub use check::compare;
 pub use dry::{check_defaults, known_tasks};
+pub use transfer::{Transferred, transfer};
 
 use super::{graph_stats, param_value};
 use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
@@ -161,6 +163,7 @@ pub fn execute(
         first_task: runtime.first_start_ns.map(Duration::from_nanos),
         busy: runtime.workers.iter().filter_map(|w| w.busy_ns).map(Duration::from_nanos).collect(),
         graph: graph_stats(runtime),
+        aicpus: outcome.aicpus,
     };
     Ok(RunOutcome {
         outputs: outcome.outputs,

@@ -5,12 +5,14 @@ mod header;
 mod integers;
 mod npy;
 mod npz;
+mod program;
 mod write;
 
 pub(crate) use fault::{check_memory, no_array};
 pub use integers::to_u32;
 pub use npy::read_npy;
 pub use npz::Npz;
+pub(crate) use program::{read_program, write_program};
 pub use write::write_npz;
 pub(crate) use write::{write_stream, write_text};
 

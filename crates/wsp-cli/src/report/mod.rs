@@ -1,5 +1,6 @@
 //! What a run or a plan came to, as data, text and JSON.
 
+mod aicpus;
 mod balance;
 mod data;
 mod graph;
@@ -7,6 +8,7 @@ mod json;
 mod plan;
 mod text;
 mod trace;
+mod transfer;
 mod units;
 mod workload;
 
@@ -15,6 +17,7 @@ pub use data::DataSummary;
 pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
 pub use trace::{Clock, TimedTask, Timeline};
+pub use transfer::TransferReport;
 pub(crate) use units::bytes;
 pub use workload::{Check, Difference, RunTime, WorkloadReport};
 

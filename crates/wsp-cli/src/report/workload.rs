@@ -2,12 +2,12 @@
 
 use super::text::Lines;
 use super::units::{bytes, count, millis};
-use super::{GraphStats, json, longest_over_mean, text};
+use super::{GraphStats, aicpus, json, longest_over_mean, text};
 use crate::codes;
 use crate::reference::Comparison;
 use serde_json::{Value, json};
 use std::time::Duration;
-use wsp_cpu::workload::Bodies;
+use wsp_cpu::workload::{AicpuFigures, Bodies};
 use wsp_ir::diag::Diagnostic;
 
 /// Everything that `wsp run FILE.wsp` prints.
@@ -50,6 +50,8 @@ pub enum RunTime {
         busy: Vec<Duration>,
         /// What the task graph did.
         graph: GraphStats,
+        /// What AICPUs did, where they generated the tasks.
+        aicpus: Option<AicpuFigures>,
     },
     /// In virtual time: no kernel ran.
     Cycles {
@@ -199,13 +201,20 @@ impl WorkloadReport {
 
     fn time_text(&self, lines: &mut Lines) {
         match &self.time {
-            RunTime::Measured { threads, run, first_task, busy, graph } => {
+            RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => {
                 let first = first_task.map_or(String::new(), |t| format!("; first task after {}", millis(t)));
                 let on = count(u64::from(*threads), "thread");
                 lines.add("time", &format!("run {} on {on}{first}", millis(*run)));
-                lines.add("graph", &text::graph(graph));
+                match aicpus {
+                    Some(figures) => aicpus::add(figures, graph.overlapped, lines),
+                    None => lines.add("graph", &text::graph(graph)),
+                }
                 if let Some(balance) = longest_over_mean(busy.iter().map(Duration::as_secs_f64)) {
-                    lines.add("balance", &format!("{balance:.2} measured on {on} (longest / mean)"));
+                    let over = match aicpus {
+                        Some(figures) => count(figures.cores.into(), "core"),
+                        None => on,
+                    };
+                    lines.add("balance", &format!("{balance:.2} measured on {over} (longest / mean)"));
                 }
             }
             RunTime::Cycles { makespan, busy } => {
@@ -235,7 +244,8 @@ impl WorkloadReport {
             RunTime::Cycles { makespan, busy } => json!({
                 "virtual_time": { "cycles": makespan, "worker_busy": busy },
             }),
-            RunTime::Measured { threads, run, first_task, busy, graph } => json!({
+            RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => json!({
+                "aicpus": aicpus.as_ref().map(aicpus::json),
                 "threads": threads,
                 "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
                 "edges": json::edges(graph),
@@ -291,6 +301,7 @@ mod tests {
             first_task: Some(Duration::from_micros(41)),
             busy: vec![Duration::from_millis(3), Duration::from_millis(1)],
             graph: GraphStats { raw: 30, war: 2, ..GraphStats::default() },
+            aicpus: None,
         }
     }
 

@@ -17,3 +17,4 @@ pub(crate) const FIELD_VALUE: Code = Code(862);
 pub(crate) const WRONG_ARRAY: Code = Code(863);
 pub(crate) const BAD_OPTION: Code = Code(864);
 pub(crate) const COST: Code = Code(866);
+pub(crate) const PROGRAM_REFUSED: Code = Code(867);

@@ -14,6 +14,7 @@ use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature, Tensor, Workloa
 use wsp_plan::workload::Bindings;
 use wsp_plan::{Array, Arrays};
 use wsp_runtime::TaskRunner;
+use wsp_runtime::aicpu::Slots;
 
 type Body = dyn Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync;
 
@@ -117,6 +118,16 @@ impl TaskRunner for Declared<'_> {
     fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), TaskFault> {
         let record = self.records.take(payload[0]);
         self.run_record(worker, &record)
+    }
+}
+
+impl Slots for Declared<'_> {
+    fn region(&self, slot: SlotId) -> Option<Region> {
+        self.module.slots.get(slot.index()).map(|slot| cell(slot.tensor))
+    }
+
+    fn value(&self, slot: SlotId) -> i64 {
+        self.slot(slot)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a launch of a workload is given and what it gives.
 
+use super::aicpu::Expand;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_plan::{Arrays, ParamValue};
@@ -28,11 +29,17 @@ pub struct WorkloadOptions {
     /// Records times of every task, also when the schedule does not ask for it.
     pub trace: bool,
     /// Runs one task after another in elaboration order: the oracle for all other ways. Takes the place of `threads`,
-    /// `window`, `seed` and the schedule, and is refused with `trace`. Declared kernels run on the calling thread, those
+    /// `window`, `seed`, `aicpus` and the schedule, and is refused with `trace`. Declared kernels run on the calling thread, those
     /// of a used file on one worker with plain tile operations.
     pub sequential: bool,
     /// Runs the plain tile operations of library kernels instead of the fast ones. Refused where there are none.
     pub plain: bool,
+    /// AICPUs that generate the tasks, each its own, and issue them to cores; 0 leaves generation to the host, which hands
+    /// tasks to workers one by one. At most [`wsp_core::limits::MAX_RUN_AICPUS`]. Then `threads` drive AICPUs and cores, and
+    /// a `seed` other than 0 delays their steps at random.
+    pub aicpus: u16,
+    /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
+    pub expand: Expand,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }

@@ -4,6 +4,7 @@
 //! registered in a [`KernelRegistry`], or, where kernels are only declared, a body that mixes what a task reads into what
 //! it writes.
 
+mod aicpu;
 mod codes;
 mod declared;
 mod equal;
@@ -28,6 +29,7 @@ mod touch;
 
 pub(crate) use library::LibraryTasks;
 
+pub use aicpu::{AicpuFigures, Expand, WorkloadTransfer};
 pub use graph::{
     Detail, GraphAccess, GraphDeps, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT,
 };

@@ -1,5 +1,6 @@
 //! What a run of a workload gives.
 
+use super::aicpu::AicpuFigures;
 use crate::stats::KernelStats;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
@@ -39,6 +40,8 @@ pub struct WorkloadOutcome {
     pub run_ns: u64,
     /// The runtime's own figures; of a sequential run only the number of tasks.
     pub runtime: wsp_runtime::Stats,
+    /// What AICPUs did, where they generated the tasks.
+    pub aicpus: Option<AicpuFigures>,
     /// Warnings.
     pub notes: Vec<Diagnostic>,
 }

@@ -1,5 +1,6 @@
 //! A workload that can be listed, simulated and run any number of times.
 
+use super::aicpu::{self, WorkloadTransfer};
 use super::codes;
 use super::declared::slots;
 use super::equal::NamedTensor;
@@ -17,6 +18,7 @@ use super::tables::tables;
 use super::touch::{Stated, Toucher};
 use crate::program::Program;
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use wsp_core::ParamId;
 use wsp_ir::Module;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -160,6 +162,23 @@ impl WorkloadProgram {
         };
         self.listing(inputs, options, |listing, toucher, tensors| {
             listing.list(toucher, tensors, deps, detail)
+        })
+    }
+
+    /// The workload's program, and the bytes that a launch on `aicpus` AICPUs transfers. Of the inputs only parameters and
+    /// tables count.
+    ///
+    /// # Errors
+    /// Wrong values, a workload that no program can be made of, a fault of its tasks.
+    pub fn transfer(
+        &self,
+        inputs: &WorkloadInputs,
+        aicpus: u16,
+        cancel: Option<&AtomicBool>,
+    ) -> Result<WorkloadTransfer, Vec<Diagnostic>> {
+        let options = WorkloadOptions::default();
+        self.listing(inputs, &options, |listing, _, _| {
+            aicpu::moved(listing.module, listing.schedule, listing.bindings, aicpus, cancel)
         })
     }
 

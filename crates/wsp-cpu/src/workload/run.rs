@@ -1,7 +1,8 @@
 //! Runs a workload.
 
+use super::aicpu::{self, Generated};
 use super::declared::{Declared, TaskFault, slots};
-use super::equal::EqualBoxes;
+use super::equal::{EqualBoxes, NamedTensor};
 use super::faults;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::list::Listing;
@@ -17,7 +18,8 @@ use crate::stats::kernel_stats;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Dependences, Trace, WorkloadModule};
 use wsp_plan::Arrays;
-use wsp_plan::workload::{Bindings, LoweredSchedule, bind, check_schedule, expand};
+use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
+use wsp_runtime::aicpu::AicpuConfig;
 use wsp_runtime::clock;
 
 /// Runs declared kernels.
@@ -37,17 +39,27 @@ pub(crate) fn declared(
     let bindings = bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
     let mut notes = check(module, &bindings, schedule, options)?;
     notes.extend(unused(module, &inputs.arrays));
-    let settings = settings::run_settings(schedule, options).map_err(|fault| vec![fault])?;
     if checks_order(schedule, options) {
         let slots = slots(module, &bindings, &inputs.arrays)?;
         let cancel = options.cancel.as_deref();
         Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
     }
-    let workers = settings.config.threads;
+    let way = Way::new(schedule, options)?;
+    let workers = way.threads();
     let tasks = Declared::new(module, registry, &bindings, inputs, workers as usize)?;
     let started = clock::now();
-    let run = if options.sequential { one_by_one } else { in_parallel };
-    let runtime = run(kernels, &bindings, &tasks, &settings).map_err(|fault| vec![fault])?;
+    let (runtime, aicpus) = match way {
+        Way::OneByOne(settings) => (one_by_one(kernels, &bindings, &tasks, &settings)?, None),
+        Way::Workers(settings) => (in_parallel(kernels, &bindings, &tasks, &settings)?, None),
+        Way::Aicpus(config) => {
+            let tensors = NamedTensor::of_workload(module);
+            let generated =
+                Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
+            let ran = generated.declared(&tasks)?;
+            notes.extend(ran.notes);
+            (ran.stats, Some(ran.figures))
+        }
+    };
     let run_ns = clock::nanos_since(started);
     let mut outputs = tasks.into_arrays();
     outputs.retain(|name, _| written.contains(name));
@@ -58,11 +70,43 @@ pub(crate) fn declared(
         kernels: kernel_stats(module.kernels.iter().map(|k| k.name.as_str()), &runtime),
         params: params(module, &bindings),
         library_params: Vec::new(),
-        schedule: schedule.lines.clone(),
+        schedule: lines(schedule, options),
         run_ns,
         runtime,
+        aicpus,
         notes,
     })
+}
+
+/// How tasks come to run.
+enum Way {
+    OneByOne(RunSettings),
+    Workers(RunSettings),
+    Aicpus(AicpuConfig),
+}
+
+impl Way {
+    fn new(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<Way, Vec<Diagnostic>> {
+        if options.aicpus != 0 && !options.sequential {
+            return Ok(Way::Aicpus(aicpu::settings(schedule, options)?));
+        }
+        let settings = settings::run_settings(schedule, options).map_err(|fault| vec![fault])?;
+        Ok(if options.sequential { Way::OneByOne(settings) } else { Way::Workers(settings) })
+    }
+
+    fn threads(&self) -> u32 {
+        match self {
+            Way::OneByOne(settings) | Way::Workers(settings) => settings.config.threads,
+            Way::Aicpus(config) => config.threads,
+        }
+    }
+}
+
+/// What becomes of the schedule's directives.
+fn lines(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Vec<ScheduleLine> {
+    let on_aicpus = options.aicpus != 0 && !options.sequential;
+    let line = |line: &ScheduleLine| if on_aicpus { line.on_aicpus() } else { *line };
+    schedule.lines.iter().map(line).collect()
 }
 
 /// Runs every task on this thread when it is generated.
@@ -71,13 +115,13 @@ fn one_by_one(
     bindings: &Bindings,
     tasks: &Declared<'_>,
     settings: &RunSettings,
-) -> Result<wsp_runtime::Stats, Diagnostic> {
+) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
     let DeclaredKernels { module, schedule, .. } = kernels;
     let counts = vec![wsp_runtime::KernelStats::default(); module.kernels.len()];
     let mut sink = Sequential { declared: tasks, cancel: settings.config.cancel.as_deref(), counts };
     let expanded = expand(module, bindings, schedule, &mut sink);
     let fault = |fault: TaskFault| faults::task(module, fault);
-    let stats = expanded.map_err(|error| faults::generation(error, fault))?;
+    let stats = expanded.map_err(|error| vec![faults::generation(error, fault)])?;
     Ok(wsp_runtime::Stats { tasks: stats.tasks, kernels: sink.counts, ..wsp_runtime::Stats::default() })
 }
 
@@ -87,7 +131,7 @@ fn in_parallel(
     bindings: &Bindings,
     tasks: &Declared<'_>,
     settings: &RunSettings,
-) -> Result<wsp_runtime::Stats, Diagnostic> {
+) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
     let DeclaredKernels { module, schedule, .. } = kernels;
     let RunSettings { config, boxes } = settings;
     let run = wsp_runtime::run(config, tasks, |submitter| {
@@ -100,7 +144,7 @@ fn in_parallel(
         };
         expand(module, bindings, schedule, &mut sink).map(|_| ())
     });
-    run.map_err(|failure| faults::failed(module, failure))
+    run.map_err(|failure| vec![faults::failed(module, failure)])
 }
 
 /// Runs kernels of a used file.
@@ -114,16 +158,34 @@ pub(crate) fn library(
         program.prepare_tasks(tasks, &inputs.arrays, &launch_options(inputs, options))?;
     let (module, schedule) = (&tasks.module, &tasks.schedule);
     let mut notes = check(module, &bindings, schedule, options)?;
-    let settings = settings::run_settings(schedule, options).map_err(|fault| vec![fault])?;
     if checks_order(schedule, options) {
         let (slots, cancel) = (slots(module, &bindings, &inputs.arrays)?, options.cancel.as_deref());
         let mut touch = tasks.touch(program.plan(), &prepared);
         Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
     }
-    let outcome =
-        program.launch(prepared, &inputs.arrays, &settings.config, |planner, kernels, submitter| {
-            tasks.submit(&bindings, planner, kernels, submitter, &settings)
-        })?;
+    let arrays = &inputs.arrays;
+    let (outcome, aicpus) = match Way::new(schedule, options)? {
+        Way::OneByOne(settings) | Way::Workers(settings) => {
+            let ran = program.launch(prepared, arrays, &settings.config, |planner, kernels, submitter| {
+                tasks.submit(&bindings, planner, kernels, submitter, &settings)
+            })?;
+            (ran, None)
+        }
+        Way::Aicpus(config) => {
+            let tensors = NamedTensor::of_library(&program.plan().module);
+            let generated =
+                Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
+            let mut figures = None;
+            let threads = generated.config.threads;
+            let outcome = program.launch_with(prepared, arrays, threads, |launched| {
+                let ran = generated.library(program, tasks, &launched)?;
+                notes.extend(ran.notes);
+                figures = Some(ran.figures);
+                Ok(ran.stats)
+            })?;
+            (outcome, figures)
+        }
+    };
     let stats = outcome.stats;
     notes.extend(outcome.notes);
     Ok(WorkloadOutcome {
@@ -133,9 +195,10 @@ pub(crate) fn library(
         kernels: stats.kernels,
         params: params(module, &bindings),
         library_params: stats.params,
-        schedule: schedule.lines.clone(),
+        schedule: lines(schedule, options),
         run_ns: stats.times.run,
         runtime: stats.runtime,
+        aicpus,
         notes,
     })
 }

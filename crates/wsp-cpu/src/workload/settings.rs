@@ -64,11 +64,7 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
         threads: threads(schedule, options)?,
         window: Window {
             capacity: options.window.or(schedule.window.map(|w| w.0)).unwrap_or(limits::TASK_WINDOW),
-            mode: match schedule.window.map(|w| w.1).unwrap_or_default() {
-                ir::WindowMode::Stall => WindowMode::Stall,
-                ir::WindowMode::Abort => WindowMode::Abort,
-                ir::WindowMode::Benchmark => WindowMode::Benchmark,
-            },
+            mode: window_mode(schedule),
         },
         ready: match schedule.ready {
             Ready::Auto => ReadyPolicy::Auto,
@@ -76,31 +72,57 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
             Ready::WorkSteal => ReadyPolicy::WorkSteal,
             Ready::Priority => ReadyPolicy::Priority,
         },
-        pools: match schedule.pools {
-            PoolSizes::Shared => Pools::Shared,
-            PoolSizes::ByUnit { vector, cube } => Pools::ByUnit { vector, cube },
-        },
-        gates: schedule
-            .gates
-            .iter()
-            .map(|&(scope, capacity)| Gate { scope: gate_scope(scope), capacity })
-            .collect(),
+        pools: pools(schedule),
+        gates: gates(schedule),
         batch: schedule.batch.unwrap_or(1),
-        start: match schedule.start {
-            Start::AfterOrchestration => StartPolicy::AfterOrchestration,
-            Start::Immediate => StartPolicy::Immediate,
-            Start::Threshold(n) => StartPolicy::Threshold(n),
-        },
+        start: start(schedule),
         deps: deps(schedule.dependences),
-        trace: if options.trace || schedule.trace == Trace::Measured {
-            TracePolicy::Measured
-        } else {
-            TracePolicy::Totals
-        },
+        trace: trace(schedule, options),
         seed: options.seed,
         cancel: options.cancel.clone(),
         ..RunConfig::default()
     })
+}
+
+/// What a full window does.
+pub(super) fn window_mode(schedule: &LoweredSchedule) -> WindowMode {
+    match schedule.window.map(|w| w.1).unwrap_or_default() {
+        ir::WindowMode::Stall => WindowMode::Stall,
+        ir::WindowMode::Abort => WindowMode::Abort,
+        ir::WindowMode::Benchmark => WindowMode::Benchmark,
+    }
+}
+
+/// Workers or cores by execution unit.
+pub(super) fn pools(schedule: &LoweredSchedule) -> Pools {
+    match schedule.pools {
+        PoolSizes::Shared => Pools::Shared,
+        PoolSizes::ByUnit { vector, cube } => Pools::ByUnit { vector, cube },
+    }
+}
+
+/// Limits to the tasks that run at once.
+pub(super) fn gates(schedule: &LoweredSchedule) -> Vec<Gate> {
+    let gates = schedule.gates.iter();
+    gates.map(|&(scope, capacity)| Gate { scope: gate_scope(scope), capacity }).collect()
+}
+
+/// When the first task may start.
+pub(super) fn start(schedule: &LoweredSchedule) -> StartPolicy {
+    match schedule.start {
+        Start::AfterOrchestration => StartPolicy::AfterOrchestration,
+        Start::Immediate => StartPolicy::Immediate,
+        Start::Threshold(n) => StartPolicy::Threshold(n),
+    }
+}
+
+/// What is measured.
+pub(super) fn trace(schedule: &LoweredSchedule, options: &WorkloadOptions) -> TracePolicy {
+    if options.trace || schedule.trace == Trace::Measured {
+        TracePolicy::Measured
+    } else {
+        TracePolicy::Totals
+    }
 }
 
 /// An option that cannot be used.
@@ -123,7 +145,7 @@ pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnost
 /// Refuses what would be without effect on a simulation.
 pub(crate) fn refuse_for_simulation(options: &WorkloadOptions) -> Result<(), Diagnostic> {
     refuse(
-        &[("sequential", options.sequential), ("plain", options.plain)],
+        &[("sequential", options.sequential), ("plain", options.plain), ("aicpus", options.aicpus != 0)],
         "what is listed or simulated: no kernel runs",
     )
 }

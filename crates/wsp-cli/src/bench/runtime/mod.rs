@@ -8,12 +8,12 @@ mod bodies;
 mod graphs;
 mod inference;
 mod llama;
-mod measure;
+pub(crate) mod measure;
 mod ours;
 mod pattern;
 mod peers;
 mod stream;
-mod table;
+pub(crate) mod table;
 mod task_bench;
 
 use self::measure::{Span, median};

@@ -2,7 +2,7 @@
 
 use super::arrays::{read, read_graph_arrays};
 use super::{check_graph_memory, is_workload, used_files};
-use crate::args::{LaunchArgs, RunArgs, Setting, StatsFormat};
+use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::run::{compare_arrays, refuse_to_overwrite};
 use crate::commands::{Outcome, Session};
@@ -11,7 +11,7 @@ use crate::files::{write_npz, write_stream};
 use crate::graph::Rows;
 use crate::layout::Layout;
 use crate::report::{Check, WorkloadReport};
-use wsp_cpu::workload::{Bodies, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{Bodies, Expand, WorkloadInputs, WorkloadOptions};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, Trace};
 use wsp_plan::ParamValue;
@@ -31,6 +31,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     if is_virtual {
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
     }
+    let (aicpus, expand) = aicpus(args);
     let arrays = if is_virtual {
         check_graph_memory(&source, &set, SIMULATED_TASK_BYTES)?;
         read_graph_arrays(&source, args.data.inputs.as_deref(), &args.data.input, &set)?
@@ -42,8 +43,10 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let inputs = WorkloadInputs { set, arrays, seed: args.data.seed };
     let options = WorkloadOptions {
         threads: args.threads.unwrap_or(0),
-        seed: args.data.seed,
+        seed: if aicpus == 0 { args.data.seed } else { 0 },
         trace: args.trace.is_some(),
+        aicpus,
+        expand,
         cancel: Some(session.interrupt.flag()),
         ..WorkloadOptions::default()
     };
@@ -83,6 +86,15 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     }
     let faults: Vec<Diagnostic> = unwritten.into_iter().chain(report.check.diagnostics()).collect();
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+}
+
+/// AICPUs that generate the tasks, 0 where the host hands them over, and who makes them.
+fn aicpus(args: &RunArgs) -> (u16, Expand) {
+    match (args.aicpus, args.expand) {
+        (None, None | Some(ExpandArg::Host)) => (0, Expand::Host),
+        (aicpus, Some(ExpandArg::Bytecode) | None) => (aicpus.unwrap_or(1), Expand::Bytecode),
+        (Some(aicpus), Some(ExpandArg::Host)) => (aicpus, Expand::Host),
+    }
 }
 
 /// Whether to compare with a sequential run: where nothing runs, never; else as asked, and where nobody asked, whenever
@@ -152,6 +164,16 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
 
 /// Options that need kernels to run.
 fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
+    if let Some(option) = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())]
+        .iter()
+        .find_map(|(option, given)| given.then_some(option))
+    {
+        let message = format!(
+            "`{option}` has no meaning in virtual time, which the schedule asks for (`trace = cycles`)"
+        );
+        return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message)
+            .help(format!("leave out `{option}`, or choose another schedule with `--schedule NAME`")));
+    }
     let refused = [("--outputs", args.outputs.is_some()), ("--check", args.check)];
     match refused.iter().find(|(_, given)| *given) {
         None => Ok(()),

@@ -3,6 +3,7 @@
 mod sinks;
 mod touch;
 
+pub(crate) use sinks::no_slot;
 pub(crate) use touch::LibraryTouch;
 
 use self::sinks::{Sizing, SubmitFault, Submitting};
@@ -141,6 +142,15 @@ impl LibraryTasks {
             SubmitFault::Boxes(fault) => fault.diagnostic(&NamedTensor::of_library(&planner.plan.module)),
         };
         expanded.map(|_| ()).map_err(|error| generation(error, fault))
+    }
+
+    /// What tasks touch, for one of several that look at them while kernels run.
+    pub(crate) fn touch_launched<'a>(
+        &'a self,
+        planner: &Planner<'a>,
+        kernels: &'a KernelTable,
+    ) -> LibraryTouch<'a> {
+        LibraryTouch::new(&self.module, self.callees(planner.plan, kernels), kernels, planner.env)
     }
 
     /// What tasks touch.

@@ -67,7 +67,7 @@ impl TaskSink for Sizing<'_, '_, '_> {
 }
 
 /// Kernels of a library do not write slots, so that reading one is a mistake.
-fn no_slot(module: &WorkloadModule, slot: SlotId) -> Diagnostic {
+pub(crate) fn no_slot(module: &WorkloadModule, slot: SlotId) -> Diagnostic {
     let slot = &module.slots[slot.index()];
     let name = &module.tensors[slot.tensor.index()].name;
     Diagnostic::error(codes::SLOT_IN_GRAPH, format!("no kernel of a used file can write slot `{name}`"))

@@ -49,17 +49,29 @@ impl<'a> LibraryTouch<'a> {
     }
 }
 
+impl LibraryTouch<'_> {
+    /// Kernel and descriptor of the last task.
+    pub(crate) fn descriptor(&self) -> (KernelId, &[u32]) {
+        (self.kernel, &self.words)
+    }
+
+    /// Boxes of the last task.
+    pub(crate) fn last(&self) -> Touched<'_> {
+        Touched { reads: &self.last.reads, writes: &self.last.writes }
+    }
+}
+
 impl Toucher for LibraryTouch<'_> {
     fn touch<'t>(&'t mut self, task: &'t TaskRecord<'_>) -> Result<Touched<'t>, Diagnostic> {
         let (kernel, _) = self.callees.get(task.kernel)?;
         self.words = words(self.module, task)?;
         self.kernel = kernel;
         self.last = self.kernels.get(kernel).touched(&mut self.evaluator, self.env, &self.words);
-        Ok(self.touched(task))
+        Ok(self.last())
     }
 
     fn touched<'t>(&'t self, _: &'t TaskRecord<'_>) -> Touched<'t> {
-        Touched { reads: &self.last.reads, writes: &self.last.writes }
+        self.last()
     }
 }
 

@@ -1,0 +1,56 @@
+//! `wsp bench generate`: measures how AICPUs generate tasks.
+
+use super::{Outcome, Session};
+use crate::args::{BenchGenerateArgs, GenerateSection};
+use crate::bench::generate::{PEERS, Plan, measure};
+use crate::bench::runtime::{Row, heading, json, line};
+use crate::codes;
+use crate::files::write_text;
+use crate::machine;
+use serde_json::json;
+use wsp_ir::diag::Diagnostic;
+
+/// Measures, printing a line per figure.
+pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let plan = if args.quick {
+        Plan::quick(args.rounds.unwrap_or(1))
+    } else {
+        Plan::usual(args.rounds.unwrap_or(5))
+    };
+    if cfg!(debug_assertions) {
+        session.terminal.print("this build of wsp is not optimised: its figures say nothing about speed\n");
+    }
+    session.terminal.print(&format!(
+        "medians of {} rounds; `w` is the number of AICPUs; (Nx): times ours\n{}",
+        plan.rounds,
+        heading(&PEERS)
+    ));
+    let mut rows: Vec<Row> = Vec::new();
+    for &section in &args.sections {
+        let measured = measure(section, &plan, |row| {
+            session.terminal.print(&line(&row));
+            rows.push(row);
+        });
+        measured.map_err(|fault| vec![failed(section, &fault)])?;
+    }
+    if let Some(path) = &args.json {
+        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+        let all = json!({
+            "machine": machine,
+            "optimised": !cfg!(debug_assertions),
+            "rounds": plan.rounds,
+            "rows": json(&PEERS, &rows),
+        });
+        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn failed(section: GenerateSection, fault: &str) -> Diagnostic {
+    let name = match section {
+        GenerateSection::Dense => "dense",
+        GenerateSection::Flat => "flat",
+        GenerateSection::Llama => "llama",
+    };
+    Diagnostic::error(codes::CHECK_FAILED, format!("`wsp bench generate`, {name}: {fault}"))
+}

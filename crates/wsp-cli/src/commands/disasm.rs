@@ -1,0 +1,19 @@
+//! `wsp disasm`: from the bytes of a program to its text.
+
+use super::{Outcome, Session};
+use crate::args::DisasmArgs;
+use crate::files::{read_program, write_program};
+use wsp_ir::diag::Diagnostic;
+use wsp_isa::ptow::{disassemble, not_a_program};
+
+/// Prints a program, or writes its text.
+pub(super) fn disasm(session: &Session, args: &DisasmArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let bytes = read_program(&args.file).map_err(|fault| vec![fault])?;
+    let name = args.file.display().to_string();
+    let text = disassemble(&bytes).map_err(|error| vec![not_a_program(&name, &error)])?;
+    match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
+        None => session.terminal.print(&text),
+        to => write_program(&args.file, to, text.as_bytes()).map_err(|fault| vec![fault])?,
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,48 @@
+//! `wsp plan --bytes FILE.wsp`.
+
+use super::arrays::read_graph_arrays;
+use crate::args::{PlanArgs, Setting};
+use crate::codes;
+use crate::commands::{Outcome, Session};
+use crate::engine::workload as engine;
+use crate::report::TransferReport;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::ParamValue;
+
+/// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
+pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let source = session.read_workload(&args.file)?;
+    let set = settings(args).map_err(|fault| vec![fault])?;
+    let arrays = read_graph_arrays(&source, args.data.inputs.as_deref(), &args.data.input, &set)?;
+    let program = engine::link(&source, args.launch.schedule.as_deref(), None)?;
+    session.warn(program.notes());
+    let cancel = session.interrupt.flag();
+    let found = session
+        .interrupt
+        .while_running(|| engine::transfer(&program, &set, &arrays, args.aicpus, &cancel))?;
+    session.warn(&found.notes);
+    let report = TransferReport { file: args.file.display().to_string(), found };
+    if args.json {
+        session.terminal.print_json(&report.json());
+    } else {
+        session.terminal.print(&report.text());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Values of parameters; what belongs to `.pto` programs is refused.
+fn settings(args: &PlanArgs) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
+    let refused = |what: &str| {
+        let message = format!("`{what}` has no meaning for the bytes of a workload");
+        Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("leave it out")
+    };
+    if args.data.generate.is_some() {
+        return Err(refused("--generate"));
+    }
+    let value = |setting: &Setting| match setting {
+        Setting::Param(name, value) => Ok((name.clone(), *value)),
+        Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
+        Setting::Layout(_) => Err(refused("--set kv_layout=…")),
+    };
+    args.launch.set.iter().map(value).collect()
+}

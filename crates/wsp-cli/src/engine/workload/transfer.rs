@@ -1,0 +1,53 @@
+//! What a device is given to generate the tasks of a workload.
+
+use std::sync::atomic::AtomicBool;
+use wsp_cpu::workload::{WorkloadInputs, WorkloadProgram};
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::ptow::{HostList, Transfer};
+use wsp_plan::{Arrays, ParamValue};
+
+/// Bytes of a program and its launch, beside those of a list of its tasks.
+#[derive(Clone, Debug)]
+pub struct Transferred {
+    /// What is transferred.
+    pub transfer: Transfer,
+    /// Words of its bodies.
+    pub instructions: u64,
+    /// Rows of its tables: axes and ranges of loops, kernels, tensors.
+    pub rows: [u64; 3],
+    /// Words of its expressions.
+    pub words: u64,
+    /// AICPUs that get a configuration each.
+    pub aicpus: u16,
+    /// The list; none where its length depends on what tasks compute.
+    pub list: Option<HostList>,
+    /// What the program does in another way than the schedule says.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Lowers a workload and counts bytes.
+///
+/// # Errors
+/// Wrong values or tables, a workload that no program can be made of.
+pub fn transfer(
+    program: &WorkloadProgram,
+    set: &[(String, ParamValue)],
+    arrays: &Arrays,
+    aicpus: u16,
+    cancel: &AtomicBool,
+) -> Result<Transferred, Vec<Diagnostic>> {
+    let inputs = WorkloadInputs { set: set.to_vec(), arrays: arrays.clone(), seed: 0 };
+    let found = program.transfer(&inputs, aicpus, Some(cancel))?;
+    let sections = found.program.verified();
+    let sections = sections.program();
+    let rows = [sections.axes.len(), sections.kernels.len(), sections.tensors.len()];
+    Ok(Transferred {
+        transfer: found.transfer,
+        instructions: sections.words.len() as u64,
+        rows: rows.map(|n| n as u64),
+        words: sections.exprs.len() as u64,
+        aicpus,
+        list: found.list,
+        notes: found.notes,
+    })
+}

@@ -1,0 +1,55 @@
+//! Programs that generate tasks, as bytes.
+
+use super::fault::{open, unreadable};
+use super::{place, write_stream};
+use crate::codes;
+use std::io::{ErrorKind, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
+use wsp_core::limits::MAX_SOURCE_BYTES;
+use wsp_ir::diag::Diagnostic;
+
+/// The bytes of a program. Of a file that is longer than any program, only as many as tell that it is none.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn read_program(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let mut bytes = Vec::new();
+    let most = u64::from(MAX_SOURCE_BYTES);
+    open(path)?.take(most).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    Ok(bytes)
+}
+
+/// Writes what was made of `source` to a file, or to standard output for none and for `-`. Bytes are not written to a
+/// terminal.
+///
+/// # Errors
+/// When it cannot be written, or would replace `source`.
+pub(crate) fn write_program(source: &Path, to: Option<&Path>, bytes: &[u8]) -> Result<(), Diagnostic> {
+    match to.filter(|path| path.as_os_str() != "-") {
+        Some(path) if place(path) == place(source) => {
+            let what = format!("`{}` is what is read and would be overwritten", path.display());
+            Err(Diagnostic::error(codes::OUTPUTS_COLLIDE, what).help("give `--output` another file"))
+        }
+        Some(path) => write_stream(path, &mut |out| out.write_all(bytes)),
+        None => {
+            let mut out = std::io::stdout().lock();
+            // Text has no zero bytes, and every program has some.
+            if out.is_terminal() && bytes.contains(&0) {
+                return Err(to_terminal());
+            }
+            match out.write_all(bytes).and_then(|()| out.flush()) {
+                Err(fault) if fault.kind() != ErrorKind::BrokenPipe => {
+                    Err(Diagnostic::error(codes::CANNOT_WRITE, "standard output cannot be written")
+                        .note(fault.to_string())
+                        .help("give a file with `--output`"))
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+fn to_terminal() -> Diagnostic {
+    Diagnostic::error(codes::BINARY_TO_TERMINAL, "a program is not printed to a terminal")
+        .help("give a file with `--output FILE.ptow`, or send the output to a file or a program")
+}

@@ -1,0 +1,84 @@
+//! What AICPUs did in a run.
+
+use super::text::Lines;
+use super::units::{bytes, count};
+use serde_json::{Value, json};
+use wsp_cpu::workload::AicpuFigures;
+use wsp_runtime::aicpu;
+
+/// Adds what AICPUs did.
+pub(super) fn add(figures: &AicpuFigures, overlapped: u64, lines: &mut Lines) {
+    let tasks: Vec<u64> = figures.aicpus.iter().map(|aicpu| aicpu.tasks).collect();
+    let each = match (tasks.iter().min(), tasks.iter().max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most} tasks each"),
+        (Some(all), _) => format!("{} each", count(*all, "task")),
+        _ => String::new(),
+    };
+    let number = count(tasks.len() as u64, "AICPU");
+    lines.add("aicpus", &format!("{number} on {}, {each}", count(figures.cores.into(), "core")));
+    match &figures.transfer {
+        Some(transfer) => {
+            let launch = transfer.total() - transfer.program - transfer.configs;
+            let [program, configs, launch] = [transfer.program, transfer.configs, launch].map(bytes);
+            lines.add(
+                "given",
+                &format!("{program} of program, {configs} of configuration, {launch} of values and tables"),
+            );
+        }
+        None => lines.add("given", "a list of all tasks, made by the host"),
+    }
+    let total = |figure: fn(&aicpu::AicpuFigures) -> u64| total(figures, figure);
+    let mut text = format!(
+        "{} within AICPUs, {} across, {overlapped} tasks done while generating",
+        count(total(|a| a.local_edges), "edge"),
+        total(|a| a.cross_edges)
+    );
+    for (n, what) in [
+        (total(|a| a.counter_waits), "waits for counters"),
+        (total(|a| a.scope_waits), "waits for steps"),
+        (total(|a| a.window_stalls), "full windows"),
+        (total(|a| a.map_stalls), "waits for the map"),
+        (total(|a| a.ring_stalls), "full rings"),
+        (total(|a| a.ready_overflows), "full ready queues"),
+    ] {
+        if n > 0 {
+            text.push_str(&format!(", {n} {what}"));
+        }
+    }
+    lines.add("graph", &text);
+}
+
+/// The same for machines.
+pub(super) fn json(figures: &AicpuFigures) -> Value {
+    let each = |aicpu: &aicpu::AicpuFigures| {
+        json!({
+            "tasks": aicpu.tasks,
+            "local_edges": aicpu.local_edges,
+            "cross_edges": aicpu.cross_edges,
+            "scope_waits": aicpu.scope_waits,
+            "counter_waits": aicpu.counter_waits,
+            "notices": aicpu.notices,
+            "ring_stalls": aicpu.ring_stalls,
+            "window_stalls": aicpu.window_stalls,
+            "map_stalls": aicpu.map_stalls,
+            "ready_overflows": aicpu.ready_overflows,
+            "deferred": aicpu.deferred,
+            "max_in_flight": aicpu.max_in_flight,
+        })
+    };
+    json!({
+        "cores": figures.cores,
+        "bytes": figures.transfer.map(|t| json!({
+            "program": t.program,
+            "configs": t.configs,
+            "values": t.values,
+            "extents": t.extents,
+            "tables": t.table_rows + t.tables,
+        })),
+        "each": figures.aicpus.iter().map(each).collect::<Vec<_>>(),
+    })
+}
+
+fn total(figures: &AicpuFigures, figure: fn(&aicpu::AicpuFigures) -> u64) -> u64 {
+    figures.aicpus.iter().map(figure).sum()
+}

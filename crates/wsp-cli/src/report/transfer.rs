@@ -1,0 +1,116 @@
+//! What a device is given to generate tasks, beside a list of them.
+
+use super::text::Lines;
+use super::units::{bytes, count};
+use crate::engine::workload::Transferred;
+use serde_json::{Value, json};
+
+/// Everything that `wsp plan --bytes` prints.
+#[derive(Clone, Debug)]
+pub struct TransferReport {
+    /// The workload's file.
+    pub file: String,
+    /// What was found.
+    pub found: Transferred,
+}
+
+impl TransferReport {
+    /// For people.
+    pub fn text(&self) -> String {
+        let Transferred {
+            transfer, instructions, rows: [axes, kernels, tensors], words, aicpus, list, ..
+        } = &self.found;
+        let mut lines = Lines::default();
+        lines.add(
+            "program",
+            &format!(
+                "{}: {}, {} of expressions, {}, {}, {}",
+                exact(transfer.program),
+                count(*instructions, "instruction word"),
+                count(*words, "word"),
+                count(*axes, "range"),
+                count(*kernels, "kernel"),
+                count(*tensors, "tensor")
+            ),
+        );
+        lines.add("names", &format!("{}, which stay on the host", exact(transfer.names)));
+        lines.add("config", &format!("{} for {}", exact(transfer.configs), count((*aicpus).into(), "AICPU")));
+        let launch = [
+            (transfer.values, "values"),
+            (transfer.extents, "extents"),
+            (transfer.table_rows, "table addresses"),
+            (transfer.tables, "tables"),
+        ];
+        let launch: Vec<String> = launch
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{} of {what}", exact(*n)))
+            .collect();
+        lines.add("launch", &if launch.is_empty() { "nothing".to_owned() } else { launch.join(", ") });
+        lines.add("in all", &exact(transfer.total()));
+        match list {
+            None => lines.add("host list", "its length is known only while the tasks run"),
+            Some(list) => {
+                lines.add("tasks", &list.tasks.to_string());
+                lines.add(
+                    "host list",
+                    &format!(
+                        "{} as rows of a task graph, {} as records with room for 512 successors",
+                        bytes(list.rows),
+                        bytes(list.pending_tasks)
+                    ),
+                );
+                if transfer.total() > 0 {
+                    lines.add(
+                        "ratio",
+                        &format!(
+                            "{:.3e} and {:.3e} times as much",
+                            times(list.rows, transfer.total()),
+                            times(list.pending_tasks, transfer.total())
+                        ),
+                    );
+                }
+            }
+        }
+        lines.finish(&self.file)
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        let Transferred {
+            transfer, instructions, rows: [axes, kernels, tensors], words, aicpus, list, ..
+        } = &self.found;
+        json!({
+            "program": self.file,
+            "aicpus": aicpus,
+            "bytes": {
+                "program": transfer.program,
+                "names": transfer.names,
+                "configs": transfer.configs,
+                "values": transfer.values,
+                "extents": transfer.extents,
+                "table_rows": transfer.table_rows,
+                "tables": transfer.tables,
+                "total": transfer.total(),
+                "program_and_config": transfer.program_and_config(),
+            },
+            "counts": {
+                "instructions": instructions,
+                "expression_words": words,
+                "axes": axes,
+                "kernels": kernels,
+                "tensors": tensors,
+            },
+            "host_list": list.map(|l| json!({ "tasks": l.tasks, "rows": l.rows, "pending_tasks": l.pending_tasks })),
+        })
+    }
+}
+
+/// Bytes to the last one, and rounded where there are many.
+fn exact(n: u64) -> String {
+    if n < 10_000 { count(n, "byte") } else { format!("{n} bytes ({})", bytes(n)) }
+}
+
+fn times(all: u64, part: u64) -> f64 {
+    all as f64 / part as f64
+}

@@ -1,0 +1,175 @@
+//! The tasks of one AICPU from a program.
+
+use super::GenerationFault;
+use super::issue::{Issue, Issued};
+use smallvec::SmallVec;
+use wsp_core::ptow::interp::{self, AccessMode, Host, Interpreter, Ordered, Task};
+use wsp_core::{ExecPool, Region, SlotId, StreamId};
+use wsp_ir::workload::Unit;
+use wsp_plan::ptow::{Lowered, Statement};
+use wsp_plan::workload::{Placement, TaskRecord};
+use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Progress, Refused};
+
+/// Loop steps of an interpreter between two looks at what else there is to do.
+const STEPS: u32 = 4096;
+
+/// Interprets a program.
+pub(super) struct Bytecode<'a, I> {
+    interpreter: Interpreter<'a>,
+    adapter: Adapter<'a, I>,
+}
+
+/// Turns tasks of the interpreter into tasks of the runtime.
+struct Adapter<'a, I> {
+    issue: I,
+    statements: &'a [Statement<'a>],
+    lowered: &'a Lowered,
+    reads: SmallVec<[Region; 4]>,
+    writes: SmallVec<[Region; 4]>,
+}
+
+impl<'a, I: Issue> Bytecode<'a, I> {
+    pub(super) fn new(
+        interpreter: Interpreter<'a>,
+        lowered: &'a Lowered,
+        statements: &'a [Statement<'a>],
+        issue: I,
+    ) -> Bytecode<'a, I> {
+        let (reads, writes) = (SmallVec::new(), SmallVec::new());
+        Bytecode { interpreter, adapter: Adapter { issue, statements, lowered, reads, writes } }
+    }
+}
+
+impl<I: Issue> Generator for Bytecode<'_, I> {
+    type Fault = GenerationFault;
+
+    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<GenerationFault> {
+        let mut host = Handing { adapter: &mut self.adapter, out };
+        match self.interpreter.run(&mut host, room, STEPS) {
+            Ok(interp::Progress::Yielded) => Progress::More,
+            Ok(interp::Progress::Waits(slot)) => Progress::Waits(slot),
+            Ok(interp::Progress::Finished) => Progress::Finished,
+            Ok(interp::Progress::Fault(fault)) => Progress::Fault(GenerationFault::Program(fault)),
+            Err(Halt::Task(fault)) => Progress::Fault(fault),
+            // The runtime has said why, and ends the run.
+            Err(Halt::Refused) => Progress::More,
+        }
+    }
+
+    fn watermark(&self) -> u64 {
+        self.interpreter.watermark()
+    }
+}
+
+/// Why the interpreter stops.
+enum Halt {
+    /// The runtime takes no more.
+    Refused,
+    /// A task cannot be.
+    Task(GenerationFault),
+}
+
+impl From<Refused> for Halt {
+    fn from(_: Refused) -> Halt {
+        Halt::Refused
+    }
+}
+
+/// Hands tasks to the runtime.
+struct Handing<'h, 'a, I> {
+    adapter: &'h mut Adapter<'a, I>,
+    out: &'h mut dyn Emit,
+}
+
+impl<I: Issue> Host for Handing<'_, '_, I> {
+    type Stop = Halt;
+
+    fn task(&mut self, task: &Task<'_>) -> Result<(), Halt> {
+        let Adapter { issue, statements, lowered, reads, writes } = &mut *self.adapter;
+        split(task, reads, writes);
+        let statement = lowered.site(task.site).and_then(|site| statements.get(site.statement as usize));
+        let Some(statement) = statement else {
+            return Err(Halt::Task(GenerationFault::Site(task.site)));
+        };
+        let record = TaskRecord {
+            ordinal: task.ordinal,
+            kernel: task.kernel,
+            scalars: task.params,
+            task: statement.task,
+            span: statement.span,
+            reads,
+            writes,
+            boxes: task.regions,
+            after: task.after,
+            place: Placement {
+                dispatch: None,
+                pool: unit(task.pool),
+                stream: task.stream,
+                priority: task.priority,
+            },
+            indices: task.indices,
+        };
+        let issued = issue.issue(&record).map_err(|fault| Halt::Task(GenerationFault::Task(fault)))?;
+        Ok(self.out.task(&runtime_task(&record, task.pool, &issued))?)
+    }
+
+    fn ordered(&mut self, event: Ordered, ordinal: u64) -> Result<(), Halt> {
+        match event {
+            Ordered::Begin => self.out.ordered_begin(ordinal),
+            Ordered::Step => self.out.ordered_step(ordinal)?,
+            Ordered::End => self.out.ordered_end(ordinal)?,
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: SlotId, ordinal: u64) -> Option<i64> {
+        // A slot that is not there ends the run; until then it has no value.
+        self.out.slot(slot, ordinal).unwrap_or(None)
+    }
+
+    fn plan(&mut self, _: u16, _: u64) -> Result<Option<u64>, Halt> {
+        Ok(None)
+    }
+}
+
+/// A record as a task of the runtime.
+pub(super) fn runtime_task<'t>(
+    record: &TaskRecord<'t>,
+    pool: ExecPool,
+    issued: &Issued<'t>,
+) -> AicpuTask<'t> {
+    AicpuTask {
+        ordinal: record.ordinal,
+        kernel: issued.kernel,
+        pool,
+        stream: record.place.stream.map(StreamId),
+        priority: record.place.priority,
+        reads: issued.reads,
+        writes: issued.writes,
+        after: record.after,
+        payload: issued.payload,
+        needs: issued.needs,
+    }
+}
+
+/// Boxes that are read, and those that are written.
+fn split(task: &Task<'_>, reads: &mut SmallVec<[Region; 4]>, writes: &mut SmallVec<[Region; 4]>) {
+    reads.clear();
+    writes.clear();
+    for (region, mode) in task.regions.iter().zip(task.modes) {
+        if *mode != AccessMode::Out {
+            reads.push(*region);
+        }
+        if *mode != AccessMode::In {
+            writes.push(*region);
+        }
+    }
+}
+
+fn unit(pool: ExecPool) -> Unit {
+    match pool {
+        ExecPool::Vector => Unit::Vector,
+        ExecPool::Cube => Unit::Cube,
+        ExecPool::Any => Unit::Any,
+    }
+}

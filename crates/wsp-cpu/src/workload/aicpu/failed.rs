@@ -1,0 +1,109 @@
+//! What goes wrong on AICPUs, as the user sees it.
+
+use super::super::codes;
+use super::super::library::no_slot;
+use super::super::settings::{bad_option, cancelled, not_started};
+use super::{Generated, GenerationFault};
+use wsp_core::ptow::interp::Fault;
+use wsp_core::{KernelId, SlotId};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_kernel::Trap;
+use wsp_plan::workload::{ExpandError, TaskRecord, TaskSink, expand};
+use wsp_runtime::aicpu::{AicpuFailure, Refused};
+
+/// A task that failed.
+pub(super) enum TaskFailure<F> {
+    /// Its kernel returned a fault.
+    Fault { kernel: KernelId, payload: Vec<u32>, failure: F },
+    /// Its kernel panicked.
+    Panic { kernel: KernelId, payload: Vec<u32>, message: String },
+}
+
+impl Generated<'_> {
+    /// A failed run.
+    pub(super) fn failed<F>(
+        &self,
+        failure: AicpuFailure<F, GenerationFault>,
+        of_task: impl FnOnce(TaskFailure<F>) -> Diagnostic,
+    ) -> Diagnostic {
+        match failure {
+            AicpuFailure::Config(fault) => bad_option(&fault.to_string()),
+            AicpuFailure::Start(fault) => not_started(&fault),
+            AicpuFailure::Task { kernel, payload, failure, .. } => {
+                of_task(TaskFailure::Fault { kernel, payload, failure })
+            }
+            AicpuFailure::Panic { kernel, payload, message, .. } => {
+                of_task(TaskFailure::Panic { kernel, payload, message })
+            }
+            AicpuFailure::Fault { fault: GenerationFault::Task(fault), .. } => fault,
+            AicpuFailure::Fault { fault: GenerationFault::Program(fault), .. } => self.program_fault(&fault),
+            AicpuFailure::Fault { fault: GenerationFault::Site(word), .. } => {
+                Trap::internal(format!("instruction {word} belongs to no statement"), Span::default()).into()
+            }
+            AicpuFailure::Refused { ordinal, refused: Refused::WindowFull { capacity }, aicpu } => {
+                let message = format!("task {ordinal} of AICPU {aicpu} finds its window of {capacity} full");
+                Diagnostic::error(codes::WINDOW_OVERFLOW, message)
+                    .help("write `task_window(n, stall)`, or a larger `n`")
+            }
+            AicpuFailure::Refused { refused: Refused::NoSlot(slot), .. } => no_slot(self.module, slot),
+            AicpuFailure::Cancelled => cancelled(),
+            failure @ (AicpuFailure::Refused { .. }
+            | AicpuFailure::NoticeLost { .. }
+            | AicpuFailure::Stuck(_)) => Trap::internal(said(&failure), Span::default()).into(),
+        }
+    }
+
+    /// The fault of a program. The host goes the same way as far as it depends on no computed value, and says more.
+    fn program_fault(&self, fault: &Fault) -> Diagnostic {
+        match expand(self.module, self.bindings, self.schedule, &mut Looking) {
+            Err(ExpandError::Fault(found)) => *found,
+            Ok(_) | Err(ExpandError::Sink(_) | ExpandError::Cancelled) => Diagnostic::error(
+                codes::PROGRAM_REFUSED,
+                format!("generating tasks went wrong: {}", fault.kind),
+            )
+            .note(format!("after {} tasks, at instruction {}", fault.ordinal, fault.word)),
+        }
+    }
+}
+
+/// What the runtime says of itself.
+fn said<F>(failure: &AicpuFailure<F, GenerationFault>) -> String {
+    match failure {
+        AicpuFailure::Refused { aicpu, ordinal, refused } => {
+            format!("task {ordinal} of AICPU {aicpu} was not taken: {refused}")
+        }
+        AicpuFailure::NoticeLost { from, to, .. } => {
+            format!("a notice from AICPU {from} to AICPU {to} was lost")
+        }
+        AicpuFailure::Stuck(report) => report.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Goes through all tasks, up to the first that depends on a computed value.
+struct Looking;
+
+impl TaskSink for Looking {
+    type Error = SlotId;
+
+    fn task(&mut self, _: &TaskRecord<'_>) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn ordered_begin(&mut self) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn ordered_step(&mut self) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn ordered_end(&mut self) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: SlotId) -> Result<i64, SlotId> {
+        Err(slot)
+    }
+}

@@ -1,0 +1,70 @@
+//! What a run on AICPUs came to.
+
+use wsp_core::TaskId;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::ptow::Transfer;
+use wsp_runtime::aicpu::{self, AicpuStats, AicpuTrace, CoreFigures};
+use wsp_runtime::{Stats, TaskTrace, WorkerStats};
+
+/// What AICPUs did in a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AicpuFigures {
+    /// One entry per AICPU.
+    pub aicpus: Vec<aicpu::AicpuFigures>,
+    /// Cores that ran the tasks.
+    pub cores: u32,
+    /// Bytes that the AICPUs were given; none where the host has made a list.
+    pub transfer: Option<Transfer>,
+}
+
+/// A run on AICPUs.
+pub(crate) struct Ran {
+    /// Figures that all runs have; cores are its workers.
+    pub(crate) stats: Stats,
+    pub(crate) figures: AicpuFigures,
+    /// What is done in another way than the schedule says.
+    pub(crate) notes: Vec<Diagnostic>,
+}
+
+impl Ran {
+    pub(super) fn new(stats: AicpuStats, transfer: Option<Transfer>, notes: Vec<Diagnostic>) -> Ran {
+        let figures =
+            AicpuFigures { cores: stats.cores.len() as u32, aicpus: stats.aicpus.clone(), transfer };
+        let sum = |figure: fn(&aicpu::AicpuFigures) -> u64| stats.total(figure);
+        let stats = Stats {
+            tasks: stats.tasks,
+            max_in_flight: stats.aicpus.iter().map(|aicpu| aicpu.max_in_flight).sum(),
+            window_stalls: sum(|aicpu| aicpu.window_stalls),
+            forced_starts: stats.forced_starts,
+            deferred: sum(|aicpu| aicpu.deferred),
+            workers: stats.cores.iter().map(worker).collect(),
+            first_start_ns: stats.first_task_ns,
+            generation_ns: stats.generation_ns,
+            overlapped: stats.overlapped,
+            wall_ns: stats.wall_ns,
+            trace: stats.trace.iter().map(trace).collect(),
+            kernels: stats.kernels,
+            ..Stats::default()
+        };
+        Ran { stats, figures, notes }
+    }
+}
+
+fn worker(core: &CoreFigures) -> WorkerStats {
+    WorkerStats { tasks: core.tasks, busy_ns: core.busy_ns, ..WorkerStats::default() }
+}
+
+fn trace(task: &AicpuTrace) -> TaskTrace {
+    TaskTrace {
+        // Traces are kept in memory, so that there are fewer than 2^32.
+        task: TaskId(task.ordinal as u32),
+        kernel: task.kernel,
+        worker: task.core,
+        submitted_ns: task.generated_ns,
+        ready_ns: task.ready_ns,
+        started_ns: task.started_ns,
+        finished_ns: task.finished_ns,
+        preds: Vec::new(),
+        fences: 0,
+    }
+}

@@ -1,0 +1,207 @@
+//! Workloads whose tasks AICPUs generate, each its own.
+//!
+//! An AICPU interprets the workload's program ([`Expand::Bytecode`]) or goes through a list that the host has made of all
+//! tasks ([`Expand::Host`]); both give the same tasks to [`wsp_runtime::aicpu`], which orders and runs them.
+
+mod bytecode;
+mod check;
+mod failed;
+mod figures;
+mod host_list;
+mod issue;
+mod moved;
+mod settings;
+
+pub use figures::AicpuFigures;
+pub(crate) use figures::Ran;
+pub use moved::WorkloadTransfer;
+pub(crate) use moved::moved;
+pub(crate) use settings::settings;
+
+use self::bytecode::Bytecode;
+use self::failed::TaskFailure;
+use self::host_list::{Collecting, HostList, NoList, Share};
+use self::issue::{Issue, IssueDeclared, IssueLibrary};
+use super::declared::{Declared, TaskFault};
+use super::equal::NamedTensor;
+use super::graph::GraphFault;
+use super::inputs::WorkloadOptions;
+use super::library::LibraryTasks;
+use super::{codes, faults};
+use crate::program::{Launched, Program};
+use std::collections::HashMap;
+use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
+use wsp_core::ptow::prefix::Prefixes;
+use wsp_core::ptow::{DispatchConfig, Launch};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Dependences, Task, WorkloadModule};
+use wsp_kernel::Trap;
+use wsp_plan::ptow::{
+    LaunchData, Lowered, Statement, dispatch_configs, lower, prefix_sums, statements, transfer,
+};
+use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
+use wsp_runtime::TaskRunner;
+use wsp_runtime::aicpu::{AicpuConfig, AicpuStats, Generator, NoSlots, Slots, run_aicpus};
+
+/// Who makes the tasks that AICPUs issue.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Expand {
+    /// The host, all of them before the run: every AICPU is given its part of the list.
+    Host,
+    /// Every AICPU its own, from the workload's program.
+    #[default]
+    Bytecode,
+}
+
+/// Why an AICPU generates no more.
+#[derive(Debug)]
+pub(crate) enum GenerationFault {
+    /// The program is at fault.
+    Program(Fault),
+    /// A task cannot be.
+    Task(Diagnostic),
+    /// An instruction that belongs to no statement.
+    Site(u32),
+}
+
+/// A workload that AICPUs are to generate.
+pub(crate) struct Generated<'a> {
+    pub(crate) module: &'a WorkloadModule,
+    pub(crate) schedule: &'a LoweredSchedule,
+    pub(crate) bindings: &'a Bindings,
+    pub(crate) options: &'a WorkloadOptions,
+    pub(crate) config: AicpuConfig,
+    pub(crate) tensors: &'a [NamedTensor],
+}
+
+impl Generated<'_> {
+    /// Runs tasks of declared kernels.
+    ///
+    /// # Errors
+    /// Faults of the workload, the first fault of a task.
+    pub(crate) fn declared(&self, tasks: &Declared<'_>) -> Result<Ran, Vec<Diagnostic>> {
+        let fault = |failure: TaskFailure<TaskFault>| match failure {
+            TaskFailure::Fault { failure, .. } => faults::task(self.module, failure),
+            TaskFailure::Panic { message, .. } => {
+                Diagnostic::error(codes::TASK_PANICKED, format!("a task panicked: {message}"))
+            }
+        };
+        self.run(tasks, tasks, || IssueDeclared::new(tasks), fault)
+    }
+
+    /// Runs tasks of library kernels.
+    ///
+    /// # Errors
+    /// Faults of the workload, the first fault of a task.
+    pub(crate) fn library(
+        &self,
+        program: &Program,
+        tasks: &LibraryTasks,
+        launched: &Launched<'_, '_>,
+    ) -> Result<Ran, Vec<Diagnostic>> {
+        let Launched { runner, kernels, planner } = launched;
+        let issue = || IssueLibrary(tasks.touch_launched(planner, kernels));
+        let fault = |failure: TaskFailure<Trap>| match failure {
+            TaskFailure::Fault { kernel, payload, failure } => {
+                Diagnostic::from(failure).note(program.describe(kernels, kernel, &payload))
+            }
+            TaskFailure::Panic { kernel, payload, message } => {
+                let trap = Trap::internal(format!("a kernel panicked: {message}"), Span::default());
+                Diagnostic::from(trap).note(program.describe(kernels, kernel, &payload))
+            }
+        };
+        self.run(*runner, &NoSlots, issue, fault)
+    }
+
+    /// Runs the tasks; `issue` makes what each AICPU needs to hand them over.
+    ///
+    /// # Errors
+    /// Faults of the workload, the first fault of a task.
+    fn run<R: TaskRunner, S: Slots, I: Issue>(
+        &self,
+        runner: &R,
+        slots: &S,
+        mut issue: impl FnMut() -> I,
+        fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
+    ) -> Result<Ran, Vec<Diagnostic>> {
+        let aicpus = self.options.aicpus;
+        if self.schedule.dependences == Dependences::Exact {
+            check::equal_boxes(self, &mut issue())?;
+        }
+        let ran = match self.options.expand {
+            Expand::Bytecode => {
+                let lowered = lower(self.module, self.schedule)?;
+                let configs = dispatch_configs(&lowered, aicpus)?;
+                let data = LaunchData::new(&lowered, self.module, self.bindings);
+                let launch = data.as_launch();
+                let statements = statements(self.module);
+                let mut memory = vec![vec![0; workspace_words(&lowered.program.verified())]; configs.len()];
+                let mut sums = Vec::new();
+                let prefixes = prefix_sums(&lowered.program.verified(), &launch, &mut sums);
+                let all = memory.iter_mut().zip(&configs).map(|(memory, config)| {
+                    self.generator(&lowered, &statements, launch, prefixes, config, memory, issue())
+                });
+                let all = all.collect::<Result<Vec<_>, _>>()?;
+                let stats = self.launch(all, runner, slots, fault)?;
+                let moved = transfer(&lowered.program, &data, aicpus);
+                Ran::new(stats, Some(moved), lowered.notes)
+            }
+            Expand::Host => {
+                let list = self.host_list()?;
+                let explicit =
+                    matches!(self.schedule.dependences, Dependences::Explicit | Dependences::Hybrid);
+                let share = |me| Share::new(&list, me, aicpus.into(), explicit, issue());
+                let all = (0..u32::from(aicpus)).map(share).collect();
+                Ran::new(self.launch(all, runner, slots, fault)?, None, Vec::new())
+            }
+        };
+        Ok(ran)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what an interpreter is made of")]
+    fn generator<'g, I: Issue>(
+        &self,
+        lowered: &'g Lowered,
+        statements: &'g [Statement<'g>],
+        launch: Launch<'g>,
+        prefixes: Prefixes<'g>,
+        config: &DispatchConfig,
+        memory: &'g mut [u64],
+        issue: I,
+    ) -> Result<Bytecode<'g, I>, Vec<Diagnostic>> {
+        let program = lowered.program.verified();
+        let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
+        let refused = |refusal: wsp_core::ptow::interp::Refusal| {
+            vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())]
+        };
+        Ok(Bytecode::new(made.map_err(refused)?, lowered, statements, issue))
+    }
+
+    fn launch<R: TaskRunner, S: Slots, G: Generator<Fault = GenerationFault>>(
+        &self,
+        generators: Vec<G>,
+        runner: &R,
+        slots: &S,
+        fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
+    ) -> Result<AicpuStats, Vec<Diagnostic>> {
+        run_aicpus(&self.config, generators, runner, slots)
+            .map_err(|failure| vec![self.failed(failure, fault)])
+    }
+
+    /// Everything that the host generates.
+    fn host_list(&self) -> Result<HostList<'_>, Vec<Diagnostic>> {
+        let known: HashMap<*const Task, &Task> =
+            statements(self.module).into_iter().map(|s| (std::ptr::from_ref(s.task), s.task)).collect();
+        let find = |task: &Task| known.get(&std::ptr::from_ref(task)).copied();
+        let cancel = self.options.cancel.as_deref();
+        let mut sink = Collecting { list: HostList::default(), find: &find, cancel };
+        let expanded = expand(self.module, self.bindings, self.schedule, &mut sink);
+        let computed = |NoList::Computed(slot)| {
+            GraphFault::Computed(slot)
+                .diagnostic(self.module, "write `--expand bytecode`: AICPUs read slots while tasks run")
+        };
+        expanded.map_err(|error| vec![faults::generation(error, computed)])?;
+        Ok(sink.list)
+    }
+}

@@ -1,0 +1,102 @@
+//! What AICPUs are given, without running anything.
+
+use super::super::declared::modes;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_core::SlotId;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::WorkloadModule;
+use wsp_plan::ptow::{HostList, LaunchData, ProgramBuf, Transfer, dispatch_configs, lower, transfer};
+use wsp_plan::workload::{Bindings, ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand};
+
+/// A workload's program, and the bytes of a launch.
+#[derive(Debug)]
+pub struct WorkloadTransfer {
+    /// The program.
+    pub program: ProgramBuf,
+    /// Bytes that a launch transfers.
+    pub transfer: Transfer,
+    /// The list of tasks that a host would transfer instead; none where its length depends on what tasks compute.
+    pub list: Option<HostList>,
+    /// What the program does in another way than the schedule says.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Lowers a workload and counts bytes.
+///
+/// # Errors
+/// No program can be made of the workload; a fault of its tasks; cancellation.
+pub(crate) fn moved(
+    module: &WorkloadModule,
+    schedule: &LoweredSchedule,
+    bindings: &Bindings,
+    aicpus: u16,
+    cancel: Option<&AtomicBool>,
+) -> Result<WorkloadTransfer, Vec<Diagnostic>> {
+    let lowered = lower(module, schedule)?;
+    dispatch_configs(&lowered, aicpus)?;
+    let launch = LaunchData::new(&lowered, module, bindings);
+    let transfer = transfer(&lowered.program, &launch, aicpus);
+    let list = match count(module, bindings) {
+        Some(_) => listed(module, schedule, bindings, cancel)?,
+        None => None,
+    };
+    Ok(WorkloadTransfer { program: lowered.program, transfer, list, notes: lowered.notes })
+}
+
+/// The list that the host would make.
+fn listed(
+    module: &WorkloadModule,
+    schedule: &LoweredSchedule,
+    bindings: &Bindings,
+    cancel: Option<&AtomicBool>,
+) -> Result<Option<HostList>, Vec<Diagnostic>> {
+    let accesses = module.kernels.iter().map(|kernel| modes(kernel).len() as u64).collect();
+    let mut sink = Counting { accesses, tasks: 0, parameters: 0, all: 0, cancel };
+    match expand(module, bindings, schedule, &mut sink) {
+        Ok(_) => Ok(Some(HostList::new(sink.tasks, sink.parameters, sink.all))),
+        Err(ExpandError::Sink(_)) => Ok(None),
+        Err(ExpandError::Fault(fault)) => Err(vec![*fault]),
+        Err(ExpandError::Cancelled) => Err(vec![super::super::settings::cancelled()]),
+    }
+}
+
+/// Counts what a list would hold.
+struct Counting<'c> {
+    /// Accesses of a task of each kernel.
+    accesses: Vec<u64>,
+    tasks: u64,
+    parameters: u64,
+    all: u64,
+    cancel: Option<&'c AtomicBool>,
+}
+
+impl TaskSink for Counting<'_> {
+    type Error = SlotId;
+
+    fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), SlotId> {
+        self.tasks += 1;
+        self.parameters += task.scalars.len() as u64;
+        self.all += self.accesses[task.kernel.index()];
+        Ok(())
+    }
+
+    fn ordered_begin(&mut self) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn ordered_step(&mut self) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn ordered_end(&mut self) -> Result<(), SlotId> {
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: SlotId) -> Result<i64, SlotId> {
+        Err(slot)
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,78 @@
+//! A schedule as settings of a run on AICPUs.
+
+use super::super::codes;
+use super::super::inputs::WorkloadOptions;
+use super::super::settings::{bad_option, gates, pools, start, trace, window_mode};
+use wsp_core::limits;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Dependences, Ready};
+use wsp_plan::Support;
+use wsp_plan::workload::{LoweredSchedule, ScheduleLine};
+use wsp_runtime::aicpu::{AfterEdges, AicpuConfig, Interleaving, ReadyOrder};
+
+/// The settings of a run on `options.aicpus` AICPUs.
+///
+/// # Errors
+/// The options contradict the schedule or are out of range; the schedule says what AICPUs cannot keep.
+pub(crate) fn settings(
+    schedule: &LoweredSchedule,
+    options: &WorkloadOptions,
+) -> Result<AicpuConfig, Vec<Diagnostic>> {
+    refuse(schedule)?;
+    let one = |fault: Diagnostic| vec![fault];
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let threads = if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads };
+    let config = AicpuConfig {
+        threads,
+        window: window(schedule, options).map_err(one)?,
+        window_mode: window_mode(schedule),
+        pools: pools(schedule),
+        gates: gates(schedule),
+        ready: match schedule.ready {
+            Ready::Auto | Ready::Fifo | Ready::WorkSteal => ReadyOrder::Fifo,
+            Ready::Priority => ReadyOrder::Priority,
+        },
+        start: start(schedule),
+        batch: schedule.batch.unwrap_or(1),
+        trace: trace(schedule, options),
+        after: match schedule.dependences {
+            Dependences::Explicit | Dependences::Hybrid => AfterEdges::Kept,
+            Dependences::Exact | Dependences::Overlap => AfterEdges::Absent,
+        },
+        interleaving: match options.seed {
+            0 => Interleaving::InTurn,
+            seed => Interleaving::Random(seed),
+        },
+        cancel: options.cancel.clone(),
+        ..AicpuConfig::default()
+    };
+    config.validate(options.aicpus.into()).map_err(|fault| vec![bad_option(&fault.to_string())])?;
+    Ok(config)
+}
+
+/// Tasks that one AICPU may have in flight: its part of what the schedule or the options give to all.
+fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
+    let Some(all) = options.window.or(schedule.window.map(|window| window.0)) else {
+        return Ok(limits::LOCAL_WINDOW_SIZE);
+    };
+    let aicpus = u32::from(options.aicpus);
+    if all < aicpus {
+        let fault = bad_option(&format!(
+            "a window of {all} is too small for {aicpus} AICPUs: each needs room for a task"
+        ));
+        return Err(fault.help(format!("ask for a window of {aicpus} or more, or for fewer AICPUs")));
+    }
+    Ok((all / aicpus).min(limits::MAX_LOCAL_WINDOW))
+}
+
+/// Refuses what the capability table refuses.
+fn refuse(schedule: &LoweredSchedule) -> Result<(), Vec<Diagnostic>> {
+    let lines =
+        schedule.lines.iter().map(ScheduleLine::on_aicpus).filter(|line| line.support == Support::Error);
+    let refused = lines.map(|line| {
+        let message = format!("AICPUs do not support `{}`", line.primitive);
+        Diagnostic::error(codes::BAD_OPTION, message).at(line.span, line.meaning)
+    });
+    let refused: Vec<Diagnostic> = refused.collect();
+    if refused.is_empty() { Ok(()) } else { Err(refused) }
+}
