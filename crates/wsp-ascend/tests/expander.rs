@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Code, Event, Harness, Run, Seen, interpreted};
+use support::{Code, Harness, Run, Seen, interpreted};
 use wsp_ascend::expander::{EmitError, ExpanderNames, emit_expander};
 use wsp_core::ptow::interp::Mode;
 use wsp_core::ptow::{
@@ -127,28 +127,77 @@ fn differential(name: &str, codes: &[Code], launches: &[Vec<OwnedLaunch>], aicpu
     compared
 }
 
+/// Whether a program has some tasks; of two programs, one has filters as well.
+fn is_worth_while(program: &Verified<'_>, launches: &[OwnedLaunch], index: usize) -> bool {
+    let filter = Op::DispatchFilter.code();
+    let filters = program.program().words.iter().any(|word| word.opcode == filter);
+    (filters || index.is_multiple_of(2))
+        && launches.iter().any(|owned| {
+            let tables = owned.tables();
+            let alone = DispatchConfig::round_robin(1, 0);
+            let seen = interpreted(*program, owned.launch(&tables), &alone, Mode::Naive, STEPS);
+            seen.is_some_and(|seen| seen.tasks().len() >= 24)
+        })
+}
+
 #[test]
 fn random_programs_expand_to_the_tasks_of_the_interpreter() {
     let mut codes = Vec::new();
     let mut launches = Vec::new();
     for seed in 0.. {
-        if codes.len() == 48 {
+        if codes.len() == 40 {
             break;
         }
         let bytes = random::bytes(seed, 2000);
         let mut choices = Choices::new(&bytes);
         let code = Code::new(&random::valid_program(&mut choices));
         let program = code.verified();
-        if emit_expander(&program, ExpanderNames::default()).is_err() {
-            continue;
-        }
         let mut launch = |temper| random::launch(&mut choices, program.program(), temper);
         let all = vec![launch(Temper::Friendly), launch(Temper::Friendly), launch(Temper::Hostile)];
-        codes.push(code);
-        launches.push(all);
+        let emitted = emit_expander(&program, ExpanderNames::default()).is_ok();
+        if emitted && is_worth_while(&program, &all, codes.len()) {
+            codes.push(code);
+            launches.push(all);
+        }
     }
     let compared = differential("random", &codes, &launches, &[1, 2, 3, 7, 16]);
-    assert!(compared > 1000, "{compared} tasks were compared");
+    assert!(compared > 50_000, "{compared} tasks were compared");
+}
+
+#[test]
+fn launches_and_configurations_that_do_not_fit_are_refused() {
+    let mut refused = [0; 4];
+    let mut codes = Vec::new();
+    for seed in 0..24 {
+        let bytes = random::bytes(seed, 1500);
+        let code = Code::new(&random::valid_program(&mut Choices::new(&bytes)));
+        if emit_expander(&code.verified(), ExpanderNames::default()).is_ok() {
+            codes.push(code);
+        }
+    }
+    let programs: Vec<Verified<'_>> = codes.iter().map(Code::verified).collect();
+    let harness = Harness::build("refusals", &programs);
+    for (index, program) in programs.iter().enumerate() {
+        for seed in 0..60 {
+            let bytes = random::bytes(!seed, 1500);
+            let choices = &mut Choices::new(&bytes);
+            let owned = random::launch(choices, program.program(), Temper::Hostile);
+            let config = random::dispatch(choices, program.program(), Temper::Hostile);
+            let tables = owned.tables();
+            let launch = owned.launch(&tables);
+            let Some(naive) = interpreted(*program, launch, &config, Mode::Naive, STEPS) else { continue };
+            let seen = harness.run(&[Run { program: index, launch, config }]);
+            let status = seen[0].status;
+            refused[usize::from(status)] += 1;
+            let metric = status == 3 && config.policy_type == PolicyType::Threshold as u8;
+            assert!(
+                metric || (naive.status >= 2) == (status >= 2),
+                "{config:?}: {} and {status}",
+                naive.status
+            );
+        }
+    }
+    assert!(refused[2] > 10 && refused[3] > 10 && refused[0] + refused[1] > 100, "{refused:?}");
 }
 
 #[test]
@@ -173,7 +222,7 @@ fn what_expanders_do_not_run_is_refused_by_name() {
 #[test]
 fn names_of_an_expander_are_identifiers() {
     let code = Code::new(&random::valid_program(&mut Choices::new(&[])));
-    for (entry, namespace) in [("1st", "a"), ("a", "b c"), ("", "a"), ("a", "b__c")] {
+    for (entry, namespace) in [("1st", "a"), ("a", "b c"), ("", "a"), ("a", "b__c"), ("a", "expander")] {
         let found = emit_expander(&code.verified(), ExpanderNames { entry, namespace });
         assert_eq!(found.map(|_| ()), Err(EmitError::Name), "{entry} {namespace}");
     }

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use workload_support::random::{Rng, random_module};
 use workload_support::{bound, module, schedule};
 use wsp_core::ptow::DispatchConfig;
+use wsp_core::ptow::dispatch::mix;
 use wsp_core::ptow::interp::{AccessMode, Host, Interpreter, Mode, Ordered, Progress, Task, workspace_words};
 use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::{Region, SlotId, TensorId};
@@ -23,6 +24,11 @@ struct Told {
     vars: Vec<i64>,
     regions: Vec<Region>,
     modes: Vec<AccessMode>,
+}
+
+/// The value of any slot when so many tasks were generated before.
+fn slot_value(ordinal: u64) -> i64 {
+    (mix(ordinal) % 3) as i64
 }
 
 /// Keeps the tasks of a program.
@@ -42,8 +48,8 @@ impl Host for Keep {
         Ok(())
     }
 
-    fn slot(&mut self, _: SlotId, _: u64) -> Option<i64> {
-        Some(1)
+    fn slot(&mut self, _: SlotId, ordinal: u64) -> Option<i64> {
+        Some(slot_value(ordinal))
     }
 
     fn plan(&mut self, _: u16, _: u64) -> Result<Option<u64>, Infallible> {
@@ -76,7 +82,7 @@ impl TaskSink for Boxes {
     }
 
     fn slot(&mut self, _: SlotId) -> Result<i64, Infallible> {
-        Ok(1)
+        Ok(slot_value(self.0.len() as u64))
     }
 }
 
@@ -204,6 +210,7 @@ fn examples_are_counted() {
         ("graphs/bgemm_tree", &[("tiles", 5)]),
         ("graphs/llama_flat", &[("seq", 256)]),
         ("graphs/softmax", &[]),
+        ("generate/llama_attention", &[("batch", 2), ("heads", 3), ("seq", 256)]),
     ] {
         let (expected, tally) = example(name, set);
         assert!(expected.is_complete() && tally.counted > 0 && tally.needs > 0, "{name}: {tally:?}");
@@ -227,8 +234,8 @@ fn boxes_of_different_sizes_are_left_to_the_map() {
 /// How tensor `x` of a text is tracked.
 fn tracked(body: &str) -> Tracking {
     let source = format!(
-        "param n = 4; table t = [1, 2, 3]; axis b = dense(3); axis r = ragged(b, t); slot s = 1;
-         tensor x: f32[64, 8]; tensor y: f32[64, 8]; kernel w(out x); kernel r1(in x); kernel u(inout x, in y);
+        "param n = 4; table t = [1, 2, 3]; axis b = dense(3); axis r = ragged(b, t);
+         tensor x: f32[64, 8]; tensor y: f32[64, 8]; slot s = 1; kernel w(out x); kernel r1(in x); kernel u(inout x, in y);
          kernel sw(out s);
          workload part(i) {{ w(x[i, ..]); }}
          workload main {{ {body} }}"
@@ -386,7 +393,7 @@ fn rectangular_programs_are_counted_more_often_than_not() {
         sum.mapped += tally.mapped;
         sum.needs += tally.needs;
     }
-    assert!(sum.counted > 2 * sum.mapped && sum.counted > 300 && sum.needs > 5000, "{sum:?}");
+    assert!(sum.counted > 2 * sum.mapped && sum.counted > 300 && sum.needs > 4000, "{sum:?}");
 }
 
 proptest! {

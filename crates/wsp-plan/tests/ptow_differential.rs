@@ -208,7 +208,7 @@ fn workloads_of_used_kernels_agree() {
 const TOUR: &str = "
     param n = 5; param m = 3; let deep = n * 2 - m;
     table lens = [3, 0, 1, 4, 2]; table ptr = [0, 2, 2, 5, 6, 9]; table cols = [4, 1, 0, 2, 4, 3, 1, 2, 0];
-    axis b = dense(n); axis h = dense(1, m + 1); axis d = dense_dyn(m); axis r = ragged(b, lens); axis s = sparse(b, ptr, cols);
+    axis b = dense(n); axis h = dense(1, m + 1); axis d = dense_dyn(m); axis e = dense(2, n); axis r = ragged(b, lens); axis s = sparse(b, ptr, cols);
     tensor x: f32[16, 16]; tensor y: f32[64];
     kernel v(i, j, in a, inout c) on vector; kernel c(i, out a) on cube; kernel k(i);
     workload leaf(i, j) { let first = c(i * 2 + j, y[i +: 4]); v(i, j, y[j], x[i, j..j + 2]); c(j, y[0..0]) after first; }
@@ -221,7 +221,7 @@ const TOUR: &str = "
             for j in r[i] { v(i, j, y[i], x[i, j]); for l in h { k(i * 100 + l); } }
             select j @ at in s[i] { k(at); k(j * 10); call middle(j, at - i); }
         }
-        combine { { parallel for i in h { call middle(i, i); } } { c(7, y); } }
+        combine { { parallel for i in h { call middle(i, i); } } { c(7, y); k(5000000000); parallel for i in e { k(-i); } } }
         sequential { { for i in 0..deep step 2 { k(i); } } { } { parallel for i in b { parallel for j in i..n { k(j); } } } }
         for i in h { while i > 9 max 4 { k(i); } for j in h { for l in d { k(j - l); } } }
     }";

@@ -42,19 +42,7 @@ impl Emitter<'_> {
             Kind::Loop(loop_) => self.for_loop(writer, word, loop_, scope),
             Kind::Task(task) => self.task(writer, word, task, scope),
             Kind::Cond { condition, then, otherwise } => {
-                writer.line(format!("// {word}: COND"));
-                writer.open("{");
-                let condition = self.expr(*condition, &scope.variables);
-                writer.line(format!("const Int holds_{word} = {condition};"));
-                writer.require(&format!("s.check(holds_{word}.bad)"), word);
-                writer.open(format!("if (holds_{word}.value != 0) {{"));
-                self.body(writer, then, scope);
-                if let Some(otherwise) = otherwise {
-                    writer.turn("} else {");
-                    self.body(writer, otherwise, scope);
-                }
-                writer.close("}");
-                writer.close("}");
+                self.cond(writer, (word, *condition), then, otherwise.as_ref(), scope);
             }
             Kind::Combine(bodies) => {
                 for body in bodies {
@@ -79,18 +67,7 @@ impl Emitter<'_> {
             Kind::While { condition, most, body } => {
                 self.rounds(writer, word, (*condition, *most), body, scope);
             }
-            Kind::Let { value, body } => {
-                writer.open(format!("{{  // {word}: LET"));
-                let value = self.expr(*value, &scope.variables);
-                writer.line(format!("const Int let_{word} = {value};"));
-                writer.require(&format!("s.check(let_{word}.bad)"), word);
-                let variable = Variable::of_let(scope.variables.len());
-                let name = &variable.name;
-                writer.line(format!("[[maybe_unused]] const std::int64_t {name} = let_{word}.value;"));
-                let inner = self.inner(writer, scope, variable, None);
-                self.body(writer, body, &inner);
-                writer.close("}");
-            }
+            Kind::Let { value, body } => self.bind(writer, (word, *value), body, scope),
             Kind::Reset { label, count } => {
                 let end = label.saturating_add(*count);
                 writer
@@ -103,6 +80,42 @@ impl Emitter<'_> {
             Kind::StreamBy { streams, key } => scope.streams = Some(((*streams).max(1), *key)),
             Kind::Priority { key } => scope.priority = Some(*key),
         }
+    }
+
+    fn cond(
+        &mut self,
+        writer: &mut Writer,
+        (word, condition): (u32, u32),
+        then: &Body,
+        otherwise: Option<&Body>,
+        scope: &Scope,
+    ) {
+        writer.line(format!("// {word}: COND"));
+        writer.open("{");
+        let condition = self.expr(condition, &scope.variables);
+        writer.line(format!("const Int holds_{word} = {condition};"));
+        writer.require(&format!("s.check(holds_{word}.bad)"), word);
+        writer.open(format!("if (holds_{word}.value != 0) {{"));
+        self.body(writer, then, scope);
+        if let Some(otherwise) = otherwise {
+            writer.turn("} else {");
+            self.body(writer, otherwise, scope);
+        }
+        writer.close("}");
+        writer.close("}");
+    }
+
+    fn bind(&mut self, writer: &mut Writer, (word, value): (u32, u32), body: &Body, scope: &Scope) {
+        writer.open(format!("{{  // {word}: LET"));
+        let value = self.expr(value, &scope.variables);
+        writer.line(format!("const Int let_{word} = {value};"));
+        writer.require(&format!("s.check(let_{word}.bad)"), word);
+        let variable = Variable::of_let(scope.variables.len());
+        let name = &variable.name;
+        writer.line(format!("[[maybe_unused]] const std::int64_t {name} = let_{word}.value;"));
+        let inner = self.inner(writer, scope, variable, None);
+        self.body(writer, body, &inner);
+        writer.close("}");
     }
 
     /// The scope inside a statement that brings a variable, which is defined.

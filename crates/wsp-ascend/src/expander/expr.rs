@@ -82,7 +82,7 @@ struct Text {
 /// The expression as one of C++; none when it has to be a function.
 pub(super) fn inline(place: Place<'_>, expr: u32) -> Option<String> {
     let words = words(place.program, expr);
-    let skips = words.iter().any(|word| is_skip(word));
+    let skips = words.iter().any(is_skip);
     if skips && Leaves::of(place.program, expr).slots {
         return None;
     }

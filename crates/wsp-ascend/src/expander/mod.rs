@@ -15,7 +15,8 @@
 //! * of other rules, from a test in each iteration, where its tasks can be counted.
 //!
 //! A body whose tasks nobody can count (it reads slots, sets labels, or has a filter of its own) is walked. A single AICPU
-//! walks everything.
+//! walks everything, and meets every fault. Several together meet the first fault that a task, or a bound or condition
+//! around a task, has; what holds nobody's task may be left out unseen.
 //!
 //! The metric of a threshold in the configuration is an expression of the program that names an axis; other metrics are
 //! refused.
@@ -62,25 +63,23 @@ pub struct ExpanderSource {
     pub headers: &'static [(&'static str, &'static str)],
 }
 
-/// The headers of every expander: paths as they are included, and contents.
-pub const HEADERS: &[(&str, &str)] = &[
-    (
-        "pto/wsp/backend/npu/on_device_gen.hpp",
-        include_str!("../../include/pto/wsp/backend/npu/on_device_gen.hpp"),
-    ),
-    (
-        "pto/wsp/backend/npu/expander_support.hpp",
-        include_str!("../../include/pto/wsp/backend/npu/expander_support.hpp"),
-    ),
-    (
-        "pto/rt/backend/npu/on_device_gen.hpp",
-        include_str!("../../include/pto/rt/backend/npu/on_device_gen.hpp"),
-    ),
-    (
-        "pto/rt/backend/npu/expander_support.hpp",
-        include_str!("../../include/pto/rt/backend/npu/expander_support.hpp"),
-    ),
-];
+macro_rules! headers {
+    ($($path:literal),* $(,)?) => {
+        /// The headers of every expander: paths as they are included, and contents.
+        pub const HEADERS: &[(&str, &str)] = &[$(($path, include_str!(concat!("../../include/", $path)))),*];
+    };
+}
+
+headers! {
+    "pto/wsp/backend/npu/on_device_gen.hpp",
+    "pto/wsp/backend/npu/expander_int.hpp",
+    "pto/wsp/backend/npu/expander_state.hpp",
+    "pto/wsp/backend/npu/expander_support.hpp",
+    "pto/rt/backend/npu/on_device_gen.hpp",
+    "pto/rt/backend/npu/expander_int.hpp",
+    "pto/rt/backend/npu/expander_state.hpp",
+    "pto/rt/backend/npu/expander_support.hpp",
+}
 
 /// Why a program has no expander.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +96,7 @@ pub enum EmitError {
         /// How many.
         count: u16,
     },
-    /// The entry or the namespace is no identifier.
+    /// The entry or the namespace is no identifier, or the namespace is that of the headers.
     Name,
     /// A word that a verified program does not have there.
     Malformed {
@@ -119,7 +118,7 @@ impl fmt::Display for EmitError {
             }
             EmitError::Name => f.write_str(
                 "the entry and the namespace of an expander are identifiers: a letter, then letters, digits and single \
-                 underscores",
+                 underscores; the namespace is not `expander`",
             ),
             EmitError::Malformed { word } => write!(f, "word {word}: the program is not well-formed there"),
         }
@@ -133,7 +132,9 @@ impl std::error::Error for EmitError {}
 /// # Errors
 /// As [`EmitError`] tells.
 pub fn emit_expander(program: &Verified<'_>, names: ExpanderNames<'_>) -> Result<ExpanderSource, EmitError> {
-    if !names::is_identifier(names.entry) || !names::is_identifier(names.namespace) {
+    // The support headers have a namespace of this name.
+    let taken = names.namespace == "expander";
+    if taken || !names::is_identifier(names.entry) || !names::is_identifier(names.namespace) {
         return Err(EmitError::Name);
     }
     let program = program.program();

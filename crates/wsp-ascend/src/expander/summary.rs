@@ -46,6 +46,8 @@ impl Summary {
             Kind::Let { value, body } => {
                 self.add_fixed(&body.summary);
                 self.inside(&body.summary, Some(depth));
+                // Without a task nobody would meet a fault of the value.
+                self.uncountable |= body.summary.fixed == Some(0);
                 if body.summary.depends & bit(depth) != 0 {
                     self.names(Leaves::of(program, *value));
                 }

@@ -3,6 +3,7 @@
 use super::body::Scope;
 use super::emitter::Emitter;
 use super::expr::Variable;
+use super::filter::deciding;
 use super::tree::{Access, Dim, Param, Second, Task};
 use super::writer::Writer;
 use wsp_core::ExecPool;
@@ -17,17 +18,21 @@ impl Emitter<'_> {
             Some(pool) if pool == ExecPool::Cube as u8 => "Pool::cube",
             _ => "Pool::any",
         };
-        let mut place = format!("s.ordinal, {word}, {kernel}, pool_of({}, {pool}), -1, 0", scope.rule());
+        let rule = scope.rule();
+        writer.line(format!("Pool pool = pool_of({rule}, {pool});"));
         if scope.filters.len() == 1 {
-            writer.line(format!("Pool pool = {pool};"));
             writer.require("configure(s, pool)", word);
-            place = format!("s.ordinal, {word}, {kernel}, pool, -1, 0");
+        } else if deciding(&scope.filters) == 0 {
+            // A pool that a filter has chosen stays; the configuration decides on the AICPU, and may be at fault.
+            writer.line("Pool outside = pool;");
+            writer.require(&format!("({rule}.pool < 0 || configure(s, outside))"), word);
         }
         let params = self.params(writer, word, task, scope);
         let boxes = self.boxes(writer, word, task, scope);
         let after = after(writer, task);
         let vars = listed(writer, "vars", scope.variables.iter());
         let indices = listed(writer, "indices", scope.variables.iter().filter(|variable| variable.is_index));
+        let place = format!("s.ordinal, {word}, {kernel}, pool, -1, 0");
         writer.line(format!("Task task{{{place}, {params}, {boxes}, {after}, {vars}, {indices}}};"));
         match scope.streams {
             None => {}

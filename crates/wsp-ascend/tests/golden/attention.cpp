@@ -113,7 +113,7 @@ static bool expand(State& s) {
                             [[maybe_unused]] const Rule rule_at_2 = s.by_config(rule_at_1, 2, v2_tile);
                             // 7: TASK kernel_attn
                             if (s.mine(rule_at_2)) {
-                                Pool pool = Pool::cube;
+                                Pool pool = pool_of(rule_at_2, Pool::cube);
                                 if (!configure(s, pool)) return s.fail(7);
                                 std::int64_t params[1] = {};
                                 params[0] = v2_tile;

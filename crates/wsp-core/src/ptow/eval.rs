@@ -139,7 +139,10 @@ impl Env for Vars {
 #[inline]
 pub fn eval<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut E) -> Result<i64, Halt> {
     match program.exprs.get(expr as usize) {
-        Some(word) if word.flags & X_LAST != 0 => leaf(launch, word, expr, env),
+        Some(word) if word.flags & X_LAST != 0 => {
+            let op = XOp::from_code(word.opcode).ok_or(malformed(expr))?;
+            leaf(launch, op, word, expr, env)
+        }
         _ => run(program, launch, expr, env),
     }
 }
@@ -149,45 +152,55 @@ fn run<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut 
     let mut stack = Stack { items: [0; MAX_EXPR_STACK], height: 0 };
     let mut at = expr;
     loop {
-        let word = program.exprs.get(at as usize).ok_or(malformed(at))?;
+        let mut word = program.exprs.get(at as usize).ok_or(malformed(at))?;
         let op = XOp::from_code(word.opcode).ok_or(malformed(at))?;
-        let mut past = 0;
-        match op.operands() {
-            0 if op == XOp::XSkip => past = word.operand2,
-            0 => stack.push(leaf(launch, word, at, env)?, at)?,
-            1 => {
-                let top = stack.pop(at)?;
-                if op == XOp::XSkipZero {
-                    past = if top == 0 { word.operand2 } else { 0 };
-                } else {
-                    stack.push(unary(op, top, word, launch).map_err(|kind| fault(kind, at))?, at)?;
+        match op {
+            XOp::XSkip => at = skip(at, word.operand2)?,
+            XOp::XSkipZero => {
+                if stack.pop(at)? == 0 {
+                    at = skip(at, word.operand2)?;
                 }
             }
-            _ => {
-                let right = stack.pop(at)?;
-                let left = stack.pop(at)?;
-                stack.push(binary(op, left, right).map_err(|kind| fault(kind, at))?, at)?;
+            XOp::XConst | XOp::XValue | XOp::XVar | XOp::XPos | XOp::XAxis | XOp::XLen | XOp::XSlot => {
+                stack.push(leaf(launch, op, word, at, env)?, at)?;
             }
+            XOp::XHigh | XOp::XTable | XOp::XNeg | XOp::XNot => {
+                let top = stack.top(at)?;
+                *top = unary(op, *top, word, launch).map_err(|kind| fault(kind, at))?;
+            }
+            // The most frequent ones on their own: the operation is then known where it is computed.
+            XOp::XAdd => stack.two(XOp::XAdd, at)?,
+            XOp::XSub => stack.two(XOp::XSub, at)?,
+            XOp::XMul => stack.two(XOp::XMul, at)?,
+            XOp::XDiv | XOp::XRem | XOp::XCeilDiv | XOp::XMin | XOp::XMax => stack.two(op, at)?,
+            XOp::XEq | XOp::XNe | XOp::XLt | XOp::XLe | XOp::XGt | XOp::XGe => stack.two(op, at)?,
         }
-        let last = at.checked_add(past).ok_or(malformed(at))?;
-        if program.exprs.get(last as usize).ok_or(malformed(at))?.flags & X_LAST != 0 {
-            return stack.pop(last);
+        if matches!(op, XOp::XSkip | XOp::XSkipZero) {
+            word = program.exprs.get(at as usize).ok_or(malformed(at))?;
         }
-        at = last.wrapping_add(1);
+        if word.flags & X_LAST != 0 {
+            return stack.pop(at);
+        }
+        at = at.wrapping_add(1);
     }
+}
+
+/// The last of the words that a skip goes past.
+fn skip(at: u32, past: u32) -> Result<u32, Halt> {
+    at.checked_add(past).ok_or(malformed(at))
 }
 
 /// What an operation without operands gives.
 #[inline]
-fn leaf<E: Env>(launch: &Launch<'_>, word: &Word, at: u32, env: &mut E) -> Result<i64, Halt> {
-    let value = match XOp::from_code(word.opcode) {
-        Some(XOp::XConst) => Some(i64::from(word.operand2.cast_signed())),
-        Some(XOp::XValue) => launch.values.get(word.operand2 as usize).copied(),
-        Some(XOp::XVar) => Some(env.var(word.operand2 as u16)),
-        Some(XOp::XPos) => Some(env.pos(word.operand2 as u16)),
-        Some(XOp::XAxis) => Some(env.axis(word.operand2 as u16)),
-        Some(XOp::XLen) => launch.tables.get(word.operand2 as usize).map(|table| table.len() as i64),
-        Some(XOp::XSlot) => {
+fn leaf<E: Env>(launch: &Launch<'_>, op: XOp, word: &Word, at: u32, env: &mut E) -> Result<i64, Halt> {
+    let value = match op {
+        XOp::XConst => Some(i64::from(word.operand2.cast_signed())),
+        XOp::XValue => launch.values.get(word.operand2 as usize).copied(),
+        XOp::XVar => Some(env.var(word.operand2 as u16)),
+        XOp::XPos => Some(env.pos(word.operand2 as u16)),
+        XOp::XAxis => Some(env.axis(word.operand2 as u16)),
+        XOp::XLen => launch.tables.get(word.operand2 as usize).map(|table| table.len() as i64),
+        XOp::XSlot => {
             let slot = SlotId(word.operand2);
             return env.slot(slot).ok_or(Halt::Waits(slot));
         }
@@ -219,6 +232,7 @@ pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Resu
 }
 
 /// What an operation with two operands gives.
+#[inline]
 pub(super) fn binary(op: XOp, left: i64, right: i64) -> Result<i64, ExprFaultKind> {
     if right == 0 && matches!(op, XOp::XDiv | XOp::XRem | XOp::XCeilDiv) {
         return Err(ExprFaultKind::DivisionByZero { left });
@@ -262,6 +276,20 @@ impl Stack {
     fn push(&mut self, value: i64, at: u32) -> Result<(), Halt> {
         *self.items.get_mut(self.height).ok_or(malformed(at))? = value;
         self.height = self.height.wrapping_add(1);
+        Ok(())
+    }
+
+    #[inline]
+    fn top(&mut self, at: u32) -> Result<&mut i64, Halt> {
+        self.height.checked_sub(1).and_then(|top| self.items.get_mut(top)).ok_or(malformed(at))
+    }
+
+    /// Replaces the two on top by what an operation makes of them.
+    #[inline]
+    fn two(&mut self, op: XOp, at: u32) -> Result<(), Halt> {
+        let right = self.pop(at)?;
+        let left = self.top(at)?;
+        *left = binary(op, *left, right).map_err(|kind| fault(kind, at))?;
         Ok(())
     }
 

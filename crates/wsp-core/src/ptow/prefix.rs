@@ -17,8 +17,9 @@ use super::{Launch, Op, Program, Word};
 
 /// Most iterations of a loop that gets sums.
 const MAX_ITERATIONS: u64 = 1 << 24;
-/// Most steps to learn the tasks of one iteration.
+/// Most steps to learn the tasks of one iteration, and of all iterations of all loops.
 const STEP_BUDGET: u32 = 1 << 16;
+const TOTAL_BUDGET: u64 = 1 << 28;
 
 /// Prefix sums of a program and a launch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,8 +60,9 @@ impl<'a> Prefixes<'a> {
         let Some(sums_at) = place(program, launch, summaries, memory) else { return Prefixes::none() };
         let count = memory.first().copied().unwrap_or(0);
         // Inner loops stand behind outer ones: their sums serve those of the outer ones.
+        let mut steps = TOTAL_BUDGET;
         for record in (0..count).rev() {
-            if fill(program, launch, summaries, memory, record).is_none() {
+            if fill(program, launch, summaries, memory, (record, &mut steps)).is_none() {
                 clear(memory, record);
             }
         }
@@ -215,7 +217,7 @@ fn fill(
     launch: &Launch<'_>,
     summaries: &Summaries<'_>,
     memory: &mut [u64],
-    record: u64,
+    (record, steps): (u64, &mut u64),
 ) -> Option<()> {
     let count = usize::try_from(*memory.first()?).ok()?;
     let (_, rest) = memory.split_first_mut()?;
@@ -233,11 +235,16 @@ fn fill(
     let base = own[1].checked_add(iterations)?.checked_add(1)?;
     let prefixes = Prefixes { records, sums: later, base };
     let counter = Counter { program, launch, summaries: *summaries, prefixes };
-    sum(&counter, at, iterations, mine)
+    sum(&counter, at, iterations, (mine, steps))
 }
 
 /// Sums up the tasks of a loop's iterations.
-fn sum(counter: &Counter<'_, '_>, at: u32, iterations: u64, sums: &mut [u64]) -> Option<()> {
+fn sum(
+    counter: &Counter<'_, '_>,
+    at: u32,
+    iterations: u64,
+    (sums, steps): (&mut [u64], &mut u64),
+) -> Option<()> {
     let Counter { program, launch, summaries, .. } = *counter;
     let word = program.words.get(at as usize)?;
     let depth = summaries.statement(at).depth;
@@ -253,8 +260,9 @@ fn sum(counter: &Counter<'_, '_>, at: u32, iterations: u64, sums: &mut [u64]) ->
         *sum = total;
         if iteration < iterations {
             vars.set(depth.into(), range.variable(launch, iteration), range.index(iteration));
-            let mut budget = STEP_BUDGET;
-            total = total.checked_add(counter.body(word.operand2, &vars, &mut budget)?)?;
+            let mut left = STEP_BUDGET;
+            total = total.checked_add(counter.body(word.operand2, &vars, &mut left)?)?;
+            *steps = steps.checked_sub(u64::from(STEP_BUDGET.saturating_sub(left)).saturating_add(1))?;
         }
     }
     Some(())

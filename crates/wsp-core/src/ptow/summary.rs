@@ -10,8 +10,9 @@ use super::prefix::Prefixes;
 use super::{Launch, MAX_LOOP_DEPTH, Op, Program, Word, X_LAST, XOp};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Most iterations that are summed up to learn how many tasks a statement generates.
+/// Most steps to learn how many tasks a statement generates, and all statements together.
 const SUM_BUDGET: u32 = 1 << 16;
+const TOTAL_BUDGET: u32 = 1 << 22;
 /// Words (u64) of memory for one instruction.
 const WORDS: usize = size_of::<Entry>() / size_of::<u64>();
 
@@ -163,6 +164,7 @@ pub fn summarise<'m>(program: &Program<'_>, launch: &Launch<'_>, memory: &'m mut
     let Ok(entries) = <[Entry]>::mut_from_bytes(memory.as_mut_bytes()) else { return Summaries::default() };
     depths(program, entries);
     let mut body = Summary::default();
+    let mut steps = TOTAL_BUDGET;
     for at in (0..entries.len()).rev() {
         let Some(word) = program.words.get(at) else { continue };
         let statement = match Op::from_code(word.opcode) {
@@ -171,7 +173,12 @@ pub fn summarise<'m>(program: &Program<'_>, launch: &Launch<'_>, memory: &'m mut
                 body = Summary::NOTHING;
                 Summary::NOTHING
             }
-            Some(op) => Scope { program, launch, entries, at: at as u32 }.statement(op, word),
+            Some(op) => {
+                let mut scope = Scope { program, launch, entries, at: at as u32, steps };
+                let statement = scope.statement(op, word);
+                steps = scope.steps;
+                statement
+            }
             None => Summary::default(),
         };
         let Some(entry) = entries.get_mut(at) else { continue };
@@ -235,10 +242,12 @@ struct Scope<'s, 'a> {
     launch: &'s Launch<'a>,
     entries: &'s [Entry],
     at: u32,
+    /// Steps that may still be taken.
+    steps: u32,
 }
 
 impl Scope<'_, '_> {
-    fn statement(&self, op: Op, word: &Word) -> Summary {
+    fn statement(&mut self, op: Op, word: &Word) -> Summary {
         match op {
             Op::Task => {
                 let labels = if word.flags > 0 { LABELS } else { 0 };
@@ -306,7 +315,7 @@ impl Scope<'_, '_> {
         body
     }
 
-    fn iterates(&self, word: &Word) -> Summary {
+    fn iterates(&mut self, word: &Word) -> Summary {
         let (body, depth) = (self.body(word.operand2), self.depth());
         let names = Names::of_bounds(self.program, self.at, word, depth);
         let mut found = Summary {
@@ -331,8 +340,11 @@ impl Scope<'_, '_> {
         let summaries = Summaries { entries: self.entries };
         let counter =
             Counter { program: self.program, launch: self.launch, summaries, prefixes: Prefixes::none() };
-        let mut budget = SUM_BUDGET;
-        found.with_tasks(counter.iterations(self.at, &range, (0, range.trip), &vars, &mut budget))
+        let most = self.steps.min(SUM_BUDGET);
+        let mut left = most;
+        let tasks = counter.iterations(self.at, &range, (0, range.trip), &vars, &mut left);
+        self.steps = self.steps.saturating_sub(most.saturating_sub(left));
+        found.with_tasks(tasks)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Every instruction, against the walk over the tree.
 
-use crate::common::asm::*;
-use crate::common::oracle::{AtFault, Data, Event, expand};
-use crate::common::run::{How, NAIVE, SKIP, config, run};
+use crate::asm::*;
+use crate::oracle::{AtFault, Data, Event, expand};
+use crate::run::{How, NAIVE, SKIP, config, run};
 use wsp_core::ptow::interp::Mode;
 use wsp_core::ptow::{Counts, Op};
 
@@ -57,7 +57,7 @@ fn check(module: &Module) -> Vec<Event> {
             for mode in [Mode::Naive, Mode::Skip] {
                 for budget in [(1, u32::MAX), (u32::MAX, 1), (2, 3), (3, 2)] {
                     let reference = if mode == Mode::Naive { &naive } else { &skip };
-                    let again = run(&code, &data, &config, How { mode, budget, stubborn: true });
+                    let again = run(&code, &data, &config, How { mode, budget, stubborn: true, ..NAIVE });
                     assert_eq!(again.events, reference.events, "budget {budget:?}");
                     assert_eq!(again.fault, reference.fault);
                     assert_eq!(again.stats, reference.stats);
@@ -72,7 +72,7 @@ fn check(module: &Module) -> Vec<Event> {
 }
 
 /// What an AICPU sees of an event; its owner does not matter then.
-pub fn owned_by(event: &Event, me: u16) -> Option<Event> {
+pub(crate) fn owned_by(event: &Event, me: u16) -> Option<Event> {
     match event {
         Event::Task(task) if task.owner != me => None,
         Event::Task(task) => {
@@ -195,6 +195,17 @@ fn while_counts_rounds_and_stops_at_its_most() {
 fn a_while_waits_for_its_slot() {
     let rounds = Node::While { condition: X::Slot(0), max: Some(c(9)), body: vec![task(0)] };
     check(&module(vec![], vec![task(0), rounds, task(1)]));
+}
+
+#[test]
+fn arguments_in_loops_wait_for_their_slots() {
+    let body = vec![Node::Task(TaskNode {
+        params: vec![Param::Expr(X::Slot(1)), Param::Expr(v(0))],
+        accesses: vec![(Op::IoInput, 0, vec![Dim::SizedImm(X::Slot(0), 2)])],
+        ..TaskNode::default()
+    })];
+    let events = check(&module(vec![dense(0, 4)], vec![over(Op::ParallelFor, 0, body)]));
+    assert_eq!(tasks(&events).len(), 4);
 }
 
 #[test]

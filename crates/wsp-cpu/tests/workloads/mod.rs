@@ -1,6 +1,9 @@
 //! What tests of workloads share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+#[allow(dead_code, reason = "not every test makes workloads up")]
+pub(crate) mod random;
+
 use wsp_cpu::workload::{Detail, GraphDeps, GraphListing, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, render_all};
@@ -15,6 +18,8 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     trace: false,
     sequential: false,
     plain: false,
+    aicpus: 0,
+    expand: wsp_cpu::workload::Expand::Bytecode,
     cancel: None,
 };
 

@@ -35,7 +35,7 @@ use wsp_core::ptow::interp::AccessMode;
 use wsp_core::ptow::{Launch, Verified};
 
 /// Most tiles of all tensors.
-const MAX_TILES: u64 = 1 << 24;
+const MAX_TILES: u64 = 1 << 22;
 
 /// What an access waits for, and what it counts for when its task is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

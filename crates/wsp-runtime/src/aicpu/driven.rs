@@ -23,20 +23,28 @@ pub(super) enum StepKind {
     Generate,
     Resolve,
     DispatchReadyTasks,
+    /// Together with the next: what is put off while there is anything else to do.
+    PollAllCounters,
     ReleaseDone,
 }
 
 impl StepKind {
-    /// All steps, in the order in which the loop takes them. The last is taken when no other does anything.
-    pub(super) const ALL: [StepKind; 7] = [
+    /// All steps, in the order in which the loop takes them.
+    pub(super) const ALL: [StepKind; 8] = [
         StepKind::PollRings,
         StepKind::PollAicoreCompletion,
         StepKind::PollCounters,
         StepKind::Generate,
         StepKind::Resolve,
         StepKind::DispatchReadyTasks,
+        StepKind::PollAllCounters,
         StepKind::ReleaseDone,
     ];
+
+    /// Whether it is taken only when no other has done anything.
+    fn is_last_resort(self) -> bool {
+        matches!(self, StepKind::PollAllCounters | StepKind::ReleaseDone)
+    }
 }
 
 /// What went wrong in a step.
@@ -98,7 +106,7 @@ impl<G: Generator> Driven<G> {
     pub(super) fn round(&mut self, shared: &Shared, slots: &dyn Slots) -> Result<bool, Trouble<G::Fault>> {
         let mut did = false;
         for kind in StepKind::ALL {
-            if kind != StepKind::ReleaseDone || !did {
+            if !did || !kind.is_last_resort() {
                 did |= self.step(shared, slots, kind)?;
             }
         }
@@ -125,6 +133,7 @@ impl<G: Generator> Driven<G> {
             StepKind::Generate => self.generate(shared, slots)?,
             StepKind::Resolve => self.aicpu.resolve(shared),
             StepKind::DispatchReadyTasks => self.aicpu.dispatch_ready_tasks(shared),
+            StepKind::PollAllCounters => self.aicpu.poll_all_counters(shared),
             StepKind::ReleaseDone => self.aicpu.release_done(shared),
         };
         Ok(did | self.settle(shared))

@@ -18,6 +18,9 @@ use crate::sync::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Tasks that wait for counters, and are looked at in every round.
+const OLDEST: usize = 64;
+
 /// A notice that was lost, and who sent it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct NoticeLost {
@@ -47,6 +50,10 @@ pub(super) struct Aicpu {
     gates_seen: u64,
     /// Notices to each AICPU that found their ring full.
     outbox: Vec<VecDeque<u16>>,
+    /// Notices in all of them.
+    kept_notices: u64,
+    /// All watermarks were found to be at least this.
+    known_watermark: u64,
     pub(super) remote: RemoteWaits,
     pub(super) cache: MapCache,
     pub(super) scopes: ScopeStack,
@@ -81,6 +88,8 @@ impl Aicpu {
             gated: VecDeque::new(),
             gates_seen: 0,
             outbox: (0..shared.aicpus()).map(|_| VecDeque::new()).collect(),
+            kept_notices: 0,
+            known_watermark: 0,
             remote: RemoteWaits::default(),
             cache: MapCache::default(),
             scopes: ScopeStack::default(),
@@ -100,7 +109,7 @@ impl Aicpu {
 
     /// Whether no task is in flight and every notice was sent.
     pub(super) fn is_drained(&self) -> bool {
-        self.queue.in_flight() == 0 && self.outbox.iter().all(VecDeque::is_empty)
+        self.queue.in_flight() == 0 && self.kept_notices == 0
     }
 
     /// Reads the notices of the other AICPUs, and sends own ones that found a ring full.
@@ -108,15 +117,10 @@ impl Aicpu {
     /// # Errors
     /// A notice was lost.
     pub(super) fn poll_rings(&mut self, shared: &Shared) -> Result<bool, NoticeLost> {
-        let mut did = false;
-        for other in (0..shared.aicpus()).filter(|&other| other != self.id) {
-            while let Some(&slot) = self.outbox[usize::from(other)].front() {
-                if !shared.ring(self.id, other).push(slot) {
-                    break;
-                }
-                self.outbox[usize::from(other)].pop_front();
-                did = true;
-            }
+        let mut did = self.flush_outbox(shared);
+        let senders = shared.take_senders(self.id);
+        for other in (0..shared.aicpus()).filter(|other| senders >> other & 1 == 1) {
+            // As many as were there when the bit was taken, or more.
             for _ in 0..shared.config.ring {
                 let notice = shared.ring(other, self.id).pop();
                 let Some(slot) = notice.map_err(|sequence| NoticeLost { from: other, sequence })? else {
@@ -128,6 +132,24 @@ impl Aicpu {
         }
         self.release_found(shared);
         Ok(did)
+    }
+
+    /// Sends notices that found a ring full.
+    fn flush_outbox(&mut self, shared: &Shared) -> bool {
+        let mut did = false;
+        if self.kept_notices == 0 {
+            return did;
+        }
+        for (other, outbox) in (0..).zip(&mut self.outbox) {
+            while let Some(&slot) = outbox.front()
+                && shared.notify(self.id, other, slot)
+            {
+                outbox.pop_front();
+                self.kept_notices -= 1;
+                did = true;
+            }
+        }
+        did
     }
 
     /// Takes completions from the cores. They are released when [`AicpuConfig::batch`](super::AicpuConfig::batch) of them
@@ -207,8 +229,9 @@ impl Aicpu {
         let outbox = &mut self.outbox[usize::from(other)];
         self.figures.notices += 1;
         // Notices of one sender stay in order.
-        if !outbox.is_empty() || !shared.ring(self.id, other).push(slot) {
+        if !outbox.is_empty() || !shared.notify(self.id, other, slot) {
             self.figures.ring_stalls += 1;
+            self.kept_notices += 1;
             outbox.push_back(slot);
         }
     }
@@ -233,14 +256,14 @@ impl Aicpu {
         self.ready.push(slot, task.pool, task.priority);
     }
 
-    /// Looks at what others complete: counters and earlier steps of ordered scopes.
+    /// Looks at what others complete: earlier steps of ordered scopes, and counters that the oldest tasks wait for.
     pub(super) fn poll_counters(&mut self, shared: &Shared) -> bool {
         let epoch = shared.epoch();
         if self.polled == Some(epoch) {
             return false;
         }
         self.polled = Some(epoch);
-        let mut released = std::mem::take(&mut self.released);
+        let released = &mut self.released;
         self.step_waits.retain_mut(|(step, slots)| {
             let waits = step.waits_for().is_some();
             if !waits {
@@ -248,27 +271,46 @@ impl Aicpu {
             }
             waits
         });
-        self.counter_waits.retain(|&slot| {
-            let waits = !self.queue.task(slot).needs.iter().all(|need| shared.counters.is_met(need));
-            if !waits {
-                released.push(slot);
-            }
-            waits
-        });
-        self.released = released;
-        let did = !self.released.is_empty();
-        self.release_found(shared);
         if self.scopes.has_ended() {
             self.scopes.forget_ended(&shared.scopes, shared.watermark());
         }
+        self.poll_oldest(shared, OLDEST)
+    }
+
+    /// Looks at all counters that tasks wait for.
+    pub(super) fn poll_all_counters(&mut self, shared: &Shared) -> bool {
+        self.poll_oldest(shared, usize::MAX)
+    }
+
+    /// Releases those of the oldest tasks whose counters have been reached, and what else was found to be released.
+    fn poll_oldest(&mut self, shared: &Shared, most: usize) -> bool {
+        let looked_at = self.counter_waits.len().min(most);
+        let mut kept = 0;
+        for at in 0..looked_at {
+            let slot = self.counter_waits[at];
+            if self.queue.task(slot).needs.iter().all(|need| shared.counters.is_met(need)) {
+                self.released.push(slot);
+            } else {
+                self.counter_waits[kept] = slot;
+                kept += 1;
+            }
+        }
+        self.counter_waits.drain(kept..looked_at);
+        let did = !self.released.is_empty();
+        self.release_found(shared);
         did
     }
 
     /// Searches the conflicts of tasks that every AICPU has generated past.
     pub(super) fn resolve(&mut self, shared: &Shared) -> bool {
         let Some(&first) = self.unresolved.front() else { return false };
-        let watermark = shared.watermark();
-        if self.queue.task(first).ordinal >= watermark {
+        let ordinal = self.queue.task(first).ordinal;
+        // Watermarks only rise: what was found before may do.
+        if ordinal >= self.known_watermark {
+            self.known_watermark = shared.watermark();
+        }
+        let watermark = self.known_watermark;
+        if ordinal >= watermark {
             return false;
         }
         for _ in 0..shared.config.step_tasks {

@@ -36,6 +36,8 @@ pub(super) struct Shared {
     watermarks: Box<[CachePadded<AtomicU64>]>,
     pub(super) queues: Box<[SharedQueue]>,
     rings: Box<[NotifyRing]>,
+    /// Per AICPU the AICPUs that have put something into their ring to it since it last looked.
+    senders: Box<[CachePadded<AtomicU32>]>,
     pub(super) map: GlobalTensorMap,
     pub(super) directory: Directory,
     pub(super) scopes: ScopeTable,
@@ -70,6 +72,7 @@ impl Shared {
             watermarks: (0..count).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             queues: (0..count).map(|_| SharedQueue::new(config.window)).collect(),
             rings: (0..ring_count).map(|_| NotifyRing::new(config.ring)).collect(),
+            senders: (0..count).map(|_| CachePadded::new(AtomicU32::new(0))).collect(),
             map: GlobalTensorMap::default(),
             directory: Directory::new(),
             scopes: ScopeTable::new(),
@@ -104,6 +107,23 @@ impl Shared {
     /// The ring from one AICPU to another.
     pub(super) fn ring(&self, from: u16, to: u16) -> &NotifyRing {
         &self.rings[usize::from(from) * self.watermarks.len() + usize::from(to)]
+    }
+
+    /// Sends a notice; whether its ring had room.
+    pub(super) fn notify(&self, from: u16, to: u16, slot: u16) -> bool {
+        let sent = self.ring(from, to).push(slot);
+        if sent {
+            // After the notice is in the ring: who takes this bit finds it there.
+            self.senders[usize::from(to)].fetch_or(1 << from, Ordering::AcqRel);
+        }
+        sent
+    }
+
+    /// The AICPUs whose rings may have something for this one, as bits. A notice that comes later sets its bit again.
+    pub(super) fn take_senders(&self, to: u16) -> u32 {
+        let senders = &self.senders[usize::from(to)];
+        // Spares the write where there is nothing; a notice that this misses is found in the next round.
+        if senders.load(Ordering::Relaxed) == 0 { 0 } else { senders.swap(0, Ordering::AcqRel) }
     }
 
     /// The AICPU has put all its tasks below this ordinal into the map.

@@ -75,7 +75,8 @@ struct Span {
 
 impl Span {
     fn of(region: &Region, pitch: &[u32; MAX_RANK]) -> Span {
-        let tile = |at: u32, d: usize| at / pitch[d].max(1);
+        // Most dimensions have one tile, for which there is nothing to divide.
+        let tile = |at: u32, d: usize| if at < pitch[d] { 0 } else { at / pitch[d].max(1) };
         Span {
             first: std::array::from_fn(|d| tile(region.lo[d], d)),
             last: std::array::from_fn(|d| tile(region.hi[d].saturating_sub(1), d)),

@@ -1,13 +1,13 @@
 //! Arguments of statements of an innermost loop, kept up to date from iteration to iteration.
 //!
-//! An argument that is a line along the loop costs a product and a sum per task, and its check was made for the first and the last
-//! iteration. Others are evaluated per task. One that has no value there, because it is at fault or needs a slot, leaves
+//! An argument that is a line along the loop costs a product and a sum per task, and its check was made for all iterations at
+//! once. Others are evaluated per task. One that has no value there, because it is at fault or needs a slot, leaves
 //! its task to the general path, which says what is wrong.
 
 use super::super::eval::eval;
 use super::super::{DIM_IMMEDIATE, DimKind, Launch, Op, Program, Word};
 use super::AccessMode;
-use super::linear::{Along, Line, Quiet};
+use super::linear::{Along, LEVELS, Line, Quiet};
 use super::machine::{Stop, after, argument_count};
 use super::values::{Scope, box_bounds, mode};
 use crate::{ExecPool, MAX_RANK, Region, TensorId};
@@ -29,6 +29,33 @@ impl Part {
     }
 }
 
+/// A line of which the iterations of the outer loops are settled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moving {
+    line: Line,
+    /// Its value in the first iteration of the innermost loop.
+    row: i64,
+}
+
+impl Moving {
+    fn new(line: Line) -> Moving {
+        Moving { line, row: line.first }
+    }
+
+    /// Settles the iterations of the outer loops.
+    fn settle(&mut self, at: &[u64; LEVELS]) {
+        let outer = self.line.deltas.iter().zip(at).skip(1);
+        self.row = outer
+            .fold(self.line.first, |sum, (delta, at)| sum.wrapping_add(delta.wrapping_mul(at.cast_signed())));
+    }
+
+    /// Its value in an iteration of the innermost loop.
+    #[inline]
+    fn at(&self, iteration: u64) -> i64 {
+        self.row.wrapping_add(self.line.deltas[0].wrapping_mul(iteration.cast_signed()))
+    }
+}
+
 /// The stream of a statement's tasks.
 #[derive(Clone, Copy, Debug, Default)]
 enum Stream {
@@ -37,7 +64,7 @@ enum Stream {
     /// The ordinal modulo so many.
     Turns(u32),
     /// A key modulo so many.
-    Key(Line, u32),
+    Key(Moving, u32),
 }
 
 /// A statement whose arguments are kept up to date.
@@ -51,17 +78,31 @@ pub(super) struct FastSite {
     late_params: Part,
     late_bounds: Part,
     stream: Stream,
-    priority: Line,
+    priority: Moving,
 }
 
 impl FastSite {
+    /// Settles the iterations of the outer loops.
+    pub(super) fn settle(&mut self, at: &[u64; LEVELS]) {
+        if let Stream::Key(key, _) = &mut self.stream {
+            key.settle(at);
+        }
+        self.priority.settle(at);
+    }
+
+    /// Whether some arguments are evaluated per task.
+    #[inline]
+    pub(super) fn is_late(&self) -> bool {
+        self.late_params.from != self.late_params.to || self.late_bounds.from != self.late_bounds.to
+    }
+
     #[inline]
     pub(super) fn stream(&self, ordinal: u64, at: u64) -> Option<u16> {
         match self.stream {
             Stream::None => None,
             Stream::Turns(streams) => ordinal.checked_rem(u64::from(streams)).map(|stream| stream as u16),
-            Stream::Key(line, streams) => {
-                line.at(at).checked_rem_euclid(i64::from(streams)).map(|stream| stream as u16)
+            Stream::Key(key, streams) => {
+                key.at(at).checked_rem_euclid(i64::from(streams)).map(|stream| stream as u16)
             }
         }
     }
@@ -75,17 +116,27 @@ impl FastSite {
 /// A parameter that is a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct MovingParam {
-    line: Line,
+    value: Moving,
     place: u8,
 }
 
 /// Bounds of a box in a dimension that are lines.
 #[derive(Clone, Copy, Debug, Default)]
 struct MovingBounds {
-    lo: Line,
-    hi: Line,
+    lo: Moving,
+    hi: Moving,
     place: u8,
     dim: u8,
+}
+
+/// Sets the bounds that change.
+#[inline]
+fn set_bounds(region: &mut Region, moving: &MovingBounds, at: u64) {
+    let dim = usize::from(moving.dim);
+    if let (Some(lo), Some(hi)) = (region.lo.get_mut(dim), region.hi.get_mut(dim)) {
+        *lo = moving.lo.at(at) as u32;
+        *hi = moving.hi.at(at) as u32;
+    }
 }
 
 /// A parameter that is evaluated.
@@ -136,7 +187,23 @@ impl<T: Copy> List<T> {
         Some(())
     }
 
-    /// The one at a place.
+    /// All of them.
+    fn all(&self) -> &[T] {
+        self.items.get(..usize::from(self.count)).unwrap_or(&[])
+    }
+
+    /// As [`List::all`], to change them.
+    fn all_mut(&mut self) -> &mut [T] {
+        self.items.get_mut(..usize::from(self.count)).unwrap_or(&mut [])
+    }
+
+    /// The one at a place, which is below the number of items.
+    #[inline]
+    fn get(&self, place: u8) -> &T {
+        &self.items[usize::from(place) % MAX_FIELDS]
+    }
+
+    /// As [`List::get`], to change it.
     #[inline]
     fn at(&mut self, place: u8) -> &mut T {
         &mut self.items[usize::from(place) % MAX_FIELDS]
@@ -149,8 +216,11 @@ pub(super) struct Fields {
     params: List<i64>,
     regions: List<Region>,
     modes: List<AccessMode>,
+    /// Those that change along the innermost loop, and those that change along outer ones only.
     moving_params: List<MovingParam>,
+    outer_params: List<MovingParam>,
     moving_bounds: List<MovingBounds>,
+    outer_bounds: List<MovingBounds>,
     late_params: List<LateParam>,
     late_bounds: List<LateBounds>,
 }
@@ -163,7 +233,9 @@ impl Fields {
             regions: List::of(region),
             modes: List::of(AccessMode::In),
             moving_params: List::of(MovingParam::default()),
+            outer_params: List::of(MovingParam::default()),
             moving_bounds: List::of(MovingBounds::default()),
+            outer_bounds: List::of(MovingBounds::default()),
             late_params: List::of(LateParam::default()),
             late_bounds: List::of(LateBounds::default()),
         }
@@ -174,7 +246,9 @@ impl Fields {
         self.regions.count = 0;
         self.modes.count = 0;
         self.moving_params.count = 0;
+        self.outer_params.count = 0;
         self.moving_bounds.count = 0;
+        self.outer_bounds.count = 0;
         self.late_params.count = 0;
         self.late_bounds.count = 0;
     }
@@ -194,25 +268,35 @@ impl Fields {
         site.regions.of(&self.modes.items)
     }
 
-    /// Brings the arguments of a statement that are lines up to date with an iteration.
-    #[inline]
-    pub(super) fn update(&mut self, site: &FastSite, at: u64) {
-        for moving in site.moving_params.of(&self.moving_params.items) {
-            *self.params.at(moving.place) = moving.line.at(at);
+    /// Settles the iterations of the outer loops for arguments of all statements.
+    pub(super) fn settle(&mut self, at: &[u64; LEVELS]) {
+        for moving in self.moving_params.all_mut().iter_mut().chain(self.outer_params.all_mut()) {
+            moving.value.settle(at);
         }
-        for moving in site.moving_bounds.of(&self.moving_bounds.items) {
-            let region = self.regions.at(moving.place);
-            let dim = usize::from(moving.dim);
-            let (Some(lo), Some(hi)) = (region.lo.get_mut(dim), region.hi.get_mut(dim)) else { continue };
-            *lo = moving.lo.at(at) as u32;
-            *hi = moving.hi.at(at) as u32;
+        for moving in self.moving_bounds.all_mut().iter_mut().chain(self.outer_bounds.all_mut()) {
+            moving.lo.settle(at);
+            moving.hi.settle(at);
+        }
+        for moving in self.outer_params.all() {
+            *self.params.at(moving.place) = moving.value.row;
+        }
+        for moving in self.outer_bounds.all() {
+            set_bounds(self.regions.at(moving.place), moving, 0);
         }
     }
 
-    /// Whether some arguments of a statement are evaluated.
+    /// Brings the arguments of a statement that are lines up to date with an iteration.
     #[inline]
-    pub(super) fn is_late(site: &FastSite) -> bool {
-        site.late_params.from != site.late_params.to || site.late_bounds.from != site.late_bounds.to
+    pub(super) fn update(&mut self, site: &FastSite, at: u64) {
+        for place in site.moving_params.from..site.moving_params.to {
+            let moving = self.moving_params.get(place);
+            *self.params.at(moving.place) = moving.value.at(at);
+        }
+        for place in site.moving_bounds.from..site.moving_bounds.to {
+            let moving = self.moving_bounds.get(place);
+            let region = self.regions.at(moving.place);
+            set_bounds(region, moving, at);
+        }
     }
 
     /// Evaluates the arguments of a statement that are no lines; none when one has no value, or a box lies outside.
@@ -246,7 +330,11 @@ impl Fields {
     fn param(&mut self, line: Option<Line>, late: Late) -> Option<()> {
         let place = self.params.count;
         match line {
-            Some(line) if line.delta != 0 => self.moving_params.push(MovingParam { line, place })?,
+            Some(line) if line.constant().is_none() => {
+                let moves = line.deltas[0] != 0;
+                let list = if moves { &mut self.moving_params } else { &mut self.outer_params };
+                list.push(MovingParam { value: Moving::new(line), place })?;
+            }
             Some(_) => {}
             None => self.late_params.push(LateParam { value: late, place })?,
         }
@@ -259,10 +347,12 @@ impl Fields {
         let region = self.regions.at(place);
         *region.lo.get_mut(dim)? = lo.first as u32;
         *region.hi.get_mut(dim)? = hi.first as u32;
-        if lo.delta == 0 && hi.delta == 0 {
+        if lo.constant().is_some() && hi.constant().is_some() {
             return Some(());
         }
-        self.moving_bounds.push(MovingBounds { lo, hi, place, dim: dim as u8 })
+        let moves = lo.deltas[0] != 0 || hi.deltas[0] != 0;
+        let list = if moves { &mut self.moving_bounds } else { &mut self.outer_bounds };
+        list.push(MovingBounds { lo: Moving::new(lo), hi: Moving::new(hi), place, dim: dim as u8 })
     }
 
     /// How many there are of everything.
@@ -357,12 +447,14 @@ impl Along<'_, '_> {
             }
         };
         let hi = match kind {
-            DimKind::Whole | DimKind::Index => lo.plus(Line::flat(1), self.bounds.trip)?,
+            DimKind::Whole | DimKind::Index => self.plus(lo, Line::flat(1))?,
             DimKind::Range => second()?,
-            DimKind::Sized => lo.plus(second()?, self.bounds.trip)?,
+            DimKind::Sized => self.plus(lo, second()?)?,
         };
-        let inside = |at: u64| 0 <= lo.at(at) && lo.at(at) <= hi.at(at) && hi.at(at) <= extent;
-        (inside(0) && inside(self.bounds.trip.saturating_sub(1))).then_some((lo, hi))
+        let inside = self.range(&lo)?.0 >= 0
+            && self.range(&self.minus(hi, lo)?)?.0 >= 0
+            && self.range(&hi)?.1 <= extent;
+        inside.then_some((lo, hi))
     }
 
     fn stream(&self) -> Option<Stream> {
@@ -373,15 +465,16 @@ impl Along<'_, '_> {
         if key == u32::MAX {
             return Some(Stream::Turns(word.operand2));
         }
-        Some(Stream::Key(self.line(key)?, word.operand2))
+        Some(Stream::Key(Moving::new(self.line(key)?), word.operand2))
     }
 
-    fn priority(&self) -> Option<Line> {
+    fn priority(&self) -> Option<Moving> {
         let Some(word) = self.program.words.get(self.attrs.priority as usize) else {
-            return Some(Line::flat(0));
+            return Some(Moving::default());
         };
         let line = self.line(word.operand2)?;
-        let fits = |at: u64| i32::try_from(line.at(at)).is_ok();
-        (fits(0) && fits(self.bounds.trip.saturating_sub(1))).then_some(line)
+        let (least, most) = self.range(&line)?;
+        let fits = i32::try_from(least).is_ok() && i32::try_from(most).is_ok();
+        fits.then_some(Moving::new(line))
     }
 }

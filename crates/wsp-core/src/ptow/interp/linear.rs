@@ -1,9 +1,9 @@
-//! Expressions along a loop: those that grow by the same number from every iteration to the next.
+//! Expressions along loops: those that grow by the same number from every iteration to the next.
 //!
-//! An expression is evaluated once for all iterations of a loop. Every value on its stack is a line, a number for the
-//! first iteration and what is added from one to the next, and is refused when some iteration's does not fit into 64 bits: an
-//! operation of lines is monotone, so the first and the last iteration tell. An expression that faults in no iteration and
-//! is a line all the way has thus the same value here as evaluated on its own.
+//! An expression is evaluated once for all iterations of a loop, or of a few loops that stand directly in each other. Every value
+//! on its stack is a line: a number for the first iteration, and for each loop what is added from one iteration to the next. A
+//! line whose smallest or largest value does not fit into 64 bits is refused. An expression that is a line all the way is
+//! thus at fault in no iteration, and has the same values here as evaluated on its own.
 
 use super::super::bounds::Bounds;
 use super::super::eval::{Env, binary, unary};
@@ -12,59 +12,45 @@ use super::frame::Attrs;
 use super::values::Scope;
 use crate::SlotId;
 
-/// What an expression is along a loop: `first + iteration * delta`, and it fits for every iteration of the loop.
+/// Most loops that are followed at once.
+pub(super) const LEVELS: usize = 3;
+
+/// A loop that is followed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LoopLevel {
+    pub(super) bounds: Bounds,
+    pub(super) axis: u32,
+}
+
+/// What an expression is along loops, the innermost first: `first` plus, of each, its iteration times its delta.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Line {
     pub(super) first: i64,
-    pub(super) delta: i64,
+    pub(super) deltas: [i64; LEVELS],
 }
 
 impl Line {
     /// The same in every iteration.
     pub(super) fn flat(first: i64) -> Line {
-        Line { first, delta: 0 }
-    }
-
-    /// Its value in an iteration of the loop.
-    #[inline]
-    pub(super) fn at(&self, iteration: u64) -> i64 {
-        self.first.wrapping_add(self.delta.wrapping_mul(iteration.cast_signed()))
-    }
-
-    /// The sum along a loop of so many iterations; none when it does not fit.
-    pub(super) fn plus(self, other: Line, trip: u64) -> Option<Line> {
-        Line::checked(self.first.checked_add(other.first), self.delta.checked_add(other.delta), trip)
+        Line { first, deltas: [0; LEVELS] }
     }
 
     /// The value that is the same in every iteration.
-    fn constant(self) -> Option<i64> {
-        (self.delta == 0).then_some(self.first)
-    }
-
-    fn times(self, scale: i64, trip: u64) -> Option<Line> {
-        Line::checked(self.first.checked_mul(scale), self.delta.checked_mul(scale), trip)
-    }
-
-    /// The line from values that may not fit; none when one of `trip` iterations does not.
-    fn checked(first: Option<i64>, delta: Option<i64>, trip: u64) -> Option<Line> {
-        let (first, delta) = (first?, delta?);
-        let last = i64::try_from(trip.saturating_sub(1)).ok()?;
-        first.checked_add(delta.checked_mul(last)?)?;
-        Some(Line { first, delta })
+    pub(super) fn constant(self) -> Option<i64> {
+        (self.deltas == [0; LEVELS]).then_some(self.first)
     }
 }
 
-/// A loop that is about to be entered, along which expressions are followed.
+/// Loops that are about to be entered, along which expressions are followed.
 #[derive(Clone, Copy)]
 pub(super) struct Along<'s, 'a> {
     pub(super) program: &'s Program<'a>,
     pub(super) launch: &'s Launch<'a>,
-    /// Variables outside; the loop's own is the next.
+    /// Variables outside; those of the loops are the next.
     pub(super) scope: &'s Scope,
     pub(super) attrs: Attrs,
-    /// The loop's axis.
-    pub(super) axis: u32,
-    pub(super) bounds: &'s Bounds,
+    /// The loops, the innermost first. Each has an iteration.
+    pub(super) levels: &'s [LoopLevel],
 }
 
 /// Variables, and slots without values.
@@ -91,16 +77,88 @@ impl Env for Quiet<'_> {
 }
 
 impl Along<'_, '_> {
-    /// A variable along the loop; none when it is no line.
+    /// A variable along the loops; none when it is no line.
     #[inline]
     pub(super) fn variable(&self, depth: u16) -> Option<Line> {
-        if usize::from(depth) != self.scope.depth {
+        let Some(inside) = usize::from(depth).checked_sub(self.scope.depth) else {
             return Some(Line::flat(self.scope.var(depth)));
-        }
-        (!self.bounds.is_sparse()).then_some(self.index())
+        };
+        let level = self.levels.len().checked_sub(inside.wrapping_add(1))?;
+        let bounds = &self.levels.get(level)?.bounds;
+        if bounds.is_sparse() { None } else { index(bounds, level) }
     }
 
-    /// An expression along the loop; none when it is no line, or at fault in some iteration, or names a slot.
+    /// A position along the loops.
+    fn position(&self, depth: u16) -> Option<Line> {
+        let Some(inside) = usize::from(depth).checked_sub(self.scope.depth) else {
+            return Some(Line::flat(self.scope.pos(depth)));
+        };
+        let level = self.levels.len().checked_sub(inside.wrapping_add(1))?;
+        index(&self.levels.get(level)?.bounds, level)
+    }
+
+    /// The innermost variable over an axis along the loops.
+    fn axis(&self, axis: u32) -> Option<Line> {
+        match self.levels.iter().position(|level| level.axis == axis) {
+            Some(level) => {
+                let bounds = &self.levels.get(level)?.bounds;
+                if bounds.is_sparse() { None } else { index(bounds, level) }
+            }
+            None => Some(Line::flat(self.scope.axis(axis as u16))),
+        }
+    }
+
+    /// The smallest and the largest value of a line; none when they do not fit.
+    pub(super) fn range(&self, line: &Line) -> Option<(i64, i64)> {
+        let (mut least, mut most) = (line.first, line.first);
+        for (level, delta) in self.levels.iter().zip(line.deltas) {
+            let last = i64::try_from(level.bounds.trip.saturating_sub(1)).ok()?;
+            let change = delta.checked_mul(last)?;
+            least = least.checked_add(change.min(0))?;
+            most = most.checked_add(change.max(0))?;
+        }
+        Some((least, most))
+    }
+
+    /// A line from what an operation makes of two; none when it does not fit.
+    fn both(&self, left: Line, right: Line, f: fn(i64, i64) -> Option<i64>) -> Option<Line> {
+        let mut line = Line::flat(f(left.first, right.first)?);
+        for ((delta, left), right) in line.deltas.iter_mut().zip(left.deltas).zip(right.deltas) {
+            *delta = f(left, right)?;
+        }
+        self.range(&line)?;
+        Some(line)
+    }
+
+    /// The sum; none when it does not fit.
+    pub(super) fn plus(&self, left: Line, right: Line) -> Option<Line> {
+        self.both(left, right, i64::checked_add)
+    }
+
+    /// The difference; none when it does not fit.
+    pub(super) fn minus(&self, left: Line, right: Line) -> Option<Line> {
+        self.both(left, right, i64::checked_sub)
+    }
+
+    fn times(&self, line: Line, scale: i64) -> Option<Line> {
+        self.both(line, Line { first: scale, deltas: [scale; LEVELS] }, i64::checked_mul)
+    }
+
+    /// What an operation of two lines gives.
+    fn combined(&self, op: XOp, left: Line, right: Line) -> Option<Line> {
+        match op {
+            XOp::XAdd => self.plus(left, right),
+            XOp::XSub => self.minus(left, right),
+            XOp::XMul => match (left.constant(), right.constant()) {
+                (_, Some(scale)) => self.times(left, scale),
+                (Some(scale), None) => self.times(right, scale),
+                (None, None) => None,
+            },
+            _ => binary(op, left.constant()?, right.constant()?).ok().map(Line::flat),
+        }
+    }
+
+    /// An expression along the loops; none when it is no line, or at fault in some iteration, or names a slot.
     #[inline]
     pub(super) fn line(&self, expr: u32) -> Option<Line> {
         let word = self.program.exprs.get(expr as usize)?;
@@ -137,7 +195,7 @@ impl Along<'_, '_> {
                 _ => {
                     let right = *stack.get(height.checked_sub(1)?)?;
                     height = height.checked_sub(2)?;
-                    Some(combined(op, *stack.get(height)?, right, self.bounds.trip)?)
+                    Some(self.combined(op, *stack.get(height)?, right)?)
                 }
             };
             if let Some(value) = value {
@@ -153,11 +211,6 @@ impl Along<'_, '_> {
         None
     }
 
-    /// The loop's index: of a SELECT the position.
-    fn index(&self) -> Line {
-        Line { first: self.bounds.start, delta: self.bounds.step }
-    }
-
     #[inline]
     fn leaf(&self, word: &Word, op: XOp) -> Option<Line> {
         let operand = word.operand2 as u16;
@@ -166,35 +219,23 @@ impl Along<'_, '_> {
             XOp::XValue => self.launch.values.get(usize::from(operand)).map(|value| Line::flat(*value)),
             XOp::XLen => self.launch.tables.get(usize::from(operand)).map(|t| Line::flat(t.len() as i64)),
             XOp::XVar => self.variable(operand),
-            XOp::XPos if usize::from(operand) == self.scope.depth => Some(self.index()),
-            XOp::XPos => Some(Line::flat(self.scope.pos(operand))),
-            XOp::XAxis if word.operand2 == self.axis => self.variable(self.scope.depth as u16),
-            XOp::XAxis => Some(Line::flat(self.scope.axis(operand))),
+            XOp::XPos => self.position(operand),
+            XOp::XAxis => self.axis(word.operand2),
             _ => None,
         }
     }
 
     fn unary(&self, word: &Word, op: XOp, top: Line) -> Option<Line> {
         match op {
-            XOp::XNeg => Line::checked(top.first.checked_neg(), top.delta.checked_neg(), self.bounds.trip),
+            XOp::XNeg => self.minus(Line::flat(0), top),
             _ => unary(op, top.constant()?, word, self.launch).ok().map(Line::flat),
         }
     }
 }
 
-/// What an operation of two lines gives.
-fn combined(op: XOp, left: Line, right: Line, trip: u64) -> Option<Line> {
-    match op {
-        XOp::XAdd => left.plus(right, trip),
-        XOp::XSub => {
-            let (first, delta) = (left.first.checked_sub(right.first), left.delta.checked_sub(right.delta));
-            Line::checked(first, delta, trip)
-        }
-        XOp::XMul => match (left.constant(), right.constant()) {
-            (_, Some(scale)) => left.times(scale, trip),
-            (Some(scale), None) => right.times(scale, trip),
-            (None, None) => None,
-        },
-        _ => binary(op, left.constant()?, right.constant()?).ok().map(Line::flat),
-    }
+/// The index of a loop along itself: of a SELECT the position.
+fn index(bounds: &Bounds, level: usize) -> Option<Line> {
+    let mut line = Line::flat(bounds.start);
+    *line.deltas.get_mut(level)? = bounds.step;
+    Some(line)
 }

@@ -51,7 +51,7 @@ impl<'a> Interpreter<'a> {
             .push(value, position, u32::from(word.operand1))
             .ok_or(Stop::Fault(FaultKind::Structure))?;
         self.own = own;
-        if is_strip { Ok(()) } else { self.seek(0) }
+        if is_strip { self.enter_strip() } else { self.seek(0) }
     }
 
     pub(super) fn enter_once<S>(&mut self, at: u32, body: u32, budget: &mut Budget) -> Result<(), Stop<S>> {
@@ -169,6 +169,7 @@ impl<'a> Interpreter<'a> {
             return self.leave(frame);
         }
         if at >= frame.trip {
+            self.pc = frame.word;
             return Err(Stop::Fault(FaultKind::Rounds { max: frame.trip }));
         }
         self.tick(budget)?;

@@ -98,7 +98,11 @@ impl<'a> Interpreter<'a> {
 
     /// Every task of this AICPU with a smaller ordinal has been handed over; all ones at the end.
     pub fn watermark(&self) -> u64 {
-        if self.end == Some(Progress::Finished) { u64::MAX } else { self.ordinal }
+        match self.end {
+            Some(Progress::Finished) => u64::MAX,
+            None if self.strip.active => self.strip.next_ordinal(),
+            _ => self.ordinal,
+        }
     }
 
     /// What has been done so far.

@@ -8,6 +8,10 @@
 //! the tasks of the others, so that all agree on ordinals. [`Mode::Naive`] tests the owner of every task; [`Mode::Skip`]
 //! leaves out iterations and loops that hold no task of its own. Both hand over the same tasks.
 //!
+//! Under [`Mode::Skip`] an innermost loop of nothing but tasks, with the dense loops directly around it, is a *strip*: its own tasks
+//! are found by arithmetic, and arguments that grow by the same number from iteration to iteration are kept up to date by
+//! sums. Whatever does not fit that is evaluated task by task, with the same result.
+//!
 //! # Ordered scopes
 //! `FOR_EACH`, `WHILE` and `SEQUENTIAL` tell the host where their steps begin. An interpreter that leaves out a whole scope
 //! tells nothing of it; one that leaves out steps tells of those only in which it may have tasks. What it tells always
@@ -25,6 +29,7 @@ mod linear;
 mod loops;
 mod machine;
 mod owner;
+mod pace;
 mod setup;
 mod skip;
 mod strip;

@@ -10,7 +10,7 @@ use super::super::dispatch::{Filter, Level, Rule, Source, Stride, solve, solve_l
 use super::super::summary::Summary;
 use super::super::{Word, X_LAST, XOp};
 use super::frame::{Frame, NO_WORD, Plan};
-use super::linear::{Along, Line};
+use super::linear::{Along, Line, LoopLevel};
 use super::machine::{Interpreter, Stop};
 use super::owner::{Deciding, Mine, Own};
 use super::{FaultKind, Host, Mode};
@@ -103,27 +103,24 @@ impl<'a> Interpreter<'a> {
         deciding: Deciding<'a>,
     ) -> Choice<'a> {
         let line = match deciding.rule {
-            Rule::Key(_) if !bounds.is_sparse() => self.along(word, bounds).line(key),
+            Rule::Key(_) => {
+                let levels = [LoopLevel { bounds: *bounds, axis: u32::from(word.operand1) }];
+                self.along(&levels).line(key)
+            }
             _ => None,
         };
         match line {
-            Some(Line { first, delta }) => {
+            Some(Line { first, deltas: [delta, ..] }) => {
                 self.by_stride(at, bounds, solve(delta, first, self.n, self.me), deciding)
             }
             None => Choice::Go(Plan::Walk, Own::Rule(deciding)),
         }
     }
 
-    /// A loop that is about to be entered, to follow expressions along.
-    pub(super) fn along<'s>(&'s self, word: &Word, bounds: &'s Bounds) -> Along<'s, 'a> {
-        Along {
-            program: &self.program,
-            launch: &self.launch,
-            scope: &self.scope,
-            attrs: self.attrs,
-            axis: u32::from(word.operand1),
-            bounds,
-        }
+    /// Loops that are about to be entered, to follow expressions along.
+    pub(super) fn along<'s>(&'s self, levels: &'s [LoopLevel]) -> Along<'s, 'a> {
+        let Interpreter { program, launch, scope, attrs, .. } = self;
+        Along { program, launch, scope, attrs: *attrs, levels }
     }
 
     /// Of a loop whose own iterations are these.
@@ -237,6 +234,7 @@ impl<'a> Interpreter<'a> {
             let end = ranges.end();
             if place.before > 0 && self.ordinal.saturating_add(place.before) > end {
                 self.ordinal = self.ordinal.max(end);
+                self.pc = frame.word;
                 return Err(Stop::Fault(FaultKind::PastPartition { end }));
             }
         }

@@ -1,16 +1,18 @@
 //! Innermost loops whose body is nothing but tasks: the tasks of this AICPU one after another, without a look at the
-//! instructions between.
+//! instructions between. Dense loops that stand directly in each other are one strip.
 //!
-//! What is prepared once for all iterations is in [`fast`](super::fast). A task that this is not enough for takes the general path.
+//! What is prepared once for all iterations is in [`fast`](super::fast). A task that this is not enough for takes the general
+//! path.
 
-use super::super::bounds::Bounds;
+use super::super::bounds::{AxisRow, Bounds, axis_row, bounds};
 use super::super::dispatch::Rule;
 use super::super::{Op, Word};
 use super::fast::{FastSite, Fields};
 use super::frame::{Frame, Kind, NO_WORD, Plan};
-use super::linear::Along;
+use super::linear::{Along, LEVELS, LoopLevel, Quiet};
 use super::machine::{Budget, Interpreter, Stop, after, pool_of};
 use super::owner::{Mine, Own};
+use super::pace::Pace;
 use super::{FaultKind, Host, Mode, Ordered, Task};
 use crate::{KernelId, LabelId, limits};
 
@@ -23,23 +25,29 @@ struct Site {
     word: u32,
     kernel: KernelId,
     label: Option<LabelId>,
-    /// Its arguments, where they are lines.
+    /// Its arguments, where they are kept up to date.
     fast: Option<FastSite>,
 }
 
-/// From a task of this AICPU to its next: so many statements and iterations further, and behind the last statement so many
-/// iterations more.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pace {
-    sites: u64,
-    iterations: u64,
-    carry: u64,
+/// Why a strip pauses.
+enum Pause {
+    /// It has ended.
+    End,
+    /// The budget is spent.
+    Spent,
+    /// The host is to be told of a step.
+    Step,
+    /// The next task takes the general path.
+    Slow,
 }
 
-/// An innermost loop under way.
+/// A strip under way.
 #[derive(Clone, Debug)]
 pub(super) struct Strip {
     pub(super) active: bool,
+    /// Its loops, the innermost first.
+    levels: [LoopLevel; LEVELS],
+    level_count: usize,
     sites: [Site; MAX_SITES],
     site_count: u64,
     /// The body whose statements these are, or [`NO_WORD`].
@@ -47,10 +55,7 @@ pub(super) struct Strip {
     fields: Fields,
     mine: Mine,
     pace: Pace,
-    /// The iteration and the statement of the next task.
-    at: u64,
-    site: u64,
-    /// Ordinal of the first task of iteration 0, and of the task past the last that is handed over.
+    /// Ordinal of the first task of all, and of the task past the last that is handed over.
     base: u64,
     stop: u64,
     /// The iteration whose step the host has been told of.
@@ -61,91 +66,111 @@ impl Strip {
     pub(super) fn new() -> Strip {
         Strip {
             active: false,
+            levels: [LoopLevel::default(); LEVELS],
+            level_count: 0,
             sites: [Site::default(); MAX_SITES],
             site_count: 0,
             body: NO_WORD,
             fields: Fields::new(),
             mine: Mine { pool: None },
             pace: Pace::default(),
-            at: 0,
-            site: 0,
             base: 0,
             stop: 0,
             told: None,
         }
     }
 
-    /// The ordinal of the next task.
-    fn ordinal(&self) -> u64 {
-        self.base.wrapping_add(self.at.wrapping_mul(self.site_count)).wrapping_add(self.site)
+    /// The ordinal of the next task of this AICPU in the strip, or where the strip ends.
+    pub(super) fn next_ordinal(&self) -> u64 {
+        let next = self.base.saturating_add(self.pace.task());
+        if next < self.stop { next } else { self.end() }
     }
 
-    fn step(&mut self) {
-        self.site = self.site.wrapping_add(self.pace.sites);
-        self.at = self.at.wrapping_add(self.pace.iterations);
-        if self.site >= self.site_count {
-            self.site = self.site.wrapping_sub(self.site_count);
-            self.at = self.at.wrapping_add(self.pace.carry);
-        }
+    /// The ordinal behind the last task of all.
+    fn end(&self) -> u64 {
+        self.base.saturating_add(self.pace.all().unwrap_or(0))
     }
 
-    /// Sets where the first task is, from how many tasks come before it in the loop.
-    fn start(&mut self, before: u64) {
-        self.at = before.checked_div(self.site_count).unwrap_or(0);
-        self.site = before.checked_rem(self.site_count).unwrap_or(0);
+    fn levels(&self) -> &[LoopLevel] {
+        self.levels.get(..self.level_count).unwrap_or(&[])
     }
 }
 
 impl<'a> Interpreter<'a> {
-    /// Whether the loop at hand, which is about to be entered, is one for [`Interpreter::strip`]; prepares it.
+    /// Whether the loop at hand, which is about to be entered, begins a strip; prepares it.
     pub(super) fn prepare(&mut self, word: &Word, bounds: &Bounds, plan: &Plan<'a>, own: &Own<'a>) -> bool {
-        if self.mode == Mode::Naive || !self.find_sites(word.operand2) {
+        let decided = matches!((plan, own), (Plan::Ordinals(_), _) | (_, Own::Mine(_)));
+        if self.mode == Mode::Naive || !decided || !self.find_nest(word, bounds) {
             return false;
         }
-        let sites = self.strip.site_count;
-        let end = bounds.trip.checked_mul(sites).and_then(|tasks| self.ordinal.checked_add(tasks));
-        let Some(end) = end.filter(|_| sites > 0) else { return false };
-        let every = Pace { sites: 1, iterations: 0, carry: 1 };
+        let trips = self.strip.levels.map(|level| level.bounds.trip);
+        let mut pace = Pace::new(self.strip.site_count, trips, self.strip.level_count);
+        let Some(end) = pace.all().and_then(|tasks| self.ordinal.checked_add(tasks)) else { return false };
         self.strip.base = self.ordinal;
         self.strip.stop = end;
         self.strip.told = None;
         self.strip.mine = Mine { pool: None };
         match (plan, own) {
-            (Plan::Walk, Own::Mine(mine)) => {
-                self.strip.mine = *mine;
-                self.strip.pace = every;
-                self.strip.start(0);
-            }
+            (Plan::Walk, Own::Mine(mine)) => self.strip.mine = *mine,
             (Plan::Stride(stride), Own::Mine(mine)) => {
                 self.strip.mine = *mine;
-                self.strip.pace = Pace { carry: stride.period, ..every };
-                (self.strip.at, self.strip.site) = (stride.first, 0);
+                pace.outermost_by(stride.first, stride.period);
             }
             (Plan::Ordinals(deciding), _) => {
                 self.strip.mine = Mine { pool: deciding.pool };
                 let first = deciding.rule.next_owned(self.ordinal, self.n, self.me).unwrap_or(u64::MAX);
                 match deciding.rule {
-                    Rule::RoundRobin => {
-                        let n = u64::from(self.n);
-                        let (iterations, rest) = (n.checked_div(sites), n.checked_rem(sites));
-                        self.strip.pace =
-                            Pace { sites: rest.unwrap_or(0), iterations: iterations.unwrap_or(0), carry: 1 };
-                    }
-                    Rule::Own { end: last, .. } => {
-                        self.strip.pace = every;
-                        self.strip.stop = end.min(last);
-                    }
+                    Rule::RoundRobin => pace.tasks_by(u64::from(self.n)),
+                    Rule::Own { end: last, .. } => self.strip.stop = end.min(last),
                     _ => return false,
                 }
-                self.strip.start(first.saturating_sub(self.ordinal).min(end.saturating_sub(self.ordinal)));
+                pace.start(first.min(end).saturating_sub(self.ordinal));
             }
             _ => return false,
         }
+        self.strip.pace = pace;
         self.strip.active = true;
-        if self.strip.ordinal() < self.strip.stop {
-            self.prepare_sites(word, bounds);
+        if pace.task().saturating_add(self.strip.base) < self.strip.stop {
+            self.prepare_sites();
         }
         true
+    }
+
+    /// Finds the loops of a strip that begins with a loop; whether there is one.
+    fn find_nest(&mut self, word: &Word, first: &Bounds) -> bool {
+        let mut nest = [LoopLevel { bounds: *first, axis: u32::from(word.operand1) }; LEVELS];
+        let mut count = 1usize;
+        let mut body = word.operand2;
+        while let Some((at, inner)) = self.only_loop(word, body) {
+            let depth = self.scope.depth.saturating_add(count) as u16;
+            let bounds = bounds(&self.program, &self.launch, at, depth, &mut Quiet(&self.scope));
+            let Some(bounds) = bounds.ok().filter(|bounds| bounds.trip > 0) else { return false };
+            let Some(level) = nest.get_mut(count) else { return false };
+            *level = LoopLevel { bounds, axis: u32::from(inner.operand1) };
+            count = count.wrapping_add(1);
+            body = inner.operand2;
+        }
+        if !self.find_sites(body) {
+            return false;
+        }
+        for (level, found) in self.strip.levels.iter_mut().zip(nest.iter().take(count).rev()) {
+            *level = *found;
+        }
+        self.strip.level_count = count;
+        true
+    }
+
+    /// The loop that a body is, when it is nothing else, and both loops are of a kind that makes one strip.
+    fn only_loop(&self, outer: &Word, body: u32) -> Option<(u32, Word)> {
+        let inner = self.word::<()>(body).ok()?;
+        let parallel = |word: &Word| word.opcode == Op::ParallelFor.code();
+        if !parallel(&inner) || !parallel(outer) {
+            return None;
+        }
+        let end = self.word::<()>(after(body, &inner)).ok()?;
+        let ends = end.opcode == Op::End.code() || end.opcode == Op::Halt.code();
+        let dense = matches!(axis_row(&self.program, inner.operand1), Some(AxisRow::Dense(..)));
+        (ends && dense).then_some((body, inner))
     }
 
     /// Notes the statements of a body; whether there is nothing else.
@@ -159,37 +184,39 @@ impl<'a> Interpreter<'a> {
         while let Ok(word) = self.word::<()>(at) {
             match Op::from_code(word.opcode) {
                 Some(Op::Nop) => at = after(at, &word),
-                Some(Op::End | Op::Halt) => {
+                Some(Op::End | Op::Halt) if self.strip.site_count > 0 => {
                     self.strip.body = body;
                     return true;
                 }
-                Some(Op::Task) => {
-                    let ext = self.word::<()>(at.wrapping_add(1)).ok().filter(|_| word.flags > 0);
-                    let label = ext.map(|ext| LabelId(u32::from(ext.operand1)));
-                    let Some(site) = self.strip.sites.get_mut(self.strip.site_count as usize) else {
-                        return false;
-                    };
-                    if self.labels_matter && (label.is_some() || word.operand2 >> 16 != 0) {
-                        return false;
-                    }
-                    *site = Site { word: at, kernel: KernelId(word.operand1), label, fast: None };
-                    self.strip.site_count = self.strip.site_count.wrapping_add(1);
-                    match self.behind_arguments::<()>(at, &word) {
-                        Ok(next) => at = next,
-                        Err(_) => return false,
-                    }
-                }
+                Some(Op::Task) => match self.find_site(at, &word) {
+                    Some(next) => at = next,
+                    None => return false,
+                },
                 _ => return false,
             }
         }
         false
     }
 
-    /// Evaluates the arguments of all statements along the loop.
-    fn prepare_sites(&mut self, word: &Word, bounds: &Bounds) {
+    /// Notes a statement; what comes behind it.
+    fn find_site(&mut self, at: u32, word: &Word) -> Option<u32> {
+        let ext = self.word::<()>(at.wrapping_add(1)).ok().filter(|_| word.flags > 0);
+        let label = ext.map(|ext| LabelId(u32::from(ext.operand1)));
+        if self.labels_matter && (label.is_some() || word.operand2 >> 16 != 0) {
+            return None;
+        }
+        let site = self.strip.sites.get_mut(self.strip.site_count as usize)?;
+        *site = Site { word: at, kernel: KernelId(word.operand1), label, fast: None };
+        self.strip.site_count = self.strip.site_count.wrapping_add(1);
+        self.behind_arguments::<()>(at, word).ok()
+    }
+
+    /// Evaluates the arguments of all statements along the loops.
+    fn prepare_sites(&mut self) {
         let Interpreter { program, launch, scope, attrs, strip, .. } = self;
-        let axis = u32::from(word.operand1);
-        let along = Along { program, launch, scope, attrs: *attrs, axis, bounds };
+        let levels = strip.levels;
+        let levels = levels.get(..strip.level_count).unwrap_or(&[]);
+        let along = Along { program, launch, scope, attrs: *attrs, levels };
         strip.fields.clear();
         for site in strip.sites.iter_mut().take(strip.site_count as usize) {
             let pool = strip.mine.pool.unwrap_or(pool_of(program, site.kernel));
@@ -197,21 +224,50 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Hands over tasks of the loop until a budget is spent or the loop ends.
+    /// Gives the loops of a strip that is entered their variables, but the outermost, which has its own.
+    pub(super) fn enter_strip<S>(&mut self) -> Result<(), Stop<S>> {
+        for level in self.strip.levels().iter().rev().skip(1) {
+            let start = level.bounds.start;
+            self.scope.push(start, start, level.axis).ok_or(Stop::Fault(FaultKind::Structure))?;
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Settles the iterations of the outer loops.
+    fn settle(&mut self) {
+        let at = *self.strip.pace.at();
+        if self.strip.level_count < 2 {
+            return;
+        }
+        self.strip.fields.settle(&at);
+        for site in self.strip.sites.iter_mut().take(self.strip.site_count as usize) {
+            if let Some(fast) = &mut site.fast {
+                fast.settle(&at);
+            }
+        }
+        for (outwards, (level, at)) in self.strip.levels().iter().zip(at).enumerate().skip(1) {
+            self.scope.set_index(outwards, level.bounds.index(at));
+        }
+    }
+
+    /// Hands over tasks of the strip until a budget is spent or it ends.
     pub(super) fn strip<H: Host>(&mut self, host: &mut H, budget: &mut Budget) -> Result<(), Stop<H::Stop>> {
         let frame = *self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
         let before = budget.tasks.min(budget.steps);
         let mut left = before;
-        let end = self.strip_tasks(&frame, host, &mut left);
+        let ended = self.strip_tasks(&frame, host, &mut left);
         let taken = before.wrapping_sub(left);
         budget.tasks = budget.tasks.saturating_sub(taken);
         budget.steps = budget.steps.saturating_sub(taken);
         self.stats.tasks = self.stats.tasks.wrapping_add(u64::from(taken));
         self.stats.steps = self.stats.steps.wrapping_add(u64::from(taken));
-        if end? {
-            let all = frame.trip.wrapping_mul(self.strip.site_count);
-            self.ordinal = self.strip.base.wrapping_add(all);
+        if ended? {
+            self.ordinal = self.strip.end();
             self.strip.active = false;
+            for _ in 1..self.strip.level_count {
+                self.scope.pop();
+            }
             // The host may have been told of the scope meanwhile.
             let frame = *self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
             self.leave(&frame)?;
@@ -223,7 +279,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// As [`Interpreter::strip`]; whether the loop has ended.
+    /// As [`Interpreter::strip`]; whether it has ended.
     fn strip_tasks<H: Host>(
         &mut self,
         frame: &Frame<'a>,
@@ -231,64 +287,84 @@ impl<'a> Interpreter<'a> {
         left: &mut u32,
     ) -> Result<bool, Stop<H::Stop>> {
         loop {
-            let ordinal = self.strip.ordinal();
-            if self.strip.at >= frame.trip || ordinal >= self.strip.stop {
-                return Ok(true);
+            match self.strip_run(frame, host, left)? {
+                Pause::End => return Ok(true),
+                Pause::Spent => return Ok(false),
+                Pause::Step => self.tell_step(host)?,
+                Pause::Slow => {
+                    self.strip_slowly(host)?;
+                    *left = left.wrapping_sub(1);
+                    self.ordinal = self.ordinal.wrapping_add(1);
+                    if self.strip.pace.step() {
+                        self.settle();
+                    }
+                }
             }
-            if *left == 0 {
-                return Ok(false);
-            }
-            let at = self.strip.at;
-            self.ordinal = ordinal;
-            if frame.bounds.is_sparse() {
-                self.scope.set(frame.bounds.variable(&self.launch, at), frame.bounds.index(at));
-            } else {
-                self.scope.set_index(frame.bounds.index(at));
-            }
-            if frame.kind == Kind::OrderedLoop && self.strip.told != Some(at) {
-                self.tell_step(at, host)?;
-            }
-            self.strip_task(at, host)?;
-            *left = left.wrapping_sub(1);
-            self.ordinal = ordinal.wrapping_add(1);
-            self.strip.step();
         }
     }
 
-    /// Hands over the next task.
-    #[inline]
-    fn strip_task<H: Host>(&mut self, at: u64, host: &mut H) -> Result<(), Stop<H::Stop>> {
-        let Interpreter { program, launch, scope, strip, ordinal, .. } = self;
-        let Some(site) = strip.sites.get(strip.site as usize) else {
-            return Err(Stop::Fault(FaultKind::Structure));
-        };
-        let Some(fast) = &site.fast else { return self.strip_slowly(host) };
-        strip.fields.update(fast, at);
-        if Fields::is_late(fast) && strip.fields.evaluate(fast, program, launch, scope).is_none() {
-            return self.strip_slowly(host);
+    /// Hands over tasks whose arguments are kept up to date.
+    fn strip_run<H: Host>(
+        &mut self,
+        frame: &Frame<'a>,
+        host: &mut H,
+        left: &mut u32,
+    ) -> Result<Pause, Stop<H::Stop>> {
+        let ordered = frame.kind == Kind::OrderedLoop;
+        loop {
+            let Interpreter { program, launch, scope, strip, ordinal, .. } = &mut *self;
+            let task = strip.base.wrapping_add(strip.pace.task());
+            if task >= strip.stop {
+                return Ok(Pause::End);
+            }
+            if *left == 0 {
+                return Ok(Pause::Spent);
+            }
+            *ordinal = task;
+            let [at, ..] = *strip.pace.at();
+            let inner = &strip.levels[0].bounds;
+            if inner.is_sparse() {
+                scope.set(inner.variable(launch, at), inner.index(at));
+            } else {
+                scope.set_index(0, inner.index(at));
+            }
+            if ordered && strip.told != Some(at) {
+                return Ok(Pause::Step);
+            }
+            let Some(site) = strip.sites.get(strip.pace.site()) else { return Ok(Pause::End) };
+            let Some(fast) = &site.fast else { return Ok(Pause::Slow) };
+            strip.fields.update(fast, at);
+            if fast.is_late() && strip.fields.evaluate(fast, program, launch, scope).is_none() {
+                return Ok(Pause::Slow);
+            }
+            let task = Task {
+                ordinal: task,
+                site: site.word,
+                kernel: site.kernel,
+                pool: fast.pool,
+                params: strip.fields.params(fast),
+                regions: strip.fields.regions(fast),
+                modes: strip.fields.modes(fast),
+                after: &[],
+                label: site.label,
+                stream: fast.stream(task, at),
+                priority: fast.priority(at),
+                vars: scope.values(),
+                indices: scope.indices(),
+            };
+            host.task(&task).map_err(Stop::Host)?;
+            *left = left.wrapping_sub(1);
+            *ordinal = ordinal.wrapping_add(1);
+            if strip.pace.step() {
+                self.settle();
+            }
         }
-        let task = Task {
-            ordinal: *ordinal,
-            site: site.word,
-            kernel: site.kernel,
-            pool: fast.pool,
-            params: strip.fields.params(fast),
-            regions: strip.fields.regions(fast),
-            modes: strip.fields.modes(fast),
-            after: &[],
-            label: site.label,
-            stream: fast.stream(*ordinal, at),
-            priority: fast.priority(at),
-            vars: scope.values(),
-            indices: scope.indices(),
-        };
-        host.task(&task).map_err(Stop::Host)
     }
 
     /// Hands over the next task as if it stood anywhere.
     #[cold]
     fn strip_slowly<H: Host>(&mut self, host: &mut H) -> Result<(), Stop<H::Stop>> {
-        let site = self.strip.sites.get(self.strip.site as usize).copied().unwrap_or_default();
+        let site = self.strip.sites.get(self.strip.pace.site()).copied().unwrap_or_default();
         let pool = self.strip.mine.pool;
         self.pc = site.word;
         self.hand_over(site.word, &self.word(site.word)?, (site.label, pool), host)?;
@@ -297,7 +373,8 @@ impl<'a> Interpreter<'a> {
 
     /// Tells the host of the step that an iteration is.
     #[cold]
-    fn tell_step<H: Host>(&mut self, at: u64, host: &mut H) -> Result<(), Stop<H::Stop>> {
+    fn tell_step<H: Host>(&mut self, host: &mut H) -> Result<(), Stop<H::Stop>> {
+        let [at, ..] = *self.strip.pace.at();
         let top = self.frames.top().ok_or(Stop::Fault(FaultKind::Structure))?;
         let (first, told) = (top.first, top.told);
         top.told = true;

@@ -58,12 +58,13 @@ impl Scope {
         }
     }
 
-    /// Gives the innermost variable another value, of a loop over an axis.
+    /// Gives the variable that is so far from the innermost another value; all up to there are indices of loops.
     #[inline]
-    pub(super) fn set_index(&mut self, value: i64) {
-        self.vars.set(self.depth.wrapping_sub(1), value, value);
-        if let Some(last) = self.indices.get_mut(self.index_count.wrapping_sub(1)) {
-            *last = value;
+    pub(super) fn set_index(&mut self, outwards: usize, value: i64) {
+        let back = outwards.wrapping_add(1);
+        self.vars.set(self.depth.wrapping_sub(back), value, value);
+        if let Some(index) = self.indices.get_mut(self.index_count.wrapping_sub(back)) {
+            *index = value;
         }
     }
 

@@ -6,9 +6,10 @@ use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Host, Interpreter, Ordered, Task};
 use wsp_core::{ExecPool, Region, SlotId, StreamId};
 use wsp_ir::workload::Unit;
+use wsp_plan::expected::{self, Expected, Tracking};
 use wsp_plan::ptow::{Lowered, Statement};
 use wsp_plan::workload::{Placement, TaskRecord};
-use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Progress, Refused};
+use wsp_runtime::aicpu::{Access, AicpuTask, Emit, Generator, Need, Progress, Refused};
 
 /// Loop steps of an interpreter between two looks at what else there is to do.
 const STEPS: u32 = 4096;
@@ -22,21 +23,27 @@ pub(super) struct Bytecode<'a, I> {
 /// Turns tasks of the interpreter into tasks of the runtime.
 struct Adapter<'a, I> {
     issue: I,
-    statements: &'a [Statement<'a>],
-    lowered: &'a Lowered,
+    source: Source<'a>,
     reads: SmallVec<[Region; 4]>,
     writes: SmallVec<[Region; 4]>,
+    counted: Vec<expected::Need>,
+    needs: SmallVec<[Need; 4]>,
+}
+
+/// What all AICPUs know of the program.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) lowered: &'a Lowered,
+    pub(super) statements: &'a [Statement<'a>],
+    /// How many accesses of each tile come before a task's.
+    pub(super) expected: &'a Expected,
 }
 
 impl<'a, I: Issue> Bytecode<'a, I> {
-    pub(super) fn new(
-        interpreter: Interpreter<'a>,
-        lowered: &'a Lowered,
-        statements: &'a [Statement<'a>],
-        issue: I,
-    ) -> Bytecode<'a, I> {
+    pub(super) fn new(interpreter: Interpreter<'a>, source: Source<'a>, issue: I) -> Bytecode<'a, I> {
         let (reads, writes) = (SmallVec::new(), SmallVec::new());
-        Bytecode { interpreter, adapter: Adapter { issue, statements, lowered, reads, writes } }
+        let (counted, needs) = (Vec::new(), SmallVec::new());
+        Bytecode { interpreter, adapter: Adapter { issue, source, reads, writes, counted, needs } }
     }
 }
 
@@ -85,7 +92,8 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
     type Stop = Halt;
 
     fn task(&mut self, task: &Task<'_>) -> Result<(), Halt> {
-        let Adapter { issue, statements, lowered, reads, writes } = &mut *self.adapter;
+        let Adapter { issue, source, reads, writes, counted, needs } = &mut *self.adapter;
+        let Source { lowered, statements, expected } = *source;
         split(task, reads, writes);
         let statement = lowered.site(task.site).and_then(|site| statements.get(site.statement as usize));
         let Some(statement) = statement else {
@@ -110,6 +118,17 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
             indices: task.indices,
         };
         let issued = issue.issue(&record).map_err(|fault| Halt::Task(GenerationFault::Task(fault)))?;
+        counted.clear();
+        expected.needs(task.site, task.vars, counted);
+        if counted.is_empty() {
+            return Ok(self.out.task(&runtime_task(&record, task.pool, &issued))?);
+        }
+        needs.clear();
+        needs.extend(counted.iter().map(need));
+        let mapped = |region: &Region| matches!(expected.tracking(region.tensor), Tracking::Mapped(_));
+        let of = |boxes: &[Region]| boxes.iter().copied().filter(mapped).collect::<SmallVec<[Region; 4]>>();
+        let (reads, writes) = (of(issued.reads), of(issued.writes));
+        let issued = Issued { reads: &reads, writes: &writes, needs, ..issued };
         Ok(self.out.task(&runtime_task(&record, task.pool, &issued))?)
     }
 
@@ -150,6 +169,12 @@ pub(super) fn runtime_task<'t>(
         payload: issued.payload,
         needs: issued.needs,
     }
+}
+
+/// What the runtime counts for an access.
+fn need(need: &expected::Need) -> Need {
+    let access = if need.mode == AccessMode::In { Access::Read } else { Access::Write };
+    Need { counter: need.tile, access, reached: need.reached() }
 }
 
 /// Boxes that are read, and those that are written.

@@ -18,7 +18,7 @@ pub use moved::WorkloadTransfer;
 pub(crate) use moved::moved;
 pub(crate) use settings::settings;
 
-use self::bytecode::Bytecode;
+use self::bytecode::{Bytecode, Source};
 use self::failed::TaskFailure;
 use self::host_list::{Collecting, HostList, NoList, Share};
 use self::issue::{Issue, IssueDeclared, IssueLibrary};
@@ -31,15 +31,12 @@ use super::{codes, faults};
 use crate::program::{Launched, Program};
 use std::collections::HashMap;
 use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
-use wsp_core::ptow::prefix::Prefixes;
-use wsp_core::ptow::{DispatchConfig, Launch};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Dependences, Task, WorkloadModule};
 use wsp_kernel::Trap;
-use wsp_plan::ptow::{
-    LaunchData, Lowered, Statement, dispatch_configs, lower, prefix_sums, statements, transfer,
-};
+use wsp_plan::expected::Expected;
+use wsp_plan::ptow::{LaunchData, dispatch_configs, lower, prefix_sums, statements, transfer};
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::{AicpuConfig, AicpuStats, Generator, NoSlots, Slots, run_aicpus};
@@ -139,11 +136,18 @@ impl Generated<'_> {
                 let mut memory = vec![vec![0; workspace_words(&lowered.program.verified())]; configs.len()];
                 let mut sums = Vec::new();
                 let prefixes = prefix_sums(&lowered.program.verified(), &launch, &mut sums);
+                let expected = Expected::analyse(&lowered.program.verified(), &launch);
+                let source = Source { lowered: &lowered, statements: &statements, expected: &expected };
                 let all = memory.iter_mut().zip(&configs).map(|(memory, config)| {
-                    self.generator(&lowered, &statements, launch, prefixes, config, memory, issue())
+                    let program = lowered.program.verified();
+                    let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
+                    made.map(|interpreter| Bytecode::new(interpreter, source, issue())).map_err(|refusal| {
+                        vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())]
+                    })
                 });
                 let all = all.collect::<Result<Vec<_>, _>>()?;
-                let stats = self.launch(all, runner, slots, fault)?;
+                let config = AicpuConfig { counters: expected.tiles(), ..self.config.clone() };
+                let stats = self.launch(&config, all, runner, slots, fault)?;
                 let moved = transfer(&lowered.program, &data, aicpus);
                 Ran::new(stats, Some(moved), lowered.notes)
             }
@@ -153,40 +157,21 @@ impl Generated<'_> {
                     matches!(self.schedule.dependences, Dependences::Explicit | Dependences::Hybrid);
                 let share = |me| Share::new(&list, me, aicpus.into(), explicit, issue());
                 let all = (0..u32::from(aicpus)).map(share).collect();
-                Ran::new(self.launch(all, runner, slots, fault)?, None, Vec::new())
+                Ran::new(self.launch(&self.config, all, runner, slots, fault)?, None, Vec::new())
             }
         };
         Ok(ran)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what an interpreter is made of")]
-    fn generator<'g, I: Issue>(
-        &self,
-        lowered: &'g Lowered,
-        statements: &'g [Statement<'g>],
-        launch: Launch<'g>,
-        prefixes: Prefixes<'g>,
-        config: &DispatchConfig,
-        memory: &'g mut [u64],
-        issue: I,
-    ) -> Result<Bytecode<'g, I>, Vec<Diagnostic>> {
-        let program = lowered.program.verified();
-        let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
-        let refused = |refusal: wsp_core::ptow::interp::Refusal| {
-            vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())]
-        };
-        Ok(Bytecode::new(made.map_err(refused)?, lowered, statements, issue))
-    }
-
     fn launch<R: TaskRunner, S: Slots, G: Generator<Fault = GenerationFault>>(
         &self,
+        config: &AicpuConfig,
         generators: Vec<G>,
         runner: &R,
         slots: &S,
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<AicpuStats, Vec<Diagnostic>> {
-        run_aicpus(&self.config, generators, runner, slots)
-            .map_err(|failure| vec![self.failed(failure, fault)])
+        run_aicpus(config, generators, runner, slots).map_err(|failure| vec![self.failed(failure, fault)])
     }
 
     /// Everything that the host generates.

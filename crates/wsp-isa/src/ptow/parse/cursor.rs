@@ -7,6 +7,9 @@ use wsp_core::ptow::Word;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 
+/// Names that a wrong one is compared with.
+const MAX_CANDIDATES: usize = 1024;
+
 /// Where in a line the reading stands.
 pub(super) struct Cursor<'l> {
     tokens: &'l [Token],
@@ -192,7 +195,8 @@ impl Assembler<'_> {
         token: &Token,
         names: impl IntoIterator<Item = &'c str>,
     ) -> Option<String> {
-        if self.sink.is_full() { None } else { did_you_mean(self.text_of(token), names).map(str::to_owned) }
+        let names = names.into_iter().take(if self.sink.is_full() { 0 } else { MAX_CANDIDATES });
+        did_you_mean(self.text_of(token), names).map(str::to_owned)
     }
 
     /// The words of a directive that gives them by their numbers: code, flags and both operands.

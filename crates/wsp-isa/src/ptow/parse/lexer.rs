@@ -125,7 +125,10 @@ impl<'t> Lexer<'t> {
                 .at(self.span(c.len_utf8()), "");
         match c {
             '/' => fault.help("comments begin with `;`"),
-            _ => fault.help("a name outside letters, digits and `_` goes into quotes: `.value v0 \"name\"`"),
+            c if c.is_alphanumeric() => {
+                fault.help("a name outside letters, digits and `_` goes into quotes: `.value v0 \"name\"`")
+            }
+            _ => fault,
         }
     }
 

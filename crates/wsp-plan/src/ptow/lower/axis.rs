@@ -40,11 +40,11 @@ impl<'m> Lowering<'m> {
         Over { op, row: self.axis(axis), kind: VarKind::Axis(axis), outer }
     }
 
-    /// The expression of a row; none where it is the index of the innermost loop.
+    /// The expression of a row; none where it is the innermost variable.
     fn outer(&mut self, row: &IntExpr, scope: &Scope<'m>) -> Option<u32> {
-        let innermost = self.vars.last().filter(|var| matches!(var.kind, VarKind::Axis(_) | VarKind::Range));
-        if let (IntExprKind::Var(var), Some(_)) = (&row.kind, innermost)
-            && scope.binding(*var) == Binding::Depth(self.vars.len() as u32 - 1)
+        if let IntExprKind::Var(var) = &row.kind
+            && let Binding::Depth(depth) = scope.binding(*var)
+            && depth as usize + 1 == self.vars.len()
         {
             return None;
         }

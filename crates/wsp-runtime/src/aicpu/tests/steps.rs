@@ -127,9 +127,8 @@ fn a_notice_that_finds_the_ring_full_is_kept_and_sent_later() {
 fn a_notice_that_was_overwritten_is_reported() {
     let script = Script::new([task(0, 0)]);
     let mut bench = Bench::new(&script, 2, &AicpuConfig { ring: 1, ..AicpuConfig::default() });
-    let ring = bench.shared.ring(1, 0);
-    assert!(ring.push(0) && ring.pop() == Ok(Some(0)));
-    ring.forge(0, 9);
+    assert!(bench.shared.notify(1, 0, 0) && bench.shared.ring(1, 0).pop() == Ok(Some(0)));
+    bench.shared.ring(1, 0).forge(0, 9);
     let outcome = bench.driven[0].step(&bench.shared, &bench.memory, PollRings);
     let sequence = OutOfSequence { expected: 1, found: 9 };
     assert_eq!(outcome, Err(Trouble::NoticeLost(NoticeLost { from: 1, sequence })));

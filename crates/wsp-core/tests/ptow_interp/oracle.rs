@@ -1,12 +1,12 @@
 //! The tasks of a program by walking its tree: the meaning of every instruction, as plainly as it can be said.
 
-use super::asm::{Axis, Dim, Module, Node, Param, Policy, TaskNode, X};
+use crate::asm::{Axis, Dim, Module, Node, Param, Policy, TaskNode, X};
 use wsp_core::ptow::interp::AccessMode;
 use wsp_core::ptow::{Op, XOp};
 
 /// What a program does, as a host sees it.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Event {
+pub(crate) enum Event {
     Task(Box<Got>),
     Begin(u64),
     Step(u64),
@@ -16,51 +16,51 @@ pub enum Event {
 
 /// A task.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Got {
-    pub ordinal: u64,
-    pub kernel: u16,
-    pub pool: u8,
-    pub params: Vec<i64>,
-    pub boxes: Vec<Box_>,
-    pub after: Vec<u64>,
-    pub label: Option<u32>,
-    pub stream: Option<u16>,
-    pub priority: i32,
-    pub vars: Vec<i64>,
-    pub indices: Vec<i64>,
+pub(crate) struct Got {
+    pub(crate) ordinal: u64,
+    pub(crate) kernel: u16,
+    pub(crate) pool: u8,
+    pub(crate) params: Vec<i64>,
+    pub(crate) boxes: Vec<Box_>,
+    pub(crate) after: Vec<u64>,
+    pub(crate) label: Option<u32>,
+    pub(crate) stream: Option<u16>,
+    pub(crate) priority: i32,
+    pub(crate) vars: Vec<i64>,
+    pub(crate) indices: Vec<i64>,
     /// Not compared: whose it is.
-    pub owner: u16,
+    pub(crate) owner: u16,
 }
 
 /// What it does to a box, its tensor, and its bounds.
-pub type Box_ = (AccessMode, u32, Vec<(u32, u32)>);
+pub(crate) type Box_ = (AccessMode, u32, Vec<(u32, u32)>);
 
 /// The launch.
 #[derive(Clone, Debug, Default)]
-pub struct Data {
-    pub values: Vec<i64>,
-    pub tables: Vec<Vec<i64>>,
-    pub extents: Vec<[u32; 6]>,
+pub(crate) struct Data {
+    pub(crate) values: Vec<i64>,
+    pub(crate) tables: Vec<Vec<i64>>,
+    pub(crate) extents: Vec<[u32; 6]>,
 }
 
 /// What slots hold in these tests once `ordinal` tasks were generated.
-pub fn slot_value(slot: u32, ordinal: u64) -> i64 {
+pub(crate) fn slot_value(slot: u32, ordinal: u64) -> i64 {
     ((ordinal * 7 + u64::from(slot)) % 5) as i64
 }
 
 /// Tasks that a descriptor generator of these tests generates.
-pub fn plan_tasks(generator: u16) -> u64 {
+pub(crate) fn plan_tasks(generator: u16) -> u64 {
     u64::from(generator) + 2
 }
 
 /// A fault, of which only where it happens matters here: after so many tasks. One of an argument is found by its owner only.
 #[derive(Clone, PartialEq, Debug)]
-pub struct AtFault {
-    pub ordinal: u64,
-    pub owner: Option<u16>,
+pub(crate) struct AtFault {
+    pub(crate) ordinal: u64,
+    pub(crate) owner: Option<u16>,
 }
 
-pub struct Oracle<'m> {
+pub(crate) struct Oracle<'m> {
     module: &'m Module,
     data: &'m Data,
     n: u16,
@@ -70,7 +70,7 @@ pub struct Oracle<'m> {
     owner: Option<u16>,
     vars: Vec<Variable>,
     labels: Vec<Option<u64>>,
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 #[derive(Clone, Copy)]
@@ -90,7 +90,7 @@ struct Attrs {
 type Run<T> = Result<T, AtFault>;
 
 /// All tasks of a program for `n` AICPUs, and where it is at fault if it is.
-pub fn expand(module: &Module, data: &Data, n: u16, config: Policy) -> (Vec<Event>, Run<u64>) {
+pub(crate) fn expand(module: &Module, data: &Data, n: u16, config: Policy) -> (Vec<Event>, Run<u64>) {
     let mut oracle = Oracle {
         module,
         data,
@@ -303,7 +303,7 @@ impl Oracle<'_> {
         };
         let rank = self.module.tensors[usize::from(tensor)];
         let mut bounds = vec![(0, 1); 6];
-        for dim in 0..usize::from(rank) {
+        for (dim, bound) in bounds.iter_mut().enumerate().take(usize::from(rank)) {
             let extent = i64::from(self.data.extents[usize::from(tensor)][dim]);
             let (lo, hi) = match dims.get(dim).unwrap_or(&Dim::Whole) {
                 Dim::Whole => (0, extent),
@@ -324,7 +324,7 @@ impl Oracle<'_> {
             if !(0 <= lo && lo <= hi && hi <= extent) {
                 return self.fault();
             }
-            bounds[dim] = (lo as u32, hi as u32);
+            *bound = (lo as u32, hi as u32);
         }
         Ok((mode, u32::from(tensor), bounds))
     }

@@ -7,7 +7,7 @@ use wsp_core::ptow::{
 
 /// An expression.
 #[derive(Clone, Debug)]
-pub enum X {
+pub(crate) enum X {
     Const(i64),
     Value(u16),
     Var(u16),
@@ -22,29 +22,29 @@ pub enum X {
     Choose(Box<X>, Box<X>, Box<X>),
 }
 
-pub fn c(value: i64) -> X {
+pub(crate) fn c(value: i64) -> X {
     X::Const(value)
 }
 
-pub fn v(depth: u16) -> X {
+pub(crate) fn v(depth: u16) -> X {
     X::Var(depth)
 }
 
-pub fn bin(op: XOp, left: X, right: X) -> X {
+pub(crate) fn bin(op: XOp, left: X, right: X) -> X {
     X::Bin(op, Box::new(left), Box::new(right))
 }
 
-pub fn add(left: X, right: X) -> X {
+pub(crate) fn add(left: X, right: X) -> X {
     bin(XOp::XAdd, left, right)
 }
 
-pub fn mul(left: X, right: X) -> X {
+pub(crate) fn mul(left: X, right: X) -> X {
     bin(XOp::XMul, left, right)
 }
 
 /// A dimension of a box.
 #[derive(Clone, Debug)]
-pub enum Dim {
+pub(crate) enum Dim {
     Whole,
     Index(X),
     Range(X, X),
@@ -53,25 +53,25 @@ pub enum Dim {
 }
 
 #[derive(Clone, Debug)]
-pub enum Param {
+pub(crate) enum Param {
     Const(i32),
     Loopvar(u16),
     Expr(X),
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct TaskNode {
-    pub kernel: u16,
-    pub label: Option<u16>,
-    pub params: Vec<Param>,
+pub(crate) struct TaskNode {
+    pub(crate) kernel: u16,
+    pub(crate) label: Option<u16>,
+    pub(crate) params: Vec<Param>,
     /// Instruction, tensor, dimensions.
-    pub accesses: Vec<(Op, u16, Vec<Dim>)>,
-    pub after: Vec<u16>,
+    pub(crate) accesses: Vec<(Op, u16, Vec<Dim>)>,
+    pub(crate) after: Vec<u16>,
 }
 
 /// What decides on an owner.
 #[derive(Clone, Debug)]
-pub enum Policy {
+pub(crate) enum Policy {
     RoundRobin,
     Affinity(u16),
     Key(X),
@@ -87,7 +87,7 @@ pub enum Policy {
 }
 
 #[derive(Clone, Debug)]
-pub enum Node {
+pub(crate) enum Node {
     Nop,
     Task(TaskNode),
     Loop { op: Op, axis: u16, row: Option<X>, body: Vec<Node> },
@@ -104,7 +104,7 @@ pub enum Node {
 }
 
 #[derive(Clone, Debug)]
-pub enum Axis {
+pub(crate) enum Axis {
     Dense(X, X),
     DenseDyn(u16),
     Ragged(u16),
@@ -114,30 +114,30 @@ pub enum Axis {
 
 /// A program.
 #[derive(Clone, Debug, Default)]
-pub struct Module {
-    pub axes: Vec<Axis>,
+pub(crate) struct Module {
+    pub(crate) axes: Vec<Axis>,
     /// Pools.
-    pub kernels: Vec<u8>,
+    pub(crate) kernels: Vec<u8>,
     /// Ranks.
-    pub tensors: Vec<u8>,
-    pub counts: Counts,
-    pub body: Vec<Node>,
+    pub(crate) tensors: Vec<u8>,
+    pub(crate) counts: Counts,
+    pub(crate) body: Vec<Node>,
 }
 
 /// Its bytecode.
 #[derive(Clone, Debug, Default)]
-pub struct Code {
-    pub header: Header,
-    pub words: Vec<Word>,
-    pub axes: Vec<AxisDescriptor>,
-    pub kernels: Vec<KernelDescriptor>,
-    pub tensors: Vec<TensorDescriptor>,
-    pub counts: Counts,
-    pub exprs: Vec<Word>,
+pub(crate) struct Code {
+    pub(crate) header: Header,
+    pub(crate) words: Vec<Word>,
+    pub(crate) axes: Vec<AxisDescriptor>,
+    pub(crate) kernels: Vec<KernelDescriptor>,
+    pub(crate) tensors: Vec<TensorDescriptor>,
+    pub(crate) counts: Counts,
+    pub(crate) exprs: Vec<Word>,
 }
 
 impl Code {
-    pub fn program(&self) -> Program<'_> {
+    pub(crate) fn program(&self) -> Program<'_> {
         Program {
             header: &self.header,
             words: &self.words,
@@ -150,19 +150,19 @@ impl Code {
         }
     }
 
-    pub fn verified(&self) -> Verified<'_> {
+    pub(crate) fn verified(&self) -> Verified<'_> {
         let program = self.program();
         let mut marks = vec![0; marks_needed(&program)];
         Verified::new(program, &mut marks).unwrap_or_else(|error| panic!("{error}\n{:#?}", self.words))
     }
 }
 
-pub fn word(op: Op, flags: usize, operand1: u16, operand2: u32) -> Word {
+pub(crate) fn word(op: Op, flags: usize, operand1: u16, operand2: u32) -> Word {
     Word { opcode: op.code(), flags: flags as u8, operand1, operand2 }
 }
 
 impl Module {
-    pub fn assemble(&self) -> Code {
+    pub(crate) fn assemble(&self) -> Code {
         let mut asm = Assembler { code: Code { counts: self.counts, ..Code::default() }, bodies: Vec::new() };
         for axis in &self.axes {
             let row = asm.axis(axis);
@@ -374,7 +374,7 @@ impl Assembler {
     }
 
     /// The first word of an expression.
-    pub fn expr(&mut self, expr: &X) -> u32 {
+    pub(crate) fn expr(&mut self, expr: &X) -> u32 {
         let first = self.code.exprs.len();
         let mut words = Vec::new();
         postfix(expr, &mut words);

@@ -1,29 +1,31 @@
 //! Runs programs on interpreters, and records what their hosts see.
 
-use super::asm::{Code, Policy};
-use super::oracle::{Data, Event, Got, plan_tasks, slot_value};
+use crate::asm::{Code, Policy};
+use crate::oracle::{Data, Event, Got, plan_tasks, slot_value};
+use std::collections::BTreeSet;
 use wsp_core::SlotId;
 use wsp_core::ptow::interp::{
     Fault, Host, InterpStats, Interpreter, Mode, Ordered, Progress, Task, workspace_words,
 };
 use wsp_core::ptow::prefix::Prefixes;
-use wsp_core::ptow::{DispatchConfig, Launch};
+use wsp_core::ptow::summary::{summarise, summary_words};
+use wsp_core::ptow::{DispatchConfig, Launch, Verified};
 
 /// A host that takes everything, or refuses every so many calls once.
 #[derive(Default)]
-pub struct Recorder {
-    pub events: Vec<Event>,
+pub(crate) struct Recorder {
+    pub(crate) events: Vec<Event>,
     /// Refuse what is handed over for the first time.
-    pub stubborn: bool,
+    pub(crate) stubborn: bool,
     refused: bool,
     /// Slots have no value when asked for the first time.
-    pub slow: bool,
-    asked: bool,
+    pub(crate) slow: bool,
+    asked: BTreeSet<(u32, u64)>,
 }
 
 /// It takes no more for now.
 #[derive(Debug)]
-pub struct Refused;
+pub(crate) struct Refused;
 
 impl Recorder {
     fn take(&mut self, event: Event) -> Result<(), Refused> {
@@ -69,8 +71,8 @@ impl Host for Recorder {
     }
 
     fn slot(&mut self, slot: SlotId, ordinal: u64) -> Option<i64> {
-        self.asked = self.slow && !self.asked;
-        (!self.asked).then(|| slot_value(slot.0, ordinal))
+        let first = self.slow && self.asked.insert((slot.0, ordinal));
+        (!first).then(|| slot_value(slot.0, ordinal))
     }
 
     fn plan(&mut self, generator: u16, ordinal: u64) -> Result<Option<u64>, Refused> {
@@ -80,26 +82,42 @@ impl Host for Recorder {
 }
 
 /// What an AICPU came to.
-pub struct Outcome {
-    pub events: Vec<Event>,
-    pub fault: Option<Fault>,
-    pub stats: InterpStats,
+pub(crate) struct Outcome {
+    pub(crate) events: Vec<Event>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) stats: InterpStats,
 }
 
 /// How an interpreter is run.
 #[derive(Clone, Copy)]
-pub struct How {
-    pub mode: Mode,
+pub(crate) struct How {
+    pub(crate) mode: Mode,
     /// Tasks and steps of a call.
-    pub budget: (u32, u32),
-    pub stubborn: bool,
+    pub(crate) budget: (u32, u32),
+    pub(crate) stubborn: bool,
+    pub(crate) sums: Sums,
+    /// Calls after which it is not run further.
+    pub(crate) calls: u32,
 }
 
-pub const NAIVE: How = How { mode: Mode::Naive, budget: (u32::MAX, u32::MAX), stubborn: false };
-pub const SKIP: How = How { mode: Mode::Skip, budget: (u32::MAX, u32::MAX), stubborn: false };
+/// Whether there are prefix sums.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Sums {
+    Without,
+    With,
+}
+
+pub(crate) const NAIVE: How = How {
+    mode: Mode::Naive,
+    budget: (u32::MAX, u32::MAX),
+    stubborn: false,
+    sums: Sums::Without,
+    calls: u32::MAX,
+};
+pub(crate) const SKIP: How = How { mode: Mode::Skip, ..NAIVE };
 
 /// The configuration of an AICPU.
-pub fn config(policy: &Policy, n: u16, me: u16) -> DispatchConfig {
+pub(crate) fn config(policy: &Policy, n: u16, me: u16) -> DispatchConfig {
     let mut config = DispatchConfig::round_robin(n, me);
     match policy {
         Policy::RoundRobin => {}
@@ -112,25 +130,36 @@ pub fn config(policy: &Policy, n: u16, me: u16) -> DispatchConfig {
     config
 }
 
-/// Runs one AICPU to its end.
-pub fn run(code: &Code, data: &Data, config: &DispatchConfig, how: How) -> Outcome {
+/// Runs one AICPU to its end, or for so many calls.
+pub(crate) fn run(code: &Code, data: &Data, config: &DispatchConfig, how: How) -> Outcome {
     let program = code.verified();
     let mut workspace = vec![0x5555_5555_5555_5555; workspace_words(&program)];
     let tables: Vec<&[i64]> = data.tables.iter().map(Vec::as_slice).collect();
     let launch = Launch { values: &data.values, tables: &tables, extents: &data.extents };
-    let mut interpreter =
-        Interpreter::new(program, launch, config, Prefixes::none(), &mut workspace, how.mode)
-            .unwrap_or_else(|refusal| panic!("{refusal}"));
+    let mut memory = Vec::new();
+    let sums = sums(&program, &launch, how.sums, &mut memory);
+    let mut interpreter = Interpreter::new(program, launch, config, sums, &mut workspace, how.mode)
+        .unwrap_or_else(|refusal| panic!("{refusal}"));
     let mut host = Recorder { stubborn: how.stubborn, slow: how.stubborn, ..Recorder::default() };
-    let mut fault = None;
-    for call in 0.. {
+    let (mut fault, mut watermark) = (None, 0);
+    for call in 0..how.calls {
         assert!(call < 1_000_000, "it should come to an end");
         let before = host.events.len();
         let progress = interpreter.run(&mut host, how.budget.0, how.budget.1);
         let tasks = host.events[before..].iter().filter(|event| matches!(event, Event::Task(_))).count();
         assert!(tasks <= how.budget.0 as usize, "a budget is kept");
+        let handed_over = host.events[before..].iter().filter_map(ordinal_of);
+        assert!(
+            handed_over.clone().all(|ordinal| ordinal >= watermark),
+            "all before the watermark are there"
+        );
+        assert!(handed_over.last().is_none_or(|last| interpreter.watermark() > last));
+        watermark = interpreter.watermark();
         match progress {
-            Ok(Progress::Finished) => break,
+            Ok(Progress::Finished) => {
+                assert_eq!(interpreter.watermark(), u64::MAX);
+                break;
+            }
             Ok(Progress::Fault(found)) => {
                 fault = Some(found);
                 break;
@@ -140,8 +169,29 @@ pub fn run(code: &Code, data: &Data, config: &DispatchConfig, how: How) -> Outco
             }
         }
     }
-    if fault.is_none() {
-        assert_eq!(interpreter.watermark(), u64::MAX);
-    }
     Outcome { events: host.events, fault, stats: interpreter.stats() }
+}
+
+fn sums<'m>(
+    program: &Verified<'_>,
+    launch: &Launch<'_>,
+    sums: Sums,
+    memory: &'m mut Vec<u64>,
+) -> Prefixes<'m> {
+    if sums == Sums::Without {
+        return Prefixes::none();
+    }
+    let program = program.program();
+    let mut scratch = vec![0; summary_words(program)];
+    let summaries = summarise(program, launch, &mut scratch);
+    memory.resize(Prefixes::words_needed(program, launch, &summaries), 0);
+    Prefixes::build(program, launch, &summaries, memory)
+}
+
+/// The ordinal of a task.
+pub(crate) fn ordinal_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::Task(task) => Some(task.ordinal),
+        _ => None,
+    }
 }
