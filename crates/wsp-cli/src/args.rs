@@ -274,9 +274,13 @@ pub(crate) enum DepsArg {
 /// `wsp asm`.
 #[derive(Args, Debug)]
 pub(crate) struct AsmArgs {
-    /// The text
+    /// The text, or a workload (`.wsp`) to make a program of
     #[arg(value_name = "FILE.ptows")]
     pub(crate) file: PathBuf,
+
+    /// Of a workload: use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
 
     /// Write the program (`-` for standard output) [standard output, unless that is a terminal]
     #[arg(short, long, value_name = "FILE.ptow")]
@@ -286,9 +290,13 @@ pub(crate) struct AsmArgs {
 /// `wsp disasm`.
 #[derive(Args, Debug)]
 pub(crate) struct DisasmArgs {
-    /// The program
+    /// The program, or a workload (`.wsp`) whose program is printed
     #[arg(value_name = "FILE.ptow")]
     pub(crate) file: PathBuf,
+
+    /// Of a workload: use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
 
     /// Write the text (`-` for standard output) [standard output]
     #[arg(short, long, value_name = "FILE.ptows")]

@@ -15,7 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-kernel", &["wsp-core", "wsp-ir"]),
     ("wsp-runtime", &["wsp-core"]),
     ("wsp-cpu", &["wsp-core", "wsp-ir", "wsp-plan", "wsp-kernel", "wsp-runtime"]),
-    ("wsp-ascend", &["wsp-core", "wsp-plan"]),
+    ("wsp-ascend", &["wsp-core"]),
     ("pto-wsp", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu"]),
     (
         "wsp-cli",

@@ -75,7 +75,7 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         Command::Plan(args) => plan::plan(&mut session, &args),
         Command::Graph(args) => graph::graph(&mut session, &args),
         Command::Asm(args) => asm::asm(&mut session, &args),
-        Command::Disasm(args) => disasm::disasm(&session, &args),
+        Command::Disasm(args) => disasm::disasm(&mut session, &args),
         Command::Explain(args) => explain::explain(&session.terminal, &args),
         Command::Doctor(args) => doctor::doctor(&session.terminal, &args),
         Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),

@@ -5,7 +5,7 @@ mod bytes;
 mod run;
 
 pub(super) use arrays::read_graph_arrays;
-pub(super) use bytes::bytes;
+pub(super) use bytes::{bytes, program_bytes};
 pub(super) use run::run;
 
 use super::Session;

@@ -148,12 +148,12 @@ pub(crate) fn run(code: &Code, data: &Data, config: &DispatchConfig, how: How) -
         let progress = interpreter.run(&mut host, how.budget.0, how.budget.1);
         let tasks = host.events[before..].iter().filter(|event| matches!(event, Event::Task(_))).count();
         assert!(tasks <= how.budget.0 as usize, "a budget is kept");
-        let handed_over = host.events[before..].iter().filter_map(ordinal_of);
+        let mut handed_over = host.events[before..].iter().filter_map(ordinal_of);
         assert!(
             handed_over.clone().all(|ordinal| ordinal >= watermark),
             "all before the watermark are there"
         );
-        assert!(handed_over.last().is_none_or(|last| interpreter.watermark() > last));
+        assert!(handed_over.next_back().is_none_or(|last| interpreter.watermark() > last));
         watermark = interpreter.watermark();
         match progress {
             Ok(Progress::Finished) => {

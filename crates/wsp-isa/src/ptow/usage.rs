@@ -7,7 +7,7 @@ pub(super) fn usage(info: &OpInfo) -> String {
     let counted = matches!(info.ext, Ext::Counted(..));
     let written = |kind: &Operand| {
         let follows = matches!(kind, Operand::None | Operand::TaskCounts | Operand::Policy);
-        !follows && !(counted && *kind == Operand::Count)
+        !(follows || counted && *kind == Operand::Count)
     };
     let mut parts: Vec<String> = [info.operand1, info.operand2]
         .iter()

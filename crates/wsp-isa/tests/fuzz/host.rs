@@ -5,11 +5,11 @@ use wsp_core::ptow::interp::{Host, Ordered, Task};
 
 /// A hash: FNV-1a over 64-bit words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hash(u64);
+pub(crate) struct Hash(u64);
 
 impl Hash {
     /// The hash of bytes.
-    pub fn of(bytes: &[u8]) -> u64 {
+    pub(crate) fn of(bytes: &[u8]) -> u64 {
         bytes.iter().fold(Hash(0xCBF2_9CE4_8422_2325), |hash, byte| hash.with(u64::from(*byte))).finish()
     }
 
@@ -24,19 +24,19 @@ impl Hash {
 
 /// Remembers what it took.
 #[derive(Clone, Debug)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     seed: u64,
     calls: u64,
     last: Option<u64>,
     /// Tasks taken.
-    pub taken: u64,
+    pub(crate) taken: u64,
     /// The ordinal and a hash of each task.
-    pub tasks: Vec<(u64, u64)>,
+    pub(crate) tasks: Vec<(u64, u64)>,
 }
 
 impl Recorder {
     /// A host whose moods follow from a number.
-    pub fn new(seed: u64) -> Recorder {
+    pub(crate) fn new(seed: u64) -> Recorder {
         Recorder { seed, calls: 0, last: None, taken: 0, tasks: Vec::new() }
     }
 

@@ -23,7 +23,7 @@ const PREFIX_WORDS: usize = 48;
 
 /// How much is done with an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effort {
+pub(crate) enum Effort {
     /// Everything.
     Full,
     /// The round trip through text, which takes longest, for one input in sixteen.
@@ -31,10 +31,10 @@ pub enum Effort {
 }
 
 /// What became of an input: names of outcomes, and of instructions together with how far they came.
-pub type Features = BTreeSet<String>;
+pub(crate) type Features = BTreeSet<String>;
 
 /// Puts an input through everything. Panics when something is wrong.
-pub fn exercise(input: &[u8], effort: Effort) -> Features {
+pub(crate) fn exercise(input: &[u8], effort: Effort) -> Features {
     let mut features = Features::new();
     let aligned = AlignedBytes::copy(input);
     let seed = Hash::of(input);
@@ -46,7 +46,7 @@ pub fn exercise(input: &[u8], effort: Effort) -> Features {
             return features;
         }
     };
-    if effort == Effort::Full || seed % 16 == 0 {
+    if effort == Effort::Full || seed.is_multiple_of(16) {
         round_trip(input);
     }
     let far = match verify(&program, seed, &mut features) {

@@ -5,6 +5,7 @@ use crate::sync::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use std::sync::PoisonError;
 
+/// Locks that it is divided among.
 const SHARDS: usize = 64;
 
 /// Which slot has the task of an ordinal. A task that is not in it is complete, if its AICPU has generated it.

@@ -179,11 +179,21 @@ impl<G: Generator> Driven<G> {
         shared.publish_watermark(id, self.watermark());
         // It may have risen while the generator asked for a slot.
         let rises = shared.watermark_of(id) > before;
+        self.conclude(shared, progress, taken > 0 || rises)
+    }
+
+    /// Notes how far the generator came; whether that is something.
+    fn conclude(
+        &mut self,
+        shared: &Shared,
+        progress: Progress<G::Fault>,
+        did: bool,
+    ) -> Result<bool, Trouble<G::Fault>> {
         match progress {
             Progress::More => self.generation = Generation::Goes,
             Progress::Waits(slot) => {
                 self.generation = Generation::Waits { slot };
-                return Ok(taken > 0 || rises);
+                return Ok(did);
             }
             Progress::Finished => self.finish(shared),
             Progress::Fault(fault) => {
@@ -311,6 +321,7 @@ impl Emitter<'_> {
         local.stream = task.stream;
         local.priority = task.priority;
         local.fanin = 1;
+        local.boxes = 0;
         local.needs.extend_from_slice(task.needs);
         local.after.clear();
         local.after.extend_from_slice(task.after);
@@ -342,8 +353,12 @@ impl Emitter<'_> {
         let task = queue.task_mut(slot);
         let object = cache.number(&self.shared.map, object);
         let entry = Entry { region, access, ordinal: task.ordinal, producer };
-        let place = cache.object(object).lock().insert(entry);
-        task.accesses.push(Published { object, place, region, access });
+        let map = cache.object(object);
+        for shard in map.shards(&region) {
+            let place = map.insert(shard, entry);
+            task.accesses.push(Published { object, shard, place, region, access });
+        }
+        task.boxes += 1;
         *accesses += 1;
     }
 
@@ -416,7 +431,9 @@ impl Emit for Emitter<'_> {
         let number = self.aicpu.cache.number(&self.shared.map, Object::Tensor(region.tensor));
         let mut writers = Vec::new();
         let accesses = self.aicpu.cache.object(number);
-        accesses.lock().conflicts(&region, Access::Read, ordinal, &mut writers);
+        for shard in accesses.shards(&region) {
+            accesses.conflicts(shard, (&region, Access::Read), ordinal, &mut writers);
+        }
         let is_complete = |writer: &Producer| {
             let registrations = &self.shared.queues[usize::from(writer.aicpu)].registrations;
             registrations[usize::from(writer.slot)].is_complete(writer.generation)

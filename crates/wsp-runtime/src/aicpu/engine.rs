@@ -65,7 +65,7 @@ pub(super) struct Aicpu {
     pub(super) cores: Vec<Attached>,
     /// Completed tasks that have not been released.
     pub(super) done: Vec<u16>,
-    /// Accesses of own tasks in the map.
+    /// Boxes of own tasks in the map.
     pub(super) accesses: u32,
     pub(super) figures: AicpuFigures,
     pub(super) stalls: Vec<WindowStall>,
@@ -205,9 +205,9 @@ impl Aicpu {
         let consumers = shared.queues[usize::from(self.id)].registrations[usize::from(slot)].complete();
         let task = self.queue.task_mut(slot);
         for access in task.accesses.drain(..) {
-            self.cache.object(access.object).lock().remove(access.place);
-            self.accesses -= 1;
+            self.cache.object(access.object).remove(access.shard, access.place, &access.region);
         }
+        self.accesses -= task.boxes;
         if shared.config.after == AfterEdges::Kept {
             shared.directory.remove(task.ordinal);
         }
@@ -328,8 +328,9 @@ impl Aicpu {
     fn find_conflicts(&mut self, shared: &Shared, slot: u16) {
         let task = self.queue.task(slot);
         for access in &task.accesses {
-            let accesses = self.cache.object(access.object).lock();
-            accesses.conflicts(&access.region, access.access, task.ordinal, &mut self.found);
+            let accesses = self.cache.object(access.object);
+            let of = (&access.region, access.access);
+            accesses.conflicts(access.shard, of, task.ordinal, &mut self.found);
         }
         self.found.extend(task.after.iter().filter_map(|&ordinal| shared.directory.find(ordinal)));
         self.found.sort_unstable();

@@ -81,6 +81,55 @@ use shared::{Shared, Stop};
 
 /// Runs what one generator per AICPU generates, until all of it is complete.
 ///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use wsp_core::{KernelId, Region, TaskId, TensorId};
+/// use wsp_runtime::TaskRunner;
+/// use wsp_runtime::aicpu::{AicpuConfig, AicpuTask, Emit, Generator, NoSlots, Progress, run_aicpus};
+///
+/// /// Every second of ten tasks.
+/// struct EverySecond {
+///     next: u64,
+/// }
+///
+/// impl Generator for EverySecond {
+///     type Fault = ();
+///
+///     fn generate(&mut self, _: u32, out: &mut dyn Emit) -> Progress<()> {
+///         if self.next >= 10 {
+///             return Progress::Finished;
+///         }
+///         let cell = Region::new(TensorId(0), &[0], &[1]).unwrap();
+///         let task = AicpuTask { ordinal: self.next, writes: &[cell], ..AicpuTask::default() };
+///         if out.task(&task).is_ok() {
+///             self.next += 2;
+///         }
+///         Progress::More
+///     }
+///
+///     fn watermark(&self) -> u64 {
+///         if self.next >= 10 { u64::MAX } else { self.next }
+///     }
+/// }
+///
+/// /// Appends its number, as a decimal digit.
+/// struct Append(AtomicU32);
+///
+/// impl TaskRunner for Append {
+///     type Failure = ();
+///
+///     fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), ()> {
+///         self.0.store(self.0.load(Ordering::Relaxed).wrapping_mul(10) + task.0, Ordering::Relaxed);
+///         Ok(())
+///     }
+/// }
+///
+/// let runner = Append(AtomicU32::new(0));
+/// let aicpus = vec![EverySecond { next: 0 }, EverySecond { next: 1 }];
+/// let stats = run_aicpus(&AicpuConfig::default(), aicpus, &runner, &NoSlots).unwrap();
+/// assert_eq!((stats.tasks, runner.0.into_inner()), (10, 123_456_789));
+/// ```
+///
 /// The runner is told the thread as its worker, and the low 32 bits of the ordinal as the task. Tasks that are ordered never
 /// run at the same time, and what the earlier one wrote is visible to the later.
 ///

@@ -102,11 +102,13 @@ impl SharedQueue {
     }
 }
 
-/// An access of a task, and its place in the map.
+/// An access of a task, and one of its places in the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Published {
     /// The tensor, as the AICPU's cache of the map numbers it.
     pub(super) object: u32,
+    /// The lock that it is under.
+    pub(super) shard: u8,
     pub(super) place: u32,
     pub(super) region: Region,
     pub(super) access: Access,
@@ -125,6 +127,8 @@ pub(super) struct LocalTask {
     /// What it still waits for.
     pub(super) fanin: u32,
     pub(super) accesses: Vec<Published>,
+    /// How many boxes those are.
+    pub(super) boxes: u32,
     pub(super) after: Vec<u64>,
     pub(super) needs: Vec<Need>,
     /// The ordered step that it belongs to.

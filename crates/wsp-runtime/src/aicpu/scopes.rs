@@ -10,7 +10,7 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
 
-/// Where scopes of the same number of AICPUs' stacks meet.
+/// Locks that the table is divided among.
 const SHARDS: usize = 16;
 
 /// A scope that has tasks: its depth and where it begins.

@@ -1,8 +1,8 @@
 //! The accesses in flight of all AICPUs: the map in which a task finds those before it that it conflicts with.
 //!
-//! Each tensor has a lock and a grid of its own. The first box of a tensor gives the extent of a tile; a box is listed under
-//! every tile that it touches, or, if these are many, in one list of wide boxes. Lists are in the order of ordinals, which
-//! is nearly that of arrival.
+//! Each tensor has a grid of its own, whose first box gives the extent of a tile. The tiles are shared out among a few
+//! locks; a box is listed under every tile that it touches, or, if these are many, once per lock among the wide boxes. So
+//! two boxes that overlap meet under some lock. Lists are in the order of ordinals, which is nearly that of arrival.
 //!
 //! A search goes from the youngest to the oldest and stops at a write that covers the box searched for: whatever is older
 //! and overlaps the box overlaps that write too, which therefore waits for it.
@@ -10,12 +10,15 @@
 use super::generator::Access;
 use super::queue::Producer;
 use crate::sync::{Mutex, MutexGuard};
+use crossbeam_utils::CachePadded;
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use wsp_core::{MAX_RANK, Region, StreamId, TensorId};
 
 /// Most tiles that a box is listed under.
 const MOST_CELLS: u64 = 16;
+/// Locks that the tiles of a tensor are shared out among.
+const SHARDS: usize = 8;
 
 /// What is ordered by boxes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,10 +58,16 @@ impl Entry {
 
 type Cell = [u32; MAX_RANK];
 
-/// The accesses of one tensor. Boxes are not empty.
+/// The lock that a tile falls to. Neighbours fall to different ones.
+fn shard_of(cell: &Cell) -> usize {
+    let mixed = cell.iter().fold(0u32, |mixed, &at| mixed.wrapping_mul(5).wrapping_add(at));
+    mixed as usize % SHARDS
+}
+
+/// The accesses of one tensor under one lock. Boxes are not empty.
 #[derive(Debug, Default)]
 pub(super) struct TensorAccesses {
-    pitch: Option<[u32; MAX_RANK]>,
+    shard: usize,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
     cells: FxHashMap<Cell, Vec<u32>>,
@@ -109,8 +118,8 @@ impl Span {
 }
 
 impl TensorAccesses {
-    /// Adds an access and returns its place.
-    pub(super) fn insert(&mut self, entry: Entry) -> u32 {
+    /// Adds an access, one of whose tiles falls to this lock, and returns its place.
+    fn insert(&mut self, pitch: &[u32; MAX_RANK], entry: Entry) -> u32 {
         let at = match self.free.pop() {
             Some(at) => {
                 self.entries[at as usize] = Some(entry);
@@ -121,13 +130,11 @@ impl TensorAccesses {
                 self.entries.len() as u32 - 1
             }
         };
-        let extent = |d: usize| entry.region.hi[d] - entry.region.lo[d];
-        let pitch = self.pitch.get_or_insert_with(|| std::array::from_fn(extent));
         let span = Span::of(&entry.region, pitch);
         if span.is_wide() {
             insert_in_order(&mut self.wide, &self.entries, at, entry.ordinal);
         } else {
-            for cell in span.cells() {
+            for cell in span.cells().filter(|cell| shard_of(cell) == self.shard) {
                 let list = self.cells.entry(cell).or_insert_with(|| self.spare.pop().unwrap_or_default());
                 insert_in_order(list, &self.entries, at, entry.ordinal);
             }
@@ -136,15 +143,15 @@ impl TensorAccesses {
     }
 
     /// Takes an access out.
-    pub(super) fn remove(&mut self, at: u32) {
-        let (Some(entry), Some(pitch)) = (self.entries[at as usize].take(), &self.pitch) else { return };
+    fn remove(&mut self, pitch: &[u32; MAX_RANK], at: u32) {
+        let Some(entry) = self.entries[at as usize].take() else { return };
         self.free.push(at);
         let span = Span::of(&entry.region, pitch);
         if span.is_wide() {
             self.wide.retain(|&other| other != at);
             return;
         }
-        for cell in span.cells() {
+        for cell in span.cells().filter(|cell| shard_of(cell) == self.shard) {
             if let Some(list) = self.cells.get_mut(&cell) {
                 list.retain(|&other| other != at);
                 if list.is_empty() {
@@ -154,9 +161,14 @@ impl TensorAccesses {
         }
     }
 
-    /// Adds the tasks with smaller ordinals that an access conflicts with, save those that one of them waits for.
-    pub(super) fn conflicts(&self, region: &Region, access: Access, before: u64, found: &mut Vec<Producer>) {
-        let Some(pitch) = &self.pitch else { return };
+    /// Adds the tasks with smaller ordinals that an access conflicts with here, save those that one of them waits for.
+    fn conflicts(
+        &self,
+        pitch: &[u32; MAX_RANK],
+        (region, access): (&Region, Access),
+        before: u64,
+        found: &mut Vec<Producer>,
+    ) {
         let span = Span::of(region, pitch);
         if span.is_wide() {
             let mut all: Vec<&Entry> = self.entries.iter().flatten().collect();
@@ -168,7 +180,7 @@ impl TensorAccesses {
             let entries = list.iter().rev().filter_map(|&at| self.entries[at as usize].as_ref());
             search(entries, region, access, before, found);
         };
-        for cell in span.cells() {
+        for cell in span.cells().filter(|cell| shard_of(cell) == self.shard) {
             if let Some(list) = self.cells.get(&cell) {
                 listed(list, found);
             }
@@ -202,26 +214,76 @@ fn search<'e>(
 }
 
 /// One tensor's accesses, shared.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SharedAccesses(Arc<Mutex<TensorAccesses>>);
+#[derive(Debug)]
+pub(super) struct SharedAccesses {
+    /// The extent of a tile: that of the tensor's first box.
+    pitch: OnceLock<[u32; MAX_RANK]>,
+    shards: [CachePadded<Mutex<TensorAccesses>>; SHARDS],
+}
 
 impl SharedAccesses {
-    pub(super) fn lock(&self) -> MutexGuard<'_, TensorAccesses> {
+    fn new() -> SharedAccesses {
+        let shard =
+            |shard| CachePadded::new(Mutex::new(TensorAccesses { shard, ..TensorAccesses::default() }));
+        SharedAccesses { pitch: OnceLock::new(), shards: std::array::from_fn(shard) }
+    }
+
+    fn pitch(&self, region: &Region) -> &[u32; MAX_RANK] {
+        self.pitch.get_or_init(|| std::array::from_fn(|d| region.hi[d].saturating_sub(region.lo[d]).max(1)))
+    }
+
+    fn lock(&self, shard: u8) -> MutexGuard<'_, TensorAccesses> {
         // Nothing inside the lock panics half way.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[usize::from(shard)].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The locks under which a box is listed and searched for, ascending. The box is not empty.
+    pub(super) fn shards(&self, region: &Region) -> impl Iterator<Item = u8> + use<> {
+        let span = Span::of(region, self.pitch(region));
+        let mask = if span.is_wide() {
+            u32::MAX
+        } else {
+            span.cells().fold(0, |mask, cell| mask | 1 << shard_of(&cell))
+        };
+        (0..SHARDS as u8).filter(move |shard| mask >> shard & 1 == 1)
+    }
+
+    /// Adds an access under one of its locks and returns its place there.
+    pub(super) fn insert(&self, shard: u8, entry: Entry) -> u32 {
+        let pitch = self.pitch(&entry.region);
+        self.lock(shard).insert(pitch, entry)
+    }
+
+    /// Takes an access out.
+    pub(super) fn remove(&self, shard: u8, place: u32, region: &Region) {
+        let pitch = self.pitch(region);
+        self.lock(shard).remove(pitch, place);
+    }
+
+    /// Adds the tasks with smaller ordinals that an access conflicts with under one of its locks, save those that one of
+    /// them waits for.
+    pub(super) fn conflicts(
+        &self,
+        shard: u8,
+        access: (&Region, Access),
+        before: u64,
+        found: &mut Vec<Producer>,
+    ) {
+        let pitch = self.pitch(access.0);
+        self.lock(shard).conflicts(pitch, access, before, found);
     }
 }
 
 /// The accesses in flight of all AICPUs.
 #[derive(Debug, Default)]
 pub(super) struct GlobalTensorMap {
-    objects: Mutex<FxHashMap<Object, SharedAccesses>>,
+    objects: Mutex<FxHashMap<Object, Arc<SharedAccesses>>>,
 }
 
 impl GlobalTensorMap {
-    fn object(&self, object: Object) -> SharedAccesses {
+    fn object(&self, object: Object) -> Arc<SharedAccesses> {
         let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
-        objects.entry(object).or_default().clone()
+        objects.entry(object).or_insert_with(|| Arc::new(SharedAccesses::new())).clone()
     }
 }
 
@@ -229,7 +291,7 @@ impl GlobalTensorMap {
 #[derive(Debug, Default)]
 pub(super) struct MapCache {
     index: FxHashMap<Object, u32>,
-    objects: Vec<SharedAccesses>,
+    objects: Vec<Arc<SharedAccesses>>,
 }
 
 impl MapCache {
@@ -265,9 +327,17 @@ mod tests {
         }
     }
 
-    fn found(map: &TensorAccesses, region: &Region, access: Access, before: u64) -> Vec<u16> {
+    fn insert(map: &SharedAccesses, entry: Entry) -> Vec<(u8, u32)> {
+        map.shards(&entry.region).map(|shard| (shard, map.insert(shard, entry))).collect()
+    }
+
+    fn remove(map: &SharedAccesses, region: &Region, places: &[(u8, u32)]) {
+        places.iter().for_each(|&(shard, place)| map.remove(shard, place, region));
+    }
+
+    fn found(map: &SharedAccesses, region: &Region, access: Access, before: u64) -> Vec<u16> {
         let mut found = Vec::new();
-        map.conflicts(region, access, before, &mut found);
+        map.shards(region).for_each(|shard| map.conflicts(shard, (region, access), before, &mut found));
         let mut slots: Vec<u16> = found.into_iter().map(|producer| producer.slot).collect();
         slots.sort_unstable();
         slots.dedup();
@@ -276,24 +346,26 @@ mod tests {
 
     #[test]
     fn a_covering_write_hides_what_it_waits_for() {
-        let mut map = TensorAccesses::default();
+        let map = SharedAccesses::new();
         let cell = region([0, 0], [1, 1]);
         for ordinal in 0..1000 {
-            map.insert(entry(ordinal, Access::Write, cell));
+            insert(&map, entry(ordinal, Access::Write, cell));
         }
         let mut producers = Vec::new();
-        map.conflicts(&cell, Access::Write, 1000, &mut producers);
+        let shards: Vec<u8> = map.shards(&cell).collect();
+        map.conflicts(shards[0], (&cell, Access::Write), 1000, &mut producers);
+        assert_eq!(shards.len(), 1);
         assert_eq!(producers.len(), 1);
         assert_eq!(found(&map, &cell, Access::Read, 500), [499]);
     }
 
     #[test]
     fn later_accesses_that_arrived_earlier_are_not_found() {
-        let mut map = TensorAccesses::default();
+        let map = SharedAccesses::new();
         let cell = region([0, 0], [4, 4]);
-        map.insert(entry(9, Access::Write, cell));
-        map.insert(entry(3, Access::Read, cell));
-        map.insert(entry(5, Access::Read, cell));
+        insert(&map, entry(9, Access::Write, cell));
+        insert(&map, entry(3, Access::Read, cell));
+        insert(&map, entry(5, Access::Read, cell));
         assert_eq!(found(&map, &cell, Access::Write, 7), [3, 5]);
         assert_eq!(found(&map, &cell, Access::Write, 5), [3]);
         assert_eq!(found(&map, &cell, Access::Write, 3), []);
@@ -301,12 +373,16 @@ mod tests {
 
     #[test]
     fn cells_are_forgotten_with_their_last_access() {
-        let mut map = TensorAccesses::default();
+        let map = SharedAccesses::new();
         for row in 0..1000 {
-            let at = map.insert(entry(row.into(), Access::Write, region([row, 0], [row + 1, 1])));
-            map.remove(at);
+            let cell = region([row, 0], [row + 1, 1]);
+            let places = insert(&map, entry(row.into(), Access::Write, cell));
+            remove(&map, &cell, &places);
         }
-        assert_eq!((map.cells.len(), map.entries.len()), (0, 1));
+        let left: Vec<(usize, usize)> = (0..SHARDS as u8)
+            .map(|shard| (map.lock(shard).cells.len(), map.lock(shard).entries.len()))
+            .collect();
+        assert_eq!(left, [(0, 1); SHARDS]);
     }
 
     /// What must be found, over all accesses: with what is found, every conflict is reached through conflicts among them.
@@ -346,16 +422,16 @@ mod tests {
             order in any::<u64>(),
             (probe, access) in boxes(),
         ) {
-            let mut map = TensorAccesses::default();
+            let map = SharedAccesses::new();
             let mut all: Vec<Entry> =
                 list.iter().zip(0..).map(|(((region, access), _), at)| entry(at, *access, *region)).collect();
             all.sort_by_key(|entry| entry.ordinal.wrapping_mul(order | 1).rotate_left(17));
-            let places: Vec<u32> = all.iter().map(|entry| map.insert(*entry)).collect();
+            let places: Vec<_> = all.iter().map(|entry| insert(&map, *entry)).collect();
             // Accesses leave when all before them that they conflict with have left: here, a prefix.
             let gone = list.iter().take_while(|(_, gone)| *gone).count() as u64;
             for (entry, place) in all.iter().zip(places) {
                 if entry.ordinal < gone {
-                    map.remove(place);
+                    remove(&map, &entry.region, &place);
                 }
             }
             all.retain(|entry| entry.ordinal >= gone);

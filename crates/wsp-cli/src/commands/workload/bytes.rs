@@ -1,13 +1,16 @@
-//! `wsp plan --bytes FILE.wsp`.
+//! The program of a workload, and the bytes of a launch: `wsp plan --bytes`, `wsp asm` and `wsp disasm` of `.wsp` files.
 
 use super::arrays::read_graph_arrays;
+use super::is_workload;
 use crate::args::{PlanArgs, Setting};
 use crate::codes;
 use crate::commands::{Outcome, Session};
 use crate::engine::workload as engine;
 use crate::report::TransferReport;
+use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::ParamValue;
+use wsp_plan::ptow::lower;
 
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -28,6 +31,30 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
         session.terminal.print(&report.text());
     }
     Ok(Outcome::Done)
+}
+
+/// The program of a workload; none for files that are no workloads, which have no schedules to choose from.
+pub(in crate::commands) fn program_bytes(
+    session: &mut Session,
+    path: &Path,
+    schedule: Option<&str>,
+) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
+    if is_workload(path) {
+        let source = session.read_workload(path)?;
+        let program = engine::link(&source, schedule, None)?;
+        session.warn(program.notes());
+        let lowered = lower(program.module(), program.schedule())?;
+        session.warn(&lowered.notes);
+        return Ok(Some(lowered.program.as_bytes().to_vec()));
+    }
+    match schedule {
+        None => Ok(None),
+        Some(_) => Err(vec![
+            Diagnostic::error(codes::OPTION_OF_OTHERS, "`--schedule` is for workloads (`.wsp`)")
+                .note("a program has been made for one schedule")
+                .help("leave out `--schedule`"),
+        ]),
+    }
 }
 
 /// Values of parameters; what belongs to `.pto` programs is refused.

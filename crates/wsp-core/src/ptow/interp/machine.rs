@@ -151,10 +151,8 @@ impl<'a> Interpreter<'a> {
             Some(Op::Sequential) => self.enter_branches(at, &word, Kind::Sequential, budget)?,
             Some(Op::While) => self.enter_while(at, &word, host, budget)?,
             Some(Op::Reset) => {
-                let first = usize::from(word.operand1);
-                for label in self.labels.iter_mut().skip(first).take(word.operand2 as usize) {
-                    *label = NO_TASK;
-                }
+                let labels = self.labels.iter_mut().skip(usize::from(word.operand1));
+                labels.take(word.operand2 as usize).for_each(|label| *label = NO_TASK);
                 self.pc = next;
             }
             Some(Op::Plan) => self.plan(&word, next, host, budget)?,

@@ -148,4 +148,49 @@ impl Pace {
         }
         moved
     }
+
+    /// The tasks from this one on that follow each other evenly in the innermost loop, at most so many and below this
+    /// task; none when tasks of several statements or iterations of outer loops take turns.
+    pub(super) fn row(&self, most: u32, below: u64) -> Option<Row> {
+        let innermost = self.count == 1;
+        if self.sites != 1 || (self.outer && !innermost) {
+            return None;
+        }
+        let every = self.site_step > 0;
+        let carried = if !every {
+            0
+        } else if innermost {
+            self.period
+        } else {
+            1
+        };
+        let left_out = if every && innermost { self.left_out } else { 0 };
+        let (step, stride) = (self.steps[0].wrapping_add(carried), self.stride.wrapping_add(left_out));
+        let here =
+            self.trips[0].saturating_sub(self.at[0]).checked_add(step)?.checked_sub(1)?.checked_div(step)?;
+        let ahead =
+            below.saturating_sub(self.task).checked_add(stride)?.checked_sub(1)?.checked_div(stride)?;
+        let count = u32::try_from(here.min(ahead)).unwrap_or(u32::MAX).min(most);
+        Some(Row { count, at: self.at[0], step, task: self.task, stride })
+    }
+
+    /// Goes on by so many tasks of a row, which are all that it has or fewer; as [`Pace::step`].
+    pub(super) fn step_row(&mut self, row: &Row, tasks: u32) -> bool {
+        self.at[0] = row.at.wrapping_add(row.step.wrapping_mul(u64::from(tasks)));
+        self.task = row.task.wrapping_add(row.stride.wrapping_mul(u64::from(tasks)));
+        if self.count == 1 || self.at[0] < self.trips[0] { false } else { self.step_outer() }
+    }
+}
+
+/// Tasks that follow each other evenly in the innermost loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// How many.
+    pub(super) count: u32,
+    /// The first's iteration, and what is added to it from one to the next.
+    pub(super) at: u64,
+    pub(super) step: u64,
+    /// How many tasks are before the first, and how many more before the next.
+    pub(super) task: u64,
+    pub(super) stride: u64,
 }

@@ -63,8 +63,7 @@ impl<'a> Interpreter<'a> {
         check_launch(&program, &launch)?;
         refuse_processes(&program)?;
         let filter = check(config, &verified).map_err(Refusal::Config)?;
-        let have = workspace.len();
-        let too_small = Refusal::Workspace { need: need as u64, have: have as u64 };
+        let too_small = Refusal::Workspace { need: need as u64, have: workspace.len() as u64 };
         let parts = Parts::of(&program);
         let (labels, rest) = workspace.split_at_mut_checked(parts.labels).ok_or(too_small)?;
         let (after, rest) = rest.split_at_mut_checked(parts.afters).ok_or(too_small)?;

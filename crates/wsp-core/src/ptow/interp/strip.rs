@@ -6,13 +6,14 @@
 
 use super::super::bounds::{AxisRow, Bounds, axis_row, bounds};
 use super::super::dispatch::Rule;
-use super::super::{Op, Word};
+use super::super::{Launch, Op, Word};
 use super::fast::{FastSite, Fields};
 use super::frame::{Frame, Kind, NO_WORD, Plan};
 use super::linear::{Along, LEVELS, LoopLevel, Quiet};
 use super::machine::{Budget, Interpreter, Stop, after, pool_of};
 use super::owner::{Mine, Own};
 use super::pace::Pace;
+use super::values::Scope;
 use super::{FaultKind, Host, Mode, Ordered, Task};
 use crate::{KernelId, LabelId, limits};
 
@@ -89,6 +90,17 @@ impl Strip {
     /// The ordinal behind the last task of all.
     fn end(&self) -> u64 {
         self.base.saturating_add(self.pace.all().unwrap_or(0))
+    }
+
+    /// Gives the variable of the innermost loop its value of an iteration.
+    #[inline]
+    fn settle_innermost(&self, scope: &mut Scope, launch: &Launch<'_>, at: u64) {
+        let inner = &self.levels[0].bounds;
+        if inner.is_sparse() {
+            scope.set(inner.variable(launch, at), inner.index(at));
+        } else {
+            scope.set_index(0, inner.index(at));
+        }
     }
 
     fn levels(&self) -> &[LoopLevel] {
@@ -311,7 +323,11 @@ impl<'a> Interpreter<'a> {
         left: &mut u32,
     ) -> Result<Pause, Stop<H::Stop>> {
         let ordered = frame.kind == Kind::OrderedLoop;
+        let even = !ordered && !self.strip.levels[0].bounds.is_sparse();
         loop {
+            if even {
+                self.strip_row(host, left)?;
+            }
             let Interpreter { program, launch, scope, strip, ordinal, .. } = &mut *self;
             let task = strip.base.wrapping_add(strip.pace.task());
             if task >= strip.stop {
@@ -322,12 +338,7 @@ impl<'a> Interpreter<'a> {
             }
             *ordinal = task;
             let [at, ..] = *strip.pace.at();
-            let inner = &strip.levels[0].bounds;
-            if inner.is_sparse() {
-                scope.set(inner.variable(launch, at), inner.index(at));
-            } else {
-                scope.set_index(0, inner.index(at));
-            }
+            strip.settle_innermost(scope, launch, at);
             if ordered && strip.told != Some(at) {
                 return Ok(Pause::Step);
             }
@@ -359,6 +370,55 @@ impl<'a> Interpreter<'a> {
                 self.settle();
             }
         }
+    }
+
+    /// Hands over the tasks of a row, if the next task begins one: nothing is looked up from one to the next.
+    #[inline]
+    fn strip_row<H: Host>(&mut self, host: &mut H, left: &mut u32) -> Result<(), Stop<H::Stop>> {
+        let Interpreter { scope, strip, ordinal, .. } = &mut *self;
+        let row = strip.pace.row(*left, strip.stop.saturating_sub(strip.base));
+        let Some(row) = row else { return Ok(()) };
+        let [Site { word, kernel, label, fast: Some(fast) }, ..] = strip.sites else { return Ok(()) };
+        if fast.is_late() {
+            return Ok(());
+        }
+        let bounds = strip.levels[0].bounds;
+        let (mut at, mut task, mut done) = (row.at, strip.base.wrapping_add(row.task), 0);
+        let mut stopped = None;
+        while done < row.count {
+            scope.set_index(0, bounds.index(at));
+            strip.fields.update(&fast, at);
+            let record = Task {
+                ordinal: task,
+                site: word,
+                kernel,
+                pool: fast.pool,
+                params: strip.fields.params(&fast),
+                regions: strip.fields.regions(&fast),
+                modes: strip.fields.modes(&fast),
+                after: &[],
+                label,
+                stream: fast.stream(task, at),
+                priority: fast.priority(at),
+                vars: scope.values(),
+                indices: scope.indices(),
+            };
+            if let Err(stop) = host.task(&record) {
+                stopped = Some(stop);
+                break;
+            }
+            done = done.wrapping_add(1);
+            at = at.wrapping_add(row.step);
+            task = task.wrapping_add(row.stride);
+        }
+        if done > 0 {
+            *ordinal = task.wrapping_sub(row.stride).wrapping_add(1);
+            *left = left.wrapping_sub(done);
+            if strip.pace.step_row(&row, done) {
+                self.settle();
+            }
+        }
+        stopped.map_or(Ok(()), |stop| Err(Stop::Host(stop)))
     }
 
     /// Hands over the next task as if it stood anywhere.

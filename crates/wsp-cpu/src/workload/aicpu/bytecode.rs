@@ -37,6 +37,8 @@ pub(super) struct Source<'a> {
     pub(super) statements: &'a [Statement<'a>],
     /// How many accesses of each tile come before a task's.
     pub(super) expected: &'a Expected,
+    /// Where the ranges of a static partition end.
+    pub(super) partition: Option<u64>,
 }
 
 impl<'a, I: Issue> Bytecode<'a, I> {
@@ -44,6 +46,17 @@ impl<'a, I: Issue> Bytecode<'a, I> {
         let (reads, writes) = (SmallVec::new(), SmallVec::new());
         let (counted, needs) = (Vec::new(), SmallVec::new());
         Bytecode { interpreter, adapter: Adapter { issue, source, reads, writes, counted, needs } }
+    }
+}
+
+impl<I> Bytecode<'_, I> {
+    /// The end, unless a static partition has left tasks over: no AICPU sees those as its own.
+    fn finished(&self) -> Progress<GenerationFault> {
+        let total = self.interpreter.stats().total_ordinals;
+        match self.adapter.source.partition {
+            Some(end) if end < total => Progress::Fault(GenerationFault::Partition { end, total }),
+            _ => Progress::Finished,
+        }
     }
 }
 
@@ -55,7 +68,7 @@ impl<I: Issue> Generator for Bytecode<'_, I> {
         match self.interpreter.run(&mut host, room, STEPS) {
             Ok(interp::Progress::Yielded) => Progress::More,
             Ok(interp::Progress::Waits(slot)) => Progress::Waits(slot),
-            Ok(interp::Progress::Finished) => Progress::Finished,
+            Ok(interp::Progress::Finished) => self.finished(),
             Ok(interp::Progress::Fault(fault)) => Progress::Fault(GenerationFault::Program(fault)),
             Err(Halt::Task(fault)) => Progress::Fault(fault),
             // The runtime has said why, and ends the run.
@@ -93,7 +106,7 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
 
     fn task(&mut self, task: &Task<'_>) -> Result<(), Halt> {
         let Adapter { issue, source, reads, writes, counted, needs } = &mut *self.adapter;
-        let Source { lowered, statements, expected } = *source;
+        let Source { lowered, statements, expected, .. } = *source;
         split(task, reads, writes);
         let statement = lowered.site(task.site).and_then(|site| statements.get(site.statement as usize));
         let Some(statement) = statement else {

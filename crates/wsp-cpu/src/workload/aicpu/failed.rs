@@ -38,6 +38,13 @@ impl Generated<'_> {
             }
             AicpuFailure::Fault { fault: GenerationFault::Task(fault), .. } => fault,
             AicpuFailure::Fault { fault: GenerationFault::Program(fault), .. } => self.program_fault(&fault),
+            AicpuFailure::Fault { fault: GenerationFault::Partition { end, total }, .. } => {
+                let line = self.schedule.lines.iter().find(|line| line.primitive.starts_with("dispatch"));
+                Diagnostic::error(codes::PARTITION, "a static partition does not tile the tasks")
+                    .at(line.map_or_else(Span::default, |line| line.span), format!("its ranges end at {end}"))
+                    .note(format!("the workload generates {total} tasks"))
+                    .help(format!("let the last range end at {total}"))
+            }
             AicpuFailure::Fault { fault: GenerationFault::Site(word), .. } => {
                 Trap::internal(format!("instruction {word} belongs to no statement"), Span::default()).into()
             }

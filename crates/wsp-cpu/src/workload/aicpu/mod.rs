@@ -36,7 +36,7 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Dependences, Task, WorkloadModule};
 use wsp_kernel::Trap;
 use wsp_plan::expected::Expected;
-use wsp_plan::ptow::{LaunchData, dispatch_configs, lower, prefix_sums, statements, transfer};
+use wsp_plan::ptow::{DispatchPlan, LaunchData, dispatch_configs, lower, prefix_sums, statements, transfer};
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::{AicpuConfig, AicpuStats, Generator, NoSlots, Slots, run_aicpus};
@@ -60,6 +60,8 @@ pub(crate) enum GenerationFault {
     Task(Diagnostic),
     /// An instruction that belongs to no statement.
     Site(u32),
+    /// A static partition ends before the tasks.
+    Partition { end: u64, total: u64 },
 }
 
 /// A workload that AICPUs are to generate.
@@ -137,7 +139,12 @@ impl Generated<'_> {
                 let mut sums = Vec::new();
                 let prefixes = prefix_sums(&lowered.program.verified(), &launch, &mut sums);
                 let expected = Expected::analyse(&lowered.program.verified(), &launch);
-                let source = Source { lowered: &lowered, statements: &statements, expected: &expected };
+                let partition = match &lowered.dispatch {
+                    DispatchPlan::StaticPartition(ranges) => Some(ranges.last().map_or(0, |last| last.1.into())),
+                    DispatchPlan::RoundRobin | DispatchPlan::Affinity { .. } => None,
+                };
+                let source =
+                    Source { lowered: &lowered, statements: &statements, expected: &expected, partition };
                 let all = memory.iter_mut().zip(&configs).map(|(memory, config)| {
                     let program = lowered.program.verified();
                     let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
