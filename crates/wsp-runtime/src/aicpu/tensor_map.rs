@@ -380,7 +380,10 @@ mod tests {
             remove(&map, &cell, &places);
         }
         let left: Vec<(usize, usize)> = (0..SHARDS as u8)
-            .map(|shard| (map.lock(shard).cells.len(), map.lock(shard).entries.len()))
+            .map(|shard| {
+                let shard = map.lock(shard);
+                (shard.cells.len(), shard.entries.len())
+            })
             .collect();
         assert_eq!(left, [(0, 1); SHARDS]);
     }

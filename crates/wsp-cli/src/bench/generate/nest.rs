@@ -70,7 +70,7 @@ impl Nest {
                 Err(never) => match never {},
             }
         }
-        Ok(Took { sum, ns: start.to(Moment::now()).wall })
+        Ok(Took { sum, ns: start.to(Moment::now()).cpu })
     }
 
     /// Generates all tasks on the host.
@@ -79,7 +79,7 @@ impl Nest {
         let mut sum = Sum::default();
         expand(&self.module, &self.bindings, &self.schedule, &mut sum)
             .map_err(|_| "expansion failed".to_owned())?;
-        Ok(Took { sum, ns: start.to(Moment::now()).wall })
+        Ok(Took { sum, ns: start.to(Moment::now()).cpu })
     }
 }
 
