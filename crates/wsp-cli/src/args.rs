@@ -371,7 +371,13 @@ pub(crate) struct BenchRuntimeArgs {
 #[derive(Args, Debug)]
 pub(crate) struct BenchGenerateArgs {
     /// Parts of the table
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "dense,flat,llama")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_enum,
+        default_value = "dense,flat,ragged,llama"
+    )]
     pub(crate) sections: Vec<GenerateSection>,
 
     /// Tiny programs: shows that everything runs, measures nothing
@@ -394,6 +400,8 @@ pub(crate) enum GenerateSection {
     Dense,
     /// One AICPU among more and more
     Flat,
+    /// Rows of different lengths
+    Ragged,
     /// The attention of LLaMA-7B: bytes, first task, memory
     Llama,
 }

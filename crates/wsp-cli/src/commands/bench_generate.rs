@@ -50,6 +50,7 @@ fn failed(section: GenerateSection, fault: &str) -> Diagnostic {
     let name = match section {
         GenerateSection::Dense => "dense",
         GenerateSection::Flat => "flat",
+        GenerateSection::Ragged => "ragged",
         GenerateSection::Llama => "llama",
     };
     Diagnostic::error(codes::CHECK_FAILED, format!("`wsp bench generate`, {name}: {fault}"))

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `dense` | a nest of two loops, a task of two parameters and one box: nanoseconds per task of one thread |
 //! | `flat` | one AICPU of `N` whose own tasks stay as many: nanoseconds per own task, as `N` grows |
+//! | `ragged` | rows of different lengths: the same, with and without sums over them |
 //! | `llama` | the attention of LLaMA-7B: bytes of program and list, time to the first task, memory |
 //!
 //! Every figure is a median over rounds, in each of which ours and what it is compared with are measured in turn.
@@ -15,6 +16,7 @@ mod flat;
 mod hosts;
 mod llama;
 mod nest;
+mod ragged;
 
 use super::runtime::table::Row;
 use crate::args::GenerateSection;
@@ -55,6 +57,7 @@ pub(crate) fn measure(section: GenerateSection, plan: &Plan, mut row: impl FnMut
     match section {
         GenerateSection::Dense => dense::rows(plan, &mut row),
         GenerateSection::Flat => flat::rows(plan, &mut row),
+        GenerateSection::Ragged => ragged::rows(plan, &mut row),
         GenerateSection::Llama => llama::rows(plan, &mut row),
     }
 }

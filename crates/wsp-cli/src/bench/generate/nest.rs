@@ -11,7 +11,7 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::text::parse;
 use wsp_plan::ParamValue;
-use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower};
+use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower, prefix_sums};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand, lower_schedule};
 
 /// Steps of an interpreter at a time: as many as it takes, as nothing else is to be done.
@@ -35,12 +35,21 @@ pub(super) struct Took {
 impl Nest {
     /// A program from its source and values of its parameters.
     pub(super) fn new(source: &str, set: &[(&str, u64)]) -> Result<Nest, String> {
+        Nest::with_tables(source, set, &BTreeMap::new())
+    }
+
+    /// A program from its source, values of its parameters and tables.
+    pub(super) fn with_tables(
+        source: &str,
+        set: &[(&str, u64)],
+        tables: &BTreeMap<String, Vec<i64>>,
+    ) -> Result<Nest, String> {
         let (module, found) = parse("nest.wsp", source, &mut SourceMap::default());
         let Some(module) = module else { return Err(first(found)) };
         let set: Vec<(String, ParamValue)> =
             set.iter().map(|(name, n)| ((*name).to_owned(), ParamValue::Int((*n).into()))).collect();
         let schedule = lower_schedule(&module, None, "cpu_sim").map_err(first)?;
-        let bindings = bind(&module, &set, &BTreeMap::new()).map_err(first)?;
+        let bindings = bind(&module, &set, tables).map_err(first)?;
         let lowered = lower(&module, &schedule).map_err(first)?;
         Ok(Nest { module, schedule, bindings, lowered })
     }
@@ -51,14 +60,23 @@ impl Nest {
         configs.get(usize::from(id)).copied().ok_or_else(|| format!("there is no AICPU {id} of {n}"))
     }
 
-    /// Generates the tasks of one AICPU.
+    /// Generates the tasks of one AICPU, without sums over ragged loops.
     pub(super) fn generate(&self, config: &DispatchConfig, mode: Mode) -> Result<Took, String> {
+        self.generate_with(config, mode, Prefixes::none())
+    }
+
+    /// Generates the tasks of one AICPU with the sums of [`Nest::sums`].
+    pub(super) fn generate_with(
+        &self,
+        config: &DispatchConfig,
+        mode: Mode,
+        sums: Prefixes<'_>,
+    ) -> Result<Took, String> {
         let program = self.lowered.program.verified();
         let mut workspace = vec![0; workspace_words(&program)];
         let data = LaunchData::new(&self.lowered, &self.module, &self.bindings);
         let start = Moment::now();
-        let interpreter =
-            Interpreter::new(program, data.as_launch(), config, Prefixes::none(), &mut workspace, mode);
+        let interpreter = Interpreter::new(program, data.as_launch(), config, sums, &mut workspace, mode);
         let mut interpreter = interpreter.map_err(|refusal| refusal.to_string())?;
         let mut sum = Sum::default();
         loop {
@@ -71,6 +89,14 @@ impl Nest {
             }
         }
         Ok(Took { sum, ns: start.to(Moment::now()).cpu })
+    }
+
+    /// Sums over ragged loops, made once per launch for all AICPUs, and the nanoseconds that they took.
+    pub(super) fn sums<'m>(&self, memory: &'m mut Vec<u64>) -> (Prefixes<'m>, f64) {
+        let data = LaunchData::new(&self.lowered, &self.module, &self.bindings);
+        let start = Moment::now();
+        let sums = prefix_sums(&self.lowered.program.verified(), &data.as_launch(), memory);
+        (sums, start.to(Moment::now()).cpu)
     }
 
     /// Generates all tasks on the host.
