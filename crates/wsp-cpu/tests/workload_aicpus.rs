@@ -240,7 +240,9 @@ fn too_many_aicpus_and_too_many_ranges_are_refused() {
         workload main { parallel for i in 0..8 { k(x[i]); } }
         schedule { dispatch(static_partition([0..2, 2..4, 4..8])); }";
     assert_eq!(refused(text, &on(33, Expand::Bytecode)), [864]);
-    assert_eq!(refused(text, &on(2, Expand::Bytecode)), [894]);
+    for expand in [Expand::Bytecode, Expand::Host] {
+        assert_eq!(refused(text, &on(2, expand)), [894], "{expand:?}");
+    }
     let figures = run(text, &on(4, Expand::Bytecode)).aicpus.expect("figures of AICPUs");
     assert_eq!(figures.aicpus.iter().map(|aicpu| aicpu.tasks).collect::<Vec<_>>(), [2, 2, 4, 0]);
 }

@@ -349,6 +349,12 @@ fn streams_and_priorities_stand_before_the_statements() {
 }
 
 #[test]
+fn a_program_takes_as_many_streams_as_a_schedule_allows() {
+    let lowered = lowered("kernel k(); workload main { k(); } schedule { streams(65536); }");
+    assert_eq!(lowered.program.verified().program().words[0].operand2, 1 << 16);
+}
+
+#[test]
 fn static_partitions_are_ranges_of_the_configurations() {
     let lowered = lowered(
         "kernel k(); workload main { parallel for i in 0..9 { k(); } }

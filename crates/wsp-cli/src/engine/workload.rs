@@ -163,7 +163,7 @@ pub fn execute(
         first_task: runtime.first_start_ns.map(Duration::from_nanos),
         busy: runtime.workers.iter().filter_map(|w| w.busy_ns).map(Duration::from_nanos).collect(),
         graph: graph_stats(runtime),
-        aicpus: outcome.aicpus,
+        aicpus: outcome.aicpus.map(Box::new),
     };
     Ok(RunOutcome {
         outputs: outcome.outputs,

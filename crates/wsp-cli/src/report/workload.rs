@@ -51,7 +51,7 @@ pub enum RunTime {
         /// What the task graph did.
         graph: GraphStats,
         /// What AICPUs did, where they generated the tasks.
-        aicpus: Option<AicpuFigures>,
+        aicpus: Option<Box<AicpuFigures>>,
     },
     /// In virtual time: no kernel ran.
     Cycles {
@@ -245,7 +245,7 @@ impl WorkloadReport {
                 "virtual_time": { "cycles": makespan, "worker_busy": busy },
             }),
             RunTime::Measured { threads, run, first_task, busy, graph, aicpus } => json!({
-                "aicpus": aicpus.as_ref().map(aicpus::json),
+                "aicpus": aicpus.as_deref().map(aicpus::json),
                 "threads": threads,
                 "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
                 "edges": json::edges(graph),

@@ -199,7 +199,7 @@ ops! {
 
     /// Which AICPU takes a task, for the rest of this body.
     DispatchFilter "DISPATCH_FILTER" = 0x40, Attribute (Policy, None) Ext::Policy;
-    /// The stream of a task: the key modulo so many streams, at least 1 and at most 65535; without a key the task's ordinal.
+    /// The stream of a task: the key modulo so many streams, at least 1 and at most 65536; without a key the task's ordinal.
     StreamBy "STREAM_BY" = 0x41, Attribute (None, Count) Ext::One(Operand::None, Operand::OptKey);
     /// The priority of a task.
     Priority "PRIORITY" = 0x42, Attribute (None, Key) Ext::None;

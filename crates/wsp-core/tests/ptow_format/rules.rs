@@ -329,7 +329,10 @@ fn v26_bounds_increase_and_ends_never_decrease() {
 #[test]
 fn v27_numbers_of_streams() {
     breaks(Rule::V27, |image, _| image.word_mut(Op::StreamBy).operand2 = 0);
-    breaks(Rule::V27, |image, _| image.word_mut(Op::StreamBy).operand2 = 1 << 16);
+    breaks(Rule::V27, |image, _| image.word_mut(Op::StreamBy).operand2 = (1 << 16) + 1);
+    let (mut image, _) = sample();
+    image.word_mut(Op::StreamBy).operand2 = 1 << 16;
+    assert!(image.verify().is_ok());
 }
 
 #[test]

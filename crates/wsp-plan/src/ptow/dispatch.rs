@@ -28,14 +28,23 @@ pub fn dispatch_configs(lowered: &Lowered, n: u16) -> Result<Vec<DispatchConfig>
         let fault = Diagnostic::error(codes::AICPUS, format!("{n} AICPUs are asked for"));
         return Err(vec![fault.note(format!("there are 1 to {MAX_AICPUS}"))]);
     }
-    if let DispatchPlan::StaticPartition(ranges) = &lowered.dispatch
-        && ranges.len() > usize::from(n)
-    {
-        let message = format!("a static partition of {} ranges needs as many AICPUs", ranges.len());
-        let fault = Diagnostic::error(codes::AICPUS, message).note(format!("{n} are asked for"));
-        return Err(vec![fault.help(format!("run with `--aicpus {}` or more", ranges.len()))]);
+    if let DispatchPlan::StaticPartition(ranges) = &lowered.dispatch {
+        check_ranges(ranges.len(), n).map_err(|fault| vec![fault])?;
     }
     Ok((0..n).map(|id| config(&lowered.dispatch, n, id)).collect())
+}
+
+/// Whether `n` AICPUs are enough for a static partition of so many ranges.
+///
+/// # Errors
+/// Fewer AICPUs than ranges.
+pub fn check_ranges(ranges: usize, n: u16) -> Result<(), Diagnostic> {
+    if ranges <= usize::from(n) {
+        return Ok(());
+    }
+    let message = format!("a static partition of {ranges} ranges needs as many AICPUs");
+    let fault = Diagnostic::error(codes::AICPUS, message).note(format!("{n} are asked for"));
+    Err(fault.help(format!("run with `--aicpus {ranges}` or more")))
 }
 
 fn config(plan: &DispatchPlan, n: u16, id: u16) -> DispatchConfig {

@@ -22,7 +22,7 @@ mod lower;
 mod sums;
 
 pub use buffer::{Names, ProgramBuf, ProgramError};
-pub use dispatch::{DispatchPlan, dispatch_configs};
+pub use dispatch::{DispatchPlan, check_ranges, dispatch_configs};
 pub use launch::{HostList, LaunchData, Transfer, transfer};
 pub use lower::{Lowered, Site, SiteVar, Statement, VarKind, lower, statements};
 pub use sums::prefix_sums;

@@ -99,7 +99,7 @@ impl Core {
             let link = &shared.links[self.links[at]];
             let CoreOrder::Run(slot) = link.handshake.poll() else { continue };
             self.next = (at + 1) % self.links.len();
-            let task = shared.queues[usize::from(link.aicpu)].tasks[slot as usize].read();
+            let task = shared.queues[usize::from(link.aicpu)].slot(slot as u16).task.read();
             let outcome = self.run(shared, runner, thread, link, &task);
             if outcome.is_err() {
                 // Before the completion, so that whoever sees the task complete drops those after it.

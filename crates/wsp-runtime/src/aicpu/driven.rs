@@ -83,6 +83,8 @@ pub(super) struct Driven<G> {
     stall: Stall,
     /// The smallest ordinal that its next task can have.
     next_ordinal: u64,
+    /// Most tasks of its next step: few at first, so that the first task of a run does not wait for many of its AICPU.
+    step_tasks: u32,
     /// Whether it has nothing to do any more.
     is_done: bool,
 }
@@ -95,8 +97,14 @@ impl<G: Generator> Driven<G> {
             generation: Generation::Goes,
             stall: Stall::None,
             next_ordinal: 0,
+            step_tasks: shared.config.step_tasks,
             is_done: false,
         }
+    }
+
+    /// With few tasks in its first steps.
+    pub(super) fn starting_small(self) -> Driven<G> {
+        Driven { step_tasks: 1, ..self }
     }
 
     /// Takes all steps once; whether one did something.
@@ -159,6 +167,7 @@ impl<G: Generator> Driven<G> {
             self.finish(shared);
             return Ok(true);
         }
+        self.step_tasks = self.step_tasks.saturating_mul(2).min(shared.config.step_tasks);
         let room = self.room(shared);
         let asks = room > 0 || self.aicpu.queue.room() == 0 && shared.config.window_mode == WindowMode::Abort;
         if !asks {
@@ -237,7 +246,7 @@ impl<G: Generator> Driven<G> {
             Stall::None
         };
         self.note_stall(config, now, shared);
-        in_window.min(in_map).min(config.step_tasks)
+        in_window.min(in_map).min(config.step_tasks).min(self.step_tasks)
     }
 
     fn note_stall(&mut self, config: &AicpuConfig, now: Stall, shared: &Shared) {
@@ -310,8 +319,8 @@ impl Emitter<'_> {
     fn enter(&mut self, task: &AicpuTask<'_>, slot: u16) {
         let shared = self.shared;
         let queue = &shared.queues[usize::from(self.aicpu.id)];
-        queue.tasks[usize::from(slot)].fill(task);
-        let generation = queue.registrations[usize::from(slot)].generation();
+        queue.slot(slot).task.fill(task);
+        let generation = queue.slot(slot).registration.generation();
         let producer = Producer { aicpu: self.aicpu.id, slot, generation };
         let step = self.aicpu.scopes.current(&shared.scopes);
         let local = self.aicpu.queue.task_mut(slot);
@@ -435,8 +444,8 @@ impl Emit for Emitter<'_> {
             accesses.conflicts(shard, (&region, Access::Read), ordinal, &mut writers);
         }
         let is_complete = |writer: &Producer| {
-            let registrations = &self.shared.queues[usize::from(writer.aicpu)].registrations;
-            registrations[usize::from(writer.slot)].is_complete(writer.generation)
+            let queue = &self.shared.queues[usize::from(writer.aicpu)];
+            queue.slot(writer.slot).registration.is_complete(writer.generation)
         };
         Ok(writers.iter().all(is_complete).then(|| self.slots.value(slot)))
     }

@@ -202,7 +202,7 @@ impl Aicpu {
 
     /// A task is complete: tells all that wait for it, and gives its slot back.
     fn complete(&mut self, shared: &Shared, slot: u16) {
-        let consumers = shared.queues[usize::from(self.id)].registrations[usize::from(slot)].complete();
+        let consumers = shared.queues[usize::from(self.id)].slot(slot).registration.complete();
         let task = self.queue.task_mut(slot);
         for access in task.accesses.drain(..) {
             self.cache.object(access.object).remove(access.shard, access.place, &access.region);
@@ -341,8 +341,7 @@ impl Aicpu {
     fn link(&mut self, shared: &Shared, slot: u16) {
         for at in 0..self.found.len() {
             let producer = self.found[at];
-            let registrations = &shared.queues[usize::from(producer.aicpu)].registrations;
-            let registration = &registrations[usize::from(producer.slot)];
+            let registration = &shared.queues[usize::from(producer.aicpu)].slot(producer.slot).registration;
             if producer.aicpu == self.id {
                 if registration.is_complete(producer.generation) {
                     continue;

@@ -149,7 +149,7 @@ pub fn run_aicpus<R: TaskRunner, G: Generator>(
     let run = Run::new(Shared::new(config, aicpus), runner, slots);
     let mut crews: Vec<Crew<G>> = (0..config.threads).map(|thread| Crew::new(&run.shared, thread)).collect();
     for (id, generator) in (0..).zip(generators) {
-        let driven = Driven::new(&run.shared, id, generator);
+        let driven = Driven::new(&run.shared, id, generator).starting_small();
         crews[usize::from(id) % config.threads as usize].aicpus.push(driven);
     }
     let crews = drive::drive_all(&run, crews).map_err(|failed| {

@@ -9,7 +9,7 @@ use super::registration::Registration;
 use super::scopes::Step;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use wsp_core::{ExecPool, KernelId, Region, StreamId, limits};
 
 const WORDS: usize = limits::MAX_LOCAL_PARAMS as usize;
@@ -86,19 +86,33 @@ impl SharedTask {
     }
 }
 
-/// What other AICPUs and cores see of a window.
+/// What other AICPUs and cores see of a slot.
+#[derive(Debug)]
+pub(super) struct SharedSlot {
+    pub(super) registration: Registration,
+    pub(super) task: SharedTask,
+}
+
+/// Slots that are made together.
+const CHUNK: usize = 64;
+
+/// What other AICPUs and cores see of a window. Slots are made when they are first used, so that a run starts at once.
 #[derive(Debug)]
 pub(super) struct SharedQueue {
-    pub(super) registrations: Box<[Registration]>,
-    pub(super) tasks: Box<[SharedTask]>,
+    chunks: Box<[OnceLock<Box<[SharedSlot]>>]>,
 }
 
 impl SharedQueue {
     pub(super) fn new(window: u32) -> SharedQueue {
-        SharedQueue {
-            registrations: (0..window).map(|_| Registration::new()).collect(),
-            tasks: (0..window).map(|_| SharedTask::new()).collect(),
-        }
+        let chunks = (window as usize).div_ceil(CHUNK);
+        SharedQueue { chunks: (0..chunks).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// A slot of the window.
+    pub(super) fn slot(&self, slot: u16) -> &SharedSlot {
+        let made = || SharedSlot { registration: Registration::new(), task: SharedTask::new() };
+        let chunk = &self.chunks[usize::from(slot) / CHUNK];
+        &chunk.get_or_init(|| (0..CHUNK).map(|_| made()).collect())[usize::from(slot) % CHUNK]
     }
 }
 
@@ -147,12 +161,16 @@ struct Row {
 
 const EMPTY_ROW: Row = Row { successors: [0; ROW], count: 0, next: NONE };
 
-/// The window.
+/// The window. Slots are made when they are first used, so that a run starts at once.
 #[derive(Debug)]
 pub(super) struct LocalTaskQueue {
-    tasks: Box<[LocalTask]>,
+    capacity: u32,
+    tasks: Vec<LocalTask>,
     free: VecDeque<u16>,
-    rows: Vec<Row>,
+    /// The first row of each slot.
+    heads: Vec<Row>,
+    /// Further rows; their numbers begin behind those of the slots.
+    further: Vec<Row>,
     spare_rows: Vec<u32>,
 }
 
@@ -160,19 +178,21 @@ impl LocalTaskQueue {
     /// An empty window of at most 2¹⁵ slots.
     pub(super) fn new(window: u32) -> LocalTaskQueue {
         LocalTaskQueue {
-            tasks: (0..window).map(|_| LocalTask::default()).collect(),
-            free: (0..window).map(|slot| slot as u16).collect(),
-            rows: vec![EMPTY_ROW; window as usize],
+            capacity: window,
+            tasks: Vec::new(),
+            free: VecDeque::new(),
+            heads: Vec::new(),
+            further: Vec::new(),
             spare_rows: Vec::new(),
         }
     }
 
     pub(super) fn capacity(&self) -> u32 {
-        self.tasks.len() as u32
+        self.capacity
     }
 
     pub(super) fn room(&self) -> u32 {
-        self.free.len() as u32
+        self.free.len() as u32 + self.capacity - self.tasks.len() as u32
     }
 
     pub(super) fn in_flight(&self) -> u32 {
@@ -181,9 +201,33 @@ impl LocalTaskQueue {
 
     /// A free slot, now in flight.
     pub(super) fn take(&mut self) -> Option<u16> {
-        let slot = self.free.pop_front()?;
+        let slot = self.free.pop_front().or_else(|| self.make())?;
         self.task_mut(slot).in_flight = true;
         Some(slot)
+    }
+
+    /// One slot more, up to the capacity.
+    fn make(&mut self) -> Option<u16> {
+        let slot = self.tasks.len();
+        (slot < self.capacity as usize).then(|| {
+            self.tasks.push(LocalTask::default());
+            self.heads.push(EMPTY_ROW);
+            slot as u16
+        })
+    }
+
+    fn row(&self, row: u32) -> &Row {
+        match row.checked_sub(self.capacity) {
+            None => &self.heads[row as usize],
+            Some(further) => &self.further[further as usize],
+        }
+    }
+
+    fn row_mut(&mut self, row: u32) -> &mut Row {
+        match row.checked_sub(self.capacity) {
+            None => &mut self.heads[row as usize],
+            Some(further) => &mut self.further[further as usize],
+        }
     }
 
     /// A completed task leaves.
@@ -207,37 +251,32 @@ impl LocalTaskQueue {
 
     /// Both tasks are in flight: the successor waits for the other.
     pub(super) fn add_successor(&mut self, slot: u16, successor: u16) {
-        let head = slot as usize;
-        if self.rows[head].count as usize == ROW {
+        let head = usize::from(slot);
+        if self.heads[head].count as usize == ROW {
             // The head's full row moves behind it.
-            let full = self.rows[head];
-            let behind = match self.spare_rows.pop() {
-                Some(row) => {
-                    self.rows[row as usize] = full;
-                    row
-                }
-                None => {
-                    self.rows.push(full);
-                    self.rows.len() as u32 - 1
-                }
-            };
-            self.rows[head] = Row { next: behind, ..EMPTY_ROW };
+            let full = self.heads[head];
+            let behind = self.spare_rows.pop().unwrap_or_else(|| {
+                self.further.push(EMPTY_ROW);
+                self.capacity + self.further.len() as u32 - 1
+            });
+            *self.row_mut(behind) = full;
+            self.heads[head] = Row { next: behind, ..EMPTY_ROW };
         }
-        let row = &mut self.rows[head];
+        let row = &mut self.heads[head];
         row.successors[row.count as usize] = successor;
         row.count += 1;
     }
 
     /// Takes all successors of a completed task.
     pub(super) fn take_successors(&mut self, slot: u16, taken: &mut Vec<u16>) {
-        let mut row = std::mem::replace(&mut self.rows[slot as usize], EMPTY_ROW);
+        let mut row = std::mem::replace(&mut self.heads[usize::from(slot)], EMPTY_ROW);
         loop {
             taken.extend(&row.successors[..row.count as usize]);
             if row.next == NONE {
                 return;
             }
             self.spare_rows.push(row.next);
-            row = self.rows[row.next as usize];
+            row = *self.row(row.next);
         }
     }
 
@@ -245,7 +284,7 @@ impl LocalTaskQueue {
     pub(super) fn successors(&self, slot: u16) -> Vec<u16> {
         let (mut found, mut at) = (Vec::new(), u32::from(slot));
         while at != NONE {
-            let row = &self.rows[at as usize];
+            let row = self.row(at);
             found.extend(&row.successors[..row.count as usize]);
             at = row.next;
         }
@@ -271,6 +310,7 @@ mod tests {
     #[test]
     fn successors_beyond_a_row_are_chained_and_rows_are_used_again() {
         let mut queue = LocalTaskQueue::new(1000);
+        assert_eq!(queue.take(), Some(0));
         for _ in 0..3 {
             for successor in 1..1000 {
                 queue.add_successor(0, successor);
@@ -282,7 +322,7 @@ mod tests {
             assert_eq!(taken, (1..1000).collect::<Vec<u16>>());
             assert_eq!(queue.successors(0), []);
         }
-        assert_eq!(queue.rows.len(), 1000 + 998 / ROW);
+        assert_eq!(queue.further.len(), 998 / ROW);
     }
 
     #[test]
@@ -294,8 +334,8 @@ mod tests {
             payload: &[7, 8],
             ..AicpuTask::default()
         };
-        shared.tasks[0].fill(&task);
-        let read = shared.tasks[0].read();
+        shared.slot(0).task.fill(&task);
+        let read = shared.slot(0).task.read();
         assert_eq!((read.ordinal, read.kernel, read.payload()), (1 << 40, KernelId(65_535), &[7, 8][..]));
     }
 }

@@ -10,12 +10,15 @@
 
 use crate::sync::{AtomicU32, Fault, Ordering, has, weakened};
 use crossbeam_utils::CachePadded;
+use std::sync::OnceLock;
 use wsp_core::local_queue::Notification;
 
 /// The ring between two AICPUs.
 #[derive(Debug)]
 pub(super) struct NotifyRing {
-    entries: Box<[AtomicU32]>,
+    /// Made when the first notice is written.
+    entries: OnceLock<Box<[AtomicU32]>>,
+    capacity: u32,
     written: CachePadded<AtomicU32>,
     read: CachePadded<AtomicU32>,
 }
@@ -31,14 +34,17 @@ impl NotifyRing {
     /// An empty ring; the capacity is a power of two.
     pub(super) fn new(capacity: u32) -> NotifyRing {
         NotifyRing {
-            entries: (0..capacity).map(|_| AtomicU32::new(0)).collect(),
+            entries: OnceLock::new(),
+            capacity,
             written: CachePadded::new(AtomicU32::new(0)),
             read: CachePadded::new(AtomicU32::new(0)),
         }
     }
 
     fn entry(&self, count: u32) -> &AtomicU32 {
-        &self.entries[count as usize & (self.entries.len() - 1)]
+        // Most pairs of AICPUs never tell each other anything.
+        let entries = self.entries.get_or_init(|| (0..self.capacity).map(|_| AtomicU32::new(0)).collect());
+        &entries[(count & (self.capacity - 1)) as usize]
     }
 
     /// Writer: whether there was room.
@@ -46,7 +52,7 @@ impl NotifyRing {
         // Only this side writes it.
         let written = self.written.load(Ordering::Relaxed);
         let read = self.read.load(Ordering::Acquire);
-        let is_full = written.wrapping_sub(read) as usize >= self.entries.len();
+        let is_full = written.wrapping_sub(read) >= self.capacity;
         if is_full && !has(Fault::OverwrittenNotice) {
             return false;
         }

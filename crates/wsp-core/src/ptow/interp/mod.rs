@@ -20,7 +20,8 @@
 //!
 //! # Faults
 //! A fault of an argument, stream or priority matters for a task that this AICPU generates. A fault of a bound, a row, a
-//! condition or a filter is found by every interpreter that comes to it.
+//! condition or a filter is found by every interpreter that comes to it. Under [`Mode::Skip`] the value of a `LET` around no task may
+//! be left out by all of them.
 
 mod fast;
 mod fault;

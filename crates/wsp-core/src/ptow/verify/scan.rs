@@ -9,6 +9,9 @@ use super::filter;
 use super::rule::{Allowed, Checked, Place, Rule, below, broken, zero};
 use crate::limits::{MAX_TASK_SCALARS, MAX_TASK_TENSORS};
 
+/// Most streams: their ids have 16 bits.
+const MAX_STREAMS: u32 = 1 << 16;
+
 /// What stands around an instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Scope {
@@ -304,8 +307,8 @@ impl<'p, 'm> Scan<'p, 'm> {
             }
             Op::StreamBy => {
                 let streams = instruction.word.operand2;
-                if streams == 0 || streams > u32::from(u16::MAX) {
-                    let most = Allowed::AtMost(i64::from(u16::MAX));
+                if streams == 0 || streams > MAX_STREAMS {
+                    let most = Allowed::AtMost(i64::from(MAX_STREAMS));
                     let allowed = if streams == 0 { Allowed::AtLeast(1) } else { most };
                     return broken(Rule::V27, instruction.place(), streams, allowed);
                 }

@@ -33,10 +33,12 @@ use std::collections::HashMap;
 use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, Task, WorkloadModule};
+use wsp_ir::workload::{Dependences, Dispatch, Task, WorkloadModule};
 use wsp_kernel::Trap;
 use wsp_plan::expected::Expected;
-use wsp_plan::ptow::{DispatchPlan, LaunchData, dispatch_configs, lower, prefix_sums, statements, transfer};
+use wsp_plan::ptow::{
+    DispatchPlan, LaunchData, check_ranges, dispatch_configs, lower, prefix_sums, statements, transfer,
+};
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::{AicpuConfig, AicpuStats, Generator, NoSlots, Slots, run_aicpus};
@@ -140,7 +142,9 @@ impl Generated<'_> {
                 let prefixes = prefix_sums(&lowered.program.verified(), &launch, &mut sums);
                 let expected = Expected::analyse(&lowered.program.verified(), &launch);
                 let partition = match &lowered.dispatch {
-                    DispatchPlan::StaticPartition(ranges) => Some(ranges.last().map_or(0, |last| last.1.into())),
+                    DispatchPlan::StaticPartition(ranges) => {
+                        Some(ranges.last().map_or(0, |last| last.1.into()))
+                    }
                     DispatchPlan::RoundRobin | DispatchPlan::Affinity { .. } => None,
                 };
                 let source =
@@ -183,6 +187,9 @@ impl Generated<'_> {
 
     /// Everything that the host generates.
     fn host_list(&self) -> Result<HostList<'_>, Vec<Diagnostic>> {
+        if let Some(Dispatch::StaticPartition(ranges)) = &self.schedule.dispatch {
+            check_ranges(ranges.len(), self.options.aicpus).map_err(|fault| vec![fault])?;
+        }
         let known: HashMap<*const Task, &Task> =
             statements(self.module).into_iter().map(|s| (std::ptr::from_ref(s.task), s.task)).collect();
         let find = |task: &Task| known.get(&std::ptr::from_ref(task)).copied();

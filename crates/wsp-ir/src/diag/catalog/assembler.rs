@@ -89,7 +89,7 @@ out with `.names none`.",
         title: "file is no program",
         explanation: "\
 The bytes of a file are no program: it begins with other bytes, has another version, or is cut off. The message says
-what was found and at which byte. `wsp disasm` reads what `wsp asm` and `wsp plan` write.",
+what was found and at which byte. `wsp disasm` reads what `wsp asm` writes.",
     },
     CodeInfo {
         code: Code(922),
