@@ -11,8 +11,6 @@ use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOp};
 pub const VARIABLE_BOUND: i64 = 1 << 31;
 /// Scales and offset of a form with variables are at most this in sum.
 const SCALE_BOUND: u64 = 1 << 31;
-/// Most axes of a key that has a form.
-pub const MAX_KEY_AXES: usize = 4;
 
 /// `offset + scales[0] * variable 0 + scales[1] * variable 1 + …`
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,41 +21,10 @@ pub struct Affine {
     pub scales: [i64; MAX_LOOP_DEPTH],
 }
 
-/// `offset + Σ scale * axis`, over the axes that a key names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct KeyForm {
-    /// The part that never changes.
-    pub offset: i64,
-    axes: [(u16, i64); MAX_KEY_AXES],
-    len: u8,
-}
-
 /// Whether a variable lies where forms stand for their expressions.
 #[inline]
 pub fn is_within_bound(variable: i64) -> bool {
     (-VARIABLE_BOUND..VARIABLE_BOUND).contains(&variable)
-}
-
-/// The form of an expression over loop variables; none if it has none, or a part without variables is at fault.
-pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<Affine> {
-    form(program, launch, expr, |word| match XOp::from_code(word.opcode)? {
-        XOp::XVar => usize::try_from(word.operand2).ok().filter(|depth| *depth < MAX_LOOP_DEPTH),
-        _ => None,
-    })
-}
-
-/// The form of a key, an expression over at most [`MAX_KEY_AXES`] axes; none if it has none.
-pub fn affine_key(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<KeyForm> {
-    let mut key = KeyForm::default();
-    let found = form(program, launch, expr, |word| match XOp::from_code(word.opcode)? {
-        XOp::XAxis => key.place(word.operand2 as u16),
-        _ => None,
-    })?;
-    key.offset = found.offset;
-    for ((_, scale), found) in key.axes.iter_mut().zip(found.scales) {
-        *scale = found;
-    }
-    Some(key)
 }
 
 impl Affine {
@@ -96,31 +63,8 @@ impl Affine {
     }
 }
 
-impl KeyForm {
-    /// The axes and what each is multiplied by, as the key first names them.
-    pub fn axes(&self) -> &[(u16, i64)] {
-        self.axes.get(..usize::from(self.len)).unwrap_or(&[])
-    }
-
-    /// The place of an axis; none when there are too many.
-    fn place(&mut self, axis: u16) -> Option<usize> {
-        if let Some(at) = self.axes().iter().position(|(known, _)| *known == axis) {
-            return Some(at);
-        }
-        let at = usize::from(self.len);
-        self.axes.get_mut(at)?.0 = axis;
-        self.len = self.len.wrapping_add(1);
-        Some(at)
-    }
-}
-
-/// Runs an expression over forms. `variable` tells which variable a word names, if any.
-fn form(
-    program: &Program<'_>,
-    launch: &Launch<'_>,
-    expr: u32,
-    mut variable: impl FnMut(&Word) -> Option<usize>,
-) -> Option<Affine> {
+/// The form of an expression over loop variables; none if it has none, or a part without variables is at fault.
+pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<Affine> {
     let mut stack = [Affine::constant(0); MAX_EXPR_STACK];
     let mut height = 0usize;
     let mut at = expr;
@@ -131,7 +75,7 @@ fn form(
         match op.operands() {
             0 if op == XOp::XSkip => past = word.operand2,
             0 => {
-                *stack.get_mut(height)? = leaf(op, word, launch, &mut variable)?;
+                *stack.get_mut(height)? = leaf(op, word, launch)?;
                 height = height.checked_add(1)?;
             }
             1 => {
@@ -159,23 +103,19 @@ fn form(
 }
 
 /// The form of a word without operands.
-fn leaf(
-    op: XOp,
-    word: &Word,
-    launch: &Launch<'_>,
-    variable: &mut impl FnMut(&Word) -> Option<usize>,
-) -> Option<Affine> {
+fn leaf(op: XOp, word: &Word, launch: &Launch<'_>) -> Option<Affine> {
     match op {
         XOp::XConst => Some(Affine::constant(i64::from(word.operand2.cast_signed()))),
         XOp::XValue => launch.values.get(word.operand2 as usize).copied().map(Affine::constant),
         XOp::XLen => {
             launch.tables.get(word.operand2 as usize).map(|table| Affine::constant(table.len() as i64))
         }
-        _ => {
+        XOp::XVar => {
             let mut form = Affine::constant(0);
-            *form.scales.get_mut(variable(word)?)? = 1;
+            *form.scales.get_mut(word.operand2 as usize)? = 1;
             Some(form)
         }
+        _ => None,
     }
 }
 

@@ -82,20 +82,6 @@ impl<'a> Prefixes<'a> {
         let sums = self.sums.get(start..)?.get(..iterations.checked_add(1)?)?;
         Some(Sums { sums })
     }
-
-    /// Tasks that the first `iteration` iterations of the loop at `word` generate; of a sparse loop, the columns before this
-    /// position. None when the loop has no sums.
-    pub fn before(&self, word: u32, iteration: u64) -> Option<u64> {
-        self.sums(word)?.sums.get(usize::try_from(iteration).ok()?).copied()
-    }
-
-    /// The iteration of the loop at `word` that generates the task which comes after `local` others of the loop, and the
-    /// tasks before that iteration; the number of iterations when there are no more. None when the loop has no sums.
-    pub fn iteration_of(&self, word: u32, local: u64) -> Option<Place> {
-        let sums = self.sums(word)?;
-        let trip = sums.sums.len().saturating_sub(1) as u64;
-        sums.locate(&Bounds::up_to(trip), 0, local)
-    }
 }
 
 impl Sums<'_> {

@@ -43,8 +43,6 @@ const FIXED: u32 = 1;
 const COUNTABLE: u32 = 2;
 const LABELS: u32 = 4;
 const FILTERS: u32 = 8;
-const ORDERED: u32 = 16;
-const TASKS: u32 = 32;
 
 impl Summary {
     /// A statement without tasks.
@@ -73,16 +71,6 @@ impl Summary {
         self.facts & FILTERS != 0
     }
 
-    /// Whether there is an ordered scope: `FOR_EACH`, `WHILE` or `SEQUENTIAL`.
-    pub fn has_ordered(&self) -> bool {
-        self.facts & ORDERED != 0
-    }
-
-    /// Whether there is a `TASK` or a `PLAN`.
-    pub fn has_tasks(&self) -> bool {
-        self.facts & TASKS != 0
-    }
-
     /// Whether a loop over this axis may be inside. May be true of axes that are not.
     #[inline]
     pub fn iterates(&self, axis: u16) -> bool {
@@ -101,7 +89,7 @@ impl Summary {
 
     /// One after the other.
     fn then(self, next: Summary) -> Summary {
-        let (both, either) = (FIXED | COUNTABLE, LABELS | FILTERS | ORDERED | TASKS);
+        let (both, either) = (FIXED | COUNTABLE, LABELS | FILTERS);
         let facts = (self.facts & next.facts & both) | ((self.facts | next.facts) & either);
         let joined = Summary {
             tasks: 0,
@@ -251,18 +239,16 @@ impl Scope<'_, '_> {
         match op {
             Op::Task => {
                 let labels = if word.flags > 0 { LABELS } else { 0 };
-                Summary::of_facts(COUNTABLE | TASKS | labels).with_tasks(Some(1))
+                Summary::of_facts(COUNTABLE | labels).with_tasks(Some(1))
             }
             Op::After | Op::Reset => Summary::NOTHING.with(LABELS),
             Op::DispatchFilter => Summary::NOTHING.with(FILTERS),
-            Op::Plan => Summary::of_facts(TASKS),
-            Op::ParallelFor | Op::Select => self.iterates(word),
-            Op::ForEach => self.iterates(word).with(ORDERED),
-            Op::Combine => self.all(),
-            Op::Sequential => self.all().with(ORDERED),
+            Op::Plan => Summary::default(),
+            Op::ParallelFor | Op::ForEach | Op::Select => self.iterates(word),
+            Op::Combine | Op::Sequential => self.all(),
             Op::Cond => self.branch(word),
             Op::Let => self.binds(word),
-            Op::While => self.all().with(ORDERED).without(FIXED | COUNTABLE),
+            Op::While => self.all().without(FIXED | COUNTABLE),
             Op::Channel | Op::Process | Op::Send | Op::Recv | Op::Close | Op::SelectCh => {
                 self.all().without(FIXED | COUNTABLE)
             }

@@ -4,18 +4,12 @@ use crate::eval::with_pool;
 use crate::tree::{Names, Tree, integer, trees, var};
 use proptest::prelude::*;
 use wsp_core::ptow::XOp;
-use wsp_core::ptow::affine::{Affine, KeyForm, VARIABLE_BOUND, affine, affine_key};
+use wsp_core::ptow::affine::{Affine, VARIABLE_BOUND, affine};
 
 fn form(tree: &Tree, names: &Names) -> Option<Affine> {
     let mut pool = Vec::new();
     tree.emit(&mut pool);
     with_pool(&pool, names, |program, launch| affine(program, launch, 0))
-}
-
-fn key(tree: &Tree) -> Option<KeyForm> {
-    let mut pool = Vec::new();
-    tree.emit(&mut pool);
-    with_pool(&pool, &Names::default(), |program, launch| affine_key(program, launch, 0))
 }
 
 fn leaf() -> impl Strategy<Value = Tree> {
@@ -86,19 +80,4 @@ fn what_is_no_sum_or_may_overflow_has_none() {
     ] {
         assert_eq!(form(&tree, &names), None, "{tree:?}");
     }
-}
-
-#[test]
-fn keys_have_forms_over_at_most_four_axes() {
-    let sum = |axes: &[u32]| {
-        axes.iter().fold(Tree::Const(5), |sum, axis| {
-            let scaled = Tree::binary(XOp::XMul, Tree::Axis(*axis), i64::from(*axis));
-            Tree::binary(XOp::XAdd, sum, scaled)
-        })
-    };
-    let found = key(&sum(&[9, 2, 9])).expect("a form");
-    assert_eq!((found.offset, found.axes()), (5, &[(9, 18), (2, 2)][..]));
-    assert!(key(&sum(&[1, 2, 3, 4, 1])).is_some());
-    assert!(key(&sum(&[1, 2, 3, 4, 5])).is_none());
-    assert!(key(&var(0)).is_none());
 }

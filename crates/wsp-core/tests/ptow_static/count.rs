@@ -328,9 +328,10 @@ fn triangles_take_a_bisection_with_sums_and_a_walk_without() {
     counter.prefixes = Prefixes::build(&program, &launch, &summaries, &mut sums);
     let place = counter.locate(at, &bounds, (0, local), &Vars::default(), &mut few);
     assert_eq!(place, Some(Place { iteration: 4999, before: row - 1 }));
-    assert_eq!(counter.prefixes.before(at, 1), Some(5000));
-    assert_eq!(counter.prefixes.iteration_of(at, 5000), Some(Place { iteration: 1, before: 5000 }));
-    assert_eq!(counter.prefixes.before(at + 1, 1), None);
+    let sums = counter.prefixes.sums(at).expect("the loop has sums");
+    assert_eq!(sums.between(&bounds, 0, 1), Some(5000));
+    assert_eq!(sums.locate(&bounds, 0, 5000), Some(Place { iteration: 1, before: 5000 }));
+    assert!(counter.prefixes.sums(at + 1).is_none());
 }
 
 #[test]
@@ -351,15 +352,14 @@ fn summaries_say_what_is_inside() {
     counted(&Built::new(&body), &Names::default(), |counter| {
         let at = |word: u32| counter.summaries.statement(word);
         assert_eq!(at(0).fixed(), Some(6));
-        assert!(at(0).iterates(0) && at(0).iterates(1) && !at(0).iterates(5) && at(0).has_tasks());
+        assert!(at(0).iterates(0) && at(0).iterates(1) && !at(0).iterates(5));
         let inner = counter.summaries.body(counter.program.words[0].operand2);
         assert!(
             inner.fixed().is_none() && inner.is_countable() && inner.depends_on(0) && !inner.depends_on(1)
         );
         assert_eq!(inner.depth, 1);
-        assert!(at(1).has_ordered() && !at(1).is_countable() && at(1).has_tasks());
-        assert!(at(3).fixed() == Some(0) && !at(3).has_tasks() && !at(3).has_ordered());
-        assert!(at(0).has_ordered() && !at(0).has_labels() && !at(0).has_filters());
+        assert!(!at(1).is_countable() && at(3).fixed() == Some(0));
+        assert!(!at(0).has_labels() && !at(0).has_filters());
         assert_eq!(counter.body(0, &Vars::default(), &mut PLENTY.clone()), None);
     });
 }

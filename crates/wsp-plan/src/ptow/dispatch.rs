@@ -1,8 +1,10 @@
 //! What AICPUs are told beside the program.
 
 use super::{Lowered, codes};
+use crate::workload::LoweredSchedule;
 use wsp_core::ptow::{DispatchConfig, MAX_AICPUS, PartitionParams, PolicyType};
 use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::Dispatch;
 use zerocopy::IntoBytes;
 
 /// The policy of the configuration. Filters of the program come before it.
@@ -29,16 +31,23 @@ pub fn dispatch_configs(lowered: &Lowered, n: u16) -> Result<Vec<DispatchConfig>
         return Err(vec![fault.note(format!("there are 1 to {MAX_AICPUS}"))]);
     }
     if let DispatchPlan::StaticPartition(ranges) = &lowered.dispatch {
-        check_ranges(ranges.len(), n).map_err(|fault| vec![fault])?;
+        enough(ranges.len(), n).map_err(|fault| vec![fault])?;
     }
     Ok((0..n).map(|id| config(&lowered.dispatch, n, id)).collect())
 }
 
-/// Whether `n` AICPUs are enough for a static partition of so many ranges.
+/// Whether `n` AICPUs are enough for the static partition of a schedule, if that is its dispatch.
 ///
 /// # Errors
 /// Fewer AICPUs than ranges.
-pub fn check_ranges(ranges: usize, n: u16) -> Result<(), Diagnostic> {
+pub fn check_ranges(schedule: &LoweredSchedule, n: u16) -> Result<(), Diagnostic> {
+    match &schedule.dispatch {
+        Some(Dispatch::StaticPartition(ranges)) => enough(ranges.len(), n),
+        _ => Ok(()),
+    }
+}
+
+fn enough(ranges: usize, n: u16) -> Result<(), Diagnostic> {
     if ranges <= usize::from(n) {
         return Ok(());
     }

@@ -118,6 +118,19 @@ impl<G: Generator> Crew<G> {
         }
     }
 
+    /// Generates a little on the calling thread: then no task has to wait for a thread that has not come to its AICPUs yet.
+    /// Steps at random come in any order, this one too.
+    fn begin<R: TaskRunner>(&mut self, run: &Run<'_, R, G>) {
+        if self.random.is_some() {
+            return;
+        }
+        for driven in &mut self.aicpus {
+            if let Err(trouble) = driven.step(&run.shared, run.slots, StepKind::Generate) {
+                run.trouble(driven.aicpu.id, trouble);
+            }
+        }
+    }
+
     /// Goes round until the run ends.
     pub(super) fn drive<R: TaskRunner>(&mut self, run: &Run<'_, R, G>) {
         let shared = &run.shared;
@@ -230,8 +243,11 @@ pub(super) struct TooFewThreads {
 /// Drives all crews, the first on this thread, until the run ends, and gives them back in their order.
 pub(super) fn drive_all<R: TaskRunner, G: Generator>(
     run: &Run<'_, R, G>,
-    crews: Vec<Crew<G>>,
+    mut crews: Vec<Crew<G>>,
 ) -> Result<Vec<Crew<G>>, TooFewThreads> {
+    for crew in &mut crews {
+        crew.begin(run);
+    }
     let drive = |mut crew: Crew<G>| {
         let outcome = catch_unwind(AssertUnwindSafe(|| crew.drive(run)));
         if outcome.is_err() {

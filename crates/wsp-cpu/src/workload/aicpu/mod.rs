@@ -33,7 +33,7 @@ use std::collections::HashMap;
 use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, Dispatch, Task, WorkloadModule};
+use wsp_ir::workload::{Dependences, Task, WorkloadModule};
 use wsp_kernel::Trap;
 use wsp_plan::expected::Expected;
 use wsp_plan::ptow::{
@@ -187,9 +187,7 @@ impl Generated<'_> {
 
     /// Everything that the host generates.
     fn host_list(&self) -> Result<HostList<'_>, Vec<Diagnostic>> {
-        if let Some(Dispatch::StaticPartition(ranges)) = &self.schedule.dispatch {
-            check_ranges(ranges.len(), self.options.aicpus).map_err(|fault| vec![fault])?;
-        }
+        check_ranges(self.schedule, self.options.aicpus).map_err(|fault| vec![fault])?;
         let known: HashMap<*const Task, &Task> =
             statements(self.module).into_iter().map(|s| (std::ptr::from_ref(s.task), s.task)).collect();
         let find = |task: &Task| known.get(&std::ptr::from_ref(task)).copied();

@@ -90,11 +90,6 @@ impl Site {
         let loops = vars.map(|var| matches!(var.kind, VarKind::Axis(_) | VarKind::Range));
         loops.enumerate().fold(0, |mask, (depth, is_loop)| mask | u16::from(is_loop) << depth)
     }
-
-    /// The depth of the innermost loop over an axis.
-    pub fn axis_depth(&self, axis: AxisId) -> Option<usize> {
-        self.vars.iter().rposition(|var| var.kind == VarKind::Axis(axis))
-    }
 }
 
 impl Lowered {
