@@ -147,6 +147,8 @@ fn options_that_have_no_meaning_are_refused() {
         &["run", SOFTMAX, "--aicpus", "33"],
         &["run", SOFTMAX, "--expand", "codegen"],
         &["plan", SOFTMAX, "--aicpus", "4"],
+        &["plan", "--bytes", SOFTMAX, "--limit", "5"],
+        &["plan", "--bytes", SOFTMAX, "--seed", "5"],
     ] {
         assert_eq!(run(args).0, 2, "{args:?}");
     }

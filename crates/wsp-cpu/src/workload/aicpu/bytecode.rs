@@ -3,7 +3,7 @@
 use super::GenerationFault;
 use super::issue::{Issue, Issued};
 use smallvec::SmallVec;
-use wsp_core::ptow::interp::{self, AccessMode, Host, Interpreter, Ordered, Task};
+use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{ExecPool, Region, SlotId, StreamId};
 use wsp_ir::workload::Unit;
 use wsp_plan::expected::{self, Expected, Tracking};
@@ -52,11 +52,19 @@ impl<'a, I: Issue> Bytecode<'a, I> {
 impl<I> Bytecode<'_, I> {
     /// The end, unless a static partition has left tasks over: no AICPU sees those as its own.
     fn finished(&self) -> Progress<GenerationFault> {
+        self.left_over(None).map_or(Progress::Finished, Progress::Fault)
+    }
+
+    /// A fault. Behind the last range of a static partition that may come of what nobody's tasks have not written.
+    fn failed(&self, fault: Fault) -> Progress<GenerationFault> {
+        Progress::Fault(self.left_over(Some(fault)).unwrap_or(GenerationFault::Program(fault)))
+    }
+
+    /// Tasks so far that a static partition gives to nobody.
+    fn left_over(&self, then: Option<Fault>) -> Option<GenerationFault> {
         let total = self.interpreter.stats().total_ordinals;
-        match self.adapter.source.partition {
-            Some(end) if end < total => Progress::Fault(GenerationFault::Partition { end, total }),
-            _ => Progress::Finished,
-        }
+        let end = self.adapter.source.partition.filter(|end| *end < total)?;
+        Some(GenerationFault::Partition { end, total, then })
     }
 }
 
@@ -69,7 +77,7 @@ impl<I: Issue> Generator for Bytecode<'_, I> {
             Ok(interp::Progress::Yielded) => Progress::More,
             Ok(interp::Progress::Waits(slot)) => Progress::Waits(slot),
             Ok(interp::Progress::Finished) => self.finished(),
-            Ok(interp::Progress::Fault(fault)) => Progress::Fault(GenerationFault::Program(fault)),
+            Ok(interp::Progress::Fault(fault)) => self.failed(fault),
             Err(Halt::Task(fault)) => Progress::Fault(fault),
             // The runtime has said why, and ends the run.
             Err(Halt::Refused) => Progress::More,

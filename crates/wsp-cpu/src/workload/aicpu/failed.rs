@@ -38,12 +38,8 @@ impl Generated<'_> {
             }
             AicpuFailure::Fault { fault: GenerationFault::Task(fault), .. } => fault,
             AicpuFailure::Fault { fault: GenerationFault::Program(fault), .. } => self.program_fault(&fault),
-            AicpuFailure::Fault { fault: GenerationFault::Partition { end, total }, .. } => {
-                let line = self.schedule.lines.iter().find(|line| line.primitive.starts_with("dispatch"));
-                Diagnostic::error(codes::PARTITION, "a static partition does not tile the tasks")
-                    .at(line.map_or_else(Span::default, |line| line.span), format!("its ranges end at {end}"))
-                    .note(format!("the workload generates {total} tasks"))
-                    .help(format!("let the last range end at {total}"))
+            AicpuFailure::Fault { fault: GenerationFault::Partition { end, total, then }, .. } => {
+                self.partition(end, total, then.as_ref())
             }
             AicpuFailure::Fault { fault: GenerationFault::Site(word), .. } => {
                 Trap::internal(format!("instruction {word} belongs to no statement"), Span::default()).into()
@@ -58,6 +54,25 @@ impl Generated<'_> {
             failure @ (AicpuFailure::Refused { .. }
             | AicpuFailure::NoticeLost { .. }
             | AicpuFailure::Stuck(_)) => Trap::internal(said(&failure), Span::default()).into(),
+        }
+    }
+
+    /// Tasks that a static partition gives to nobody.
+    fn partition(&self, end: u64, total: u64, then: Option<&Fault>) -> Diagnostic {
+        let line = self.schedule.lines.iter().find(|line| line.primitive.starts_with("dispatch"));
+        let fault = Diagnostic::error(codes::PARTITION, "a static partition does not tile the tasks")
+            .at(line.map_or_else(Span::default, |line| line.span), format!("its ranges end at {end}"));
+        match then {
+            None => fault
+                .note(format!("the workload generates {total} tasks"))
+                .help(format!("let the last range end at {total}")),
+            Some(then) => fault
+                .note(format!(
+                    "the workload generates {total} tasks before something goes wrong: {}",
+                    then.kind
+                ))
+                .note("tasks behind the last range do not run, so what they would write is missing")
+                .help("give every task to a range"),
         }
     }
 

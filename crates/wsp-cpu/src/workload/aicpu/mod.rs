@@ -62,8 +62,8 @@ pub(crate) enum GenerationFault {
     Task(Diagnostic),
     /// An instruction that belongs to no statement.
     Site(u32),
-    /// A static partition ends before the tasks.
-    Partition { end: u64, total: u64 },
+    /// A static partition ends before the tasks, of which there are so many, or so many before the program is at fault.
+    Partition { end: u64, total: u64, then: Option<Fault> },
 }
 
 /// A workload that AICPUs are to generate.
