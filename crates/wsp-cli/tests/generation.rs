@@ -54,7 +54,7 @@ fn every_graph_runs_on_aicpus_with_the_bits_of_a_sequential_run() {
         (SOFTMAX, "tiles=9"),
         ("examples/graphs/bgemm_tree.wsp", "tiles=3"),
         ("examples/graphs/bgemm_loops.wsp", "n=2"),
-        ("examples/graphs/llama_layer.wsp", "seq=128"),
+        ("examples/graphs/llama_flat.wsp", "seq=128"),
         ("examples/graphs/llama_table.wsp", "seq=128"),
         (LLAMA, "seq=128"),
     ] {

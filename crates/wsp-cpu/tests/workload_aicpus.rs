@@ -308,3 +308,39 @@ fn an_empty_workload_runs_on_any_number_of_aicpus() {
         assert_eq!(run(text, &on(aicpus, Expand::Bytecode)).runtime.tasks, 0);
     }
 }
+
+#[test]
+fn a_start_that_a_full_window_forces_is_reported() {
+    let text = "
+        tensor x: f32[5000];
+        kernel k(inout a);
+        workload main { parallel for i in 0..5000 { k(x[i]); } }
+        schedule { task_graph(start = after_orchestration); }";
+    let codes = |aicpus| -> Vec<u16> {
+        run(text, &on(aicpus, Expand::Bytecode)).notes.iter().map(|note| note.code.0).collect()
+    };
+    assert_eq!(codes(1), [833]);
+    assert!(codes(8).is_empty());
+}
+
+#[test]
+fn a_window_that_an_aicpu_cannot_have_is_refused() {
+    let text = "
+        tensor x: f32[8];
+        kernel k(inout a);
+        workload main { k(x); }
+        schedule { task_window(1000000, abort); }";
+    assert_eq!(refused(text, &on(1, Expand::Bytecode)), [864]);
+    assert_eq!(run(text, &on(32, Expand::Bytecode)).runtime.tasks, 1);
+}
+
+#[test]
+fn a_slot_that_no_task_writes_is_a_number_to_the_host() {
+    let text = "
+        tensor x: f32[8]; slot s = 3;
+        kernel k(inout a);
+        workload main { parallel for i in 0..s { k(x[i]); } }";
+    for expand in [Expand::Host, Expand::Bytecode] {
+        assert_eq!(run(text, &on(2, expand)).runtime.tasks, 3);
+    }
+}

@@ -18,7 +18,14 @@ impl TransferReport {
     /// For people.
     pub fn text(&self) -> String {
         let Transferred {
-            transfer, instructions, rows: [axes, kernels, tensors], words, aicpus, list, ..
+            transfer,
+            instructions,
+            rows: [axes, kernels, tensors],
+            words,
+            aicpus,
+            list,
+            rows_only,
+            ..
         } = &self.found;
         let mut lines = Lines::default();
         lines.add(
@@ -49,13 +56,17 @@ impl TransferReport {
         lines.add("launch", &if launch.is_empty() { "nothing".to_owned() } else { launch.join(", ") });
         lines.add("in all", &exact(transfer.total()));
         match list {
-            None => lines.add("host list", "its length is known only while the tasks run"),
+            None => lines.add(
+                "host list",
+                "not counted: what tasks compute decides on its length, or it is very long",
+            ),
             Some(list) => {
                 lines.add("tasks", &list.tasks.to_string());
                 lines.add(
                     "host list",
                     &format!(
-                        "{} as rows of a task graph, {} as records with room for 512 successors",
+                        "{}{} as rows of a task graph, {} as records with room for 512 successors",
+                        if *rows_only { "more than " } else { "" },
                         bytes(list.rows),
                         bytes(list.pending_tasks)
                     ),

@@ -248,12 +248,13 @@ impl WorkloadReport {
                 "aicpus": aicpus.as_deref().map(aicpus::json),
                 "threads": threads,
                 "time_ms": { "run": json::ms(run), "first_task": first_task.as_ref().map(json::ms) },
-                "edges": json::edges(graph),
+                // Those of AICPUs are with each.
+                "edges": aicpus.is_none().then(|| json::edges(graph)),
                 "max_in_flight": graph.max_in_flight,
                 "window_stalls": graph.window_stalls,
                 "overlapped_tasks": graph.overlapped,
                 "steals": graph.steals,
-                "affinity": { "hits": graph.affinity_hits, "misses": graph.affinity_misses },
+                "affinity": aicpus.is_none().then(|| json!({ "hits": graph.affinity_hits, "misses": graph.affinity_misses })),
                 "worker_busy_ms": busy.iter().map(json::ms).collect::<Vec<_>>(),
             }),
         };

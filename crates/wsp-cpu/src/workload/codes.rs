@@ -19,3 +19,4 @@ pub(crate) const BAD_OPTION: Code = Code(864);
 pub(crate) const COST: Code = Code(866);
 pub(crate) const PROGRAM_REFUSED: Code = Code(867);
 pub(crate) const PARTITION: Code = Code(831);
+pub(crate) const START_FORCED: Code = Code(833);

@@ -384,10 +384,9 @@ impl Emitter<'_> {
                 _ => step_waits.push((step.clone(), vec![slot])),
             }
         }
-        if !task.needs.iter().all(|need| shared.counters.is_met(need)) {
+        if counter_waits.add(slot, &task.needs, &shared.counters) {
             task.fanin += 1;
             figures.counter_waits += 1;
-            counter_waits.push(slot);
         }
         if task.accesses.is_empty() && task.after.is_empty() {
             self.aicpu.arrive(shared, slot);

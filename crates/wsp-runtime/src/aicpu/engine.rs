@@ -4,6 +4,7 @@
 //! whether it did something.
 
 use super::config::AfterEdges;
+use super::counter_waits::CounterWaits;
 use super::queue::{LocalTaskQueue, Producer};
 use super::ready::ReadyQueues;
 use super::registration::Registered;
@@ -18,8 +19,8 @@ use crate::sync::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Tasks that wait for counters, and are looked at in every round.
-const OLDEST: usize = 64;
+/// Counters that are looked at in every round.
+const SOME: usize = 64;
 
 /// A notice that was lost, and who sent it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +60,7 @@ pub(super) struct Aicpu {
     pub(super) scopes: ScopeStack,
     /// Tasks that wait for earlier steps; those of one step that were generated together stand together.
     pub(super) step_waits: Vec<(Arc<Step>, Vec<u16>)>,
-    pub(super) counter_waits: Vec<u16>,
+    pub(super) counter_waits: CounterWaits,
     /// The epoch in which counters were last looked at.
     polled: Option<u64>,
     pub(super) cores: Vec<Attached>,
@@ -94,7 +95,7 @@ impl Aicpu {
             cache: MapCache::default(),
             scopes: ScopeStack::default(),
             step_waits: Vec::new(),
-            counter_waits: Vec::new(),
+            counter_waits: CounterWaits::default(),
             polled: None,
             cores,
             done: Vec::new(),
@@ -256,7 +257,7 @@ impl Aicpu {
         self.ready.push(slot, task.pool, task.priority);
     }
 
-    /// Looks at what others complete: earlier steps of ordered scopes, and counters that the oldest tasks wait for.
+    /// Looks at what others complete: earlier steps of ordered scopes, and some of the counters that tasks wait for.
     pub(super) fn poll_counters(&mut self, shared: &Shared) -> bool {
         let epoch = shared.epoch();
         if self.polled == Some(epoch) {
@@ -274,28 +275,17 @@ impl Aicpu {
         if self.scopes.has_ended() {
             self.scopes.forget_ended(&shared.scopes, shared.watermark());
         }
-        self.poll_oldest(shared, OLDEST)
+        self.poll_some(shared, SOME)
     }
 
     /// Looks at all counters that tasks wait for.
     pub(super) fn poll_all_counters(&mut self, shared: &Shared) -> bool {
-        self.poll_oldest(shared, usize::MAX)
+        self.poll_some(shared, usize::MAX)
     }
 
-    /// Releases those of the oldest tasks whose counters have been reached, and what else was found to be released.
-    fn poll_oldest(&mut self, shared: &Shared, most: usize) -> bool {
-        let looked_at = self.counter_waits.len().min(most);
-        let mut kept = 0;
-        for at in 0..looked_at {
-            let slot = self.counter_waits[at];
-            if self.queue.task(slot).needs.iter().all(|need| shared.counters.is_met(need)) {
-                self.released.push(slot);
-            } else {
-                self.counter_waits[kept] = slot;
-                kept += 1;
-            }
-        }
-        self.counter_waits.drain(kept..looked_at);
+    /// Releases tasks whose counters have been reached, of at most so many counters, and what else was found to be released.
+    fn poll_some(&mut self, shared: &Shared, most: usize) -> bool {
+        self.counter_waits.poll(most, &self.queue, &shared.counters, &mut self.released);
         let did = !self.released.is_empty();
         self.release_found(shared);
         did

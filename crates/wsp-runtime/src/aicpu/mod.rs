@@ -44,6 +44,7 @@
 
 mod config;
 mod cores;
+mod counter_waits;
 mod counters;
 mod directory;
 mod drive;

@@ -185,7 +185,7 @@ fn task_waits<G>(shared: &Shared, driven: &Driven<G>, mut waits: impl FnMut(u16,
             waits(slot, AicpuWait::Step { begin: open.begin, complete: open.complete, needed: open.need });
         }
     }
-    for &slot in &aicpu.counter_waits {
+    for slot in aicpu.counter_waits.slots() {
         for need in aicpu.queue.task(slot).needs.iter().filter(|need| !shared.counters.is_met(need)) {
             waits(slot, AicpuWait::Counter { need: *need, reached: shared.counters.reached(need) });
         }

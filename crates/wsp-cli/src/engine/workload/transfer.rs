@@ -21,6 +21,8 @@ pub struct Transferred {
     pub aicpus: u16,
     /// The list; none where its length depends on what tasks compute.
     pub list: Option<HostList>,
+    /// Whether the bytes of its rows leave out parameters and accesses.
+    pub rows_only: bool,
     /// What the program does in another way than the schedule says.
     pub notes: Vec<Diagnostic>,
 }
@@ -48,6 +50,7 @@ pub fn transfer(
         words: sections.exprs.len() as u64,
         aicpus,
         list: found.list,
+        rows_only: found.rows_only,
         notes: found.notes,
     })
 }

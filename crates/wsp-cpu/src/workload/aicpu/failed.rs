@@ -25,6 +25,7 @@ impl Generated<'_> {
     pub(super) fn failed<F>(
         &self,
         failure: AicpuFailure<F, GenerationFault>,
+        spans: &[Span],
         of_task: impl FnOnce(TaskFailure<F>) -> Diagnostic,
     ) -> Diagnostic {
         match failure {
@@ -37,7 +38,9 @@ impl Generated<'_> {
                 of_task(TaskFailure::Panic { kernel, payload, message })
             }
             AicpuFailure::Fault { fault: GenerationFault::Task(fault), .. } => fault,
-            AicpuFailure::Fault { fault: GenerationFault::Program(fault), .. } => self.program_fault(&fault),
+            AicpuFailure::Fault { fault: GenerationFault::Program(fault), .. } => {
+                self.program_fault(&fault, spans)
+            }
             AicpuFailure::Fault { fault: GenerationFault::Partition { end, total, then }, .. } => {
                 self.partition(end, total, then.as_ref())
             }
@@ -77,14 +80,15 @@ impl Generated<'_> {
     }
 
     /// The fault of a program. The host goes the same way as far as it depends on no computed value, and says more.
-    fn program_fault(&self, fault: &Fault) -> Diagnostic {
+    fn program_fault(&self, fault: &Fault, spans: &[Span]) -> Diagnostic {
         match expand(self.module, self.bindings, self.schedule, &mut Looking) {
             Err(ExpandError::Fault(found)) => *found,
             Ok(_) | Err(ExpandError::Sink(_) | ExpandError::Cancelled) => Diagnostic::error(
                 codes::PROGRAM_REFUSED,
                 format!("generating tasks went wrong: {}", fault.kind),
             )
-            .note(format!("after {} tasks, at instruction {}", fault.ordinal, fault.word)),
+            .at(spans.get(fault.word as usize).copied().unwrap_or_default(), "here")
+            .note(format!("after {} tasks", fault.ordinal)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a run on AICPUs came to.
 
+use super::super::codes;
 use wsp_core::TaskId;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::ptow::Transfer;
@@ -27,7 +28,15 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    pub(super) fn new(stats: AicpuStats, transfer: Option<Transfer>, notes: Vec<Diagnostic>) -> Ran {
+    pub(super) fn new(stats: AicpuStats, transfer: Option<Transfer>, mut notes: Vec<Diagnostic>) -> Ran {
+        if stats.forced_starts > 0 {
+            let what = "tasks started before the schedule says: AICPUs had no room for more";
+            notes.push(
+                Diagnostic::warning(codes::START_FORCED, what)
+                    .note("an AICPU stops generating when its window is full, or when too many accesses are in flight")
+                    .help("write a larger window, or `start = immediate`"),
+            );
+        }
         let figures =
             AicpuFigures { cores: stats.cores.len() as u32, aicpus: stats.aicpus.clone(), transfer };
         let sum = |figure: fn(&aicpu::AicpuFigures) -> u64| stats.total(figure);

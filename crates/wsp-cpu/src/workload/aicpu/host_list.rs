@@ -6,11 +6,11 @@ use super::bytecode::runtime_task;
 use super::issue::Issue;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wsp_core::{KernelId, Region, SlotId};
+use wsp_core::{KernelId, Region, SlotId, TensorId, limits};
 use wsp_ir::Span;
 use wsp_ir::workload::Task;
 use wsp_plan::workload::{Placement, TaskRecord, TaskSink};
-use wsp_runtime::aicpu::{Emit, Generator, Progress};
+use wsp_runtime::aicpu::{Emit, Generator, Progress, Slots};
 
 /// Everything that the host generates, in elaboration order.
 #[derive(Default)]
@@ -46,12 +46,19 @@ struct Listed<'m> {
 pub(super) enum NoList {
     /// Which tasks there are depends on a slot that tasks write.
     Computed(SlotId),
+    /// More than [`limits::MAX_GRAPH_TASKS`] tasks.
+    TooMany,
 }
 
 /// Collects the list; `statements` are those of the module, by which records outlive the expansion.
 pub(super) struct Collecting<'m, 'c> {
     pub(super) list: HostList<'m>,
     pub(super) find: &'c dyn Fn(&Task) -> Option<&'m Task>,
+    pub(super) slots: &'c dyn Slots,
+    /// Tensors of slots that some task writes.
+    pub(super) written: Vec<TensorId>,
+    /// Tensors of all slots.
+    pub(super) slot_tensors: Vec<TensorId>,
     pub(super) cancel: Option<&'c AtomicBool>,
 }
 
@@ -60,6 +67,14 @@ impl TaskSink for Collecting<'_, '_> {
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), NoList> {
         let Some(statement) = (self.find)(task.task) else { return Ok(()) };
+        if self.list.tasks >= limits::MAX_GRAPH_TASKS.into() {
+            return Err(NoList::TooMany);
+        }
+        for region in task.writes {
+            if self.slot_tensors.contains(&region.tensor) && !self.written.contains(&region.tensor) {
+                self.written.push(region.tensor);
+            }
+        }
         self.list.tasks += 1;
         self.list.items.push(Item::Task(Box::new(Listed {
             ordinal: task.ordinal,
@@ -93,7 +108,8 @@ impl TaskSink for Collecting<'_, '_> {
     }
 
     fn slot(&mut self, slot: SlotId) -> Result<i64, NoList> {
-        Err(NoList::Computed(slot))
+        let tensor = self.slot_tensors.get(slot.index()).ok_or(NoList::Computed(slot))?;
+        if self.written.contains(tensor) { Err(NoList::Computed(slot)) } else { Ok(self.slots.value(slot)) }
     }
 
     fn cancelled(&self) -> bool {

@@ -158,17 +158,17 @@ impl Generated<'_> {
                 });
                 let all = all.collect::<Result<Vec<_>, _>>()?;
                 let config = AicpuConfig { counters: expected.tiles(), ..self.config.clone() };
-                let stats = self.launch(&config, all, runner, slots, fault)?;
+                let stats = self.launch(&config, all, runner, slots, &lowered.spans, fault)?;
                 let moved = transfer(&lowered.program, &data, aicpus);
                 Ran::new(stats, Some(moved), lowered.notes)
             }
             Expand::Host => {
-                let list = self.host_list()?;
+                let list = self.host_list(slots)?;
                 let explicit =
                     matches!(self.schedule.dependences, Dependences::Explicit | Dependences::Hybrid);
                 let share = |me| Share::new(&list, me, aicpus.into(), explicit, issue());
                 let all = (0..u32::from(aicpus)).map(share).collect();
-                Ran::new(self.launch(&self.config, all, runner, slots, fault)?, None, Vec::new())
+                Ran::new(self.launch(&self.config, all, runner, slots, &[], fault)?, None, Vec::new())
             }
         };
         Ok(ran)
@@ -180,25 +180,30 @@ impl Generated<'_> {
         generators: Vec<G>,
         runner: &R,
         slots: &S,
+        spans: &[Span],
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<AicpuStats, Vec<Diagnostic>> {
-        run_aicpus(config, generators, runner, slots).map_err(|failure| vec![self.failed(failure, fault)])
+        run_aicpus(config, generators, runner, slots)
+            .map_err(|failure| vec![self.failed(failure, spans, fault)])
     }
 
     /// Everything that the host generates.
-    fn host_list(&self) -> Result<HostList<'_>, Vec<Diagnostic>> {
+    fn host_list(&self, slots: &dyn Slots) -> Result<HostList<'_>, Vec<Diagnostic>> {
         check_ranges(self.schedule, self.options.aicpus).map_err(|fault| vec![fault])?;
         let known: HashMap<*const Task, &Task> =
             statements(self.module).into_iter().map(|s| (std::ptr::from_ref(s.task), s.task)).collect();
         let find = |task: &Task| known.get(&std::ptr::from_ref(task)).copied();
         let cancel = self.options.cancel.as_deref();
-        let mut sink = Collecting { list: HostList::default(), find: &find, cancel };
+        let slot_tensors = self.module.slots.iter().map(|slot| slot.tensor).collect();
+        let list = HostList::default();
+        let mut sink = Collecting { list, find: &find, slots, written: Vec::new(), slot_tensors, cancel };
         let expanded = expand(self.module, self.bindings, self.schedule, &mut sink);
-        let computed = |NoList::Computed(slot)| {
-            GraphFault::Computed(slot)
-                .diagnostic(self.module, "write `--expand bytecode`: AICPUs read slots while tasks run")
+        let instead = "write `--expand bytecode`: AICPUs generate tasks while others run";
+        let none = |none| match none {
+            NoList::Computed(slot) => GraphFault::Computed(slot).diagnostic(self.module, instead),
+            NoList::TooMany => GraphFault::TooManyTasks.diagnostic(self.module, instead),
         };
-        expanded.map_err(|error| vec![faults::generation(error, computed)])?;
+        expanded.map_err(|error| vec![faults::generation(error, none)])?;
         Ok(sink.list)
     }
 }

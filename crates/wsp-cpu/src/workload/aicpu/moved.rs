@@ -8,6 +8,9 @@ use wsp_ir::workload::WorkloadModule;
 use wsp_plan::ptow::{HostList, LaunchData, ProgramBuf, Transfer, dispatch_configs, lower, transfer};
 use wsp_plan::workload::{Bindings, ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand};
 
+/// Most tasks whose parameters and accesses are counted one by one.
+const MOST_LOOKED_AT: u64 = 1 << 26;
+
 /// A workload's program, and the bytes of a launch.
 #[derive(Debug)]
 pub struct WorkloadTransfer {
@@ -17,6 +20,8 @@ pub struct WorkloadTransfer {
     pub transfer: Transfer,
     /// The list of tasks that a host would transfer instead; none where its length depends on what tasks compute.
     pub list: Option<HostList>,
+    /// Whether the bytes of the list's rows leave out parameters and accesses: there are too many tasks to look at each.
+    pub rows_only: bool,
     /// What the program does in another way than the schedule says.
     pub notes: Vec<Diagnostic>,
 }
@@ -36,11 +41,14 @@ pub(crate) fn moved(
     dispatch_configs(&lowered, aicpus)?;
     let launch = LaunchData::new(&lowered, module, bindings);
     let transfer = transfer(&lowered.program, &launch, aicpus);
-    let list = match count(module, bindings) {
+    let tasks = count(module, bindings);
+    let rows_only = tasks.is_some_and(|tasks| tasks > MOST_LOOKED_AT);
+    let list = match tasks {
+        Some(tasks) if rows_only => Some(HostList::new(tasks, 0, 0)),
         Some(_) => listed(module, schedule, bindings, cancel)?,
         None => None,
     };
-    Ok(WorkloadTransfer { program: lowered.program, transfer, list, notes: lowered.notes })
+    Ok(WorkloadTransfer { program: lowered.program, transfer, list, rows_only, notes: lowered.notes })
 }
 
 /// The list that the host would make.

@@ -62,7 +62,19 @@ fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, 
         ));
         return Err(fault.help(format!("ask for a window of {aicpus} or more, or for fewer AICPUs")));
     }
-    Ok((all / aicpus).min(limits::MAX_LOCAL_WINDOW))
+    let each = all / aicpus;
+    if each > limits::MAX_LOCAL_WINDOW {
+        let most = limits::MAX_LOCAL_WINDOW;
+        let fault = bad_option(&format!(
+            "a window of {all} gives {aicpus} AICPUs {each} tasks each, and one has at most {most}"
+        ));
+        let help = format!(
+            "ask for a window of at most {}, or for more AICPUs",
+            u64::from(most) * u64::from(aicpus)
+        );
+        return Err(fault.help(help));
+    }
+    Ok(each)
 }
 
 /// Refuses what the capability table refuses.

@@ -119,7 +119,7 @@ Virtual time counts whole cycles from 0.",
         title: "AICPUs do not take the program",
         explanation: "\
 The program of a workload is correct, but it or its launch asks for something that the AICPUs of this target do not have, or
-generating its tasks went wrong in a way that only AICPUs notice. The message says what. `--expand host` lets the host
-generate the tasks instead.",
+generating its tasks went wrong in a way that only AICPUs notice. The message says what. Without `--aicpus` the host
+generates the tasks, and says more of what is wrong with values that tasks compute.",
     },
 ];
