@@ -10,7 +10,7 @@ use wsp_core::{KernelId, Region, SlotId, TensorId, limits};
 use wsp_ir::Span;
 use wsp_ir::workload::Task;
 use wsp_plan::workload::{Placement, TaskRecord, TaskSink};
-use wsp_runtime::aicpu::{Emit, Generator, Progress, Slots};
+use wsp_runtime::aicpu::{AfterEdges, Emit, Generator, Progress, Slots};
 
 /// Everything that the host generates, in elaboration order.
 #[derive(Default)]
@@ -125,7 +125,7 @@ pub(super) struct Share<'a, 'm, I> {
     me: u32,
     aicpus: u32,
     /// Whether tasks wait for what `after` names.
-    explicit: bool,
+    after: AfterEdges,
     issue: I,
 }
 
@@ -134,10 +134,10 @@ impl<'a, 'm, I: Issue> Share<'a, 'm, I> {
         list: &'a HostList<'m>,
         me: u32,
         aicpus: u32,
-        explicit: bool,
+        after: AfterEdges,
         issue: I,
     ) -> Share<'a, 'm, I> {
-        Share { list, next: 0, watermark: 0, me, aicpus, explicit, issue }
+        Share { list, next: 0, watermark: 0, me, aicpus, after, issue }
     }
 
     /// Whether a task is this AICPU's: as its dispatch says, in turn where it says nothing.
@@ -159,7 +159,7 @@ impl<'a, 'm, I: Issue> Share<'a, 'm, I> {
                     reads: &task.reads,
                     writes: &task.writes,
                     boxes: &task.boxes,
-                    after: if self.explicit { &task.after } else { &[] },
+                    after: if self.after == AfterEdges::Kept { &task.after } else { &[] },
                     place: task.place,
                     indices: &task.indices,
                 };

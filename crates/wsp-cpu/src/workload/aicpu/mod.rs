@@ -126,52 +126,55 @@ impl Generated<'_> {
         mut issue: impl FnMut() -> I,
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<Ran, Vec<Diagnostic>> {
-        let aicpus = self.options.aicpus;
         if self.schedule.dependences == Dependences::Exact {
             check::equal_boxes(self, &mut issue())?;
         }
-        let ran = match self.options.expand {
-            Expand::Bytecode => {
-                let lowered = lower(self.module, self.schedule)?;
-                let configs = dispatch_configs(&lowered, aicpus)?;
-                let data = LaunchData::new(&lowered, self.module, self.bindings);
-                let launch = data.as_launch();
-                let statements = statements(self.module);
-                let mut memory = vec![vec![0; workspace_words(&lowered.program.verified())]; configs.len()];
-                let mut sums = Vec::new();
-                let prefixes = prefix_sums(&lowered.program.verified(), &launch, &mut sums);
-                let expected = Expected::analyse(&lowered.program.verified(), &launch);
-                let partition = match &lowered.dispatch {
-                    DispatchPlan::StaticPartition(ranges) => {
-                        Some(ranges.last().map_or(0, |last| last.1.into()))
-                    }
-                    DispatchPlan::RoundRobin | DispatchPlan::Affinity { .. } => None,
-                };
-                let source =
-                    Source { lowered: &lowered, statements: &statements, expected: &expected, partition };
-                let all = memory.iter_mut().zip(&configs).map(|(memory, config)| {
-                    let program = lowered.program.verified();
-                    let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
-                    made.map(|interpreter| Bytecode::new(interpreter, source, issue())).map_err(|refusal| {
-                        vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())]
-                    })
-                });
-                let all = all.collect::<Result<Vec<_>, _>>()?;
-                let config = AicpuConfig { counters: expected.tiles(), ..self.config.clone() };
-                let stats = self.launch(&config, all, runner, slots, &lowered.spans, fault)?;
-                let moved = transfer(&lowered.program, &data, aicpus);
-                Ran::new(stats, Some(moved), lowered.notes)
-            }
+        match self.options.expand {
+            Expand::Bytecode => self.run_program(runner, slots, issue, fault),
             Expand::Host => {
                 let list = self.host_list(slots)?;
-                let explicit =
-                    matches!(self.schedule.dependences, Dependences::Explicit | Dependences::Hybrid);
-                let share = |me| Share::new(&list, me, aicpus.into(), explicit, issue());
-                let all = (0..u32::from(aicpus)).map(share).collect();
-                Ran::new(self.launch(&self.config, all, runner, slots, &[], fault)?, None, Vec::new())
+                let aicpus = self.options.aicpus.into();
+                let share = |me| Share::new(&list, me, aicpus, self.config.after, issue());
+                let all = (0..aicpus).map(share).collect();
+                Ok(Ran::new(self.launch(&self.config, all, runner, slots, &[], fault)?, None, Vec::new()))
             }
+        }
+    }
+
+    /// Runs the tasks of the workload's program.
+    fn run_program<R: TaskRunner, S: Slots, I: Issue>(
+        &self,
+        runner: &R,
+        slots: &S,
+        mut issue: impl FnMut() -> I,
+        fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
+    ) -> Result<Ran, Vec<Diagnostic>> {
+        let aicpus = self.options.aicpus;
+        let lowered = lower(self.module, self.schedule)?;
+        let program = lowered.program.verified();
+        let configs = dispatch_configs(&lowered, aicpus)?;
+        let data = LaunchData::new(&lowered, self.module, self.bindings);
+        let launch = data.as_launch();
+        let statements = statements(self.module);
+        let mut memory = vec![vec![0; workspace_words(&program)]; configs.len()];
+        let mut sums = Vec::new();
+        let prefixes = prefix_sums(&program, &launch, &mut sums);
+        let expected = Expected::analyse(&program, &launch);
+        let partition = match &lowered.dispatch {
+            DispatchPlan::StaticPartition(ranges) => Some(ranges.last().map_or(0, |last| last.1.into())),
+            DispatchPlan::RoundRobin | DispatchPlan::Affinity { .. } => None,
         };
-        Ok(ran)
+        let source = Source { lowered: &lowered, statements: &statements, expected: &expected, partition };
+        let all = memory.iter_mut().zip(&configs).map(|(memory, config)| {
+            let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
+            made.map(|interpreter| Bytecode::new(interpreter, source, issue()))
+                .map_err(|refusal| vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())])
+        });
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        let config = AicpuConfig { counters: expected.tiles(), ..self.config.clone() };
+        let stats = self.launch(&config, all, runner, slots, &lowered.spans, fault)?;
+        let moved = transfer(&lowered.program, &data, aicpus);
+        Ok(Ran::new(stats, Some(moved), lowered.notes))
     }
 
     fn launch<R: TaskRunner, S: Slots, G: Generator<Fault = GenerationFault>>(
