@@ -410,7 +410,7 @@ fn takes_interrupts(process: u32) -> bool {
 fn commands_of_the_manual_print_what_it_shows() {
     let manual = std::fs::read_to_string(root().join("docs/reference/graphs.md")).unwrap();
     let blocks: Vec<&str> = manual.split("```console\n$ wsp ").skip(1).collect();
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     for block in blocks {
         let (shown, _) = block.split_once("```").unwrap();
         let (command, output) = shown.split_once('\n').unwrap();

@@ -247,7 +247,7 @@ fn a_workload_is_checked_with_its_schedules_kernels_and_defaults() {
         assert_eq!(codes, [code], "{name}: {err}");
         assert!(err.contains(part), "{name}: {err}");
     }
-    for name in ["llama_table", "llama_flat", "bgemm_tree", "bgemm_loops", "softmax"] {
+    for name in ["llama_table", "llama_flat", "bgemm_tree", "bgemm_loops", "softmax", "pipeline"] {
         let file = format!("examples/graphs/{name}.wsp");
         assert_eq!(printed(&["check", &file]), format!("{file}: ok\n"));
     }

@@ -21,6 +21,8 @@ ids! {
     AxisId(u32);
     /// A paged KV cache of a module.
     CacheId(u32);
+    /// A channel of a workload.
+    ChannelId(u32);
     /// An event of one run: signalled by one task, awaited by any number.
     EventId(u32);
     /// A function of a module: kernel, generator or helper.

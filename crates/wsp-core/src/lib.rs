@@ -25,7 +25,7 @@ mod region;
 pub use dtype::DType;
 pub use exec::{ExecDomain, ExecPool};
 pub use id::{
-    AxisId, CacheId, EventId, FuncId, GraphId, KernelId, LabelId, LocalId, ParamId, ScheduleId, SlotId,
-    SpaceId, StreamId, StructId, TableId, TaskId, TensorId, TierSetId, VarId, WorkloadId,
+    AxisId, CacheId, ChannelId, EventId, FuncId, GraphId, KernelId, LabelId, LocalId, ParamId, ScheduleId,
+    SlotId, SpaceId, StreamId, StructId, TableId, TaskId, TensorId, TierSetId, VarId, WorkloadId,
 };
 pub use region::{MAX_RANK, Region};

@@ -8,7 +8,7 @@ use wsp_ir::workload::build::{
     round_robin, sized, static_partition, work_steal,
 };
 use wsp_ir::workload::{
-    Dependences, GateScope, PoolSizes, Ready, Start, Trace, Unit, WindowMode, WorkloadModule, text,
+    Dependences, GateScope, PoolSizes, Ready, Start, Timing, Trace, Unit, WindowMode, WorkloadModule, text,
 };
 
 fn parse(text: &str) -> WorkloadModule {
@@ -110,6 +110,19 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
                 w.task(norm).arg(x).arg(y).after(p);
             });
         });
+        let tiles = w.channel("tiles", n);
+        w.pipeline(|p| {
+            p.process("load", |w| {
+                w.send(tiles, "s", |w, s| {
+                    w.task(norm).arg(x.at(s)).arg(y);
+                });
+            });
+            p.process("store", |w| {
+                w.consume(tiles, "s", |w, s| {
+                    w.call(tile).arg(s).arg(0);
+                });
+            });
+        });
     });
     m.schedule(|s| {
         s.dispatch(affinity(b.index() * 2)).streams(4).stream_by(tok.index() + nz.index());
@@ -133,7 +146,10 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
         s.dispatch(static_partition([0..10, 10..20]));
     });
     m.schedule_named("any", |s| {
-        s.dispatch(work_steal());
+        s.dispatch(work_steal()).timing(Timing::Immediate);
+    });
+    m.schedule_named("grid", |s| {
+        s.spatial_map(4, 2).timing(Timing::Batched(3));
     });
     assert_eq!(finish(m), parse(include_str!("workload_text/built.wsp")));
 }

@@ -30,7 +30,7 @@ fn anonymous(mut module: WorkloadModule) -> WorkloadModule {
 fn random_modules_keep_the_rules_and_print_as_themselves() {
     let config = Config { cases: 1500, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
-    let (vars, renamed) = (Cell::new(0), Cell::new(0));
+    let (vars, renamed, channels) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let outcome = runner.run(&vec(any::<u8>(), 0..600), |bytes| {
         let module = workload_gen::module(&bytes);
         let found: Vec<Diagnostic> = verify(&module).into_iter().filter(Diagnostic::is_error).collect();
@@ -41,11 +41,14 @@ fn random_modules_keep_the_rules_and_print_as_themselves() {
         prop_assert_eq!(text::print(&read), printed.as_str());
         prop_assert_eq!(parse(&text::print(&read)), read.clone());
         vars.set(vars.get() + module.workloads.iter().map(|workload| workload.vars.len()).sum::<usize>());
+        let of = |workload: &wsp_ir::workload::Workload| workload.channels.len();
+        channels.set(channels.get() + module.workloads.iter().map(of).sum::<usize>());
         renamed.set(renamed.get() + usize::from(read != module));
         Ok(())
     });
     outcome.expect("printed modules should read as themselves");
     let (vars, renamed) = (vars.get(), renamed.get());
     assert!(vars > 1500, "only {vars} variables");
+    assert!(channels.get() > 100, "only {} channels", channels.get());
     assert!(renamed > 10, "only {renamed} modules have names that clash");
 }

@@ -118,6 +118,14 @@ fn contextual_words_can_be_names() {
          workload main { for cost in 0..8 step step { after(out, out[cost], out); } while max max max { on(step); } }",
     );
     assert_eq!(module.kernels[0].name, "after");
+    let module = parse(
+        "tensor channel: f32[4]; kernel process(inout as); kernel send(inout pipeline); kernel consume(n);
+         workload main { channel send[2]; parallel for as in 0..4 { process(channel[as]); send(channel); consume(as); }
+             pipeline { process pipeline { send send as as { process(channel[as]); } }
+                        process send { consume send as consume { send(channel[consume]); } } } }",
+    );
+    assert_eq!(module.kernels[1].name, "send");
+    assert_eq!(module.workloads[0].channels[0].name, "send");
 }
 
 #[test]
@@ -143,4 +151,42 @@ fn a_broken_task_keeps_its_label() {
     let source = "kernel k(n); workload main { let p = k(4 5); k(1) after p; }";
     let (_, found) = text::parse("t.wsp", source, &mut SourceMap::default());
     assert_eq!(found.iter().map(|d| d.code.0).collect::<Vec<_>>(), [708], "{found:?}");
+}
+
+#[test]
+fn channels_belong_to_their_workload_wherever_they_are_declared() {
+    let module = parse(
+        "param n = 2; kernel k(s);
+         workload a { channel c[n]; pipeline { process p { send c as s { k(s); } } process q { consume c as s { k(s); } } } }
+         workload main { parallel for i in 0..2 { channel c[3]; channel d[1];
+             pipeline { process p { send d as s { k(s + i); } consume d as s { k(s); } send c as s { } consume c as s { } } } } }",
+    );
+    let depths =
+        |at: usize| module.workloads[at].channels.iter().map(|c| c.depth.as_const()).collect::<Vec<_>>();
+    assert_eq!((depths(0), depths(1)), (vec![None], vec![Some(3), Some(1)]));
+}
+
+#[test]
+fn a_formal_argument_that_hides_what_a_depth_uses_is_renamed() {
+    let source = "param n = 2; kernel k(s);
+        workload a(n) { channel c[2]; pipeline { process p { send c as s { k(n); } consume c as s { k(s); } } } }
+        workload main { call a(1); }";
+    let mut module = parse(source);
+    module.workloads[0].channels[0].depth =
+        wsp_ir::workload::IntExpr::new(IntExprKind::Param(wsp_core::ParamId(0)));
+    let printed = text::print(&module);
+    assert!(printed.contains("workload a(n_1) {\n    channel c[n];"), "{printed}");
+    let mut read = parse(&printed);
+    read.workloads[0].vars[0].name = "n".to_owned();
+    assert_eq!(read.without_spans(), module.without_spans());
+}
+
+#[test]
+fn a_function_is_one_beside_a_tensor_of_its_name() {
+    let module = parse(
+        "table t; tensor len: f32[4]; kernel k(n, in x); workload main { parallel for i in 0..4 { k(len(t), len[i]); } }",
+    );
+    let printed = text::print(&module);
+    assert!(printed.contains("k(len(t), len[i]);"), "{printed}");
+    assert_eq!(parse(&printed).without_spans(), module.without_spans());
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use wsp_ir::workload::{
-    Dependences, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Start, Trace, WindowMode,
+    Dependences, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Start, Timing, Trace, WindowMode,
 };
 use wsp_ir::{AffinityPolicy, AxisTile, OrderPolicy, TileSize};
 
@@ -169,6 +169,16 @@ table! {
         "a worker releases successors after `n` completions, when it runs out of tasks, and at the end";
     PRIORITY: "priority(key)", Enforced,
         "the order of ready tasks under `ready = priority`, larger keys first";
+    TIMING_IMMEDIATE: "timing(immediate)", Enforced,
+        "a ready task is handed to a worker as soon as one is free, as without `timing`";
+    TIMING_BATCHED: "timing(batched(n))", Error,
+        "workers take tasks one by one; `batch_deps(n)` releases successors `n` completions at a time";
+    TIMING_INTERLEAVED: "timing(interleaved(n))", Error,
+        "tasks have no streams of their own here; `streams(n)` deals them to `n` streams in turn";
+    TIMING_RATE_LIMIT: "timing(rate_limit(n))", Error,
+        "tasks are issued by no clock; `pipeline_depth(n)` bounds how many run at once";
+    SPATIAL_MAP: "spatial_map((x, y))", Error,
+        "`cpu_sim` has no tile array; `dispatch(affinity(key))` places tasks";
 }
 
 table! {
@@ -246,6 +256,11 @@ pub(crate) fn of_directive(kind: &DirectiveKind) -> &'static Capability {
         DirectiveKind::Gate { scope: GateScope::PerPool, .. } => GATE_POOL,
         DirectiveKind::BatchDeps(_) => BATCH_DEPS,
         DirectiveKind::Priority(_) => PRIORITY,
+        DirectiveKind::Timing(Timing::Immediate) => TIMING_IMMEDIATE,
+        DirectiveKind::Timing(Timing::Batched(_)) => TIMING_BATCHED,
+        DirectiveKind::Timing(Timing::Interleaved(_)) => TIMING_INTERLEAVED,
+        DirectiveKind::Timing(Timing::RateLimit(_)) => TIMING_RATE_LIMIT,
+        DirectiveKind::SpatialMap { .. } => SPATIAL_MAP,
     }
 }
 

@@ -173,7 +173,7 @@ impl Maker {
                     1 => TileOp::RowReduce { op: ReduceOp::Sum, dst, src },
                     2 => TileOp::Transpose { dst, src },
                     3 => TileOp::MatMul { dst, a: src, b: other, transpose_b: true, accumulate: false },
-                    _ => TileOp::Fill { dst, value: float(0.0) },
+                    _ => TileOp::Fill { dst, value: float(0.0), rows: None, cols: None },
                 })));
                 self.tiles.push(dst);
             }

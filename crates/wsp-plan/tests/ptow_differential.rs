@@ -112,7 +112,12 @@ fn short_rounds(block: &mut Block) {
             }
             NodeKind::ParallelFor { body, .. }
             | NodeKind::ForEach { body, .. }
-            | NodeKind::Select { body, .. } => short_rounds(body),
+            | NodeKind::Select { body, .. }
+            | NodeKind::Send { body, .. }
+            | NodeKind::Consume { body, .. } => short_rounds(body),
+            NodeKind::Pipeline { processes } => {
+                processes.iter_mut().for_each(|process| short_rounds(&mut process.body));
+            }
             NodeKind::Cond { then, otherwise, .. } => {
                 short_rounds(then);
                 short_rounds(otherwise);

@@ -5,8 +5,9 @@ mod workload_support;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use workload_support::oracle::Oracle;
-use workload_support::random::{Rng, random_module};
+use workload_support::random::{Rng, random_module, random_pipelines};
 use workload_support::{Record, expanded};
+use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
 use wsp_plan::workload::{ExpandError, bind, count};
 
@@ -17,10 +18,10 @@ struct Tally {
     faults: u32,
     tasks: usize,
     counted: u32,
+    pipelines: u32,
 }
 
-fn compare(seed: u64, tally: &mut Tally) {
-    let module = random_module(seed);
+fn compare(seed: u64, module: WorkloadModule, tally: &mut Tally) {
     let errors: Vec<_> = verify(&module).into_iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "seed {seed}: {errors:?}");
     let bindings = bind(&module, &[], &BTreeMap::new()).expect("everything has a default");
@@ -41,6 +42,8 @@ fn compare(seed: u64, tally: &mut Tally) {
             assert_eq!(record.events.len(), oracle.record.events.len(), "seed {seed}");
             assert_eq!(record.asked, oracle.record.asked, "seed {seed}: slots read");
             tally.ended += 1;
+            let pipelined = module.workloads.iter().any(|workload| !workload.channels.is_empty());
+            tally.pipelines += u32::from(pipelined && tasks > 4);
             if let Some(counted) = count(&module, &bindings) {
                 assert_eq!(counted, tasks, "seed {seed}: counted");
                 tally.counted += 1;
@@ -62,14 +65,22 @@ fn compare(seed: u64, tally: &mut Tally) {
 #[test]
 fn a_fixed_range_of_modules_agrees_and_is_varied() {
     let mut tally = Tally::default();
-    (0..4000).for_each(|seed| compare(seed, &mut tally));
+    (0..4000).for_each(|seed| compare(seed, random_module(seed), &mut tally));
     assert!(tally.ended > 500 && tally.faults > 500, "{tally:?}");
     assert!(tally.counted > 200 && tally.tasks > 10_000, "{tally:?}");
+}
+
+#[test]
+fn a_fixed_range_of_pipelines_agrees_and_is_varied() {
+    let mut tally = Tally::default();
+    (0..4000).for_each(|seed| compare(seed, random_pipelines(seed), &mut tally));
+    assert!(tally.pipelines > 100 && tally.faults > 500, "{tally:?}");
 }
 
 proptest! {
     #[test]
     fn random_modules_agree(seed in any::<u64>()) {
-        compare(seed, &mut Tally::default());
+        compare(seed, random_module(seed), &mut Tally::default());
+        compare(seed, random_pipelines(seed), &mut Tally::default());
     }
 }

@@ -57,7 +57,12 @@ fn visit_tasks(block: &mut Block, f: &mut impl FnMut(&mut Task, Span)) {
             NodeKind::ParallelFor { body, .. }
             | NodeKind::ForEach { body, .. }
             | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. } => visit_tasks(body, f),
+            | NodeKind::While { body, .. }
+            | NodeKind::Send { body, .. }
+            | NodeKind::Consume { body, .. } => visit_tasks(body, f),
+            NodeKind::Pipeline { processes } => {
+                processes.iter_mut().for_each(|process| visit_tasks(&mut process.body, f));
+            }
             NodeKind::Cond { then, otherwise, .. } => {
                 visit_tasks(then, f);
                 visit_tasks(otherwise, f);

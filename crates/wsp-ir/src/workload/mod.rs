@@ -14,6 +14,8 @@
 //! | [`NodeKind::Combine`] | of all branches, ordered by their data only |
 //! | [`NodeKind::Sequential`] | a step's tasks start after all tasks of the step before |
 //! | [`NodeKind::Call`] | of another workload of the module |
+//! | [`NodeKind::Pipeline`] | of processes that take turns, ordered by their data only |
+//! | [`NodeKind::Send`], [`NodeKind::Consume`] | of their bodies, with a slot of a channel |
 //!
 //! Statements of one block are ordered by their data only.
 
@@ -28,11 +30,11 @@ mod walk;
 
 pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
 pub use model::{
-    Access, AccessMode, Arg, ArgValue, Axis, AxisKind, Block, DimRange, Iteration, Kernel, KernelParam,
-    Label, Node, NodeKind, Param, ParamKind, ParamSource, Signature, Slot, Table, Task, Tensor, Unit, Use,
-    Var, Workload, WorkloadModule,
+    Access, AccessMode, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel,
+    KernelParam, Label, Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task,
+    Tensor, Unit, Use, Var, Workload, WorkloadModule,
 };
 pub use schedule::{
     Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Trace, WindowMode,
+    ThresholdPolicy, Timing, Trace, WindowMode,
 };

@@ -2,7 +2,9 @@
 
 use super::{IntExpr, Schedule};
 use crate::Span;
-use wsp_core::{AxisId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_core::{
+    AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
+};
 
 /// Everything that one `.wsp` file says.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -214,6 +216,8 @@ pub struct Workload {
     pub vars: Vec<Var>,
     /// Labels of its task statements.
     pub labels: Vec<Label>,
+    /// Channels of its pipelines.
+    pub channels: Vec<Channel>,
     /// Its statements.
     pub body: Block,
     /// Where its name stands.
@@ -235,6 +239,20 @@ pub struct Label {
     /// The source's name.
     pub name: String,
     /// Where it is declared.
+    pub span: Span,
+}
+
+/// `channel c[depth];`: counts tokens that one process of a pipeline sends and one consumes.
+///
+/// It is empty when its pipeline begins. Token `n` stands for slot `n % depth`, which a send and the consume of the same
+/// token bind to a variable. A channel holds no data: tasks write and read elements of tensors that the slot picks.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Channel {
+    /// Its name.
+    pub name: String,
+    /// Most tokens that it holds, at least 1; over parameters and tables.
+    pub depth: IntExpr,
+    /// Where its name stands.
     pub span: Span,
 }
 
@@ -316,6 +334,41 @@ pub enum NodeKind {
         /// One value per formal argument.
         args: Vec<IntExpr>,
     },
+    /// `pipeline { process a { … } process b { … } }`: processes that take turns, each until it has sent a token, has to
+    /// wait, or ends.
+    Pipeline {
+        /// The processes, in the order of their turns.
+        processes: Vec<Process>,
+    },
+    /// `send c as s { … }`: waits until the channel has a free slot; its token is in the channel when the body has run.
+    Send {
+        /// A channel of the workload.
+        channel: ChannelId,
+        /// The slot.
+        var: VarId,
+        /// What fills the slot.
+        body: Block,
+    },
+    /// `consume c as s { … }`: waits for the next token; its slot is free when the body has run.
+    Consume {
+        /// A channel of the workload.
+        channel: ChannelId,
+        /// The slot.
+        var: VarId,
+        /// What uses the slot.
+        body: Block,
+    },
+}
+
+/// A process of a pipeline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Process {
+    /// Its name, which no other process of the pipeline has.
+    pub name: String,
+    /// Its statements.
+    pub body: Block,
+    /// Where its name stands.
+    pub span: Span,
 }
 
 /// What a loop runs over.

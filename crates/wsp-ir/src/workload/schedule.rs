@@ -70,6 +70,29 @@ pub enum DirectiveKind {
     BatchDeps(u32),
     /// `priority(key)`: with `ready = priority`, larger keys first.
     Priority(IntExpr),
+    /// `timing(…)`: when ready tasks are handed to workers.
+    Timing(Timing),
+    /// `spatial_map((x, y))`: tasks are placed on a grid of tiles.
+    SpatialMap {
+        /// Tiles of a row.
+        x: u32,
+        /// Rows.
+        y: u32,
+    },
+}
+
+/// When ready tasks are handed to workers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Timing {
+    /// As soon as they are ready.
+    #[default]
+    Immediate,
+    /// So many at a time.
+    Batched(u32),
+    /// From so many streams in turn.
+    Interleaved(u32),
+    /// At most so many in a unit of time.
+    RateLimit(u32),
 }
 
 /// Which worker a task goes to.

@@ -47,6 +47,10 @@ impl WorkloadModule {
             workload.span = none;
             workload.vars.iter_mut().for_each(|var| var.span = none);
             workload.labels.iter_mut().for_each(|label| label.span = none);
+            for channel in &mut workload.channels {
+                channel.span = none;
+                expr(&mut channel.depth);
+            }
             block(&mut workload.body);
         }
         for schedule in &mut self.schedules {
@@ -88,6 +92,13 @@ fn node(node: &mut Node) {
         }
         NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter_mut().for_each(block),
         NodeKind::Call { args, .. } => args.iter_mut().for_each(expr),
+        NodeKind::Pipeline { processes } => {
+            for process in processes {
+                process.span = Span::default();
+                block(&mut process.body);
+            }
+        }
+        NodeKind::Send { body, .. } | NodeKind::Consume { body, .. } => block(body),
     }
 }
 

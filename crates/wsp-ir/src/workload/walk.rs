@@ -82,6 +82,16 @@ fn node(node: &Node, visitor: &mut impl Visitor) {
                 expr(arg, visitor);
             }
         }
+        NodeKind::Pipeline { processes } => {
+            for process in processes {
+                block(&process.body, visitor);
+            }
+        }
+        NodeKind::Send { var, body, .. } | NodeKind::Consume { var, body, .. } => {
+            visitor.open(*var);
+            block(body, visitor);
+            visitor.close();
+        }
     }
 }
 
@@ -120,7 +130,8 @@ fn arg(arg: &Arg, visitor: &mut impl Visitor) {
     }
 }
 
-fn expr(tree: &IntExpr, visitor: &mut impl Visitor) {
+/// Walks an expression.
+pub(crate) fn expr(tree: &IntExpr, visitor: &mut impl Visitor) {
     match &tree.kind {
         IntExprKind::Const(_) => {}
         IntExprKind::Param(id) => visitor.reference(Reference::Param(*id)),

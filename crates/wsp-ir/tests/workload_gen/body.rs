@@ -1,10 +1,10 @@
 //! Workloads of random modules.
 
 use super::{Bytes, Values, expr, span};
-use wsp_core::{AxisId, KernelId, LabelId, TensorId, VarId, WorkloadId};
+use wsp_core::{AxisId, ChannelId, KernelId, LabelId, ParamId, TensorId, VarId, WorkloadId};
 use wsp_ir::workload::{
-    Access, Arg, ArgValue, AxisKind, Block, DimRange, IntExpr, Iteration, Label, Node, NodeKind, ParamKind,
-    Signature, Task, Var, Workload, WorkloadModule,
+    Access, Arg, ArgValue, AxisKind, Block, Channel, DimRange, IntExpr, IntExprKind, Iteration, Label, Node,
+    NodeKind, ParamKind, Process, Signature, Task, Var, Workload, WorkloadModule,
 };
 
 /// Names of variables, some of them those of other things.
@@ -14,23 +14,46 @@ struct Body<'m> {
     module: &'m WorkloadModule,
     vars: Vec<Var>,
     labels: Vec<Label>,
+    channels: Vec<Channel>,
     open: Vec<u32>,
+    /// The process that is made, and the channels of its pipeline with the processes that send and consume.
+    process: Option<usize>,
+    ends: Vec<(ChannelId, [Option<usize>; 2])>,
+    /// Inside a statement whose steps follow each other.
+    ordered: bool,
+    /// Whether the workload, and which workloads before it, have pipelines.
+    pipelined: bool,
+    earlier: Vec<bool>,
 }
 
 pub(crate) fn workloads(b: &mut Bytes<'_>, m: &mut WorkloadModule) {
     let count = b.below(4);
+    let mut pipelined = Vec::new();
     for at in 0..count {
         let last = at + 1 == count;
         let params = if last { 0 } else { b.below(4) as u32 };
-        let mut body = Body { module: m, vars: Vec::new(), labels: Vec::new(), open: Vec::new() };
+        let mut body = Body {
+            module: m,
+            vars: Vec::new(),
+            labels: Vec::new(),
+            channels: Vec::new(),
+            open: Vec::new(),
+            process: None,
+            ends: Vec::new(),
+            ordered: false,
+            pipelined: false,
+            earlier: std::mem::take(&mut pipelined),
+        };
         for _ in 0..params {
             let var = body.var(b);
             body.open.push(var.0);
         }
         let block = body.block(b, 0);
         let name = if last && b.maybe() { "main".to_owned() } else { format!("w{at}") };
-        let (vars, labels) = (body.vars, body.labels);
-        m.workloads.push(Workload { name, params, vars, labels, body: block, span: span() });
+        pipelined = body.earlier;
+        pipelined.push(body.pipelined);
+        let (vars, labels, channels) = (body.vars, body.labels, body.channels);
+        m.workloads.push(Workload { name, params, vars, labels, channels, body: block, span: span() });
     }
 }
 
@@ -79,9 +102,15 @@ impl Body<'_> {
     fn node(&mut self, b: &mut Bytes<'_>, depth: u32) -> NodeKind {
         let sparse = self.axes(|kind| matches!(kind, AxisKind::Sparse { .. }));
         let done = self.module.workloads.len();
-        match b.below(if depth > 4 { 3 } else { 11 }) {
+        match b.below(if depth > 4 { 3 } else { 15 }) {
             1 if done > 0 => {
                 let workload = WorkloadId(b.below(done) as u32);
+                if self.earlier[workload.index()] {
+                    if self.process.is_some() {
+                        return self.task(b);
+                    }
+                    self.pipelined = true;
+                }
                 let count = self.module.workloads[workload.index()].params;
                 NodeKind::Call { workload, args: (0..count).map(|_| self.expr(b)).collect() }
             }
@@ -93,7 +122,10 @@ impl Body<'_> {
             5 => {
                 let over = self.iteration(b);
                 let var = self.var(b);
-                NodeKind::ForEach { var, over, body: self.scoped(b, &[var], depth) }
+                let outer = std::mem::replace(&mut self.ordered, true);
+                let body = self.scoped(b, &[var], depth);
+                self.ordered = outer;
+                NodeKind::ForEach { var, over, body }
             }
             6 if !sparse.is_empty() => {
                 let (axis, row) = (b.pick(&sparse), self.expr(b));
@@ -109,11 +141,65 @@ impl Body<'_> {
             },
             8 => {
                 let (condition, max) = (self.expr(b), b.maybe().then(|| self.expr(b)));
-                NodeKind::While { condition, max, body: self.block(b, depth + 1) }
+                let outer = std::mem::replace(&mut self.ordered, true);
+                let body = self.block(b, depth + 1);
+                self.ordered = outer;
+                NodeKind::While { condition, max, body }
             }
             9 => NodeKind::Combine((0..b.below(3)).map(|_| self.block(b, depth + 1)).collect()),
-            10 => NodeKind::Sequential((0..b.below(3)).map(|_| self.block(b, depth + 1)).collect()),
+            10 => {
+                let outer = std::mem::replace(&mut self.ordered, true);
+                let steps = (0..b.below(3)).map(|_| self.block(b, depth + 1)).collect();
+                self.ordered = outer;
+                NodeKind::Sequential(steps)
+            }
+            11 | 12 if self.process.is_none() => self.pipeline(b, depth),
+            13 | 14 if !self.ordered => self.transfer(b, depth),
             _ => self.task(b),
+        }
+    }
+
+    fn pipeline(&mut self, b: &mut Bytes<'_>, depth: u32) -> NodeKind {
+        self.pipelined = true;
+        self.ends.clear();
+        for _ in 0..b.below(4) {
+            let depth = if b.maybe() || self.module.params.is_empty() {
+                IntExpr::from(1 + b.below(3) as i64)
+            } else {
+                IntExpr::new(IntExprKind::Param(ParamId(b.below(self.module.params.len()) as u32)))
+            };
+            let id = ChannelId(self.channels.len() as u32);
+            self.channels.push(Channel { name: format!("c{}", id.0), depth, span: span() });
+            self.ends.push((id, [None; 2]));
+        }
+        let ordered = std::mem::replace(&mut self.ordered, false);
+        let process = |at: usize, body: Block| Process { name: format!("p{at}"), body, span: span() };
+        let processes = (0..b.below(4))
+            .map(|at| {
+                self.process = Some(at);
+                process(at, self.block(b, depth + 1))
+            })
+            .collect();
+        self.process = None;
+        self.ordered = ordered;
+        NodeKind::Pipeline { processes }
+    }
+
+    /// A send or a consume, if this process may.
+    fn transfer(&mut self, b: &mut Bytes<'_>, depth: u32) -> NodeKind {
+        let Some(process) = self.process.filter(|_| !self.ends.is_empty()) else { return self.task(b) };
+        let (at, end) = (b.below(self.ends.len()), b.below(2));
+        let (channel, users) = &mut self.ends[at];
+        let channel = *channel;
+        if *users[end].get_or_insert(process) != process {
+            return self.task(b);
+        }
+        let var = self.var(b);
+        let body = self.scoped(b, &[var], depth);
+        if end == 0 {
+            NodeKind::Send { channel, var, body }
+        } else {
+            NodeKind::Consume { channel, var, body }
         }
     }
 

@@ -10,3 +10,4 @@ pub(super) const AICPUS: Code = Code(894);
 pub(super) const WORK_STEAL: Code = Code(895);
 pub(super) const NAMES_LEFT_OUT: Code = Code(896);
 pub(super) const BROKEN: Code = Code(897);
+pub(super) const PIPELINE: Code = Code(898);

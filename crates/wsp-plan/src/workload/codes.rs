@@ -10,6 +10,7 @@ pub(super) const NEGATIVE_LENGTH: Code = Code(804);
 pub(super) const ROW_POINTER: Code = Code(805);
 pub(super) const TENSOR_EXTENT: Code = Code(806);
 pub(super) const TENSOR_SIZE: Code = Code(807);
+pub(super) const CHANNEL_DEPTH: Code = Code(808);
 
 pub(super) const OVERFLOW: Code = Code(810);
 pub(super) const DIVISION_BY_ZERO: Code = Code(811);
@@ -21,6 +22,7 @@ pub(super) const AXIS_ROW: Code = Code(816);
 pub(super) const TOO_MANY_STEPS: Code = Code(817);
 pub(super) const NO_WORKLOAD: Code = Code(818);
 pub(super) const NO_PLACE: Code = Code(819);
+pub(super) const DEADLOCK: Code = Code(820);
 
 pub(super) const UNKNOWN_SCHEDULE: Code = Code(830);
 pub(super) const PARTITION: Code = Code(831);

@@ -16,7 +16,8 @@ const MAX_DEPTH: u32 = 512;
 /// The number of tasks that the entry workload of a verified module generates.
 ///
 /// A loop whose body has the same number for every index is counted once; any other is walked. None when the number
-/// depends on slots, when walking would take long, and when elaboration would meet a fault that decides the number.
+/// depends on slots or on slots of channels, when walking would take long, and when elaboration would meet a fault that
+/// decides the number. Processes of a pipeline are taken to end.
 pub fn count(module: &WorkloadModule, bindings: &Bindings) -> Option<u64> {
     let entry = &module.workloads[module.entry?.index()];
     let mut counter = Counter { module, bindings, visits: 0, depth: 0 };
@@ -85,6 +86,17 @@ impl<'m> Counter<'m> {
                     total = total.checked_add(self.block(block, vars)?)?;
                 }
                 Some(total)
+            }
+            NodeKind::Pipeline { processes } => {
+                let mut total = 0u64;
+                for process in processes {
+                    total = total.checked_add(self.block(&process.body, vars)?)?;
+                }
+                Some(total)
+            }
+            // Which slot it is depends on the turns of processes.
+            NodeKind::Send { var, body, .. } | NodeKind::Consume { var, body, .. } => {
+                if self.depends(body, &[*var]) { None } else { self.block(body, vars) }
             }
             NodeKind::Call { workload, args } => {
                 let args: Option<Vec<i64>> = args.iter().map(|arg| self.value(arg, vars)).collect();
@@ -183,6 +195,10 @@ impl<'m> Counter<'m> {
                 NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
                     blocks.iter().any(|block| self.depends(block, vars))
                 }
+                NodeKind::Pipeline { processes } => {
+                    processes.iter().any(|process| self.depends(&process.body, vars))
+                }
+                NodeKind::Send { body, .. } | NodeKind::Consume { body, .. } => self.depends(body, vars),
                 NodeKind::Call { args, .. } => args.iter().any(named),
             }
         })

@@ -205,7 +205,16 @@ impl<'a> Machine<'a> {
                 let index = self.all(&at.index)?;
                 return self.touch_tile(*tensor, true, &index, at, self.valid[src]);
             }
-            TileOp::Fill { dst, .. } => (*dst, cap(self, *dst)?),
+            TileOp::Fill { dst, rows, cols, .. } => {
+                let (mut r, mut c) = cap(self, *dst)?;
+                if let Some(e) = rows {
+                    r = r.min(self.u32(e)?);
+                }
+                if let Some(e) = cols {
+                    c = c.min(self.u32(e)?);
+                }
+                (*dst, (r, c))
+            }
             TileOp::Unary { dst, src, .. } => (*dst, self.valid[src]),
             TileOp::Binary { dst, a, .. } => (*dst, self.valid[a]),
             TileOp::RowReduce { dst, src, .. } => (*dst, (self.valid[src].0, 1)),

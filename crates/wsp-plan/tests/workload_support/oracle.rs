@@ -1,10 +1,11 @@
 //! The elaborator that is easy to believe: walks the tree and evaluates everything for every task.
 
 use super::{Event, Record, Seen};
-use wsp_core::{LabelId, MAX_RANK, Region, VarId, WorkloadId};
+use std::collections::BTreeMap;
+use wsp_core::{ChannelId, LabelId, MAX_RANK, Region, VarId, WorkloadId, limits};
 use wsp_ir::workload::{
     Access, AccessMode, ArgValue, AxisKind, Block, DimRange, IntBinary, IntExpr, IntExprKind, IntUnary,
-    Iteration, Node, NodeKind, ParamKind, Signature, Task, WorkloadModule,
+    Iteration, Node, NodeKind, ParamKind, Process, Signature, Task, WorkloadModule,
 };
 use wsp_plan::workload::{Bindings, Placement};
 
@@ -18,10 +19,50 @@ pub(crate) struct Oracle<'m> {
     pub(crate) record: Record,
     indices: Vec<i64>,
     ordinal: u64,
+    /// What the process that is elaborated does with channels, by the number of events before.
+    transfers: Vec<(usize, Transfer)>,
+    /// Sends and consumes that have begun in the pipeline that is elaborated.
+    begun: BTreeMap<(ChannelId, bool), i64>,
 }
+
+/// A step of a process, elaborated on its own: which slot it binds does not depend on other processes.
+#[derive(Clone, Copy, Debug)]
+enum Transfer {
+    Begin { channel: ChannelId, sends: bool },
+    End { channel: ChannelId, sends: bool },
+}
+
+/// A process that is elaborated to its end.
+struct Elaborated {
+    events: Vec<Event>,
+    transfers: Vec<(usize, Transfer)>,
+    faults: bool,
+    /// Events and transfers that have had their turn.
+    at: (usize, usize),
+}
+
+/// A channel while processes take turns.
+#[derive(Default)]
+struct Tokens {
+    /// Numbers of sends and consumes that have not ended.
+    open: [Vec<i64>; 2],
+    /// Sends and consumes that have begun.
+    begun: [i64; 2],
+}
+
+impl Tokens {
+    /// Sends or consumes before the oldest one that has not ended.
+    fn done(&self, sends: bool) -> i64 {
+        self.open[usize::from(sends)].iter().copied().min().unwrap_or(self.begun[usize::from(sends)])
+    }
+}
+
+/// Ordinals of tasks whose turn is not known yet.
+const UNKNOWN: u64 = 1 << 40;
 
 /// One activation of a workload.
 struct Frame {
+    workload: WorkloadId,
     vars: Vec<i64>,
     labels: Vec<Option<u64>>,
 }
@@ -29,7 +70,15 @@ struct Frame {
 impl<'m> Oracle<'m> {
     pub(crate) fn new(module: &'m WorkloadModule, bindings: &'m Bindings, slots: &[i64]) -> Oracle<'m> {
         let record = Record { slots: slots.to_vec(), ..Record::default() };
-        Oracle { module, bindings, record, indices: Vec::new(), ordinal: 0 }
+        Oracle {
+            module,
+            bindings,
+            record,
+            indices: Vec::new(),
+            ordinal: 0,
+            transfers: Vec::new(),
+            begun: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn run(&mut self) -> Result<u64, Fault> {
@@ -39,8 +88,8 @@ impl<'m> Oracle<'m> {
 
     fn workload(&mut self, id: WorkloadId, args: &[i64]) -> Result<(), Fault> {
         let workload = &self.module.workloads[id.index()];
-        let mut frame =
-            Frame { vars: vec![0; workload.vars.len()], labels: vec![None; workload.labels.len()] };
+        let (vars, labels) = (vec![0; workload.vars.len()], vec![None; workload.labels.len()]);
+        let mut frame = Frame { workload: id, vars, labels };
         frame.vars[..args.len()].copy_from_slice(args);
         self.block(&workload.body, &mut frame)
     }
@@ -102,9 +151,136 @@ impl<'m> Oracle<'m> {
                 }
                 Ok(())
             }
+            NodeKind::Pipeline { processes } => self.pipeline(processes, frame),
+            NodeKind::Send { channel, var, body } => self.transfer((*channel, true), *var, body, frame),
+            NodeKind::Consume { channel, var, body } => self.transfer((*channel, false), *var, body, frame),
             NodeKind::Call { workload, args } => {
                 let args: Result<Vec<i64>, Fault> = args.iter().map(|arg| self.eval(arg, frame)).collect();
                 self.workload(*workload, &args?)
+            }
+        }
+    }
+
+    fn transfer(
+        &mut self,
+        end: (ChannelId, bool),
+        var: VarId,
+        body: &Block,
+        frame: &mut Frame,
+    ) -> Result<(), Fault> {
+        let (channel, sends) = end;
+        let number = self.begun.entry(end).or_default();
+        frame.vars[var.index()] = *number % i64::from(self.bindings.channel_depth(frame.workload, channel));
+        *number += 1;
+        self.transfers.push((self.record.events.len(), Transfer::Begin { channel, sends }));
+        self.block(body, frame)?;
+        self.transfers.push((self.record.events.len(), Transfer::End { channel, sends }));
+        Ok(())
+    }
+
+    /// Elaborates each process on its own, then merges them by their turns.
+    fn pipeline(&mut self, processes: &[Process], frame: &mut Frame) -> Result<(), Fault> {
+        let (before, ordinal) = (std::mem::take(&mut self.record.events), self.ordinal);
+        self.begun.clear();
+        self.ordinal = UNKNOWN;
+        let around = self.indices.len();
+        let mut all: Vec<Elaborated> = Vec::new();
+        for process in processes {
+            let faults = self.block(&process.body, frame).is_err();
+            self.indices.truncate(around);
+            let events = std::mem::take(&mut self.record.events);
+            all.push(Elaborated {
+                events,
+                transfers: std::mem::take(&mut self.transfers),
+                faults,
+                at: (0, 0),
+            });
+        }
+        (self.record.events, self.ordinal) = (before, ordinal);
+        let mut known = BTreeMap::new();
+        let ends = self.turns(&mut all, frame.workload, &mut known);
+        for label in frame.labels.iter_mut().flatten().filter(|label| **label >= UNKNOWN) {
+            *label = known.get(label).copied().unwrap_or(*label);
+        }
+        ends
+    }
+
+    fn turns(
+        &mut self,
+        all: &mut [Elaborated],
+        workload: WorkloadId,
+        known: &mut BTreeMap<u64, u64>,
+    ) -> Result<(), Fault> {
+        let mut channels: BTreeMap<ChannelId, Tokens> = BTreeMap::new();
+        loop {
+            let (mut live, mut moved) = (false, false);
+            for process in all.iter_mut() {
+                let ended = process.at == (process.events.len(), process.transfers.len()) && !process.faults;
+                if ended {
+                    continue;
+                }
+                live = true;
+                let before = process.at;
+                self.turn(process, &mut channels, workload, known)?;
+                moved |= process.at != before;
+            }
+            match (live, moved) {
+                (false, _) => return Ok(()),
+                (true, false) => return Err(Fault),
+                (true, true) => {}
+            }
+        }
+    }
+
+    /// One turn of a process.
+    fn turn(
+        &mut self,
+        process: &mut Elaborated,
+        channels: &mut BTreeMap<ChannelId, Tokens>,
+        workload: WorkloadId,
+        known: &mut BTreeMap<u64, u64>,
+    ) -> Result<(), Fault> {
+        loop {
+            let next = process.transfers.get(process.at.1).copied();
+            let until = next.map_or(process.events.len(), |(until, _)| until);
+            for event in &process.events[process.at.0..until] {
+                let mut event = event.clone();
+                if let Event::Task(task) = &mut event {
+                    known.insert(task.ordinal, self.ordinal);
+                    task.ordinal = self.ordinal;
+                    task.after
+                        .iter_mut()
+                        .for_each(|after| *after = known.get(after).copied().unwrap_or(*after));
+                    self.ordinal += 1;
+                }
+                self.record.events.push(event);
+            }
+            process.at.0 = until;
+            let Some((_, transfer)) = next else { return if process.faults { Err(Fault) } else { Ok(()) } };
+            match transfer {
+                Transfer::Begin { channel, sends } => {
+                    let depth = i64::from(self.bindings.channel_depth(workload, channel));
+                    let tokens = channels.entry(channel).or_default();
+                    let waits = if sends {
+                        tokens.begun[1] - tokens.done(false) >= depth
+                    } else {
+                        tokens.begun[0] >= tokens.done(true)
+                    };
+                    if waits {
+                        return Ok(());
+                    }
+                    let number = tokens.begun[usize::from(sends)];
+                    tokens.open[usize::from(sends)].push(number);
+                    tokens.begun[usize::from(sends)] += 1;
+                    process.at.1 += 1;
+                }
+                Transfer::End { channel, sends } => {
+                    channels.entry(channel).or_default().open[usize::from(sends)].pop();
+                    process.at.1 += 1;
+                    if sends {
+                        return Ok(());
+                    }
+                }
             }
         }
     }
@@ -132,6 +308,10 @@ impl<'m> Oracle<'m> {
             }
         };
         if step < 1 {
+            return Err(Fault);
+        }
+        let more = (i128::from(hi) - i128::from(lo) - 1) / i128::from(step);
+        if more >= i128::from(limits::MAX_GENERATOR_STEPS) {
             return Err(Fault);
         }
         Ok((i128::from(lo)..i128::from(hi)).step_by(step.min(1 << 40) as usize).map(|i| i as i64))

@@ -1,6 +1,8 @@
 //! Random modules that keep the verifier's rules, from a seed.
 
-use wsp_core::{AxisId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_core::{
+    AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
+};
 use wsp_ir::Span;
 use wsp_ir::workload::*;
 
@@ -33,6 +35,13 @@ const LENGTHS: TableId = TableId(0);
 const INDPTR: TableId = TableId(1);
 const COLUMNS: TableId = TableId(2);
 
+/// Which statements a module may have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kinds {
+    Plain,
+    Pipelines,
+}
+
 struct Maker {
     rng: Rng,
     module: WorkloadModule,
@@ -41,12 +50,30 @@ struct Maker {
     scope: Vec<VarId>,
     labels: Vec<Label>,
     defined: Vec<LabelId>,
+    channels: Vec<Channel>,
+    /// The process being made, and the processes that send and consume by channel of its pipeline.
+    process: Option<usize>,
+    ends: Vec<(ChannelId, [Option<usize>; 2])>,
+    /// Inside a statement whose steps follow each other.
+    ordered: bool,
+    /// Whether processes may call each workload: it has no pipeline and names no slot.
+    callable: Vec<bool>,
+    kinds: Kinds,
     workload: u32,
     budget: u32,
 }
 
-/// A module; the same for the same seed.
+/// A module without pipelines; the same for the same seed.
 pub(crate) fn random_module(seed: u64) -> WorkloadModule {
+    make(seed, Kinds::Plain)
+}
+
+/// A module that may have pipelines; the same for the same seed.
+pub(crate) fn random_pipelines(seed: u64) -> WorkloadModule {
+    make(seed, Kinds::Pipelines)
+}
+
+fn make(seed: u64, kinds: Kinds) -> WorkloadModule {
     let mut maker = Maker {
         rng: Rng::new(seed),
         module: WorkloadModule::default(),
@@ -54,6 +81,12 @@ pub(crate) fn random_module(seed: u64) -> WorkloadModule {
         scope: Vec::new(),
         labels: Vec::new(),
         defined: Vec::new(),
+        channels: Vec::new(),
+        process: None,
+        ends: Vec::new(),
+        ordered: false,
+        callable: Vec::new(),
+        kinds,
         workload: 0,
         budget: 0,
     };
@@ -135,12 +168,14 @@ impl Maker {
             let var = self.var();
             self.scope.push(var);
         }
+        self.callable.push(true);
         let body = self.block(0);
         self.module.workloads.push(Workload {
             name: format!("w{index}"),
             params,
             vars: std::mem::take(&mut self.vars),
             labels: std::mem::take(&mut self.labels),
+            channels: std::mem::take(&mut self.channels),
             body,
             span: Span::default(),
         });
@@ -168,7 +203,7 @@ impl Maker {
         if depth >= 5 || self.rng.one_in(3) {
             return self.task();
         }
-        match self.rng.below(12) {
+        match self.rng.below(if self.kinds == Kinds::Pipelines { 14 } else { 12 }) {
             0..=3 => {
                 let over = self.iteration();
                 let var = self.var();
@@ -178,7 +213,7 @@ impl Maker {
             4 | 5 => {
                 let over = self.iteration();
                 let var = self.var();
-                let body = self.inside(&[var], depth);
+                let body = self.steps(|maker| maker.inside(&[var], depth));
                 NodeKind::ForEach { var, over, body }
             }
             6 => {
@@ -197,21 +232,123 @@ impl Maker {
                 self.defined.truncate(defined);
                 NodeKind::Cond { condition, then, otherwise }
             }
-            8 => {
+            8 if self.process.is_none() => {
                 let condition = IntExpr::new(IntExprKind::Slot(SlotId(0)));
+                self.not_callable();
                 let max = self.rng.one_in(2).then(|| self.rng.between(0, 4).into());
                 let body = self.inside(&[], depth);
                 NodeKind::While { condition, max, body }
             }
             9 => NodeKind::Combine(vec![self.block(depth + 1), self.block(depth + 1)]),
-            10 => NodeKind::Sequential(vec![self.block(depth + 1), self.block(depth + 1)]),
+            10 => {
+                let steps = self.steps(|maker| vec![maker.block(depth + 1), maker.block(depth + 1)]);
+                NodeKind::Sequential(steps)
+            }
+            11 if self.kinds == Kinds::Pipelines && self.process.is_none() => self.pipeline(depth),
+            12 if self.process.is_some() && !self.ordered && !self.ends.is_empty() => self.transfer(depth),
             _ if self.workload > 0 => {
                 let workload = WorkloadId(self.rng.below(u64::from(self.workload)) as u32);
+                if !self.callable[workload.index()] {
+                    if self.process.is_some() {
+                        return self.task();
+                    }
+                    self.not_callable();
+                }
                 let params = self.module.workloads[workload.index()].params;
                 let args = (0..params).map(|_| self.late_expr()).collect();
                 NodeKind::Call { workload, args }
             }
             _ => self.task(),
+        }
+    }
+
+    /// A workload of its own has something that processes cannot have.
+    fn not_callable(&mut self) {
+        if let Some(callable) = self.callable.last_mut() {
+            *callable = false;
+        }
+    }
+
+    fn steps<T>(&mut self, make: impl FnOnce(&mut Maker) -> T) -> T {
+        let outer = std::mem::replace(&mut self.ordered, true);
+        let made = make(self);
+        self.ordered = outer;
+        made
+    }
+
+    /// Stages in a row, or processes that use channels as it comes.
+    fn pipeline(&mut self, depth: u32) -> NodeKind {
+        self.not_callable();
+        let stages = self.rng.below(3) + 2;
+        let first = self.channels.len() as u32;
+        self.ends.clear();
+        for id in (first..).take(stages as usize - 1) {
+            let depth = self.rng.between(1, 3).into();
+            self.channels.push(Channel { name: format!("c{id}"), depth, span: Span::default() });
+            self.ends.push((ChannelId(id), [None; 2]));
+        }
+        let trips = (!self.rng.one_in(3)).then(|| self.rng.between(0, 7));
+        if trips.is_some() {
+            self.ends.clear();
+        }
+        let (outer, defined) = (std::mem::replace(&mut self.ordered, false), self.defined.len());
+        let mut processes = Vec::new();
+        for stage in 0..stages as usize {
+            self.process = Some(stage);
+            self.budget = self.budget.max(3);
+            let body = match trips {
+                Some(trips) => self.stage(trips, first, stage, stages as usize, depth),
+                None => self.block(depth + 1),
+            };
+            self.defined.truncate(defined);
+            processes.push(Process { name: format!("p{stage}"), body, span: Span::default() });
+        }
+        self.process = None;
+        self.ordered = outer;
+        NodeKind::Pipeline { processes }
+    }
+
+    /// A stage that takes a token from the one before and gives one to the next, so many times.
+    fn stage(&mut self, trips: i64, first: u32, stage: usize, stages: usize, depth: u32) -> Block {
+        let var = self.var();
+        let wrap = |kind: NodeKind| vec![Node { kind, span: Span::default() }];
+        let consumes = stage > 0;
+        let slots: Vec<VarId> = (0..2).map(|_| self.var()).collect();
+        let mut body = self.inside(&[var, slots[0], slots[1]], depth + 2);
+        if stage + 1 < stages {
+            let channel = ChannelId(first + stage as u32);
+            body = wrap(NodeKind::Send { channel, var: slots[1], body });
+        } else {
+            body = wrap(NodeKind::Select {
+                var: slots[1],
+                position: None,
+                axis: AxisId(3),
+                row: 0.into(),
+                body,
+            });
+        }
+        let over = |hi: i64| Iteration::Range { lo: 0.into(), hi: hi.into(), step: None };
+        body = if consumes {
+            let channel = ChannelId(first + stage as u32 - 1);
+            wrap(NodeKind::Consume { channel, var: slots[0], body })
+        } else {
+            wrap(NodeKind::ParallelFor { var: slots[0], over: over(1), body })
+        };
+        wrap(NodeKind::ParallelFor { var, over: over(trips), body })
+    }
+
+    fn transfer(&mut self, depth: u32) -> NodeKind {
+        let (at, end) = (self.rng.below(self.ends.len() as u64) as usize, self.rng.below(2) as usize);
+        let (channel, process) = (self.ends[at].0, self.process);
+        if *self.ends[at].1[end].get_or_insert(process.unwrap_or(0)) != process.unwrap_or(0) {
+            return self.task();
+        }
+        let var = self.var();
+        let body = self.inside(&[var], depth);
+        if end == 0 {
+            NodeKind::Send { channel, var, body }
+        } else {
+            NodeKind::Consume { channel, var, body }
         }
     }
 
@@ -317,7 +454,8 @@ impl Maker {
 
     /// An expression that may name the slot.
     fn late_expr(&mut self) -> IntExpr {
-        if self.rng.one_in(8) {
+        if self.process.is_none() && self.rng.one_in(8) {
+            self.not_callable();
             let slot = IntExpr::new(IntExprKind::Slot(SlotId(0)));
             return IntExpr::new(IntExprKind::Binary(
                 IntBinary::Add,

@@ -40,7 +40,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     };
     let given = args.data.inputs.is_some() || !args.data.input.is_empty();
     let shown = arrays.iter().filter(|_| given).map(|(name, array)| format!("{name} {array:?}")).collect();
-    let inputs = WorkloadInputs { set, arrays, seed: args.data.seed };
+    let inputs = WorkloadInputs { set, arrays, seed: args.data.seed, ..WorkloadInputs::default() };
     let options = WorkloadOptions {
         threads: args.threads.unwrap_or(0),
         seed: if aicpus == 0 { args.data.seed } else { 0 },

@@ -38,7 +38,7 @@ pub fn transfer(
     aicpus: u16,
     cancel: &AtomicBool,
 ) -> Result<Transferred, Vec<Diagnostic>> {
-    let inputs = WorkloadInputs { set: set.to_vec(), arrays: arrays.clone(), seed: 0 };
+    let inputs = WorkloadInputs { set: set.to_vec(), arrays: arrays.clone(), ..WorkloadInputs::default() };
     let found = program.transfer(&inputs, aicpus, Some(cancel))?;
     let sections = found.program.verified();
     let sections = sections.program();

@@ -54,6 +54,12 @@ pub(super) const CODES: &[CodeInfo] = &[
             a signed 64-bit integer.",
     },
     CodeInfo {
+        code: Code(808),
+        title: "a channel has no slots",
+        explanation: "The depth of a channel is the number of tokens that it holds, 1 to 4294967295. It follows from the \
+            parameters of this launch.",
+    },
+    CodeInfo {
         code: Code(810),
         title: "an integer overflows",
         explanation: "Expressions of workloads are 64-bit integers, and every operation is checked. The note shows the \
@@ -112,6 +118,14 @@ pub(super) const CODES: &[CodeInfo] = &[
         code: Code(819),
         title: "a value cannot be used here",
         explanation: "Priorities are 32-bit integers. Slots have values only while tasks run, not when a launch is bound.",
+    },
+    CodeInfo {
+        code: Code(820),
+        title: "no process of a pipeline can go on",
+        explanation: "Every process that has not ended waits: to send to a channel whose slots are all in use, or to consume \
+            from a channel in which no token is left. The labels show where each waits, with the indices of its loops. A \
+            stage that consumes two tokens before it frees one needs a channel of depth 2; two processes that consume from \
+            each other need one that sends first; what is consumed must be sent as often.",
     },
     CodeInfo {
         code: Code(830),

@@ -10,9 +10,13 @@ mod lang;
 mod launch;
 mod plan;
 mod ptow;
+mod python_arrays;
+mod python_kernel;
+mod python_workload;
 mod run;
 mod runtime;
 mod syntax;
+mod trace;
 mod verify;
 mod workload;
 
@@ -42,6 +46,11 @@ pub const CATALOG: &[&[CodeInfo]] = &[
     graph::CODES,
     ptow::CODES,
     assembler::CODES,
+    python_workload::CODES,
+    python_kernel::CODES,
+    python_workload::SCHEDULE_CODES,
+    python_arrays::CODES,
+    trace::CODES,
 ];
 
 /// What a code means.
@@ -64,7 +73,7 @@ mod tests {
             assert!(info.code > last, "{} stands after {last}", info.code);
             last = info.code;
         }
-        assert!(last < Code(940), "{last} is in no range");
+        assert!(last < Code(1350), "{last} is in no range");
     }
 
     #[test]
@@ -84,6 +93,11 @@ mod tests {
         assert!(within(graph::CODES, 880, 889));
         assert!(within(ptow::CODES, 890, 899));
         assert!(within(assembler::CODES, 910, 939));
+        assert!(within(python_workload::CODES, 1000, 1099));
+        assert!(within(python_kernel::CODES, 1100, 1199));
+        assert!(within(python_workload::SCHEDULE_CODES, 1200, 1249));
+        assert!(within(trace::CODES, 1300, 1349));
+        assert!(within(python_arrays::CODES, 1250, 1299));
     }
 
     #[test]

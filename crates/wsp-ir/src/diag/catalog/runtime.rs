@@ -122,4 +122,37 @@ The program of a workload is correct, but it or its launch asks for something th
 generating its tasks went wrong in a way that only AICPUs notice. The message says what. Without `--aicpus` the host
 generates the tasks, and says more of what is wrong with values that tasks compute.",
     },
+    CodeInfo {
+        code: Code(870),
+        title: "array may only be read",
+        explanation: "\
+Tasks write a tensor that is bound to an array of the caller which must not be written, such as a NumPy array whose
+`flags.writeable` is false. Pass an array that may be written, or a copy; or declare the kernels' parameters `in` if they
+only read.",
+    },
+    CodeInfo {
+        code: Code(871),
+        title: "arrays share memory that tasks write",
+        explanation: "\
+Tensors are bound to arrays of the caller where they lie, and tasks are ordered by the boxes of tensors that they touch. So
+memory that tasks write must belong to one tensor, and to one element of it: two tensors that share memory, or an array
+whose elements share memory with each other (a stride of 0, a sliding window), would give results that depend on chance.
+Arrays that interleave without sharing an element, such as the two halves of every row, are let through.
+Pass a copy of one of the arrays, or declare one tensor and give kernels both parts of it.",
+    },
+    CodeInfo {
+        code: Code(872),
+        title: "a kernel over views cannot be used",
+        explanation: "\
+A kernel over views of its tasks' boxes does not fit its own description or the kernel that the workload declares: another
+number of views, dimensions or descriptor words, a scalar that is not there, or a store to a parameter that is declared
+`in`. The message has the numbers of both.",
+    },
+    CodeInfo {
+        code: Code(873),
+        title: "a task does not fit its kernel",
+        explanation: "\
+A kernel over views was compiled for boxes of certain extents and element types, and for scalars of 32 bits without a sign.
+A task gives it something else. The message has the value, and what the kernel takes; the notes say which task it is.",
+    },
 ];

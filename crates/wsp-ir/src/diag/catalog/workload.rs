@@ -207,6 +207,12 @@ lists them.",
 A form has more or fewer arguments than it takes, or a file has more kernels than can be numbered.",
     },
     CodeInfo {
+        code: Code(739),
+        title: "undeclared channel",
+        explanation: "\
+`send` and `consume` name a channel of their workload that is declared before them: `channel tiles[2];`.",
+    },
+    CodeInfo {
         code: Code(760),
         title: "workload nested too deeply",
         explanation: "\
@@ -398,5 +404,27 @@ the file has. This is a warning.",
         explanation: "\
 A program that builds a module uses a tensor, parameter, kernel or the like of another module, or a loop's variable or a
 label of another workload, or a kernel's parameter that does not exist. Handles are used where they were made.",
+    },
+    CodeInfo {
+        code: Code(789),
+        title: "use of a channel",
+        explanation: "\
+A channel belongs to one pipeline. In it one process sends to the channel and one consumes from it, so that the order of its
+tokens does not depend on whose turn it is. Its depth is at least 1.",
+    },
+    CodeInfo {
+        code: Code(790),
+        title: "place of a pipeline, `send` or `consume`",
+        explanation: "\
+`send` and `consume` stand in a process of a pipeline, and a process holds no pipeline of its own, nor calls a workload that
+has one. Inside the process they stand in no `for`, `while` or `sequential`: these are ordered scopes, which cannot stay open
+while other processes go on. Write `parallel for`; the tasks of its iterations wait for each other by the slots that they use.",
+    },
+    CodeInfo {
+        code: Code(791),
+        title: "channel with one end",
+        explanation: "\
+Nothing sends to the channel, or nothing consumes from it. A process that consumes from a channel without sends waits for
+ever; sends to a channel that is not consumed from wait once its slots are full.",
     },
 ];

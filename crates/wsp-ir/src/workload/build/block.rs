@@ -10,9 +10,9 @@ use wsp_core::{LabelId, VarId};
 
 /// Writes the statements of one block of a workload, in order.
 pub struct WorkloadBuilder<'m> {
-    module: &'m mut ModuleBuilder,
-    workload: &'m mut model::Workload,
-    owner: Owner,
+    pub(super) module: &'m mut ModuleBuilder,
+    pub(super) workload: &'m mut model::Workload,
+    pub(super) owner: Owner,
     block: Block,
 }
 
@@ -38,12 +38,12 @@ impl<'m> WorkloadBuilder<'m> {
         Index { id, owner: self.owner }
     }
 
-    fn push(&mut self, kind: NodeKind) {
+    pub(super) fn push(&mut self, kind: NodeKind) {
         self.block.push(Node { kind, span: Span::default() });
     }
 
     /// The statements that `body` writes.
-    fn inner(&mut self, body: impl FnOnce(&mut WorkloadBuilder<'_>)) -> Block {
+    pub(super) fn inner(&mut self, body: impl FnOnce(&mut WorkloadBuilder<'_>)) -> Block {
         let mut inner = WorkloadBuilder {
             module: &mut *self.module,
             workload: &mut *self.workload,
@@ -54,7 +54,7 @@ impl<'m> WorkloadBuilder<'m> {
         inner.block
     }
 
-    fn place(&self) -> String {
+    pub(super) fn place(&self) -> String {
         format!("workload `{}`", self.workload.name)
     }
 
@@ -63,7 +63,7 @@ impl<'m> WorkloadBuilder<'m> {
         self.module.accept(expr.into(), Some(self.owner), &place)
     }
 
-    fn check(&mut self, origin: Origin) {
+    pub(super) fn check(&mut self, origin: Origin) {
         let place = self.place();
         self.module.check(origin, Some(self.owner), &place);
     }

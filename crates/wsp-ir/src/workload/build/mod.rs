@@ -40,12 +40,14 @@ mod block;
 mod expr;
 mod kernel;
 mod origin;
+mod pipeline;
 mod place;
 mod schedule;
 
 pub use block::{Blocks, Call, Task, WorkloadBuilder};
 pub use expr::{Expr, Index, Int, Param, Slot, Table};
 pub use kernel::KernelBuilder;
+pub use pipeline::{Channel, Processes};
 pub use place::{
     Argument, Bound, Bounds, DenseAxis, Kernel, Label, Over, RaggedAxis, Row, SparseAxis, Tensor, TensorBox,
     Workload, between, range, range_step, sized,
@@ -241,6 +243,7 @@ impl ModuleBuilder {
             params: N as u32,
             vars: Vec::new(),
             labels: Vec::new(),
+            channels: Vec::new(),
             body: Vec::new(),
             span: Span::default(),
         };

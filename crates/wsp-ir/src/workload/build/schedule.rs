@@ -6,7 +6,7 @@ use super::origin::Origin;
 use crate::Span;
 use crate::workload::{
     Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Trace, Unit, WindowMode,
+    ThresholdPolicy, Timing, Trace, Unit, WindowMode,
 };
 
 /// Which worker a task goes to.
@@ -168,6 +168,16 @@ impl<'m> ScheduleBuilder<'m> {
     /// Completions that a worker gathers before it releases their successors.
     pub fn batch_deps(&mut self, count: u32) -> &mut Self {
         self.plain(DirectiveKind::BatchDeps(count))
+    }
+
+    /// When ready tasks are handed to workers.
+    pub fn timing(&mut self, timing: Timing) -> &mut Self {
+        self.plain(DirectiveKind::Timing(timing))
+    }
+
+    /// Tasks are placed on a grid of `y` rows of `x` tiles.
+    pub fn spatial_map(&mut self, x: u32, y: u32) -> &mut Self {
+        self.plain(DirectiveKind::SpatialMap { x, y })
     }
 
     /// All settings of `task_graph` at once; those that are None are left to their defaults.

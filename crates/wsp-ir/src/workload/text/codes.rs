@@ -61,5 +61,7 @@ pub(super) const UNKNOWN_DIRECTIVE: Code = Code(735);
 pub(super) const UNKNOWN_SETTING: Code = Code(736);
 /// A word that is none of those which can stand here.
 pub(super) const UNKNOWN_WORD: Code = Code(737);
+/// A channel that nothing before declares.
+pub(super) const UNDECLARED_CHANNEL: Code = Code(739);
 /// Arguments of a form that takes others.
 pub(super) const FORM_ARGUMENTS: Code = Code(738);

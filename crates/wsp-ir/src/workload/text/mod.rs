@@ -19,6 +19,7 @@ mod expr;
 mod item;
 mod lexer;
 mod outline;
+mod pipeline;
 mod print;
 mod recover;
 mod schedule;
@@ -28,6 +29,7 @@ mod task;
 pub(crate) mod words;
 
 pub use print::print;
+pub use words::is_name;
 
 use self::lexer::{Tok, Token};
 use self::scope::Scope;
@@ -131,6 +133,7 @@ impl<'t> Parser<'t> {
                 (self.unclosed, self.suspect) = (false, None);
                 self.scope.close(0);
                 self.scope.labels.clear();
+                self.scope.channels.clear();
                 let parsed = self.item(*item);
                 self.finish_item(parsed);
             }

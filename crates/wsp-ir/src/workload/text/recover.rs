@@ -117,7 +117,8 @@ impl Parser<'_> {
         let mut diagnostic = Diagnostic::error(codes::EXPECTED_ITEM, "expected an item")
             .at(self.span(), format!("found {}", self.found()));
         let items = ITEMS.iter().copied().chain(["let"]);
-        let statement = ["for", "parallel", "if", "while", "combine", "sequential", "select", "call"];
+        let statement =
+            ["for", "parallel", "if", "while", "combine", "sequential", "select", "call", "pipeline"];
         diagnostic = match self.word() {
             Some(word) if statement.contains(&word) => {
                 diagnostic.help("statements stand in a workload: `workload main { … }`")

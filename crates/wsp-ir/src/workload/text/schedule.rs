@@ -6,7 +6,8 @@ use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::workload::{
-    Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Schedule, Start, ThresholdPolicy, WindowMode,
+    Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Schedule, Start, ThresholdPolicy, Timing,
+    WindowMode,
 };
 
 const DIRECTIVES: &[&str] = &[
@@ -19,9 +20,13 @@ const DIRECTIVES: &[&str] = &[
     "batch_deps",
     "priority",
     "task_window",
+    "timing",
+    "spatial_map",
 ];
 
 const SETTINGS: &[&str] = &["deps", "window", "pools", "ready", "start", "trace"];
+
+const TIMINGS: &[&str] = &["immediate", "batched", "interleaved", "rate_limit"];
 
 const POLICIES: &[&str] = &["round_robin", "affinity", "hash", "static_partition", "work_steal"];
 
@@ -84,6 +89,8 @@ impl<'t> Parser<'t> {
             "batch_deps" => Some(DirectiveKind::BatchDeps(self.count32("the number of completions")?)),
             "priority" => Some(DirectiveKind::Priority(self.expr()?)),
             "task_window" => Some(self.window()?),
+            "timing" => Some(DirectiveKind::Timing(self.timing()?)),
+            "spatial_map" => Some(self.spatial_map()?),
             _ => None,
         };
         if kind.is_none() {
@@ -199,6 +206,42 @@ impl<'t> Parser<'t> {
             WindowMode::default()
         };
         Ok(DirectiveKind::Window { capacity, mode })
+    }
+
+    /// `immediate`, or another word with a number.
+    fn timing(&mut self) -> Parsed<Timing> {
+        let (name, span) = self.name("a way of timing")?;
+        if name == "immediate" {
+            return Ok(Timing::Immediate);
+        }
+        let timing = match name {
+            "batched" => Timing::Batched,
+            "interleaved" => Timing::Interleaved,
+            "rate_limit" => Timing::RateLimit,
+            _ => return Err(self.unknown_word(name, span, "way of timing", TIMINGS)),
+        };
+        if !self.at(Tok::LParen) {
+            let help = format!("write `{name}(4)`");
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, &format!("`(` after `{name}`"), &help));
+        }
+        let open = self.bump();
+        let count = self.count32("a number")?;
+        self.close(open, "`)` after the number")?;
+        Ok(timing(count))
+    }
+
+    /// `(x, y)`.
+    fn spatial_map(&mut self) -> Parsed<DirectiveKind> {
+        if !self.at(Tok::LParen) {
+            let help = "write `spatial_map((4, 4))`";
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`(` and the extents of the grid", help));
+        }
+        let open = self.bump();
+        let x = self.count32("the number of tiles of a row")?;
+        self.expect(Tok::Comma, "`,` and the number of rows")?;
+        let y = self.count32("the number of rows")?;
+        self.close(open, "`)` after the extents of the grid")?;
+        Ok(DirectiveKind::SpatialMap { x, y })
     }
 
     /// `name = value` of `task_graph`.

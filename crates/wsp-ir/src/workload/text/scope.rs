@@ -6,7 +6,7 @@ use super::{Parser, Skip};
 use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
 use std::collections::BTreeMap;
-use wsp_core::{AxisId, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_core::{AxisId, ChannelId, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
 
 /// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +45,8 @@ pub(super) struct Scope<'t> {
     globals: BTreeMap<&'t str, (Entity, Span)>,
     /// Labels of the current workload.
     pub(super) labels: BTreeMap<&'t str, LabelId>,
+    /// Channels of the current workload.
+    pub(super) channels: BTreeMap<&'t str, ChannelId>,
     /// Variables, innermost last.
     locals: Vec<(&'t str, VarId, Span)>,
 }

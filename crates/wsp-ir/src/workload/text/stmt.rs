@@ -2,7 +2,7 @@
 
 use super::lexer::{Tok, shorten};
 use super::scope::Entity;
-use super::words::STATEMENTS;
+use super::words::{PIPELINE_STATEMENTS, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
@@ -21,7 +21,8 @@ impl<'t> Parser<'t> {
     pub(super) fn workload(&mut self) -> Parsed<()> {
         let span = self.span();
         let (vars, labels) = (Vec::new(), Vec::new());
-        let empty = Workload { name: String::new(), params: 0, vars, labels, body: Vec::new(), span };
+        let (name, channels, body) = (String::new(), Vec::new(), Vec::new());
+        let empty = Workload { name, params: 0, vars, labels, channels, body, span };
         self.module.workloads.push(empty);
         self.bump();
         let (name, span) = self.name("the workload's name")?;
@@ -56,7 +57,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Makes a variable, visible until the scope is closed.
-    fn declare_var(&mut self, name: &'t str, span: Span) -> VarId {
+    pub(super) fn declare_var(&mut self, name: &'t str, span: Span) -> VarId {
         let Some(workload) = self.module.workloads.last_mut() else { return VarId(0) };
         let var = VarId(workload.vars.len() as u32);
         workload.vars.push(Var { name: name.to_owned(), span });
@@ -65,7 +66,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `{ … }`. A broken statement is left out.
-    fn block(&mut self, of: &str) -> Parsed<Block> {
+    pub(super) fn block(&mut self, of: &str) -> Parsed<Block> {
         if !self.at(Tok::LBrace) {
             if let Some(skip) = self.foreign_operator() {
                 return Err(skip);
@@ -84,6 +85,12 @@ impl<'t> Parser<'t> {
                 Tok::Eof => return Err(self.unclosed_block(open)),
                 Tok::Semi => {
                     self.bump();
+                }
+                Tok::Ident if self.at_word("channel") && self.peek(1).kind != Tok::LParen => {
+                    let start = self.pos;
+                    if self.channel().is_err() {
+                        self.recover_statement(start);
+                    }
                 }
                 _ => {
                     let (start, visible) = (self.pos, self.scope.depth());
@@ -122,6 +129,16 @@ impl<'t> Parser<'t> {
             Some("call") => self.call()?,
             Some("else") => return Err(self.lone_else()),
             Some(_) if called => NodeKind::Task(self.task()?),
+            Some("pipeline") => self.pipeline()?,
+            Some("send") => {
+                let (channel, var, body) = self.transfer()?;
+                NodeKind::Send { channel, var, body }
+            }
+            Some("consume") => {
+                let (channel, var, body) = self.transfer()?;
+                NodeKind::Consume { channel, var, body }
+            }
+            Some("process") => return Err(self.lone_process()),
             _ => return Err(self.not_a_statement()),
         };
         Ok(Node { kind, span: self.span_from(start) })
@@ -143,13 +160,15 @@ impl<'t> Parser<'t> {
                 "nothing is assigned in a workload; `let {} = k(…);` names a task, and a value is declared at the top of the file",
                 shorten(word)
             ),
-            (_, Some(word), next) => match did_you_mean(word, STATEMENTS.iter().copied()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None if next == Tok::Semi => {
-                    format!("a kernel without arguments is called `{}();`", shorten(word))
+            (_, Some(word), next) => {
+                match did_you_mean(word, STATEMENTS.iter().chain(PIPELINE_STATEMENTS).copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None if next == Tok::Semi => {
+                        format!("a kernel without arguments is called `{}();`", shorten(word))
+                    }
+                    None => "a task is written `k(…);`".to_owned(),
                 }
-                None => "a task is written `k(…);`".to_owned(),
-            },
+            }
             _ => String::new(),
         };
         self.unexpected_help(codes::EXPECTED_STATEMENT, "a statement", &help)

@@ -133,7 +133,9 @@ impl<'t> Parser<'t> {
             let tensor = |entity| matches!(entity, Entity::Tensor(_) | Entity::Slot(_));
             return Err(self.undeclared(word, self.span(), "a tensor", tensor));
         }
-        let tensor = self.word().and_then(|word| self.tensor_at(word, kernel, index));
+        // A tensor may have the name of a function: `len(t)` is the function.
+        let word = self.word().filter(|_| self.peek(1).kind != Tok::LParen);
+        let tensor = word.and_then(|word| self.tensor_at(word, kernel, index));
         let value = match tensor {
             Some(tensor) => ArgValue::Access(self.access(tensor)?),
             None => ArgValue::Scalar(self.expr()?),

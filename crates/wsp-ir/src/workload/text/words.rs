@@ -34,6 +34,9 @@ pub(super) const ITEMS: &[&str] =
 pub(super) const STATEMENTS: &[&str] =
     &["let", "parallel", "for", "select", "if", "else", "while", "combine", "sequential", "call"];
 
+/// Words that start a statement where no `(` follows, and are names elsewhere.
+pub(super) const PIPELINE_STATEMENTS: &[&str] = &["channel", "pipeline", "send", "consume"];
+
 /// The functions of expressions.
 pub(super) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "len"];
 
@@ -73,7 +76,7 @@ pub(super) fn spelling<T: PartialEq>(words: Words<T>, value: &T) -> &'static str
 }
 
 /// Whether a text can be a name: a letter or `_`, then letters, digits and `_`, ASCII only, and no keyword.
-pub(crate) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
     starts && text.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) && !RESERVED.contains(&text)
 }

@@ -1,5 +1,6 @@
 //! Workloads and their statements.
 
+use super::channel::{Channels, End};
 use super::expr::Place;
 use super::{Checker, counted, error, rule};
 use crate::Span;
@@ -20,12 +21,15 @@ pub(super) struct Body<'m> {
     labels: u32,
     /// Tensors that the task whose bounds are checked writes.
     written: Vec<TensorId>,
+    /// Pipelines and channels so far.
+    pub(super) channels: Channels,
 }
 
 impl<'m> Body<'m> {
     fn new(workload: &'m Workload, index: usize) -> Body<'m> {
         let (open, bound, written) = (Vec::new(), BTreeSet::new(), Vec::new());
-        Body { workload, index, open, bound, labels: 0, written }
+        let channels = Channels::new(workload);
+        Body { workload, index, open, bound, labels: 0, written, channels }
     }
 
     /// Whether a variable is visible.
@@ -107,7 +111,10 @@ impl<'m> Checker<'m> {
         for var in 0..formals as u32 {
             self.bind(&mut body, VarId(var), workload.span);
         }
+        self.channels(workload);
         self.block(&workload.body, &mut body);
+        self.channel_ends(&body);
+        self.pipelined.push(body.channels.has_pipeline());
         let (vars, labels) = (workload.vars.len(), workload.labels.len());
         self.require(body.bound.len() >= vars, || {
             let message = format!("{} of {vars} variables are bound nowhere", vars - body.bound.len());
@@ -135,14 +142,14 @@ impl<'m> Checker<'m> {
         body.open.push(var);
     }
 
-    fn block(&mut self, block: &'m Block, body: &mut Body<'m>) {
+    pub(super) fn block(&mut self, block: &'m Block, body: &mut Body<'m>) {
         for node in block {
             self.node(node, body);
         }
     }
 
     /// Checks a block in which variables are visible.
-    fn scoped(&mut self, vars: &[VarId], block: &'m Block, body: &mut Body<'m>, span: Span) {
+    pub(super) fn scoped(&mut self, vars: &[VarId], block: &'m Block, body: &mut Body<'m>, span: Span) {
         let before = body.open.len();
         for var in vars {
             self.bind(body, *var, span);
@@ -159,10 +166,15 @@ impl<'m> Checker<'m> {
     fn node(&mut self, node: &'m Node, body: &mut Body<'m>) {
         match &node.kind {
             NodeKind::Task(task) => self.task(task, node.span, body),
-            NodeKind::ParallelFor { var, over, body: inner }
-            | NodeKind::ForEach { var, over, body: inner } => {
+            NodeKind::ParallelFor { var, over, body: inner } => {
                 self.iteration(over, node.span, body);
                 self.scoped(&[*var], inner, body, node.span);
+            }
+            NodeKind::ForEach { var, over, body: inner } => {
+                self.iteration(over, node.span, body);
+                let outer = body.channels.enter_ordered("for", node.span);
+                self.scoped(&[*var], inner, body, node.span);
+                body.channels.leave_ordered(outer);
             }
             NodeKind::Select { var, position, axis, row, body: inner } => {
                 self.select(*axis, row, node.span, body);
@@ -179,14 +191,29 @@ impl<'m> Checker<'m> {
                 if let Some(max) = max {
                     self.value(max, body);
                 }
+                let outer = body.channels.enter_ordered("while", node.span);
                 self.block(inner, body);
+                body.channels.leave_ordered(outer);
             }
-            NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
-                for inner in blocks {
-                    self.block(inner, body);
-                }
+            NodeKind::Combine(blocks) => blocks.iter().for_each(|inner| self.block(inner, body)),
+            NodeKind::Sequential(blocks) => {
+                let outer = body.channels.enter_ordered("sequential", node.span);
+                blocks.iter().for_each(|inner| self.block(inner, body));
+                body.channels.leave_ordered(outer);
             }
-            NodeKind::Call { workload, args } => self.call(*workload, args, node.span, body),
+            NodeKind::Pipeline { processes } => self.pipeline(processes, node.span, body),
+            NodeKind::Send { channel, var, body: inner } => {
+                self.transfer(End::Send, *channel, node.span, body);
+                self.scoped(&[*var], inner, body, node.span);
+            }
+            NodeKind::Consume { channel, var, body: inner } => {
+                self.transfer(End::Consume, *channel, node.span, body);
+                self.scoped(&[*var], inner, body, node.span);
+            }
+            NodeKind::Call { workload, args } => {
+                self.call(*workload, args, node.span, body);
+                self.called_pipeline(*workload, node.span, body);
+            }
         }
     }
 

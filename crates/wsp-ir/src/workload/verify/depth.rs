@@ -50,6 +50,7 @@ impl Checker<'_> {
         exprs(module.kernels.iter().filter_map(|kernel| kernel.cost.as_ref()))?;
         let mut heights = Vec::new();
         for workload in &module.workloads {
+            exprs(workload.channels.iter().map(|channel| &channel.depth))?;
             let height = block(&workload.body, 1, &heights)?;
             heights.push(height);
         }
@@ -126,6 +127,14 @@ fn node(node: &Node, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
             }
             Ok(height)
         }
+        NodeKind::Pipeline { processes } => {
+            let mut height = 0;
+            for process in processes {
+                height = height.max(block(&process.body, level, heights)?);
+            }
+            Ok(height)
+        }
+        NodeKind::Send { body, .. } | NodeKind::Consume { body, .. } => block(body, level, heights),
         NodeKind::Call { workload, args } => {
             exprs(args)?;
             let height = heights.get(workload.index()).copied().unwrap_or(0);

@@ -11,17 +11,17 @@
 //!   when they do not, nothing else is checked.
 //! * **WSP0761** every id is an index of its table.
 //! * **WSP0762** a name is a letter or `_`, then letters, digits and `_`, and no keyword. Parameters, tables, axes,
-//!   tensors, kernels and workloads of a module have different names; so have its schedules, the labels of a workload, the
-//!   parameters of a kernel. One schedule may have none. The path of a used file is not empty and holds no control characters.
+//!   tensors, kernels and workloads of a module have different names; so have its schedules, the labels and the channels of
+//!   a workload, the processes of a pipeline, the parameters of a kernel. One schedule may have none. The path of a used file is not empty and holds no control characters.
 //! * **WSP0781** what runs is the workload named `main`, else the last; it has no formal arguments.
 //!
 //! Values
 //!
 //! * **WSP0763** the default or value of a parameter uses earlier parameters only.
-//! * **WSP0764** table lengths, extents and first values of slots are over parameters; axis bounds over parameters and
+//! * **WSP0764** table lengths, extents, first values of slots and depths of channels are over parameters; axis bounds over parameters and
 //!   tables; costs over parameters and the kernel's integers; workloads use all but axes; schedules use parameters, tables
 //!   and axes.
-//! * **WSP0765** a variable is bound by exactly one binder (a formal argument's list, a loop, a selection), is used inside
+//! * **WSP0765** a variable is bound by exactly one binder (a formal argument's list, a loop, a selection, a send, a consume), is used inside
 //!   it only, and variables stand in the order of their binders.
 //!
 //! Tables of the module
@@ -46,6 +46,12 @@
 //! * **WSP0779** a call is of an earlier workload, with a value for each formal argument.
 //! * **WSP0780** labels stand in the order of their tasks, one each; `after` names labels of earlier statements.
 //!
+//! * **WSP0789** a channel belongs to one pipeline, in which one process sends to it and one, perhaps the same, consumes
+//!   from it; a depth that is a number is at least 1.
+//! * **WSP0790** `send` and `consume` stand in a process, and there in no `for`, `while` or `sequential`; a process holds no
+//!   pipeline, called workloads included.
+//! * **WSP0791** (a warning) a channel has no `send`, or no `consume`.
+//!
 //! Schedules
 //!
 //! * **WSP0782** each directive stands once, a gate once per scope.
@@ -57,6 +63,7 @@
 //! * **WSP0787** (a warning) `after` stands in a module none of whose schedules has `deps = explicit` or `hybrid`.
 
 mod body;
+mod channel;
 mod depth;
 mod expr;
 pub(super) mod rule;
@@ -104,7 +111,7 @@ pub fn into_verified(module: WorkloadModule) -> Result<VerifiedWorkload, Vec<Dia
 
 /// What is wrong with a module, in source order; at most [`MAX_DIAGNOSTICS`] findings.
 pub fn verify(module: &WorkloadModule) -> Vec<Diagnostic> {
-    let mut checker = Checker { module, found: Vec::new(), place: String::new() };
+    let mut checker = Checker { module, found: Vec::new(), place: String::new(), pipelined: Vec::new() };
     if checker.depth() {
         checker.tables();
         checker.workloads();
@@ -121,6 +128,8 @@ struct Checker<'m> {
     found: Vec<Diagnostic>,
     /// What is being checked, as a note says it; empty at the top of the file.
     place: String,
+    /// Of workloads that are checked: whether they or those they call have a pipeline.
+    pipelined: Vec<bool>,
 }
 
 impl<'m> Checker<'m> {

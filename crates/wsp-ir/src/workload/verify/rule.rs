@@ -32,3 +32,6 @@ pub(in crate::workload) const NEEDS: Code = Code(786);
 pub(in crate::workload) const AFTER_UNUSED: Code = Code(787);
 /// Reported by the builders.
 pub(in crate::workload) const FOREIGN_HANDLE: Code = Code(788);
+pub(in crate::workload) const CHANNEL: Code = Code(789);
+pub(in crate::workload) const PROCESS: Code = Code(790);
+pub(in crate::workload) const CHANNEL_END: Code = Code(791);

@@ -6,7 +6,7 @@ use crate::Span;
 use crate::diag::Diagnostic;
 use crate::workload::{
     Block, Dependences, Directive, DirectiveKind, Dispatch, GateScope, NodeKind, PoolSizes, Ready, Schedule,
-    Start, ThresholdPolicy,
+    Start, ThresholdPolicy, Timing,
 };
 use wsp_core::limits::{MAX_TASK_WINDOW, MAX_THREADS};
 
@@ -31,6 +31,8 @@ fn title(kind: &DirectiveKind) -> &'static str {
         DirectiveKind::Gate { scope: GateScope::PerPool, .. } => "pipeline_depth per pool",
         DirectiveKind::BatchDeps(_) => "batch_deps",
         DirectiveKind::Priority(_) => "priority",
+        DirectiveKind::Timing(_) => "timing",
+        DirectiveKind::SpatialMap { .. } => "spatial_map",
     }
 }
 
@@ -96,7 +98,15 @@ impl<'m> Checker<'m> {
             DirectiveKind::Start(Start::Threshold(count)) => {
                 self.count(*count, u32::MAX, "tasks to start at", span);
             }
-            DirectiveKind::Pools(PoolSizes::Shared)
+            DirectiveKind::Timing(
+                Timing::Batched(count) | Timing::Interleaved(count) | Timing::RateLimit(count),
+            ) => self.count(*count, u32::MAX, "tasks or streams of `timing`", span),
+            DirectiveKind::SpatialMap { x, y } => {
+                self.count(*x, u32::MAX, "tiles of a row", span);
+                self.count(*y, u32::MAX, "rows of tiles", span);
+            }
+            DirectiveKind::Timing(Timing::Immediate)
+            | DirectiveKind::Pools(PoolSizes::Shared)
             | DirectiveKind::Dependences(_)
             | DirectiveKind::Ready(_)
             | DirectiveKind::Start(_)
@@ -207,7 +217,10 @@ fn first_after(block: &Block) -> Option<Span> {
         NodeKind::ParallelFor { body, .. }
         | NodeKind::ForEach { body, .. }
         | NodeKind::Select { body, .. }
-        | NodeKind::While { body, .. } => first_after(body),
+        | NodeKind::While { body, .. }
+        | NodeKind::Send { body, .. }
+        | NodeKind::Consume { body, .. } => first_after(body),
+        NodeKind::Pipeline { processes } => processes.iter().find_map(|process| first_after(&process.body)),
         NodeKind::Cond { then, otherwise, .. } => first_after(then).or_else(|| first_after(otherwise)),
         NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter().find_map(first_after),
         NodeKind::Call { .. } => None,

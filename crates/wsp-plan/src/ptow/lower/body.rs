@@ -88,6 +88,9 @@ impl<'m> Lowering<'m> {
             NodeKind::Sequential(blocks) if blocks.is_empty() => {}
             NodeKind::Sequential(blocks) => self.branches(Op::Sequential, blocks, scope, (body, span)),
             NodeKind::Call { workload, args } => self.call(*workload, args, scope, (body, span)),
+            NodeKind::Pipeline { .. } | NodeKind::Send { .. } | NodeKind::Consume { .. } => {
+                self.report(pipeline(span));
+            }
         }
     }
 
@@ -199,6 +202,13 @@ fn too_deep(span: Span, vars: &[SiteVar]) -> Diagnostic {
         .note(format!("the variables: {}", names.join(", ")))
         .note("indices of loops count, rounds of `while`, and arguments of calls that are neither a variable nor a number")
         .help("merge loops, or compute an index from that of another")
+}
+
+/// Processes keep their place while others go on; a program has no such instruction.
+fn pipeline(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::PIPELINE, "a pipeline is expanded by the host")
+        .at(span, "AICPUs cannot generate its tasks")
+        .help("leave out `--aicpus`, or let the host generate the tasks for them: `--expand host`")
 }
 
 fn too_many_steps(span: Span, steps: usize) -> Diagnostic {

@@ -65,7 +65,14 @@ fn each_node<'m>(block: &'m Block, visit: &mut impl FnMut(&'m Node)) {
             NodeKind::ParallelFor { body, .. }
             | NodeKind::ForEach { body, .. }
             | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. } => each_node(body, visit),
+            | NodeKind::While { body, .. }
+            | NodeKind::Send { body, .. }
+            | NodeKind::Consume { body, .. } => each_node(body, visit),
+            NodeKind::Pipeline { processes } => {
+                for process in processes {
+                    each_node(&process.body, visit);
+                }
+            }
             NodeKind::Cond { then, otherwise, .. } => {
                 each_node(then, visit);
                 each_node(otherwise, visit);

@@ -1,6 +1,7 @@
 //! Values for parameters and tables, and the checks of everything that follows from them alone.
 
 mod axes;
+mod channels;
 mod names;
 mod tensors;
 
@@ -8,7 +9,7 @@ use super::codes;
 use super::eval::{Closed, Halt, NotClosed, Values, count, eval};
 use crate::ParamValue;
 use std::collections::BTreeMap;
-use wsp_core::{AxisId, ParamId, SlotId, TableId, TensorId};
+use wsp_core::{AxisId, ChannelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{IntExpr, ParamSource, WorkloadModule};
@@ -22,6 +23,8 @@ pub struct Bindings {
     pub(super) axes: Vec<AxisRange>,
     shapes: Vec<Vec<u32>>,
     slots: Vec<i64>,
+    /// Depths of the channels of each workload.
+    depths: Vec<Vec<u32>>,
 }
 
 impl Bindings {
@@ -45,6 +48,11 @@ impl Bindings {
         self.slots[slot.index()]
     }
 
+    /// How many tokens a channel of a workload holds; at least 1.
+    pub fn channel_depth(&self, workload: WorkloadId, channel: ChannelId) -> u32 {
+        self.depths[workload.index()][channel.index()]
+    }
+
     /// First and one past the last index of a dense axis; none for others.
     pub fn dense_axis(&self, axis: AxisId) -> Option<(i64, i64)> {
         match self.axes[axis.index()] {
@@ -59,7 +67,7 @@ impl Bindings {
 ///
 /// # Errors
 /// Every unknown name, missing value, wrong kind, table that does not fit its axis or declared length, extent that is
-/// negative or above `u32::MAX`, tensor whose size overflows, and fault of a launch-time expression.
+/// negative or above `u32::MAX`, tensor whose size overflows, channel without a slot, and fault of a launch-time expression.
 pub fn bind(
     module: &WorkloadModule,
     set: &[(String, ParamValue)],
@@ -76,8 +84,9 @@ pub fn bind(
     let axes = binder.axes();
     let shapes = binder.shapes();
     let slots = binder.slots();
+    let depths = binder.channel_depths();
     if binder.found.is_empty() {
-        Ok(Bindings { values: binder.values, axes, shapes, slots })
+        Ok(Bindings { values: binder.values, axes, shapes, slots, depths })
     } else {
         Err(binder.found)
     }

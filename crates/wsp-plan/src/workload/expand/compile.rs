@@ -5,13 +5,16 @@ use super::super::bind::AxisRange;
 use super::super::schedule::{LoweredSchedule, Placer};
 use super::affine::each_leaf;
 use super::program::{
-    Branch, Call, FastBox, FastScalar, Frame, Level, Loop, Op, Over, Partial, Program, Sum, TreeBox,
-    TreeScalar, While,
+    Branch, Call, Channel, FastBox, FastScalar, Frame, Level, Loop, Op, Over, Partial, Pipeline, Process,
+    Program, Sum, Transfer, TreeBox, TreeScalar, While,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
-use wsp_core::{AxisId, VarId, WorkloadId};
-use wsp_ir::workload::{AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, WorkloadModule};
+use wsp_core::{AxisId, ChannelId, VarId, WorkloadId};
+use wsp_ir::Span;
+use wsp_ir::workload::{
+    AxisKind, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Workload, WorkloadModule,
+};
 
 /// Compiles the workloads that the entry reaches.
 pub(super) fn compile<'m>(
@@ -50,6 +53,10 @@ fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<
         whiles: Vec::new(),
         branches: Vec::new(),
         calls: Vec::new(),
+        pipelines: Vec::new(),
+        processes: Vec::new(),
+        channels: Vec::new(),
+        transfers: Vec::new(),
         sites: Vec::new(),
         levels: Vec::new(),
         fast_boxes: Vec::new(),
@@ -98,7 +105,12 @@ fn mark_calls(block: &Block, reached: &mut [bool]) {
             NodeKind::ParallelFor { body, .. }
             | NodeKind::ForEach { body, .. }
             | NodeKind::Select { body, .. }
-            | NodeKind::While { body, .. } => mark_calls(body, reached),
+            | NodeKind::While { body, .. }
+            | NodeKind::Send { body, .. }
+            | NodeKind::Consume { body, .. } => mark_calls(body, reached),
+            NodeKind::Pipeline { processes } => {
+                processes.iter().for_each(|process| mark_calls(&process.body, reached));
+            }
             NodeKind::Cond { then, otherwise, .. } => {
                 mark_calls(then, reached);
                 mark_calls(otherwise, reached);
@@ -143,6 +155,7 @@ pub(super) struct Within {
     workload: WorkloadId,
     pub(super) base: u32,
     pub(super) labels: u32,
+    channels: u32,
     pub(super) depth: u32,
 }
 
@@ -158,7 +171,8 @@ impl<'m> Compiler<'m> {
         self.scopes = vec![Depth { depth: 1, level }; workload.vars.len()];
         self.program.workloads[id.index()] =
             Frame { base, labels: labels..self.program.label_count, start: self.here(), level };
-        self.block(&workload.body, Within { workload: id, base, labels, depth: 1 });
+        let channels = self.channels(id, workload);
+        self.block(&workload.body, Within { workload: id, base, labels, channels, depth: 1 });
         self.program.ops.push(Op::Return(id));
     }
 
@@ -236,7 +250,62 @@ impl<'m> Compiler<'m> {
                 self.program.calls.push(Call { base: within.base, workload: *workload, args });
                 self.program.ops.push(Op::Call(id));
             }
+            NodeKind::Pipeline { processes } => self.pipeline(processes, node.span, within),
+            NodeKind::Send { channel, var, body } => {
+                let id = self.transfer(*channel, *var, node.span, within);
+                self.program.ops.push(Op::Send(id));
+                self.block(body, Within { depth: within.depth + 1, ..within });
+                self.program.ops.push(Op::Sent(id));
+            }
+            NodeKind::Consume { channel, var, body } => {
+                let id = self.transfer(*channel, *var, node.span, within);
+                self.program.ops.push(Op::Consume(id));
+                self.block(body, Within { depth: within.depth + 1, ..within });
+                self.program.ops.push(Op::Consumed(id));
+            }
         }
+    }
+
+    /// Makes the channels of a workload; where they begin.
+    fn channels(&mut self, id: WorkloadId, workload: &'m Workload) -> u32 {
+        let first = self.program.channels.len() as u32;
+        for (index, channel) in (0u32..).zip(&workload.channels) {
+            let depth = u64::from(self.program.bindings.channel_depth(id, ChannelId(index)));
+            self.program.channels.push(Channel { name: &channel.name, depth });
+        }
+        first
+    }
+
+    fn pipeline(&mut self, processes: &'m [wsp_ir::workload::Process], span: Span, within: Within) {
+        let at = self.here() as usize;
+        self.program.ops.push(Op::Halt);
+        let first = self.program.processes.len() as u32;
+        for process in processes {
+            self.program.processes.push(Process { name: &process.name, start: self.here() });
+            self.block(&process.body, within);
+            self.program.ops.push(Op::Ended);
+        }
+        let workload = &self.program.module.workloads[within.workload.index()];
+        let id = self.program.pipelines.len() as u32;
+        self.program.pipelines.push(Pipeline {
+            processes: first..self.program.processes.len() as u32,
+            channels: within.channels..within.channels + workload.channels.len() as u32,
+            exit: self.here(),
+            span,
+        });
+        self.program.ops[at] = Op::Pipeline(id);
+    }
+
+    fn transfer(&mut self, channel: ChannelId, var: VarId, span: Span, within: Within) -> u32 {
+        let level = self.level();
+        self.scopes[var.index()] = Depth { depth: within.depth + 1, level };
+        self.program.transfers.push(Transfer {
+            channel: within.channels + channel.0,
+            register: within.base + var.0,
+            level,
+            span,
+        });
+        self.program.transfers.len() as u32 - 1
     }
 
     fn branch(&mut self, condition: &'m IntExpr, then: &'m Block, otherwise: &'m Block, within: Within) {

@@ -25,8 +25,41 @@ pub(super) enum Fault {
     Steps,
     /// A loop alone has too many iterations: so many after its first.
     Iterations { more: u64, span: Span },
+    /// No process of a pipeline can go on.
+    Deadlock(Box<Deadlock>),
     /// A schedule has no place for the task.
     Place(NoPlace, Span),
+}
+
+/// A pipeline in which no process can go on.
+#[derive(Debug)]
+pub(super) struct Deadlock {
+    pub(super) pipeline: u32,
+    pub(super) waiting: Vec<Waiting>,
+    /// Processes that have ended.
+    pub(super) ended: Vec<u32>,
+}
+
+/// A process that waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) process: u32,
+    pub(super) transfer: u32,
+    pub(super) want: Want,
+    /// Slots of the channel that are taken.
+    pub(super) held: u64,
+    /// Ids and indices of the loops around it, from the pipeline on.
+    pub(super) loops: Vec<u32>,
+    pub(super) indices: Vec<i64>,
+}
+
+/// What a process waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Want {
+    /// A free slot to send.
+    Slot,
+    /// A token to consume.
+    Token,
 }
 
 impl From<eval::Fault> for Fault {
@@ -80,6 +113,7 @@ pub(super) fn diagnostic(program: &Program<'_>, fault: &Fault, context: &Context
         Fault::Iterations { more, span } => too_many_steps()
             .at(*span, format!("this loop alone has {}", count(more.saturating_add(1), "iteration"))),
         Fault::Place(none, span) => no_place(none, *span),
+        Fault::Deadlock(deadlock) => deadlocked(program, deadlock),
     };
     located(program, diagnostic, context)
 }
@@ -125,16 +159,60 @@ fn no_place(none: &NoPlace, span: Span) -> Diagnostic {
     }
 }
 
+/// Who waits for what in a pipeline.
+fn deadlocked(program: &Program<'_>, deadlock: &Deadlock) -> Diagnostic {
+    let span = program.pipelines[deadlock.pipeline as usize].span;
+    let mut diagnostic =
+        Diagnostic::error(codes::DEADLOCK, "no process of the pipeline can go on").at(span, "");
+    for waiting in &deadlock.waiting {
+        let transfer = &program.transfers[waiting.transfer as usize];
+        let channel = &program.channels[transfer.channel as usize];
+        let (held, depth) = (waiting.held, channel.depth);
+        let slots = if depth == 1 { "slot" } else { "slots" };
+        let what = match waiting.want {
+            Want::Slot => format!("waits to send to `{}` ({held} of {depth} {slots} full)", channel.name),
+            Want::Token if held == 0 => format!("waits to consume from `{}` (empty)", channel.name),
+            Want::Token => {
+                let name = channel.name;
+                format!(
+                    "waits to consume from `{name}` ({held} of {depth} {slots} in use, none to be consumed)"
+                )
+            }
+        };
+        let at = match indices(program, &waiting.loops, &waiting.indices) {
+            Some(indices) => format!(" at {indices}"),
+            None => String::new(),
+        };
+        let name = program.processes[waiting.process as usize].name;
+        diagnostic = diagnostic.label(transfer.span, format!("`{name}` {what}{at}"));
+    }
+    for process in &deadlock.ended {
+        diagnostic = diagnostic.note(format!("`{}` has ended", program.processes[*process as usize].name));
+    }
+    let sends = deadlock.waiting.iter().any(|waiting| waiting.want == Want::Slot);
+    diagnostic.help(if sends {
+        "declare channels deeper, or let a process consume before it sends"
+    } else {
+        "send as many tokens as are consumed, and let one process send before it consumes"
+    })
+}
+
 /// Adds where elaboration was.
 fn located(program: &Program<'_>, diagnostic: Diagnostic, context: &Context<'_>) -> Diagnostic {
-    let module = program.module;
+    let diagnostic = match indices(program, context.loops, context.indices) {
+        Some(indices) => diagnostic.note(format!("at {indices}")),
+        None => diagnostic,
+    };
+    diagnostic.note(format!("after {}", count(context.ordinal, "task")))
+}
+
+/// `i = 1, j = 2`, for loops and their indices; none without loops.
+fn indices(program: &Program<'_>, loops: &[u32], indices: &[i64]) -> Option<String> {
     let name = |id: u32| {
         let loop_ = &program.loops[id as usize];
-        &module.workloads[loop_.workload.index()].vars[loop_.var.index()].name
+        &program.module.workloads[loop_.workload.index()].vars[loop_.var.index()].name
     };
-    let loops = context.loops.iter().zip(context.indices);
-    let indices: Vec<String> = loops.map(|(id, index)| format!("{} = {index}", name(*id))).collect();
-    let diagnostic =
-        if indices.is_empty() { diagnostic } else { diagnostic.note(format!("at {}", indices.join(", "))) };
-    diagnostic.note(format!("after {}", count(context.ordinal, "task")))
+    let written: Vec<String> =
+        loops.iter().zip(indices).map(|(id, index)| format!("{} = {index}", name(*id))).collect();
+    (!written.is_empty()).then(|| written.join(", "))
 }

@@ -3,6 +3,7 @@
 use super::super::eval::{Halt, NotClosed, eval};
 use super::affine::REGISTER_BOUND;
 use super::fault::{self, Fault};
+use super::pipeline::Turns;
 use super::program::{Op, Program, Site, SiteArg, Upper, set_bounds};
 use super::scope::{Live, OfSchedule, Quiet, bounds, is_inside};
 use super::{ExpandError, ExpandStats, Placement, TaskRecord, TaskSink};
@@ -58,6 +59,8 @@ pub(super) struct Machine<'p, 'm> {
     pub(super) path: Vec<u32>,
     pub(super) indices: Vec<i64>,
     after: Vec<u64>,
+    /// Of the pipeline under way: whose turn it is.
+    pub(super) turns: Turns,
     /// Whether some register has been outside the bound of forms.
     wide: bool,
     fuel: u32,
@@ -85,6 +88,7 @@ impl<'p, 'm> Machine<'p, 'm> {
             path: Vec::new(),
             indices: Vec::new(),
             after: Vec::new(),
+            turns: Turns::new(program),
             wide: false,
             fuel: STRIDE,
             steps: 0,
@@ -174,6 +178,15 @@ impl<'p, 'm> Machine<'p, 'm> {
                 }
                 Op::End => {
                     sink.ordered_end().map_err(Stop::Sink)?;
+                    next
+                }
+                Op::Pipeline(id) => self.enter_pipeline(id) as usize,
+                Op::Ended => self.end_process() as usize,
+                Op::Send(id) => self.send(id, pc as u32, sink)? as usize,
+                Op::Sent(id) => self.sent(id, next as u32) as usize,
+                Op::Consume(id) => self.consume(id, pc as u32, sink)? as usize,
+                Op::Consumed(id) => {
+                    self.consumed(id);
                     next
                 }
                 Op::Call(id) => {

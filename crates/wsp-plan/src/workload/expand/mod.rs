@@ -14,6 +14,7 @@ mod compile;
 mod fault;
 mod loops;
 mod machine;
+mod pipeline;
 mod program;
 mod scope;
 

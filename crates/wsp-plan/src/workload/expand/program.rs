@@ -1,7 +1,8 @@
 //! The flat form of a module.
 //!
 //! A call names an earlier workload, so a workload is active at most once at a time. Hence every variable, loop, label and
-//! return address has one fixed place, and running needs no stack.
+//! return address has one fixed place, and running needs no stack. Nor is a pipeline ever active within another, so that of
+//! each process there is one as well, and what processes share is the path of loops around the pipeline.
 
 use super::super::Bindings;
 use super::super::schedule::Placer;
@@ -22,6 +23,10 @@ pub(super) struct Program<'m> {
     pub(super) whiles: Vec<While<'m>>,
     pub(super) branches: Vec<Branch<'m>>,
     pub(super) calls: Vec<Call<'m>>,
+    pub(super) pipelines: Vec<Pipeline>,
+    pub(super) processes: Vec<Process<'m>>,
+    pub(super) channels: Vec<Channel<'m>>,
+    pub(super) transfers: Vec<Transfer>,
     pub(super) sites: Vec<Site<'m>>,
     /// What to bring up to date: once, on entry of a workload, on each iteration of a loop.
     pub(super) levels: Vec<Level>,
@@ -60,6 +65,18 @@ pub(super) enum Op {
     Step,
     /// Ends it.
     End,
+    /// Enters a pipeline.
+    Pipeline(u32),
+    /// Ends a process.
+    Ended,
+    /// Takes a free slot of a channel, or waits.
+    Send(u32),
+    /// Puts the token of the slot into the channel.
+    Sent(u32),
+    /// Takes a token of a channel, or waits.
+    Consume(u32),
+    /// Frees its slot.
+    Consumed(u32),
     /// Calls a workload.
     Call(u32),
     /// Returns from a workload.
@@ -116,6 +133,36 @@ pub(super) struct While<'m> {
 pub(super) struct Branch<'m> {
     pub(super) base: u32,
     pub(super) condition: &'m IntExpr,
+}
+
+/// A pipeline.
+pub(super) struct Pipeline {
+    pub(super) processes: Range<u32>,
+    /// The channels of its workload.
+    pub(super) channels: Range<u32>,
+    pub(super) exit: u32,
+    pub(super) span: Span,
+}
+
+/// A process.
+pub(super) struct Process<'m> {
+    pub(super) name: &'m str,
+    pub(super) start: u32,
+}
+
+/// A channel.
+pub(super) struct Channel<'m> {
+    pub(super) name: &'m str,
+    pub(super) depth: u64,
+}
+
+/// A send or a consume.
+pub(super) struct Transfer {
+    pub(super) channel: u32,
+    /// Where its slot is kept.
+    pub(super) register: u32,
+    pub(super) level: u32,
+    pub(super) span: Span,
 }
 
 /// A call.

@@ -7,7 +7,7 @@ use crate::capability::{TARGETS, of_directive};
 use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED, UNKNOWN_TARGET};
 use wsp_core::limits;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
+use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, Timing, WorkloadModule};
 
 /// What the chosen schedule of a verified module, or else its unnamed one, comes to on a target.
 ///
@@ -82,6 +82,8 @@ fn apply(lowered: &mut LoweredSchedule, directive: &Directive) {
         DirectiveKind::Gate { scope, capacity } => lowered.gates.push((*scope, *capacity)),
         DirectiveKind::BatchDeps(batch) => lowered.batch = Some(*batch),
         DirectiveKind::Priority(key) => lowered.priority = Some(key.clone()),
+        // Tasks are always handed over at once; other timings and grids are refused.
+        DirectiveKind::Timing(_) | DirectiveKind::SpatialMap { .. } => {}
     }
     lowered.lines.push(ScheduleLine::new(of_directive(&directive.kind), directive.span));
 }
@@ -104,5 +106,20 @@ fn unsupported(directive: &Directive, target: &str) -> Diagnostic {
     };
     let message = format!("`{target}` {says} `{}`", row.primitive);
     let severity = if row.cpu_sim == Support::Error { Diagnostic::error } else { Diagnostic::warning };
-    severity(code, message).at(directive.span, row.meaning)
+    let diagnostic = severity(code, message).at(directive.span, row.meaning);
+    match instead(&directive.kind) {
+        Some(instead) => diagnostic.help(format!("write `{instead};`")).note("no target supports it"),
+        None => diagnostic,
+    }
+}
+
+/// What comes nearest to a directive that no target supports.
+fn instead(kind: &DirectiveKind) -> Option<String> {
+    match kind {
+        DirectiveKind::Timing(Timing::Batched(count)) => Some(format!("batch_deps({count})")),
+        DirectiveKind::Timing(Timing::Interleaved(count)) => Some(format!("streams({count})")),
+        DirectiveKind::Timing(Timing::RateLimit(count)) => Some(format!("pipeline_depth({count})")),
+        DirectiveKind::SpatialMap { .. } => Some("dispatch(affinity(key))".to_owned()),
+        _ => None,
+    }
 }

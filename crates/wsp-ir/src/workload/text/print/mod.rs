@@ -3,6 +3,7 @@
 mod expr;
 mod item;
 mod names;
+mod pipeline;
 mod schedule;
 mod stmt;
 
@@ -17,9 +18,9 @@ use wsp_core::TensorId;
 /// A loop variable or formal argument that hides a name which its scope uses is printed as `i_1`. Ids that do not exist
 /// print as names that do not either.
 pub fn print(module: &WorkloadModule) -> String {
-    let (names, labels) = (Names::default(), Vec::new());
+    let (names, labels, channels) = (Names::default(), Vec::new(), Vec::new());
     let slots = module.slots.iter().enumerate().map(|(at, slot)| (slot.tensor, at)).collect();
-    let mut printer = Printer { module, out: String::new(), level: 0, names, labels, slots };
+    let mut printer = Printer { module, out: String::new(), level: 0, names, labels, channels, slots };
     printer.module();
     printer.out
 }
@@ -34,6 +35,8 @@ struct Printer<'m> {
     names: Names,
     /// Labels of the current workload.
     labels: Vec<String>,
+    /// Channels of the current workload.
+    channels: Vec<String>,
     /// The slot that each tensor holds, if any.
     slots: BTreeMap<TensorId, usize>,
 }

@@ -2,7 +2,7 @@
 
 use crate::workload::walk::{self, Reference, Visitor};
 use crate::workload::{KernelParam, ParamKind, Workload, WorkloadModule};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{TensorId, VarId};
 
 /// The printed name of each variable.
@@ -18,17 +18,25 @@ impl Names {
 
     /// The variables of a workload: their own names, but `i_1`, `i_2`, … for one that hides a name which its scope uses.
     pub(super) fn of_workload(module: &WorkloadModule, workload: &Workload) -> Names {
-        let mut taken: BTreeSet<String> = globals(module);
-        taken.extend(workload.vars.iter().map(|var| var.name.clone()));
         let mut chosen: Vec<String> = workload.vars.iter().map(|var| var.name.clone()).collect();
         let mut uses = Uses { module, workload, open: Vec::new(), clashes: BTreeSet::new() };
         uses.open.extend((0..workload.params.min(workload.vars.len() as u32)).map(VarId));
         uses.clashes.extend(doubled_formals(workload));
+        workload.channels.iter().for_each(|channel| walk::expr(&channel.depth, &mut uses));
         walk::block(&workload.body, &mut uses);
+        if uses.clashes.is_empty() {
+            return Names(chosen);
+        }
+        let mut taken: BTreeSet<String> = globals(module);
+        taken.extend(chosen.iter().cloned());
+        // The number to try next behind each name, so that many equal ones take linear time.
+        let mut next: BTreeMap<String, u64> = BTreeMap::new();
         for var in uses.clashes {
             let Some(name) = chosen.get_mut(var.index()) else { continue };
-            let fresh = (1u64..).map(|n| format!("{name}_{n}")).find(|fresh| !taken.contains(fresh));
-            if let Some(fresh) = fresh {
+            let first = next.entry(name.clone()).or_insert(1);
+            let mut numbered = (*first..).map(|n| (n + 1, format!("{name}_{n}")));
+            if let Some((after, fresh)) = numbered.find(|(_, fresh)| !taken.contains(fresh)) {
+                *first = after;
                 taken.insert(fresh.clone());
                 *name = fresh;
             }
@@ -44,8 +52,9 @@ impl Names {
 /// Formal arguments with the name of an earlier one.
 fn doubled_formals(workload: &Workload) -> impl Iterator<Item = VarId> {
     let formals = workload.vars.get(..workload.params as usize).unwrap_or_default();
-    let doubled = |i: usize| formals[..i].iter().any(|earlier| earlier.name == formals[i].name);
-    (0..formals.len()).filter(move |i| doubled(*i)).map(|i| VarId(i as u32))
+    let mut earlier = BTreeSet::new();
+    let doubled = formals.iter().enumerate().filter(move |(_, formal)| !earlier.insert(&formal.name));
+    doubled.map(|(i, _)| VarId(i as u32))
 }
 
 /// The names of the file's tables.

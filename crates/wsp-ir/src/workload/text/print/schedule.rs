@@ -5,6 +5,7 @@ use super::names::Names;
 use crate::workload::text::words::{DEPENDENCES, GATE_SCOPES, READY, TRACES, UNITS, WINDOW_MODES, spelling};
 use crate::workload::{
     Directive, DirectiveKind, Dispatch, GateScope, IntExpr, PoolSizes, Schedule, Start, ThresholdPolicy,
+    Timing,
 };
 
 /// Whether a directive is a setting of `task_graph`.
@@ -68,6 +69,16 @@ impl Printer<'_> {
                     self.text(&format!(", {}", spelling(GATE_SCOPES, scope)));
                 }
             }
+            DirectiveKind::Timing(timing) => {
+                let text = match timing {
+                    Timing::Immediate => "immediate".to_owned(),
+                    Timing::Batched(count) => format!("batched({count})"),
+                    Timing::Interleaved(count) => format!("interleaved({count})"),
+                    Timing::RateLimit(count) => format!("rate_limit({count})"),
+                };
+                self.text(&format!("timing({text}"));
+            }
+            DirectiveKind::SpatialMap { x, y } => self.text(&format!("spatial_map(({x}, {y})")),
             DirectiveKind::Window { capacity, mode } => {
                 self.text(&format!("task_window({capacity}, {}", spelling(WINDOW_MODES, mode)));
             }

@@ -19,25 +19,31 @@ impl Printer<'_> {
             self.separated(&formals, |p, var| p.text(&p.names.var(*var)));
             self.text(")");
         }
-        self.block(&workload.body);
+        self.channels = workload.channels.iter().map(|channel| channel.name.clone()).collect();
+        self.workload_body(workload);
         self.text("\n");
     }
 
     /// ` { … }`.
-    fn block(&mut self, block: &Block) {
+    pub(super) fn block(&mut self, block: &Block) {
         if block.is_empty() {
             return self.text(" {}");
         }
         self.text(" {\n");
         self.level += 1;
+        self.statements(block);
+        self.level -= 1;
+        self.indent();
+        self.text("}");
+    }
+
+    /// A line for each statement.
+    pub(super) fn statements(&mut self, block: &Block) {
         for node in block {
             self.indent();
             self.node(node);
             self.text("\n");
         }
-        self.level -= 1;
-        self.indent();
-        self.text("}");
     }
 
     fn node(&mut self, node: &Node) {
@@ -65,6 +71,9 @@ impl Printer<'_> {
             }
             NodeKind::Combine(blocks) => self.blocks("combine", blocks),
             NodeKind::Sequential(blocks) => self.blocks("sequential", blocks),
+            NodeKind::Pipeline { processes } => self.pipeline(processes),
+            NodeKind::Send { channel, var, body } => self.transfer("send", *channel, *var, body),
+            NodeKind::Consume { channel, var, body } => self.transfer("consume", *channel, *var, body),
             NodeKind::Call { workload, args } => {
                 let name = name_of(&self.module.workloads, workload.index(), |w| &w.name);
                 self.text(&format!("call {name}("));

@@ -7,7 +7,9 @@ use crate::workload::{
     WorkloadModule, text,
 };
 use wsp_core::limits::MAX_NESTING;
-use wsp_core::{AxisId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_core::{
+    AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
+};
 
 const BASE: &str = "
 use \"k.pto\";
@@ -255,4 +257,36 @@ fn findings_are_bounded() {
         main_of(m).extend(vec![node; 500]);
     });
     assert_eq!(found.len(), wsp_core::limits::MAX_DIAGNOSTICS as usize);
+}
+
+/// A module with a pipeline of two processes.
+fn pipelined() -> WorkloadModule {
+    let source = "kernel k(s); workload main { channel c[2]; pipeline {
+        process p { send c as s { k(s); } } process q { consume c as s { k(s); } } } }";
+    let (module, found) = text::parse("t.wsp", source, &mut SourceMap::default());
+    assert!(found.is_empty(), "{found:?}");
+    module.expect("the module keeps the rules")
+}
+
+#[test]
+fn ids_and_slots_of_channels_are_checked() {
+    let codes = |change: &dyn Fn(&mut NodeKind)| {
+        let mut module = pipelined();
+        let NodeKind::Pipeline { processes } = &mut module.workloads[0].body[0].kind else {
+            panic!("the first statement is a pipeline")
+        };
+        change(&mut processes[1].body[0].kind);
+        verify(&module).iter().map(|found| found.code.0).collect::<Vec<_>>()
+    };
+    let consume = |kind: &mut NodeKind, to: ChannelId, slot: VarId| {
+        if let NodeKind::Consume { channel, var, .. } = kind {
+            (*channel, *var) = (to, slot);
+        }
+    };
+    assert_eq!(codes(&|kind| consume(kind, ChannelId(9), VarId(1))), [791, 761]);
+    assert!(codes(&|kind| consume(kind, ChannelId(0), VarId(0))).contains(&765));
+    assert!(codes(&|kind| consume(kind, ChannelId(0), VarId(7))).contains(&761));
+    let mut deep = pipelined();
+    deep.workloads[0].channels[0].depth = value(IntExprKind::Param(ParamId(4)));
+    assert_eq!(verify(&deep).iter().map(|found| found.code.0).collect::<Vec<_>>(), [761]);
 }

@@ -1,0 +1,111 @@
+//! What callers of Python programs give: arrays, sizes, names. Codes 1250 to 1299.
+
+use super::{Code, CodeInfo};
+
+/// The codes of this group.
+pub(super) const CODES: &[CodeInfo] = &[
+    CodeInfo {
+        code: Code(1250),
+        title: "not an array",
+        explanation: "\
+A value given for a tensor is no array that can be used in place. Arrays are objects with the buffer protocol, with
+`__array_interface__` or with `__dlpack__`: NumPy arrays, CPU tensors of PyTorch, JAX arrays, `array.array`, `bytearray`,
+`memoryview`. Make one of a list with `np.asarray(values, dtype=…)`.",
+    },
+    CodeInfo {
+        code: Code(1251),
+        title: "element type that no tensor can have",
+        explanation: "\
+The elements of an array are of a type that no tensor can have, such as complex numbers, dates or objects. The message lists
+those that can be. Convert the array: `x.astype(np.float32)`.",
+    },
+    CodeInfo {
+        code: Code(1252),
+        title: "element type of an array",
+        explanation: "\
+An array's elements have another type than its tensor is declared with. Arrays are used in place, so nothing is converted
+silently. Convert the array, `x.astype(np.float32)` or `x.to(torch.float32)`, or declare the tensor with its type.",
+    },
+    CodeInfo {
+        code: Code(1253),
+        title: "shape of an array",
+        explanation: "\
+An array has another number of dimensions than its tensor, or another extent along one that is fixed or computed from sizes.
+The message shows both.",
+    },
+    CodeInfo {
+        code: Code(1254),
+        title: "layout of an array",
+        explanation: "\
+An array's elements run backwards along a dimension (`x[::-1]`), do not lie at multiples of their size, or are reached
+through pointers. Copy it first: `np.ascontiguousarray(x)`. Transposed and sliced arrays can be used as they are.",
+    },
+    CodeInfo {
+        code: Code(1255),
+        title: "read-only output",
+        explanation: "\
+Tasks write this tensor, but its array may not be written: it views bytes, a JAX array, or an array whose `writeable` flag is
+off. Give an array of your own: `np.array(x)` copies.",
+    },
+    CodeInfo {
+        code: Code(1256),
+        title: "byte order of an array",
+        explanation: "\
+The bytes of an array's elements are in the other order than those of this machine. Convert it:
+`x.astype(x.dtype.newbyteorder(\"=\"))`.",
+    },
+    CodeInfo {
+        code: Code(1257),
+        title: "array on a device",
+        explanation: "\
+The array lies in the memory of a GPU or another device. The target `cpu_sim` computes in main memory: `x.cpu()`,
+`jax.device_put(x, jax.devices(\"cpu\")[0])`.",
+    },
+    CodeInfo {
+        code: Code(1258),
+        title: "array that cannot be shared",
+        explanation: "\
+The object should share its elements and refuses or shares something that is no array. What it says stands in the message;
+a tensor of PyTorch that requires gradients is shared after `x.detach()`.",
+    },
+    CodeInfo {
+        code: Code(1259),
+        title: "missing argument",
+        explanation: "\
+An array or a size that the program needs is not given, and does not follow from the shapes of the arrays that are. Give it by
+name: `program.execute(X=x, seq=128)`.",
+    },
+    CodeInfo {
+        code: Code(1260),
+        title: "surplus argument",
+        explanation: "\
+A name is given that the program does not have, or one that is none of the caller's: temporaries are made by the program.",
+    },
+    CodeInfo {
+        code: Code(1261),
+        title: "sizes that contradict each other",
+        explanation: "\
+A size follows from the shapes of arrays and from what is given by name, and these disagree. The message shows both with where
+they come from.",
+    },
+    CodeInfo {
+        code: Code(1262),
+        title: "value of a size",
+        explanation: "\
+Sizes are integers from 0 that fit 64 bits with sign. Another kind of value is given.",
+    },
+    CodeInfo {
+        code: Code(1263),
+        title: "table",
+        explanation: "\
+A table is a list of integers or an array of integers with one dimension. Another kind of value, or an integer that does not
+fit 64 bits with sign, is given.",
+    },
+    CodeInfo {
+        code: Code(1264),
+        title: "option of a call",
+        explanation: "\
+An option of a compilation or a run does not exist, or has a value of another type or outside its range. The message lists the
+options or says the range.",
+    },
+];

@@ -1,0 +1,103 @@
+//! Channels, pipelines and what their processes do with channels.
+
+use super::lexer::{Tok, shorten};
+use super::{Parsed, Parser, Skip, codes};
+use crate::diag::{Diagnostic, did_you_mean};
+use crate::workload::{Block, Channel, NodeKind, Process};
+use wsp_core::{ChannelId, VarId};
+
+impl<'t> Parser<'t> {
+    /// `channel c[depth];`: a declaration among the statements.
+    pub(super) fn channel(&mut self) -> Parsed<()> {
+        self.bump();
+        let (name, span) = self.name("the channel's name")?;
+        let Some(workload) = self.module.workloads.last_mut() else { return Err(Skip) };
+        let index = workload.channels.len();
+        // A broken channel keeps its name, which statements use.
+        workload.channels.push(Channel { name: name.to_owned(), depth: 1.into(), span });
+        self.scope.channels.insert(name, ChannelId(index as u32));
+        if !self.at(Tok::LBracket) {
+            let help = format!("say how many tokens it holds: `channel {}[2];`", shorten(name));
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`[` and the channel's depth", &help));
+        }
+        let open = self.bump();
+        let depth = self.expr()?;
+        self.close(open, "`]` after the depth")?;
+        if let Some(channel) = self.module.workloads.last_mut().and_then(|w| w.channels.get_mut(index)) {
+            channel.depth = depth;
+        }
+        self.semicolon("the channel")
+    }
+
+    /// `pipeline { process a { … } … }`.
+    pub(super) fn pipeline(&mut self) -> Parsed<NodeKind> {
+        self.bump();
+        if !self.at(Tok::LBrace) {
+            return Err(self.unexpected(codes::EXPECTED_TOKEN, "`{` and the processes of the pipeline"));
+        }
+        let open = self.bump();
+        let mut processes = Vec::new();
+        loop {
+            match self.tok() {
+                Tok::RBrace => {
+                    self.bump();
+                    return Ok(NodeKind::Pipeline { processes });
+                }
+                Tok::Eof => return Err(self.unclosed_block(open)),
+                Tok::Semi => {
+                    self.bump();
+                }
+                _ if self.eat_word("process") => {
+                    let (name, span) = self.name("the process's name")?;
+                    let body = self.block("the process")?;
+                    processes.push(Process { name: name.to_owned(), body, span });
+                }
+                _ => {
+                    let help = "a pipeline holds processes only: `process load { … }`";
+                    self.unexpected_help(codes::EXPECTED_TOKEN, "`process` or `}`", help);
+                    self.recover_blocks();
+                    return Ok(NodeKind::Pipeline { processes });
+                }
+            }
+        }
+    }
+
+    pub(super) fn lone_process(&mut self) -> Skip {
+        let diagnostic = Diagnostic::error(codes::EXPECTED_STATEMENT, "a process stands outside a pipeline")
+            .at(self.span(), "")
+            .help("write `pipeline { process load { … } }`");
+        self.report(diagnostic)
+    }
+
+    /// `send c as s { … }` or `consume c as s { … }`, at the first word.
+    pub(super) fn transfer(&mut self) -> Parsed<(ChannelId, VarId, Block)> {
+        let word = self.word().unwrap_or("send");
+        self.bump();
+        let channel = self.channel_named()?;
+        if !self.eat_word("as") {
+            let help = format!("name the slot: `{word} c as s {{ … }}`");
+            return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`as` and a name for the slot", &help));
+        }
+        let (name, span) = self.name("a name for the slot")?;
+        let var = self.declare_var(name, span);
+        let body = self.block(&format!("the `{word}`"))?;
+        Ok((channel, var, body))
+    }
+
+    fn channel_named(&mut self) -> Parsed<ChannelId> {
+        let (name, span) = self.name("a channel")?;
+        if let Some(channel) = self.scope.channels.get(name) {
+            return Ok(*channel);
+        }
+        let message = format!("there is no channel `{}` in this workload", shorten(name));
+        let diagnostic = Diagnostic::error(codes::UNDECLARED_CHANNEL, message).at(span, "");
+        if self.sink.is_full() {
+            return Err(self.report(diagnostic));
+        }
+        let help = match did_you_mean(name, self.scope.channels.keys().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("declare it before the pipeline: `channel {}[2];`", shorten(name)),
+        };
+        Err(self.report(diagnostic.help(help)))
+    }
+}

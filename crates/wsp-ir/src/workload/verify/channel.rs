@@ -1,0 +1,210 @@
+//! Pipelines: channels, processes, sends and consumes.
+
+use super::body::Body;
+use super::expr::Place;
+use super::{Checker, error, rule};
+use crate::Span;
+use crate::diag::Diagnostic;
+use crate::workload::{Process, Workload};
+use wsp_core::{ChannelId, WorkloadId};
+
+/// What a process does with a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    Send,
+    Consume,
+}
+
+impl End {
+    fn word(self) -> &'static str {
+        match self {
+            End::Send => "send",
+            End::Consume => "consume",
+        }
+    }
+
+    /// As a message says what a process does.
+    fn does(self) -> &'static str {
+        match self {
+            End::Send => "sends to",
+            End::Consume => "consumes from",
+        }
+    }
+}
+
+/// Where a process first uses an end of a channel.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    pipeline: u32,
+    process: u32,
+    span: Span,
+}
+
+/// A process while it is checked.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    /// The number of its pipeline.
+    pipeline: u32,
+    /// Its own among the processes of the pipeline.
+    process: u32,
+    /// Where the pipeline stands.
+    around: Span,
+}
+
+/// A statement whose steps follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ordered {
+    word: &'static str,
+    span: Span,
+}
+
+/// Pipelines and channels of a workload while it is checked.
+pub(super) struct Channels {
+    /// Of each channel, the process that sends and the one that consumes.
+    ends: Vec<[Option<Use>; 2]>,
+    /// Pipelines so far.
+    pipelines: u32,
+    /// The process that is checked.
+    process: Option<Current>,
+    /// The innermost ordered statement of the process that is checked.
+    ordered: Option<Ordered>,
+    /// A workload that is called has a pipeline.
+    calls_pipeline: bool,
+}
+
+impl Channels {
+    pub(super) fn new(workload: &Workload) -> Channels {
+        let ends = vec![[None; 2]; workload.channels.len()];
+        Channels { ends, pipelines: 0, process: None, ordered: None, calls_pipeline: false }
+    }
+
+    /// Whether the workload has a pipeline, those of called workloads included.
+    pub(super) fn has_pipeline(&self) -> bool {
+        self.pipelines > 0 || self.calls_pipeline
+    }
+
+    /// A statement whose steps follow each other begins; returns the one around it.
+    pub(super) fn enter_ordered(&mut self, word: &'static str, span: Span) -> Option<Ordered> {
+        self.ordered.replace(Ordered { word, span })
+    }
+
+    /// It ends.
+    pub(super) fn leave_ordered(&mut self, outer: Option<Ordered>) {
+        self.ordered = outer;
+    }
+}
+
+impl<'m> Checker<'m> {
+    /// Checks the declarations of channels.
+    pub(super) fn channels(&mut self, workload: &'m Workload) {
+        self.distinct(workload.channels.iter().map(|channel| (&*channel.name, channel.span)));
+        for channel in &workload.channels {
+            self.expr(&channel.depth, &Place::Size("the depth of a channel"));
+            if let Some(depth) = channel.depth.as_const().filter(|depth| *depth < 1) {
+                let message = format!("channel `{}` has a depth of {depth}", channel.name);
+                self.push(
+                    error(rule::CHANNEL, channel.span, message)
+                        .note("a depth is the number of tokens that the channel holds, at least 1"),
+                );
+            }
+        }
+    }
+
+    pub(super) fn pipeline(&mut self, processes: &'m [Process], span: Span, body: &mut Body<'m>) {
+        if let Some(Current { around, .. }) = body.channels.process {
+            let diagnostic = error(rule::PROCESS, span, "a pipeline stands in a process")
+                .label(around, "of this pipeline")
+                .help("give the outer pipeline a process for each of the inner one");
+            self.push(diagnostic);
+        }
+        self.distinct(processes.iter().map(|process| (&*process.name, process.span)));
+        body.channels.pipelines += 1;
+        let pipeline = body.channels.pipelines;
+        let ordered = body.channels.ordered.take();
+        let outer = body.channels.process;
+        for (process, entry) in (0u32..).zip(processes) {
+            body.channels.process = Some(Current { pipeline, process, around: span });
+            self.block(&entry.body, body);
+        }
+        body.channels.process = outer;
+        body.channels.ordered = ordered;
+    }
+
+    /// Checks a send or a consume, apart from its body.
+    pub(super) fn transfer(&mut self, end: End, channel: ChannelId, span: Span, body: &mut Body<'m>) {
+        let word = end.word();
+        let declared = self.lookup(&body.workload.channels, channel.index(), "channel", span);
+        let Some(Current { pipeline, process, .. }) = body.channels.process else {
+            let diagnostic = error(rule::PROCESS, span, format!("`{word}` stands outside a process"))
+                .help(format!("write `pipeline {{ process p {{ {word} … }} … }}`"));
+            return self.push(diagnostic);
+        };
+        if let Some(Ordered { word: ordered, span: around }) = body.channels.ordered {
+            let diagnostic = error(rule::PROCESS, span, format!("`{word}` stands in a `{ordered}`"))
+                .label(around, "its steps follow each other, whatever other processes do")
+                .note("a process that waits lets others go on, and an ordered scope ends before others do")
+                .help(
+                    "write `parallel for`: tasks of different iterations wait for each other by their slots",
+                );
+            self.push(diagnostic);
+        }
+        let Some(declared) = declared else { return };
+        let here = Use { pipeline, process, span };
+        let ends = &mut body.channels.ends[channel.index()];
+        let first = *ends[end as usize].get_or_insert(here);
+        let other = ends[1 - end as usize];
+        let name = &declared.name;
+        if first.pipeline == here.pipeline && first.process != process {
+            let does = end.does();
+            let diagnostic = error(rule::CHANNEL, span, format!("a second process {does} channel `{name}`"))
+                .label(first.span, "the first")
+                .note("which of two processes comes first would depend on their turns")
+                .help("give each its own channel");
+            self.push(diagnostic);
+        } else if let Some(before) =
+            [Some(first), other].into_iter().flatten().find(|before| before.pipeline != here.pipeline)
+        {
+            let diagnostic = error(rule::CHANNEL, span, format!("a second pipeline uses channel `{name}`"))
+                .label(before.span, "the first")
+                .note("a channel is empty when its pipeline begins")
+                .help("give each pipeline its own channels");
+            self.push(diagnostic);
+        }
+    }
+
+    /// Requires that no workload called in a process has a pipeline.
+    pub(super) fn called_pipeline(&mut self, callee: WorkloadId, span: Span, body: &mut Body<'m>) {
+        if self.pipelined.get(callee.index()) != Some(&true) {
+            return;
+        }
+        body.channels.calls_pipeline = true;
+        if let Some(Current { around, .. }) = body.channels.process {
+            let name = self.module.workloads.get(callee.index()).map_or("", |workload| &workload.name);
+            let message = format!("`{name}` has a pipeline, and is called in a process");
+            let diagnostic = error(rule::PROCESS, span, message)
+                .label(around, "of this pipeline")
+                .help("call it outside the pipeline");
+            self.push(diagnostic);
+        }
+    }
+
+    /// Warns of channels that are not used at both ends.
+    pub(super) fn channel_ends(&mut self, body: &Body<'m>) {
+        for (channel, ends) in body.workload.channels.iter().zip(&body.channels.ends) {
+            let name = &channel.name;
+            let (message, help) = match ends {
+                [Some(_), Some(_)] => continue,
+                [None, None] => (format!("no process uses channel `{name}`"), "leave it out".to_owned()),
+                [Some(_), None] => (
+                    format!("no process consumes from channel `{name}`"),
+                    format!("write `consume {name} as s {{ … }}`; sends wait once its slots are full"),
+                ),
+                [None, Some(_)] => (
+                    format!("no process sends to channel `{name}`"),
+                    format!("write `send {name} as s {{ … }}`; consumes wait for it for ever"),
+                ),
+            };
+            self.push(Diagnostic::warning(rule::CHANNEL_END, message).at(channel.span, "").help(help));
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Pipelines of a run: processes are coroutines that take turns.
+//!
+//! A turn ends when the process has sent a token, has to wait, or ends; then the next process that has not ended goes on,
+//! in the order in which they are written, round and round. So the order of tasks follows from the program alone, and
+//! stages of a pipeline stay close together in it, whatever the window.
+//!
+//! A process that waits tries again on its next turn. When every process that has not ended has tried since any of them
+//! went on, none ever will.
+
+use super::TaskSink;
+use super::fault::{Deadlock, Fault, Waiting, Want};
+use super::machine::{Machine, Stop};
+use super::program::{Op, Program};
+use std::mem::{swap, take};
+
+/// Counts of tokens of a channel, since its pipeline began.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tokens {
+    /// Sends that have begun.
+    begun: u64,
+    /// Tokens that can be consumed: those before the oldest send under way.
+    sent: u64,
+    /// Sends under way; one may stand in the body of another.
+    sending: u32,
+    /// Consumes that have begun.
+    taken: u64,
+    /// Slots that were freed: those before the oldest consume under way.
+    freed: u64,
+    /// Consumes under way.
+    consuming: u32,
+}
+
+impl Tokens {
+    /// Slots that are taken.
+    fn held(self) -> u64 {
+        self.begun - self.freed
+    }
+}
+
+/// What a process keeps while others have their turns.
+#[derive(Clone, Default)]
+pub(super) struct Suspended {
+    /// Where it goes on.
+    pc: u32,
+    ended: bool,
+    /// Ids and indices of the loops around it, from the pipeline on.
+    path: Vec<u32>,
+    indices: Vec<i64>,
+    /// Index of the innermost loop over each axis.
+    axes: Vec<i64>,
+}
+
+/// Whose turn it is.
+pub(super) struct Turns {
+    /// The pipeline under way.
+    pipeline: u32,
+    /// The process that runs.
+    current: u32,
+    /// Loops around the pipeline.
+    around: usize,
+    /// Processes that have not ended.
+    live: u32,
+    /// Turns in a row that ended where they began.
+    stuck: u32,
+    processes: Vec<Suspended>,
+    channels: Vec<Tokens>,
+}
+
+impl Turns {
+    pub(super) fn new(program: &Program<'_>) -> Turns {
+        Turns {
+            pipeline: 0,
+            current: 0,
+            around: 0,
+            live: 0,
+            stuck: 0,
+            processes: vec![Suspended::default(); program.processes.len()],
+            channels: vec![Tokens::default(); program.channels.len()],
+        }
+    }
+}
+
+impl Machine<'_, '_> {
+    /// Begins a pipeline; where to go on.
+    pub(super) fn enter_pipeline(&mut self, id: u32) -> u32 {
+        let pipeline = &self.program.pipelines[id as usize];
+        let processes = pipeline.processes.clone();
+        if processes.is_empty() {
+            return pipeline.exit;
+        }
+        let turns = &mut self.turns;
+        turns.channels[pipeline.channels.start as usize..pipeline.channels.end as usize]
+            .fill(Tokens::default());
+        for process in processes.clone() {
+            let state = &mut turns.processes[process as usize];
+            state.pc = self.program.processes[process as usize].start;
+            state.ended = false;
+            state.path.clear();
+            state.indices.clear();
+            state.axes.clone_from(&self.axes);
+        }
+        (turns.pipeline, turns.current, turns.around) = (id, processes.start, self.path.len());
+        (turns.live, turns.stuck) = (processes.len() as u32, 0);
+        turns.processes[processes.start as usize].pc
+    }
+
+    /// Ends the process that runs; where to go on.
+    pub(super) fn end_process(&mut self) -> u32 {
+        let turns = &mut self.turns;
+        turns.stuck = 0;
+        turns.live -= 1;
+        turns.processes[turns.current as usize].ended = true;
+        if turns.live == 0 {
+            return self.program.pipelines[turns.pipeline as usize].exit;
+        }
+        self.switch()
+    }
+
+    /// Gives the turn to the next process that has not ended; where it goes on.
+    fn switch(&mut self) -> u32 {
+        let turns = &mut self.turns;
+        let all = &self.program.pipelines[turns.pipeline as usize].processes;
+        let mut next = turns.current;
+        loop {
+            next = if next + 1 < all.end { next + 1 } else { all.start };
+            if next == turns.current || !turns.processes[next as usize].ended {
+                break;
+            }
+        }
+        if next != turns.current {
+            let before = &mut turns.processes[turns.current as usize];
+            before.path.extend(self.path.drain(turns.around..));
+            before.indices.extend(self.indices.drain(turns.around..));
+            swap(&mut before.axes, &mut self.axes);
+            let after = &mut turns.processes[next as usize];
+            self.path.append(&mut after.path);
+            self.indices.append(&mut after.indices);
+            swap(&mut self.axes, &mut after.axes);
+            turns.current = next;
+        }
+        turns.processes[next as usize].pc
+    }
+
+    /// Begins a send, or lets the next process go on; where to go on.
+    pub(super) fn send<S: TaskSink>(&mut self, id: u32, pc: u32, sink: &S) -> Result<u32, Stop<S::Error>> {
+        self.tick(sink)?;
+        let transfer = &self.program.transfers[id as usize];
+        let depth = self.program.channels[transfer.channel as usize].depth;
+        let tokens = &mut self.turns.channels[transfer.channel as usize];
+        if tokens.held() >= depth {
+            return self.wait(pc);
+        }
+        let slot = tokens.begun % depth;
+        tokens.begun += 1;
+        tokens.sending += 1;
+        self.begin_transfer(id, slot);
+        Ok(pc + 1)
+    }
+
+    /// Ends a send, and with it the turn; where to go on.
+    pub(super) fn sent(&mut self, id: u32, next: u32) -> u32 {
+        let turns = &mut self.turns;
+        let tokens = &mut turns.channels[self.program.transfers[id as usize].channel as usize];
+        tokens.sending -= 1;
+        if tokens.sending == 0 {
+            tokens.sent = tokens.begun;
+        }
+        turns.stuck = 0;
+        turns.processes[turns.current as usize].pc = next;
+        self.switch()
+    }
+
+    /// Begins a consume, or lets the next process go on; where to go on.
+    pub(super) fn consume<S: TaskSink>(&mut self, id: u32, pc: u32, sink: &S) -> Result<u32, Stop<S::Error>> {
+        self.tick(sink)?;
+        let transfer = &self.program.transfers[id as usize];
+        let depth = self.program.channels[transfer.channel as usize].depth;
+        let tokens = &mut self.turns.channels[transfer.channel as usize];
+        if tokens.taken == tokens.sent {
+            return self.wait(pc);
+        }
+        let slot = tokens.taken % depth;
+        tokens.taken += 1;
+        tokens.consuming += 1;
+        self.begin_transfer(id, slot);
+        Ok(pc + 1)
+    }
+
+    /// Ends a consume.
+    pub(super) fn consumed(&mut self, id: u32) {
+        let tokens = &mut self.turns.channels[self.program.transfers[id as usize].channel as usize];
+        tokens.consuming -= 1;
+        if tokens.consuming == 0 {
+            tokens.freed = tokens.taken;
+        }
+        self.turns.stuck = 0;
+    }
+
+    /// Binds the slot of a send or consume.
+    fn begin_transfer(&mut self, id: u32, slot: u64) {
+        let transfer = &self.program.transfers[id as usize];
+        self.turns.stuck = 0;
+        // Below a depth, which has 32 bits.
+        self.set(transfer.register, slot as i64);
+        self.refresh(transfer.level as usize);
+    }
+
+    /// Lets the next process go on, and this one try the same instruction again on its next turn.
+    fn wait<E>(&mut self, pc: u32) -> Result<u32, Stop<E>> {
+        let turns = &mut self.turns;
+        turns.processes[turns.current as usize].pc = pc;
+        turns.stuck += 1;
+        if turns.stuck >= turns.live {
+            return Err(Stop::Fault(self.deadlock()));
+        }
+        Ok(self.switch())
+    }
+
+    /// Who waits for what, where none can go on. Leaves the loops around the pipeline.
+    #[cold]
+    fn deadlock(&mut self) -> Fault {
+        let program = self.program;
+        let turns = &mut self.turns;
+        let current = &mut turns.processes[turns.current as usize];
+        current.path.extend(self.path.drain(turns.around..));
+        current.indices.extend(self.indices.drain(turns.around..));
+        let mut found = Deadlock { pipeline: turns.pipeline, waiting: Vec::new(), ended: Vec::new() };
+        for process in program.pipelines[turns.pipeline as usize].processes.clone() {
+            let state = &mut turns.processes[process as usize];
+            let (want, transfer) = match program.ops[state.pc as usize] {
+                Op::Send(transfer) if !state.ended => (Want::Slot, transfer),
+                Op::Consume(transfer) if !state.ended => (Want::Token, transfer),
+                _ => {
+                    found.ended.push(process);
+                    continue;
+                }
+            };
+            let channel = program.transfers[transfer as usize].channel;
+            let held = turns.channels[channel as usize].held();
+            let (loops, indices) = (take(&mut state.path), take(&mut state.indices));
+            found.waiting.push(Waiting { process, transfer, want, held, loops, indices });
+        }
+        Fault::Deadlock(Box::new(found))
+    }
+}
