@@ -273,12 +273,17 @@ pub enum TileOp {
         /// Where it starts.
         at: Place,
     },
-    /// `TASSIGN(dst, value)`: every element of the capacity becomes the value, and valid.
+    /// `TASSIGN(dst, value[, rows[, cols]])`: every element of the valid part becomes the value. Valid rows are the smaller of
+    /// the capacity and `rows`, columns likewise.
     Fill {
         /// Destination.
         dst: LocalId,
         /// An `f32`.
         value: Expr,
+        /// At most this many rows.
+        rows: Option<Expr>,
+        /// At most this many columns.
+        cols: Option<Expr>,
     },
     /// An element-wise function of one tile.
     Unary {

@@ -1,6 +1,7 @@
 //! What a launch binds: the surroundings in which functions are compiled and run.
 
-use crate::{Mode, TensorMem, Value};
+use crate::{IntView, Mode, TensorMem, Value};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_core::{AxisId, CacheId, DType, TensorId, limits};
@@ -17,6 +18,8 @@ pub enum IntArray {
     I64(Arc<[i64]>),
     /// `uint64_t` elements.
     U64(Arc<[u64]>),
+    /// Elements where they lie.
+    View(IntView),
 }
 
 impl IntArray {
@@ -27,6 +30,7 @@ impl IntArray {
             IntArray::U32(a) => a.len(),
             IntArray::I64(a) => a.len(),
             IntArray::U64(a) => a.len(),
+            IntArray::View(a) => a.len(),
         }
     }
 
@@ -42,6 +46,7 @@ impl IntArray {
             IntArray::U32(_) => ScalarTy::U32,
             IntArray::I64(_) => ScalarTy::I64,
             IntArray::U64(_) => ScalarTy::U64,
+            IntArray::View(a) => a.ty(),
         }
     }
 
@@ -52,6 +57,7 @@ impl IntArray {
             IntArray::U32(a) => a.get(index).map(|v| u64::from(*v)),
             IntArray::I64(a) => a.get(index).map(|v| *v as u64),
             IntArray::U64(a) => a.get(index).copied(),
+            IntArray::View(a) => a.bits(index),
         }
     }
 }
@@ -67,6 +73,28 @@ pub struct CacheArrays {
     pub indices: IntArray,
     /// Tokens in each request's last page.
     pub last_page_len: IntArray,
+}
+
+/// Asks whether to stop.
+#[derive(Clone)]
+pub struct Poll(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Poll {
+    /// Asks `stop`, which answers `true` to stop. It is asked often: what takes time it should do now and then only.
+    pub fn new(stop: impl Fn() -> bool + Send + Sync + 'static) -> Poll {
+        Poll(Arc::new(stop))
+    }
+
+    /// Whether to stop.
+    pub fn stops(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Poll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Poll")
+    }
 }
 
 /// Everything a launch binds. Compiled code is valid for the `Env` it was compiled with, and is run with the same one.
@@ -93,6 +121,11 @@ pub struct Env {
     pub kernel_steps: u64,
     /// Set from outside to stop kernels.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Asked now and then while a function runs.
+    pub poll: Option<Poll>,
+    /// Whether a tile may stay in the memory it is loaded from, where nothing is stored to that tensor. Not so when another
+    /// tensor that is stored to shares its memory.
+    pub loads_in_place: bool,
 }
 
 impl Env {
@@ -109,6 +142,8 @@ impl Env {
             mode: Mode::default(),
             kernel_steps: limits::MAX_GENERATOR_STEPS,
             cancel: None,
+            poll: None,
+            loads_in_place: true,
         }
     }
 

@@ -25,10 +25,10 @@ mod memory;
 mod simd;
 mod tile;
 
-pub use env::{CacheArrays, Env, IntArray};
+pub use env::{CacheArrays, Env, IntArray, Poll};
 pub use exec::{
     Extent, GeneratorCode, GeneratorHost, Hints, KernelCode, PrefetchValue, ScalarCode, Scratch, TierCode,
     Trap, Value, WsRequest, eval_launch_expr,
 };
-pub use memory::{Fault, Layout, Paged, Shape, TensorMem};
+pub use memory::{Fault, IntView, Layout, Paged, Shape, TensorMem};
 pub use simd::{Level, Mode};

@@ -345,7 +345,9 @@ fn inline_functions_become_part_of_their_caller() {
             StmtKind::Let { local, init: Some(e) } => format!("v{} := {}", local.0, text(e)),
             StmtKind::Let { local, init: None } => format!("tile v{}", local.0),
             StmtKind::Assign { local, value } => format!("v{} = {}", local.0, text(value)),
-            StmtKind::Tile(TileOp::Fill { dst, value }) => format!("fill v{} {}", dst.0, text(value)),
+            StmtKind::Tile(TileOp::Fill { dst, value, rows: None, cols: None }) => {
+                format!("fill v{} {}", dst.0, text(value))
+            }
             other => format!("{other:?}"),
         })
         .collect();

@@ -12,6 +12,7 @@ mod fold;
 mod lower;
 mod options;
 pub mod ptow;
+pub mod view_kernel;
 mod walk;
 pub mod workload;
 
@@ -23,3 +24,4 @@ pub use capability::{
 };
 pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library};
 pub use options::{CompileOptions, ParamValue};
+pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};

@@ -50,9 +50,8 @@ macro_rules! visit_tile {
                 index.$iter().chain(rows).chain(cols).for_each($f);
             }
             TileOp::Store { at: Place { index, .. }, .. } => index.$iter().for_each($f),
-            TileOp::Fill { value, .. } => $f(value),
             TileOp::Binary { b: Operand::Scalar(e), .. } => $f(e),
-            TileOp::Mask { rows, cols, value, .. } => {
+            TileOp::Fill { rows, cols, value, .. } | TileOp::Mask { rows, cols, value, .. } => {
                 rows.$iter().chain(cols).for_each(&mut *$f);
                 $f(value);
             }

@@ -65,7 +65,7 @@ choice! {
     Operand { "tile" => Tile(tile), "column" => Column(tile), "row" => Row(tile), "scalar" => Scalar(value) }
     TileOp {
         "tile_load" => Load { dst, tensor, at, rows, cols }, "tile_store" => Store { tensor, src, at },
-        "tile_fill" => Fill { dst, value }, "tile_unary" => Unary { op, dst, src },
+        "tile_fill" => Fill { dst, value, rows, cols }, "tile_unary" => Unary { op, dst, src },
         "tile_binary" => Binary { op, dst, a, b }, "row_reduce" => RowReduce { op, dst, src },
         "col_reduce" => ColReduce { op, dst, src }, "matmul" => MatMul { dst, a, b, transpose_b, accumulate },
         "transpose" => Transpose { dst, src }, "mask" => Mask { tile, rows, cols, value },

@@ -134,10 +134,8 @@ impl Walk {
                 self.exprs(index.iter().chain(rows).chain(cols), depth);
             }
             TileOp::Store { at: Place { index, .. }, .. } => self.exprs(index, depth),
-            TileOp::Fill { value, .. } | TileOp::Binary { b: Operand::Scalar(value), .. } => {
-                self.expr(value, depth)
-            }
-            TileOp::Mask { rows, cols, value, .. } => {
+            TileOp::Binary { b: Operand::Scalar(value), .. } => self.expr(value, depth),
+            TileOp::Fill { rows, cols, value, .. } | TileOp::Mask { rows, cols, value, .. } => {
                 self.exprs(rows.iter().chain(cols).chain([value]), depth);
             }
             TileOp::MaskCausal { cols, value, .. } => self.exprs([cols, value], depth),

@@ -24,8 +24,9 @@ impl<'m> Checker<'m> {
                 rows.iter().chain(cols).for_each(|e| self.count(e));
             }
             TileOp::Store { tensor, src, at } => self.place(*src, *tensor, at, span),
-            TileOp::Fill { dst, value } => {
+            TileOp::Fill { dst, value, rows, cols } => {
                 self.tile(*dst, span);
+                rows.iter().chain(cols).for_each(|e| self.count(e));
                 self.tile_value(value);
             }
             TileOp::Binary { op: _, dst, a, b } => {

@@ -9,8 +9,9 @@ use super::vm::Vm;
 use crate::memory::Shape;
 use crate::tile::Tiles;
 use crate::{Env, Mode, Trap};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wsp_core::{AxisId, FuncId};
+use wsp_core::{AxisId, FuncId, TensorId};
 use wsp_ir::{FuncKind, Module, Span};
 
 /// A kernel in the form that runs. One value serves any number of threads.
@@ -23,6 +24,8 @@ pub struct KernelCode {
     /// Words of its descriptor; none when it ignores the descriptors that it is run for.
     words: Option<usize>,
     mode: Mode,
+    /// Tensors that it may store to.
+    stored: BTreeSet<TensorId>,
     /// Tells this kernel's tiles in a [`Scratch`] from those of all others of the process.
     key: u64,
 }
@@ -47,6 +50,7 @@ impl KernelCode {
         let mut compiler = Compiler::new(module, env, Role::Kernel);
         compiler.entry(func)?;
         let tiles = std::mem::take(&mut compiler.tiles);
+        let stored = std::mem::take(&mut compiler.stored);
         let program = compiler.into_program();
         if program.entry().fields.iter().any(|(field, _)| *field as usize >= words.unwrap_or(0)) {
             return Err(Trap::internal("a field that the descriptor does not have", span));
@@ -57,6 +61,7 @@ impl KernelCode {
             tensor_names: module.tensors.iter().map(|t| t.name.clone()).collect(),
             words,
             mode: env.mode,
+            stored,
             // Only uniqueness matters.
             key: NEXT_KEY.fetch_add(1, Ordering::Relaxed),
         };
@@ -67,6 +72,11 @@ impl KernelCode {
     /// Bytes that the tiles' values take while the kernel runs: 4 per element of every tile's capacity.
     pub fn tile_bytes(&self) -> u64 {
         self.tiles.iter().map(f32_bytes).sum()
+    }
+
+    /// Whether the kernel has a statement that stores to a tensor.
+    pub fn stores_to(&self, tensor: TensorId) -> bool {
+        self.stored.contains(&tensor)
     }
 
     /// Axes whose tile the kernel asks for, maybe more than once each.

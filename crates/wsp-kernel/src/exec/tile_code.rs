@@ -44,6 +44,8 @@ pub(crate) enum TileInst {
     Fill {
         dst: usize,
         value: u32,
+        rows: Option<u32>,
+        cols: Option<u32>,
     },
     Unary {
         op: UnaryTileOp,

@@ -94,13 +94,16 @@ impl TileRun<'_> {
             TileInst::Load { dst, ref at, rows, cols, allow_view } => {
                 let mut index = [0; MAX_RANK];
                 let window = window(at, frame, &mut index);
-                tiles.load(dst, memory(env, at)?, window, rows.map(word), cols.map(word), allow_view)?;
+                let in_place = allow_view && env.loads_in_place;
+                tiles.load(dst, memory(env, at)?, window, rows.map(word), cols.map(word), in_place)?;
             }
             TileInst::Store { src, ref at } => {
                 let mut index = [0; MAX_RANK];
                 tiles.store(memory(env, at)?, src, window(at, frame, &mut index))?;
             }
-            TileInst::Fill { dst, value } => tiles.fill(dst, real(value)),
+            TileInst::Fill { dst, value, rows, cols } => {
+                tiles.fill(dst, real(value), rows.map(word), cols.map(word));
+            }
             TileInst::Unary { op, dst, src } => tiles.unary(op, dst, src)?,
             TileInst::Binary { op, dst, a, b } => {
                 let b = match b {

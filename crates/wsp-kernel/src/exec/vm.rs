@@ -8,7 +8,7 @@ use super::trap::{
     ARRAY_BOUNDS, AXIS_UNKNOWN, CANCELLED, LOOP_STEP, STEP_LIMIT, TIER_INDEX, WORKSPACE_INDEX,
 };
 use crate::env::IntArray;
-use crate::{Env, Trap, Value};
+use crate::{Env, Poll, Trap, Value};
 use wsp_ir::{ScalarTy, Span};
 
 /// Steps between two looks at the cancel flag.
@@ -219,7 +219,7 @@ impl<'a> Vm<'a> {
             return Err(Trap::new(STEP_LIMIT, message, span(code, pc))
                 .note("every loop iteration and every call is a step"));
         }
-        if self.cancelled() {
+        if self.cancelled() || self.env.poll.as_ref().is_some_and(Poll::stops) {
             return Err(self.cancel_trap(span(code, pc)));
         }
         self.check_at = self.steps.saturating_add(POLL_STEPS).min(self.limit);
@@ -433,6 +433,7 @@ fn largest(array: &IntArray, n: usize) -> i128 {
         IntArray::U32(a) => of(&a[..n]),
         IntArray::I64(a) => of(&a[..n]),
         IntArray::U64(a) => of(&a[..n]),
+        IntArray::View(a) => a.values(n).max().unwrap_or(0),
     }
 }
 
@@ -446,6 +447,7 @@ fn sum(array: &IntArray, n: usize) -> i128 {
         IntArray::U32(a) => i128::from(a[..n].iter().map(|v| u64::from(*v)).sum::<u64>()),
         IntArray::I64(a) => of(&a[..n]),
         IntArray::U64(a) => of(&a[..n]),
+        IntArray::View(a) => a.values(n).sum(),
     }
 }
 

@@ -8,6 +8,7 @@
 )]
 
 mod fault;
+mod ints;
 mod layout;
 mod locate;
 mod prefetch;
@@ -19,6 +20,7 @@ mod view;
 mod tests;
 
 pub use fault::{Fault, Shape};
+pub use ints::IntView;
 pub use layout::{Layout, Paged};
 pub(crate) use locate::{Clip, Window};
 pub(crate) use scalar::{read_f32, round_to, write_f32};

@@ -32,6 +32,34 @@ impl TensorMem {
         TensorMem { ptr, bytes, dtype, layout }
     }
 
+    /// Puts a strided array elsewhere: another address, and other extents and strides (in elements) in pairs, outermost
+    /// dimension first. Nothing is allocated once the array has had as many dimensions. Other layouts become strided.
+    ///
+    /// # Safety
+    /// As for [`TensorMem::new`], from now until the array is placed elsewhere or used for the last time.
+    pub unsafe fn place(&mut self, ptr: *mut u8, bytes: usize, shape: impl Iterator<Item = (u32, u64)>) {
+        if !matches!(self.layout, Layout::Strided { .. }) {
+            self.layout = Layout::Strided { dims: Vec::new(), strides: Vec::new() };
+        }
+        if let Layout::Strided { dims, strides } = &mut self.layout {
+            dims.clear();
+            strides.clear();
+            for (extent, stride) in shape {
+                dims.push(extent);
+                strides.push(stride);
+            }
+        }
+        (self.ptr, self.bytes) = (ptr, bytes);
+    }
+
+    /// Puts the array elsewhere, as it is.
+    ///
+    /// # Safety
+    /// As for [`TensorMem::place`].
+    pub unsafe fn move_to(&mut self, ptr: *mut u8) {
+        self.ptr = ptr;
+    }
+
     /// The element type.
     pub fn dtype(&self) -> DType {
         self.dtype

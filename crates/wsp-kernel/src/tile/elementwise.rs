@@ -19,9 +19,11 @@ pub(crate) enum Rhs {
 }
 
 impl Tiles {
-    /// `TASSIGN`: every element of the capacity becomes the value, and valid.
-    pub(crate) fn fill(&mut self, dst: usize, value: f32) {
-        let grid = self.begin(dst, self.tiles[dst].capacity);
+    /// `TASSIGN`: at most `rows` and `cols` of the capacity become valid, with the value.
+    pub(crate) fn fill(&mut self, dst: usize, value: f32, rows: Option<u32>, cols: Option<u32>) {
+        let all = self.tiles[dst].capacity;
+        let at_most = |wanted: Option<u32>, most: u32| wanted.map_or(most, |n| n.min(most));
+        let grid = self.begin(dst, Shape::new(at_most(rows, all.rows), at_most(cols, all.cols)));
         fill(grid, 0, value);
         self.round(dst);
     }

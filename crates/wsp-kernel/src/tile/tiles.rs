@@ -20,7 +20,7 @@ pub(crate) struct Tiles {
     /// Packed operands of a matrix product, a copied row.
     pub(super) scratch: Buffer,
     /// Candidates of a selection.
-    pub(super) candidates: Vec<(f32, u32)>,
+    pub(super) candidates: Vec<(f32, i32)>,
     /// Where a load finds its rows, before the destination is touched.
     pub(super) found: RowsView,
 }

@@ -55,7 +55,7 @@ impl Tiles {
                     core::slice::from_raw_parts_mut(ids.row(r), ids.cols),
                 )
             };
-            take_in(&mut candidates, (to, ids), held as usize, src, first);
+            take_in(&mut candidates, (to, ids), held as usize, src, first.cast_signed());
         }
         self.candidates = candidates;
         Ok(())
@@ -64,15 +64,15 @@ impl Tiles {
 
 /// Merges a row into the sorted list of `held` entries that `values` and `indices` begin with.
 fn take_in(
-    candidates: &mut Vec<(f32, u32)>,
+    candidates: &mut Vec<(f32, i32)>,
     (values, indices): (&mut [f32], &mut [f32]),
     held: usize,
     src: &[f32],
-    first: u32,
+    first: i32,
 ) {
     candidates.clear();
-    // Indices are whole numbers below 2^24.
-    candidates.extend(values[..held].iter().zip(&indices[..held]).map(|(&v, &i)| (v, i as u32)));
+    // Indices are whole numbers below 2^24, and below 0 where a list was filled with places for entries to come.
+    candidates.extend(values[..held].iter().zip(&indices[..held]).map(|(&v, &i)| (v, i as i32)));
     // Entries of a full list may only be displaced by what comes before its last one.
     let bar = if held == values.len() { candidates.last().copied() } else { None };
     for (index, &value) in (first..).zip(src) {
@@ -93,6 +93,6 @@ fn take_in(
 }
 
 /// Larger values first, then lower indices. Both zeros are equal; there are no NaN.
-fn order(a: &(f32, u32), b: &(f32, u32)) -> Ordering {
+fn order(a: &(f32, i32), b: &(f32, i32)) -> Ordering {
     b.0.partial_cmp(&a.0).unwrap_or(Ordering::Equal).then(a.1.cmp(&b.1))
 }

@@ -64,7 +64,9 @@ impl Sema<'_> {
             TileForm::Store => self.store(b, callee, args)?,
             TileForm::Fill => {
                 let (dst, value) = (self.tile(b, &args[0]), self.scalar_as(b, &args[1], ScalarTy::F32));
-                TileOp::Fill { dst: dst?, value: value? }
+                let rows = args.get(2).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
+                let cols = args.get(3).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
+                TileOp::Fill { dst: dst?, value: value?, rows: rows?, cols: cols? }
             }
             TileForm::Unary(op) => {
                 let (dst, src) = self.two_tiles(b, args)?;

@@ -114,11 +114,10 @@ impl TileForm {
     pub(crate) fn arity(self) -> (usize, usize) {
         match self {
             TileForm::Load => (3, 5),
-            TileForm::Fill
-            | TileForm::Unary(_)
-            | TileForm::RowReduce(_)
-            | TileForm::ColReduce(_)
-            | TileForm::Transpose => (2, 2),
+            TileForm::Fill => (2, 4),
+            TileForm::Unary(_) | TileForm::RowReduce(_) | TileForm::ColReduce(_) | TileForm::Transpose => {
+                (2, 2)
+            }
             TileForm::Store
             | TileForm::Binary(_)
             | TileForm::Scalar(_)

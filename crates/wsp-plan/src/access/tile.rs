@@ -34,7 +34,14 @@ impl Walker<'_> {
                 );
                 return;
             }
-            TileOp::Fill { dst, .. } => (*dst, self.capacity(*dst)),
+            TileOp::Fill { dst, rows, cols, .. } => {
+                let all = self.capacity(*dst);
+                let shape = Shape {
+                    rows: self.at_most(state, rows.as_ref(), all.rows),
+                    cols: self.at_most(state, cols.as_ref(), all.cols),
+                };
+                (*dst, shape)
+            }
             TileOp::Unary { dst, src, .. } => (*dst, self.shape(state, *src)),
             TileOp::Binary { dst, a, .. } => (*dst, self.shape(state, *a)),
             TileOp::RowReduce { dst, src, .. } => (*dst, Shape { cols: one(), ..self.shape(state, *src) }),

@@ -15,7 +15,11 @@ fn places_fit_tensors() {
 
 #[test]
 fn tile_operands_are_float_tiles() {
-    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Fill { dst: INDEX, value: float(0.0) }));
+    breaks_in(
+        KERNEL,
+        325,
+        StmtKind::Tile(TileOp::Fill { dst: INDEX, value: float(0.0), rows: None, cols: None }),
+    );
     breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Transpose { dst: TILE, src: FLOAT }));
     let with_scalar = TileOp::Binary { op: BinaryTileOp::Add, dst: TILE, a: TILE, b: Operand::Row(DESC) };
     breaks_in(KERNEL, 325, StmtKind::Tile(with_scalar));
@@ -32,7 +36,7 @@ fn tile_operands_are_float_tiles() {
 
 #[test]
 fn values_that_meet_tiles_are_f32() {
-    breaks_in(KERNEL, 326, StmtKind::Tile(TileOp::Fill { dst: TILE, value: int(0) }));
+    breaks_in(KERNEL, 326, StmtKind::Tile(TileOp::Fill { dst: TILE, value: int(0), rows: None, cols: None }));
     let b = Operand::Scalar(expr(ExprKind::Const(Const::Float(0.1)), ScalarTy::F64));
     breaks_in(KERNEL, 326, StmtKind::Tile(TileOp::Binary { op: BinaryTileOp::Mul, dst: TILE, a: TILE, b }));
     let mask = TileOp::Mask { tile: TILE, rows: Some(float(1.0)), cols: None, value: float(0.0) };

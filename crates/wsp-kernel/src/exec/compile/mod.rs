@@ -42,7 +42,7 @@ pub(crate) struct Compiler<'a> {
     nesting: u32,
     pub(crate) tiles: Vec<TileDecl>,
     /// Tensors that the kernel stores to.
-    stored: BTreeSet<TensorId>,
+    pub(crate) stored: BTreeSet<TensorId>,
 }
 
 /// Values of parameters.

@@ -122,9 +122,12 @@ impl<'a> FnCompiler<'_, 'a> {
             TileOp::Store { tensor, src, at } => {
                 TileInst::Store { src: id(self, src)?, at: self.place(*tensor, at, held, span)? }
             }
-            TileOp::Fill { dst, value } => {
-                TileInst::Fill { dst: id(self, dst)?, value: self.scalar(value, ScalarTy::F32, held)? }
-            }
+            TileOp::Fill { dst, value, rows, cols } => TileInst::Fill {
+                dst: id(self, dst)?,
+                value: self.scalar(value, ScalarTy::F32, held)?,
+                rows: self.optional(rows.as_ref(), held)?,
+                cols: self.optional(cols.as_ref(), held)?,
+            },
             TileOp::Unary { op, dst, src } => {
                 TileInst::Unary { op: *op, dst: id(self, dst)?, src: id(self, src)? }
             }

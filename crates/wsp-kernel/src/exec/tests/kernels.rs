@@ -151,7 +151,7 @@ fn a_kernel_may_store_where_it_loaded_from() {
         let (a, product) = (k.tile("a", 4, 4), k.tile("p", 4, 4));
         let k = k.body(vec![
             load_rows(a, X, u(0), None),
-            tile_op(TileOp::Fill { dst: product, value: real(7.0) }),
+            tile_op(TileOp::Fill { dst: product, value: real(7.0), rows: None, cols: None }),
             store_rows(X, product, u(0)),
             // `a` holds what was there before the store.
             tile_op(TileOp::Unary { op: UnaryTileOp::Copy, dst: product, src: a }),
@@ -209,7 +209,7 @@ fn causal_masks_may_begin_left_of_the_tile_and_selections_with_empty_lists() {
         let minus_one = expr(ExprKind::Const(Const::Int(-1)), ScalarTy::I32);
         let select = |first: u32| tile_op(TileOp::TopK { values, indices, src: x, first: u(first) });
         let k = k.body(vec![
-            tile_op(TileOp::Fill { dst: t, value: real(1.0) }),
+            tile_op(TileOp::Fill { dst: t, value: real(1.0), rows: None, cols: None }),
             tile_op(TileOp::MaskCausal { tile: t, cols: minus_one, value: real(5.0) }),
             store_rows(Y, t, u(0)),
             load_rows(x, X, u(0), None),
@@ -224,6 +224,29 @@ fn causal_masks_may_begin_left_of_the_tile_and_selections_with_empty_lists() {
         assert_eq!(rows[..3], [[5.0; 3], [5.0; 3], [1.0, 5.0, 5.0]], "{mode:?}");
         // Row 2 holds 8 to 11, all larger than row 0.
         assert_eq!(rows[3..], [[11.0, 10.0, 9.0], [11.0, 10.0, 9.0]], "{mode:?}");
+    }
+}
+
+#[test]
+fn a_part_of_a_tile_is_filled_as_far_as_there_is_room() {
+    for mode in [Mode::Fast, Mode::Plain] {
+        let mut bench = Bench { mode, ..Bench::new() };
+        let mut k = Kernel::new();
+        let t = k.tile("t", 3, 3);
+        let fill = |value, rows, cols| tile_op(TileOp::Fill { dst: t, value: real(value), rows, cols });
+        let k = k.body(vec![
+            fill(1.0, Some(u(2)), Some(u(9))),
+            store_rows(Y, t, u(0)),
+            fill(2.0, Some(u(0)), None),
+            store_rows(Y, t, u(0)),
+            fill(3.0, None, Some(u(1))),
+            store_rows(Y, t, u(2)),
+        ]);
+        bench.run(k, &[0, 0, 0]).unwrap();
+        let rows: Vec<&[f32]> = bench.data[1].chunks(4).collect();
+        assert_eq!(rows[..2], [[1.0, 1.0, 1.0, rows[0][3]], [1.0, 1.0, 1.0, rows[1][3]]], "{mode:?}");
+        assert_eq!([rows[2][0], rows[3][0], rows[4][0]], [3.0; 3], "{mode:?}");
+        assert_eq!(rows[2][1..], rows[3][1..], "{mode:?}");
     }
 }
 
@@ -450,7 +473,7 @@ fn a_short_loop_of_large_operations_heeds_the_cancel_flag() {
     let i = k.var("i", U32);
     let t = k.tile("t", 1024, 1024);
     // Too few iterations to be looked at for their number alone.
-    let body = vec![tile_op(TileOp::Fill { dst: t, value: real(1.0) })];
+    let body = vec![tile_op(TileOp::Fill { dst: t, value: real(1.0), rows: None, cols: None })];
     let kernel = k.body(vec![for_(i, 0, u(4000), body)]);
     let mut bench = Bench::new();
     bench.module.functions = vec![kernel];

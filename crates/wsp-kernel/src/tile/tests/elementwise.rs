@@ -160,7 +160,7 @@ fn maximum_and_minimum_keep_nan() {
 fn fill_makes_the_capacity_valid_and_rounds() {
     for (name, mut tiles) in all_kernels() {
         let tile = tiles.add(Shape::new(3, 17), DType::Bf16).unwrap();
-        tiles.fill(tile, 1.001);
+        tiles.fill(tile, 1.001, None, None);
         let have = get(&mut tiles, tile);
         assert_eq!(have.shape, Shape::new(3, 17), "{name}");
         assert!(have.values.iter().all(|&x| x == 1.0), "{name}");

@@ -77,7 +77,7 @@ impl Matrix {
 pub(super) fn put(tiles: &mut Tiles, matrix: &Matrix, elem: DType) -> usize {
     let Shape { rows, cols } = matrix.shape;
     let id = tiles.add(Shape::new(rows + 2, cols + 3), elem).unwrap();
-    tiles.fill(id, f32::NAN);
+    tiles.fill(id, f32::NAN, None, None);
     set(tiles, id, matrix);
     id
 }

@@ -68,6 +68,18 @@ fn selections_of_pieces_are_the_beginning_of_a_stable_sort() {
 }
 
 #[test]
+fn places_for_entries_to_come_keep_their_index_until_an_entry_takes_them() {
+    let mut tiles = Tiles::new(Mode::Fast);
+    let row = |values: &[f32]| Matrix { shape: Shape::new(1, values.len() as u32), values: values.to_vec() };
+    let values = put(&mut tiles, &row(&[f32::NEG_INFINITY; 4]), DType::F32);
+    let indices = put(&mut tiles, &row(&[-1.0; 4]), DType::F32);
+    let src = put(&mut tiles, &row(&[1.0, 3.0]), DType::F32);
+    tiles.top_k(TopK { values, indices, src }, 5).unwrap();
+    assert_eq!(get(&mut tiles, values).values, [[3.0, 1.0].as_slice(), &[f32::NEG_INFINITY; 4]].concat());
+    assert_eq!(get(&mut tiles, indices).values, [6.0, 5.0, -1.0, -1.0, -1.0, -1.0]);
+}
+
+#[test]
 fn selections_that_cannot_be_leave_the_lists_as_they_are() {
     let mut tiles = Tiles::new(Mode::Fast);
     let row = |values: &[f32]| Matrix { shape: Shape::new(1, values.len() as u32), values: values.to_vec() };

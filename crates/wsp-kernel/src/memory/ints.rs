@@ -1,0 +1,107 @@
+//! Integer elements read where they lie.
+
+use wsp_core::DType;
+use wsp_ir::ScalarTy;
+
+/// Integers in memory that somebody else owns, evenly spaced. Those of less than 32 bits are read as `uint32_t`.
+#[derive(Clone, Copy, Debug)]
+pub struct IntView {
+    ptr: *const u8,
+    len: usize,
+    /// Bytes between neighbours.
+    stride: usize,
+    dtype: DType,
+}
+
+// SAFETY: the contract of `IntView::new` makes every access a read of memory that nobody writes meanwhile.
+unsafe impl Send for IntView {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for IntView {}
+
+impl IntView {
+    /// `len` elements, the first at `ptr`, with `stride` bytes from one to the next; none when the type is no integer type.
+    ///
+    /// # Safety
+    /// Until the last use of the value and its copies every element is valid for reads, and nobody writes one while a function
+    /// runs that may read it. Elements need no alignment.
+    pub unsafe fn new(ptr: *const u8, len: usize, stride: usize, dtype: DType) -> Option<IntView> {
+        (!dtype.is_float()).then_some(IntView { ptr, len, stride, dtype })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The type that elements are read as.
+    pub fn ty(&self) -> ScalarTy {
+        match self.dtype {
+            DType::I32 => ScalarTy::I32,
+            DType::I64 => ScalarTy::I64,
+            DType::U64 => ScalarTy::U64,
+            _ => ScalarTy::U32,
+        }
+    }
+
+    /// An element in slot form.
+    pub(crate) fn bits(&self, index: usize) -> Option<u64> {
+        if index >= self.len {
+            return None;
+        }
+        // SAFETY: the element exists, so by the contract of `new` it lies at this address and can be read.
+        unsafe {
+            let at = self.ptr.add(index * self.stride);
+            Some(match self.dtype {
+                DType::U8 => u64::from(at.read()),
+                DType::U16 => u64::from(at.cast::<u16>().read_unaligned()),
+                DType::I32 => i64::from(at.cast::<i32>().read_unaligned()) as u64,
+                DType::U32 => u64::from(at.cast::<u32>().read_unaligned()),
+                DType::I64 => at.cast::<i64>().read_unaligned() as u64,
+                _ => at.cast::<u64>().read_unaligned(),
+            })
+        }
+    }
+
+    /// The first elements, in order.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub(crate) fn values(&self, count: usize) -> impl Iterator<Item = i128> + '_ {
+        assert!(count <= self.len, "no more elements should be asked for than there are");
+        let signed = matches!(self.dtype, DType::I32 | DType::I64);
+        let value = move |bits: u64| if signed { i128::from(bits.cast_signed()) } else { i128::from(bits) };
+        (0..count).filter_map(|index| self.bits(index)).map(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view<T>(elements: &[T], stride: usize, dtype: DType) -> IntView {
+        let len = size_of_val(elements).div_ceil(stride);
+        // SAFETY: the tests keep the elements longer than the view, and write none.
+        unsafe { IntView::new(elements.as_ptr().cast(), len, stride, dtype) }
+            .expect("the type is an integer's")
+    }
+
+    #[test]
+    fn elements_of_every_type_are_read_with_their_sign_and_stride() {
+        let values = |view: IntView| view.values(view.len()).collect::<Vec<_>>();
+        assert_eq!(values(view(&[-1i32, 2, -3], 4, DType::I32)), [-1, 2, -3]);
+        assert_eq!(values(view(&[1u32, u32::MAX, 3, 4], 8, DType::U32)), [1, 3]);
+        assert_eq!(values(view(&[i64::MIN], 8, DType::I64)), [i64::MIN.into()]);
+        assert_eq!(values(view(&[u64::MAX], 8, DType::U64)), [u64::MAX.into()]);
+        assert_eq!(values(view(&[7u8, 200, 9], 1, DType::U8)), [7, 200, 9]);
+        assert_eq!(values(view(&[7u16, u16::MAX], 2, DType::U16)), [7, 65535]);
+        assert_eq!(view(&[7u8], 1, DType::U8).ty(), ScalarTy::U32);
+        assert_eq!(view(&[7u32, 8], 4, DType::U32).bits(2), None);
+        // SAFETY: nothing is read.
+        assert!(unsafe { IntView::new(std::ptr::null(), 0, 4, DType::F32) }.is_none());
+    }
+}
