@@ -1,92 +1,160 @@
 //! Runs tasks of declared kernels.
 
-use super::codes;
-use super::inputs::WorkloadInputs;
 use super::memory::SharedTensor;
 use super::mixing;
-use super::records::{Record, Records};
-use super::registry::{KernelCx, KernelFault, KernelRegistry};
+use super::program::DeclaredKernels;
+use super::records::{Arguments, Numbers, Record, Records};
+use super::registry::{KernelBody, KernelCx, KernelFault, KernelRegistry};
+use super::tensors::slot_value;
+use super::view_kernel::{Bound, Interruption, ViewFault};
+use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature, Tensor, WorkloadModule};
-use wsp_plan::workload::Bindings;
-use wsp_plan::{Array, Arrays};
+use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
+use wsp_kernel::{Scratch, Trap};
+use wsp_plan::Arrays;
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::Slots;
 
-type Body = dyn Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync;
-
 /// Kernels, tensors and tasks in flight of one run.
-pub(crate) struct Declared<'p> {
-    module: &'p WorkloadModule,
+pub(crate) struct Declared {
+    pub(crate) kernels: Arc<DeclaredKernels>,
     /// Body of each kernel; none mixes.
-    bodies: Vec<Option<Arc<Body>>>,
+    bodies: Vec<Option<KernelBody>>,
     /// Modes of each kernel's tensor parameters.
     modes: Vec<Vec<AccessMode>>,
-    tensors: Vec<SharedTensor>,
+    pub(crate) tensors: Vec<SharedTensor>,
     pub(crate) records: Records,
+    interruption: Interruption,
     /// Each worker locks its own only.
-    scratch: Vec<Mutex<Vec<u8>>>,
+    workers: Vec<Mutex<Worker>>,
+}
+
+/// What a worker keeps from task to task.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    /// Elements on their way.
+    bytes: Vec<u8>,
+    scratch: Scratch,
+    /// By kernel: surroundings of those over views that it has run.
+    bound: Vec<Option<Bound>>,
+    numbers: Numbers,
 }
 
 /// What a task of a declared kernel failed with.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Debug)]
 pub(crate) struct TaskFault {
-    pub(crate) record: Box<Record>,
-    pub(crate) message: String,
-    pub(crate) panicked: bool,
+    pub(crate) record: Record,
+    pub(crate) cause: Cause,
 }
 
-impl<'p> Declared<'p> {
-    /// Tensors with the user's arrays, and made-up elements where there are none.
+/// Why a task failed.
+#[derive(Debug)]
+pub(crate) enum Cause {
+    /// Its body says so.
+    Fault(KernelFault),
+    /// Its body panicked.
+    Panic(String),
+    /// It does not fit its kernel.
+    Argument(String),
+    /// Its kernel stopped.
+    Trap(Box<Trap>),
+}
+
+impl From<ViewFault> for Cause {
+    fn from(fault: ViewFault) -> Cause {
+        match fault {
+            ViewFault::Argument(what) => Cause::Argument(what),
+            ViewFault::Trap(trap) => Cause::Trap(trap),
+        }
+    }
+}
+
+impl Declared {
+    /// A run on these tensors.
     pub(crate) fn new(
-        module: &'p WorkloadModule,
+        kernels: Arc<DeclaredKernels>,
         registry: &KernelRegistry,
-        bindings: &Bindings,
-        inputs: &WorkloadInputs,
+        tensors: Vec<SharedTensor>,
+        interruption: Interruption,
         workers: usize,
-    ) -> Result<Declared<'p>, Vec<Diagnostic>> {
-        let tensors = tensors(module, bindings, inputs)?;
-        Ok(Declared {
-            module,
-            bodies: module.kernels.iter().map(|k| registry.body(&k.name)).collect(),
-            modes: module.kernels.iter().map(modes).collect(),
+    ) -> Declared {
+        let all = &kernels.module.kernels;
+        Declared {
+            bodies: all.iter().map(|k| registry.body(&k.name)).collect(),
+            modes: all.iter().map(modes).collect(),
             tensors,
             records: Records::default(),
-            scratch: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
-        })
+            interruption,
+            workers: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
+            kernels,
+        }
+    }
+
+    /// What a worker keeps. It is the worker's alone.
+    pub(crate) fn worker(&self, worker: usize) -> MutexGuard<'_, Worker> {
+        // A body that panicked left bytes that nobody reads again.
+        self.workers[worker].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets tasks that a run which has ended left behind.
+    pub(crate) fn forget_records(&mut self) {
+        if self.records.is_unused() {
+            return;
+        }
+        self.records = Records::default();
+        for worker in &mut self.workers {
+            worker.get_mut().unwrap_or_else(PoisonError::into_inner).numbers = Numbers::default();
+        }
+    }
+
+    /// Forgets what views were bound to: tensors have changed.
+    pub(crate) fn forget_boxes(&mut self) {
+        for worker in &mut self.workers {
+            let worker = worker.get_mut().unwrap_or_else(PoisonError::into_inner);
+            worker.bound.iter_mut().flatten().for_each(Bound::forget);
+        }
     }
 
     /// Runs a task; a panic of its body is a fault like others, so that it is reported with the task.
-    pub(crate) fn run_record(&self, worker: usize, record: &Record) -> Result<(), TaskFault> {
-        let fault = |message: String, panicked: bool| TaskFault {
-            record: Box::new(record.clone()),
-            message,
-            panicked,
-        };
-        // A body that panicked left bytes that nobody reads again.
-        let mut scratch = self.scratch[worker].lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.bodies[record.kernel.index()] {
-            Some(body) => {
-                let kernel = &self.module.kernels[record.kernel.index()];
+    #[inline]
+    pub(crate) fn run_task(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Box<TaskFault>> {
+        let run = catch_unwind(AssertUnwindSafe(|| self.run_body(worker, task)));
+        match run {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(cause)) => Err(failed(task, cause)),
+            Err(panic) => Err(failed(task, Cause::Panic(panic_message(panic.as_ref())))),
+        }
+    }
+
+    fn run_body(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
+        let number = task.kernel.index();
+        match &self.bodies[number] {
+            Some(KernelBody::Views(kernel)) => {
+                if worker.bound.len() <= number {
+                    worker.bound.resize_with(number + 1, || None);
+                }
+                let bound = worker.bound[number].get_or_insert_with(|| kernel.bound(&self.interruption));
+                kernel.run(bound, &mut worker.scratch, &self.tensors, task.scalars, task.boxes)?;
+                Ok(())
+            }
+            Some(KernelBody::Function(body)) => {
                 let mut cx = KernelCx {
-                    name: &kernel.name,
-                    signature: &kernel.signature,
-                    scalars: &record.scalars,
-                    boxes: &record.boxes,
+                    name: &self.kernels.module.kernels[number].name,
+                    modes: &self.modes[number],
+                    scalars: task.scalars,
+                    boxes: task.boxes,
                     tensors: &self.tensors,
-                    scratch: &mut scratch,
+                    scratch: &mut worker.bytes,
                 };
-                let returned = catch_unwind(AssertUnwindSafe(|| body(&mut cx)));
-                let returned = returned.map_err(|panic| fault(panic_message(panic.as_ref()), true))?;
-                returned.map_err(|KernelFault(message)| fault(message, false))
+                body(&mut cx).map_err(Cause::Fault)
             }
             None => {
-                let boxes: Vec<(AccessMode, Region)> =
-                    record.accesses(&self.modes[record.kernel.index()]).collect();
-                mixing::run(&self.tensors, record.kernel.0, &record.scalars, &boxes, &mut scratch);
+                let modes = self.modes[number].iter().copied();
+                let boxes: SmallVec<[(AccessMode, Region); 4]> =
+                    modes.zip(task.boxes.iter().copied()).collect();
+                mixing::run(&self.tensors, task.kernel.0, task.scalars, &boxes, &mut worker.bytes);
                 Ok(())
             }
         }
@@ -94,36 +162,43 @@ impl<'p> Declared<'p> {
 
     /// The tensor that holds a slot.
     pub(crate) fn slot_tensor(&self, slot: SlotId) -> TensorId {
-        self.module.slots[slot.index()].tensor
+        self.kernels.module.slots[slot.index()].tensor
     }
 
     /// The value of a slot now.
     pub(crate) fn slot(&self, slot: SlotId) -> i64 {
         let tensor = self.slot_tensor(slot);
-        let mut bytes = Vec::new();
-        self.tensors[tensor.index()].load(&cell(tensor), &mut bytes);
-        bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+        slot_value(&self.tensors[tensor.index()], tensor)
     }
 
-    /// The tensors by name, when the run is over.
-    pub(crate) fn into_arrays(self) -> Arrays {
-        let named = self.module.tensors.iter().map(|t| t.name.clone());
-        named.zip(self.tensors.into_iter().map(SharedTensor::into_array)).collect()
-    }
-}
-
-impl TaskRunner for Declared<'_> {
-    type Failure = TaskFault;
-
-    fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), TaskFault> {
-        let record = self.records.take(payload[0]);
-        self.run_record(worker, &record)
+    /// The tensors that tasks may write and that are not the caller's, by name, when the run is over.
+    pub(crate) fn into_outputs(self) -> Arrays {
+        let named = self.kernels.module.tensors.iter().map(|t| &t.name).zip(self.tensors);
+        let written = named.filter(|(name, _)| self.kernels.written.contains(*name));
+        written.filter_map(|(name, tensor)| Some((name.clone(), tensor.into_array()?))).collect()
     }
 }
 
-impl Slots for Declared<'_> {
+#[cold]
+fn failed(task: Arguments<'_>, cause: Cause) -> Box<TaskFault> {
+    Box::new(TaskFault { record: Record::of(task), cause })
+}
+
+impl TaskRunner for Declared {
+    type Failure = Box<TaskFault>;
+
+    fn run(&self, worker: usize, _: TaskId, _: KernelId, payload: &[u32]) -> Result<(), Box<TaskFault>> {
+        let number = payload[0];
+        let mut worker = self.worker(worker);
+        let ran = self.run_task(&mut worker, self.records.record(number).arguments());
+        self.records.release(&mut worker.numbers, number);
+        ran
+    }
+}
+
+impl Slots for Declared {
     fn region(&self, slot: SlotId) -> Option<Region> {
-        self.module.slots.get(slot.index()).map(|slot| cell(slot.tensor))
+        self.kernels.module.slots.get(slot.index()).map(|slot| cell(slot.tensor))
     }
 
     fn value(&self, slot: SlotId) -> i64 {
@@ -148,70 +223,4 @@ pub(crate) fn modes(kernel: &Kernel) -> Vec<AccessMode> {
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
-}
-
-fn tensors(
-    module: &WorkloadModule,
-    bindings: &Bindings,
-    inputs: &WorkloadInputs,
-) -> Result<Vec<SharedTensor>, Vec<Diagnostic>> {
-    let (mut all, mut faults) = (Vec::new(), Vec::new());
-    for (i, tensor) in module.tensors.iter().enumerate() {
-        let id = TensorId(i as u32);
-        let dims = bindings.shape(id);
-        let made = match inputs.arrays.get(&tensor.name) {
-            Some(array) => {
-                fitting(tensor, dims, array).and_then(|()| SharedTensor::copy_of(&tensor.name, array, dims))
-            }
-            None => SharedTensor::zeros(&tensor.name, tensor.dtype, dims).inspect(|made| {
-                match module.slot_of(id) {
-                    Some(slot) => made.store(&cell(id), &bindings.slot(slot).to_le_bytes()),
-                    None => mixing::fill(made, &whole(id, dims), inputs.seed ^ i as u64),
-                }
-            }),
-        };
-        match made {
-            Ok(tensor) => all.push(tensor),
-            Err(fault) => faults.push(fault),
-        }
-    }
-    if faults.is_empty() { Ok(all) } else { Err(faults) }
-}
-
-/// Values of slots before any task has written them: those of the arrays, else those of the declarations.
-///
-/// # Errors
-/// Arrays with the names of slots that do not fit them.
-pub(crate) fn slots(
-    module: &WorkloadModule,
-    bindings: &Bindings,
-    arrays: &Arrays,
-) -> Result<Vec<i64>, Vec<Diagnostic>> {
-    let (mut values, mut faults) = (Vec::new(), Vec::new());
-    for (i, slot) in module.slots.iter().enumerate() {
-        let tensor = &module.tensors[slot.tensor.index()];
-        let given = arrays.get(&tensor.name);
-        if let Some(fault) = given.and_then(|array| fitting(tensor, bindings.shape(slot.tensor), array).err())
-        {
-            faults.push(fault);
-        }
-        let given = given.and_then(|array| array.as_slice::<i64>()?.first().copied());
-        values.push(given.unwrap_or_else(|| bindings.slot(SlotId(i as u32))));
-    }
-    if faults.is_empty() { Ok(values) } else { Err(faults) }
-}
-
-/// Refuses an array that is not what its tensor is declared as.
-fn fitting(tensor: &Tensor, dims: &[u32], array: &Array) -> Result<(), Diagnostic> {
-    if array.dtype() == tensor.dtype && array.shape().iter().copied().eq(dims.iter().map(|&n| u64::from(n))) {
-        return Ok(());
-    }
-    Err(Diagnostic::error(codes::WRONG_ARRAY, format!("array `{}` does not fit its tensor", tensor.name))
-        .at(tensor.span, format!("{}{dims:?} here", tensor.dtype.name()))
-        .note(format!("the array is {array:?}")))
-}
-
-fn whole(tensor: TensorId, dims: &[u32]) -> Region {
-    let lo = [0; wsp_core::MAX_RANK];
-    Region::new(tensor, &lo[..dims.len()], dims).expect("a tensor's rank is within the limit")
 }

@@ -1,11 +1,12 @@
 //! What goes wrong with the tasks of a workload, as the user sees it.
 
 use super::codes;
-use super::declared::TaskFault;
+use super::declared::{Cause, TaskFault};
 use super::equal::NamedTensor;
 use super::graph::GraphListing;
+use super::registry::PayloadSlot;
 use super::settings::{cancelled, not_started, stopped, stuck};
-use super::submit::StreamFault;
+use super::submit::{SequentialStop, StreamFault};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::workload::ExpandError;
@@ -23,10 +24,11 @@ pub(crate) fn generation<E>(error: ExpandError<E>, of_sink: impl FnOnce(E) -> Di
 /// A failed run of declared kernels.
 pub(crate) fn failed(
     module: &WorkloadModule,
-    failure: Failure<TaskFault, ExpandError<StreamFault>>,
+    failure: Failure<Box<TaskFault>, ExpandError<StreamFault>>,
+    payload: Option<&PayloadSlot>,
 ) -> Diagnostic {
     match failure {
-        Failure::Task { failure, .. } => task(module, failure),
+        Failure::Task { failure, .. } => task(module, *failure, payload),
         Failure::Panic { message, .. } => {
             Diagnostic::error(codes::TASK_PANICKED, format!("a task panicked: {message}"))
         }
@@ -40,18 +42,43 @@ pub(crate) fn failed(
     }
 }
 
-/// A failed task.
-pub(crate) fn task(module: &WorkloadModule, fault: TaskFault) -> Diagnostic {
-    let kernel = &module.kernels[fault.record.kernel.index()];
-    let (code, what) =
-        if fault.panicked { (codes::TASK_PANICKED, "panicked") } else { (codes::TASK_FAILED, "failed") };
+/// A failed task; what it hands to the caller goes into the slot.
+pub(crate) fn task(module: &WorkloadModule, fault: TaskFault, payload: Option<&PayloadSlot>) -> Diagnostic {
+    let TaskFault { record, cause } = fault;
+    let kernel = &module.kernels[record.kernel.index()];
+    let failed = |code, what: &str| {
+        Diagnostic::error(code, format!("kernel `{}` {what}", kernel.name)).at(kernel.span, "this kernel")
+    };
+    let (diagnostic, handed) = match cause {
+        Cause::Trap(trap) if trap.is_cancelled() => return cancelled(),
+        Cause::Trap(trap) => (Diagnostic::from(*trap).note(format!("in kernel `{}`", kernel.name)), None),
+        Cause::Fault(fault) => {
+            (failed(codes::TASK_FAILED, &format!("failed: {}", fault.message)), fault.payload)
+        }
+        Cause::Panic(message) => (failed(codes::TASK_PANICKED, &format!("panicked: {message}")), None),
+        Cause::Argument(what) => (failed(codes::VIEW_ARGUMENT, &format!("cannot run: {what}")), None),
+    };
+    if let Some(slot) = payload {
+        slot.put(handed);
+    }
     let names = NamedTensor::of_workload(module);
-    let tensors = fault.record.boxes.iter().map(|region| names[region.tensor.index()].bounds(region));
-    let args: Vec<String> = fault.record.scalars.iter().map(i64::to_string).chain(tensors).collect();
-    Diagnostic::error(code, format!("kernel `{}` {what}: {}", kernel.name, fault.message))
-        .at(kernel.span, "this kernel")
-        .note(format!("in the task with the indices {:?}", fault.record.indices.as_slice()))
+    let tensors = record.boxes.iter().map(|region| names[region.tensor.index()].bounds(region));
+    let args: Vec<String> = record.scalars.iter().map(i64::to_string).chain(tensors).collect();
+    diagnostic
+        .note(format!("in the task with the indices {:?}", record.indices.as_slice()))
         .note(format!("its arguments: {}", args.join(", ")))
+}
+
+/// Why a sequential run ended early.
+pub(crate) fn sequential(
+    module: &WorkloadModule,
+    stop: SequentialStop,
+    payload: Option<&PayloadSlot>,
+) -> Diagnostic {
+    match stop {
+        SequentialStop::Task(fault) => task(module, *fault, payload),
+        SequentialStop::Cancelled => cancelled(),
+    }
 }
 
 /// Refuses tasks that conflict and that nothing orders: their run has no one result.

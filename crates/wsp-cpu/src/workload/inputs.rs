@@ -1,9 +1,23 @@
 //! What a launch of a workload is given and what it gives.
 
 use super::aicpu::Expand;
+use super::array_view::ArrayView;
+use super::registry::PayloadSlot;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_kernel::Poll;
 use wsp_plan::{Arrays, ParamValue};
+
+/// What tensors of declared kernels begin with that nothing is given for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Absent {
+    /// Made-up elements, which differ from place to place and follow from a seed.
+    #[default]
+    MadeUp,
+    /// Zeros.
+    Zeros,
+}
 
 /// Values and arrays of a launch.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +26,11 @@ pub struct WorkloadInputs {
     pub set: Vec<(String, ParamValue)>,
     /// Arrays by name: tables (integers, one dimension), tensors, and what a library of kernels takes.
     pub arrays: Arrays,
+    /// Arrays of the caller by name, which tensors of declared kernels are bound to: tasks read and write them where they
+    /// lie, and they are not among the outputs. The caller keeps to the contract of [`ArrayView::new`] while a run goes on.
+    pub views: BTreeMap<String, ArrayView>,
+    /// What tensors of declared kernels begin with that neither array nor view is given for.
+    pub absent: Absent,
     /// Makes up elements of the tensors of declared kernels that no array is given for. A used file must be given its
     /// arrays.
     pub seed: u64,
@@ -42,4 +61,10 @@ pub struct WorkloadOptions {
     pub expand: Expand,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Asked on the calling thread, now and then, whether to stop: in a sequential run of declared kernels between tasks and
+    /// within kernels over views, in a run with workers while tasks are generated. Refused where the calling thread does
+    /// neither: on AICPUs and for kernels of a used file.
+    pub poll: Option<Poll>,
+    /// Receives what the failing task of a registered kernel hands over.
+    pub payload: Option<PayloadSlot>,
 }

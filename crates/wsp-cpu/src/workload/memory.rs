@@ -1,58 +1,84 @@
-//! The tensors of declared kernels: arrays that tasks copy boxes out of and into.
+//! The tensors of declared kernels: memory that tasks read and write by boxes.
 //!
-//! **Invariant:** of two calls of `load` and `store` for boxes that overlap, one of them a `store`, the first has returned
-//! before the second begins. Only tasks of a run call them, each for its own boxes, and the run orders tasks whose boxes
-//! conflict: dependences are inferred from these boxes, or, where a schedule states them, checked against these boxes
-//! before the run. A source that reads a slot has waited for the tasks that write it.
+//! **Invariant:** of two accesses to boxes that overlap, one of them a write, the first has ended before the second begins. An
+//! access is a call of `load` or `store`, the run of a kernel that is bound to the box by `bind`, `integers` or `view`, or
+//! setting a tensor up while no task runs. Only tasks of a run access tensors otherwise, each its own boxes, and the run orders
+//! tasks whose boxes conflict: dependences are inferred from these boxes, or, where a schedule states them, checked against
+//! these boxes before the run. A source that reads a slot has waited for the tasks that write it. Different tensors have
+//! different memory unless no task writes either: what shares memory is refused before the run.
 #![allow(
     unsafe_code,
-    reason = "tasks on several threads copy into and out of one array; the task graph orders conflicts"
+    reason = "tasks on several threads read and write one array; the task graph orders conflicts"
 )]
 
+use super::array_view::{ArrayView, Owner, ViewAccess};
 use super::codes;
 use std::ptr;
-use wsp_core::{DType, Region};
+use std::sync::Arc;
+use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
+use wsp_kernel::{IntArray, IntView, Layout, TensorMem};
 use wsp_plan::{Array, ArrayError};
 
-/// One tensor in row-major order.
+/// One tensor.
 #[derive(Debug)]
 pub(crate) struct SharedTensor {
-    /// Owns the bytes; not looked at while a run goes on.
-    array: Array,
+    memory: Memory,
     base: *mut u8,
-    dims: Vec<u32>,
+    rank: usize,
+    /// Extents; 1 along the dimensions that it lacks, as in boxes.
+    dims: [u32; MAX_RANK],
     /// Bytes from one index to the next, per dimension.
-    strides: Vec<usize>,
+    strides: [usize; MAX_RANK],
     dtype: DType,
 }
 
-// SAFETY: the bytes are reached by `load` and `store` only, which the module's invariant orders.
+/// Owns the bytes; not looked at while a run goes on.
+#[derive(Debug)]
+enum Memory {
+    Own(Arc<Array>),
+    Caller(ArrayView),
+}
+
+// SAFETY: the bytes are reached as the module's invariant says only.
 unsafe impl Send for SharedTensor {}
 // SAFETY: as above.
 unsafe impl Sync for SharedTensor {}
 
+/// The memory of a box, as a kernel of the caller sees it. It may be used until the kernel's task ends.
+#[derive(Clone, Debug)]
+pub struct KernelView {
+    /// The first element of the box.
+    pub ptr: *mut u8,
+    /// Type of the elements, which need not be aligned.
+    pub dtype: DType,
+    /// Extents of the box, outermost dimension first.
+    pub dims: Vec<usize>,
+    /// Bytes from one element to the next, per dimension.
+    pub strides: Vec<isize>,
+    /// Whether the task may write the elements.
+    pub writable: bool,
+    /// Keeps the memory from going away, also after the task.
+    pub owner: Owner,
+}
+
 impl SharedTensor {
     /// A tensor of zeros.
     pub(crate) fn zeros(name: &str, dtype: DType, dims: &[u32]) -> Result<SharedTensor, Diagnostic> {
-        let shape: Vec<u64> = dims.iter().map(|&n| u64::from(n)).collect();
-        let array = Array::zeros(dtype, &shape).map_err(|fault| {
-            let what = match fault {
-                ArrayError::TooLarge => format!("tensor `{name}` is too large to be addressed"),
-                ArrayError::OutOfMemory { bytes } => {
-                    format!("there is no memory for the {bytes} bytes of tensor `{name}`")
-                }
-            };
-            Diagnostic::error(codes::NO_MEMORY, what).note(format!("its shape is {dims:?}"))
-        })?;
-        Ok(SharedTensor::new(array, dims))
+        Ok(SharedTensor::new(allocate(name, dtype, dims)?, dims))
     }
 
     /// A copy of an array of the launch, which has these extents.
     pub(crate) fn copy_of(name: &str, given: &Array, dims: &[u32]) -> Result<SharedTensor, Diagnostic> {
-        let mut tensor = SharedTensor::zeros(name, given.dtype(), dims)?;
-        tensor.array.bytes_mut().copy_from_slice(given.bytes());
-        Ok(SharedTensor::new(tensor.array, dims))
+        let mut array = allocate(name, given.dtype(), dims)?;
+        array.bytes_mut().copy_from_slice(given.bytes());
+        Ok(SharedTensor::new(array, dims))
+    }
+
+    /// An array of the caller, which has these extents.
+    pub(crate) fn of_view(view: ArrayView, dims: &[u32]) -> SharedTensor {
+        let (base, strides, dtype) = (view.ptr(), view.strides().to_vec(), view.dtype());
+        SharedTensor::laid_out(Memory::Caller(view), base, dims, &strides, dtype)
     }
 
     fn new(mut array: Array, dims: &[u32]) -> SharedTensor {
@@ -62,26 +88,86 @@ impl SharedTensor {
         for d in (1..dims.len()).rev() {
             strides[d - 1] = strides[d] * dims[d] as usize;
         }
-        SharedTensor { array, base, dims: dims.to_vec(), strides, dtype }
+        SharedTensor::laid_out(Memory::Own(Arc::new(array)), base, dims, &strides, dtype)
+    }
+
+    fn laid_out(
+        memory: Memory,
+        base: *mut u8,
+        dims: &[u32],
+        strides: &[usize],
+        dtype: DType,
+    ) -> SharedTensor {
+        let mut tensor = SharedTensor {
+            memory,
+            base,
+            rank: dims.len(),
+            dims: [1; MAX_RANK],
+            strides: [0; MAX_RANK],
+            dtype,
+        };
+        tensor.dims[..dims.len()].copy_from_slice(dims);
+        tensor.strides[..strides.len()].copy_from_slice(strides);
+        tensor
     }
 
     pub(crate) fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// The array, when no run goes on.
-    pub(crate) fn into_array(self) -> Array {
-        self.array
+    /// The array of the caller that it is, if it is one.
+    pub(crate) fn caller(&self) -> Option<&ArrayView> {
+        match &self.memory {
+            Memory::Own(_) => None,
+            Memory::Caller(view) => Some(view),
+        }
+    }
+
+    /// The array, when no run goes on; none for one of the caller.
+    pub(crate) fn into_array(self) -> Option<Array> {
+        match self.memory {
+            // A kernel of the caller may have kept the owner.
+            Memory::Own(array) => Some(Arc::unwrap_or_clone(array)),
+            Memory::Caller(_) => None,
+        }
+    }
+
+    /// A copy of the elements, when no run goes on.
+    pub(crate) fn to_array(&self) -> Result<Array, ArrayError> {
+        let shape: Vec<u64> = self.dims[..self.rank].iter().map(|&n| u64::from(n)).collect();
+        let mut array = Array::zeros(self.dtype, &shape)?;
+        let mut at = 0;
+        self.runs(&self.whole(), |offset, bytes| {
+            let to = &mut array.bytes_mut()[at..at + bytes];
+            // SAFETY: `runs` yields ranges inside the array, which nobody writes now.
+            unsafe { ptr::copy_nonoverlapping(self.base.add(offset), to.as_mut_ptr(), bytes) };
+            at += bytes;
+        });
+        Ok(array)
+    }
+
+    /// Sets every byte to zero.
+    pub(crate) fn clear(&self) {
+        self.runs(&self.whole(), |offset, bytes| {
+            // SAFETY: `runs` yields ranges inside the array, and by the module's invariant nobody looks at them now.
+            unsafe { self.base.add(offset).write_bytes(0, bytes) };
+        });
+    }
+
+    /// The box of all elements; of tensor 0, which no caller looks at.
+    pub(crate) fn whole(&self) -> Region {
+        let lo = [0; MAX_RANK];
+        Region { tensor: TensorId(0), lo, hi: self.dims }
     }
 
     /// Bytes that a box has. The box must lie in the tensor.
     pub(crate) fn box_bytes(&self, region: &Region) -> usize {
-        self.dtype.size() * extents(region).take(self.dims.len()).product::<usize>()
+        self.dtype.size() * extents(region).product::<usize>()
     }
 
     /// Number of dimensions.
     pub(crate) fn rank(&self) -> usize {
-        self.dims.len()
+        self.rank
     }
 
     /// Appends the box's bytes in row-major order.
@@ -105,28 +191,136 @@ impl SharedTensor {
         });
     }
 
+    /// Memory for a view of a compiled kernel with these dimensions, to be bound to a box before the kernel runs.
+    pub(crate) fn unbound(dtype: DType, rank: usize) -> TensorMem {
+        let layout = Layout::Strided { dims: vec![0; rank], strides: vec![0; rank] };
+        // SAFETY: no byte belongs to the array.
+        unsafe { TensorMem::new(ptr::null_mut(), 0, dtype, layout) }
+    }
+
+    /// An array of no integers, for a view that is not bound yet; none for real numbers.
+    pub(crate) fn no_integers(dtype: DType) -> Option<IntArray> {
+        // SAFETY: there are no elements.
+        unsafe { IntView::new(ptr::null(), 0, dtype.size(), dtype) }.map(IntArray::View)
+    }
+
+    /// Binds a view of a compiled kernel to a box, of which it keeps these dimensions. The view ends where the box does, and
+    /// is used until its kernel's task ends.
+    pub(crate) fn bind(&self, region: &Region, keep: &[u8], view: &mut TensorMem) {
+        let (ptr, bytes) = self.extent(region);
+        let size = self.dtype.size() as u64;
+        let kept = keep.iter().map(|&d| usize::from(d));
+        let kept = kept.map(|d| (region.hi[d] - region.lo[d], self.strides[d] as u64 / size));
+        // SAFETY: the bytes lie in the array, which outlives the run; tasks use them as the module's invariant says.
+        unsafe { view.place(ptr, bytes, kept) };
+    }
+
+    /// Binds a view that was last bound to a box of this tensor with these extents to another one, if that has the same.
+    #[inline]
+    pub(crate) fn bind_like(&self, region: &Region, extents: &[u32; MAX_RANK], view: &mut TensorMem) -> bool {
+        let (mut inside, mut same, mut first) = (true, true, 0usize);
+        for (d, extent) in extents.iter().enumerate().take(self.rank) {
+            let (lo, hi) = (region.lo[d], region.hi[d]);
+            inside &= lo <= hi && hi <= self.dims[d];
+            same &= hi.wrapping_sub(lo) == *extent;
+            // What wraps belongs to a box that does not lie in the tensor.
+            first = first.wrapping_add((lo as usize).wrapping_mul(self.strides[d]));
+        }
+        // Empty boxes have no first element.
+        if !inside || !same || view.bytes() == 0 {
+            return false;
+        }
+        // SAFETY: the box lies in the array and has as many elements as the one before, so as many bytes lie there; tasks use
+        // them as the module's invariant says.
+        unsafe { view.move_to(self.base.add(first)) };
+        true
+    }
+
+    /// The elements of a box along one dimension as integers; none where they are real numbers. Used until the kernel's task
+    /// ends.
+    pub(crate) fn integers(&self, region: &Region, dim: u8) -> Option<IntArray> {
+        let d = usize::from(dim);
+        let (ptr, bytes) = self.extent(region);
+        let len = if bytes == 0 { 0 } else { (region.hi[d] - region.lo[d]) as usize };
+        // SAFETY: every element lies in the array, which outlives the run; tasks use them as the module's invariant says.
+        unsafe { IntView::new(ptr, len, self.strides[d], self.dtype) }.map(IntArray::View)
+    }
+
+    /// A box for a kernel of the caller.
+    pub(crate) fn view(&self, region: &Region, access: ViewAccess) -> KernelView {
+        let (ptr, _) = self.extent(region);
+        KernelView {
+            ptr,
+            dtype: self.dtype,
+            dims: extents(region).take(self.rank).collect(),
+            // No stride exceeds the span of its array, which is at most `isize::MAX`.
+            strides: self.strides[..self.rank].iter().map(|&stride| stride.cast_signed()).collect(),
+            writable: access == ViewAccess::ReadWrite,
+            owner: match &self.memory {
+                Memory::Own(array) => Arc::<Array>::clone(array),
+                Memory::Caller(view) => Arc::clone(view.owner()),
+            },
+        }
+    }
+
+    /// The first element of a box, and the bytes from there to the end of its last element; none in an empty box.
+    #[inline]
+    fn extent(&self, region: &Region) -> (*mut u8, usize) {
+        let (mut inside, mut empty, mut first, mut bytes) = (true, false, 0usize, self.dtype.size());
+        for d in 0..MAX_RANK {
+            let (lo, hi) = (region.lo[d], region.hi[d]);
+            inside &= lo <= hi && hi <= self.dims[d];
+            empty |= lo == hi;
+            // What wraps belongs to a box that has no element or does not lie in the tensor.
+            first = first.wrapping_add((lo as usize).wrapping_mul(self.strides[d]));
+            let reach = (hi as usize).wrapping_sub(lo as usize).wrapping_sub(1);
+            bytes = bytes.wrapping_add(reach.wrapping_mul(self.strides[d]));
+        }
+        assert!(inside, "a box should lie in its tensor, which expansion checks");
+        if empty {
+            return (self.base, 0);
+        }
+        // SAFETY: the box lies in the array and has an element, and this is its first.
+        (unsafe { self.base.add(first) }, bytes)
+    }
+
     /// Calls `f` with offset and length in bytes of every contiguous run of a box, in row-major order.
     fn runs(&self, region: &Region, mut f: impl FnMut(usize, usize)) {
-        let rank = self.dims.len();
-        let inside = (0..rank).all(|d| region.lo[d] <= region.hi[d] && region.hi[d] <= self.dims[d]);
-        assert!(inside, "a box should lie in its tensor, which expansion checks");
-        if extents(region).take(rank).any(|n| n == 0) {
+        if self.extent(region).1 == 0 {
             return;
         }
+        let (rank, size) = (self.rank, self.dtype.size());
         let Some(last) = rank.checked_sub(1) else {
-            f(0, self.dtype.size());
+            f(0, size);
             return;
         };
-        let run = (region.hi[last] - region.lo[last]) as usize * self.dtype.size();
+        let (count, stride) = ((region.hi[last] - region.lo[last]) as usize, self.strides[last]);
         let mut index = region.lo;
         loop {
-            let offset = (0..rank).map(|d| index[d] as usize * self.strides[d]).sum();
-            f(offset, run);
+            let offset: usize = (0..rank).map(|d| index[d] as usize * self.strides[d]).sum();
+            if stride == size || count == 1 {
+                f(offset, count * size);
+            } else {
+                (0..count).for_each(|i| f(offset + i * stride, size));
+            }
             let Some(next) = (0..last).rev().find(|&d| index[d] + 1 < region.hi[d]) else { return };
             index[next] += 1;
             index[next + 1..last].copy_from_slice(&region.lo[next + 1..last]);
         }
     }
+}
+
+fn allocate(name: &str, dtype: DType, dims: &[u32]) -> Result<Array, Diagnostic> {
+    let shape: Vec<u64> = dims.iter().map(|&n| u64::from(n)).collect();
+    Array::zeros(dtype, &shape).map_err(|fault| {
+        let what = match fault {
+            ArrayError::TooLarge => format!("tensor `{name}` is too large to be addressed"),
+            ArrayError::OutOfMemory { bytes } => {
+                format!("there is no memory for the {bytes} bytes of tensor `{name}`")
+            }
+        };
+        Diagnostic::error(codes::NO_MEMORY, what).note(format!("its shape is {dims:?}"))
+    })
 }
 
 fn extents(region: &Region) -> impl Iterator<Item = usize> {
@@ -136,7 +330,6 @@ fn extents(region: &Region) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_core::TensorId;
 
     fn counting(dims: &[u32]) -> SharedTensor {
         let shape: Vec<u64> = dims.iter().map(|&n| u64::from(n)).collect();
@@ -170,5 +363,42 @@ mod tests {
         tensor.store(&region, &bytes);
         let all = load(&tensor, &[0, 0], &[4, 4]);
         assert_eq!(all, [0, 1, 2, 3, 4, 5, 100, 101, 8, 9, 102, 103, 12, 13, 14, 15]);
+    }
+    /// Columns 1 and 3 of each row of `counting(&[3, 5])`.
+    fn columns(owner: &Arc<[u32; 15]>) -> SharedTensor {
+        let first = owner.as_ptr().wrapping_add(1).cast_mut().cast();
+        let access = ViewAccess::ReadOnly;
+        // SAFETY: the columns lie in the vector, and nobody writes it.
+        let view =
+            unsafe { ArrayView::new(first, DType::U32, vec![3, 2], vec![20, 8], access, owner.clone()) };
+        SharedTensor::of_view(view.expect("it can be used in place"), &[3, 2])
+    }
+
+    #[test]
+    fn elements_of_a_strided_array_are_found_one_by_one() {
+        let owner = Arc::new(std::array::from_fn(|i| i as u32));
+        let tensor = columns(&owner);
+        assert_eq!(load(&tensor, &[0, 0], &[3, 2]), [1, 3, 6, 8, 11, 13]);
+        assert_eq!(load(&tensor, &[1, 1], &[3, 2]), [8, 13]);
+        let copy = tensor.to_array().expect("it is small");
+        assert_eq!(copy.as_slice::<u32>(), Some(&[1, 3, 6, 8, 11, 13][..]));
+    }
+
+    #[test]
+    fn a_bound_view_reaches_its_box_and_nothing_else() {
+        let owner = Arc::new(std::array::from_fn(|i| i as u32));
+        let tensor = columns(&owner);
+        let region = Region::new(TensorId(0), &[1, 1], &[3, 2]).expect("ranks agree");
+        let mut view = SharedTensor::unbound(DType::U32, 2);
+        tensor.bind(&region, &[0], &mut view);
+        assert_eq!((view.rank(), view.bytes()), (1, 24));
+        let IntArray::View(column) = tensor.integers(&region, 0).expect("the type is U32") else {
+            panic!("a view in place");
+        };
+        assert_eq!(column.len(), 2);
+        let empty = Region::new(TensorId(0), &[3, 1], &[3, 2]).expect("ranks agree");
+        tensor.bind(&empty, &[0, 1], &mut view);
+        assert_eq!(view.bytes(), 0);
+        assert!(tensor.integers(&empty, 0).is_some_and(|none| none.is_empty()));
     }
 }

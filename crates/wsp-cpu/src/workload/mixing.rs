@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn bytes(tensors: Vec<SharedTensor>) -> Vec<Vec<u8>> {
-        tensors.into_iter().map(|t| t.into_array().bytes().to_vec()).collect()
+        tensors.into_iter().map(|t| t.into_array().expect("it is ours").bytes().to_vec()).collect()
     }
 
     #[test]

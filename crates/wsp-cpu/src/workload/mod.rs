@@ -1,10 +1,11 @@
 //! Workloads on this backend: linked to kernels, listed as graphs, run.
 //!
 //! A [`WorkloadProgram`] is a workload with bodies for its kernels: those of a used library of kernels, functions
-//! registered in a [`KernelRegistry`], or, where kernels are only declared, a body that mixes what a task reads into what
-//! it writes.
+//! registered in a [`KernelRegistry`], which may be compiled, or, where kernels are only declared, a body that mixes what a
+//! task reads into what it writes.
 
 mod aicpu;
+mod array_view;
 mod codes;
 mod declared;
 mod equal;
@@ -17,6 +18,8 @@ mod list;
 mod memory;
 mod mixing;
 mod outcome;
+mod overlap;
+mod prepared;
 mod program;
 mod records;
 mod registry;
@@ -25,16 +28,22 @@ pub(crate) mod settings;
 mod simulated;
 mod submit;
 mod tables;
+mod tensors;
 mod touch;
+mod view_kernel;
 
 pub(crate) use library::LibraryTasks;
 
 pub use aicpu::{AicpuFigures, Expand, WorkloadTransfer};
+pub use array_view::{ArrayView, Owner, ViewAccess, ViewFault};
 pub use graph::{
     Detail, GraphAccess, GraphDeps, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT,
 };
-pub use inputs::{WorkloadInputs, WorkloadOptions};
+pub use inputs::{Absent, WorkloadInputs, WorkloadOptions};
+pub use memory::KernelView;
 pub use outcome::{Bodies, WorkloadOutcome};
+pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;
-pub use registry::{AlreadyRegistered, Element, KernelCx, KernelFault, KernelRegistry};
+pub use registry::{AlreadyRegistered, Element, KernelCx, KernelFault, KernelRegistry, Payload, PayloadSlot};
 pub use simulated::SimulatedWorkload;
+pub use wsp_kernel::{Mode, Poll};

@@ -2,7 +2,6 @@
 
 use super::aicpu::{self, WorkloadTransfer};
 use super::codes;
-use super::declared::slots;
 use super::equal::NamedTensor;
 use super::graph::{Detail, GraphDeps, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
@@ -10,14 +9,17 @@ use super::library::LibraryTasks;
 use super::link::{link, written};
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
+use super::prepared::PreparedWorkload;
 use super::registry::KernelRegistry;
 use super::run;
 use super::settings;
 use super::simulated::SimulatedWorkload;
 use super::tables::tables;
+use super::tensors::slots;
 use super::touch::{Stated, Toucher};
 use crate::program::Program;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::ParamId;
 use wsp_ir::Module;
@@ -37,7 +39,7 @@ pub struct WorkloadProgram {
 
 #[derive(Debug)]
 enum Kind {
-    Declared(Box<DeclaredKernels>),
+    Declared(Arc<DeclaredKernels>),
     Library(Box<LibraryKernels>),
 }
 
@@ -77,7 +79,7 @@ impl WorkloadProgram {
         let kind = match library {
             None => {
                 let written = written(&mut module);
-                Kind::Declared(Box::new(DeclaredKernels { module, schedule, written }))
+                Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written }))
             }
             Some(library) => {
                 let called: Vec<_> = functions.iter().copied().flatten().collect();
@@ -94,7 +96,7 @@ impl WorkloadProgram {
     /// Takes bodies for declared kernels, in place of those it was given before.
     ///
     /// # Errors
-    /// A body for a kernel that the workload does not declare.
+    /// A body for a kernel that the workload does not declare, a body over views that does not fit the declaration.
     pub fn with_kernels(mut self, registry: KernelRegistry) -> Result<WorkloadProgram, Vec<Diagnostic>> {
         let kernels = match &self.kind {
             Kind::Declared(declared) => declared.module.kernels.as_slice(),
@@ -113,8 +115,11 @@ impl WorkloadProgram {
             }
         });
         let unknown: Vec<Diagnostic> = unknown.collect();
-        if !unknown.is_empty() {
-            return Err(unknown);
+        let misfits =
+            kernels.iter().filter_map(|kernel| Some(registry.view_kernel(&kernel.name)?.misfits(kernel)));
+        let faults: Vec<Diagnostic> = unknown.into_iter().chain(misfits.flatten()).collect();
+        if !faults.is_empty() {
+            return Err(faults);
         }
         self.registry = registry;
         Ok(self)
@@ -134,6 +139,15 @@ impl WorkloadProgram {
             Kind::Declared(declared) => &declared.schedule,
             Kind::Library(library) => &library.tasks.schedule,
         }
+    }
+
+    /// Names of the tensors that some task may write; none where kernels are those of a used file.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        let declared = match &self.kind {
+            Kind::Declared(declared) => Some(&declared.written),
+            Kind::Library(_) => None,
+        };
+        declared.into_iter().flatten().map(String::as_str)
     }
 
     /// Warnings of scheduling.
@@ -213,6 +227,24 @@ impl WorkloadProgram {
         }
     }
 
+    /// Checks and binds everything that a run needs, once for any number of runs. Only for declared kernels.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute), but for what happens while tasks run; kernels of a used file.
+    pub fn prepare(
+        &self,
+        inputs: WorkloadInputs,
+        options: WorkloadOptions,
+    ) -> Result<PreparedWorkload, Vec<Diagnostic>> {
+        match &self.kind {
+            Kind::Declared(kernels) => PreparedWorkload::new(kernels, &self.registry, inputs, options),
+            Kind::Library(_) => Err(vec![
+                settings::bad_option("a workload whose kernels are those of a used file cannot be prepared")
+                    .help("execute it"),
+            ]),
+        }
+    }
+
     /// Calls `f` with what a listing needs: the bound workload, what its tasks touch, and the names of the tensors.
     fn listing<R>(
         &self,
@@ -225,16 +257,17 @@ impl WorkloadProgram {
             Kind::Declared(declared) => {
                 let DeclaredKernels { module, schedule, .. } = &**declared;
                 let bindings = &bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
-                let slots = slots(module, bindings, &inputs.arrays)?;
+                let slots = slots(module, bindings, inputs)?;
                 let names = NamedTensor::of_workload(module);
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut Stated, &names)
             }
             Kind::Library(library) => {
                 let LibraryKernels { program, tasks } = &**library;
                 let (module, schedule) = (&tasks.module, &tasks.schedule);
+                run::refuse_for_library(inputs, options).map_err(|fault| vec![fault])?;
                 let launch = run::launch_options(inputs, options);
                 let (prepared, bindings) = &program.prepare_tasks(tasks, &inputs.arrays, &launch)?;
-                let slots = slots(module, bindings, &inputs.arrays)?;
+                let slots = slots(module, bindings, inputs)?;
                 let mut touch = tasks.touch(program.plan(), prepared);
                 let names = NamedTensor::of_library(&program.plan().module);
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut touch, &names)

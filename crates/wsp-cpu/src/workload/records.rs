@@ -1,91 +1,177 @@
 //! Tasks of declared kernels between generation and execution.
 
 use smallvec::SmallVec;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use wsp_core::{KernelId, Region};
-use wsp_ir::workload::AccessMode;
 use wsp_plan::workload::TaskRecord;
 
-/// A task: all that its kernel is given, and what tells it from others.
+/// What a kernel is given, and what tells a task from others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arguments<'a> {
+    pub(crate) kernel: KernelId,
+    /// Values of the scalar parameters.
+    pub(crate) scalars: &'a [i64],
+    /// Boxes of the tensor parameters.
+    pub(crate) boxes: &'a [Region],
+    /// Indices of the loops around it, outermost first.
+    pub(crate) indices: &'a [i64],
+}
+
+impl<'a> From<&TaskRecord<'a>> for Arguments<'a> {
+    fn from(task: &TaskRecord<'a>) -> Arguments<'a> {
+        let TaskRecord { kernel, scalars, boxes, indices, .. } = *task;
+        Arguments { kernel, scalars, boxes, indices }
+    }
+}
+
+/// A task that is kept.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Record {
     pub(crate) kernel: KernelId,
-    /// Values of the scalar parameters.
     pub(crate) scalars: SmallVec<[i64; 4]>,
-    /// Boxes of the tensor parameters.
     pub(crate) boxes: SmallVec<[Region; 4]>,
-    /// Indices of the loops around it, outermost first.
     pub(crate) indices: SmallVec<[i64; 4]>,
 }
 
 impl Record {
-    pub(crate) fn of(task: &TaskRecord<'_>) -> Record {
-        Record {
-            kernel: task.kernel,
-            scalars: SmallVec::from_slice(task.scalars),
-            boxes: SmallVec::from_slice(task.boxes),
-            indices: SmallVec::from_slice(task.indices),
-        }
+    pub(crate) fn of(task: Arguments<'_>) -> Record {
+        let mut record = Record::default();
+        record.set(task);
+        record
     }
 
-    /// Each box with what the kernel does with it.
-    pub(crate) fn accesses<'a>(
-        &'a self,
-        modes: &'a [AccessMode],
-    ) -> impl Iterator<Item = (AccessMode, Region)> + 'a {
-        modes.iter().copied().zip(self.boxes.iter().copied())
+    /// What it was made of.
+    pub(crate) fn arguments(&self) -> Arguments<'_> {
+        let Record { kernel, scalars, boxes, indices } = self;
+        Arguments { kernel: *kernel, scalars, boxes, indices }
+    }
+
+    /// Becomes another task.
+    fn set(&mut self, task: Arguments<'_>) {
+        fn copy<T: Copy>(to: &mut SmallVec<[T; 4]>, from: &[T]) {
+            to.clear();
+            to.extend_from_slice(from);
+        }
+        self.kernel = task.kernel;
+        copy(&mut self.scalars, task.scalars);
+        copy(&mut self.boxes, task.boxes);
+        copy(&mut self.indices, task.indices);
     }
 }
 
-/// Records by number. The number of a task that has started is used again, so that memory follows the tasks in flight.
+/// Numbers that a thread takes from and gives to all at a time.
+const BATCH: usize = 64;
+/// Chunks of records, each twice as large as the one before: enough for all numbers of 32 bits.
+const CHUNKS: usize = 27;
+
+/// Records by number. The number of a task that has run is used again, so that memory follows the tasks in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
-    inner: Mutex<Inner>,
+    /// A record is locked by who writes it before its task is submitted, and by who runs the task: never at one time.
+    chunks: [OnceLock<Box<[Mutex<Record>]>>; CHUNKS],
+    free: Mutex<Free>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    records: Vec<Record>,
-    free: Vec<u32>,
+struct Free {
+    numbers: Vec<u32>,
+    /// The first number that was never given out.
+    next: u32,
 }
 
+/// Free numbers that one thread has: it looks for those of all threads only when it has none, or too many.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers(Vec<u32>);
+
 impl Records {
-    /// Keeps a record until [`take`](Self::take).
-    pub(crate) fn put(&self, record: Record) -> u32 {
-        let mut inner = self.lock();
-        if let Some(number) = inner.free.pop() {
-            inner.records[number as usize] = record;
-            return number;
+    /// Whether no number was ever given out.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.chunks[0].get().is_none()
+    }
+
+    /// Keeps a task until [`release`](Self::release).
+    pub(crate) fn put(&self, mine: &mut Numbers, task: Arguments<'_>) -> u32 {
+        let number = mine.0.pop().unwrap_or_else(|| self.refill(&mut mine.0));
+        self.record(number).set(task);
+        number
+    }
+
+    /// The task with this number.
+    pub(crate) fn record(&self, number: u32) -> MutexGuard<'_, Record> {
+        let (chunk, at) = place(number);
+        let records = self.chunks[chunk].get().expect("a number that was given out should have a record");
+        // Whoever panics with a record has read it only.
+        records[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number may be used again.
+    pub(crate) fn release(&self, mine: &mut Numbers, number: u32) {
+        mine.0.push(number);
+        if mine.0.len() >= BATCH {
+            self.lock().numbers.append(&mut mine.0);
         }
-        inner.records.push(record);
-        u32::try_from(inner.records.len() - 1).expect("tasks in flight should fit 32 bits")
     }
 
-    /// The record with this number, which may be used again from now on.
-    pub(crate) fn take(&self, number: u32) -> Record {
-        let mut inner = self.lock();
-        inner.free.push(number);
-        std::mem::take(&mut inner.records[number as usize])
+    /// Takes some numbers, and returns one of them.
+    #[cold]
+    fn refill(&self, mine: &mut Vec<u32>) -> u32 {
+        let mut free = self.lock();
+        if free.numbers.is_empty() {
+            let first = free.next;
+            free.next = first.checked_add(BATCH as u32).expect("tasks in flight should fit 32 bits");
+            let (chunk, _) = place(first);
+            self.chunks[chunk].get_or_init(|| (0..BATCH << chunk).map(|_| Mutex::default()).collect());
+            mine.extend((first + 1..free.next).rev());
+            return first;
+        }
+        let kept = free.numbers.len().saturating_sub(BATCH);
+        mine.extend(free.numbers.drain(kept..));
+        mine.pop().expect("some number should be free")
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Nothing between lock and unlock leaves a record half written.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Free> {
+        // Nothing between lock and unlock leaves a list half changed.
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The chunk of a record, and its place there.
+fn place(number: u32) -> (usize, usize) {
+    let batch = number as usize / BATCH + 1;
+    let chunk = batch.ilog2() as usize;
+    (chunk, number as usize - BATCH * ((1 << chunk) - 1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn task(kernel: u16, scalars: &[i64]) -> Record {
+        Record { kernel: KernelId(kernel), scalars: scalars.into(), ..Record::default() }
+    }
+
     #[test]
-    fn numbers_of_started_tasks_are_used_again() {
-        let records = Records::default();
-        let record = |kernel| Record { kernel: KernelId(kernel), ..Record::default() };
-        let (a, b) = (records.put(record(1)), records.put(record(2)));
+    fn numbers_of_tasks_that_ran_are_used_again() {
+        let (records, mut mine) = (Records::default(), Numbers::default());
+        let mut put = |record: &Record| records.put(&mut mine, record.arguments());
+        let (a, b) = (put(&task(1, &[])), put(&task(2, &[7; 9])));
         assert_ne!(a, b);
-        assert_eq!(records.take(a), record(1));
-        assert_eq!(records.put(record(3)), a);
-        assert_eq!((records.take(a), records.take(b)), (record(3), record(2)));
+        assert_eq!(*records.record(a), task(1, &[]));
+        records.release(&mut mine, a);
+        assert_eq!(records.put(&mut mine, task(3, &[1]).arguments()), a);
+        assert_eq!((records.record(a).clone(), records.record(b).clone()), (task(3, &[1]), task(2, &[7; 9])));
+    }
+
+    #[test]
+    fn any_number_of_tasks_is_kept_and_one_threads_numbers_come_to_another() {
+        let records = Records::default();
+        let (mut source, mut worker) = (Numbers::default(), Numbers::default());
+        let all: Vec<u32> = (0..1000).map(|i| records.put(&mut source, task(0, &[i]).arguments())).collect();
+        for (i, &number) in all.iter().enumerate() {
+            assert_eq!(*records.record(number), task(0, &[i as i64]));
+            records.release(&mut worker, number);
+        }
+        let again: Vec<u32> = (0..900).map(|i| records.put(&mut source, task(0, &[i]).arguments())).collect();
+        assert!(again.iter().all(|number| *number < 1024), "no number above those of the first round");
     }
 }

@@ -1,35 +1,79 @@
 //! Bodies of declared kernels: functions registered by name.
 
-use super::memory::SharedTensor;
+use super::array_view::ViewAccess;
+use super::codes;
+use super::memory::{KernelView, SharedTensor};
+use super::view_kernel::ViewKernel;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use wsp_core::{DType, Region};
-use wsp_ir::workload::{AccessMode, ParamKind, Signature};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::AccessMode;
+use wsp_kernel::Mode;
+use wsp_plan::ViewKernelSource;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+/// Anything that a failing task hands to the caller of the run.
+pub type Payload = Arc<dyn Any + Send + Sync>;
+
 /// Why a task of a registered kernel failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct KernelFault(pub String);
+#[derive(Clone, Debug, Default)]
+pub struct KernelFault {
+    /// What is said of it.
+    pub message: String,
+    /// What the caller of the run is given besides, see [`PayloadSlot`].
+    pub payload: Option<Payload>,
+}
+
+impl KernelFault {
+    /// A fault with something for the caller of the run.
+    pub fn with_payload(message: impl Into<String>, payload: Payload) -> KernelFault {
+        KernelFault { message: message.into(), payload: Some(payload) }
+    }
+}
 
 impl<S: Into<String>> From<S> for KernelFault {
     fn from(message: S) -> KernelFault {
-        KernelFault(message.into())
+        KernelFault { message: message.into(), payload: None }
     }
 }
 
 impl fmt::Display for KernelFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
+    }
+}
+
+/// Receives the payload of the fault that a run fails with; empty when that has none.
+#[derive(Clone, Default, Debug)]
+pub struct PayloadSlot(Arc<Mutex<Option<Payload>>>);
+
+impl PayloadSlot {
+    /// What the last failed run left, once.
+    pub fn take(&self) -> Option<Payload> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn put(&self, payload: Option<Payload>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = payload;
     }
 }
 
 type Body = dyn Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync;
 
+/// What runs a kernel.
+#[derive(Clone)]
+pub(crate) enum KernelBody {
+    Function(Arc<Body>),
+    Views(Arc<ViewKernel>),
+}
+
 /// Kernel bodies by name.
 #[derive(Clone, Default)]
 pub struct KernelRegistry {
-    bodies: BTreeMap<String, Arc<Body>>,
+    bodies: BTreeMap<String, KernelBody>,
 }
 
 impl fmt::Debug for KernelRegistry {
@@ -69,7 +113,7 @@ impl KernelRegistry {
         if self.bodies.contains_key(&name) {
             return Err(AlreadyRegistered(name));
         }
-        self.bodies.insert(name, Arc::new(body));
+        self.bodies.insert(name, KernelBody::Function(Arc::new(body)));
         Ok(())
     }
 
@@ -79,7 +123,31 @@ impl KernelRegistry {
         name: impl Into<String>,
         body: impl Fn(&mut KernelCx<'_>) -> Result<(), KernelFault> + Send + Sync + 'static,
     ) {
-        self.bodies.insert(name.into(), Arc::new(body));
+        self.bodies.insert(name.into(), KernelBody::Function(Arc::new(body)));
+    }
+
+    /// Gives a kernel its body: a function over views of its tasks' boxes, compiled once. `mode` picks the implementation of
+    /// tile operations for every run, so that results do not depend on how tasks are run.
+    ///
+    /// # Errors
+    /// When the name has a body, the module breaks a rule of [`wsp_ir::verify`], does not fit its description, or cannot be
+    /// compiled. Whether it fits the kernel that a workload declares, [`WorkloadProgram::with_kernels`] says.
+    ///
+    /// [`WorkloadProgram::with_kernels`]: super::WorkloadProgram::with_kernels
+    pub fn register_view_kernel(
+        &mut self,
+        name: impl Into<String>,
+        source: ViewKernelSource,
+        mode: Mode,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let name = name.into();
+        if self.bodies.contains_key(&name) {
+            let message = AlreadyRegistered(name).to_string();
+            return Err(vec![Diagnostic::error(codes::VIEW_KERNEL, message)]);
+        }
+        let kernel = ViewKernel::new(&name, source, mode)?;
+        self.bodies.insert(name, KernelBody::Views(Arc::new(kernel)));
+        Ok(())
     }
 
     /// Whether a kernel has a body.
@@ -92,7 +160,15 @@ impl KernelRegistry {
         self.bodies.keys().map(String::as_str)
     }
 
-    pub(crate) fn body(&self, name: &str) -> Option<Arc<Body>> {
+    /// The kernel over views with this name.
+    pub(crate) fn view_kernel(&self, name: &str) -> Option<&ViewKernel> {
+        match self.bodies.get(name)? {
+            KernelBody::Views(kernel) => Some(kernel),
+            KernelBody::Function(_) => None,
+        }
+    }
+
+    pub(crate) fn body(&self, name: &str) -> Option<KernelBody> {
         self.bodies.get(name).cloned()
     }
 }
@@ -100,7 +176,8 @@ impl KernelRegistry {
 /// What a kernel body sees of its task.
 pub struct KernelCx<'a> {
     pub(crate) name: &'a str,
-    pub(crate) signature: &'a Signature,
+    /// Modes of the tensor parameters.
+    pub(crate) modes: &'a [AccessMode],
     pub(crate) scalars: &'a [i64],
     pub(crate) boxes: &'a [Region],
     pub(crate) tensors: &'a [SharedTensor],
@@ -175,9 +252,23 @@ impl KernelCx<'_> {
         Ok(())
     }
 
+    /// The memory of the box of tensor parameter `n`, which a body that knows more of it than this crate may use until it
+    /// returns. It must not write where [`KernelView::writable`] is false.
+    ///
+    /// # Errors
+    /// When there is no such parameter.
+    pub fn view(&self, n: usize) -> Result<KernelView, KernelFault> {
+        let (region, tensor) = self.parameter(n)?;
+        let reads = self.mode(n) == Some(AccessMode::In);
+        Ok(tensor.view(region, if reads { ViewAccess::ReadOnly } else { ViewAccess::ReadWrite }))
+    }
+
     fn parameter(&self, n: usize) -> Result<(&Region, &SharedTensor), KernelFault> {
         let region = self.boxes.get(n).ok_or_else(|| {
-            KernelFault(format!("there is no tensor parameter {n}: the kernel has {}", self.boxes.len()))
+            KernelFault::from(format!(
+                "there is no tensor parameter {n}: the kernel has {}",
+                self.boxes.len()
+            ))
         })?;
         Ok((region, &self.tensors[region.tensor.index()]))
     }
@@ -201,11 +292,7 @@ impl KernelCx<'_> {
     }
 
     fn mode(&self, n: usize) -> Option<AccessMode> {
-        let Signature::Declared(params) = self.signature else { return None };
-        let modes = params
-            .iter()
-            .filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None });
-        modes.clone().nth(n)
+        self.modes.get(n).copied()
     }
 }
 

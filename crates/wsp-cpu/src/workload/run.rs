@@ -1,85 +1,199 @@
 //! Runs a workload.
 
 use super::aicpu::{self, Generated};
-use super::declared::{Declared, TaskFault, slots};
+use super::codes;
+use super::declared::Declared;
 use super::equal::{EqualBoxes, NamedTensor};
 use super::faults;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::list::Listing;
 use super::outcome::{Bodies, WorkloadOutcome};
 use super::program::{DeclaredKernels, LibraryKernels, params};
+use super::records::{Numbers, Record};
 use super::registry::KernelRegistry;
 use super::settings::{self, RunSettings};
-use super::submit::{Sequential, Streaming};
+use super::submit::{Sequential, SequentialStop, Streaming};
 use super::tables::tables;
+use super::tensors::{Given, slots};
 use super::touch::Stated;
+use super::view_kernel::Interruption;
 use crate::LaunchOptions;
 use crate::stats::kernel_stats;
+use std::sync::Arc;
+use std::time::Instant;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Dependences, Trace, WorkloadModule};
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
 use wsp_runtime::aicpu::AicpuConfig;
-use wsp_runtime::clock;
+use wsp_runtime::{KernelStats, clock};
 
 /// Runs declared kernels.
 pub(crate) fn declared(
-    kernels: &DeclaredKernels,
+    kernels: &Arc<DeclaredKernels>,
     registry: &KernelRegistry,
     inputs: &WorkloadInputs,
     options: &WorkloadOptions,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-    let DeclaredKernels { module, schedule, written } = kernels;
-    if options.plain {
-        return Err(vec![
-            settings::bad_option("`plain` chooses tile operations, but no kernel comes from a used file")
-                .help("leave it out"),
-        ]);
-    }
-    let bindings = bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
-    let mut notes = check(module, &bindings, schedule, options)?;
-    notes.extend(unused(module, &inputs.arrays));
-    if checks_order(schedule, options) {
-        let slots = slots(module, &bindings, &inputs.arrays)?;
-        let cancel = options.cancel.as_deref();
-        Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
-    }
-    let way = Way::new(schedule, options)?;
-    let workers = way.threads();
-    let tasks = Declared::new(module, registry, &bindings, inputs, workers as usize)?;
-    let started = clock::now();
-    let (runtime, aicpus) = match way {
-        Way::OneByOne(settings) => (one_by_one(kernels, &bindings, &tasks, &settings)?, None),
-        Way::Workers(settings) => (in_parallel(kernels, &bindings, &tasks, &settings)?, None),
-        Way::Aicpus(config) => {
-            let tensors = NamedTensor::of_workload(module);
-            let generated =
-                Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
-            let ran = generated.declared(&tasks)?;
-            notes.extend(ran.notes);
-            (ran.stats, Some(ran.figures))
+    let launch = Launch::new(kernels, registry, inputs, options)?;
+    let mut outcome = launch.outcome(registry, options);
+    launch.run(options, &mut outcome, &mut None)?;
+    outcome.outputs = launch.tasks.into_outputs();
+    Ok(outcome)
+}
+
+/// A run of declared kernels with everything checked and bound.
+pub(crate) struct Launch {
+    pub(crate) bindings: Bindings,
+    pub(crate) way: Way,
+    pub(crate) tasks: Declared,
+    /// Warnings.
+    notes: Vec<Diagnostic>,
+}
+
+impl Launch {
+    /// Checks and binds what is given.
+    ///
+    /// # Errors
+    /// Wrong values, arrays and options, dependences that miss a hazard.
+    pub(crate) fn new(
+        kernels: &Arc<DeclaredKernels>,
+        registry: &KernelRegistry,
+        inputs: &WorkloadInputs,
+        options: &WorkloadOptions,
+    ) -> Result<Launch, Vec<Diagnostic>> {
+        let DeclaredKernels { module, schedule, .. } = &**kernels;
+        settings::refuse_for_declared(options).map_err(|fault| vec![fault])?;
+        let bindings = bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
+        let mut notes = check(module, &bindings, schedule, options)?;
+        notes.extend(unused(module, inputs));
+        if checks_order(schedule, options) {
+            let slots = slots(module, &bindings, inputs)?;
+            let cancel = options.cancel.as_deref();
+            Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
         }
-    };
-    let run_ns = clock::nanos_since(started);
-    let mut outputs = tasks.into_arrays();
-    outputs.retain(|name, _| written.contains(name));
-    Ok(WorkloadOutcome {
-        outputs,
-        bodies: bodies(module, registry),
-        threads: if options.sequential { 0 } else { workers },
-        kernels: kernel_stats(module.kernels.iter().map(|k| k.name.as_str()), &runtime),
-        params: params(module, &bindings),
-        library_params: Vec::new(),
-        schedule: lines(schedule, options),
-        run_ns,
-        runtime,
-        aicpus,
-        notes,
-    })
+        let way = Way::new(schedule, options)?;
+        let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
+        let poll = if matches!(way, Way::OneByOne(_)) { options.poll.clone() } else { None };
+        let interruption = Interruption { cancel: options.cancel.clone(), poll };
+        let tasks =
+            Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
+        Ok(Launch { bindings, way, tasks, notes })
+    }
+
+    /// What is known of the outcome before the run.
+    pub(crate) fn outcome(&self, registry: &KernelRegistry, options: &WorkloadOptions) -> WorkloadOutcome {
+        let DeclaredKernels { module, schedule, .. } = &*self.tasks.kernels;
+        let counts = vec![wsp_runtime::KernelStats::default(); module.kernels.len()];
+        let runtime = wsp_runtime::Stats { kernels: counts, ..wsp_runtime::Stats::default() };
+        WorkloadOutcome {
+            outputs: Arrays::new(),
+            bodies: bodies(module, registry),
+            threads: if options.sequential { 0 } else { self.way.threads() },
+            kernels: kernel_stats(module.kernels.iter().map(|k| k.name.as_str()), &runtime),
+            params: params(module, &self.bindings),
+            library_params: Vec::new(),
+            schedule: lines(schedule, options),
+            run_ns: 0,
+            runtime,
+            aicpus: None,
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// Runs all tasks, and puts the figures of the run into `outcome`. A list in `kept` gets the tasks of a sequential run, and
+    /// goes away when they are too many or depend on what tasks compute.
+    ///
+    /// # Errors
+    /// Faults of the workload, the first fault of a task.
+    pub(crate) fn run(
+        &self,
+        options: &WorkloadOptions,
+        outcome: &mut WorkloadOutcome,
+        kept: &mut Option<Vec<Record>>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let kernels = &*self.tasks.kernels;
+        let started = clock::now();
+        match &self.way {
+            Way::OneByOne(_) => self.one_by_one(options, &mut outcome.runtime, kept)?,
+            Way::Workers(settings) => {
+                outcome.runtime = in_parallel(kernels, &self.bindings, &self.tasks, settings, options)?;
+            }
+            Way::Aicpus(config) => {
+                let tensors = &NamedTensor::of_workload(&kernels.module);
+                let DeclaredKernels { module, schedule, .. } = kernels;
+                let (bindings, config) = (&self.bindings, config.clone());
+                let generated = Generated { module, schedule, bindings, options, config, tensors };
+                let ran = generated.declared(&self.tasks)?;
+                outcome.notes.clone_from(&self.notes);
+                outcome.notes.extend(ran.notes);
+                (outcome.runtime, outcome.aicpus) = (ran.stats, Some(ran.figures));
+            }
+        }
+        finish(outcome, started);
+        Ok(())
+    }
+
+    /// Runs every task on this thread when it is generated.
+    fn one_by_one(
+        &self,
+        options: &WorkloadOptions,
+        runtime: &mut wsp_runtime::Stats,
+        kept: &mut Option<Vec<Record>>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let DeclaredKernels { module, schedule, .. } = &*self.tasks.kernels;
+        let mut sink = self.sequential(options, &mut runtime.kernels);
+        sink.kept = kept.take();
+        let expanded = expand(module, &self.bindings, schedule, &mut sink);
+        *kept = sink.kept.take();
+        drop(sink);
+        let fault = |stop: SequentialStop| faults::sequential(module, stop, options.payload.as_ref());
+        runtime.tasks = expanded.map_err(|error| vec![faults::generation(error, fault)])?.tasks;
+        Ok(())
+    }
+
+    /// Runs tasks that an earlier run has kept.
+    ///
+    /// # Errors
+    /// The first fault of a task.
+    pub(crate) fn run_kept(
+        &self,
+        kept: &[Record],
+        options: &WorkloadOptions,
+        outcome: &mut WorkloadOutcome,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let started = clock::now();
+        let mut sequential = self.sequential(options, &mut outcome.runtime.kernels);
+        let ran = kept.iter().try_for_each(|record| sequential.run(record.arguments()));
+        let module = &self.tasks.kernels.module;
+        ran.map_err(|stop| vec![faults::sequential(module, stop, options.payload.as_ref())])?;
+        drop(sequential);
+        outcome.runtime.tasks = kept.len() as u64;
+        finish(outcome, started);
+        Ok(())
+    }
+
+    fn sequential<'a>(
+        &'a self,
+        options: &'a WorkloadOptions,
+        counts: &'a mut [KernelStats],
+    ) -> Sequential<'a> {
+        counts.fill(KernelStats::default());
+        Sequential::new(&self.tasks, options.cancel.as_deref(), options.poll.as_ref(), counts)
+    }
+}
+
+/// Puts what the runtime has counted where users look.
+fn finish(outcome: &mut WorkloadOutcome, started: Instant) {
+    outcome.run_ns = clock::nanos_since(started);
+    for (kernel, figures) in outcome.kernels.iter_mut().zip(&outcome.runtime.kernels) {
+        kernel.tasks = figures.tasks;
+        kernel.busy_ns = figures.busy_ns.unwrap_or(0);
+    }
 }
 
 /// How tasks come to run.
-enum Way {
+pub(crate) enum Way {
     OneByOne(RunSettings),
     Workers(RunSettings),
     Aicpus(AicpuConfig),
@@ -109,28 +223,13 @@ fn lines(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Vec<ScheduleL
     schedule.lines.iter().map(line).collect()
 }
 
-/// Runs every task on this thread when it is generated.
-fn one_by_one(
-    kernels: &DeclaredKernels,
-    bindings: &Bindings,
-    tasks: &Declared<'_>,
-    settings: &RunSettings,
-) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
-    let DeclaredKernels { module, schedule, .. } = kernels;
-    let counts = vec![wsp_runtime::KernelStats::default(); module.kernels.len()];
-    let mut sink = Sequential { declared: tasks, cancel: settings.config.cancel.as_deref(), counts };
-    let expanded = expand(module, bindings, schedule, &mut sink);
-    let fault = |fault: TaskFault| faults::task(module, fault);
-    let stats = expanded.map_err(|error| vec![faults::generation(error, fault)])?;
-    Ok(wsp_runtime::Stats { tasks: stats.tasks, kernels: sink.counts, ..wsp_runtime::Stats::default() })
-}
-
 /// Hands every task to the runtime.
 fn in_parallel(
     kernels: &DeclaredKernels,
     bindings: &Bindings,
-    tasks: &Declared<'_>,
+    tasks: &Declared,
     settings: &RunSettings,
+    options: &WorkloadOptions,
 ) -> Result<wsp_runtime::Stats, Vec<Diagnostic>> {
     let DeclaredKernels { module, schedule, .. } = kernels;
     let RunSettings { config, boxes } = settings;
@@ -138,13 +237,15 @@ fn in_parallel(
         let mut sink = Streaming {
             declared: tasks,
             submitter,
+            numbers: Numbers::default(),
+            poll: options.poll.as_ref(),
             workers: config.threads,
             explicit: config.deps.takes_edges(),
             equal: EqualBoxes::new(*boxes),
         };
         expand(module, bindings, schedule, &mut sink).map(|_| ())
     });
-    run.map_err(|failure| vec![faults::failed(module, failure)])
+    run.map_err(|failure| vec![faults::failed(module, failure, options.payload.as_ref())])
 }
 
 /// Runs kernels of a used file.
@@ -154,12 +255,13 @@ pub(crate) fn library(
     options: &WorkloadOptions,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
     let LibraryKernels { program, tasks } = kernels;
+    refuse_for_library(inputs, options).map_err(|fault| vec![fault])?;
     let (prepared, bindings) =
         program.prepare_tasks(tasks, &inputs.arrays, &launch_options(inputs, options))?;
     let (module, schedule) = (&tasks.module, &tasks.schedule);
     let mut notes = check(module, &bindings, schedule, options)?;
     if checks_order(schedule, options) {
-        let (slots, cancel) = (slots(module, &bindings, &inputs.arrays)?, options.cancel.as_deref());
+        let (slots, cancel) = (slots(module, &bindings, inputs)?, options.cancel.as_deref());
         let mut touch = tasks.touch(program.plan(), &prepared);
         Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
     }
@@ -213,6 +315,24 @@ pub(crate) fn launch_options(inputs: &WorkloadInputs, options: &WorkloadOptions)
     }
 }
 
+/// Refuses what only declared kernels can have.
+pub(crate) fn refuse_for_library(
+    inputs: &WorkloadInputs,
+    options: &WorkloadOptions,
+) -> Result<(), Diagnostic> {
+    if let Some(name) = inputs.views.keys().next() {
+        let message = format!("array `{name}` cannot be used in place: the kernels are those of a used file");
+        return Err(Diagnostic::error(codes::WRONG_ARRAY, message).help("give an array to copy"));
+    }
+    if options.poll.is_some() {
+        return Err(settings::bad_option(
+            "kernels of a used file run on threads of their own, where no poll is asked",
+        )
+        .help("set `cancel` from another thread"));
+    }
+    Ok(())
+}
+
 /// What the schedule comes to with the tasks of this launch: warnings.
 ///
 /// # Errors
@@ -253,10 +373,11 @@ fn bodies(module: &WorkloadModule, registry: &KernelRegistry) -> Bodies {
 }
 
 /// Warnings about arrays that the workload does not name.
-fn unused(module: &WorkloadModule, arrays: &Arrays) -> Vec<Diagnostic> {
+fn unused(module: &WorkloadModule, inputs: &WorkloadInputs) -> Vec<Diagnostic> {
     let tables = module.tables.iter().map(|t| t.name.as_str());
     let known: Vec<&str> = tables.chain(module.tensors.iter().map(|t| t.name.as_str())).collect();
-    let unused = arrays.keys().filter(|name| !known.contains(&name.as_str()));
+    let given = inputs.arrays.keys().chain(inputs.views.keys());
+    let unused = given.filter(|name| !known.contains(&name.as_str()));
     unused
         .map(|name| {
             let message = format!("array `{name}` is not used: no table or tensor has this name");

@@ -145,9 +145,28 @@ pub(crate) fn refuse_for_graph(options: &WorkloadOptions) -> Result<(), Diagnost
 /// Refuses what would be without effect on a simulation.
 pub(crate) fn refuse_for_simulation(options: &WorkloadOptions) -> Result<(), Diagnostic> {
     refuse(
-        &[("sequential", options.sequential), ("plain", options.plain), ("aicpus", options.aicpus != 0)],
+        &[
+            ("sequential", options.sequential),
+            ("plain", options.plain),
+            ("aicpus", options.aicpus != 0),
+            ("poll", options.poll.is_some()),
+            ("payload", options.payload.is_some()),
+        ],
         "what is listed or simulated: no kernel runs",
     )
+}
+
+/// Refuses what runs of declared kernels cannot keep.
+pub(crate) fn refuse_for_declared(options: &WorkloadOptions) -> Result<(), Diagnostic> {
+    if options.plain {
+        return Err(bad_option("`plain` chooses tile operations, but no kernel comes from a used file")
+            .help("leave it out"));
+    }
+    if options.poll.is_some() && options.aicpus != 0 && !options.sequential {
+        return Err(bad_option("AICPUs run on threads of their own, where no poll is asked")
+            .help("set `cancel` from another thread"));
+    }
+    Ok(())
 }
 
 fn refuse(given: &[(&str, bool)], where_: &str) -> Result<(), Diagnostic> {

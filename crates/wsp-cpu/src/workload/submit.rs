@@ -1,49 +1,124 @@
 //! Generated tasks of declared kernels, run at once or handed to the runtime.
 
-use super::declared::{Declared, TaskFault, cell};
+use super::declared::{Declared, TaskFault, Worker, cell};
 use super::equal::{BoxFault, EqualBoxes};
 use super::graph::pool;
-use super::records::Record;
+use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{SlotId, StreamId, TaskId};
+use wsp_kernel::Poll;
 use wsp_plan::workload::{TaskRecord, TaskSink};
 use wsp_runtime::{KernelStats, Stopped, Submitter, TaskSpec};
 
+/// Tasks between two times that a poll is asked.
+const POLL_TASKS: u32 = 16;
+
+/// Most tasks that are kept to be run again without generating them.
+const MOST_KEPT: usize = 4096;
+
 /// Runs every task when it is generated: what all other ways are compared with.
-pub(crate) struct Sequential<'a, 'p> {
-    pub(crate) declared: &'a Declared<'p>,
-    pub(crate) cancel: Option<&'a AtomicBool>,
+pub(crate) struct Sequential<'a> {
+    declared: &'a Declared,
+    worker: MutexGuard<'a, Worker>,
+    cancel: Option<&'a AtomicBool>,
+    poll: Option<&'a Poll>,
+    /// Tasks until the poll is asked again.
+    unasked: u32,
     /// Tasks of each kernel so far.
-    pub(crate) counts: Vec<KernelStats>,
+    counts: &'a mut [KernelStats],
+    /// The tasks so far, where they are to be run again; none when that cannot be.
+    pub(crate) kept: Option<Vec<Record>>,
 }
 
-impl TaskSink for Sequential<'_, '_> {
-    type Error = TaskFault;
+/// Why no more tasks run.
+#[derive(Debug)]
+pub(crate) enum SequentialStop {
+    /// A task failed.
+    Task(Box<TaskFault>),
+    /// The run was stopped from outside.
+    Cancelled,
+}
 
-    fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), TaskFault> {
+impl<'a> Sequential<'a> {
+    /// Runs tasks on this thread; `counts` has an entry per kernel.
+    pub(crate) fn new(
+        declared: &'a Declared,
+        cancel: Option<&'a AtomicBool>,
+        poll: Option<&'a Poll>,
+        counts: &'a mut [KernelStats],
+    ) -> Sequential<'a> {
+        Sequential {
+            declared,
+            worker: declared.worker(0),
+            cancel,
+            poll,
+            unasked: POLL_TASKS,
+            counts,
+            kept: None,
+        }
+    }
+
+    /// Runs a task.
+    #[inline]
+    pub(crate) fn run(&mut self, task: Arguments<'_>) -> Result<(), SequentialStop> {
         self.counts[task.kernel.index()].tasks += 1;
-        self.declared.run_record(0, &Record::of(task))
+        self.declared.run_task(&mut self.worker, task).map_err(SequentialStop::Task)?;
+        if self.is_cancelled() { Err(SequentialStop::Cancelled) } else { self.ask() }
     }
 
-    fn ordered_begin(&mut self) -> Result<(), TaskFault> {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Asks the poll after some tasks.
+    fn ask(&mut self) -> Result<(), SequentialStop> {
+        let Some(poll) = self.poll else { return Ok(()) };
+        self.unasked -= 1;
+        if self.unasked > 0 {
+            return Ok(());
+        }
+        self.unasked = POLL_TASKS;
+        if poll.stops() { Err(SequentialStop::Cancelled) } else { Ok(()) }
+    }
+}
+
+impl TaskSink for Sequential<'_> {
+    type Error = SequentialStop;
+
+    fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), SequentialStop> {
+        self.run(task.into())?;
+        if let Some(tasks) = &mut self.kept {
+            if tasks.len() < MOST_KEPT {
+                tasks.push(Record::of(task.into()));
+            } else {
+                self.kept = None;
+            }
+        }
         Ok(())
     }
 
-    fn ordered_step(&mut self) -> Result<(), TaskFault> {
+    fn ordered_begin(&mut self) -> Result<(), SequentialStop> {
         Ok(())
     }
 
-    fn ordered_end(&mut self) -> Result<(), TaskFault> {
+    fn ordered_step(&mut self) -> Result<(), SequentialStop> {
         Ok(())
     }
 
-    fn slot(&mut self, slot: SlotId) -> Result<i64, TaskFault> {
+    fn ordered_end(&mut self) -> Result<(), SequentialStop> {
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: SlotId) -> Result<i64, SequentialStop> {
+        // Which tasks there are depends on what tasks compute.
+        self.kept = None;
         Ok(self.declared.slot(slot))
     }
 
     fn cancelled(&self) -> bool {
-        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+        self.is_cancelled()
     }
 }
 
@@ -63,9 +138,11 @@ impl From<Stopped> for StreamFault {
 }
 
 /// Submits tasks while others run.
-pub(crate) struct Streaming<'a, 'p, 's, 'r> {
-    pub(crate) declared: &'a Declared<'p>,
-    pub(crate) submitter: &'s mut Submitter<'r, Declared<'p>>,
+pub(crate) struct Streaming<'a, 's, 'r> {
+    pub(crate) declared: &'a Declared,
+    pub(crate) submitter: &'s mut Submitter<'r, Declared>,
+    pub(crate) numbers: Numbers,
+    pub(crate) poll: Option<&'a Poll>,
     pub(crate) workers: u32,
     /// Whether tasks wait for what `after` names.
     pub(crate) explicit: bool,
@@ -78,12 +155,12 @@ pub(crate) fn earlier(task: &TaskRecord<'_>) -> Vec<TaskId> {
     task.after.iter().map(|&ordinal| TaskId(ordinal as u32)).collect()
 }
 
-impl TaskSink for Streaming<'_, '_, '_, '_> {
+impl TaskSink for Streaming<'_, '_, '_> {
     type Error = StreamFault;
 
     fn task(&mut self, task: &TaskRecord<'_>) -> Result<(), StreamFault> {
         self.equal.check(task.ordinal, task.reads, task.writes).map_err(StreamFault::Boxes)?;
-        let number = self.declared.records.put(Record::of(task));
+        let number = self.declared.records.put(&mut self.numbers, task.into());
         let after = if self.explicit { earlier(task) } else { Vec::new() };
         let spec = TaskSpec {
             kernel: task.kernel,
@@ -99,7 +176,7 @@ impl TaskSink for Streaming<'_, '_, '_, '_> {
         };
         let submitted = self.submitter.submit(spec);
         if submitted.is_err() {
-            self.declared.records.take(number);
+            self.declared.records.release(&mut self.numbers, number);
         }
         submitted.map(|_| ()).map_err(StreamFault::Stopped)
     }
@@ -123,6 +200,6 @@ impl TaskSink for Streaming<'_, '_, '_, '_> {
     }
 
     fn cancelled(&self) -> bool {
-        self.submitter.cancelled()
+        self.submitter.cancelled() || self.poll.is_some_and(Poll::stops)
     }
 }

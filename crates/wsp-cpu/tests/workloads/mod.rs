@@ -3,6 +3,8 @@
 
 #[allow(dead_code, reason = "not every test makes workloads up")]
 pub(crate) mod random;
+#[allow(dead_code, reason = "not every test has kernels over views")]
+pub(crate) mod views;
 
 use wsp_cpu::workload::{Detail, GraphDeps, GraphListing, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::SourceMap;
@@ -21,6 +23,8 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     aicpus: 0,
     expand: wsp_cpu::workload::Expand::Bytecode,
     cancel: None,
+    poll: None,
+    payload: None,
 };
 
 /// What was found, as text.

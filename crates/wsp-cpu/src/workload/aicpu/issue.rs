@@ -2,7 +2,7 @@
 
 use super::super::declared::Declared;
 use super::super::library::LibraryTouch;
-use super::super::records::Record;
+use super::super::records::Numbers;
 use super::super::touch::Toucher;
 use wsp_core::{KernelId, Region};
 use wsp_ir::diag::Diagnostic;
@@ -40,20 +40,21 @@ pub(super) struct Issued<'t> {
 }
 
 /// Tasks of declared kernels: a record holds their arguments.
-pub(super) struct IssueDeclared<'d, 'p> {
-    declared: &'d Declared<'p>,
+pub(super) struct IssueDeclared<'d> {
+    declared: &'d Declared,
+    numbers: Numbers,
     number: [u32; 1],
 }
 
-impl<'d, 'p> IssueDeclared<'d, 'p> {
-    pub(super) fn new(declared: &'d Declared<'p>) -> IssueDeclared<'d, 'p> {
-        IssueDeclared { declared, number: [0] }
+impl<'d> IssueDeclared<'d> {
+    pub(super) fn new(declared: &'d Declared) -> IssueDeclared<'d> {
+        IssueDeclared { declared, numbers: Numbers::default(), number: [0] }
     }
 }
 
-impl Issue for IssueDeclared<'_, '_> {
+impl Issue for IssueDeclared<'_> {
     fn issue<'t>(&'t mut self, task: &TaskRecord<'t>) -> Result<Issued<'t>, Diagnostic> {
-        self.number = [self.declared.records.put(Record::of(task))];
+        self.number = [self.declared.records.put(&mut self.numbers, task.into())];
         let (reads, writes) = (task.reads, task.writes);
         Ok(Issued { kernel: task.kernel, payload: &self.number, reads, writes, needs: &[] })
     }

@@ -81,9 +81,11 @@ impl Generated<'_> {
     ///
     /// # Errors
     /// Faults of the workload, the first fault of a task.
-    pub(crate) fn declared(&self, tasks: &Declared<'_>) -> Result<Ran, Vec<Diagnostic>> {
-        let fault = |failure: TaskFailure<TaskFault>| match failure {
-            TaskFailure::Fault { failure, .. } => faults::task(self.module, failure),
+    pub(crate) fn declared(&self, tasks: &Declared) -> Result<Ran, Vec<Diagnostic>> {
+        let fault = |failure: TaskFailure<Box<TaskFault>>| match failure {
+            TaskFailure::Fault { failure, .. } => {
+                faults::task(self.module, *failure, self.options.payload.as_ref())
+            }
             TaskFailure::Panic { message, .. } => {
                 Diagnostic::error(codes::TASK_PANICKED, format!("a task panicked: {message}"))
             }

@@ -1,0 +1,186 @@
+//! A workload that is checked and bound once and run any number of times.
+
+use super::array_view::ArrayView;
+use super::inputs::{WorkloadInputs, WorkloadOptions};
+use super::outcome::WorkloadOutcome;
+use super::program::DeclaredKernels;
+use super::records::Record;
+use super::registry::KernelRegistry;
+use super::run::{Launch, Way};
+use super::tensors::{Given, shared_memory};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use wsp_core::TensorId;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, ArrayError, Arrays, ParamValue};
+
+/// A workload of declared kernels with everything checked and bound: [`run`](Self::run) only runs tasks.
+pub struct PreparedWorkload {
+    registry: KernelRegistry,
+    inputs: WorkloadInputs,
+    options: WorkloadOptions,
+    launch: Launch,
+    outcome: WorkloadOutcome,
+    tasks: Tasks,
+    /// Whether tasks may have written tensors that are not the caller's.
+    dirty: bool,
+}
+
+/// The tasks of a sequential run.
+#[derive(Debug)]
+enum Tasks {
+    /// Not known yet, or not to be kept: they are generated.
+    Generated,
+    /// All of them.
+    Kept(Vec<Record>),
+}
+
+impl fmt::Debug for PreparedWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedWorkload").field("inputs", &self.inputs).finish_non_exhaustive()
+    }
+}
+
+impl PreparedWorkload {
+    pub(crate) fn new(
+        kernels: &Arc<DeclaredKernels>,
+        registry: &KernelRegistry,
+        inputs: WorkloadInputs,
+        options: WorkloadOptions,
+    ) -> Result<PreparedWorkload, Vec<Diagnostic>> {
+        let launch = Launch::new(kernels, registry, &inputs, &options)?;
+        let outcome = launch.outcome(registry, &options);
+        let registry = registry.clone();
+        Ok(PreparedWorkload {
+            registry,
+            inputs,
+            options,
+            launch,
+            outcome,
+            tasks: Tasks::Generated,
+            dirty: false,
+        })
+    }
+
+    /// Runs the workload. Tensors that are not the caller's begin each run as they began the first. The outcome has no
+    /// outputs: see [`output`](Self::output).
+    ///
+    /// # Errors
+    /// Faults of the workload, the first fault of a task. The next run begins as if this one had not been, but for what tasks
+    /// wrote to arrays of the caller.
+    pub fn run(&mut self) -> Result<&WorkloadOutcome, Vec<Diagnostic>> {
+        if self.dirty {
+            self.start_again();
+            self.launch.tasks.forget_records();
+        }
+        self.dirty = true;
+        match &self.tasks {
+            Tasks::Kept(tasks) => self.launch.run_kept(tasks, &self.options, &mut self.outcome)?,
+            Tasks::Generated => self.generate()?,
+        }
+        Ok(&self.outcome)
+    }
+
+    /// The outcome of the last run; before the first one, one of no tasks.
+    pub fn outcome(&self) -> &WorkloadOutcome {
+        &self.outcome
+    }
+
+    /// A copy of what the last run wrote to a tensor; none for a tensor that tasks do not write, one that is the caller's, and
+    /// an unknown one.
+    ///
+    /// # Errors
+    /// There is no memory for the copy.
+    pub fn output(&self, name: &str) -> Result<Option<Array>, ArrayError> {
+        let kernels = &self.launch.tasks.kernels;
+        let at = kernels.module.tensors.iter().position(|t| t.name == name && kernels.written.contains(name));
+        let tensor = at.map(|at| &self.launch.tasks.tensors[at]).filter(|tensor| tensor.caller().is_none());
+        tensor.map(|tensor| tensor.to_array()).transpose()
+    }
+
+    /// Exchanges parameters, arrays and views by name, for the runs to come; what is not named stays as it is. An array takes
+    /// the place of a view of that name, and the other way round. Kernels are not compiled again.
+    ///
+    /// # Errors
+    /// As [`WorkloadProgram::prepare`](super::WorkloadProgram::prepare). Then everything stays as it was.
+    pub fn rebind(
+        &mut self,
+        set: Vec<(String, ParamValue)>,
+        arrays: Arrays,
+        views: BTreeMap<String, ArrayView>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        if set.is_empty() && arrays.is_empty() && self.exchange(&views)? {
+            self.inputs.views.extend(views);
+            return Ok(());
+        }
+        let mut inputs = self.inputs.clone();
+        inputs.set.retain(|(name, _)| set.iter().all(|(given, _)| given != name));
+        inputs.set.extend(set);
+        inputs.views.retain(|name, _| !arrays.contains_key(name));
+        inputs.arrays.retain(|name, _| !views.contains_key(name));
+        inputs.arrays.extend(arrays);
+        inputs.views.extend(views);
+        let launch = Launch::new(&self.launch.tasks.kernels, &self.registry, &inputs, &self.options)?;
+        self.outcome = launch.outcome(&self.registry, &self.options);
+        (self.inputs, self.launch, self.tasks, self.dirty) = (inputs, launch, Tasks::Generated, false);
+        Ok(())
+    }
+
+    /// Exchanges views for others of the same tensors; whether that was all there was to do.
+    fn exchange(&mut self, views: &BTreeMap<String, ArrayView>) -> Result<bool, Vec<Diagnostic>> {
+        let Launch { tasks, bindings, .. } = &mut self.launch;
+        let kernels = &tasks.kernels;
+        let place = |name: &String| kernels.module.tensors.iter().position(|t| t.name == *name);
+        let places: Option<Vec<usize>> = views.keys().map(place).collect();
+        let slots = &kernels.module.slots;
+        let simple =
+            |at: usize| tasks.tensors[at].caller().is_some() && slots.iter().all(|s| s.tensor.index() != at);
+        let Some(places) = places.filter(|places| places.iter().all(|&at| simple(at))) else {
+            return Ok(false);
+        };
+        let given = Given { kernels, bindings, inputs: &self.inputs };
+        let (mut made, mut faults) = (Vec::new(), Vec::new());
+        for (&at, view) in places.iter().zip(views.values()) {
+            let dims = bindings.shape(TensorId(at as u32));
+            match given.in_place(&kernels.module.tensors[at], dims, view) {
+                Ok(tensor) => made.push(tensor),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        for (&at, tensor) in places.iter().zip(&mut made) {
+            std::mem::swap(&mut tasks.tensors[at], tensor);
+        }
+        let faults = shared_memory(&tasks.kernels, &tasks.tensors);
+        if faults.is_empty() {
+            tasks.forget_boxes();
+            return Ok(true);
+        }
+        for (&at, tensor) in places.iter().zip(&mut made) {
+            std::mem::swap(&mut tasks.tensors[at], tensor);
+        }
+        Err(faults)
+    }
+
+    /// Gives tensors that tasks write and that are not the caller's what they began with.
+    fn start_again(&self) {
+        let Launch { tasks, bindings, .. } = &self.launch;
+        let given = Given { kernels: &tasks.kernels, bindings, inputs: &self.inputs };
+        for (i, (tensor, made)) in tasks.kernels.module.tensors.iter().zip(&tasks.tensors).enumerate() {
+            if made.caller().is_none() && tasks.kernels.written.contains(&tensor.name) {
+                given.start_again(TensorId(i as u32), made);
+            }
+        }
+    }
+
+    /// Runs tasks as they are generated, and keeps them if that makes the next run shorter.
+    fn generate(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let mut kept = matches!(self.launch.way, Way::OneByOne(_)).then(Vec::new);
+        self.launch.run(&self.options, &mut self.outcome, &mut kept)?;
+        self.tasks = kept.map_or(Tasks::Generated, Tasks::Kept);
+        Ok(())
+    }
+}

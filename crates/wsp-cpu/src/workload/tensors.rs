@@ -1,0 +1,213 @@
+//! The tensors of declared kernels at the start of a run: made up, given, or the caller's.
+
+use super::array_view::{ArrayView, ViewAccess};
+use super::codes;
+use super::declared::cell;
+use super::inputs::{Absent, WorkloadInputs};
+use super::memory::SharedTensor;
+use super::mixing;
+use super::overlap::{Sharing, shares_with_itself, sharing};
+use super::program::DeclaredKernels;
+use std::collections::BTreeMap;
+use wsp_core::{DType, SlotId, TensorId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{Tensor, WorkloadModule};
+use wsp_plan::workload::Bindings;
+
+/// What a launch gives, checked as far as tensors are concerned.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) kernels: &'a DeclaredKernels,
+    pub(crate) bindings: &'a Bindings,
+    pub(crate) inputs: &'a WorkloadInputs,
+}
+
+impl Given<'_> {
+    /// All tensors, with what they begin with.
+    ///
+    /// # Errors
+    /// Every array and view that does not fit its tensor or may not be written where tasks write, memory that runs out, and
+    /// views that share memory which tasks write.
+    pub(crate) fn tensors(&self) -> Result<Vec<SharedTensor>, Vec<Diagnostic>> {
+        let module = &self.kernels.module;
+        let (mut all, mut faults) = (Vec::new(), table_views(module, &self.inputs.views));
+        for (i, tensor) in module.tensors.iter().enumerate() {
+            match self.tensor(TensorId(i as u32), tensor) {
+                Ok(tensor) => all.push(tensor),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if faults.is_empty() {
+            faults = shared_memory(self.kernels, &all);
+        }
+        if faults.is_empty() { Ok(all) } else { Err(faults) }
+    }
+
+    fn tensor(&self, id: TensorId, tensor: &Tensor) -> Result<SharedTensor, Diagnostic> {
+        let (name, dims) = (&tensor.name, self.bindings.shape(id));
+        match (self.inputs.views.get(name), self.inputs.arrays.get(name)) {
+            (Some(_), Some(_)) => {
+                let message = format!("tensor `{name}` is given an array to copy and one to use in place");
+                Err(Diagnostic::error(codes::WRONG_ARRAY, message)
+                    .at(tensor.span, "")
+                    .help("give one of them"))
+            }
+            (Some(view), None) => self.in_place(tensor, dims, view),
+            (None, Some(array)) => {
+                fitting(tensor, dims, array.dtype(), array.shape())?;
+                SharedTensor::copy_of(name, array, dims)
+            }
+            (None, None) => {
+                let made = SharedTensor::zeros(name, tensor.dtype, dims)?;
+                self.make_up(id, &made);
+                Ok(made)
+            }
+        }
+    }
+
+    /// A tensor that is an array of the caller.
+    pub(crate) fn in_place(
+        &self,
+        tensor: &Tensor,
+        dims: &[u32],
+        view: &ArrayView,
+    ) -> Result<SharedTensor, Diagnostic> {
+        fitting(tensor, dims, view.dtype(), view.shape())?;
+        let name = &tensor.name;
+        if self.kernels.written.contains(name) {
+            if view.access() == ViewAccess::ReadOnly {
+                let message = format!("the array of tensor `{name}` may only be read, and tasks write it");
+                return Err(Diagnostic::error(codes::READ_ONLY, message)
+                    .at(tensor.span, "some task writes this tensor")
+                    .help("give an array that may be written, or a copy"));
+            }
+            if shares_with_itself(view) {
+                let message =
+                    format!("elements of the array of tensor `{name}` share memory, and tasks write it");
+                return Err(Diagnostic::error(codes::SHARED_MEMORY, message)
+                    .at(tensor.span, "some task writes this tensor")
+                    .note(format!("extents {:?}, strides of {:?} bytes", view.shape(), view.strides()))
+                    .help("give a copy of the array"));
+            }
+        }
+        Ok(SharedTensor::of_view(view.clone(), dims))
+    }
+
+    /// Gives a tensor that is not the caller's the elements that it began with.
+    pub(crate) fn start_again(&self, id: TensorId, made: &SharedTensor) {
+        match self.inputs.arrays.get(&self.kernels.module.tensors[id.index()].name) {
+            Some(array) => made.store(&made.whole(), array.bytes()),
+            None => {
+                if self.inputs.absent == Absent::Zeros {
+                    made.clear();
+                }
+                self.make_up(id, made);
+            }
+        }
+    }
+
+    /// Gives a tensor of zeros that nothing is given for its elements.
+    fn make_up(&self, id: TensorId, made: &SharedTensor) {
+        match (self.kernels.module.slot_of(id), self.inputs.absent) {
+            (Some(slot), _) => made.store(&cell(id), &self.bindings.slot(slot).to_le_bytes()),
+            (None, Absent::MadeUp) => {
+                mixing::fill(made, &made.whole(), self.inputs.seed ^ u64::from(id.0));
+            }
+            (None, Absent::Zeros) => {}
+        }
+    }
+}
+
+/// Views that have the names of tables, which are copied.
+fn table_views(module: &WorkloadModule, views: &BTreeMap<String, ArrayView>) -> Vec<Diagnostic> {
+    let tables = module.tables.iter().filter(|table| views.contains_key(&table.name));
+    tables
+        .map(|table| {
+            let message = format!("table `{}` cannot be used in place", table.name);
+            Diagnostic::error(codes::WRONG_ARRAY, message)
+                .at(table.span, "elements of tables are looked at before tasks run")
+                .help("give an array to copy")
+        })
+        .collect()
+}
+
+/// Views that share memory which tasks write.
+pub(crate) fn shared_memory(kernels: &DeclaredKernels, tensors: &[SharedTensor]) -> Vec<Diagnostic> {
+    let named = kernels.module.tensors.iter().zip(tensors);
+    let views: Vec<(&Tensor, &ArrayView, bool)> = named
+        .filter_map(|(tensor, made)| Some((tensor, made.caller()?, kernels.written.contains(&tensor.name))))
+        .collect();
+    let mut faults = Vec::new();
+    for (i, (one, view_one, writes_one)) in views.iter().enumerate() {
+        for (other, view_other, writes_other) in &views[i + 1..] {
+            if !writes_one && !writes_other {
+                continue;
+            }
+            let found = sharing(view_one, view_other);
+            if found != Sharing::Disjoint {
+                let written = if *writes_one { one } else { other };
+                faults.push(sharing_fault(found, [&one.name, &other.name], written));
+            }
+        }
+    }
+    faults
+}
+
+fn sharing_fault(found: Sharing, [one, other]: [&str; 2], written: &Tensor) -> Diagnostic {
+    let message = if found == Sharing::Undecided {
+        format!("the arrays of tensors `{one}` and `{other}` lie in each other, and may share memory")
+    } else {
+        format!("the arrays of tensors `{one}` and `{other}` share memory")
+    };
+    Diagnostic::error(codes::SHARED_MEMORY, message)
+        .at(written.span, "some task writes this tensor")
+        .help(format!(
+            "give a copy for one of them, or declare one tensor for both and give kernels parts of it in place of `{one}` \
+             and `{other}`"
+        ))
+}
+
+/// Values of slots before any task has written them: those of arrays and views, else those of the declarations.
+///
+/// # Errors
+/// Arrays with the names of slots that do not fit them.
+pub(crate) fn slots(
+    module: &WorkloadModule,
+    bindings: &Bindings,
+    inputs: &WorkloadInputs,
+) -> Result<Vec<i64>, Vec<Diagnostic>> {
+    let (mut values, mut faults) = (Vec::new(), Vec::new());
+    for (i, slot) in module.slots.iter().enumerate() {
+        let (tensor, dims) = (&module.tensors[slot.tensor.index()], bindings.shape(slot.tensor));
+        let given = match (inputs.arrays.get(&tensor.name), inputs.views.get(&tensor.name)) {
+            (Some(array), _) => fitting(tensor, dims, array.dtype(), array.shape())
+                .map(|()| array.as_slice::<i64>().and_then(|elements| elements.first().copied())),
+            (None, Some(view)) => fitting(tensor, dims, view.dtype(), view.shape())
+                .map(|()| Some(slot_value(&SharedTensor::of_view(view.clone(), dims), slot.tensor))),
+            (None, None) => Ok(None),
+        };
+        match given {
+            Ok(given) => values.push(given.unwrap_or_else(|| bindings.slot(SlotId(i as u32)))),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+/// The element of a slot's tensor.
+pub(crate) fn slot_value(tensor: &SharedTensor, id: TensorId) -> i64 {
+    let mut bytes = Vec::new();
+    tensor.load(&cell(id), &mut bytes);
+    bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+/// Refuses an array that is not what its tensor is declared as.
+fn fitting(tensor: &Tensor, dims: &[u32], dtype: DType, shape: &[u64]) -> Result<(), Diagnostic> {
+    if dtype == tensor.dtype && shape.iter().copied().eq(dims.iter().map(|&n| u64::from(n))) {
+        return Ok(());
+    }
+    let declared = format!("{}{dims:?}", tensor.dtype);
+    Err(Diagnostic::error(codes::WRONG_ARRAY, format!("array `{}` does not fit its tensor", tensor.name))
+        .at(tensor.span, format!("{declared} here"))
+        .note(format!("the array is {dtype}{shape:?}, and the tensor {declared}")))
+}

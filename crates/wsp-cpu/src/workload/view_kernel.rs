@@ -1,0 +1,356 @@
+//! Kernels over views of their tasks' boxes: compiled once, bound to the boxes of every task.
+
+use super::codes;
+use super::declared::modes;
+use super::memory::SharedTensor;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_core::{FuncId, MAX_RANK, Region, TensorId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::verify::verify;
+use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
+use wsp_ir::{Elem, FuncKind, Storage};
+use wsp_kernel::{Env, KernelCode, Mode, Poll, Scratch, Trap};
+use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
+
+/// A compiled kernel over views.
+#[derive(Debug)]
+pub(crate) struct ViewKernel {
+    source: ViewKernelSource,
+    code: KernelCode,
+    mode: Mode,
+    views: Vec<View>,
+    /// Views that the kernel stores to.
+    stored: Vec<usize>,
+}
+
+/// What binding a view needs to know of it.
+#[derive(Debug)]
+struct View {
+    /// Bit `d`: dimension `d` of the box is kept.
+    kept: u8,
+    /// Whether kernels may read its elements as integers.
+    integers: bool,
+}
+
+/// What a worker needs to run one kernel: its surroundings, bound to another task's boxes each time.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    env: Env,
+    words: Vec<u32>,
+    /// What each view was bound to last.
+    last: Vec<Extents>,
+}
+
+/// A tensor and the extents of a box of it.
+type Extents = (TensorId, [u32; MAX_RANK]);
+/// Those of no box.
+const NO_BOX: Extents = (TensorId(u32::MAX), [0; MAX_RANK]);
+
+impl Bound {
+    /// Forgets what views were bound to: a tensor is no longer where it was.
+    pub(crate) fn forget(&mut self) {
+        self.last.fill(NO_BOX);
+    }
+}
+
+/// What stops kernels from outside.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interruption {
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
+    /// Where kernels run on the thread that asks.
+    pub(crate) poll: Option<Poll>,
+}
+
+/// Why a task did not run to its end.
+#[derive(Debug)]
+pub(crate) enum ViewFault {
+    /// It does not fit the kernel.
+    Argument(String),
+    /// The kernel stopped.
+    Trap(Box<Trap>),
+}
+
+impl ViewKernel {
+    /// Checks and compiles a kernel.
+    ///
+    /// # Errors
+    /// Every fault of the module and of its description, else what keeps it from being compiled.
+    pub(crate) fn new(
+        name: &str,
+        source: ViewKernelSource,
+        mode: Mode,
+    ) -> Result<ViewKernel, Vec<Diagnostic>> {
+        let named = |fault: Diagnostic| fault.note(format!("in kernel `{name}`"));
+        let faults: Vec<Diagnostic> =
+            verify(&source.module).into_iter().filter(Diagnostic::is_error).collect();
+        if !faults.is_empty() {
+            return Err(faults.into_iter().map(named).collect());
+        }
+        let faults = description_faults(&source);
+        if !faults.is_empty() {
+            let fault = |message| named(Diagnostic::error(codes::VIEW_KERNEL, message));
+            return Err(faults.into_iter().map(fault).collect());
+        }
+        let env = surroundings(&source, mode);
+        let code = KernelCode::compile(&source.module, FuncId(0), &env);
+        let code = code.map_err(|trap| vec![named(Diagnostic::from(trap))])?;
+        let view = |shape: &ViewShape| View {
+            kept: shape.keep.iter().fold(0, |kept, d| kept | 1 << d),
+            integers: is_integers(shape),
+        };
+        let views = source.views.iter().map(view).collect();
+        let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
+        Ok(ViewKernel { source, code, mode, views, stored })
+    }
+
+    /// What keeps it from being the body of a declared kernel.
+    pub(crate) fn misfits(&self, kernel: &Kernel) -> Vec<Diagnostic> {
+        let name = &kernel.name;
+        let fault =
+            |message: String| Diagnostic::error(codes::VIEW_KERNEL, message).at(kernel.span, "declared here");
+        let modes = modes(kernel);
+        if modes.len() != self.views.len() {
+            let message = format!(
+                "kernel `{name}` has {} tensor parameters, and its body {} views",
+                modes.len(),
+                self.views.len()
+            );
+            return vec![fault(message)];
+        }
+        let scalars = match &kernel.signature {
+            Signature::Declared(params) => params.iter().filter(|p| p.kind == ParamKind::Scalar).count(),
+            Signature::Library => 0,
+        };
+        let stored = self.stored.iter().filter(|v| modes[**v] == AccessMode::In).map(|&v| {
+            fault(format!("kernel `{name}` stores to `{}`, which is declared `in`", self.name(v)))
+                .help("declare the parameter `inout`")
+        });
+        let missing = self.source.fields.iter().filter_map(|field| match field {
+            FieldSource::Scalar(n) if *n as usize >= scalars => Some(fault(format!(
+                "kernel `{name}` has {scalars} scalar parameters, and its body asks for number {n}"
+            ))),
+            FieldSource::Scalar(_) | FieldSource::Extent { .. } => None,
+        });
+        stored.chain(missing).collect()
+    }
+
+    /// Surroundings for one worker.
+    pub(crate) fn bound(&self, interruption: &Interruption) -> Bound {
+        let mut env = surroundings(&self.source, self.mode);
+        env.cancel.clone_from(&interruption.cancel);
+        env.poll.clone_from(&interruption.poll);
+        Bound {
+            env,
+            words: Vec::with_capacity(self.source.fields.len()),
+            last: vec![NO_BOX; self.views.len()],
+        }
+    }
+
+    /// Runs one task, whose arguments have the kernel's signature.
+    ///
+    /// # Errors
+    /// The task does not fit the kernel, or the kernel stops; what it stored before stays.
+    pub(crate) fn run(
+        &self,
+        bound: &mut Bound,
+        scratch: &mut Scratch,
+        tensors: &[SharedTensor],
+        scalars: &[i64],
+        boxes: &[Region],
+    ) -> Result<(), ViewFault> {
+        for (v, region) in boxes.iter().enumerate() {
+            self.bind(bound, v, region, &tensors[region.tensor.index()])?;
+        }
+        let Bound { env, words, .. } = bound;
+        words.clear();
+        for (field, source) in self.source.fields.iter().enumerate() {
+            words.push(match *source {
+                FieldSource::Scalar(n) => {
+                    let value = scalars[n as usize];
+                    u32::try_from(value).map_err(|_| self.scalar_fault(field, value))?
+                }
+                FieldSource::Extent { view, dim } => {
+                    let d = usize::from(self.source.views[view as usize].keep[dim as usize]);
+                    boxes[view as usize].hi[d] - boxes[view as usize].lo[d]
+                }
+            });
+        }
+        env.loads_in_place = !self.stores_to_what_it_loads(boxes);
+        self.code.run(scratch, env, words).map_err(|trap| ViewFault::Trap(Box::new(trap)))
+    }
+
+    /// Binds a view to the box of a task. Most boxes are as large as the one before, and then only move.
+    #[inline]
+    fn bind(
+        &self,
+        bound: &mut Bound,
+        v: usize,
+        region: &Region,
+        tensor: &SharedTensor,
+    ) -> Result<(), ViewFault> {
+        let Bound { env, last, .. } = bound;
+        let (known, extents) = &mut last[v];
+        if *known == region.tensor
+            && let Some(memory) = &mut env.tensors[v]
+            && tensor.bind_like(region, extents, memory)
+        {
+            return Ok(());
+        }
+        self.check(v, tensor, region)?;
+        let keep = &self.source.views[v].keep;
+        if self.views[v].integers {
+            env.arrays[v] = tensor.integers(region, keep[0]);
+        } else if let Some(memory) = &mut env.tensors[v] {
+            tensor.bind(region, keep, memory);
+            *known = region.tensor;
+            *extents = std::array::from_fn(|d| region.hi[d] - region.lo[d]);
+        }
+        Ok(())
+    }
+
+    /// Whether a view that the kernel stores to shares elements with another.
+    fn stores_to_what_it_loads(&self, boxes: &[Region]) -> bool {
+        let shared = |v: usize, other: usize| {
+            other != v && boxes[other].tensor == boxes[v].tensor && boxes[other].overlaps(&boxes[v])
+        };
+        self.stored.iter().any(|&v| (0..boxes.len()).any(|other| shared(v, other)))
+    }
+
+    /// Checks a box against what the view was compiled for.
+    fn check(&self, v: usize, tensor: &SharedTensor, region: &Region) -> Result<(), ViewFault> {
+        let shape = &self.source.views[v];
+        let mut fits = tensor.dtype() == shape.dtype;
+        let mut kept = shape.extents.iter();
+        for d in 0..MAX_RANK {
+            let extent = region.hi[d] - region.lo[d];
+            fits &= if self.views[v].kept & 1 << d == 0 {
+                extent == 1
+            } else {
+                kept.next().is_none_or(|wanted| wanted.is_none_or(|n| n == extent))
+            };
+        }
+        if fits { Ok(()) } else { Err(self.misfit(v, tensor, region)) }
+    }
+
+    #[cold]
+    fn misfit(&self, v: usize, tensor: &SharedTensor, region: &Region) -> ViewFault {
+        let (shape, name) = (&self.source.views[v], self.name(v));
+        if tensor.dtype() != shape.dtype {
+            return ViewFault::Argument(format!(
+                "`{name}` is given `{}` elements, and the kernel was compiled for `{}`",
+                tensor.dtype(),
+                shape.dtype
+            ));
+        }
+        let mut wanted = String::new();
+        let mut kept = shape.extents.iter();
+        for d in 0..tensor.rank() {
+            let separator = if d == 0 { "" } else { ", " };
+            let extent =
+                if self.views[v].kept & 1 << d == 0 { Some(1) } else { kept.next().copied().flatten() };
+            // Writing to a string does not fail.
+            let _ = match extent {
+                Some(n) => write!(wanted, "{separator}{n}"),
+                None => write!(wanted, "{separator}any"),
+            };
+        }
+        let have: Vec<u32> = (0..tensor.rank()).map(|d| region.hi[d] - region.lo[d]).collect();
+        ViewFault::Argument(format!(
+            "`{name}` is given a box of {have:?} elements, and the kernel was compiled for [{wanted}]"
+        ))
+    }
+
+    #[cold]
+    fn scalar_fault(&self, field: usize, value: i64) -> ViewFault {
+        let module = &self.source.module;
+        let name = module.structs.first().and_then(|s| s.fields.get(field)).map_or("?", |f| &f.name);
+        ViewFault::Argument(format!("`{name}` is {value}, and the kernel takes 0 to {}", u32::MAX))
+    }
+
+    fn name(&self, v: usize) -> &str {
+        &self.source.module.tensors[v].name
+    }
+}
+
+/// Surroundings in which every view is bound to nothing yet. Parameters, which may stand for extents of views that are not
+/// known, have no values: a kernel that uses one cannot be compiled.
+fn surroundings(source: &ViewKernelSource, mode: Mode) -> Env {
+    let mut env = Env::new(&source.module, Vec::new());
+    env.mode = mode;
+    for (v, shape) in source.views.iter().enumerate() {
+        let nothing = SharedTensor::unbound(shape.dtype, shape.keep.len());
+        if is_integers(shape) {
+            env.arrays[v] = SharedTensor::no_integers(shape.dtype);
+        } else {
+            env.tensors[v] = Some(nothing);
+        }
+    }
+    env
+}
+
+/// Whether a view is read as integers, and not by tiles.
+fn is_integers(shape: &ViewShape) -> bool {
+    shape.keep.len() == 1 && !shape.dtype.is_float()
+}
+
+/// How a module and its description disagree.
+fn description_faults(source: &ViewKernelSource) -> Vec<String> {
+    let ViewKernelSource { module, views, fields } = source;
+    let mut faults = Vec::new();
+    let words = match module.functions.as_slice() {
+        [function] => match function.kind {
+            FuncKind::Kernel { descriptor } => {
+                descriptor.map_or(0, |d| module.structs[d.index()].fields.len())
+            }
+            FuncKind::Generator { .. } | FuncKind::Helper => {
+                faults.push(format!("function `{}` is no kernel", function.name));
+                fields.len()
+            }
+        },
+        all => {
+            faults.push(format!("the module has {} functions, not one", all.len()));
+            fields.len()
+        }
+    };
+    if words != fields.len() {
+        faults.push(format!("the descriptor has {words} words, and sources are given for {}", fields.len()));
+    }
+    if module.tensors.len() != views.len() {
+        faults.push(format!(
+            "the module has {} tensors, and {} views are described",
+            module.tensors.len(),
+            views.len()
+        ));
+    }
+    for (tensor, shape) in module.tensors.iter().zip(views) {
+        faults.extend(shape_fault(tensor, shape).map(|fault| format!("view `{}`: {fault}", tensor.name)));
+    }
+    for field in fields {
+        if let FieldSource::Extent { view, dim } = field
+            && views.get(*view as usize).is_none_or(|v| v.keep.len() <= *dim as usize)
+        {
+            faults.push(format!(
+                "a word is the extent of dimension {dim} of view {view}, which does not exist"
+            ));
+        }
+    }
+    faults
+}
+
+fn shape_fault(tensor: &wsp_ir::Tensor, shape: &ViewShape) -> Option<String> {
+    let ViewShape { keep, dtype, extents } = shape;
+    if tensor.rank() != keep.len() || extents.len() != keep.len() {
+        let (rank, kept, known) = (tensor.rank(), keep.len(), extents.len());
+        return Some(format!("rank {rank}, {kept} kept dimensions and {known} extents"));
+    }
+    if tensor.elem != Elem::Fixed(*dtype) {
+        return Some(format!("its element type is described as `{dtype}`"));
+    }
+    if tensor.storage != Storage::Launch {
+        return Some("it is no tensor of the launch".to_owned());
+    }
+    let rising = keep.is_sorted_by(|a, b| a < b) && keep.iter().all(|d| usize::from(*d) < MAX_RANK);
+    (!rising).then(|| format!("the kept dimensions {keep:?} do not rise, or exceed {MAX_RANK}"))
+}
