@@ -1,15 +1,19 @@
 //! The project's own machinery: `cargo xtask test` does all that a change must pass.
 //!
-//! * `test` checks format, lints and the project's own rules, runs every test, and runs the README's first command.
-//!   Its last line is `N passed, N failed`: tests, and every other check that failed.
+//! * `test` checks format, lints and the project's own rules, runs every test, those of the Python package in an
+//!   environment of their own included, and runs the README's first command. Its last line is `N passed, N failed`: tests,
+//!   and every other check that failed.
+//! * `python` installs the Python package and runs its tests only.
 //! * `tidy` checks the project's own rules only.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
-//! Nothing is installed. A tool that is missing is named, with the command that gets it.
+//! Python packages that the tests need are installed below `target`. A tool that is missing is named, with the command that
+//! gets it.
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
 mod project;
+mod python;
 mod readme;
 mod runners;
 mod steps;
@@ -36,8 +40,9 @@ fn run() -> Result<bool> {
     let project = Project::find()?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => steps::test(&project),
+        ["python"] => steps::python(&project),
         ["tidy"] => steps::tidy(&project),
         ["bless"] => steps::bless(&project),
-        _ => bail!("usage: cargo xtask test | tidy | bless"),
+        _ => bail!("usage: cargo xtask test | python | tidy | bless"),
     }
 }

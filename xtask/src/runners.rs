@@ -16,7 +16,7 @@ pub(crate) struct Tally {
 
 /// Unit tests, integration tests and doctests of the whole workspace, shown as they run; whether all passed.
 pub(crate) fn all(project: &Project, tally: &mut Tally) -> Result<bool> {
-    counted(project.cargo(&["test", "--workspace", "--no-fail-fast"]), tally)
+    counted(project.cargo(&["test", "--workspace", "--no-fail-fast"]), result_line, tally)
 }
 
 /// The models of all concurrent structures, run by loom, which replaces atomics and threads; whether all hold.
@@ -36,19 +36,23 @@ pub(crate) fn models(project: &Project, tally: &mut Tally) -> Result<bool> {
     command
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", project.root().join("target").join("loom"));
-    counted(command, tally)
+    counted(command, result_line, tally)
 }
 
-/// Runs a test command, shown as it goes; whether all tests passed.
-fn counted(mut command: Command, tally: &mut Tally) -> Result<bool> {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cargo cannot be run")?;
+/// Runs a test command, shown as it goes, and adds what `counts` finds in its lines; whether all tests passed.
+pub(crate) fn counted(
+    mut command: Command,
+    counts: impl Fn(&str) -> Option<Tally>,
+    tally: &mut Tally,
+) -> Result<bool> {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("{command:?} cannot be run"))?;
     let output = child.stdout.take().context("the output should be piped")?;
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         std::io::stdout().write_all(&line)?;
-        if let Some(found) = result_line(&String::from_utf8_lossy(&line)) {
+        if let Some(found) = counts(&String::from_utf8_lossy(&line)) {
             tally.passed += found.passed;
             tally.failed += found.failed;
         }
@@ -67,6 +71,22 @@ fn result_line(line: &str) -> Option<Tally> {
     Some(Tally { passed: count("passed")?, failed: count("failed")? })
 }
 
+/// The counts of the last line of pytest, like `2 failed, 98 passed, 1 skipped in 3.14s`. Errors of set-up are failures.
+pub(crate) fn pytest_line(line: &str) -> Option<Tally> {
+    let (counts, _) = line.trim().trim_matches('=').trim().rsplit_once(" in ")?;
+    let mut tally = Tally::default();
+    for part in counts.split(", ") {
+        let (number, what) = part.split_once(' ')?;
+        let number: u64 = number.parse().ok()?;
+        match what {
+            "passed" => tally.passed += number,
+            "failed" | "error" | "errors" => tally.failed += number,
+            _ => {}
+        }
+    }
+    Some(tally)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +97,16 @@ mod tests {
         assert_eq!(result_line(line), Some(Tally { passed: 67, failed: 0 }));
         let line = "test result: FAILED. 64 passed; 3 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.30s";
         assert_eq!(result_line(line), Some(Tally { passed: 64, failed: 3 }));
+    }
+
+    #[test]
+    fn the_last_line_of_pytest_is_counted() {
+        let line = "2 failed, 98 passed, 1 skipped, 1 error in 3.14s (0:01:02)";
+        assert_eq!(pytest_line(line), Some(Tally { passed: 98, failed: 3 }));
+        assert_eq!(pytest_line("===== 5 passed in 0.02s ====="), Some(Tally { passed: 5, failed: 0 }));
+        for other in ["....F.. [ 50%]", "made 5 things in 3 s", "", "3 in 4"] {
+            assert_eq!(pytest_line(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The steps of each command, with headings and times.
 
 use crate::project::Project;
+use crate::python;
 use crate::readme;
 use crate::runners::{self, Tally};
 use crate::tidy;
@@ -57,6 +58,14 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     run.step("tests", |tally| runners::all(project, tally));
     run.step("loom models", |tally| runners::models(project, tally));
     run.step("README command", |_| readme_command(project));
+    run.step("Python package", |tally| python::test(project, tally));
+    Ok(run.finish())
+}
+
+/// `cargo xtask python`
+pub(crate) fn python(project: &Project) -> Result<bool> {
+    let mut run = Run::default();
+    run.step("Python package", |tally| python::test(project, tally));
     Ok(run.finish())
 }
 

@@ -1,6 +1,6 @@
 //! The project's own rules, in plain Rust.
 //!
-//! * every Rust file says at its top what it is for;
+//! * every Rust and Python file says at its top what it is for;
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * no file names a place of one machine ([`paths`]);
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 3] = ["target", ".git", ".venv"];
 
 /// Files that are looked at for paths, by extension.
-const TEXT: [&str; 10] = ["rs", "toml", "md", "pto", "wsp", "json", "yml", "yaml", "sh", "lock"];
+const TEXT: [&str; 12] = ["rs", "py", "pyi", "toml", "md", "pto", "wsp", "json", "yml", "yaml", "sh", "lock"];
 
 /// What breaks a rule, a line each, in a stable order.
 pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
@@ -27,8 +27,13 @@ pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
     for path in files(project.root())? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
-        if path.extension().is_some_and(|e| e == "rs") && !has_header(&text) {
-            faults.push(format!("{name}:1: begins without `//!` docs that say what the file is for"));
+        let opening = match path.extension().and_then(|e| e.to_str()) {
+            Some("rs") => Some("//!"),
+            Some("py" | "pyi") => Some("\"\"\""),
+            _ => None,
+        };
+        if let Some(opening) = opening.filter(|opening| !has_header(&text, opening)) {
+            faults.push(format!("{name}:1: begins without `{opening}` docs that say what the file is for"));
         }
         faults.extend(
             paths::find(&text)
@@ -47,9 +52,10 @@ pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// Whether the first line with text is a `//!` line.
-fn has_header(text: &str) -> bool {
-    text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with("//!"))
+/// Whether the first line with text begins so; above a Python file's there may be the line that names its interpreter.
+fn has_header(text: &str, opening: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("#!/"));
+    lines.next().is_some_and(|line| line.starts_with(opening))
 }
 
 /// The project's text files, sorted.
@@ -62,8 +68,12 @@ fn files(root: &Path) -> Result<Vec<PathBuf>> {
         for entry in entries {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
-            if kind.is_dir() && !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
-                folders.push(path);
+            if kind.is_dir() {
+                let skipped = SKIPPED.iter().any(|skipped| entry.file_name() == *skipped);
+                // A virtual environment of Python, whatever its name.
+                if !skipped && !path.join("pyvenv.cfg").is_file() {
+                    folders.push(path);
+                }
             } else if kind.is_file() {
                 let extension = path.extension().and_then(|e| e.to_str());
                 if extension.is_none_or(|e| TEXT.contains(&e)) {
@@ -91,10 +101,13 @@ mod tests {
 
     #[test]
     fn a_header_is_the_first_line_with_text() {
-        assert!(has_header("//! What it is for.\n"));
-        assert!(has_header("\n//! What it is for.\n"));
-        assert!(!has_header("use std::fs;\n//! Too late.\n"));
-        assert!(!has_header("/// Not of the file.\nfn f() {}\n"));
-        assert!(!has_header(""));
+        let rust = |text: &str| has_header(text, "//!");
+        assert!(rust("//! What it is for.\n"));
+        assert!(rust("\n//! What it is for.\n"));
+        assert!(!rust("use std::fs;\n//! Too late.\n"));
+        assert!(!rust("/// Not of the file.\nfn f() {}\n"));
+        assert!(!rust(""));
+        assert!(has_header("#!/usr/bin/env python3\n\"\"\"What it is for.\"\"\"\n", "\"\"\""));
+        assert!(!has_header("# What it is for.\nimport os\n", "\"\"\""));
     }
 }

@@ -12,10 +12,12 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-lang", &["wsp-core", "wsp-ir"]),
     ("wsp-isa", &["wsp-core", "wsp-ir"]),
     ("wsp-plan", &["wsp-core", "wsp-ir"]),
+    ("wsp-trace", &["wsp-core", "wsp-ir", "wsp-plan"]),
     ("wsp-kernel", &["wsp-core", "wsp-ir"]),
     ("wsp-runtime", &["wsp-core"]),
     ("wsp-cpu", &["wsp-core", "wsp-ir", "wsp-plan", "wsp-kernel", "wsp-runtime"]),
     ("wsp-ascend", &["wsp-core"]),
+    ("wsp-py", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-trace", "wsp-runtime", "wsp-cpu"]),
     ("pto-wsp", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu"]),
     (
         "wsp-cli",

@@ -47,7 +47,7 @@ fn both(rest: &mut &[&str]) -> Option<bool> {
     Some(value)
 }
 
-/// A licence, alone or with an exception, which is never in the list; or an expression in brackets.
+/// A licence, alone or with an exception; or an expression in brackets.
 fn term(rest: &mut &[&str]) -> Option<bool> {
     if take(rest, "(") {
         let value = either(rest)?;
@@ -56,8 +56,10 @@ fn term(rest: &mut &[&str]) -> Option<bool> {
     let (name, tail) = rest.split_first()?;
     *rest = tail;
     if take(rest, "WITH") {
-        *rest = rest.get(1..)?;
-        return Some(false);
+        let (exception, tail) = rest.split_first()?;
+        *rest = tail;
+        // An exception only permits more; of this one that is known.
+        return Some(*exception == "LLVM-exception" && ALLOWED.contains(name));
     }
     Some(ALLOWED.contains(name))
 }
@@ -83,7 +85,8 @@ mod tests {
             "MIT/Apache-2.0",
             "Unlicense OR MIT",
             "(MIT OR Apache-2.0) AND Unicode-3.0",
-            "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
+            "Apache-2.0 WITH LLVM-exception",
+            "GPL-2.0 WITH x OR Apache-2.0 OR MIT",
             "MIT OR Apache-2.0 OR LGPL-2.1-or-later",
         ] {
             assert!(allows(met), "{met}");
@@ -97,6 +100,7 @@ mod tests {
             "OR",
             "MIT OR",
             "Apache-2.0 WITH x",
+            "GPL-3.0 WITH LLVM-exception",
             "MIT BSD-3-Clause",
         ] {
             assert!(!allows(not_met), "{not_met}");

@@ -1,0 +1,326 @@
+//! Arrays that Python objects share: one of the protocols, an element type, extents, strides.
+
+use crate::ffi::{self, DlArray, Owner, Shared};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
+use wsp_core::DType;
+use wsp_cpu::workload::{ArrayView, ViewFault};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_plan::Array;
+
+const NO_MEMORY: Code = Code(855);
+const NOT_AN_ARRAY: Code = Code(1250);
+const UNSUPPORTED: Code = Code(1251);
+const LAYOUT: Code = Code(1254);
+const BYTE_ORDER: Code = Code(1256);
+const DEVICE: Code = Code(1257);
+const REFUSED: Code = Code(1258);
+
+/// DLPack's numbers of devices whose memory the processor reads and writes: main memory, and such that CUDA or ROCm pinned.
+const HOST_DEVICES: [i32; 3] = [1, 3, 11];
+
+/// An array as an object shares it.
+pub(crate) struct PyArray {
+    /// Its memory.
+    shared: Shared,
+    /// Type of the elements.
+    pub(crate) dtype: DType,
+}
+
+/// What the elements of an array are.
+enum Element {
+    Of(DType),
+    /// A type that no tensor can have, as the object names it.
+    Other(String),
+    /// A type of the other byte order.
+    Swapped(String),
+}
+
+impl PyArray {
+    /// The array that an object shares, found by the buffer protocol, the array interface or DLPack, in this order.
+    ///
+    /// # Errors
+    /// No array, or one that cannot be used; `name` is what the caller calls it.
+    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<PyArray, Diagnostic> {
+        // A buffer that is refused is tried again by the other protocols: NumPy has no formats for the types of others.
+        let buffer = ffi::buffer(object);
+        if let Ok(Some(buffer)) = buffer {
+            let element = of_format(&buffer.format, buffer.itemsize);
+            return PyArray::checked(name, object, buffer.shared, element);
+        }
+        if let Some((shared, element)) =
+            interface(object).map_err(|fault| refused(name, &fault.to_string()))?
+        {
+            return PyArray::checked(name, object, shared, element);
+        }
+        if let Some(array) = dlpack(name, object)? {
+            let element = of_dlpack(&array);
+            return PyArray::checked(name, object, array.shared, element);
+        }
+        Err(match buffer {
+            Err(refusal) => refused(name, &refusal.to_string()),
+            Ok(_) => not_an_array(name, object),
+        })
+    }
+
+    /// Extents, outermost first.
+    pub(crate) fn dims(&self) -> &[i64] {
+        &self.shared.dims
+    }
+
+    /// Whether it may be written.
+    pub(crate) fn writable(&self) -> bool {
+        self.shared.writable
+    }
+
+    /// The view of the array for a run.
+    ///
+    /// # Errors
+    /// A layout that cannot be used in place.
+    pub(crate) fn view(&self, name: &str) -> Result<ArrayView, Diagnostic> {
+        ffi::view(&self.shared, self.dtype, self.strides()).map_err(|fault| layout(name, fault))
+    }
+
+    /// A copy in row-major order.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(crate) fn to_array(&self, name: &str) -> Result<Array, Diagnostic> {
+        let shape: Vec<u64> = self.shared.dims.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+        let mut array = Array::zeros(self.dtype, &shape).map_err(|_| {
+            Diagnostic::error(NO_MEMORY, format!("there is no memory for a copy of array `{name}`"))
+        })?;
+        ffi::copy_from(&self.shared, &self.strides(), self.dtype.size(), array.bytes_mut());
+        Ok(array)
+    }
+
+    /// Takes the elements of an array, which has the same type and shape; whether it has.
+    pub(crate) fn copy_from(&self, array: &Array) -> bool {
+        let same = self
+            .shared
+            .dims
+            .iter()
+            .map(|&n| u64::try_from(n).ok())
+            .eq(array.shape().iter().map(|&n| Some(n)));
+        let same = same && self.dtype == array.dtype() && self.shared.writable;
+        if same {
+            ffi::copy_to(&self.shared, &self.strides(), self.dtype.size(), array.bytes());
+        }
+        same
+    }
+
+    /// The elements of an array of integers with one dimension; none for another, and where one does not fit.
+    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
+        let stride = self.shared.strides.as_ref().and_then(|strides| strides.first().copied());
+        ffi::integers(&self.shared, self.dtype, stride.unwrap_or(self.dtype.size() as i64))
+    }
+
+    fn strides(&self) -> Vec<i64> {
+        if let Some(strides) = &self.shared.strides {
+            return strides.clone();
+        }
+        let mut strides = vec![self.dtype.size() as i64; self.shared.dims.len()];
+        for d in (1..strides.len()).rev() {
+            strides[d - 1] = strides[d].saturating_mul(self.shared.dims[d]);
+        }
+        strides
+    }
+
+    fn checked(
+        name: &str,
+        object: &Bound<'_, PyAny>,
+        shared: Shared,
+        element: Element,
+    ) -> Result<PyArray, Diagnostic> {
+        match element {
+            Element::Of(dtype) => Ok(PyArray { shared, dtype }),
+            Element::Swapped(what) => {
+                let message = format!("array `{name}` has elements of the other byte order (`{what}`)");
+                Err(Diagnostic::error(BYTE_ORDER, message)
+                    .help(format!("convert it: `{name}.astype({name}.dtype.newbyteorder(\"=\"))`")))
+            }
+            Element::Other(what) => {
+                let what = dtype_name(object).unwrap_or(what);
+                let known = DType::ALL.map(DType::name).join(", ");
+                let message =
+                    format!("array `{name}` has elements of type `{what}`, which no tensor can have");
+                Err(Diagnostic::error(UNSUPPORTED, message)
+                    .note(format!("element types of tensors: {known}"))
+                    .help(format!("convert it: `{name}.astype(np.float32)`")))
+            }
+        }
+    }
+}
+
+fn refused(name: &str, reason: &str) -> Diagnostic {
+    let fault = Diagnostic::error(REFUSED, format!("array `{name}` does not share its elements"));
+    let fault = fault.note(reason.to_owned());
+    if reason.contains("grad") {
+        fault.help(format!("`{name}.detach()` is the same memory without gradients"))
+    } else {
+        fault.help("give an array in main memory, such as a NumPy array")
+    }
+}
+
+fn not_an_array(name: &str, object: &Bound<'_, PyAny>) -> Diagnostic {
+    let given = type_name(object);
+    let fault = Diagnostic::error(NOT_AN_ARRAY, format!("`{name}` is no array, but `{given}`"));
+    match given.as_str() {
+        "list" | "tuple" | "int" | "float" => {
+            fault.help(format!("make it one: `{name} = np.asarray({name}, dtype=np.float32)`"))
+        }
+        _ => fault.help(
+            "give an object with the buffer protocol, `__array_interface__` or `__dlpack__`, such as a NumPy array or a \
+             CPU tensor of PyTorch",
+        ),
+    }
+}
+
+fn layout(name: &str, fault: ViewFault) -> Diagnostic {
+    let message = format!("array `{name}` cannot be used where it lies: {fault}");
+    let diagnostic = Diagnostic::error(LAYOUT, message);
+    match fault {
+        ViewFault::NegativeStride { .. } | ViewFault::UnevenStride { .. } => {
+            diagnostic.help(format!("copy it first: `{name} = np.ascontiguousarray({name})`"))
+        }
+        _ => diagnostic,
+    }
+}
+
+/// The name of an object's type.
+pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}
+
+/// The name of `object.dtype`, where it has one: `bfloat16`, `torch.complex64`.
+fn dtype_name(object: &Bound<'_, PyAny>) -> Option<String> {
+    let dtype = object.getattr("dtype").ok()?;
+    let name = dtype.getattr("name").or_else(|_| dtype.str().map(Bound::into_any)).ok()?;
+    name.extract().ok()
+}
+
+/// What a format of module `struct` says of elements of this many bytes.
+fn of_format(format: &str, size: usize) -> Element {
+    let (order, code) = match format.split_at_checked(1) {
+        Some((order @ ("@" | "=" | "<" | ">" | "!"), code)) => (order, code),
+        _ => ("@", format),
+    };
+    let kind = match code {
+        "b" | "h" | "i" | "l" | "q" | "n" => 'i',
+        "B" | "H" | "I" | "L" | "Q" | "N" => 'u',
+        "e" | "f" | "d" => 'f',
+        _ => return Element::Other(format.to_owned()),
+    };
+    let big = matches!(order, ">" | "!");
+    of_kind(kind, size, big, format)
+}
+
+/// An ordinary number: `i`, `u` or `f`, its bytes, and whether the most significant byte comes first.
+fn of_kind(kind: char, size: usize, big: bool, text: &str) -> Element {
+    let dtype = match (kind, size) {
+        ('f', 2) => DType::F16,
+        ('f', 4) => DType::F32,
+        ('f', 8) => DType::F64,
+        ('u', 1) => DType::U8,
+        ('u', 2) => DType::U16,
+        ('u', 4) => DType::U32,
+        ('u', 8) => DType::U64,
+        ('i', 4) => DType::I32,
+        ('i', 8) => DType::I64,
+        _ => return Element::Other(text.to_owned()),
+    };
+    if big != cfg!(target_endian = "big") && size > 1 {
+        return Element::Swapped(text.to_owned());
+    }
+    Element::Of(dtype)
+}
+
+/// What `__array_interface__` states; none for an object without it.
+fn interface(object: &Bound<'_, PyAny>) -> PyResult<Option<(Shared, Element)>> {
+    let Some(found) = object.getattr_opt("__array_interface__")? else { return Ok(None) };
+    let stated = found.cast::<PyDict>().map_err(PyErr::from)?;
+    let required = |key: &str| {
+        let missing =
+            || pyo3::exceptions::PyValueError::new_err(format!("`__array_interface__` has no `{key}`"));
+        stated.get_item(key)?.filter(|value| !value.is_none()).ok_or_else(missing)
+    };
+    let dims: Vec<i64> = required("shape")?.extract()?;
+    let (address, read_only): (usize, bool) = required("data")?.extract()?;
+    let text: String = required("typestr")?.extract()?;
+    let strides = stated.get_item("strides")?.filter(|strides| !strides.is_none());
+    let strides = strides.map(|strides| strides.extract::<Vec<i64>>()).transpose()?;
+    let owner: Owner = Arc::new((object.clone().unbind(), found.unbind()));
+    let element = of_typestr(&text, dtype_name(object).as_deref());
+    Ok(Some((Shared { address, dims, strides, writable: !read_only, owner }, element)))
+}
+
+/// What a type string such as `<f4` says; `name` is that of the object's `dtype`.
+fn of_typestr(text: &str, name: Option<&str>) -> Element {
+    let parts = (text.get(..1), text.get(1..2), text.get(2..).and_then(|size| size.parse::<usize>().ok()));
+    match parts {
+        (Some(_), Some("V"), Some(2)) if name == Some("bfloat16") => Element::Of(DType::Bf16),
+        (Some(order), Some(kind @ ("i" | "u" | "f")), Some(size)) => {
+            of_kind(kind.chars().next().unwrap_or('V'), size, order == ">", text)
+        }
+        _ => Element::Other(text.to_owned()),
+    }
+}
+
+/// What an object hands over by DLPack; none for an object without it.
+fn dlpack(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<DlArray>, Diagnostic> {
+    let fault = |error: PyErr| refused(name, &error.to_string());
+    let Some(share) = object.getattr_opt("__dlpack__").map_err(fault)? else { return Ok(None) };
+    if let Some(device) = object.getattr_opt("__dlpack_device__").map_err(fault)? {
+        let device: (i32, i32) = device.call0().and_then(|found| found.extract()).map_err(fault)?;
+        on_host(name, device.0)?;
+    }
+    let py = object.py();
+    let versioned = PyDict::new(py);
+    versioned.set_item("max_version", PyTuple::new(py, [1, 0]).map_err(fault)?).map_err(fault)?;
+    let capsule = match share.call((), Some(&versioned)) {
+        // A producer that knows no versions.
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => share.call0(),
+        called => called,
+    };
+    let array = ffi::dlpack(&capsule.map_err(fault)?).map_err(|reason| refused(name, &reason))?;
+    on_host(name, array.device)?;
+    if array.copied {
+        return Err(refused(name, "it hands over a copy, which it does not see itself"));
+    }
+    Ok(Some(array))
+}
+
+fn on_host(name: &str, device: i32) -> Result<(), Diagnostic> {
+    if HOST_DEVICES.contains(&device) {
+        return Ok(());
+    }
+    let what = match device {
+        2 | 13 => "a CUDA device",
+        4 => "an OpenCL device",
+        7 => "a Vulkan device",
+        8 => "a Metal device",
+        10 => "a ROCm device",
+        _ => "a device",
+    };
+    let message = format!("array `{name}` lies in the memory of {what} (number {device} of DLPack)");
+    Err(Diagnostic::error(DEVICE, message).help(format!("copy it to main memory: `{name}.cpu()`")))
+}
+
+fn of_dlpack(array: &DlArray) -> Element {
+    let size = usize::from(array.bits) / 8;
+    let text = |kind: &str| {
+        let lanes = if array.lanes == 1 { String::new() } else { format!("x{}", array.lanes) };
+        format!("{kind}{}{lanes}", array.bits)
+    };
+    let native = |kind, name: &str| of_kind(kind, size, cfg!(target_endian = "big"), &text(name));
+    match (array.code, array.lanes, array.bits % 8) {
+        (0, 1, 0) => native('i', "int"),
+        (1, 1, 0) => native('u', "uint"),
+        (2, 1, 0) => native('f', "float"),
+        (4, 1, 0) if array.bits == 16 => Element::Of(DType::Bf16),
+        (5, ..) => Element::Other(text("complex")),
+        (6, ..) => Element::Other("bool".to_owned()),
+        (code, ..) => Element::Other(text(&format!("type {code} of DLPack, "))),
+    }
+}

@@ -1,0 +1,178 @@
+//! From a trace or a `.pto` file to a program.
+
+use crate::errors;
+use crate::inner::{Body, Inner};
+use crate::kernels;
+use crate::library;
+use crate::options::{self, Compilation};
+use crate::program::Program;
+use crate::signature::Signature;
+use crate::trace;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use wsp_cpu::workload::{KernelRegistry, Mode, WorkloadProgram};
+use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::{FuncKind, Module, SourceMap};
+use wsp_runtime::clock;
+use wsp_trace::{KernelBody, Trace};
+
+const NO_BODY: Code = Code(850);
+const BAD_OPTION: Code = Code(864);
+const MISSING: Code = Code(1259);
+const SURPLUS: Code = Code(1260);
+
+/// Compiles a trace: checks it, compiles its kernels, links them, applies its schedule. The interpreter is released.
+///
+/// `callables` has the function of each kernel whose body is `python`, by its key.
+#[pyfunction]
+#[pyo3(signature = (trace, *, options=None, callables=None, library_dir=None))]
+pub(crate) fn compile(
+    py: Python<'_>,
+    trace: &[u8],
+    options: Option<&Bound<'_, PyDict>>,
+    callables: Option<BTreeMap<String, Py<PyAny>>>,
+    library_dir: Option<&str>,
+) -> PyResult<Program> {
+    let started = clock::now();
+    let compilation = options::compilation(py, options)?;
+    let mut trace = trace::read(py, trace)?;
+    let functions = functions(&trace, callables.unwrap_or_default())
+        .map_err(|fault| errors::exception(py, &[fault], &trace.sources))?;
+    let library = py.detach(|| library::used(&mut trace, library_dir.unwrap_or_default()));
+    let library = library.map_err(|faults| errors::exception(py, &faults, &trace.sources))?;
+    let sources = trace.sources.clone();
+    let made = py.detach(|| link(trace, library, functions, &compilation));
+    let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
+    inner.compile_ns = clock::nanos_since(started);
+    Ok(Program::new(inner))
+}
+
+/// The function of each kernel of a trace that has one.
+fn functions(
+    trace: &Trace,
+    mut callables: BTreeMap<String, Py<PyAny>>,
+) -> Result<Vec<Option<Py<PyAny>>>, Diagnostic> {
+    let mut functions = Vec::new();
+    for (kernel, body) in trace.workload.kernels.iter().zip(&trace.bodies) {
+        let KernelBody::Foreign { key } = body else {
+            functions.push(None);
+            continue;
+        };
+        let missing = || {
+            let message = format!("no function is given for kernel `{}`", kernel.name);
+            Diagnostic::error(MISSING, message)
+                .note(format!("its key is {key:?}"))
+                .at(kernel.span, "this kernel")
+        };
+        functions.push(Some(callables.remove(key).ok_or_else(missing)?));
+    }
+    match callables.keys().next() {
+        None => Ok(functions),
+        Some(surplus) => {
+            let keys = trace.bodies.iter().filter_map(|body| match body {
+                KernelBody::Foreign { key } => Some(key.as_str()),
+                _ => None,
+            });
+            let fault = Diagnostic::error(SURPLUS, format!("no kernel has the key {surplus:?}"));
+            Err(match did_you_mean(surplus, keys) {
+                Some(near) => fault.help(format!("did you mean {near:?}?")),
+                None => fault,
+            })
+        }
+    }
+}
+
+/// Gives kernels their bodies.
+fn link(
+    trace: Trace,
+    library: Option<Module>,
+    functions: Vec<Option<Py<PyAny>>>,
+    compilation: &Compilation,
+) -> Result<Inner, Vec<Diagnostic>> {
+    let program = WorkloadProgram::new(trace.workload.clone(), library.as_ref(), &compilation.options)?;
+    let mut registry = KernelRegistry::new();
+    let (mut bodies, mut declared_only) = (Vec::new(), None);
+    let kernels = trace.workload.kernels.iter().zip(trace.bodies.iter().cloned()).zip(functions);
+    for (k, ((kernel, body), function)) in kernels.enumerate() {
+        let given = trace.names.kernels.get(k).unwrap_or(&kernel.name);
+        let what = match body {
+            KernelBody::Compiled(source) => {
+                registry.register_view_kernel(&kernel.name, *source, compilation.mode)?;
+                "compiled"
+            }
+            KernelBody::Foreign { .. } => {
+                if let Some(function) = function {
+                    registry.replace(&kernel.name, move |cx| kernels::call(&function, cx));
+                }
+                "python"
+            }
+            KernelBody::Library => "library",
+            KernelBody::None => {
+                declared_only.get_or_insert_with(|| {
+                    let message = format!("kernel `{given}` has no body, so its tasks cannot run");
+                    Diagnostic::error(NO_BODY, message)
+                        .at(kernel.span, "declared here")
+                        .help("give it a body; `graph` and `simulate` need none")
+                });
+                "none"
+            }
+        };
+        bodies.push((given.clone(), what));
+    }
+    let program = if library.is_none() { program.with_kernels(registry)? } else { program };
+    let written: BTreeSet<String> = program.written().map(str::to_owned).collect();
+    let signature =
+        Signature::new(&trace, &written, library.as_ref().map(library::facts).unwrap_or_default());
+    let warnings = trace.warnings.iter().chain(program.notes()).cloned().collect();
+    Ok(Inner {
+        body: Body::Workload(Box::new(program)),
+        signature,
+        sources: trace.sources,
+        declared_only,
+        warnings,
+        bodies,
+        compile_ns: 0,
+        timeline: Mutex::new(None),
+    })
+}
+
+/// Compiles the host entry of a `.pto` file. Its arrays are copied in, and what it wrote is copied back.
+#[pyfunction]
+#[pyo3(signature = (path, *, options=None))]
+pub(crate) fn load_program(
+    py: Python<'_>,
+    path: &str,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Program> {
+    let started = clock::now();
+    let compilation = options::compilation(py, options)?;
+    let mut sources = SourceMap::default();
+    let made = py.detach(|| launch(path, &compilation, &mut sources));
+    let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
+    inner.compile_ns = clock::nanos_since(started);
+    inner.sources = sources;
+    Ok(Program::new(inner))
+}
+
+/// The program of a file's host entry.
+fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Result<Inner, Vec<Diagnostic>> {
+    if compilation.mode == Mode::Plain {
+        let message = "`optimization_level` is no choice for the host entry of a `.pto` file";
+        return Err(vec![Diagnostic::error(BAD_OPTION, message).help("give `plain` to its runs")]);
+    }
+    let module = library::open(path, sources)?;
+    let plan = wsp_plan::lower(&module, &compilation.options)?;
+    let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
+    Ok(Inner {
+        signature: Signature { library: library::facts(&module), ..Signature::default() },
+        sources: SourceMap::default(),
+        declared_only: None,
+        warnings: plan.notes.clone(),
+        bodies: kernels.map(|f| (f.name.clone(), "library")).collect(),
+        compile_ns: 0,
+        timeline: Mutex::new(None),
+        body: Body::Launch { program: Box::new(wsp_cpu::Program::new(plan)), module: Box::default() },
+    })
+}

@@ -1,0 +1,367 @@
+//! Memory of other libraries: the buffer protocol and DLPack, consumed without a copy.
+//!
+//! All `unsafe` of this crate is here. What is trusted: that an object which hands out an address under one of the protocols
+//! keeps its promise, namely that the memory has the extents and strides stated for as long as the object (or the
+//! buffer, or the tensor handed over) is held. Everything else is checked by [`super::arrays`].
+#![allow(unsafe_code)]
+
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi::{PyErr_Clear, PyObject};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use std::any::Any;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::Arc;
+use wsp_core::DType;
+use wsp_cpu::workload::{ArrayView, ViewAccess, ViewFault};
+
+/// Whoever keeps memory alive.
+pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
+
+/// Memory that some object shares, as its protocol states it.
+pub(crate) struct Shared {
+    /// Address of the element with all indices 0.
+    pub(crate) address: usize,
+    /// Elements along each dimension, outermost first.
+    pub(crate) dims: Vec<i64>,
+    /// Bytes between neighbours along each dimension; none for row-major order without gaps.
+    pub(crate) strides: Option<Vec<i64>>,
+    /// Whether it may be written.
+    pub(crate) writable: bool,
+    /// Keeps it alive.
+    pub(crate) owner: Owner,
+}
+
+/// The view of an array for a run.
+///
+/// # Errors
+/// What [`ArrayView::new`] refuses.
+pub(crate) fn view(shared: &Shared, dtype: DType, strides: Vec<i64>) -> Result<ArrayView, ViewFault> {
+    let dims = shared.dims.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+    let pointer = shared.address as *mut u8;
+    let access = if shared.writable { ViewAccess::ReadWrite } else { ViewAccess::ReadOnly };
+    // SAFETY: by the protocol that stated them, the memory has these extents and strides while the owner is held, and may
+    // be written where `writable` says so. Who writes it besides is the caller's business, as for every array library.
+    unsafe { ArrayView::new(pointer, dtype, dims, strides, access, shared.owner.clone()) }
+}
+
+/// `Py_buffer`. Its layout is part of the stable interface from Python 3.11 on, and was the same in 3.10.
+#[repr(C)]
+struct RawBuffer {
+    buf: *mut c_void,
+    obj: *mut PyObject,
+    len: isize,
+    itemsize: isize,
+    readonly: c_int,
+    ndim: c_int,
+    format: *mut c_char,
+    shape: *mut isize,
+    strides: *mut isize,
+    suboffsets: *mut isize,
+    internal: *mut c_void,
+}
+
+unsafe extern "C" {
+    fn PyObject_CheckBuffer(object: *mut PyObject) -> c_int;
+    fn PyObject_GetBuffer(object: *mut PyObject, view: *mut RawBuffer, flags: c_int) -> c_int;
+    fn PyBuffer_Release(view: *mut RawBuffer);
+}
+
+/// `PyBUF_STRIDES | PyBUF_FORMAT`: strided memory with a format, read-only allowed, no pointers to pointers.
+const RECORDS_READ_ONLY: c_int = 0x0018 | 0x0004;
+
+/// A buffer that is held; given back when it is dropped.
+struct HeldBuffer(Box<RawBuffer>);
+
+// SAFETY: the buffer is only read, and given back with the interpreter attached.
+unsafe impl Send for HeldBuffer {}
+// SAFETY: as above; nothing is written through a shared reference.
+unsafe impl Sync for HeldBuffer {}
+
+impl Drop for HeldBuffer {
+    fn drop(&mut self) {
+        let raw: *mut RawBuffer = &mut *self.0;
+        // Without an interpreter there is nobody left to give it back to.
+        // SAFETY: it was filled by `PyObject_GetBuffer` and is given back once; the interpreter is attached.
+        Python::try_attach(|_| unsafe { PyBuffer_Release(raw) });
+    }
+}
+
+/// What an object shares under the buffer protocol.
+pub(crate) struct Buffer {
+    /// The memory.
+    pub(crate) shared: Shared,
+    /// Format of an element as module `struct` writes it.
+    pub(crate) format: String,
+    /// Bytes per element.
+    pub(crate) itemsize: usize,
+}
+
+/// What an object shares under the buffer protocol; none when it does not have it.
+///
+/// # Errors
+/// The object's refusal.
+pub(crate) fn buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Buffer>> {
+    // SAFETY: the object is alive, and the interpreter is attached.
+    if unsafe { PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+        return Ok(None);
+    }
+    let mut raw = Box::new(RawBuffer {
+        buf: std::ptr::null_mut(),
+        obj: std::ptr::null_mut(),
+        len: 0,
+        itemsize: 0,
+        readonly: 0,
+        ndim: 0,
+        format: std::ptr::null_mut(),
+        shape: std::ptr::null_mut(),
+        strides: std::ptr::null_mut(),
+        suboffsets: std::ptr::null_mut(),
+        internal: std::ptr::null_mut(),
+    });
+    // SAFETY: the object is alive, `raw` is a whole `Py_buffer`, and the interpreter is attached.
+    if unsafe { PyObject_GetBuffer(object.as_ptr(), &mut *raw, RECORDS_READ_ONLY) } != 0 {
+        return Err(PyErr::take(object.py()).unwrap_or_else(|| PyBufferError::new_err("it shares no buffer")));
+    }
+    let held = HeldBuffer(raw);
+    let raw = &held.0;
+    let rank = usize::try_from(raw.ndim).unwrap_or(0);
+    let itemsize = usize::try_from(raw.itemsize).unwrap_or(0);
+    // SAFETY: `shape` and `strides`, where they are not null, have `ndim` entries while the buffer is held.
+    let (shape, strides) = unsafe { (numbers(raw.shape, rank), numbers(raw.strides, rank)) };
+    let dims = shape.unwrap_or_else(|| vec![(raw.len / raw.itemsize.max(1)) as i64; rank.min(1)]);
+    let format = if raw.format.is_null() {
+        "B".to_owned()
+    } else {
+        // SAFETY: a format is a C string that lives while the buffer is held.
+        unsafe { CStr::from_ptr(raw.format) }.to_string_lossy().into_owned()
+    };
+    let (address, writable) = (raw.buf as usize, raw.readonly == 0);
+    let shared = Shared { address, dims, strides, writable, owner: Arc::new(held) };
+    Ok(Some(Buffer { shared, format, itemsize }))
+}
+
+/// The numbers of a C array; none for a null pointer.
+///
+/// # Safety
+/// `from` is null or points to `count` numbers.
+unsafe fn numbers(from: *const isize, count: usize) -> Option<Vec<i64>> {
+    // SAFETY: by the contract above.
+    (!from.is_null()).then(|| (0..count).map(|i| unsafe { *from.add(i) } as i64).collect())
+}
+
+/// `DLTensor` of DLPack 1.0.
+#[repr(C)]
+struct DlTensor {
+    data: *mut c_void,
+    device_type: i32,
+    device_id: i32,
+    ndim: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *const i64,
+    strides: *const i64,
+    byte_offset: u64,
+}
+
+/// `DLManagedTensor`: what capsules of name `dltensor` hold.
+#[repr(C)]
+struct DlManaged {
+    tensor: DlTensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut DlManaged)>,
+}
+
+/// `DLManagedTensorVersioned`: what capsules of name `dltensor_versioned` hold.
+#[repr(C)]
+struct DlManagedVersioned {
+    major: u32,
+    minor: u32,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut DlManagedVersioned)>,
+    flags: u64,
+    tensor: DlTensor,
+}
+
+/// The only major version of DLPack's layout that is known.
+const DLPACK_MAJOR: u32 = 1;
+const READ_ONLY: u64 = 1;
+const IS_COPIED: u64 = 2;
+
+/// A tensor that was handed over; deleted when it is dropped.
+enum HeldTensor {
+    Plain(*mut DlManaged),
+    Versioned(*mut DlManagedVersioned),
+}
+
+// SAFETY: after it is handed over, DLPack lets any thread delete the tensor, once; nothing else is done with it.
+unsafe impl Send for HeldTensor {}
+// SAFETY: as above; nothing is done through a shared reference.
+unsafe impl Sync for HeldTensor {}
+
+impl Drop for HeldTensor {
+    fn drop(&mut self) {
+        // Deleters of Python libraries may need the interpreter; without one there is nobody left to give it back to.
+        Python::try_attach(|_| match *self {
+            // SAFETY: the tensor was taken from its capsule, which is marked as used, so that this is its only deletion.
+            HeldTensor::Plain(tensor) => unsafe { (*tensor).deleter.map(|delete| delete(tensor)) },
+            // SAFETY: as above. The deleter stands at the same place in every version.
+            HeldTensor::Versioned(tensor) => unsafe { (*tensor).deleter.map(|delete| delete(tensor)) },
+        });
+    }
+}
+
+/// What an object hands over by DLPack.
+pub(crate) struct DlArray {
+    /// The memory.
+    pub(crate) shared: Shared,
+    /// Kind of the element type, as DLPack numbers them.
+    pub(crate) code: u8,
+    /// Bits per element.
+    pub(crate) bits: u8,
+    /// Elements per vector; 1 for ordinary ones.
+    pub(crate) lanes: u16,
+    /// Kind of the device, as DLPack numbers them.
+    pub(crate) device: i32,
+    /// Whether the memory is a copy that the object does not see.
+    pub(crate) copied: bool,
+}
+
+/// Takes the tensor out of what `__dlpack__` gave.
+///
+/// # Errors
+/// What was given is no capsule of DLPack, is used already, or has another major version.
+pub(crate) fn dlpack(capsule: &Bound<'_, PyAny>) -> Result<DlArray, String> {
+    let capsule = capsule.cast::<PyCapsule>().map_err(|_| "`__dlpack__` gave no capsule".to_owned())?;
+    if let Some(tensor) =
+        take::<DlManagedVersioned>(capsule, c"dltensor_versioned", c"used_dltensor_versioned")
+    {
+        // SAFETY: a capsule of this name holds such a tensor; the version stands at the same place in all of them.
+        let (major, minor) = unsafe { ((*tensor).major, (*tensor).minor) };
+        let held = HeldTensor::Versioned(tensor);
+        if major != DLPACK_MAJOR {
+            return Err(format!(
+                "its DLPack has version {major}.{minor}, and only {DLPACK_MAJOR}.x can be read"
+            ));
+        }
+        // SAFETY: as above, with the layout of this version; it lives until `held` is dropped.
+        let (flags, inner) = unsafe { ((*tensor).flags, &(*tensor).tensor) };
+        return Ok(array(inner, flags, held));
+    }
+    if let Some(tensor) = take::<DlManaged>(capsule, c"dltensor", c"used_dltensor") {
+        let held = HeldTensor::Plain(tensor);
+        // SAFETY: a capsule of this name holds such a tensor; it lives until `held` is dropped.
+        return Ok(array(unsafe { &(*tensor).tensor }, 0, held));
+    }
+    Err("`__dlpack__` gave a capsule that holds no tensor, or one that was used before".to_owned())
+}
+
+/// The pointer in a capsule of this name, which gets the name that says that it is used; none for another capsule.
+fn take<T>(capsule: &Bound<'_, PyCapsule>, name: &CStr, used: &'static CStr) -> Option<*mut T> {
+    use pyo3::ffi::{PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_SetName};
+    // SAFETY: it is a live capsule, and the interpreter is attached.
+    if unsafe { PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: the capsule is valid under this name.
+    let pointer = unsafe { PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()) };
+    // SAFETY: it is a live capsule; the name is static. A used capsule does not delete its tensor.
+    if unsafe { PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0 {
+        // SAFETY: the interpreter is attached.
+        unsafe { PyErr_Clear() };
+        return None;
+    }
+    Some(pointer.cast())
+}
+
+fn array(tensor: &DlTensor, flags: u64, held: HeldTensor) -> DlArray {
+    let rank = usize::try_from(tensor.ndim).unwrap_or(0);
+    let read = |from: *const i64| -> Option<Vec<i64>> {
+        // SAFETY: `shape` and `strides`, where they are not null, have `ndim` entries while the tensor is held.
+        (!from.is_null()).then(|| (0..rank).map(|i| unsafe { *from.add(i) }).collect())
+    };
+    let bytes = i64::from(tensor.bits) / 8 * i64::from(tensor.lanes);
+    let strides = read(tensor.strides).map(|s| s.iter().map(|n| n.saturating_mul(bytes)).collect());
+    DlArray {
+        shared: Shared {
+            address: (tensor.data as usize).wrapping_add(tensor.byte_offset as usize),
+            dims: read(tensor.shape).unwrap_or_default(),
+            strides,
+            writable: flags & READ_ONLY == 0,
+            owner: Arc::new(held),
+        },
+        code: tensor.code,
+        bits: tensor.bits,
+        lanes: tensor.lanes,
+        device: tensor.device_type,
+        copied: flags & IS_COPIED != 0,
+    }
+}
+
+/// The elements of an array of integers with one dimension, `stride` bytes apart; none for other types, and where one does
+/// not fit.
+pub(crate) fn integers(shared: &Shared, dtype: DType, stride: i64) -> Option<Vec<i64>> {
+    let &[count] = shared.dims.as_slice() else { return None };
+    let base = shared.address as *const u8;
+    let at = |i: i64| base.wrapping_offset(i.wrapping_mul(stride) as isize);
+    // By the protocol that stated them, `count` elements of this type lie `stride` bytes apart while the owner is held; they
+    // need not be aligned.
+    (0..count)
+        .map(|i| match dtype {
+            // SAFETY: see above.
+            DType::U8 => Some(i64::from(unsafe { at(i).read() })),
+            // SAFETY: see above.
+            DType::U16 => Some(i64::from(unsafe { at(i).cast::<u16>().read_unaligned() })),
+            // SAFETY: see above.
+            DType::I32 => Some(i64::from(unsafe { at(i).cast::<i32>().read_unaligned() })),
+            // SAFETY: see above.
+            DType::U32 => Some(i64::from(unsafe { at(i).cast::<u32>().read_unaligned() })),
+            // SAFETY: see above.
+            DType::I64 => Some(unsafe { at(i).cast::<i64>().read_unaligned() }),
+            // SAFETY: see above.
+            DType::U64 => i64::try_from(unsafe { at(i).cast::<u64>().read_unaligned() }).ok(),
+            DType::F16 | DType::Bf16 | DType::F32 | DType::F64 => None,
+        })
+        .collect()
+}
+
+/// Copies the elements of an array, `size` bytes each and `strides` bytes apart, to `to` in row-major order. `to` has their
+/// number of bytes.
+pub(crate) fn copy_from(shared: &Shared, strides: &[i64], size: usize, to: &mut [u8]) {
+    let base = shared.address as *const u8;
+    let mut chunks = to.chunks_exact_mut(size);
+    offsets(&shared.dims, strides, |offset| {
+        let Some(chunk) = chunks.next() else { return };
+        // SAFETY: by the protocol that stated extents and strides, an element lies there while the owner is held.
+        unsafe { std::ptr::copy_nonoverlapping(base.wrapping_offset(offset), chunk.as_mut_ptr(), size) };
+    });
+}
+
+/// Copies elements of `size` bytes in row-major order from `from` to a writable array, `strides` bytes apart.
+pub(crate) fn copy_to(shared: &Shared, strides: &[i64], size: usize, from: &[u8]) {
+    assert!(shared.writable, "an array that is copied to should be writable");
+    let base = shared.address as *mut u8;
+    let mut chunks = from.chunks_exact(size);
+    offsets(&shared.dims, strides, |offset| {
+        let Some(chunk) = chunks.next() else { return };
+        // SAFETY: by the protocol that stated extents and strides, an element that may be written lies there while the owner
+        // is held.
+        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), base.wrapping_offset(offset), size) };
+    });
+}
+
+/// Calls `f` with the place of every element in bytes, in row-major order.
+fn offsets(dims: &[i64], strides: &[i64], mut f: impl FnMut(isize)) {
+    if dims.iter().any(|&n| n <= 0) {
+        return;
+    }
+    let mut index = vec![0i64; dims.len()];
+    loop {
+        let offset = index.iter().zip(strides).fold(0i64, |sum, (i, s)| sum.wrapping_add(i.wrapping_mul(*s)));
+        f(offset as isize);
+        let Some(d) = (0..dims.len()).rev().find(|&d| index[d] + 1 < dims[d]) else { return };
+        index[d] += 1;
+        index[d + 1..].fill(0);
+    }
+}

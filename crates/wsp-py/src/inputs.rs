@@ -1,0 +1,394 @@
+//! What a call gives a program by name, checked and bound: arrays, tables, sizes.
+
+use crate::arrays::{PyArray, type_name};
+use crate::signature::{Role, Signature, TensorFact, value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
+use wsp_core::DType;
+use wsp_cpu::workload::{Absent, WorkloadInputs};
+use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::workload::{IntExprKind, WorkloadModule};
+use wsp_plan::{Array, Arrays, ParamValue};
+
+const WRONG_TYPE: Code = Code(1252);
+const WRONG_SHAPE: Code = Code(1253);
+const READ_ONLY: Code = Code(1255);
+const MISSING: Code = Code(1259);
+const SURPLUS: Code = Code(1260);
+const CONTRADICTION: Code = Code(1261);
+const BAD_SIZE: Code = Code(1262);
+const BAD_TABLE: Code = Code(1263);
+
+/// What is needed of the arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// All of them: tasks run.
+    Everything,
+    /// Sizes and tables: tasks are listed only. Arrays may be given for the sizes that their shapes tell.
+    Sizes,
+}
+
+/// Where a size comes from.
+#[derive(Clone)]
+enum Origin {
+    /// The caller names it.
+    Given,
+    /// It is the extent of an array along a dimension.
+    Extent { array: String, dim: usize },
+}
+
+/// The arguments of a call.
+#[derive(Default)]
+pub(crate) struct Arguments {
+    /// What the program is given.
+    pub(crate) inputs: WorkloadInputs,
+    /// Arrays that kernels of a used file see copies of, by name: they take what the kernels wrote.
+    pub(crate) copied: Vec<(String, PyArray)>,
+}
+
+impl Arguments {
+    /// Copies what kernels of a used file wrote into the caller's arrays; what is not among these stays in `outputs`.
+    pub(crate) fn give_back(&self, outputs: &mut Arrays) {
+        outputs.retain(|name, array| {
+            let given = self.copied.iter().find(|(copied, _)| copied == name);
+            !given.is_some_and(|(_, given)| given.copy_from(array))
+        });
+    }
+}
+
+/// Binds the arguments of a call.
+///
+/// # Errors
+/// Everything that is missing, surplus or does not fit, in the order of the call.
+pub(crate) fn bind(
+    signature: &Signature,
+    module: &WorkloadModule,
+    named: Option<&Bound<'_, PyDict>>,
+    need: Need,
+) -> Result<Arguments, Vec<Diagnostic>> {
+    let mut binder = Binder {
+        signature,
+        module,
+        inputs: WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::default() },
+        arrays: signature.tensors.iter().map(|_| None).collect(),
+        copied: Vec::new(),
+        sizes: vec![None; signature.params.len()],
+        origins: vec![Origin::Given; signature.params.len()],
+        faults: Vec::new(),
+    };
+    for (key, value) in named.into_iter().flatten() {
+        if !value.is_none() {
+            binder.take(&key, &value);
+        }
+    }
+    binder.infer();
+    binder.check_shapes();
+    binder.check_missing(need);
+    binder.finish()
+}
+
+struct Binder<'a> {
+    signature: &'a Signature,
+    module: &'a WorkloadModule,
+    inputs: WorkloadInputs,
+    /// By tensor.
+    arrays: Vec<Option<PyArray>>,
+    /// Of a used file.
+    copied: Vec<(String, PyArray)>,
+    /// By size.
+    sizes: Vec<Option<i64>>,
+    origins: Vec<Origin>,
+    faults: Vec<Diagnostic>,
+}
+
+impl Binder<'_> {
+    fn take(&mut self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) {
+        let Ok(name) = key.extract::<String>() else {
+            let message = format!("an argument has a name of type `{}`", type_name(key));
+            self.faults.push(Diagnostic::error(SURPLUS, message).help("names are strings"));
+            return;
+        };
+        let signature = self.signature;
+        let taken = if let Some(t) = signature.tensors.iter().position(|t| t.given == name) {
+            self.tensor(t, value)
+        } else if let Some(t) = signature.tables.iter().position(|t| t.given == name) {
+            self.table(t, value)
+        } else if let Some(p) = signature.params.iter().position(|p| p.given == name) {
+            self.size(p, value)
+        } else if signature.library.arrays.contains(&name) {
+            self.library_array(&name, value)
+        } else if signature.library.params.contains(&name) {
+            self.library_param(&name, value)
+        } else {
+            Err(self.surplus(&name))
+        };
+        if let Err(fault) = taken {
+            self.faults.push(fault);
+        }
+    }
+
+    fn surplus(&self, name: &str) -> Diagnostic {
+        let names = self.signature.names();
+        let fault = Diagnostic::error(SURPLUS, format!("the program takes no argument `{name}`"));
+        match did_you_mean(name, names.iter().copied()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None if names.is_empty() => fault.help("leave it out: the program takes no arguments"),
+            None => fault.help(format!("it takes `{}`", names.join("`, `"))),
+        }
+    }
+
+    fn tensor(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        let fact = &self.signature.tensors[t];
+        let name = &fact.given;
+        if fact.role == Role::Temporary {
+            let message = format!("`{name}` is a temporary, which the program makes itself");
+            return Err(Diagnostic::error(SURPLUS, message).help("leave it out, or declare it as a `Tensor`"));
+        }
+        let array = PyArray::of(name, object)?;
+        if array.dtype != fact.dtype {
+            return Err(wrong_type(fact, array.dtype));
+        }
+        if array.dims().len() != fact.dims.len() {
+            let extents = self.signature.extents(fact);
+            return Err(self.wrong_shape(fact, &array).help(format!("give it the shape {extents}")));
+        }
+        if fact.written && !array.writable() {
+            let message = format!("array `{name}` is read-only, and tasks write to it");
+            return Err(Diagnostic::error(READ_ONLY, message)
+                .help(format!("give an array of your own: `{name} = np.array({name})`")));
+        }
+        self.arrays[t] = Some(array);
+        Ok(())
+    }
+
+    fn wrong_shape(&self, fact: &TensorFact, array: &PyArray) -> Diagnostic {
+        let (want, have) = (fact.dims.len(), array.dims().len());
+        let message = if have == want {
+            format!("array `{}` has another shape than its tensor", fact.given)
+        } else {
+            let plural = if have == 1 { "" } else { "s" };
+            format!("array `{}` has {have} dimension{plural}, and its tensor {want}", fact.given)
+        };
+        Diagnostic::error(WRONG_SHAPE, message).note(format!(
+            "the array has the shape {:?}, the tensor is {}{}",
+            array.dims(),
+            fact.dtype,
+            self.signature.extents(fact)
+        ))
+    }
+
+    fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        let fact = &self.signature.tables[t];
+        let fault = |what: String| {
+            Diagnostic::error(BAD_TABLE, format!("`{}` is no table: {what}", fact.given))
+                .help("give a list of integers, or an array of integers with one dimension")
+        };
+        let listed = object.is_instance_of::<pyo3::types::PyList>()
+            || object.is_instance_of::<pyo3::types::PyTuple>()
+            || object.is_instance_of::<pyo3::types::PyRange>();
+        let values: Vec<i64> = if listed {
+            object.extract().map_err(|error: PyErr| fault(error.to_string()))?
+        } else {
+            let array = PyArray::of(&fact.given, object)?;
+            if array.dims().len() != 1 {
+                return Err(fault(format!("it has {} dimensions", array.dims().len())));
+            }
+            let other = || fault(format!("its elements are of type {}, or one does not fit", array.dtype));
+            array.integers().ok_or_else(other)?
+        };
+        let mut array = Array::zeros(DType::I64, &[values.len() as u64])
+            .map_err(|_| fault(format!("there is no memory for {} elements", values.len())))?;
+        if let Some(elements) = array.as_slice_mut::<i64>() {
+            elements.copy_from_slice(&values);
+        }
+        self.inputs.arrays.insert(fact.name.clone(), array);
+        Ok(())
+    }
+
+    fn library_array(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        let array = PyArray::of(name, object)?;
+        self.inputs.arrays.insert(name.to_owned(), array.to_array(name)?);
+        if array.writable() {
+            self.copied.push((name.to_owned(), array));
+        }
+        Ok(())
+    }
+
+    fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        let value = if let Ok(value) = object.cast::<PyBool>() {
+            ParamValue::Bool(value.is_true())
+        } else if let Ok(value) = object.extract::<i64>() {
+            ParamValue::Int(value.into())
+        } else if let Ok(value) = object.extract::<f64>() {
+            ParamValue::Float(value)
+        } else {
+            let message = format!("parameter `{name}` is given a value of type `{}`", type_name(object));
+            return Err(Diagnostic::error(BAD_SIZE, message).help("give an integer, a float or a bool"));
+        };
+        self.inputs.set.push((name.to_owned(), value));
+        Ok(())
+    }
+
+    fn size(&mut self, p: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        let fact = &self.signature.params[p];
+        if fact.derived {
+            let message = format!("`{}` follows from other sizes and cannot be given", fact.given);
+            return Err(Diagnostic::error(SURPLUS, message).help("leave it out"));
+        }
+        let size: i64 = object.extract().map_err(|error: PyErr| {
+            let message = format!("size `{}` is no integer of 64 bits with sign", fact.given);
+            Diagnostic::error(BAD_SIZE, message).note(error.to_string()).help(format!(
+                "give an integer: `{}=128`; the value given is of type `{}`",
+                fact.given,
+                type_name(object)
+            ))
+        })?;
+        self.sizes[p] = Some(size);
+        Ok(())
+    }
+
+    /// Takes sizes from the extents of arrays where these are a size and nothing else.
+    fn infer(&mut self) {
+        for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
+            let Some(array) = array else { continue };
+            for (dim, (extent, &have)) in fact.dims.iter().zip(array.dims()).enumerate() {
+                let IntExprKind::Param(id) = extent.kind else { continue };
+                let p = id.index();
+                if self.signature.params[p].derived {
+                    continue;
+                }
+                match self.sizes[p] {
+                    None => {
+                        self.sizes[p] = Some(have);
+                        self.origins[p] = Origin::Extent { array: fact.given.clone(), dim };
+                    }
+                    Some(size) if size == have => {}
+                    Some(size) => {
+                        let name = &self.signature.params[p].given;
+                        self.faults.push(contradiction(name, size, &self.origins[p], &fact.given, dim, have));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Compares all other extents with what sizes make of them, as far as that is known here.
+    fn check_shapes(&mut self) {
+        for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
+            let Some(array) = array else { continue };
+            let wrong = fact.dims.iter().zip(array.dims()).any(|(extent, &have)| {
+                let settable = match extent.kind {
+                    IntExprKind::Param(id) => !self.signature.params[id.index()].derived,
+                    _ => false,
+                };
+                !settable && value(extent, self.module, &self.sizes).is_some_and(|want| want != have)
+            });
+            if !wrong {
+                continue;
+            }
+            let want: Vec<String> = fact
+                .dims
+                .iter()
+                .map(|d| value(d, self.module, &self.sizes).map_or("?".to_owned(), |n| n.to_string()))
+                .collect();
+            let fault =
+                self.wrong_shape(fact, array).help(format!("give it the shape [{}]", want.join(", ")));
+            self.faults.push(fault);
+        }
+    }
+
+    fn check_missing(&mut self, need: Need) {
+        // What was given and refused is not missing.
+        if !self.faults.is_empty() {
+            return;
+        }
+        let signature = self.signature;
+        let missing = |what: &str, name: &str, write: String| {
+            Diagnostic::error(MISSING, format!("no {what} is given for `{name}`")).help(write)
+        };
+        if need == Need::Everything {
+            for (fact, _) in signature
+                .tensors
+                .iter()
+                .zip(&self.arrays)
+                .filter(|(f, a)| f.role == Role::Argument && a.is_none())
+            {
+                let write =
+                    format!("give it by name: `{}=…`, {}{}", fact.given, fact.dtype, signature.extents(fact));
+                self.faults.push(missing("array", &fact.given, write));
+            }
+        }
+        for fact in &signature.tables {
+            if !fact.inline && !self.inputs.arrays.contains_key(&fact.name) {
+                let write = format!("give a list of integers by name: `{}=[…]`", fact.given);
+                self.faults.push(missing("table", &fact.given, write));
+            }
+        }
+        for (p, fact) in signature.params.iter().enumerate() {
+            if !fact.derived && !fact.default && self.sizes[p].is_none() {
+                let tensor = signature.tensors.iter().find(|t| {
+                    t.role == Role::Argument
+                        && t.dims.iter().any(|d| matches!(d.kind, IntExprKind::Param(id) if id.index() == p))
+                });
+                let write = match tensor {
+                    Some(tensor) if need == Need::Sizes => {
+                        format!(
+                            "give it by name, `{}=…`, or the array `{}`, whose shape tells",
+                            fact.given, tensor.given
+                        )
+                    }
+                    _ => format!("give it by name: `{}=…`", fact.given),
+                };
+                self.faults.push(missing("size", &fact.given, write));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Arguments, Vec<Diagnostic>> {
+        for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
+            let Some(array) = array else { continue };
+            match array.view(&fact.given) {
+                Ok(view) => {
+                    self.inputs.views.insert(fact.name.clone(), view);
+                }
+                Err(fault) => self.faults.push(fault),
+            }
+        }
+        if !self.faults.is_empty() {
+            return Err(self.faults);
+        }
+        let set = self.signature.params.iter().zip(&self.sizes);
+        let set =
+            set.filter_map(|(fact, size)| Some((fact.name.clone(), ParamValue::Int(i128::from((*size)?)))));
+        self.inputs.set.extend(set);
+        Ok(Arguments { inputs: self.inputs, copied: self.copied })
+    }
+}
+
+fn wrong_type(fact: &TensorFact, have: DType) -> Diagnostic {
+    let (name, want) = (&fact.given, fact.dtype);
+    let message = format!("array `{name}` has elements of type {have}, and its tensor {want}");
+    let numpy = match want {
+        DType::F16 => "np.float16",
+        DType::F32 => "np.float32",
+        DType::F64 => "np.float64",
+        DType::Bf16 => "ml_dtypes.bfloat16",
+        DType::U8 => "np.uint8",
+        DType::U16 => "np.uint16",
+        DType::I32 => "np.int32",
+        DType::U32 => "np.uint32",
+        DType::I64 => "np.int64",
+        DType::U64 => "np.uint64",
+    };
+    Diagnostic::error(WRONG_TYPE, message)
+        .help(format!("convert it, `{name} = {name}.astype({numpy})`, or declare the tensor with {have}"))
+}
+
+fn contradiction(name: &str, size: i64, origin: &Origin, array: &str, dim: usize, have: i64) -> Diagnostic {
+    let from = match origin {
+        Origin::Given => "as it is given".to_owned(),
+        Origin::Extent { array, dim } => format!("along dimension {dim} of `{array}`"),
+    };
+    let message = format!("size `{name}` is {size} {from}, and {have} along dimension {dim} of `{array}`");
+    Diagnostic::error(CONTRADICTION, message).help(format!("give arrays that agree on `{name}`"))
+}

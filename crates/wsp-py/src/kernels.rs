@@ -1,0 +1,166 @@
+//! Kernels that are Python functions: called for each task with views of its boxes.
+
+use crate::ffi::Owner;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
+use wsp_core::DType;
+use wsp_cpu::workload::{KernelCx, KernelFault, KernelView};
+use wsp_plan::Array;
+
+/// Elements in memory: the box of a tensor that a task was given, where it lies, or an array that a run made.
+///
+/// It has `__array_interface__`, so that `numpy.asarray` makes an array of it without a copy. It holds the memory.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct KernelArray {
+    address: usize,
+    dtype: DType,
+    dims: Vec<usize>,
+    strides: Vec<isize>,
+    writable: bool,
+    /// Keeps the memory from going away while Python holds this.
+    _owner: Owner,
+}
+
+impl KernelArray {
+    fn new(view: KernelView) -> KernelArray {
+        KernelArray {
+            address: view.ptr as usize,
+            dtype: view.dtype,
+            dims: view.dims,
+            strides: view.strides,
+            writable: view.writable,
+            _owner: view.owner,
+        }
+    }
+
+    /// An array that nobody else has.
+    pub(crate) fn owning(mut array: Array) -> KernelArray {
+        let address = array.bytes_mut().as_mut_ptr() as usize;
+        let dtype = array.dtype();
+        let dims: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
+        let mut strides = vec![dtype.size() as isize; dims.len()];
+        for d in (1..dims.len()).rev() {
+            strides[d - 1] = strides[d] * dims[d] as isize;
+        }
+        KernelArray { address, dtype, dims, strides, writable: true, _owner: Arc::new(array) }
+    }
+}
+
+#[pymethods]
+impl KernelArray {
+    /// What NumPy asks for: version 3 of the array interface. Elements of bf16 are opaque there (`<V2`).
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", PyTuple::new(py, &self.dims)?)?;
+        interface.set_item("typestr", typestr(self.dtype))?;
+        interface.set_item("data", (self.address, !self.writable))?;
+        interface.set_item("strides", PyTuple::new(py, &self.strides)?)?;
+        Ok(interface)
+    }
+
+    /// Name of the element type, such as `f32`.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        self.dtype.name()
+    }
+
+    /// Elements along each dimension.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.dims)
+    }
+
+    /// Bytes between neighbours along each dimension.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.strides)
+    }
+
+    /// Whether the kernel may only read it.
+    #[getter]
+    fn readonly(&self) -> bool {
+        !self.writable
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.dims.iter().product::<usize>() * self.dtype.size()
+    }
+
+    /// Address of the first element.
+    #[getter]
+    fn address(&self) -> usize {
+        self.address
+    }
+
+    fn __repr__(&self) -> String {
+        format!("KernelArray({}{:?})", self.dtype, self.dims)
+    }
+}
+
+/// The type as the array interface writes it.
+fn typestr(dtype: DType) -> &'static str {
+    match (dtype, cfg!(target_endian = "big")) {
+        (DType::F32, false) => "<f4",
+        (DType::F64, false) => "<f8",
+        (DType::F16, false) => "<f2",
+        (DType::Bf16, _) => "|V2",
+        (DType::U8, _) => "|u1",
+        (DType::U16, false) => "<u2",
+        (DType::I32, false) => "<i4",
+        (DType::U32, false) => "<u4",
+        (DType::I64, false) => "<i8",
+        (DType::U64, false) => "<u8",
+        (DType::F32, true) => ">f4",
+        (DType::F64, true) => ">f8",
+        (DType::F16, true) => ">f2",
+        (DType::U16, true) => ">u2",
+        (DType::I32, true) => ">i4",
+        (DType::U32, true) => ">u4",
+        (DType::I64, true) => ">i8",
+        (DType::U64, true) => ">u8",
+    }
+}
+
+/// Calls a function for a task: `callable(views, scalars)`, two tuples in declared order.
+///
+/// # Errors
+/// What the function raises, as the payload of the fault.
+pub(crate) fn call(callable: &Py<PyAny>, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
+    let views = (0..cx.boxes().len()).map(|n| cx.view(n)).collect::<Result<Vec<_>, _>>()?;
+    let called = Python::try_attach(|py| {
+        let run = || -> PyResult<()> {
+            let views = views.into_iter().map(|view| Bound::new(py, KernelArray::new(view)));
+            let views = PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)?;
+            callable.call1(py, (views, PyTuple::new(py, cx.scalars())?))?;
+            Ok(())
+        };
+        run().map_err(|error| KernelFault::with_payload(summary(py, &error), Arc::new(error)))
+    });
+    called.unwrap_or_else(|| Err("the Python interpreter is shutting down".into()))
+}
+
+/// What was raised and where: `ZeroDivisionError: division by zero (decode.py:14)`.
+fn summary(py: Python<'_>, error: &PyErr) -> String {
+    let place = place(py, error).unwrap_or_default();
+    format!("{error}{place}")
+}
+
+/// The file and line at which it was raised.
+fn place(py: Python<'_>, error: &PyErr) -> Option<String> {
+    let mut traceback = error.traceback(py)?.into_any();
+    while let Ok(next) = traceback.getattr("tb_next") {
+        if next.is_none() {
+            break;
+        }
+        traceback = next;
+    }
+    let line: u32 = traceback.getattr("tb_lineno").ok()?.extract().ok()?;
+    let code = traceback.getattr("tb_frame").ok()?.getattr("f_code").ok()?;
+    let file: String = code.getattr("co_filename").ok()?.extract().ok()?;
+    Some(format!(" ({file}:{line})"))
+}

@@ -1,0 +1,49 @@
+//! The extension module `pto_wsp._core`: programs, arrays and errors for the Python package.
+//!
+//! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
+//!
+//! [`compile`] makes programs of traces, [`program`] runs them: [`inputs`] binds what a call gives by name, [`arrays`] finds the memory of
+//! arrays, [`runs`] waits for runs while it looks at signals, [`kernels`] calls Python functions for tasks, [`errors`] makes
+//! exceptions of findings.
+#![deny(unsafe_code)]
+
+mod arrays;
+mod compile;
+mod errors;
+mod ffi;
+mod inner;
+mod inputs;
+mod kernels;
+mod library;
+mod options;
+mod prepared;
+mod program;
+mod registry;
+mod results;
+mod runs;
+mod signature;
+mod timeline;
+mod trace;
+mod wording;
+
+use pyo3::prelude::*;
+
+/// Programs, arrays and errors of `pto_wsp`; use the package, not this module.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(errors::render, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::check, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::kernel_text, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(compile::load_program, module)?)?;
+    module.add_function(wrap_pyfunction!(library::library, module)?)?;
+    module.add_function(wrap_pyfunction!(registry::stop_all, module)?)?;
+    module.add_class::<program::Program>()?;
+    module.add_class::<runs::Run>()?;
+    module.add_class::<prepared::Prepared>()?;
+    module.add_class::<kernels::KernelArray>()?;
+    let stop_all = module.getattr("stop_all")?;
+    module.py().import("atexit")?.call_method1("register", (stop_all,))?;
+    Ok(())
+}

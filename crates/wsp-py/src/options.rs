@@ -1,0 +1,129 @@
+//! Options of compilations and runs, from dictionaries: every key is known, every value checked.
+
+use crate::arrays::type_name;
+use crate::errors;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
+use wsp_cpu::workload::{Expand, GraphDeps, Mode, WorkloadOptions};
+use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_plan::CompileOptions;
+
+const BAD_OPTION: Code = Code(1264);
+
+/// Options of a compilation.
+pub(crate) struct Compilation {
+    /// Those of the compiler.
+    pub(crate) options: CompileOptions,
+    /// How tile operations of compiled kernels are implemented.
+    pub(crate) mode: Mode,
+}
+
+/// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `optimization_level`.
+pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Compilation> {
+    let mut found = Compilation { options: CompileOptions::default(), mode: Mode::Fast };
+    each(py, given, &["target", "schedule", "max_blocks", "optimization_level"], |name, value| {
+        match name {
+            "target" => found.options.target = read(name, value, "a string")?,
+            "schedule" => found.options.schedule = Some(read(name, value, "a string")?),
+            "max_blocks" => found.options.max_blocks = integer(name, value, 1, u32::MAX)?,
+            _ => {
+                let level = integer(name, value, 0, 3)?;
+                found.mode = if level == 0 { Mode::Plain } else { Mode::Fast };
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `aicpus`, `expand`.
+pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<WorkloadOptions> {
+    let mut found = WorkloadOptions::default();
+    let known = ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand"];
+    each(py, given, &known, |name, value| {
+        match name {
+            "threads" => found.threads = integer(name, value, 0, u32::MAX)?,
+            "window" => found.window = Some(integer(name, value, 1, u32::MAX)?),
+            "seed" => found.seed = read(name, value, "an integer from 0 to 18446744073709551615")?,
+            "trace" => found.trace = truth(name, value)?,
+            "sequential" => found.sequential = truth(name, value)?,
+            "plain" => found.plain = truth(name, value)?,
+            "aicpus" => found.aicpus = integer(name, value, 0, u16::MAX.into())? as u16,
+            _ => {
+                found.expand = match read::<String>(name, value, "`\"host\"` or `\"bytecode\"`")?.as_str() {
+                    "host" => Expand::Host,
+                    "bytecode" => Expand::Bytecode,
+                    other => return Err(bad(name, &format!("is `{other}`"), "`\"host\"` or `\"bytecode\"`")),
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Calls `f` for each option that has a value other than `None`.
+fn each(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyDict>>,
+    known: &[&str],
+    mut f: impl FnMut(&str, &Bound<'_, PyAny>) -> Result<(), Diagnostic>,
+) -> PyResult<()> {
+    for (key, value) in given.into_iter().flatten() {
+        let name: String = key.extract()?;
+        if !known.contains(&name.as_str()) {
+            let fault = Diagnostic::error(BAD_OPTION, format!("there is no option `{name}`"));
+            let fault = match did_you_mean(&name, known.iter().copied()) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault.note(format!("options: {}", known.join(", "))),
+            };
+            return Err(errors::fault(py, fault));
+        }
+        if !value.is_none() {
+            f(&name, &value).map_err(|fault| errors::fault(py, fault))?;
+        }
+    }
+    Ok(())
+}
+
+fn bad(name: &str, what: &str, wanted: &str) -> Diagnostic {
+    Diagnostic::error(BAD_OPTION, format!("option `{name}` {what}")).help(format!("give {wanted}"))
+}
+
+fn read<'py, T: for<'a> FromPyObject<'a, 'py>>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    wanted: &str,
+) -> Result<T, Diagnostic> {
+    let other =
+        |_| bad(name, &format!("has a value of type `{}`, or out of range", type_name(value)), wanted);
+    value.extract().map_err(other)
+}
+
+fn truth(name: &str, value: &Bound<'_, PyAny>) -> Result<bool, Diagnostic> {
+    let found = value.cast::<PyBool>().map(|value| value.is_true());
+    found.map_err(|_| bad(name, &format!("has a value of type `{}`", type_name(value)), "`True` or `False`"))
+}
+
+fn integer(name: &str, value: &Bound<'_, PyAny>, least: u32, most: u32) -> Result<u32, Diagnostic> {
+    let wanted = format!("an integer from {least} to {most}");
+    let number: i128 = value
+        .extract()
+        .map_err(|_| bad(name, &format!("has a value of type `{}`", type_name(value)), &wanted))?;
+    let fits = u32::try_from(number).ok().filter(|n| (least..=most).contains(n));
+    fits.ok_or_else(|| bad(name, &format!("is {number}"), &wanted))
+}
+
+/// Which edges a graph is to have.
+pub(crate) fn deps(py: Python<'_>, given: Option<&str>) -> PyResult<GraphDeps> {
+    Ok(match given {
+        None => GraphDeps::Schedule,
+        Some("exact") => GraphDeps::Exact,
+        Some("overlap") => GraphDeps::Overlap,
+        Some("explicit") => GraphDeps::Explicit,
+        Some(other) => {
+            let wanted = "`\"exact\"`, `\"overlap\"` or `\"explicit\"`";
+            return Err(errors::fault(py, bad("deps", &format!("is `{other}`"), wanted)));
+        }
+    })
+}

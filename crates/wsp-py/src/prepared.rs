@@ -1,0 +1,165 @@
+//! Programs with their arguments checked and bound once.
+
+use crate::errors;
+use crate::inner::{Body, Inner};
+use crate::inputs::Need;
+use crate::registry::Registered;
+use crate::results;
+use crate::runs::{Done, Running, Watched};
+use crate::timeline::Timeline;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use wsp_cpu::workload::{PreparedWorkload, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_ir::workload::{PoolSizes, Trace};
+use wsp_plan::workload::{bind, count};
+use wsp_plan::{Arrays, ParamValue};
+
+/// A program with its arguments checked and bound, to be run again and again, by one thread at a time.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct Prepared {
+    inner: Arc<Inner>,
+    options: WorkloadOptions,
+    bound: Arc<Mutex<Bindings>>,
+}
+
+/// What it is bound to.
+struct Bindings {
+    workload: PreparedWorkload,
+    /// Everything by name, as the caller gave it.
+    named: Py<PyDict>,
+    /// Values of sizes.
+    set: Vec<(String, ParamValue)>,
+    watched: Arc<Watched>,
+    cancel: Arc<AtomicBool>,
+    on_caller: bool,
+}
+
+impl Bindings {
+    fn new(
+        py: Python<'_>,
+        inner: &Inner,
+        named: Bound<'_, PyDict>,
+        mut options: WorkloadOptions,
+    ) -> PyResult<Bindings> {
+        let inputs = inner.bind(py, Some(&named), Need::Everything)?.inputs;
+        options.sequential |= alone(inner, &inputs, &options);
+        let on_caller = inner.on_caller(&options);
+        let cancel = Arc::new(AtomicBool::new(false));
+        options.cancel = Some(cancel.clone());
+        let watched = if on_caller { Watched::looking(options) } else { Watched::new(options) };
+        let (set, program) = (inputs.set.clone(), inner.workload(py, "cannot be bound: execute it")?);
+        let workload = py.detach(|| program.prepare(inputs, watched.options().clone()));
+        let workload = workload.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
+        Ok(Bindings { workload, named: named.unbind(), set, watched: Arc::new(watched), cancel, on_caller })
+    }
+}
+
+/// Whether no two tasks could run at once, so that a run need not leave the thread of its caller: there is one task at most, or
+/// one worker and no schedule that tells it more than what tasks say themselves.
+fn alone(inner: &Inner, inputs: &WorkloadInputs, options: &WorkloadOptions) -> bool {
+    let Body::Workload(program) = &inner.body else { return false };
+    let schedule = program.schedule();
+    if options.trace || options.aicpus != 0 || options.plain || schedule.trace != Trace::None {
+        return false;
+    }
+    if options.threads == 1 && schedule.lines.is_empty() {
+        return true;
+    }
+    schedule.pools == PoolSizes::Shared && tasks(program, inputs).is_some_and(|tasks| tasks <= 1)
+}
+
+/// The number of tasks, where it is known before they are generated.
+fn tasks(program: &WorkloadProgram, inputs: &WorkloadInputs) -> Option<u64> {
+    let table = |name: &String| Some((name.clone(), inputs.arrays.get(name)?.as_slice::<i64>()?.to_vec()));
+    let tables: BTreeMap<String, Vec<i64>> = inputs.arrays.keys().filter_map(table).collect();
+    count(program.module(), &bind(program.module(), &inputs.set, &tables).ok()?)
+}
+
+impl Prepared {
+    /// Binds a program.
+    pub(crate) fn new(
+        py: Python<'_>,
+        inner: &Arc<Inner>,
+        named: Bound<'_, PyDict>,
+        options: WorkloadOptions,
+    ) -> PyResult<Prepared> {
+        let bound = Bindings::new(py, inner, named, options.clone())?;
+        Ok(Prepared { inner: inner.clone(), options, bound: Arc::new(Mutex::new(bound)) })
+    }
+
+    /// What it is bound to, which one thread at a time may use: waiting here would keep the interpreter from the thread that
+    /// has it.
+    fn lock(&self) -> PyResult<MutexGuard<'_, Bindings>> {
+        match self.bound.try_lock() {
+            Ok(bound) => Ok(bound),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
+                "this bound program is in use on another thread; bind one for each thread",
+            )),
+        }
+    }
+
+    fn run_elsewhere(&self, py: Python<'_>, cancel: Arc<AtomicBool>) -> PyResult<()> {
+        // The next run begins anew, whatever stopped the one before.
+        cancel.store(false, Ordering::Relaxed);
+        let bound = self.bound.clone();
+        let running = Running::spawn(cancel, move || {
+            let mut bound = bound.lock().unwrap_or_else(PoisonError::into_inner);
+            let ran = bound.workload.run().map(Timeline::of_run);
+            let done = ran.map(|timeline| Done { outcome: None, timeline });
+            done.map_err(|faults| bound.watched.failed(faults))
+        })?;
+        let _registered = running.registered()?;
+        running.wait(py, None)?;
+        running.finish(py, &self.inner).map(drop)
+    }
+}
+
+#[pymethods]
+impl Prepared {
+    /// Runs the program; the arrays hold the results then.
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        let mut bound = self.lock()?;
+        if !bound.on_caller {
+            let cancel = bound.cancel.clone();
+            drop(bound);
+            return self.run_elsewhere(py, cancel);
+        }
+        let _registered = Registered::new(&bound.cancel)?;
+        let workload = &mut bound.workload;
+        match py.detach(|| workload.run().map(drop)) {
+            Ok(()) => Ok(()),
+            Err(faults) => Err(bound.watched.failed(faults).raise(py, &self.inner)),
+        }
+    }
+
+    /// Exchanges arrays, tables and sizes by name for the runs to come; what is not named stays. Nothing is compiled again.
+    ///
+    /// Arrays of the same shapes are exchanged in place. When something does not fit, everything stays as it was.
+    #[pyo3(signature = (named))]
+    fn rebind(&self, py: Python<'_>, named: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut bound = self.lock()?;
+        let all = bound.named.bind(py).copy()?;
+        all.update(named.as_mapping())?;
+        let inputs = self.inner.bind(py, Some(&all), Need::Everything)?.inputs;
+        if inputs.set != bound.set || !inputs.arrays.is_empty() {
+            *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
+            return Ok(());
+        }
+        let workload = &mut bound.workload;
+        let done = py.detach(|| workload.rebind(Vec::new(), Arrays::new(), inputs.views));
+        done.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        bound.named = all.unbind();
+        Ok(())
+    }
+
+    /// The figures of the last run.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bound = self.lock()?;
+        results::outcome(py, bound.workload.outcome(), &self.inner.signature, &self.inner.sources)
+    }
+}

@@ -1,0 +1,204 @@
+//! Programs as Python sees them.
+
+use crate::errors;
+use crate::inner::{Body, Inner};
+use crate::inputs::{Arguments, Need};
+use crate::options;
+use crate::prepared::Prepared;
+use crate::results;
+use crate::runs::{self, Run};
+use crate::timeline::Timeline;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Arc, PoisonError};
+use wsp_cpu::workload::{Detail, WorkloadOptions};
+use wsp_ir::workload::Unit;
+
+/// A compiled workload. It may be used from several threads at once; each run is separate.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct Program {
+    inner: Arc<Inner>,
+}
+
+impl Program {
+    /// A program of what is compiled.
+    pub(crate) fn new(inner: Inner) -> Program {
+        Program { inner: Arc::new(inner) }
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// Runs the program on arrays, tables and sizes by name, and gives its figures. Arrays are used in place. Sizes that are
+    /// not given follow from the shapes of arrays.
+    #[pyo3(signature = (named=None, options=None))]
+    fn execute<'py>(
+        &self,
+        py: Python<'py>,
+        named: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (arguments, options) = self.inner.launch(py, named, options)?;
+        let outcome = runs::execute(py, &self.inner, arguments, options)?;
+        results::outcome(py, &outcome, &self.inner.signature, &self.inner.sources)
+    }
+
+    /// Starts a run on a thread of its own.
+    #[pyo3(signature = (named=None, options=None))]
+    fn start(
+        &self,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Run> {
+        let (arguments, options) = self.inner.launch(py, named, options)?;
+        Run::start(&self.inner, arguments, options)
+    }
+
+    /// Checks and binds everything once, for any number of runs.
+    #[pyo3(signature = (named=None, options=None))]
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Prepared> {
+        let options = self.inner.run_options(py, options)?;
+        let named = named.map_or_else(|| Ok(PyDict::new(py)), |named| named.copy())?;
+        Prepared::new(py, &self.inner, named, options)
+    }
+
+    /// The tasks and their edges, without running anything. `deps` asks for other edges than the schedule's: `exact`,
+    /// `overlap`, `explicit`.
+    #[pyo3(signature = (named=None, *, deps=None, missed=false))]
+    fn graph<'py>(
+        &self,
+        py: Python<'py>,
+        named: Option<&Bound<'py, PyDict>>,
+        deps: Option<&str>,
+        missed: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Arguments { inputs, .. } = self.inner.bind(py, named, Need::Sizes)?;
+        let deps = options::deps(py, deps)?;
+        let detail = Detail { missed, ..Detail::default() };
+        let program = self.inner.workload(py, "has no graph of tasks")?;
+        let listed = runs::interruptible(py, |cancel| {
+            let options = WorkloadOptions { cancel: Some(cancel), ..WorkloadOptions::default() };
+            program.graph(&inputs, deps, detail, &options)
+        })?;
+        let listed = listed.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        results::graph(py, &listed)
+    }
+
+    /// Runs the workload in virtual time: no kernel runs, every task takes the cycles that its kernel costs.
+    #[pyo3(signature = (named=None, options=None))]
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        named: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let Arguments { inputs, .. } = self.inner.bind(py, named, Need::Sizes)?;
+        let options = options::run(py, options)?;
+        let program = self.inner.workload(py, "is not simulated")?;
+        let done = runs::interruptible(py, |cancel| {
+            program.simulate(&inputs, &WorkloadOptions { cancel: Some(cancel), ..options })
+        })?;
+        let simulated = done.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        self.inner.keep(Some(Timeline::of_simulation(&simulated)));
+        results::simulation(py, &simulated, &self.inner.sources)
+    }
+
+    /// The bytes that a launch on this many AICPUs transfers.
+    #[pyo3(signature = (named=None, aicpus=1))]
+    fn transfer<'py>(
+        &self,
+        py: Python<'py>,
+        named: Option<&Bound<'py, PyDict>>,
+        aicpus: u16,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Arguments { inputs, .. } = self.inner.bind(py, named, Need::Sizes)?;
+        let program = self.inner.workload(py, "has no program for AICPUs")?;
+        let moved = runs::interruptible(py, |cancel| program.transfer(&inputs, aicpus, Some(&cancel)))?;
+        let moved = moved.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
+        results::transfer(py, &moved, &self.inner.sources)
+    }
+
+    /// What the target does with the schedule, the kernels and what runs for them: `schedule`, `kernels`, `notes`.
+    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (plan, lines, kernels) = (PyDict::new(py), PyList::empty(py), PyList::empty(py));
+        let line = |primitive: &str, support: &str, meaning: &str| -> PyResult<()> {
+            let entry = PyDict::new(py);
+            entry.set_item("primitive", primitive)?;
+            entry.set_item("support", support)?;
+            entry.set_item("meaning", meaning)?;
+            lines.append(entry)
+        };
+        let mut streams = None;
+        match &self.inner.body {
+            Body::Workload(program) => {
+                let schedule = program.schedule();
+                streams = schedule.streams;
+                for each in &schedule.lines {
+                    line(each.primitive, each.support.name(), each.meaning)?;
+                }
+            }
+            Body::Launch { program, .. } => {
+                for text in program.plan().stages.iter().flat_map(|stage| &stage.schedule.lines) {
+                    let parts: Vec<&str> = text.splitn(3, ": ").collect();
+                    line(parts[0], parts.get(1).unwrap_or(&""), parts.get(2).unwrap_or(&""))?;
+                }
+            }
+        }
+        let units = self.inner.module().kernels.iter().map(|kernel| kernel.unit);
+        let units = units.chain(std::iter::repeat(Unit::Any));
+        for ((name, body), unit) in self.inner.bodies.iter().zip(units) {
+            let entry = PyDict::new(py);
+            entry.set_item("name", name)?;
+            entry.set_item("unit", results::unit(unit))?;
+            entry.set_item("body", body)?;
+            kernels.append(entry)?;
+        }
+        plan.set_item("schedule", lines)?;
+        plan.set_item("kernels", kernels)?;
+        plan.set_item("streams", streams)?;
+        plan.set_item("notes", self.notes())?;
+        Ok(plan)
+    }
+
+    /// When and where tasks ran in the last run that recorded it, as JSON for Perfetto; none before.
+    fn trace_json(&self, py: Python<'_>) -> Option<String> {
+        let timeline = self.inner.timeline.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        timeline.map(|timeline| py.detach(|| timeline.json()))
+    }
+
+    /// What the compilation warns of, as text.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        results::notes(&self.inner.warnings, &self.inner.sources)
+    }
+
+    /// Tensors: dictionaries of `name`, `dtype`, `dims`, `role` (`argument`, `temporary`, `slot`), `written`.
+    #[getter]
+    fn tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.inner.signature.tensors_list(py)
+    }
+
+    /// Tables: dictionaries of `name`, `inline`.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.inner.signature.tables_list(py)
+    }
+
+    /// Sizes: dictionaries of `name`, `derived`, `default`.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.inner.signature.params_list(py)
+    }
+
+    /// Nanoseconds that the compilation took.
+    #[getter]
+    fn compile_ns(&self) -> u64 {
+        self.inner.compile_ns
+    }
+}

@@ -1,0 +1,69 @@
+//! What goes on in this module, on any thread: stopped before the interpreter goes.
+//!
+//! A thread that comes back to an interpreter which is gone cannot continue. So when the interpreter is about to go, everything
+//! is asked to stop, and it stays until all of it has.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long the interpreter is kept at most: a Python kernel may wait for something that never comes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { next: 0, going_on: Vec::new(), closed: false });
+static LESS: Condvar = Condvar::new();
+
+struct Registry {
+    next: u64,
+    /// Numbers, and what stops each.
+    going_on: Vec<(u64, Arc<AtomicBool>)>,
+    /// Whether the interpreter is about to go.
+    closed: bool,
+}
+
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Something goes on as long as this lives. On a thread of Python it ends with the interpreter attached.
+#[derive(Debug)]
+pub(crate) struct Registered(u64);
+
+impl Registered {
+    /// Something begins that `cancel` stops.
+    ///
+    /// # Errors
+    /// The interpreter is about to go.
+    pub(crate) fn new(cancel: &Arc<AtomicBool>) -> PyResult<Registered> {
+        let mut registry = registry();
+        if registry.closed {
+            return Err(PyRuntimeError::new_err("the interpreter is shutting down"));
+        }
+        let number = registry.next;
+        registry.next += 1;
+        registry.going_on.push((number, cancel.clone()));
+        Ok(Registered(number))
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        registry().going_on.retain(|(number, _)| *number != self.0);
+        LESS.notify_all();
+    }
+}
+
+/// Stops all that goes on and waits for its end; nothing begins afterwards. Called before the interpreter goes.
+#[pyfunction]
+pub(crate) fn stop_all(py: Python<'_>) {
+    py.detach(|| {
+        let mut registry = registry();
+        registry.closed = true;
+        registry.going_on.iter().for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
+        let still = |registry: &mut Registry| !registry.going_on.is_empty();
+        let waited = LESS.wait_timeout_while(registry, PATIENCE, still);
+        drop(waited);
+    });
+}

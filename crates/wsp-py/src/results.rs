@@ -1,0 +1,172 @@
+//! What runs, graphs and simulations give, as Python sees it.
+
+use crate::errors;
+use crate::kernels::KernelArray;
+use crate::signature::{Role, Signature};
+use crate::wording::in_python;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::json;
+use wsp_cpu::workload::{AicpuFigures, GraphListing, SimulatedWorkload, WorkloadOutcome, WorkloadTransfer};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::{self, Diagnostic};
+use wsp_ir::workload::Unit;
+use wsp_plan::Arrays;
+
+/// Stands for no worker in lists of workers.
+const NO_WORKER: u32 = u32::MAX;
+
+/// The warnings as text.
+pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
+    let text = |note: &Diagnostic| diag::render(&in_python(note.clone()), sources, false);
+    found.iter().map(|note| text(note).trim_end().to_owned()).collect()
+}
+
+/// The figures of a run.
+pub(crate) fn outcome<'py>(
+    py: Python<'py>,
+    outcome: &WorkloadOutcome,
+    signature: &Signature,
+    sources: &SourceMap,
+) -> PyResult<Bound<'py, PyAny>> {
+    let runtime = &outcome.runtime;
+    let edges = &runtime.edges;
+    let params = outcome.params.iter().map(|(name, value)| {
+        let given = signature.params.iter().find(|p| p.name == *name).map_or(name, |p| &p.given);
+        (given.clone(), json!(value))
+    });
+    let figures = json!({
+        "tasks": runtime.tasks,
+        "threads": outcome.threads,
+        "run_ns": outcome.run_ns,
+        "kernels": outcome.kernels.iter().map(|k| json!([k.name, k.tasks, k.busy_ns])).collect::<Vec<_>>(),
+        "params": params.collect::<serde_json::Map<_, _>>(),
+        "slots": slots(signature, &outcome.outputs),
+        "schedule": outcome.schedule.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "edges": {
+            "raw": edges.raw, "waw": edges.waw, "war": edges.war, "fence": edges.fence, "explicit": edges.explicit,
+            "stream": edges.stream,
+        },
+        "roots": runtime.roots,
+        "max_in_flight": runtime.max_in_flight,
+        "window_stalls": runtime.window_stalls,
+        "edge_stalls": runtime.edge_stalls,
+        "forced_starts": runtime.forced_starts,
+        "deferred": runtime.deferred,
+        "overflows": runtime.overflows.len(),
+        "steals": runtime.workers.iter().map(|w| w.steals).sum::<u64>(),
+        "tasks_by_worker": runtime.workers.iter().map(|w| w.tasks).collect::<Vec<_>>(),
+        "busy_ns": runtime.workers.iter().map(|w| w.busy_ns).collect::<Vec<_>>(),
+        "first_start_ns": runtime.first_start_ns,
+        "generation_ns": runtime.generation_ns,
+        "aicpus": outcome.aicpus.as_ref().map(aicpus),
+        "notes": notes(&outcome.notes, sources),
+    });
+    let figures = errors::python(py, &figures)?;
+    let outputs = PyDict::new(py);
+    for name in &signature.library.arrays {
+        if let Some(array) = outcome.outputs.get(name) {
+            outputs.set_item(name, Bound::new(py, KernelArray::owning(array.clone()))?)?;
+        }
+    }
+    figures.set_item("outputs", outputs)?;
+    Ok(figures)
+}
+
+/// Last values of the slots that the program kept itself.
+fn slots(signature: &Signature, outputs: &Arrays) -> serde_json::Map<String, serde_json::Value> {
+    let slots = signature.tensors.iter().filter(|t| t.role == Role::Slot);
+    let value = |name: &String| outputs.get(name)?.as_slice::<i64>()?.first().copied();
+    slots.filter_map(|slot| Some((slot.given.clone(), json!(value(&slot.name)?)))).collect()
+}
+
+fn aicpus(figures: &AicpuFigures) -> serde_json::Value {
+    let each = figures.aicpus.iter().map(|a| {
+        json!({
+            "tasks": a.tasks, "local_edges": a.local_edges, "cross_edges": a.cross_edges, "notices": a.notices,
+            "window_stalls": a.window_stalls, "max_in_flight": a.max_in_flight,
+        })
+    });
+    json!({
+        "each": each.collect::<Vec<_>>(),
+        "cores": figures.cores,
+        "transfer_bytes": figures.transfer.as_ref().map(|transfer| transfer.total()),
+    })
+}
+
+/// The tasks and edges of a graph.
+pub(crate) fn graph<'py>(py: Python<'py>, listing: &GraphListing) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let kernels = listing.kernels.iter().map(|kernel| (kernel.name.as_str(), unit(kernel.unit)));
+    dict.set_item("kernels", kernels.collect::<Vec<_>>())?;
+    dict.set_item("tasks", words(py, listing.tasks.iter().copied()))?;
+    dict.set_item("edges", words(py, listing.edges.iter().flat_map(|&(a, b)| [a, b])))?;
+    dict.set_item("tensors", &listing.tensors)?;
+    dict.set_item("missed", listing.missed.iter().map(|m| (m.earlier, m.later)).collect::<Vec<_>>())?;
+    dict.set_item("missed_count", listing.missed_count)?;
+    Ok(dict)
+}
+
+/// What a simulation shows.
+pub(crate) fn simulation<'py>(
+    py: Python<'py>,
+    simulated: &SimulatedWorkload,
+    sources: &SourceMap,
+) -> PyResult<Bound<'py, PyDict>> {
+    let SimulatedWorkload { listing, simulation, threads, notes: found } = simulated;
+    let dict = graph(py, listing)?;
+    let tasks = &simulation.tasks;
+    dict.set_item("makespan", simulation.makespan)?;
+    dict.set_item("workers", threads)?;
+    dict.set_item("busy", simulation.workers.iter().map(|w| w.busy).collect::<Vec<_>>())?;
+    dict.set_item("worker", words(py, tasks.iter().map(|t| t.worker.unwrap_or(NO_WORKER))))?;
+    dict.set_item("ready", longs(py, tasks.iter().map(|t| t.ready)))?;
+    dict.set_item("start", longs(py, tasks.iter().map(|t| t.start)))?;
+    dict.set_item("end", longs(py, tasks.iter().map(|t| t.end)))?;
+    dict.set_item("max_in_flight", simulation.max_in_flight)?;
+    dict.set_item("window_stalls", simulation.window_stalls)?;
+    dict.set_item("notes", notes(found, sources))?;
+    Ok(dict)
+}
+
+/// What a launch on AICPUs transfers.
+pub(crate) fn transfer<'py>(
+    py: Python<'py>,
+    moved: &WorkloadTransfer,
+    sources: &SourceMap,
+) -> PyResult<Bound<'py, PyAny>> {
+    let transfer = &moved.transfer;
+    let list = moved.list.as_ref();
+    let figures = json!({
+        "total": transfer.total(),
+        "program": transfer.program,
+        "names": transfer.names,
+        "configs": transfer.configs,
+        "values": transfer.values,
+        "extents": transfer.extents,
+        "tables": transfer.table_rows + transfer.tables,
+        "program_and_config": transfer.program_and_config(),
+        "list": list.map(|list| json!({
+            "tasks": list.tasks, "pending_tasks": list.pending_tasks, "rows": list.rows,
+        })),
+        "notes": notes(&moved.notes, sources),
+    });
+    errors::python(py, &figures)
+}
+
+/// The name of a unit as users write it.
+pub(crate) fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Vector => "vector",
+        Unit::Cube => "cube",
+        Unit::Any => "any",
+    }
+}
+
+fn words<'py>(py: Python<'py>, values: impl Iterator<Item = u32>) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &values.flat_map(u32::to_ne_bytes).collect::<Vec<u8>>())
+}
+
+fn longs<'py>(py: Python<'py>, values: impl Iterator<Item = u64>) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &values.flat_map(u64::to_ne_bytes).collect::<Vec<u8>>())
+}

@@ -1,0 +1,370 @@
+//! Runs: on the calling thread, or on one of their own while the caller waits and looks at signals.
+
+use crate::errors;
+use crate::inner::Inner;
+use crate::inputs::Arguments;
+use crate::registry::Registered;
+use crate::results;
+use crate::timeline::Timeline;
+use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use wsp_cpu::workload::{Payload, PayloadSlot, Poll, WorkloadOptions, WorkloadOutcome};
+use wsp_ir::diag::Diagnostic;
+use wsp_runtime::clock;
+
+/// How long Ctrl-C waits at most to be noticed.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Why a run failed.
+pub(crate) struct Failed {
+    faults: Vec<Diagnostic>,
+    /// The exception of a Python kernel.
+    payload: Option<Payload>,
+    /// What a signal handler raised.
+    signal: Option<PyErr>,
+}
+
+impl Failed {
+    /// The exception that the caller gets.
+    pub(crate) fn raise(self, py: Python<'_>, inner: &Inner) -> PyErr {
+        if let Some(signal) = self.signal {
+            return signal;
+        }
+        let cause = self.payload.as_ref().and_then(|payload| payload.downcast_ref::<PyErr>());
+        let Some(cause) = cause.map(|cause| cause.clone_ref(py)) else {
+            return errors::exception(py, &self.faults, &inner.sources);
+        };
+        // What is no `Exception`, such as KeyboardInterrupt, is nobody's to wrap.
+        if !cause.is_instance_of::<PyException>(py) {
+            return cause;
+        }
+        errors::caused(py, &self.faults, &inner.sources, Some(&cause))
+    }
+}
+
+/// Options of a run with all that its end is told by.
+pub(crate) struct Watched {
+    options: WorkloadOptions,
+    payload: PayloadSlot,
+    signal: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Watched {
+    /// Of a run on another thread than the caller's.
+    pub(crate) fn new(mut options: WorkloadOptions) -> Watched {
+        let payload = PayloadSlot::default();
+        options.payload = Some(payload.clone());
+        Watched { options, payload, signal: Arc::default() }
+    }
+
+    /// Of a run on the caller's thread: it looks at signals itself.
+    pub(crate) fn looking(options: WorkloadOptions) -> Watched {
+        let mut watched = Watched::new(options);
+        watched.options.poll = Some(signals(&watched.signal));
+        watched
+    }
+
+    /// The options.
+    pub(crate) fn options(&self) -> &WorkloadOptions {
+        &self.options
+    }
+
+    /// A run that failed with these findings.
+    pub(crate) fn failed(&self, faults: Vec<Diagnostic>) -> Failed {
+        Failed { faults, payload: self.payload.take(), signal: lock(&self.signal).take() }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks at signals now and then; stops when a handler raises, and leaves what it raised in `found`.
+fn signals(found: &Arc<Mutex<Option<PyErr>>>) -> Poll {
+    let (found, last) = (found.clone(), Mutex::new(clock::now()));
+    Poll::new(move || {
+        let Ok(mut last) = last.try_lock() else { return false };
+        if clock::now().saturating_duration_since(*last) < LOOK {
+            return false;
+        }
+        *last = clock::now();
+        match Python::try_attach(|py| py.check_signals()) {
+            Some(Err(raised)) => {
+                *lock(&found) = Some(raised);
+                true
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Runs a program and waits for its end; the interpreter is released meanwhile.
+pub(crate) fn execute(
+    py: Python<'_>,
+    inner: &Arc<Inner>,
+    arguments: Arguments,
+    options: WorkloadOptions,
+) -> PyResult<WorkloadOutcome> {
+    let outcome = if inner.on_caller(&options) {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let _registered = Registered::new(&cancel)?;
+        let watched = Watched::looking(WorkloadOptions { cancel: Some(cancel), ..options });
+        let ran = py.detach(|| perform(inner, &arguments, &watched));
+        let done = ran.map_err(|failed| failed.raise(py, inner))?;
+        inner.keep(done.timeline);
+        done.outcome
+    } else {
+        let running = Running::start(inner, arguments, options)?;
+        let _registered = running.registered()?;
+        running.wait(py, None)?;
+        running.finish(py, inner)?
+    };
+    outcome.ok_or_else(|| internal("a run has no outcome").raise(py, inner))
+}
+
+/// Does something that takes long and stops when its flag is set, on a thread of its own, while this one looks at signals.
+///
+/// # Errors
+/// What a signal handler raises.
+pub(crate) fn interruptible<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(Arc<AtomicBool>) -> R + Send,
+) -> PyResult<R> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let _registered = Registered::new(&cancel)?;
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (send, receive) = mpsc::channel();
+            let flag = cancel.clone();
+            scope.spawn(move || send.send(work(flag)));
+            loop {
+                match receive.recv_timeout(LOOK) {
+                    Ok(done) => return Ok(done),
+                    // The thread panicked, which its scope passes on.
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(PyRuntimeError::new_err("a thread ended early"));
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+                if let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {
+                    cancel.store(true, Ordering::Relaxed);
+                    return Err(raised);
+                }
+            }
+        })
+    })
+}
+
+/// Runs a program to its end.
+fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Done, Failed> {
+    let ran = inner.execute(arguments, &watched.options);
+    let mut outcome = ran.map_err(|faults| watched.failed(faults))?;
+    arguments.give_back(&mut outcome.outputs);
+    Ok(Done { timeline: Timeline::of_run(&outcome), outcome: Some(outcome) })
+}
+
+/// What a run gives that ended well.
+pub(crate) struct Done {
+    /// Its figures; none where somebody else keeps them.
+    pub(crate) outcome: Option<WorkloadOutcome>,
+    /// When and where tasks ran, if that was recorded.
+    pub(crate) timeline: Option<Timeline>,
+}
+
+fn internal(what: &str) -> Failed {
+    let fault = Diagnostic::error(wsp_ir::diag::Code(639), format!("internal error: {what}"));
+    Failed { faults: vec![fault], payload: None, signal: None }
+}
+
+/// A run on a thread of its own.
+pub(crate) struct Running {
+    cancel: Arc<AtomicBool>,
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    ended: bool,
+    result: Option<Result<Done, Failed>>,
+}
+
+impl Running {
+    /// Starts a run of a program.
+    ///
+    /// # Errors
+    /// The operating system makes no thread.
+    pub(crate) fn start(
+        inner: &Arc<Inner>,
+        arguments: Arguments,
+        mut options: WorkloadOptions,
+    ) -> PyResult<Arc<Running>> {
+        let cancel = Arc::new(AtomicBool::new(false));
+        options.cancel = Some(cancel.clone());
+        let watched = Watched::new(options);
+        let inner = inner.clone();
+        Running::spawn(cancel, move || perform(&inner, &arguments, &watched))
+    }
+
+    /// Runs something on a thread of its own, which `cancel` stops.
+    ///
+    /// # Errors
+    /// The operating system makes no thread.
+    pub(crate) fn spawn(
+        cancel: Arc<AtomicBool>,
+        run: impl FnOnce() -> Result<Done, Failed> + Send + 'static,
+    ) -> PyResult<Arc<Running>> {
+        let registered = Registered::new(&cancel)?;
+        let running = Arc::new(Running { cancel, state: Mutex::default(), ended: Condvar::new() });
+        let on_thread = running.clone();
+        let body = move || {
+            // What `run` holds, arrays among it, is given back before anybody learns that the run is over.
+            let done = catch_unwind(AssertUnwindSafe(run));
+            let _registered = registered;
+            on_thread.end(done.unwrap_or_else(|panic| Err(internal(&panicked(&*panic)))));
+        };
+        let thread = std::thread::Builder::new().name("pto-wsp-run".to_owned());
+        thread.spawn(body).map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;
+        Ok(running)
+    }
+
+    fn end(&self, result: Result<Done, Failed>) {
+        *lock(&self.state) = State { ended: true, result: Some(result) };
+        self.ended.notify_all();
+    }
+
+    /// For the thread that waits: it comes back to the interpreter, which must not be gone then.
+    pub(crate) fn registered(&self) -> PyResult<Registered> {
+        Registered::new(&self.cancel)
+    }
+
+    fn has_ended(&self) -> bool {
+        lock(&self.state).ended
+    }
+
+    /// The result of the ended run, once.
+    ///
+    /// # Errors
+    /// What failed the run.
+    pub(crate) fn finish(&self, py: Python<'_>, inner: &Inner) -> PyResult<Option<WorkloadOutcome>> {
+        let result = lock(&self.state).result.take();
+        let result = result.unwrap_or_else(|| Err(internal("a run gave its result twice")));
+        let done = result.map_err(|failed| failed.raise(py, inner))?;
+        inner.keep(done.timeline);
+        Ok(done.outcome)
+    }
+
+    /// Waits at most until `deadline`; whether it has ended.
+    fn wait_until(&self, deadline: Option<Instant>) -> bool {
+        let mut state = lock(&self.state);
+        while !state.ended {
+            let Some(deadline) = deadline else {
+                state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(clock::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn wait_until_end(&self) {
+        self.wait_until(None);
+    }
+
+    /// Waits for the end, at most until `deadline`, and looks at signals; whether it has ended.
+    ///
+    /// # Errors
+    /// What a signal handler raises, when the run has been stopped.
+    pub(crate) fn wait(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<bool> {
+        loop {
+            let look = clock::now() + LOOK;
+            let until = deadline.map_or(look, |deadline| deadline.min(look));
+            if py.detach(|| self.wait_until(Some(until))) {
+                return Ok(true);
+            }
+            if let Err(raised) = py.check_signals() {
+                self.cancel.store(true, Ordering::Relaxed);
+                py.detach(|| self.wait_until_end());
+                return Err(raised);
+            }
+            if deadline.is_some_and(|deadline| clock::now() >= deadline) {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// What a panic says.
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a run panicked").to_owned()
+}
+
+/// A run that goes on while Python does other things.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct Run {
+    inner: Arc<Inner>,
+    running: Arc<Running>,
+    /// What it came to, as soon as somebody has asked: the figures, or the exception.
+    settled: PyOnceLock<Result<Py<PyAny>, PyErr>>,
+}
+
+impl Run {
+    /// Starts a run.
+    pub(crate) fn start(inner: &Arc<Inner>, arguments: Arguments, options: WorkloadOptions) -> PyResult<Run> {
+        let running = Running::start(inner, arguments, options)?;
+        Ok(Run { inner: inner.clone(), running, settled: PyOnceLock::new() })
+    }
+
+    /// The figures of the ended run.
+    fn settle(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let settled = self.settled.get_or_init(py, || {
+            let outcome = self.running.finish(py, &self.inner)?;
+            let outcome = outcome.ok_or_else(|| internal("a run has no outcome").raise(py, &self.inner))?;
+            Ok(results::outcome(py, &outcome, &self.inner.signature, &self.inner.sources)?.unbind())
+        });
+        match settled {
+            Ok(figures) => Ok(figures.clone_ref(py)),
+            Err(error) => Err(error.clone_ref(py)),
+        }
+    }
+}
+
+#[pymethods]
+impl Run {
+    /// Whether it has ended, well or not.
+    fn done(&self) -> bool {
+        self.running.has_ended()
+    }
+
+    /// Waits for the end and gives the figures; `None` when `timeout` seconds pass before. Raises what failed the run, at
+    /// each call. Ctrl-C stops the run and raises `KeyboardInterrupt`.
+    #[pyo3(signature = (timeout=None))]
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+        let deadline = timeout.and_then(|seconds| {
+            let span = Duration::try_from_secs_f64(seconds.max(0.0)).ok()?;
+            clock::now().checked_add(span)
+        });
+        let _registered = self.running.registered()?;
+        if !self.running.wait(py, deadline)? {
+            return Ok(None);
+        }
+        self.settle(py).map(Some)
+    }
+
+    /// Stops the run as soon as the tasks that have started are over; it then fails with an `ExecutionError`.
+    fn cancel(&self) {
+        self.running.cancel.store(true, Ordering::Relaxed);
+    }
+}

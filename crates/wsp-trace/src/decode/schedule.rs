@@ -1,0 +1,172 @@
+//! Schedules.
+
+use super::place::At;
+use super::workload::UNITS;
+use crate::wire::{Decoded, Fields, Json, items, unknown_word};
+use wsp_ir::workload::{
+    Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
+    ThresholdPolicy, Timing, Trace, WindowMode,
+};
+
+/// The forms of a directive.
+pub(super) const FORMS: &[&str] = &[
+    "dispatch",
+    "dispatch_threshold",
+    "streams",
+    "stream_by",
+    "deps",
+    "window",
+    "pools",
+    "ready",
+    "start",
+    "trace",
+    "gate",
+    "batch_deps",
+    "priority",
+    "timing",
+    "spatial_map",
+];
+
+const DEPENDENCES: &[(&str, Dependences)] = &[
+    ("exact", Dependences::Exact),
+    ("overlap", Dependences::Overlap),
+    ("explicit", Dependences::Explicit),
+    ("hybrid", Dependences::Hybrid),
+];
+
+const WINDOW_MODES: &[(&str, WindowMode)] =
+    &[("stall", WindowMode::Stall), ("abort", WindowMode::Abort), ("benchmark", WindowMode::Benchmark)];
+
+const READY: &[(&str, Ready)] = &[
+    ("auto", Ready::Auto),
+    ("fifo", Ready::Fifo),
+    ("work_steal", Ready::WorkSteal),
+    ("priority", Ready::Priority),
+];
+
+const TRACES: &[(&str, Trace)] =
+    &[("none", Trace::None), ("measured", Trace::Measured), ("cycles", Trace::Cycles)];
+
+const GATE_SCOPES: &[(&str, GateScope)] =
+    &[("global", GateScope::Global), ("per_stream", GateScope::PerStream), ("per_pool", GateScope::PerPool)];
+
+impl At<'_> {
+    /// A schedule.
+    pub(super) fn schedule(self, json: &Json<'_>) -> Decoded<Schedule> {
+        self.form(json, |fields, at| {
+            let name = fields.optional("name", Json::name)?.unwrap_or_default();
+            let directives = fields.short_list("directives", |json| at.directive(json))?;
+            Ok(Schedule { name, directives, span: at.span })
+        })
+    }
+
+    pub(super) fn directive(self, json: &Json<'_>) -> Decoded<Directive> {
+        self.form(json, |fields, at| {
+            let kind = match fields.kind()? {
+                "dispatch" => DirectiveKind::Dispatch(fields.required("policy", |json| at.policy(json))?),
+                "dispatch_threshold" => DirectiveKind::DispatchThreshold {
+                    metric: fields.required("metric", |json| at.expr(json))?,
+                    bounds: fields.list("bounds", Json::number)?,
+                    policies: fields.list("policies", |json| at.threshold_policy(json))?,
+                },
+                "streams" => DirectiveKind::Streams(count(fields, "n")?),
+                "stream_by" => DirectiveKind::StreamBy(fields.required("key", |json| at.expr(json))?),
+                "deps" => DirectiveKind::Dependences(fields.word("mode", DEPENDENCES)?),
+                "window" => DirectiveKind::Window {
+                    capacity: count(fields, "capacity")?,
+                    mode: fields.word("mode", WINDOW_MODES)?,
+                },
+                "pools" => DirectiveKind::Pools(pools(fields)?),
+                "ready" => DirectiveKind::Ready(fields.word("mode", READY)?),
+                "start" => DirectiveKind::Start(start(fields)?),
+                "trace" => DirectiveKind::Trace(fields.word("mode", TRACES)?),
+                "gate" => DirectiveKind::Gate {
+                    scope: fields.word("scope", GATE_SCOPES)?,
+                    capacity: count(fields, "capacity")?,
+                },
+                "batch_deps" => DirectiveKind::BatchDeps(count(fields, "n")?),
+                "priority" => DirectiveKind::Priority(fields.required("key", |json| at.expr(json))?),
+                "timing" => DirectiveKind::Timing(timing(fields)?),
+                "spatial_map" => {
+                    let (x, y) = fields.required("grid", Json::pair)?;
+                    DirectiveKind::SpatialMap { x, y }
+                }
+                other => return Err(unknown_word(other, FORMS.iter().copied()).in_field("k")),
+            };
+            Ok(Directive { kind, span: at.span })
+        })
+    }
+
+    pub(super) fn policy(self, json: &Json<'_>) -> Decoded<Dispatch> {
+        self.form(json, |fields, at| {
+            let word = fields.kind()?;
+            let policy = at.dispatch(word, fields)?;
+            policy.ok_or_else(|| unknown_word(word, DISPATCH.iter().copied()).in_field("k"))
+        })
+    }
+
+    fn threshold_policy(self, json: &Json<'_>) -> Decoded<ThresholdPolicy> {
+        self.form(json, |fields, at| {
+            let word = fields.kind()?;
+            if word == "pool" {
+                return fields.word("unit", UNITS).map(ThresholdPolicy::Pool);
+            }
+            let policy = at.dispatch(word, fields)?.map(ThresholdPolicy::Dispatch);
+            policy.ok_or_else(|| unknown_word(word, DISPATCH.iter().copied().chain(["pool"])).in_field("k"))
+        })
+    }
+
+    /// The dispatch policy that a word begins, if it begins one.
+    fn dispatch(self, word: &str, fields: &mut Fields<'_>) -> Decoded<Option<Dispatch>> {
+        Ok(Some(match word {
+            "round_robin" => Dispatch::RoundRobin,
+            "work_steal" => Dispatch::WorkSteal,
+            "affinity" => Dispatch::Affinity(fields.required("key", |json| self.expr(json))?),
+            "hash" => Dispatch::Hash(fields.required("key", |json| self.expr(json))?),
+            "static_partition" => {
+                Dispatch::StaticPartition(fields.required("ranges", |json| items(json, Json::pair))?)
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// The forms of a dispatch policy.
+pub(super) const DISPATCH: &[&str] = &["round_robin", "work_steal", "affinity", "hash", "static_partition"];
+
+fn count(fields: &mut Fields<'_>, name: &'static str) -> Decoded<u32> {
+    fields.required(name, Json::number)
+}
+
+fn pools(fields: &mut Fields<'_>) -> Decoded<PoolSizes> {
+    Ok(match fields.required("mode", Json::text)? {
+        "shared" => PoolSizes::Shared,
+        "by_unit" => PoolSizes::ByUnit { vector: count(fields, "vector")?, cube: count(fields, "cube")? },
+        other => return Err(unknown_word(other, ["shared", "by_unit"].into_iter()).in_field("mode")),
+    })
+}
+
+fn start(fields: &mut Fields<'_>) -> Decoded<Start> {
+    Ok(match fields.required("mode", Json::text)? {
+        "immediate" => Start::Immediate,
+        "after_orchestration" => Start::AfterOrchestration,
+        "threshold" => Start::Threshold(count(fields, "n")?),
+        other => {
+            let modes = ["immediate", "after_orchestration", "threshold"];
+            return Err(unknown_word(other, modes.into_iter()).in_field("mode"));
+        }
+    })
+}
+
+fn timing(fields: &mut Fields<'_>) -> Decoded<Timing> {
+    Ok(match fields.required("mode", Json::text)? {
+        "immediate" => Timing::Immediate,
+        "batched" => Timing::Batched(count(fields, "n")?),
+        "interleaved" => Timing::Interleaved(count(fields, "n")?),
+        "rate_limit" => Timing::RateLimit(count(fields, "n")?),
+        other => {
+            let modes = ["immediate", "batched", "interleaved", "rate_limit"];
+            return Err(unknown_word(other, modes.into_iter()).in_field("mode"));
+        }
+    })
+}

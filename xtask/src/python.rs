@@ -1,0 +1,99 @@
+//! The Python package: installed as users install it, into an environment of the project's own, and tested there.
+
+use crate::project::Project;
+use crate::runners::{self, Tally};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the tests need beside the package, relative to the project.
+const REQUIREMENTS: &str = "python/requirements-test.txt";
+
+/// Programs that may be a Python; the first that is recent enough is taken.
+const PYTHONS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
+
+/// Builds and installs the package, checks the form of its files and runs its tests; whether all went well.
+pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {
+    let environment = Environment::prepare(project)?;
+    environment.install_package(project)?;
+    let mut ruff = environment.python(project, &["-m", "ruff"]);
+    let form = runs(ruff.args(["check", "--quiet", "python", "examples/python", "benches/python"]))?;
+    let mut pytest = environment.python(project, &["-m", "pytest"]);
+    pytest.args(["-q", "-p", "no:cacheprovider", "python/tests"]);
+    Ok(runners::counted(pytest, runners::pytest_line, tally)? && form)
+}
+
+/// A virtual environment below `target`.
+struct Environment {
+    python: PathBuf,
+}
+
+impl Environment {
+    /// The environment with everything that the tests need, made when it is not there.
+    fn prepare(project: &Project) -> Result<Environment> {
+        let folder = project.root().join("target").join("python");
+        let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+        let wanted = std::fs::read_to_string(project.root().join(REQUIREMENTS))
+            .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
+        let stamp = folder.join("installed.txt");
+        if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(Environment { python });
+        }
+        let base = find_python()?;
+        println!("making {} with {base}", folder.display());
+        if !runs(Command::new(base).args(["-m", "venv", "--clear"]).arg(&folder))? {
+            bail!(
+                "{base} cannot make a virtual environment; Debian and Ubuntu have it in the package python3-venv"
+            );
+        }
+        let environment = Environment { python };
+        let mut pip = environment.python(project, &["-m", "pip", "install", "--quiet"]);
+        pip.args(["--disable-pip-version-check", "-r", REQUIREMENTS]);
+        if !runs(&mut pip)? {
+            bail!("the packages of {REQUIREMENTS} cannot be installed; they need the network once");
+        }
+        std::fs::write(&stamp, wanted).context("the environment cannot be written")?;
+        Ok(environment)
+    }
+
+    /// Installs the package of this folder, with the build tool of the environment: no network.
+    fn install_package(&self, project: &Project) -> Result<()> {
+        let mut pip =
+            self.python(project, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        // The environment's tools are found by name.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let tools = self.python.parent().map(Path::to_owned);
+        let path = std::env::join_paths(tools.into_iter().chain(std::env::split_paths(&path)))?;
+        pip.env("PATH", path).args(["--no-build-isolation", "--no-deps", "--force-reinstall", "."]);
+        if !runs(&mut pip)? {
+            bail!("`pip install .` failed");
+        }
+        Ok(())
+    }
+
+    /// A command of the environment, run at the root.
+    fn python(&self, project: &Project, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.python);
+        command.args(arguments).current_dir(project.root());
+        command
+    }
+}
+
+/// A Python from 3.10 on.
+fn find_python() -> Result<&'static str> {
+    let recent = "import sys; sys.exit(sys.version_info < (3, 10))";
+    let works = |name: &&str| {
+        let mut command = Command::new(name);
+        command.args(["-c", recent]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    PYTHONS.into_iter().find(works).context(
+        "Python 3.10 or later is missing; install it, for instance with `apt install python3 python3-venv`",
+    )
+}
+
+fn runs(command: &mut Command) -> Result<bool> {
+    let status =
+        command.stdin(Stdio::null()).status().with_context(|| format!("{command:?} cannot be run"))?;
+    Ok(status.success())
+}
