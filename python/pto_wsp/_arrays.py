@@ -1,0 +1,72 @@
+"""What a Python kernel sees of its task's boxes: NumPy arrays, or memoryviews; never a copy."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._core import KernelArray
+
+__all__ = ["to_memoryview", "to_numpy", "view"]
+
+_FORMATS = {
+    "f16": "e",
+    "f32": "f",
+    "f64": "d",
+    "bf16": "H",
+    "u8": "B",
+    "u16": "H",
+    "i32": "i",
+    "u32": "I",
+    "i64": "q",
+    "u64": "Q",
+}
+"""Formats of elements as module ``struct`` writes them; bf16 has none and is seen as its 16 bits."""
+
+
+def view(array: KernelArray) -> Any:
+    """``array`` as a NumPy array where NumPy is installed, as a ``memoryview`` elsewhere."""
+    try:
+        return to_numpy(array)
+    except ImportError:
+        return to_memoryview(array)
+
+
+def to_numpy(array: KernelArray) -> Any:
+    """``array`` as a NumPy array over the same memory, read-only where the kernel may only read.
+
+    Elements of bf16 have the type of ``ml_dtypes`` where it is installed, else they are ``uint16``: their bits.
+    Raises ``ImportError`` without NumPy.
+    """
+    import numpy
+
+    seen = numpy.asarray(array)
+    if array.dtype != "bf16":
+        return seen
+    try:
+        import ml_dtypes
+    except ImportError:
+        return seen.view(numpy.uint16)
+    return seen.view(ml_dtypes.bfloat16)
+
+
+def to_memoryview(array: KernelArray) -> memoryview:
+    """``array`` as a memoryview over the same memory, read-only where the kernel may only read.
+
+    Elements of bf16 are seen as their 16 bits. Raises ``BufferError`` for a box whose elements do not lie next to
+    each other, which takes NumPy.
+    """
+    expected = array.nbytes
+    for extent, stride in zip(array.shape, array.strides):
+        expected //= max(extent, 1)
+        if extent > 1 and stride != expected:
+            raise BufferError("elements of this box do not lie next to each other; install NumPy to see it")
+    memory = (ctypes.c_char * array.nbytes).from_address(array.address)
+    # The ctypes object is what the memoryview holds: it holds what keeps the memory.
+    memory._owner = array
+    shape = list(array.shape)
+    flat = memoryview(memory).cast("B")
+    form = _FORMATS[array.dtype]
+    seen = flat.cast(form, shape) if array.nbytes and shape else flat.cast(form)
+    return seen.toreadonly() if array.readonly else seen

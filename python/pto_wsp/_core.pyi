@@ -1,0 +1,146 @@
+"""The compiled core. Use the package `pto_wsp`, not this module."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+__version__: str
+
+_Place: TypeAlias = tuple[str, int, int, int, int]
+
+def render(
+    code: int,
+    message: str,
+    *,
+    span: _Place | None = None,
+    label: str = "",
+    labels: Sequence[tuple[_Place, str]] = (),
+    notes: Sequence[str] = (),
+    help: Sequence[str] = (),
+    sources: Mapping[str, str] = ...,
+) -> dict[str, Any]:
+    """One finding as a record: its parts, its place, and its text under `rendered`."""
+
+def check(trace: bytes) -> str:
+    """The `.wsp` text of the workload in a trace, which is checked."""
+
+def kernel_text(trace: bytes, index: int) -> str:
+    """The text of the body of kernel `index` of a trace, which is checked."""
+
+def library(path: str) -> dict[str, Any]:
+    """What a `.pto` file has: `kernels` (`name`, `fields`), `arrays`, `params`, `entry`."""
+
+def load_program(path: str, *, options: Mapping[str, Any] | None = None) -> Program:
+    """Compiles the host entry of a `.pto` file. Arrays are copied in, and what it wrote is copied back."""
+
+def compile(
+    trace: bytes,
+    *,
+    options: Mapping[str, Any] | None = None,
+    callables: Mapping[str, Callable[[tuple[KernelArray, ...], tuple[int, ...]], object]] | None = None,
+    library_dir: str | None = None,
+) -> Program:
+    """Compiles a trace. Options: `target`, `schedule`, `max_blocks`, `optimization_level` (0 to 3)."""
+
+def stop_all() -> None:
+    """Stops all runs that go on and waits for their ends."""
+
+class Program:
+    """A compiled workload. It may be used from several threads at once; each run is separate.
+
+    Options of runs: `threads` (0: as many as the machine has), `window`, `seed`, `trace`, `sequential`, `plain`,
+    `aicpus`, `expand` (`"host"`, `"bytecode"`).
+    """
+
+    def execute(
+        self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Runs the program on arrays, tables and sizes by name, in place, and gives its figures."""
+
+    def start(self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None) -> Run:
+        """Starts a run on a thread of its own."""
+
+    def prepare(
+        self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> Prepared:
+        """Checks and binds everything once, for any number of runs."""
+
+    def graph(
+        self, named: Mapping[str, Any] | None = None, *, deps: str | None = None, missed: bool = False
+    ) -> dict[str, Any]:
+        """Tasks and edges: `kernels`, `tasks` (u32), `edges` (pairs of u32), `tensors`, `missed`."""
+
+    def simulate(
+        self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Runs the workload in virtual time: what `graph` gives, `makespan`, and lists by task."""
+
+    def transfer(self, named: Mapping[str, Any] | None = None, aicpus: int = 1) -> dict[str, Any]:
+        """The bytes that a launch on this many AICPUs transfers."""
+
+    def plan(self) -> dict[str, Any]:
+        """What the target does with the schedule, the kernels and what runs for them."""
+
+    def trace_json(self) -> str | None:
+        """When and where tasks ran in the last run that recorded it, as JSON for Perfetto."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What the compilation warns of."""
+
+    @property
+    def tensors(self) -> list[dict[str, Any]]:
+        """Tensors: `name`, `dtype`, `dims`, `role` (`argument`, `temporary`, `slot`), `written`."""
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """Tables: `name`, `inline`."""
+
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """Sizes: `name`, `derived`, `default`."""
+
+    @property
+    def compile_ns(self) -> int:
+        """Nanoseconds that the compilation took."""
+
+class Run:
+    """A run that goes on while Python does other things."""
+
+    def done(self) -> bool:
+        """Whether it has ended, well or not."""
+
+    def wait(self, timeout: float | None = None) -> dict[str, Any] | None:
+        """Waits for the end and gives the figures; `None` when `timeout` seconds pass before."""
+
+    def cancel(self) -> None:
+        """Stops the run when the tasks that have started are over; it then fails with an `ExecutionError`."""
+
+class Prepared:
+    """A program with its arguments checked and bound, to be run again and again, by one thread at a time."""
+
+    def __call__(self) -> None:
+        """Runs the program; the arrays hold the results then."""
+
+    def rebind(self, named: Mapping[str, Any]) -> None:
+        """Exchanges arrays, tables and sizes by name; what is not named stays. Nothing is compiled again."""
+
+    def stats(self) -> dict[str, Any]:
+        """The figures of the last run."""
+
+class KernelArray:
+    """Elements in memory: the box of a tensor that a task was given, or an array that a run made."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def readonly(self) -> bool: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def address(self) -> int: ...

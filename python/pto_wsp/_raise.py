@@ -1,0 +1,96 @@
+"""The errors that the front end itself raises for workloads and schedules: `raise trace_error(1003, "…",
+help="…")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from . import errors
+from ._seam import Span
+from .spans import caller_span
+
+_HERE = object()
+
+
+def trace_error(
+    code: int,
+    message: str,
+    *,
+    span: Span | object | None = _HERE,
+    label: str = "",
+    labels: Iterable[tuple[Span | None, str]] = (),
+    notes: Iterable[str] | str = (),
+    help: Iterable[str] | str = (),
+) -> errors.WspError:
+    """A `TraceError` at a place, by default that of the caller's line."""
+    return _make(errors.TraceError, code, message, span, label, labels, notes, help)
+
+
+def schedule_error(
+    code: int,
+    message: str,
+    *,
+    span: Span | object | None = _HERE,
+    label: str = "",
+    labels: Iterable[tuple[Span | None, str]] = (),
+    notes: Iterable[str] | str = (),
+    help: Iterable[str] | str = (),
+) -> errors.WspError:
+    """A `ScheduleError` at a place, by default that of the caller's line."""
+    return _make(errors.ScheduleError, code, message, span, label, labels, notes, help)
+
+
+def compile_error(
+    code: int, message: str, *, notes: Iterable[str] | str = (), help: Iterable[str] | str = ()
+) -> errors.WspError:
+    """A `CompileError` at the caller's line."""
+    return _make(errors.CompileError, code, message, _HERE, "", (), notes, help)
+
+
+class PlacedAtCaller:
+    """A `with` block whose errors without a place have that of the caller's line."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if not isinstance(error, errors.WspError) or error.file is not None:
+            return
+        span = caller_span()
+        found = [_placed(each, type(error), span) for each in error.diagnostics]
+        raise type(error)(found, "\n\n".join(each.rendered.rstrip() for each in found)) from error.__cause__
+
+
+def _placed(found: errors.Diagnostic, cls: type[errors.WspError], span: Span | None) -> errors.Diagnostic:
+    if found.place.file is not None or found.severity != "error":
+        return found
+    number = int(found.code.removeprefix("WSP"))
+    made = errors.make(cls, number, found.message, span=span, notes=found.notes, help=found.help)
+    return made.diagnostics[0]
+
+
+def _make(
+    cls: type[errors.WspError],
+    code: int,
+    message: str,
+    span: Span | object | None,
+    label: str,
+    labels: Iterable[tuple[Span | None, str]],
+    notes: Iterable[str] | str,
+    help: Iterable[str] | str,
+) -> errors.WspError:
+    place = caller_span() if span is _HERE else span
+    return errors.make(
+        cls,
+        code,
+        message,
+        span=place,  # type: ignore[arg-type]
+        label=label,
+        labels=[(other, text) for other, text in labels if other is not None],
+        notes=notes,
+        help=help,
+    )

@@ -1,0 +1,242 @@
+"""Axes: what loops of a workload run over."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._raise import trace_error
+from .expr import Expr, as_expr, describe
+
+if TYPE_CHECKING:
+    from .tables import Table
+
+
+class Size(Expr):
+    """A launch-time size: an integer of at least 0, and at the same time the axis `[0, size)` of its name."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, span: Any = None) -> None:
+        super().__init__("param", (name,), span)
+
+    @property
+    def name(self) -> str:
+        """Its name, by which a run sets it and schedules name the axis."""
+        return self.args[0]
+
+
+class FixedSize(int):
+    """A size that is bound: a Python int, and at the same time the axis `[0, n)` of its name."""
+
+    axis_name: str | None
+
+    def __new__(cls, value: int, axis_name: str | None = None) -> FixedSize:
+        """The size `value` of the axis of a name."""
+        self = super().__new__(cls, value)
+        self.axis_name = axis_name
+        return self
+
+
+class Dense:
+    """The indices `[start, end)`: `Dense[4]` or `Dense[2:6]`.
+
+    In a workload the ends may be expressions. `Dense[4]` is also given for a size:
+    `attention(batch=Dense[4])`.
+    """
+
+    __slots__ = ("end", "name", "start", "step")
+
+    def __init__(self, start: Any, end: Any = None, step: Any = 1, *, name: str | None = None) -> None:
+        if end is None:
+            start, end = 0, start
+        self.start: Expr = as_expr(start, "the start of `Dense`")
+        self.end: Expr = as_expr(end, "the end of `Dense`")
+        self.step: Expr = as_expr(step, "the step of a range")
+        self.name = name
+        if self.step.op == "const" and self.step.args[0] < 1:
+            raise trace_error(
+                1014,
+                f"the step of a range is {self.step.args[0]}",
+                help="steps are at least 1; count backwards with the index: `n - 1 - i`",
+            )
+
+    def __class_getitem__(cls, item: Any) -> Dense:
+        if isinstance(item, slice):
+            if item.stop is None:
+                raise trace_error(1011, "`Dense[lo:]` has no end", help="write `Dense[lo:hi]` or `Dense[n]`")
+            start = 0 if item.start is None else item.start
+            return cls(start, item.stop, 1 if item.step is None else item.step)
+        return cls(item)
+
+    @property
+    def size(self) -> Expr | int:
+        """How many indices there are between start and end."""
+        size = self.end - self.start
+        return size.args[0] if size.op == "const" else size
+
+    def __repr__(self) -> str:
+        inner = f"{self.start}:{self.end}" if self.start.key != ("const", 0) else f"{self.end}"
+        step = "" if self.step.key == ("const", 1) else f":{self.step}"
+        return f"Dense[{inner}{step}]"
+
+    def __iter__(self) -> Any:
+        raise _not_a_loop(repr(self))
+
+
+class DenseDyn:
+    """A launch-time size, said explicitly: the annotation or value of a formal parameter, `def w(batch:
+    DenseDyn)`.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "DenseDyn"
+
+
+class Outer:
+    """What an inner axis lies under: a size by name or value, or a dense axis."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, axis: Any, what: str) -> None:
+        if isinstance(axis, str):
+            self.axis: Any = axis
+        elif isinstance(axis, (Size, FixedSize)):
+            self.axis = axis.name if isinstance(axis, Size) else axis
+        elif isinstance(axis, Dense):
+            self.axis = axis
+        elif isinstance(axis, (Ragged, Sparse)):
+            raise trace_error(1011, f"the outer axis of `{what}` is {axis!r}", help="the outer axis is dense")
+        else:
+            try:
+                self.axis = FixedSize(operator.index(axis))
+            except TypeError:
+                raise trace_error(
+                    1011,
+                    f"the outer axis of `{what}` is {describe(axis)}",
+                    help="give a size of the workload, its name, or `Dense[n]`",
+                ) from None
+
+
+class Ragged:
+    """Under index `i` of a dense outer axis the indices `[0, lengths[i])`.
+
+    `Ragged(outer, lengths)`: `outer` is a size of the workload, its name, or `Dense[n]`; `lengths` is a
+    `Table` or integers. As an annotation, `tok: Ragged["batch"]` declares a launch-time axis whose lengths
+    are the table of the parameter's name.
+    """
+
+    __slots__ = ("lengths", "name", "outer")
+
+    def __init__(self, outer: Any, lengths: Table | Sequence[int], *, name: str | None = None) -> None:
+        from .tables import Table
+
+        self.outer = Outer(outer, "Ragged")
+        self.lengths = lengths if isinstance(lengths, Table) else Table(lengths)
+        self.lengths._counts()
+        self.name = name
+
+    def __class_getitem__(cls, outer: str) -> RaggedSpec:
+        return RaggedSpec("ragged", _outer_name(outer, "Ragged"))
+
+    def __getitem__(self, outer: Any) -> Row:
+        return Row(self, as_expr(outer, f"the index of {self!r}"))
+
+    def __repr__(self) -> str:
+        return f"Ragged({_shown(self.outer)}, {self.lengths.shown})"
+
+    def __iter__(self) -> Any:
+        raise _not_a_loop(self.name or "axis")
+
+
+class Sparse:
+    """Under index `i` of a dense outer axis the columns `indices[indptr[i] : indptr[i + 1]]` (compressed
+    rows).
+
+    `Sparse(outer, indptr, indices)`, with tables or integers. As an annotation, `route: Sparse["batch"]`
+    declares a launch-time axis with the tables `route_indptr` and `route_indices`.
+    """
+
+    __slots__ = ("indices", "indptr", "name", "outer")
+
+    def __init__(
+        self,
+        outer: Any,
+        indptr: Table | Sequence[int],
+        indices: Table | Sequence[int],
+        *,
+        name: str | None = None,
+    ) -> None:
+        from .tables import Table
+
+        self.outer = Outer(outer, "Sparse")
+        self.indptr = indptr if isinstance(indptr, Table) else Table(indptr)
+        self.indices = indices if isinstance(indices, Table) else Table(indices)
+        self.indptr._counts()
+        self.name = name
+
+    def __class_getitem__(cls, outer: str) -> RaggedSpec:
+        return RaggedSpec("sparse", _outer_name(outer, "Sparse"))
+
+    def __getitem__(self, row: Any) -> Row:
+        return Row(self, as_expr(row, f"the row of {self!r}"))
+
+    def __repr__(self) -> str:
+        return f"Sparse({_shown(self.outer)}, {self.indptr.shown}, {self.indices.shown})"
+
+    def __iter__(self) -> Any:
+        raise _not_a_loop(self.name or "axis")
+
+
+class RaggedSpec:
+    """The annotation `Ragged["batch"]` or `Sparse["batch"]`."""
+
+    __slots__ = ("kind", "outer")
+
+    def __init__(self, kind: str, outer: str) -> None:
+        self.kind = kind
+        self.outer = outer
+
+    def __repr__(self) -> str:
+        return f"{self.kind.capitalize()}[{self.outer!r}]"
+
+
+class Row:
+    """A ragged or sparse axis under one index of its outer axis: `tok[b]`."""
+
+    __slots__ = ("axis", "index")
+
+    def __init__(self, axis: Ragged | Sparse, index: Expr) -> None:
+        self.axis = axis
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"{self.axis.name or self.axis!r}[{self.index!r}]"
+
+    def __iter__(self) -> Any:
+        raise _not_a_loop(repr(self))
+
+
+def _shown(outer: Outer) -> str:
+    return repr(outer.axis)
+
+
+def _outer_name(outer: Any, what: str) -> str:
+    if not isinstance(outer, str):
+        raise trace_error(
+            1017,
+            f"`{what}[…]` as an annotation takes the name of a size, not {describe(outer)}",
+            help=f'write `{what}["batch"]`; with values, write `{what}(outer, …)`',
+        )
+    return outer
+
+
+def _not_a_loop(text: str) -> Exception:
+    return trace_error(
+        1039,
+        f"`{text}` is iterated by Python",
+        help=f"write `for i in P({text}):`, which stands for all iterations",
+    )

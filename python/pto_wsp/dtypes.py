@@ -1,0 +1,91 @@
+"""Types of elements: of tensors, of tiles, and of the numbers that a kernel computes with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "DTYPES",
+    "DType",
+    "bf16",
+    "dtype_of",
+    "f16",
+    "f32",
+    "f64",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type: its name as the IR spells it, what it holds, and its size in bytes."""
+
+    name: str
+    kind: Literal["float", "int", "uint"]
+    itemsize: int
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        """True for real numbers, which are what tiles hold."""
+        return self.kind == "float"
+
+
+f16 = DType("f16", "float", 2)
+"""IEEE half precision: 11 significant bits, up to 65504."""
+bf16 = DType("bf16", "float", 2)
+"""bfloat16: 8 significant bits, the range of `f32`."""
+f32 = DType("f32", "float", 4)
+"""IEEE single precision."""
+f64 = DType("f64", "float", 8)
+"""IEEE double precision; tiles hold its values as `f32`."""
+u8 = DType("u8", "uint", 1)
+"""Integers of 8 bits, without a sign."""
+u16 = DType("u16", "uint", 2)
+"""Integers of 16 bits, without a sign."""
+i32 = DType("i32", "int", 4)
+"""Integers of 32 bits."""
+u32 = DType("u32", "uint", 4)
+"""Integers of 32 bits, without a sign."""
+i64 = DType("i64", "int", 8)
+"""Integers of 64 bits."""
+u64 = DType("u64", "uint", 8)
+"""Integers of 64 bits, without a sign."""
+
+DTYPES: dict[str, DType] = {d.name: d for d in (f16, bf16, f32, f64, u8, u16, i32, u32, i64, u64)}
+"""All element types by name."""
+
+_OTHER_NAMES = {
+    "float16": f16,
+    "half": f16,
+    "bfloat16": bf16,
+    "float32": f32,
+    "float64": f64,
+    "uint8": u8,
+    "uint16": u16,
+    "int32": i32,
+    "uint32": u32,
+    "int64": i64,
+    "uint64": u64,
+}
+
+
+def dtype_of(value: Any) -> DType | None:
+    """The element type that `value` names: a `DType`, its name (`"f32"`, `"float32"`), or a NumPy type;
+    None for others.
+    """
+    if isinstance(value, DType):
+        return value
+    if not isinstance(value, str):
+        value = getattr(value, "name", None) or getattr(value, "__name__", None)
+    if not isinstance(value, str):
+        return None
+    return DTYPES.get(value) or _OTHER_NAMES.get(value)

@@ -1,0 +1,351 @@
+"""What goes wrong, one class per kind.
+
+Every error carries a stable code, the place in the user's source where there is one, numbers as notes and what
+to write instead as help. ``str(error)`` is the rendered text with the source line; the parts are attributes::
+
+    try:
+        program.execute(X=x)
+    except errors.ArgumentError as error:
+        print(error.code, error.line, error.help)
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from .spans import caller_span, line_span
+
+__all__ = [
+    "ArgumentError",
+    "CompileError",
+    "DeadlockError",
+    "Diagnostic",
+    "ExecutionError",
+    "FormatError",
+    "KernelError",
+    "Label",
+    "ScheduleError",
+    "Span",
+    "TraceError",
+    "WspError",
+    "class_of",
+    "from_diagnostics",
+    "make",
+]
+
+Span = tuple[str, int, int, int, int]
+"""A place: file, first line, first column, last line, end column.
+
+Lines count from 1, columns from 0 in UTF-8 bytes; the end is exclusive.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place that explains a finding.
+
+    Lines and columns count from 1, columns in characters; the end is exclusive. Without a place all are
+    ``None``.
+    """
+
+    file: str | None
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    label: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    ``code`` such as ``"WSP1250"``, ``severity`` (``"error"``, ``"warning"``, ``"note"``), ``message``, ``place``
+    with what is said of it, other places, ``notes`` with numbers and facts, ``help`` with what to write, and the
+    ``rendered`` text.
+    """
+
+    code: str
+    severity: str
+    message: str
+    place: Label
+    labels: tuple[Label, ...]
+    notes: tuple[str, ...]
+    help: tuple[str, ...]
+    rendered: str
+
+    @staticmethod
+    def of(record: Mapping[str, Any]) -> Diagnostic:
+        """The finding that a record of the compiled core describes."""
+        return Diagnostic(
+            code=record["code"],
+            severity=record["severity"],
+            message=record["message"],
+            place=_label(record),
+            labels=tuple(_label(label) for label in record["labels"]),
+            notes=tuple(record["notes"]),
+            help=tuple(record["help"]),
+            rendered=record["rendered"],
+        )
+
+
+def _label(record: Mapping[str, Any]) -> Label:
+    return Label(
+        record["file"],
+        record["line"],
+        record["column"],
+        record["end_line"],
+        record["end_column"],
+        record["label"],
+    )
+
+
+class WspError(Exception):
+    """The user's program, schedule or data is wrong, or a run failed: the base of all errors of this package.
+
+    Built from one or more findings; the attributes are those of the first error among them.
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], rendered: str) -> None:
+        super().__init__(rendered)
+        self._diagnostics = tuple(diagnostics)
+        errors = (d for d in self._diagnostics if d.severity == "error")
+        self._first = next(errors, self._diagnostics[0])
+
+    def __str__(self) -> str:
+        return self.rendered
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._diagnostics, self.rendered))
+
+    @property
+    def code(self) -> str:
+        """The stable code, such as ``"WSP0777"``; ``wsp explain`` tells more."""
+        return self._first.code
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one phrase."""
+        return self._first.message
+
+    @property
+    def file(self) -> str | None:
+        """The file of the place, where there is one."""
+        return self._first.place.file
+
+    @property
+    def line(self) -> int | None:
+        """The line of the place, from 1."""
+        return self._first.place.line
+
+    @property
+    def column(self) -> int | None:
+        """The column of the place, in characters from 1."""
+        return self._first.place.column
+
+    @property
+    def help(self) -> list[str]:
+        """What to write instead."""
+        return list(self._first.help)
+
+    @property
+    def notes(self) -> list[str]:
+        """Numbers and facts."""
+        return list(self._first.notes)
+
+    @property
+    def rendered(self) -> str:
+        """The whole text, with source lines; the same as ``str(error)``."""
+        return str(self.args[0])
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """All findings, warnings included, by place."""
+        return list(self._diagnostics)
+
+
+class TraceError(WspError):
+    """A workload function does what a workload cannot, or its tasks break a rule; found when it is traced."""
+
+
+class KernelError(WspError):
+    """The source of a kernel is wrong, or a task of it failed.
+
+    The exception of a Python kernel is its ``__cause__``.
+    """
+
+
+class ScheduleError(WspError):
+    """A schedule says something twice, opaquely, or that its target does not keep."""
+
+
+class CompileError(WspError):
+    """Options, the target, or a library of kernels do not make a program."""
+
+
+class ArgumentError(WspError, TypeError, ValueError):
+    """Arrays, sizes or other values of a call do not fit: missing, surplus, of a wrong type, shape or layout."""
+
+
+class DeadlockError(WspError):
+    """Processes of a pipeline wait for each other and none can go on."""
+
+
+class ExecutionError(WspError):
+    """A run cannot go on: an index or loop is out of bounds, memory is refused, it was cancelled."""
+
+
+class FormatError(WspError):
+    """Bytes are no program, or one of another version."""
+
+
+_RANGES: tuple[tuple[int, type[WspError]], ...] = (
+    (1, CompileError),  # .pto: syntax, names, types
+    (300, KernelError),  # rules of functions
+    (400, CompileError),  # plans
+    (403, ScheduleError),
+    (407, CompileError),
+    (415, ScheduleError),
+    (417, CompileError),
+    (500, ArgumentError),  # data
+    (567, CompileError),
+    (568, ExecutionError),
+    (575, CompileError),
+    (600, KernelError),  # faults of kernels that run
+    (607, ExecutionError),
+    (610, KernelError),
+    (639, ExecutionError),
+    (700, CompileError),  # .wsp: text
+    (760, TraceError),  # rules of workloads
+    (782, ScheduleError),
+    (787, TraceError),  # and 789, 790
+    (800, ArgumentError),  # values of a launch
+    (808, ExecutionError),  # generation of tasks
+    (820, DeadlockError),
+    (821, ExecutionError),
+    (830, ScheduleError),
+    (850, KernelError),  # runs
+    (851, CompileError),
+    (854, ExecutionError),
+    (856, KernelError),
+    (858, ExecutionError),
+    (860, ScheduleError),
+    (861, ExecutionError),
+    (863, ArgumentError),
+    (864, CompileError),
+    (866, KernelError),
+    (867, CompileError),
+    (870, ArgumentError),
+    (872, KernelError),
+    (874, ExecutionError),
+    (880, CompileError),
+    (893, ScheduleError),
+    (894, CompileError),
+    (1000, TraceError),
+    (1100, KernelError),
+    (1200, ScheduleError),
+    (1250, ArgumentError),
+    (1264, CompileError),
+    (1265, ArgumentError),
+    (1300, FormatError),
+)
+"""First code of each range, with the class of the errors in it."""
+
+
+def class_of(code: str | int) -> type[WspError]:
+    """The class of errors with this code: ``"WSP1250"`` or ``1250``."""
+    number = int(code.removeprefix("WSP")) if isinstance(code, str) else code
+    found: type[WspError] = WspError
+    for first, cls in _RANGES:
+        if number < first:
+            break
+        found = cls
+    return found
+
+
+def from_diagnostics(
+    records: Iterable[Mapping[str, Any]], cause: BaseException | None = None
+) -> WspError:
+    """The error that the compiled core reports: its class follows from the code of the first error.
+
+    Errors without a place, such as those of arguments, get that of the caller's line; the failure of a Python kernel
+    gets the line that raised ``cause``.
+    """
+    here = caller_span()
+    diagnostics = [Diagnostic.of(_raised(_placed(record, here), cause)) for record in records]
+    first = next((d for d in diagnostics if d.severity == "error"), diagnostics[0])
+    return class_of(first.code)(diagnostics, "\n\n".join(d.rendered for d in diagnostics))
+
+
+def _placed(record: Mapping[str, Any], here: Span | None) -> Mapping[str, Any]:
+    if here is None or record["line"] is not None or record["severity"] != "error":
+        return record
+    return _core.render(
+        int(record["code"].removeprefix("WSP")),
+        record["message"],
+        span=here,
+        notes=record["notes"],
+        help=record["help"],
+        sources={here[0]: _text(here[0])},
+    )
+
+
+def _raised(record: Mapping[str, Any], cause: BaseException | None) -> Mapping[str, Any]:
+    """A failed task with the place in the kernel's file that raised."""
+    traceback = None if cause is None else cause.__traceback__
+    line, file = None, os.path.abspath(record["file"] or "")
+    while traceback is not None:
+        if os.path.abspath(traceback.tb_frame.f_code.co_filename) == file:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    if line is None:
+        return record
+    return _core.render(
+        int(record["code"].removeprefix("WSP")),
+        record["message"],
+        span=line_span(record["file"], line),
+        label="raised here",
+        notes=record["notes"],
+        help=record["help"] or ["the exception of the kernel is the `__cause__` of this one"],
+        sources={record["file"]: _text(record["file"])},
+    )
+
+
+def make(
+    cls: type[WspError],
+    code: int,
+    message: str,
+    *,
+    span: Span | None = None,
+    label: str = "",
+    labels: Iterable[tuple[Span, str]] = (),
+    notes: Iterable[str] = (),
+    help: Iterable[str] | str = (),
+) -> WspError:
+    """An error of this package's own: ``raise make(TraceError, 1003, "…", span=…, help=["…"])``.
+
+    ``message`` is one phrase in lower case with names in backticks. ``labels`` are other places with what is said
+    of them. The lines of the places are read from their files, or from where the interpreter keeps those of notebooks.
+    """
+    other = [(place, text) for place, text in labels]
+    sources = {place[0]: _text(place[0]) for place in [*([span] if span else []), *(s for s, _ in other)]}
+    record = _core.render(
+        code,
+        message,
+        span=span,
+        label=label,
+        labels=other,
+        notes=[notes] if isinstance(notes, str) else list(notes),
+        help=[help] if isinstance(help, str) else list(help),
+        sources=sources,
+    )
+    return cls([Diagnostic.of(record)], record["rendered"])
+
+
+def _text(filename: str) -> str:
+    return "".join(linecache.getlines(filename))

@@ -1,0 +1,79 @@
+"""Kernels that are Python functions: what they are called with for each task."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._seam import ParamSpec, ViewSpec, caller_span
+from . import codes
+
+_task = threading.local()
+"""The coordinates of the Python kernel that runs on each thread."""
+
+
+def current_coord(n: int) -> int:
+    """Coordinate `n` of the task whose Python kernel runs on this thread."""
+    coords = getattr(_task, "coords", None)
+    if coords is None:
+        raise codes.kernel_error(
+            codes.OUTSIDE,
+            "`pto.coord` stands in kernels only",
+            caller_span(),
+            help="call it in a function with `@kernel` or `@python_kernel`",
+        )
+    if not isinstance(n, int) or not 0 <= n < len(coords):
+        raise codes.kernel_error(
+            codes.COORDINATE,
+            f"there is no coordinate {n!r}",
+            caller_span(),
+            notes=[f"the call of the kernel has {len(coords)}"],
+            help="`k[b, h](…)` has coordinates 0 and 1",
+        )
+    return coords[n]
+
+
+def task_function(
+    function: Callable[..., Any],
+    ncoords: int,
+    params: Sequence[ParamSpec],
+    views: Sequence[ViewSpec],
+    constants: dict[str, Any],
+) -> Callable[[Sequence[Any], Sequence[int]], None]:
+    """What runs a task: arrays without the dimensions that are indexed, then numbers and constants, by
+    name.
+    """
+
+    def run(boxes: Sequence[Any], scalars: Sequence[int]) -> None:
+        from .._arrays import to_memoryview, to_numpy
+
+        numbers = iter(scalars[ncoords:])
+        given = iter(zip(boxes, views, strict=True))
+        arguments = dict(constants)
+        for param in params:
+            if param.kind == "scalar":
+                arguments[param.name] = next(numbers)
+            elif param.kind != "constexpr":
+                box, view = next(given)
+                arguments[param.name] = _array(box, view, to_numpy, to_memoryview)
+        outer = getattr(_task, "coords", None)
+        _task.coords = tuple(scalars[:ncoords])
+        try:
+            function(**arguments)
+        finally:
+            _task.coords = outer
+
+    return run
+
+
+def _array(
+    box: Any, view: ViewSpec, to_numpy: Callable[[Any], Any], to_memoryview: Callable[[Any], Any]
+) -> Any:
+    try:
+        array = to_numpy(box)
+    except ImportError:
+        # Without NumPy there are no views of fewer dimensions: those that are indexed stay, with one element.
+        return to_memoryview(box)
+    index = tuple(slice(None) if d in view.keep else 0 for d in range(array.ndim))
+    return array[index]

@@ -1,0 +1,435 @@
+"""Kernels as objects: the decorators, signatures, specialisations and calls."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _seam
+from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
+from ..dtypes import DTYPES, dtype_of
+from . import codes
+from .annotations import ParamType, param_type
+from .compile import Compiled, compile_kernel
+from .foreign import task_function
+from .source import Source, source_of
+from .values import ViewParam
+
+__all__ = ["Kernel", "PythonKernel", "kernel", "python_kernel"]
+
+UNITS = ("vector", "cube", "any")
+
+Arg = ViewSpec | ScalarArg | ConstexprArg
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of a kernel: its name, its annotation, its default, and where it stands."""
+
+    name: str
+    type: ParamType
+    default: Any
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Specialised:
+    """A kernel for one coordinate count, one set of constants and one shape of views;
+    `_seam.Specialisation`.
+    """
+
+    key: Any
+    name: str
+    params: tuple[tuple[str, str], ...]
+    unit: str
+    cost: int | Callable[..., Any] | None
+    span: Span | None
+    callable: Callable[..., Any] | None
+    compiled: Compiled | None
+
+    def body(self, spans: SpanTable) -> dict[str, Any]:
+        """`kernels[i]` of the trace."""
+        if self.compiled is not None:
+            return self.compiled.body(spans)
+        return {"body": "none" if self.callable is None else "python"}
+
+
+class BaseKernel:
+    """What compiled and Python kernels have in common."""
+
+    what = "kernel"
+
+    def __init__(self, function: Any, unit: str, cost: Any, scope: dict[str, Any], at: Span | None) -> None:
+        self.source: Source = source_of(function, self.what, at)
+        _check_options(self.source, unit, cost)
+        self.function = function
+        self.name: str = function.__name__
+        self.unit = unit
+        self.cost = cost
+        self.params = _parameters(self.source, scope)
+        self.signature: list[ParamSpec] = [ParamSpec(p.name, p.type.kind, p.default) for p in self.params]
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self._made: dict[Any, Specialised] = {}
+        self._compilations = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a task without coordinates to the workload that is being traced."""
+        return _record(self, (), args, kwargs)
+
+    def __getitem__(self, coords: Any) -> BoundKernel:
+        """The kernel for a task with these coordinates: `k[b, h](…)`."""
+        return BoundKernel(self, coords if isinstance(coords, tuple) else (coords,))
+
+    def specialise(self, ncoords: int, args: Sequence[Arg], call: Span | None) -> Specialised:
+        """The kernel for these arguments, one per parameter; `KernelError` when they are not what
+        annotations ask for.
+        """
+        for param, arg in zip(self.params, args, strict=True):
+            _check_argument(self.name, param, arg, call)
+        key = (ncoords, *(_key(self.name, p, a, call) for p, a in zip(self.params, args)))
+        made = self._made.get(key)
+        if made is None or not self._is_current(made):
+            self._compilations += 1
+            made = self._made[key] = self._specialise(ncoords, args, (key, self._compilations))
+        return made
+
+    def _is_current(self, made: Specialised) -> bool:
+        return made.compiled is None or made.compiled.is_current()
+
+    def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
+        raise NotImplementedError
+
+    def _task_params(self, ncoords: int) -> tuple[tuple[str, str], ...]:
+        taken = {p.name for p in self.params}
+        coords = []
+        for n in range(ncoords):
+            name = f"coord_{n}"
+            while name in taken:
+                name += "_"
+            coords.append((name, "scalar"))
+        rest = [(p.name, p.type.kind) for p in self.params if p.type.kind != "constexpr"]
+        return (*coords, *rest)
+
+    def __repr__(self) -> str:
+        decorator = "@kernel" if self.what == "kernel" else "@python_kernel"
+        params = ", ".join(_param_text(p) for p in self.params)
+        head = f"{decorator}\ndef {self.name}({params})"
+        texts = [made.compiled.text(self.name) for made in self._made.values() if made.compiled is not None]
+        return "\n\n".join([head, *texts])
+
+
+class Kernel(BaseKernel):
+    """A function that is compiled for the device; made by `@kernel`."""
+
+    def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
+        compiled = None
+        if not self.source.is_declaration:
+            constants = {p.name: a.value for p, a in zip(self.params, args) if isinstance(a, ConstexprArg)}
+            views = _views(self.params, args)
+            scalars = {name: n for n, (name, kind) in enumerate(_scalars(self._task_params(ncoords)))}
+            keep = tuple(a.keep for a in args if isinstance(a, ViewSpec))
+            compiled = compile_kernel(self.source, views, keep, scalars, ncoords, constants)
+        return Specialised(
+            key,
+            self.name,
+            self._task_params(ncoords),
+            self.unit,
+            self.cost,
+            self.source.span,
+            None,
+            compiled,
+        )
+
+    def source_ir(self, *, coords: int = 0, **example: Any) -> str:
+        """The function that the kernel is compiled to for these arguments, as text.
+
+        Views are given by arrays of their shape and type, or anything else with `shape` and `dtype`; scalars
+        by any integer.
+        """
+        args: list[Arg] = []
+        for param in self.params:
+            value = example.pop(param.name, param.default)
+            args.append(_example(self.name, param, value))
+        if example:
+            names = ", ".join(f"`{name}`" for name in example)
+            raise codes.kernel_error(
+                codes.ARGUMENTS,
+                f"{names}: no parameter of `{self.name}`",
+                self.source.span,
+                help=f"its parameters are {', '.join(p.name for p in self.params)}",
+            )
+        made = self.specialise(coords, args, self.source.span)
+        return (
+            made.compiled.text(self.name) if made.compiled is not None else f"// `{self.name}` has no body\n"
+        )
+
+
+class PythonKernel(BaseKernel):
+    """A Python function that is called for each task with arrays; made by `@python_kernel`. Calling
+    `k.function(…)` runs it here.
+    """
+
+    what = "python_kernel"
+
+    def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
+        constants = {p.name: a.value for p, a in zip(self.params, args) if isinstance(a, ConstexprArg)}
+        views = [a for a in args if isinstance(a, ViewSpec)]
+        run = task_function(self.function, ncoords, self.signature, views, constants)
+        return Specialised(
+            key, self.name, self._task_params(ncoords), self.unit, self.cost, self.source.span, run, None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BoundKernel:
+    """A kernel and the coordinates of a task; calling it adds the task."""
+
+    kernel: BaseKernel
+    coords: tuple[Any, ...] = field(default=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a task to the workload that is being traced."""
+        return _record(self.kernel, self.coords, args, kwargs)
+
+
+def _record(
+    kernel: BaseKernel, coords: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    after = kwargs.pop("after", ()) if all(p.name != "after" for p in kernel.params) else ()
+    after = (after,) if not isinstance(after, list | tuple) else after
+    return _seam.record_task(kernel, coords, args, kwargs, tuple(after), None)
+
+
+def kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
+    """Compiles a function to a kernel: `@kernel`, or `@kernel(unit="vector", cost=120)`.
+
+    `unit` is where its tasks run (`vector`, `cube`, or `any`); `cost` their cycles for simulations, a number
+    or a function of the scalar parameters.
+    """
+    return _decorate(Kernel, function, unit, cost)
+
+
+def python_kernel(function: Any = None, *, unit: str = "any", cost: Any = None) -> Any:
+    """Makes a kernel of a Python function, which is called for every task with NumPy arrays that are views
+    of the task's boxes.
+    """
+    return _decorate(PythonKernel, function, unit, cost)
+
+
+def _decorate(cls: type[BaseKernel], function: Any, unit: str, cost: Any) -> Any:
+    at = _seam.caller_span()
+    scope = dict(sys._getframe(2).f_locals)
+    if function is not None:
+        return cls(function, unit, cost, scope, at)
+    return lambda later: cls(later, unit, cost, scope, at)
+
+
+def _check_options(source: Source, unit: Any, cost: Any) -> None:
+    if unit not in UNITS:
+        raise codes.kernel_error(
+            codes.BAD_OPTION,
+            f"`unit={unit!r}` of kernel `{source.name}`",
+            source.span,
+            help='write `unit="vector"`, `unit="cube"` or `unit="any"`',
+        )
+    if cost is None or callable(cost):
+        return
+    if isinstance(cost, bool) or not isinstance(cost, int) or cost < 0:
+        raise codes.kernel_error(
+            codes.BAD_OPTION,
+            f"`cost={cost!r}` of kernel `{source.name}`",
+            source.span,
+            help="give cycles, a whole number from 0 on, or a function of the scalars: `lambda n: 10 * n`",
+        )
+
+
+def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
+    tree = source.tree.args
+    spans = {
+        a.arg: codes.span_of(source.filename, a) for a in (*tree.posonlyargs, *tree.args, *tree.kwonlyargs)
+    }
+    params = []
+    for parameter in inspect.signature(source.function).parameters.values():
+        if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            star = tree.vararg if parameter.kind is inspect.Parameter.VAR_POSITIONAL else tree.kwarg
+            raise codes.kernel_error(
+                codes.PARAMETER_FORM,
+                f"`{parameter.name}` of kernel `{source.name}` takes any number of arguments",
+                codes.span_of(source.filename, star),
+                help="a kernel has a fixed list of parameters: name them one by one",
+            )
+        span = spans[parameter.name]
+        if parameter.annotation is inspect.Parameter.empty:
+            raise codes.kernel_error(
+                codes.NO_ANNOTATION,
+                f"`{parameter.name}` of kernel `{source.name}` has no annotation",
+                span,
+                help=f"write `{parameter.name}: In`, `Out`, `InOut`, `Scalar` or `Constexpr`",
+            )
+        annotation = _annotation(source, parameter, scope, span)
+        default = REQUIRED if parameter.default is inspect.Parameter.empty else parameter.default
+        _check_default(source, parameter.name, annotation, default, span)
+        params.append(Param(parameter.name, annotation, default, span))
+    return tuple(params)
+
+
+def _annotation(source: Source, parameter: inspect.Parameter, scope: dict[str, Any], span: Span) -> ParamType:
+    annotation, note = parameter.annotation, ""
+    if isinstance(annotation, str):
+        # As `from __future__ import annotations` leaves it.
+        cells = {name: source.lookup(name) for name in source.function.__code__.co_freevars}
+        try:
+            annotation = eval(annotation, source.function.__globals__, {**scope, **cells})
+        except Exception as error:
+            note = str(error)
+    found = param_type(annotation) if not note else None
+    if found is None:
+        shown = (
+            parameter.annotation
+            if isinstance(parameter.annotation, str)
+            else getattr(annotation, "__name__", repr(annotation))
+        )
+        raise codes.kernel_error(
+            codes.BAD_ANNOTATION,
+            f"`{shown}` is no annotation of a kernel parameter",
+            span,
+            notes=[note] if note else (),
+            help=[
+                f"write `{parameter.name}: In`, `Out`, `InOut`, `Scalar` or `Constexpr`",
+                "views may say more: `In[f32]`, `In[f32, 64, None]`",
+            ],
+        )
+    return found
+
+
+def _check_default(source: Source, name: str, annotation: ParamType, default: Any, span: Span) -> None:
+    if default is REQUIRED or annotation.kind == "constexpr":
+        return
+    is_size = isinstance(default, int) and not isinstance(default, bool) and 0 <= default < 2**32
+    if annotation.kind == "scalar" and is_size:
+        return
+    what = (
+        "a Scalar is a whole number from 0 to 4294967295"
+        if annotation.kind == "scalar"
+        else "a view has no default"
+    )
+    raise codes.kernel_error(
+        codes.BAD_DEFAULT,
+        f"`{name}` of kernel `{source.name}` cannot have the default {default!r}",
+        span,
+        notes=[what],
+        help=f"leave the default out, or declare `{name}: Constexpr`",
+    )
+
+
+def _check_argument(kernel: str, param: Param, arg: Arg, call: Span | None) -> None:
+    if not isinstance(arg, ViewSpec):
+        return
+    want = param.type
+    declared = [(param.span, "declared here")]
+    if want.dtype is not None and want.dtype.name != arg.dtype:
+        raise codes.kernel_error(
+            codes.ARGUMENT_VIEW,
+            f"`{param.name}` of `{kernel}` takes {want.dtype} elements and is given {arg.dtype}",
+            call,
+            labels=declared,
+            help="declare the tensor with that type, or leave the type out of the annotation",
+        )
+    if want.dims is None:
+        return
+    if len(want.dims) != len(arg.keep):
+        raise codes.kernel_error(
+            codes.ARGUMENT_VIEW,
+            f"`{param.name}` of `{kernel}` takes {len(want.dims)} dimensions and is given {len(arg.keep)}",
+            call,
+            labels=declared,
+            help="an index drops a dimension and a slice keeps it: `X[i]` and `X[i:i+1]`",
+        )
+    for number, (need, have) in enumerate(zip(want.dims, arg.extents)):
+        if need is not None and have is not None and need != have:
+            raise codes.kernel_error(
+                codes.ARGUMENT_VIEW,
+                f"dimension {number} of `{param.name}` of `{kernel}` is {need} and is given {have}",
+                call,
+                labels=declared,
+                help="slice the tensor, or write None for an extent that may differ",
+            )
+
+
+def _views(params: Sequence[Param], args: Sequence[Arg]) -> tuple[ViewParam, ...]:
+    views: list[ViewParam] = []
+    for param, arg in zip(params, args):
+        if not isinstance(arg, ViewSpec):
+            continue
+        dims = param.type.dims or (None,) * len(arg.extents)
+        extents = tuple(have if have is not None else need for have, need in zip(arg.extents, dims))
+        views.append(
+            ViewParam(
+                param.name, len(views), param.type.kind, DTYPES[arg.dtype], extents, arg.most, param.span
+            )
+        )
+    return tuple(views)
+
+
+def _scalars(params: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [entry for entry in params if entry[1] == "scalar"]
+
+
+def _key(kernel: str, param: Param, arg: Arg, call: Span | None) -> Any:
+    if not isinstance(arg, ConstexprArg):
+        return arg
+    key = _constant_key(arg.value)
+    try:
+        hash(key)
+    except TypeError:
+        raise codes.kernel_error(
+            codes.ARGUMENT_VIEW,
+            f"`{param.name}` of `{kernel}` is given a {type(arg.value).__name__}, which cannot be a constant",
+            call,
+            labels=[(param.span, "declared here")],
+            help="give numbers, strings, element types, functions, or tuples of them",
+        ) from None
+    return key
+
+
+def _constant_key(value: Any) -> Any:
+    """Equal only for values that compile to the same: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
+    if isinstance(value, tuple):
+        return (tuple, tuple(map(_constant_key, value)))
+    return (type(value), repr(value) if isinstance(value, float) else value)
+
+
+def _example(kernel: str, param: Param, value: Any) -> Arg:
+    if param.type.kind == "constexpr" and value is not REQUIRED:
+        return ConstexprArg(value)
+    if param.type.kind == "scalar":
+        return ScalarArg()
+    if isinstance(value, ViewSpec):
+        return value
+    dtype = dtype_of(getattr(value, "dtype", None))
+    shape = getattr(value, "shape", None)
+    if dtype is None or not isinstance(shape, tuple):
+        raise codes.kernel_error(
+            codes.ARGUMENTS,
+            f"`{param.name}` of `{kernel}` needs an example",
+            param.span,
+            help=f"give an array: `source_ir({param.name}=numpy.zeros((64, 128), numpy.float32))`",
+        )
+    extents = tuple(int(n) for n in shape)
+    return ViewSpec(dtype.name, tuple(range(len(extents))), extents, extents)
+
+
+def _param_text(param: Param) -> str:
+    words = {"in": "In", "out": "Out", "inout": "InOut", "scalar": "Scalar", "constexpr": "Constexpr"}
+    text = f"{param.name}: {words[param.type.kind]}"
+    parts = [str(param.type.dtype)] if param.type.dtype is not None and param.type.kind != "scalar" else []
+    parts += [str(d) for d in param.type.dims or ()]
+    text += f"[{', '.join(parts)}]" if parts else ""
+    return text if param.default is REQUIRED else f"{text} = {param.default!r}"

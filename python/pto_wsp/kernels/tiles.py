@@ -1,0 +1,399 @@
+"""Tile operations: shapes, broadcasting, element types, and where results go.
+
+Arithmetic is `f32`; a result is rounded to its element type, which is that of the operands where all have the
+same, else `f32`. Every value of a tile expression lies in a local of its own. An operation writes the tile
+that is being assigned where it may (`dst`), else a temporary operand of the same type, else another tile.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .._seam import Span
+from . import codes
+from .context import Cx
+from .emit import Expr, TileTy
+from .scalars import expr, is_number
+from .values import Const, Number, Scalar, TileVal, Value, describe, tile_words
+
+MAX_TILE_ELEMENTS = (16 << 20) // 4
+"""A tile takes four bytes per element while a kernel runs, 16 MiB at most."""
+
+U32_MAX = 2**32 - 1
+
+Shape = tuple[int, int]
+
+
+def make(
+    cx: Cx,
+    name: str,
+    ty: TileTy,
+    full: tuple[bool, bool],
+    span: Span,
+    dst: int | None,
+    reuse: Sequence[TileVal] = (),
+) -> TileVal:
+    """Where a result goes. Temporary operands in `reuse` are given back, except one that becomes the
+    result.
+    """
+    rows, cols, elem = ty
+    if rows * cols > MAX_TILE_ELEMENTS:
+        raise cx.fault(
+            codes.TOO_LARGE,
+            f"{tile_words((rows, cols), elem)} is too large",
+            span,
+            notes=[f"{rows * cols * 4} bytes are needed, a tile has {MAX_TILE_ELEMENTS * 4} at most"],
+            help="go over the data in smaller tiles, in a loop",
+        )
+    local = dst if dst is not None and cx.builder.tile_ty(dst) == ty else None
+    taken = None
+    if local is None:
+        taken = next((t for t in reuse if t.temp and cx.builder.tile_ty(t.local) == ty), None)
+        local = taken.local if taken else cx.builder.tile(name, ty, span)
+    cx.release(*(t for t in reuse if taken is None or t.local != taken.local))
+    return TileVal(local, ty, *full, temp=local != dst)
+
+
+def copy_into(cx: Cx, src: TileVal, dst: int, span: Span) -> None:
+    """The tile `dst` becomes the value."""
+    if src.flipped:
+        cx.builder.stmt("transpose", span, dst=dst, src=src.local)
+    elif src.local != dst:
+        cx.builder.stmt("unary", span, op="copy", dst=dst, src=src.local)
+
+
+def upright(cx: Cx, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
+    """The value in a tile of its own shape: a transposed one is written down."""
+    if not tile.flipped:
+        return tile
+    out = make(cx, "transposed", (*tile.shape, tile.elem), tile.full, span, dst)
+    cx.builder.stmt("transpose", span, dst=out.local, src=tile.local)
+    cx.release(tile)
+    return out
+
+
+def unary(cx: Cx, op: str, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
+    """An element-wise function; the element type stays."""
+    tile = upright(cx, tile, span)
+    out = make(cx, op, tile.ty, tile.full, span, dst, [tile])
+    cx.builder.stmt("unary", span, op=op, dst=out.local, src=tile.local)
+    return out
+
+
+def cast(cx: Cx, tile: TileVal, elem: str, span: Span, dst: int | None = None) -> TileVal:
+    """The values rounded to another element type."""
+    tile = upright(cx, tile, span)
+    if elem == tile.elem:
+        return tile
+    out = make(cx, "cast", (*tile.shape, elem), tile.full, span, dst, [tile])
+    cx.builder.stmt("unary", span, op="copy", dst=out.local, src=tile.local)
+    return out
+
+
+def reduce(cx: Cx, axis: str, op: str, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
+    """`row`: one column with a value per row; `col`: one row with a value per column. Sums are `f32`."""
+    tile = upright(cx, tile, span)
+    (rows, cols), (full_rows, full_cols) = tile.shape, tile.full
+    elem = "f32" if op == "sum" else tile.elem
+    ty, full = ((rows, 1, elem), (full_rows, True)) if axis == "row" else ((1, cols, elem), (True, full_cols))
+    out = make(cx, f"{axis}{op}", ty, full, span, dst)
+    cx.builder.stmt(f"{axis}_reduce", span, op=op, dst=out.local, src=tile.local)
+    cx.release(tile)
+    return out
+
+
+def single(cx: Cx, tile: TileVal, op: str, span: Span) -> Scalar:
+    """The largest (`max`), smallest (`min`) element or the sum (`sum`) of a tile, as a number."""
+    tile = upright(cx, tile, span)
+    if op == "min":
+        tile = unary(cx, "neg", tile, span)
+    if tile.shape[0] > 1:
+        tile = reduce(cx, "col", "sum" if op == "sum" else "max", tile, span)
+    x: Expr = {"k": "tile_sum" if op == "sum" else "tile_max", "tile": tile.local, "s": span}
+    if op == "min":
+        x = {"k": "neg", "a": x, "ty": "f32", "s": span}
+    local = cx.builder.scalar(op, "f32", span)
+    cx.builder.stmt("assign", span, local=local, value=x)
+    cx.release(tile)
+    return Scalar({"k": "local", "id": local, "ty": "f32", "s": span}, "f32")
+
+
+def valid(cx: Cx, tile: TileVal, dim: int, span: Span) -> Number:
+    """Valid rows (0) or columns (1) of a tile: a constant where all are valid."""
+    most = tile.shape[dim]
+    if tile.full[dim]:
+        cx.release(tile)
+        return Const(most)
+    rows = (dim == 0) != tile.flipped
+    word = {"k": "tile_rows" if rows else "tile_cols", "tile": tile.local, "s": span}
+    x = {"k": "cast", "a": word, "ty": "i64", "s": span}
+    if not tile.temp:
+        return Scalar(x, "i64", 0, most)
+    local = cx.builder.scalar("rows" if rows else "cols", "i64", span)
+    cx.builder.stmt("assign", span, local=local, value=x)
+    cx.release(tile)
+    return Scalar({"k": "local", "id": local, "ty": "i64", "s": span}, "i64", 0, most)
+
+
+def result_elem(*tiles: TileVal) -> str:
+    """The element type of a result: that of all operands, else `f32`."""
+    elems = {t.elem for t in tiles}
+    return elems.pop() if len(elems) == 1 else "f32"
+
+
+def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
+    """`add`, `sub`, `mul`, `div`, `max`, `min` of two operands of which one at least is a tile."""
+    span = cx.span(at)
+    for operand in (a, b):
+        if not isinstance(operand, TileVal) and not is_number(operand):
+            raise cx.fault(
+                codes.OPERAND,
+                f"a tile does not go with {describe(operand)}",
+                at,
+                help="load a view first: `pto.load(view)`"
+                if "view" in describe(operand)
+                else "use a number or a tile",
+            )
+    if isinstance(a, TileVal) and isinstance(b, TileVal):
+        return _two_tiles(cx, op, upright(cx, a, span), upright(cx, b, span), at, dst)
+    if isinstance(a, TileVal):
+        return _with_scalar(cx, op, upright(cx, a, span), b, span, dst)
+    return _scalar_first(cx, op, a, upright(cx, b, span), span, dst)
+
+
+def _emit(
+    cx: Cx,
+    op: str,
+    a: TileVal,
+    operand: dict[str, Any],
+    extra: Sequence[TileVal],
+    full: tuple[bool, bool],
+    span: Span,
+    dst: int | None,
+) -> TileVal:
+    out = make(cx, op, (*a.shape, result_elem(a, *extra)), full, span, dst, [a, *extra])
+    cx.builder.stmt("binary", span, op=op, dst=out.local, a=a.local, b=operand)
+    return out
+
+
+def _with_scalar(cx: Cx, op: str, a: TileVal, b: Number, span: Span, dst: int | None) -> TileVal:
+    return _emit(cx, op, a, {"scalar": expr(cx, b, "f32", span)}, [], a.full, span, dst)
+
+
+def _scalar_first(cx: Cx, op: str, a: Number, b: TileVal, span: Span, dst: int | None) -> TileVal:
+    if op in ("add", "mul", "max", "min"):
+        return _with_scalar(cx, op, b, a, span, dst)
+    if op == "sub":
+        # a - b = -b + a, in every bit; the step between goes to a tile that `a` cannot be read from.
+        return _with_scalar(cx, "add", unary(cx, "neg", b, span), a, span, dst)
+    if isinstance(a, Const) and a.value == 1:
+        return unary(cx, "recip", b, span, dst)
+    spread = _filled_like(cx, b, a, span)
+    return _emit(cx, "div", spread, {"tile": b.local}, [b], b.full, span, dst)
+
+
+def _filled_like(cx: Cx, like: TileVal, value: Number, span: Span) -> TileVal:
+    """A tile with the valid part of another, every element the value."""
+    out = make(cx, "spread", like.ty, like.full, span, None)
+    rows, cols = (
+        None if full else {"k": word, "tile": like.local, "s": span}
+        for full, word in zip(like.full, ("tile_rows", "tile_cols"))
+    )
+    cx.builder.stmt("fill", span, dst=out.local, value=expr(cx, value, "f32", span), rows=rows, cols=cols)
+    return out
+
+
+def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | None) -> TileVal:
+    span = cx.span(at)
+    how = _fit(a, b)
+    if how is not None:
+        full = tuple(x or y for x, y in zip(a.full, b.full)) if how == "tile" else _kept_full(how, a, b)
+        return _emit(cx, op, a, _operand(cx, how, b, span), [b], full, span, dst)
+    other = _fit(b, a)
+    if other is None:
+        raise _shapes(cx, op, a, b, at)
+    full = _kept_full(other, b, a)
+    if op in ("add", "mul", "max", "min"):
+        return _emit(cx, op, b, _operand(cx, other, a, span), [a], full, span, dst)
+    if op == "sub":
+        return _emit(cx, "add", unary(cx, "neg", b, span), _operand(cx, other, a, span), [a], full, span, dst)
+    # The left operand is spread over the shape of the right one: -0.0 + a is a, in every bit.
+    spread = _filled_like(cx, b, Const(-0.0), span)
+    left = _emit(cx, "add", spread, _operand(cx, other, a, span), [a], full, span, None)
+    return _emit(cx, "div", left, {"tile": b.local}, [b], full, span, dst)
+
+
+def _fit(a: TileVal, b: TileVal) -> str | None:
+    """How `b` meets every element of `a`: as a tile, a column, a row or one value; None when it does not."""
+    b_rows, b_cols = b.shape
+    same = [_same_extent(a, b, dim) for dim in (0, 1)]
+    if all(same):
+        return "tile"
+    if b_rows == 1 and b_cols == 1:
+        return "single"
+    if b_cols == 1 and same[0]:
+        return "column"
+    if b_rows == 1 and same[1]:
+        return "row"
+    return None
+
+
+def _same_extent(a: TileVal, b: TileVal, dim: int) -> bool:
+    """Whether both may have the same number of rows (columns); where that depends on the data, the run
+    checks it.
+    """
+    x, y = a.shape[dim], b.shape[dim]
+    if x == y:
+        return True
+    if 1 in (x, y):
+        return False
+    return (x < y and not b.full[dim]) or (y < x and not a.full[dim])
+
+
+def _kept_full(how: str, a: TileVal, b: TileVal) -> tuple[bool, bool]:
+    rows = a.full[0] or (how == "column" and b.full[0])
+    cols = a.full[1] or (how == "row" and b.full[1])
+    return rows, cols
+
+
+def _operand(cx: Cx, how: str, b: TileVal, span: Span) -> dict[str, Any]:
+    if how == "single":
+        return {"scalar": single(cx, replace(b, temp=False), "max", span).x}
+    return {how: b.local}
+
+
+def _shapes(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST) -> Exception:
+    (ar, ac), (br, bc) = a.shape, b.shape
+    help = "one operand must have the shape of the result; the other one column, one row, or one element"
+    if (ac, ar) == (br, bc):
+        help = "transpose one: `tile.T`"
+    elif (ar == 1 or bc == 1) and (ac == 1 or br == 1):
+        help = "spread one first: `pto.full((rows, columns), 0.0) + row`"
+    return cx.fault(
+        codes.SHAPES,
+        f"tiles of {ar} x {ac} and {br} x {bc} do not go together",
+        at,
+        label=f"`{op}` of {ar} x {ac} and {br} x {bc}",
+        help=help,
+    )
+
+
+def matmul(cx: Cx, a: TileVal, b: TileVal, acc: TileVal | None, at: ast.AST, dst: int | None) -> TileVal:
+    """`a · b`, plus `acc`; sums are `f32`. A transposed right operand is read as it lies."""
+    span = cx.span(at)
+    a = upright(cx, a, span)
+    (m, k), (k2, n) = a.shape, b.shape
+    if k != k2 and not ((k < k2 and not b.full[0]) or (k2 < k and not a.full[1])):
+        raise cx.fault(
+            codes.SHAPES,
+            f"a product of {m} x {k} and {k2} x {n}",
+            at,
+            label=f"{k} columns meet {k2} rows",
+            help="the right operand may be transposed: `pto.matmul(a, b.T)`"
+            if k == n
+            else "as many columns on the left as rows on the right",
+        )
+    full = (a.full[0], b.full[1])
+    if acc is None:
+        out = make(cx, "product", (m, n, "f32"), full, span, dst if dst not in (a.local, b.local) else None)
+    else:
+        out = _accumulator(cx, acc, a, b, (m, n), at, dst)
+    cx.builder.stmt(
+        "matmul", span, dst=out.local, a=a.local, b=b.local, transpose_b=b.flipped, accumulate=acc is not None
+    )
+    cx.release(a, b)
+    return out
+
+
+def _accumulator(
+    cx: Cx, acc: TileVal, a: TileVal, b: TileVal, shape: Shape, at: ast.AST, dst: int | None
+) -> TileVal:
+    span = cx.span(at)
+    acc = upright(cx, acc, span)
+    fits = all(
+        p == q or (p < q and not full) or (q < p and not own)
+        for p, q, full, own in zip(acc.shape, shape, (a.full[0], b.full[1]), acc.full)
+    )
+    if not fits:
+        raise cx.fault(
+            codes.SHAPES,
+            f"a product of {shape[0]} x {shape[1]} is added to {tile_words(acc.shape, acc.elem)}",
+            at,
+            help=f"start with `pto.zeros(({shape[0]}, {shape[1]}))`",
+        )
+    if acc.elem != "f32":
+        raise cx.fault(
+            codes.SHAPES,
+            f"products are added up in f32, and `acc` is {tile_words(acc.shape, acc.elem)}",
+            at,
+            help="keep the accumulator in f32 and convert the result: `pto.cast(acc, dtype)`",
+        )
+    if acc.temp or acc.local == dst:
+        return acc
+    target = dst if dst not in (a.local, b.local) else None
+    out = make(cx, "product", acc.ty, acc.full, span, target)
+    copy_into(cx, acc, out.local, span)
+    return out
+
+
+def in_place(
+    cx: Cx, tile: TileVal, name: str, scalars: Sequence[Number | None], span: Span, dst: int | None
+) -> TileVal:
+    """A copy that an operation may change: the tile itself where nobody else reads it."""
+    tile = upright(cx, tile, span)
+    if tile.temp or tile.local == dst:
+        return tile
+    steady = all(s is None or isinstance(s, Const) or s.invariant for s in scalars)
+    out = make(cx, name, tile.ty, tile.full, span, dst if steady else None)
+    copy_into(cx, tile, out.local, span)
+    return out
+
+
+def filled(
+    cx: Cx, shape: tuple[Number, Number], value: Number, elem: str, at: ast.AST, dst: int | None
+) -> TileVal:
+    """A tile of one value. A dimension that only the running task knows needs a bound, which is its room."""
+    span = cx.span(at)
+    sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
+    full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
+    limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full)]
+    word = expr(cx, value, "f32", span)
+    out = make(cx, "full", (*sizes, elem), full, span, dst)
+    cx.builder.stmt("fill", span, dst=out.local, value=word, rows=limits[0], cols=limits[1])
+    return out
+
+
+def room(cx: Cx, size: Number, at: ast.AST) -> int:
+    """The most that a number of rows or columns can be."""
+    if isinstance(size, Const):
+        if isinstance(size.value, int) and not isinstance(size.value, bool) and 1 <= size.value < U32_MAX:
+            return size.value
+        raise cx.fault(
+            codes.SHAPE_CONSTANT,
+            f"a tile cannot have {size.value!r} rows or columns",
+            at,
+            help="give whole numbers from 1 on",
+        )
+    if size.ty != "i64" or size.hi is None or size.hi >= U32_MAX:
+        raise cx.fault(
+            codes.SHAPE_CONSTANT,
+            "the room of a tile must be known when the kernel is compiled",
+            at,
+            label=f"{describe(size)} without a bound" if size.ty == "i64" else describe(size),
+            help="give constants, or bounded numbers: `x.shape[0]` of `X[tile(i, 64)]`, `pto.min(n, 64)`",
+        )
+    return max(size.hi, 1)
+
+
+def refuse_tile(cx: Cx, value: Any, at: ast.AST, what: str) -> None:
+    """Tiles have no order and no truth."""
+    if isinstance(value, TileVal):
+        raise cx.fault(
+            codes.OPERAND,
+            f"{what} does not apply to {tile_words(value.shape, value.elem)}",
+            at,
+            help="use `pto.maximum`, `pto.minimum`, `pto.mask`, or compare a number: `pto.max(tile) > 0`",
+        )

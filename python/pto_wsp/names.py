@@ -1,0 +1,152 @@
+"""Names of the program: which are allowed, and which variable a tensor, table or slot is called after."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from ._raise import trace_error
+from ._seam import Span
+from .spans import caller_span, span_of_node, tree_of
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+KEYWORDS = frozenset(
+    [
+        "axis",
+        "call",
+        "channel",
+        "combine",
+        "consume",
+        "else",
+        "for",
+        "if",
+        "in",
+        "kernel",
+        "let",
+        "parallel",
+        "param",
+        "pipeline",
+        "process",
+        "schedule",
+        "select",
+        "send",
+        "sequential",
+        "slot",
+        "table",
+        "tensor",
+        "use",
+        "while",
+        "workload",
+    ]
+)
+"""Words of the `.wsp` language, which name nothing in a program."""
+
+
+def is_name(text: str) -> bool:
+    """Whether the `.wsp` language can call something so."""
+    return bool(_NAME.match(text)) and text not in KEYWORDS
+
+
+def check_name(text: str, what: str, span: Span | None = None) -> None:
+    """Requires a name that a call of Python can give a value to."""
+    if text.isidentifier():
+        return
+    raise trace_error(
+        1018,
+        f"{what} cannot be called `{text}`",
+        span=span or caller_span(),
+        help=f"names are identifiers: `{_repaired(text)}`",
+    )
+
+
+def _repaired(text: str) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", text) or "n"
+    plain = f"_{plain}" if plain[0].isdigit() else plain
+    return plain + "_" if plain in KEYWORDS else plain
+
+
+def usable(text: str) -> str:
+    """The name itself where a program can use it, else one like it; for names that users do not type."""
+    return text if is_name(text) else _repaired(text)
+
+
+class Names:
+    """Names that are taken, and free ones like those that are wished for."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, tuple[str, Span | None]] = {}
+
+    def take(self, name: str, what: str = "", span: Span | None = None) -> None:
+        """Makes a name taken by something."""
+        self._taken[name] = (what, span)
+
+    def taken(self, name: str) -> tuple[str, Span | None] | None:
+        """What a name is taken by and where, or None."""
+        return self._taken.get(name)
+
+    def free(self, wish: str) -> str:
+        """The name that is wished for, else with a number behind it the first that is free; it is taken."""
+        name = usable(wish)
+        number = 2
+        while name in self._taken:
+            name, number = f"{usable(wish)}_{number}", number + 1
+        self.take(name)
+        return name
+
+
+def scope_of(function: Any) -> Iterator[tuple[str, Any]]:
+    """The variables that a function sees from outside: those of enclosing functions, then the module's."""
+    if not isinstance(function, FunctionType):
+        return
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:
+            continue  # a variable that has no value yet
+    yield from list(function.__globals__.items())
+
+
+def variable_of(thing: Any, functions: tuple[Any, ...] = ()) -> str | None:
+    """The variable that holds a tensor, table or slot: as the functions see it, else as the line that made it
+    says.
+    """
+    held: list[tuple[str, Any]] = []
+    for function in functions:
+        for name, value in scope_of(function):
+            if _is(value, thing):
+                return name
+            if isinstance(value, (list, tuple, Mapping)) and not name.startswith("__"):
+                held.append((name, value))
+    target = _target_of(thing.span)
+    if target is not None:
+        return target
+    for name, value in held:
+        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, entry in list(entries)[:1000]:
+            if _is(entry, thing):
+                return usable(f"{name}_{key}")
+    return None
+
+
+def _is(value: Any, thing: Any) -> bool:
+    return value is thing or (getattr(value, "op", None) == "slot" and value.args[0] is thing)
+
+
+def _target_of(span: Span | None) -> str | None:
+    """The variable of an assignment whose value is the call at a place."""
+    source = None if span is None else tree_of(span[0])
+    if source is None or span is None:
+        return None
+    for node in ast.walk(source.tree):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            _, line, col, end_line, end_col = span_of_node("", node.value)
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            same = (line, col, end_line, end_col) == tuple(span[1:]) or (
+                line == span[1] and span[2] <= col and end_col <= span[4] and len(targets) == 1
+            )
+            if same and isinstance(node.value, ast.Call) and isinstance(targets[0], ast.Name):
+                return targets[0].id
+    return None

@@ -1,0 +1,107 @@
+"""Options of `compile`: checked, and told apart by who takes them."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from typing import Any
+
+from ._raise import compile_error
+from .expr import describe
+
+_INTEGERS = {
+    "num_threads": (0, 1024, "threads; 0 takes all cores"),
+    "num_aicpus": (0, 65535, "AICPUs that generate tasks; 0 lets the host do it"),
+    "optimization_level": (0, 3, "0 runs tile operations in their plain form, 1 to 3 with vector units"),
+    "seed": (0, 2**64 - 1, "for random choices of schedules"),
+}
+_TRUTHS = ("enable_profiling", "enable_debug")
+_CHOICES = {"expand": ("host", "bytecode")}
+_REFUSED = {
+    "num_streams": "write `.streams(n)` on the workload",
+    "grid": "write `.spatial_map(grid=(x, y))` on the workload",
+}
+DEFAULTS: dict[str, Any] = {
+    "num_threads": 0,
+    "num_aicpus": 0,
+    "expand": "host",
+    "optimization_level": 2,
+    "enable_profiling": False,
+    "enable_debug": False,
+    "seed": 0,
+}
+"""The options with the values that hold when they are not given."""
+
+
+def checked_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """All options with their values. `num_streams` and `grid` may be None, which says nothing."""
+    if not isinstance(target, str):
+        raise compile_error(1221, f"`target` is {describe(target)}", help='write `target="cpu_sim"`')
+    found = dict(DEFAULTS)
+    for name, value in given.items():
+        if name in _REFUSED:
+            if value is not None:
+                raise compile_error(
+                    1222,
+                    f"`{name}={value!r}` is not kept by target `{target}`",
+                    notes="what belongs to a schedule is said by the workload",
+                    help=_REFUSED[name],
+                )
+        elif name in _INTEGERS:
+            found[name] = _integer(name, value)
+        elif name in _TRUTHS:
+            if not isinstance(value, bool):
+                raise compile_error(1221, f"`{name}` is {describe(value)}", help="give `True` or `False`")
+            found[name] = value
+        elif name in _CHOICES:
+            if value not in _CHOICES[name]:
+                choices = " or ".join(f'`"{choice}"`' for choice in _CHOICES[name])
+                raise compile_error(1221, f"`{name}` is {describe(value)}", help=f"give {choices}")
+            found[name] = value
+        else:
+            raise _unknown(name)
+    return {"target": target, **found}
+
+
+def _integer(name: str, value: Any) -> int:
+    least, most, meaning = _INTEGERS[name]
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number <= most:
+        raise compile_error(
+            1221,
+            f"`{name}` is {describe(value)}",
+            notes=f"it is an int, {least} to {most}: {meaning}",
+            help=f"give an int from {least} to {most}",
+        )
+    return number
+
+
+def _unknown(name: str) -> Exception:
+    known = [*DEFAULTS, *_REFUSED]
+    near = difflib.get_close_matches(name, known, 1)
+    return compile_error(
+        1220,
+        f"`compile` has no option `{name}`",
+        notes=f"options: {', '.join(f'`{option}`' for option in ['target', *known])}",
+        help=f"did you mean `{near[0]}`?" if near else [],
+    )
+
+
+def compile_part(options: dict[str, Any]) -> dict[str, Any]:
+    """What the compiler takes."""
+    return {"target": options["target"], "optimization_level": options["optimization_level"]}
+
+
+def run_part(options: dict[str, Any]) -> dict[str, Any]:
+    """What a run takes."""
+    return {
+        "threads": options["num_threads"],
+        "aicpus": options["num_aicpus"],
+        "expand": options["expand"],
+        "trace": options["enable_profiling"],
+        "sequential": options["enable_debug"],
+        "seed": options["seed"],
+    }

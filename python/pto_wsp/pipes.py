@@ -1,0 +1,172 @@
+"""Pipelines of workloads: processes, and channels that pass tiles between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import checks
+from ._raise import trace_error
+from ._seam import Span
+from .dtypes import f32
+from .expr import Expr, as_expr, constant, describe
+from .names import check_name
+from .nodes import Pass, Pipeline, Process
+from .spans import caller_span
+from .tensors import Buffer, Named, View
+from .tracing import current
+
+
+class Channel(Named):
+    """A ring of tiles between two processes of a pipeline.
+
+    `Channel((64, 128), f32, depth=2)` has `depth` tiles of this shape, in a buffer of the program;
+    `Channel(depth=2)` passes tokens only. `with ch.send() as tile:` is the next free one, `with ch.consume()
+    as tile:` the next filled one.
+    """
+
+    __slots__ = ("depth", "dtype", "ring", "shape")
+
+    def __init__(
+        self, shape: Any = None, dtype: Any = f32, *, depth: Any = None, name: str | None = None
+    ) -> None:
+        super().__init__(name)
+        if depth is None:
+            raise trace_error(
+                1038, "a channel without `depth`", help="say how many tiles it holds: `Channel(…, depth=2)`"
+            )
+        self.depth = as_expr(depth, "the depth of a channel")
+        if self.depth.op == "const" and self.depth.args[0] < 1:
+            raise trace_error(
+                1038, f"a channel of depth {self.depth.args[0]}", help="it holds at least 1 tile"
+            )
+        self.shape = shape
+        self.dtype = dtype
+        self.ring: Buffer | None = None
+        if shape is not None:
+            dims = (shape,) if isinstance(shape, (int, str, Expr)) else tuple(shape)
+            self.ring = Buffer((self.depth, *dims), dtype, name=name)
+            self.ring.span = self.span
+
+    def send(self) -> PassBlock:
+        """`with ch.send() as tile:` the next free tile, which the tasks inside write; it is passed on when
+        they are complete.
+        """
+        return PassBlock("send", self)
+
+    def consume(self) -> PassBlock:
+        """`with ch.consume() as tile:` the next filled tile, which the tasks inside read; it is free when
+        they are complete.
+        """
+        return PassBlock("consume", self)
+
+    def __repr__(self) -> str:
+        return self.shown
+
+
+class PipeBlock:
+    """`with P.pipe():`."""
+
+    def __init__(self) -> None:
+        self.trace = current("`P.pipe()`")
+        self.span = caller_span()
+        checks.with_statement("P.pipe()")
+        self._block: Any = None
+
+    def __enter__(self) -> None:
+        if self.trace.process() is not None:
+            raise trace_error(
+                1036,
+                "a pipeline in a process of another",
+                span=self.span,
+                help="end the outer pipeline first, or add processes to it",
+            )
+        node = Pipeline(self.span)
+        self.trace.add(node)
+        self._block = self.trace.block([], node)
+        self._block.__enter__()
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        if kind is not None:
+            self.trace.broken("a pipeline", self.span)
+        self._block.__exit__(None, None, None)
+
+
+class ProcessBlock:
+    """`with P.process("name"):`."""
+
+    def __init__(self, name: Any) -> None:
+        self.trace = current("`P.process(…)`")
+        self.span: Span | None = caller_span()
+        checks.with_statement("P.process(…)")
+        if not isinstance(name, str):
+            raise trace_error(
+                1036, f"the name of a process is {describe(name)}", help='write `P.process("load")`'
+            )
+        check_name(name, "a process")
+        self.name = name
+        self._block: Any = None
+
+    def __enter__(self) -> None:
+        pipeline = self.trace.open[-1].owner
+        if not isinstance(pipeline, Pipeline):
+            raise trace_error(
+                1036,
+                f"process `{self.name}` outside of a pipeline",
+                span=self.span,
+                help="processes stand directly under `with P.pipe():`",
+            )
+        earlier = next((process for process in pipeline.processes if process.name == self.name), None)
+        if earlier is not None:
+            raise trace_error(
+                1036,
+                f"two processes are called `{self.name}`",
+                span=self.span,
+                labels=[(earlier.span, "the first")],
+                help="give each process of a pipeline a name of its own",
+            )
+        process = Process(self.name, self.span)
+        pipeline.processes.append(process)
+        self._block = self.trace.block(process.body, process)
+        self._block.__enter__()
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        if kind is not None:
+            self.trace.broken("a process", self.span)
+        self._block.__exit__(None, None, None)
+
+
+class PassBlock:
+    """`with channel.send() as tile:` or `with channel.consume() as tile:`."""
+
+    def __init__(self, kind: str, channel: Channel) -> None:
+        self.kind = kind
+        self.channel = channel
+        self.trace = current(f"`{channel!r}.{kind}()`")
+        self.span = caller_span()
+        checks.with_statement(f"{channel!r}.{kind}()")
+        self._node: Any = None
+        self._block: Any = None
+
+    def __enter__(self) -> View | None:
+        trace = self.trace
+        if trace.process() is None:
+            raise trace_error(
+                1036,
+                f"`{self.channel!r}.{self.kind}()` outside of a process",
+                span=self.span,
+                help="channels pass tiles between processes: `with P.pipe():`, in it `with "
+                'P.process("load"):`',
+            )
+        depth = trace.extent(self.channel.depth, "the depth of a channel", self.span)
+        var = trace.variable(f"{self.channel!r}_slot", constant(0), depth - 1, self.span)
+        self._node = Pass(self.kind, self.channel, var, self.span, self.channel.ring)
+        trace.add(self._node)
+        self._block = trace.block(self._node.body, self._node)
+        self._block.__enter__()
+        return None if self.channel.ring is None else self.channel.ring[Expr("var", (var,), self.span)]
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        self._node.var.closed = True
+        if kind is not None:
+            self.trace.broken("a channel's block", self.span)
+        self._block.__exit__(None, None, None)

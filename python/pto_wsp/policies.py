@@ -1,0 +1,266 @@
+"""The values that schedules are made of: `DispatchPolicy`, `Deps`, `ReadyPolicy`, `StartPolicy`, `TaskWindow`
+and others.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._raise import schedule_error
+from ._seam import Span
+from .expr import Expr, describe
+from .keys import trace_key
+from .spans import caller_span
+
+
+def count_of(value: Any, what: str, least: int = 1, most: int = 2**32 - 1) -> int:
+    """An int in a range."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if isinstance(value, (bool, Expr)) or not least <= number <= most:
+        shown = repr(value) if isinstance(value, int) else describe(value)
+        raise schedule_error(
+            1208,
+            f"{what} is {shown}",
+            notes=f"it is an int, {least} to {most}",
+            help=f"give an int from {least} to {most}",
+        )
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchPolicy:
+    """Which worker a task goes to."""
+
+    kind: str
+    key: Expr | None = field(default=None, repr=False, compare=False)
+    ranges: tuple[tuple[int, int], ...] = ()
+    span: Span | None = field(default=None, repr=False, compare=False)
+
+    @staticmethod
+    def round_robin() -> DispatchPolicy:
+        """Workers in turn."""
+        return DispatchPolicy("round_robin", span=caller_span())
+
+    @staticmethod
+    def work_steal() -> DispatchPolicy:
+        """Any worker that is idle."""
+        return DispatchPolicy("work_steal", span=caller_span())
+
+    @staticmethod
+    def affinity(key: Callable[[Any], Any] | str) -> DispatchPolicy:
+        """Worker `key % workers`: `affinity(lambda t: t.batch)` or `affinity("batch")`."""
+        return DispatchPolicy("affinity", trace_key(key, "the key of `affinity`"), span=caller_span())
+
+    @staticmethod
+    def hash(key: Callable[[Any], Any] | str) -> DispatchPolicy:
+        """A worker by a hash of the key."""
+        return DispatchPolicy("hash", trace_key(key, "the key of `hash`"), span=caller_span())
+
+    @staticmethod
+    def static_partition(ranges: Iterable[tuple[int, int]]) -> DispatchPolicy:
+        """The first worker takes tasks `ranges[0]` in elaboration order, half-open, and so on."""
+        try:
+            pairs = [tuple(entry) for entry in ranges]
+            parts = tuple((operator.index(lo), operator.index(hi)) for lo, hi in pairs)
+        except (TypeError, ValueError):
+            raise schedule_error(
+                1208,
+                f"the ranges of `static_partition` are {describe(ranges)}",
+                help="write pairs of ints: `static_partition([(0, 10), (10, 20)])`",
+            ) from None
+        if not parts or any(lo < 0 or hi < lo for lo, hi in parts):
+            raise schedule_error(
+                1208,
+                f"the ranges of `static_partition` are {list(parts)}",
+                notes="each is half-open and not negative, and the next begins where it ends",
+                help="write `static_partition([(0, 10), (10, 20)])`",
+            )
+        return DispatchPolicy("static_partition", ranges=parts, span=caller_span())
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """How dependences between tasks are found."""
+
+    mode: str
+
+    @staticmethod
+    def infer_tensor_map_exact() -> Deps:
+        """Between tasks with equal boxes; boxes that overlap and differ are an error."""
+        return Deps("exact")
+
+    @staticmethod
+    def infer_bytes_overlap() -> Deps:
+        """Between tasks whose boxes share an element; what holds when nothing is said."""
+        return Deps("overlap")
+
+    @staticmethod
+    def explicit() -> Deps:
+        """By `after=[…]` only; data must be ordered by them."""
+        return Deps("explicit")
+
+    @staticmethod
+    def hybrid() -> Deps:
+        """By shared elements and by `after=[…]`."""
+        return Deps("hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyPolicy:
+    """Which ready task is next."""
+
+    mode: str
+
+    @staticmethod
+    def fifo() -> ReadyPolicy:
+        """First ready, first run."""
+        return ReadyPolicy("fifo")
+
+    @staticmethod
+    def work_steal() -> ReadyPolicy:
+        """Workers keep what they release; idle ones steal."""
+        return ReadyPolicy("work_steal")
+
+    @staticmethod
+    def priority() -> ReadyPolicy:
+        """Largest `.priority(…)` first."""
+        return ReadyPolicy("priority")
+
+    @staticmethod
+    def auto() -> ReadyPolicy:
+        """First in first out below four workers, else work stealing."""
+        return ReadyPolicy("auto")
+
+
+@dataclass(frozen=True, slots=True)
+class StartPolicy:
+    """When the first task may start."""
+
+    mode: str
+    count: int | None = None
+
+    @staticmethod
+    def immediate() -> StartPolicy:
+        """At once."""
+        return StartPolicy("immediate")
+
+    @staticmethod
+    def after_orchestration() -> StartPolicy:
+        """When all tasks are generated."""
+        return StartPolicy("after_orchestration")
+
+    @staticmethod
+    def threshold(n: int) -> StartPolicy:
+        """When `n` tasks are generated."""
+        return StartPolicy("threshold", count_of(n, "the number of tasks of `threshold`"))
+
+
+@dataclass(frozen=True, slots=True)
+class TracePolicy:
+    """What is recorded."""
+
+    mode: str
+    function: Callable[[Any], Any] | None = None
+
+    @staticmethod
+    def none() -> TracePolicy:
+        """Nothing."""
+        return TracePolicy("none")
+
+    @staticmethod
+    def measured() -> TracePolicy:
+        """The times of every task."""
+        return TracePolicy("measured")
+
+    @staticmethod
+    def cycles(fn: Callable[[Any], Any] | None = None) -> TracePolicy:
+        """Virtual time: no kernel runs, a task takes `fn(task)` cycles; without `fn` the times of every task
+        are measured.
+
+        `fn` is called once per kernel with a task whose `t.kernel` is the kernel's name; it computes from
+        scalar parameters, `t.coord(n)` and `t.cost`, the cost that the kernel declares: `cycles(lambda t:
+        t.cost)`.
+        """
+        if fn is None:
+            return TracePolicy("measured")
+        if not callable(fn):
+            raise schedule_error(
+                1208,
+                f"`cycles` takes a function of a task, not {describe(fn)}",
+                help="write `cycles(lambda t: 100)`",
+            )
+        return TracePolicy("cycles", fn)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class TaskWindow:
+    """The most tasks in flight, and what happens at a full window.
+
+    Generation waits (`stall`), the run fails (`abort`), or generation waits and records it (`benchmark`).
+    """
+
+    capacity: int
+    mode: str
+
+    def __init__(self, capacity: int, mode: str = "stall") -> None:
+        object.__setattr__(self, "capacity", count_of(capacity, "the capacity of a window"))
+        object.__setattr__(self, "mode", mode)
+        if mode not in ("stall", "abort", "benchmark"):
+            raise schedule_error(
+                1208, f"the mode of a window is {describe(mode)}", help="modes: `stall`, `abort`, `benchmark`"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Workers by execution unit."""
+
+    mode: str
+    vector: int = 0
+    cube: int = 0
+
+    @staticmethod
+    def shared() -> Pools:
+        """Every worker takes every task."""
+        return Pools("shared")
+
+    @staticmethod
+    def by_unit(vector: int, cube: int) -> Pools:
+        """So many workers take vector tasks, so many cube tasks."""
+        return Pools(
+            "by_unit", count_of(vector, "`vector` of `by_unit`"), count_of(cube, "`cube` of `by_unit`")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TimingPolicy:
+    """When ready tasks are handed to workers."""
+
+    mode: str
+    count: int | None = None
+
+    @staticmethod
+    def immediate() -> TimingPolicy:
+        """As soon as they are ready."""
+        return TimingPolicy("immediate")
+
+    @staticmethod
+    def batched(n: int) -> TimingPolicy:
+        """`n` at a time."""
+        return TimingPolicy("batched", count_of(n, "the number of `batched`"))
+
+    @staticmethod
+    def interleaved(n: int) -> TimingPolicy:
+        """From `n` streams in turn."""
+        return TimingPolicy("interleaved", count_of(n, "the number of `interleaved`"))
+
+    @staticmethod
+    def rate_limit(n: int) -> TimingPolicy:
+        """At most `n` in a unit of time."""
+        return TimingPolicy("rate_limit", count_of(n, "the number of `rate_limit`"))

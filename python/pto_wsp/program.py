@@ -1,0 +1,420 @@
+"""Compiled workloads: run, bound, listed, simulated, saved."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _core, errors
+from ._raise import PlacedAtCaller, compile_error
+from .options import checked_options, compile_part, run_part
+from .results import Graph, Simulation, Stats, graph_of, simulation_of
+from .saved import files_of, no_program, pack, unpack
+from .spans import caller_span
+
+if TYPE_CHECKING:
+    from .workload import Workload
+
+_AT_CALLER = PlacedAtCaller()
+
+_QUEUES = {
+    "auto": "FIFOReadyQueue below four workers, else WorkStealingQueueSet",
+    "fifo": "FIFOReadyQueue: one queue per pool, first ready first run",
+    "work_steal": "WorkStealingQueueSet: a deque per worker, idle workers steal",
+    "priority": "a heap per pool, largest priority first, ties in elaboration order",
+}
+
+
+def compile_workload(workload: Workload, target: Any, given: dict[str, Any]) -> Program:
+    """A program of a workload."""
+    options = checked_options(target, given)
+    document = workload._document()
+    ready = next((d.fields["mode"] for d in workload.directives if d.what == "ready"), "auto")
+    return Program._compiled(
+        document.to_json(), options, document.callables, document.arrays, workload.name, ready
+    )
+
+
+def launch_file(path: str, target: Any, given: dict[str, Any]) -> Program:
+    """A program of the host entry of a `.pto` file."""
+    options = checked_options(target, given)
+    core = _core.load_program(path, options=compile_part(options))
+    return Program._made(core, b"", options, {}, {}, os.path.basename(path), "auto")
+
+
+class Program:
+    """A compiled workload. Arrays are used in place; what is not given keeps the value of `rebind`.
+
+    It may be used from several threads at once; each run is separate. `stats` and `elapsed_ms` are those of
+    the last run that ended here.
+    """
+
+    __slots__ = (
+        "_arrays",
+        "_callables",
+        "_core",
+        "_last",
+        "_name",
+        "_options",
+        "_ready",
+        "_run_ids",
+        "_run_options",
+        "_runs",
+        "_streams",
+        "_trace",
+    )
+
+    _arrays: dict[str, Any]
+    _callables: dict[str, Callable[..., Any]]
+    _core: Any
+    _last: Stats | None
+    _name: str
+    _options: dict[str, Any]
+    _ready: str
+    _run_ids: Iterator[int]
+    _run_options: dict[str, Any]
+    _runs: list[Run]
+    _streams: int
+    _trace: bytes
+
+    def __init__(self) -> None:
+        raise TypeError("programs are made by `workload.compile()` and `Program.from_bytes(…)`")
+
+    @classmethod
+    def _compiled(
+        cls,
+        trace: bytes,
+        options: dict[str, Any],
+        callables: dict[str, Callable[..., Any]],
+        arrays: dict[str, Any],
+        name: str,
+        ready: str,
+    ) -> Program:
+        with _AT_CALLER:
+            core = _core.compile(trace, options=compile_part(options), callables=callables)
+        return cls._made(core, trace, options, callables, arrays, name, ready)
+
+    @classmethod
+    def _made(
+        cls,
+        core: Any,
+        trace: bytes,
+        options: dict[str, Any],
+        callables: dict[str, Callable[..., Any]],
+        arrays: dict[str, Any],
+        name: str,
+        ready: str,
+    ) -> Program:
+        self = object.__new__(cls)
+        self._core = core
+        self._trace = trace
+        self._options = options
+        self._callables = callables
+        self._arrays = dict(arrays)
+        self._name = name
+        self._ready = ready
+        self._run_options = run_part(options)
+        self._runs = []
+        self._last = None
+        self._run_ids = itertools.count(1)
+        self._streams = self._core.plan()["streams"] or 0
+        return self
+
+    # Running.
+
+    def execute(self, **named: Any) -> Stats:
+        """Runs the program on arrays, tables and sizes by name, and waits for its end.
+
+        Sizes that are not given follow from the shapes of arrays. Errors: `ArgumentError` for what is missing
+        or does not fit, `KernelError`, `ExecutionError`, `DeadlockError`. Ctrl-C stops the run and raises
+        `KeyboardInterrupt`.
+        """
+        with _AT_CALLER:
+            figures = self._core.execute({**self._arrays, **named}, self._run_options)
+        return self._ended(figures)
+
+    def execute_async(self, **named: Any) -> Run:
+        """Starts a run on a thread of its own; arrays must not be touched until it has ended."""
+        with _AT_CALLER:
+            run = Run(self, self._core.start({**self._arrays, **named}, self._run_options))
+        self._runs = [*(other for other in self._runs if not other.is_complete()), run]
+        return run
+
+    def synchronize(self) -> None:
+        """Waits for all runs of `execute_async`; raises what failed the first one that failed."""
+        runs, self._runs = self._runs, []
+        for run in runs:
+            run.synchronize()
+
+    def is_complete(self) -> bool:
+        """Whether no run of `execute_async` goes on."""
+        return all(run.is_complete() for run in self._runs)
+
+    def bind(self, **named: Any) -> BoundProgram:
+        """Checks and binds arrays, tables and sizes once, for any number of calls: `step = program.bind(X=x);
+        step()`.
+        """
+        with _AT_CALLER:
+            return BoundProgram(self, self._core.prepare({**self._arrays, **named}, self._run_options))
+
+    def rebind(self, **named: Any) -> None:
+        """Keeps arrays, tables and sizes for the runs to come, of any shape that fits; nothing is compiled
+        again.
+        """
+        known = self._names()
+        for name in named:
+            if name not in known:
+                raise errors.make(
+                    errors.ArgumentError,
+                    1260,
+                    f"`{name}` is no argument of program `{self._name}`",
+                    span=caller_span(),
+                    help=f"its arguments: {', '.join(f'`{one}`' for one in known) or 'none'}",
+                )
+        self._arrays = {**self._arrays, **named}
+
+    def _names(self) -> list[str]:
+        tensors = [tensor["name"] for tensor in self._core.tensors if tensor["role"] != "temporary"]
+        return [
+            *tensors,
+            *(table["name"] for table in self._core.tables),
+            *(size["name"] for size in self._core.params),
+        ]
+
+    def _ended(self, figures: dict[str, Any]) -> Stats:
+        self._last = self._stats_of(figures, next(self._run_ids))
+        return self._last
+
+    def _stats_of(self, figures: dict[str, Any], run_id: int) -> Stats:
+        return Stats(
+            run_id=run_id,
+            num_tasks=figures["tasks"],
+            num_streams=self._streams,
+            num_executors=max(1, figures["threads"]),
+            compile_time_ms=self._core.compile_ns / 1e6,
+            execute_time_ms=figures["run_ns"] / 1e6,
+            details=figures,
+        )
+
+    @property
+    def stats(self) -> Stats | None:
+        """The figures of the last run, None before."""
+        return self._last
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Milliseconds that the last run took, 0 before."""
+        return 0.0 if self._last is None else self._last.execute_time_ms
+
+    # Looking.
+
+    @property
+    def name(self) -> str:
+        """The name of the workload."""
+        return self._name
+
+    @property
+    def target(self) -> str:
+        """What it is compiled for."""
+        return self._options["target"]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `compile`, with their values."""
+        return dict(self._options)
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What a run takes, by name: `f32[seq, 512]` for a tensor, `table`, `size`."""
+        found = {}
+        for tensor in self._core.tensors:
+            if tensor["role"] == "argument":
+                found[tensor["name"]] = f"{tensor['dtype']}[{', '.join(tensor['dims'])}]"
+        found.update((table["name"], "table") for table in self._core.tables)
+        found.update((size["name"], "size") for size in self._core.params if not size["derived"])
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What the compiler warns of."""
+        return list(self._core.notes)
+
+    @property
+    def ir(self) -> str:
+        """The workload as `.wsp` text, with its schedule; empty for the host entry of a file."""
+        return _core.check(self._trace) if self._trace else ""
+
+    def plan(self) -> str:
+        """What the target does with the schedule, the kernels and what runs for them, as text."""
+        plan = self._core.plan()
+        lines = [f"program {self._name} for {self.target}"]
+        lines += _table("schedule", [(e["primitive"], e["support"], e["meaning"]) for e in plan["schedule"]])
+        lines += _table("kernels", [(k["name"], k["unit"], k["body"]) for k in plan["kernels"]])
+        lines += _table("arguments", list(self.arguments.items()))
+        lines += _table("notes", [(note,) for note in plan["notes"]])
+        return "\n".join(lines) + "\n"
+
+    def explain(self) -> str:
+        """The plan, the workload, and which implementation its policies choose, as text."""
+        lines = [self.plan(), "implementation"]
+        lines.append(f"  ready queue  {_QUEUES[self._ready]}")
+        threads = self._options["num_threads"]
+        lines.append(f"  threads      {threads or 'one per core'}")
+        return "\n".join(lines) + "\n\n" + self.ir
+
+    def graph(self, **named: Any) -> Graph:
+        """The tasks and their edges for these sizes and tables, without running anything."""
+        with _AT_CALLER:
+            return graph_of(self._core.graph({**self._arrays, **named}))
+
+    def simulate(self, **named: Any) -> Simulation:
+        """A run in virtual time: no kernel runs, every task takes the cycles that its kernel costs."""
+        with _AT_CALLER:
+            return simulation_of(self._core.simulate({**self._arrays, **named}, self._run_options))
+
+    def trace(self, path: str | os.PathLike[str]) -> None:
+        """Writes when and where the tasks of the last profiled run or simulation ran, as JSON for Perfetto.
+
+        A run is profiled with `enable_profiling=True`, `TracePolicy.measured()` or `TracePolicy.cycles(…)`.
+        """
+        text = self._core.trace_json()
+        if text is None:
+            raise compile_error(
+                1224,
+                f"program `{self._name}` has no profiled run",
+                help="compile with `enable_profiling=True` and run it, or `simulate` it",
+            )
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    # Saving.
+
+    def to_bytes(self) -> bytes:
+        """The program as bytes for `from_bytes`, without arrays. One with Python kernels is refused."""
+        if self._callables:
+            names = ", ".join(f"`{name}`" for name in self._callables)
+            raise compile_error(
+                1223,
+                f"program `{self._name}` has kernels that are Python functions",
+                notes=f"they are {names}",
+                help="write them with `@kernel`, or save the source and compile it again",
+            )
+        about = {"options": self._options, "name": self._name, "ready": self._ready}
+        if not self._trace or files_of(self._trace):
+            raise compile_error(
+                1223,
+                f"program `{self._name}` takes its kernels from a file",
+                help="save the file, and compile the workload again",
+            )
+        return pack(about, self._trace)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Program:
+        """The program that `to_bytes` wrote, checked and compiled again. Errors: `FormatError`, and those of
+        compiling.
+        """
+        about, trace = unpack(bytes(data))
+        if files_of(trace):
+            raise no_program("a saved program uses a file", "bytes of a program name no files")
+        options = dict(about["options"])
+        target = options.pop("target")
+        return cls._compiled(trace, checked_options(target, options), {}, {}, about["name"], about["ready"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Program.from_bytes, (self.to_bytes(),))
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}: {what}" for name, what in self.arguments.items())
+        return f"<program {self._name}({given}) for {self.target}>"
+
+
+class Run:
+    """A run that goes on while Python does other things."""
+
+    __slots__ = ("_core", "_program", "_started", "_stats")
+
+    def __init__(self, program: Program, core: Any) -> None:
+        self._program = program
+        self._core = core
+        self._started = time.perf_counter()
+        self._stats: Stats | None = None
+
+    def is_complete(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._core.done()
+
+    def synchronize(self) -> Stats:
+        """Waits for its end and gives its figures; raises what failed it."""
+        stats = self.wait()
+        assert stats is not None
+        return stats
+
+    def wait(self, timeout: float | None = None) -> Stats | None:
+        """As `synchronize`, at most for `timeout` seconds; None when it goes on."""
+        if self._stats is None:
+            figures = self._core.wait(timeout)
+            self._stats = None if figures is None else self._program._ended(figures)
+        return self._stats
+
+    def cancel(self) -> None:
+        """Stops it when the tasks that have started are over; waiting raises an `ExecutionError` then."""
+        self._core.cancel()
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Milliseconds that it took, or has taken so far."""
+        if self._stats is None:
+            return (time.perf_counter() - self._started) * 1e3
+        return self._stats.execute_time_ms
+
+    @property
+    def stats(self) -> Stats | None:
+        """Its figures, None while it goes on."""
+        return self.wait(0.0) if self._core.done() else None
+
+    def __repr__(self) -> str:
+        return f"<run of {self._program.name}: {'ended' if self.is_complete() else 'goes on'}>"
+
+
+class BoundProgram:
+    """A program with its arrays, checked once: calling it runs it."""
+
+    __slots__ = ("__call__", "_core", "_program")
+
+    def __init__(self, program: Program, core: Any) -> None:
+        self._program = program
+        self._core = core
+        self.__call__ = core.__call__
+
+    def run(self) -> None:
+        """Runs the program; the same as calling it."""
+        self._core()
+
+    def rebind(self, **named: Any) -> None:
+        """Exchanges arrays, tables and sizes for the runs to come; what is not named stays."""
+        with _AT_CALLER:
+            self._core.rebind(named)
+
+    @property
+    def stats(self) -> Stats:
+        """The figures of the last call; its `run_id` is 0."""
+        return self._program._stats_of(self._core.stats(), 0)
+
+    def __repr__(self) -> str:
+        return f"<bound {self._program!r}>"
+
+
+def _table(title: str, rows: list[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return []
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+    lines = [title]
+    for row in rows:
+        first, *rest = row[-1].splitlines() or [""]
+        cells = "".join(f"{cell:<{width}}  " for cell, width in zip(row[:-1], widths, strict=True))
+        lines.append(f"  {cells}{first}".rstrip())
+        lines += [f"  {line}" for line in rest]
+    return lines

@@ -1,0 +1,115 @@
+"""What runs, graphs and simulations give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The figures of a run; times in milliseconds.
+
+    `num_tasks` are the tasks that ran, `num_streams` the in-order streams of the schedule (0 without),
+    `num_executors` the threads that ran tasks; `details` are all figures that the runtime counts, by name.
+    """
+
+    run_id: int
+    num_tasks: int
+    num_streams: int
+    num_executors: int
+    compile_time_ms: float
+    execute_time_ms: float
+    details: dict[str, Any] = field(repr=False, hash=False)
+
+    @property
+    def slots(self) -> dict[str, int]:
+        """The last values of slots, by name."""
+        return dict(self.details.get("slots", {}))
+
+    @property
+    def kernels(self) -> dict[str, tuple[int, int]]:
+        """Tasks and busy nanoseconds of each kernel."""
+        return {name: (tasks, busy) for name, tasks, busy in self.details.get("kernels", [])}
+
+    @property
+    def tasks_by_worker(self) -> list[int]:
+        """How many tasks each thread ran."""
+        return list(self.details.get("tasks_by_worker", []))
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The tasks of a workload and their order: NumPy arrays where NumPy is installed, else lists.
+
+    `kernels` are name and unit of each kernel, `tasks` the kernel of each task in elaboration order, `edges`
+    an array of shape `(n, 2)`: the second task of a row waits for the first.
+    """
+
+    kernels: list[tuple[str, str]]
+    tasks: Any = field(repr=False)
+    edges: Any = field(repr=False)
+    details: dict[str, Any] = field(repr=False, hash=False)
+
+    @property
+    def num_tasks(self) -> int:
+        """The number of tasks."""
+        return len(self.tasks)
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges."""
+        return len(self.edges)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.num_tasks} tasks, {self.num_edges} edges)"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A run in virtual time: no kernel runs, a task takes the cycles that its kernel costs.
+
+    `start`, `end` and `worker` have an entry per task, `makespan` is the cycle at which the last one ends.
+    """
+
+    graph: Graph
+    makespan: int
+    workers: int
+    start: Any = field(repr=False)
+    end: Any = field(repr=False)
+    worker: Any = field(repr=False)
+    details: dict[str, Any] = field(repr=False, hash=False)
+
+
+def graph_of(found: dict[str, Any]) -> Graph:
+    """The graph that the compiled core lists."""
+    rest = {key: value for key, value in found.items() if key not in ("kernels", "tasks", "edges")}
+    kernels = [tuple(kernel) for kernel in found["kernels"] if not kernel[0].startswith("@")]
+    return Graph(kernels, numbers(found["tasks"], "I"), pairs(found["edges"]), rest)
+
+
+def simulation_of(found: dict[str, Any]) -> Simulation:
+    """The simulation that the compiled core ran."""
+    arrays = {key: numbers(found[key], kind) for key, kind in (("start", "Q"), ("end", "Q"), ("worker", "I"))}
+    rest: dict[str, Any] = {
+        key: found[key] for key in ("busy", "max_in_flight", "window_stalls", "notes") if key in found
+    }
+    return Simulation(graph_of(found), found["makespan"], found["workers"], details=rest, **arrays)
+
+
+def numbers(data: bytes, kind: str) -> Any:
+    """Words of 32 (`I`) or 64 (`Q`) bits as an array."""
+    try:
+        import numpy
+    except ImportError:
+        view = memoryview(data)
+        return (view.cast("I") if kind == "I" else view.cast("Q")).tolist()
+    return numpy.frombuffer(data, dtype=numpy.uint32 if kind == "I" else numpy.uint64)
+
+
+def pairs(data: bytes) -> Any:
+    """Pairs of words of 32 bits as an array of shape `(n, 2)`."""
+    flat = numbers(data, "I")
+    if isinstance(flat, list):
+        return [tuple(flat[at : at + 2]) for at in range(0, len(flat), 2)]
+    return flat.reshape(-1, 2)

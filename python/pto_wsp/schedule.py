@@ -1,0 +1,215 @@
+"""Schedules: methods of workloads, each of which gives a workload that says one thing more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from ._raise import schedule_error
+from ._seam import Span
+from .expr import Expr, describe
+from .keys import trace_key
+from .policies import (
+    Deps,
+    DispatchPolicy,
+    Pools,
+    ReadyPolicy,
+    StartPolicy,
+    TaskWindow,
+    TimingPolicy,
+    TracePolicy,
+    count_of,
+)
+from .spans import caller_span
+
+S = TypeVar("S", bound="Scheduled")
+_UNITS = ("vector", "cube", "any")
+_SCOPES = ("global", "per_stream", "per_pool")
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """One thing that a schedule says; `what` is said at most once."""
+
+    what: str
+    fields: dict[str, Any]
+    """The directive of the document, with expressions in place of theirs; `policy` and `policies` hold
+    policies.
+    """
+    span: Span | None = field(default=None, compare=False)
+    function: Callable[[Any], Any] | None = field(default=None, compare=False)
+    """The function of `TracePolicy.cycles`."""
+
+
+class Scheduled:
+    """The methods that say when and where tasks run. A schedule never changes a result."""
+
+    __slots__ = ()
+
+    @property
+    def directives(self) -> tuple[Directive, ...]:
+        """What the schedule says so far."""
+        raise NotImplementedError
+
+    def _with(self: S, directives: tuple[Directive, ...]) -> S:
+        raise NotImplementedError
+
+    def _say(self: S, *said: Directive) -> S:
+        for directive in said:
+            for earlier in self.directives:
+                if earlier.what == directive.what:
+                    raise schedule_error(
+                        1200,
+                        f"`{directive.what}` is said twice",
+                        labels=[(earlier.span, "said first here")],
+                        help="keep one; each call gives a workload of its own, so the unscheduled one can "
+                        "take another",
+                    )
+        return self._with((*self.directives, *said))
+
+    def _one(self: S, what: str, function: Callable[[Any], Any] | None = None, **fields: Any) -> S:
+        return self._say(Directive(what, fields, caller_span(), function))
+
+    def dispatch(self: S, policy: DispatchPolicy) -> S:
+        """Which worker a task goes to: `dispatch(DispatchPolicy.affinity(lambda t: t.batch))`."""
+        _require(policy, DispatchPolicy, "dispatch", "DispatchPolicy.round_robin()")
+        return self._one("dispatch", k="dispatch", policy=policy)
+
+    def dispatch_threshold(
+        self: S,
+        metric: Callable[[Any], Any] | str,
+        bounds: Iterable[int],
+        policies: Iterable[DispatchPolicy | str],
+    ) -> S:
+        """Policy `n`, or unit (`"vector"`, `"cube"`, `"any"`), for a task whose metric `n` of the bounds do
+        not exceed.
+
+        Bounds increase, and there is one policy more than bounds.
+        """
+        key = trace_key(metric, "the metric of `dispatch_threshold`")
+        limits = [count_of(bound, "a bound of `dispatch_threshold`", -(2**63), 2**63 - 1) for bound in bounds]
+        chosen = list(policies)
+        for policy in chosen:
+            if not isinstance(policy, DispatchPolicy) and policy not in _UNITS:
+                raise schedule_error(
+                    1209,
+                    f"a policy of `dispatch_threshold` is {describe(policy)}",
+                    help='give `DispatchPolicy.…` or a unit: `"vector"`, `"cube"`, `"any"`',
+                )
+        if len(chosen) != len(limits) + 1 or any(a >= b for a, b in pairwise(limits)):
+            raise schedule_error(
+                1211,
+                f"`dispatch_threshold` has {len(limits)} bounds and {len(chosen)} policies",
+                notes=f"bounds: {limits}",
+                help="bounds increase, and there is one policy more: below the first, between, and from the "
+                "last on",
+            )
+        return self._one(
+            "dispatch_threshold", k="dispatch_threshold", metric=key, bounds=limits, policies=chosen
+        )
+
+    def streams(self: S, n: int) -> S:
+        """Tasks go to `n` in-order streams, in turn unless `stream_by` says otherwise."""
+        return self._one("streams", k="streams", n=count_of(n, "the number of streams", 1, 2**16))
+
+    def stream_by(self: S, key: Callable[[Any], Any] | str) -> S:
+        """Stream `key % streams`."""
+        return self._one("stream_by", k="stream_by", key=trace_key(key, "the key of `stream_by`"))
+
+    def task_graph(
+        self: S,
+        *,
+        deps: Deps | None = None,
+        window: TaskWindow | int | None = None,
+        pools: Pools | None = None,
+        ready: ReadyPolicy | None = None,
+        start: StartPolicy | None = None,
+        trace: TracePolicy | None = None,
+    ) -> S:
+        """How the graph of tasks is built and run; what is left out stays open."""
+        span = caller_span()
+        said: list[Directive] = []
+        if deps is not None:
+            _require(deps, Deps, "deps", "Deps.infer_bytes_overlap()")
+            said.append(Directive("deps", {"k": "deps", "mode": deps.mode}, span))
+        if window is not None:
+            full = TaskWindow(window) if isinstance(window, int) and not isinstance(window, bool) else window
+            _require(full, TaskWindow, "window", "TaskWindow(8192)")
+            assert isinstance(full, TaskWindow)
+            said.append(
+                Directive("window", {"k": "window", "capacity": full.capacity, "mode": full.mode}, span)
+            )
+        if pools is not None:
+            _require(pools, Pools, "pools", "Pools.shared()")
+            units = {"vector": pools.vector, "cube": pools.cube} if pools.mode == "by_unit" else {}
+            said.append(Directive("pools", {"k": "pools", "mode": pools.mode, **units}, span))
+        if ready is not None:
+            _require(ready, ReadyPolicy, "ready", "ReadyPolicy.fifo()")
+            said.append(Directive("ready", {"k": "ready", "mode": ready.mode}, span))
+        if start is not None:
+            _require(start, StartPolicy, "start", "StartPolicy.immediate()")
+            said.append(Directive("start", _counted("start", start.mode, start.count), span))
+        if trace is not None:
+            _require(trace, TracePolicy, "trace", "TracePolicy.measured()")
+            said.append(Directive("trace", {"k": "trace", "mode": trace.mode}, span, trace.function))
+        return self._say(*said)
+
+    def pipeline_depth(self: S, n: int, scope: str = "global") -> S:
+        """The most tasks that run at once: of all, or of one stream or pool (`per_stream`, `per_pool`); once
+        per scope.
+        """
+        if scope not in _SCOPES:
+            raise schedule_error(
+                1208,
+                f"the scope of `pipeline_depth` is {describe(scope)}",
+                help=f"scopes: {', '.join(f'`{known}`' for known in _SCOPES)}",
+            )
+        capacity = count_of(n, "the depth of `pipeline_depth`")
+        return self._one(f"pipeline_depth({scope})", k="gate", scope=scope, capacity=capacity)
+
+    def batch_deps(self: S, n: int) -> S:
+        """A worker gathers `n` completions before it releases their successors."""
+        return self._one("batch_deps", k="batch_deps", n=count_of(n, "the number of `batch_deps`"))
+
+    def priority(self: S, key: Callable[[Any], Any] | str) -> S:
+        """With `ReadyPolicy.priority()`, larger keys first."""
+        return self._one("priority", k="priority", key=trace_key(key, "the key of `priority`"))
+
+    def timing(self: S, policy: TimingPolicy) -> S:
+        """When ready tasks are handed to workers."""
+        _require(policy, TimingPolicy, "timing", "TimingPolicy.immediate()")
+        return self._one("timing", **_counted("timing", policy.mode, policy.count))
+
+    def spatial_map(self: S, grid: tuple[int, int]) -> S:
+        """Tasks are placed on a grid of tiles, `(columns, rows)`."""
+        if not isinstance(grid, (tuple, list)) or len(grid) != 2:
+            raise schedule_error(
+                1208, f"the grid of `spatial_map` is {describe(grid)}", help="write `grid=(4, 2)`"
+            )
+        sides = [count_of(side, "a side of the grid of `spatial_map`") for side in grid]
+        return self._one("spatial_map", k="spatial_map", grid=sides)
+
+
+def _counted(kind: str, mode: str, count: int | None) -> dict[str, Any]:
+    return {"k": kind, "mode": mode} if count is None else {"k": kind, "mode": mode, "n": count}
+
+
+def _require(value: Any, cls: type, what: str, example: str) -> None:
+    if not isinstance(value, cls):
+        raise schedule_error(
+            1209, f"`{what}` takes a `{cls.__name__}`, not {describe(value)}", help=f"write `{example}`"
+        )
+
+
+def keys_of(directive: Directive) -> list[Expr]:
+    """The key expressions of a directive."""
+    found: list[Expr] = []
+    for value in directive.fields.values():
+        for entry in value if isinstance(value, list) else [value]:
+            if isinstance(entry, DispatchPolicy):
+                entry = entry.key
+            if isinstance(entry, Expr):
+                found.append(entry)
+    return found

@@ -1,0 +1,145 @@
+"""Integers that the workload itself reads: tables, and slots that tasks write."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from ._raise import trace_error
+from .dtypes import i64
+from .expr import Expr, as_expr, constant, describe
+from .spans import caller_span
+from .tensors import Named, extent_of
+
+
+class TableSpec:
+    """The annotation `Table["batch"]`: a launch-time table with the name of the parameter."""
+
+    __slots__ = ("length",)
+
+    def __init__(self, length: Any) -> None:
+        self.length = length
+
+    def __repr__(self) -> str:
+        return f"Table[{self.length!r}]"
+
+
+class Table(Named):
+    """Integers that the workload itself reads: `lens[b]` is an expression, `lens.size` the number of
+    elements.
+
+    `Table([3, 1])` has values, which a run may replace; `Table(length="batch")` must be bound and have that
+    many, `Table()` any number. Its name is `name`, else that of the variable. As an annotation, `lens:
+    Table["batch"]` declares one.
+    """
+
+    __slots__ = ("counts", "length", "values")
+
+    def __init__(
+        self, values: Iterable[int] | None = None, *, length: Any = None, name: str | None = None
+    ) -> None:
+        super().__init__(name)
+        self.values = None if values is None else _integers(values)
+        self.length = None if length is None else extent_of(length, "the length of a table")
+        self.counts = self.values is not None and all(value >= 0 for value in self.values)
+        if self.values is not None and isinstance(self.length, int) and self.length != len(self.values):
+            raise trace_error(
+                1030,
+                f"a table of length {self.length} is given {len(self.values)} values",
+                help="leave `length` out; the values say it",
+            )
+
+    def __class_getitem__(cls, length: Any) -> TableSpec:
+        return TableSpec(extent_of(length, "the length of a table"))
+
+    def _counts(self) -> None:
+        """Marks it as lengths or row starts, which a run refuses to be negative."""
+        negative = None if self.values is None else next((v for v in self.values if v < 0), None)
+        if negative is not None:
+            raise trace_error(
+                1030, f"a table of lengths holds {negative}", help="lengths and row starts are at least 0"
+            )
+        self.counts = True
+
+    def __getitem__(self, index: Any) -> Expr:
+        if isinstance(index, slice):
+            raise trace_error(
+                1023, f"a slice of table `{self.shown}`", help="tables are read element by element: `lens[b]`"
+            )
+        at = as_expr(index, f"the index of table `{self.shown}`")
+        number = at.args[0] if at.op == "const" else None
+        size = None if self.values is None else len(self.values)
+        if number is not None and (number < 0 or (size is not None and number >= size)):
+            has = "" if size is None else f"; it has {size} elements"
+            raise trace_error(
+                1025, f"index {number} is outside table `{self.shown}`{has}", help="indices count from 0"
+            )
+        return Expr("table", (self, at), caller_span())
+
+    @property
+    def size(self) -> Expr:
+        """The number of its elements."""
+        return Expr("len", (self,), caller_span())
+
+    def __len__(self) -> int:
+        raise trace_error(1003, f"`len({self.shown})`", help=f"write `{self.shown}.size`")
+
+    def __iter__(self) -> Any:
+        raise trace_error(
+            1039,
+            f"table `{self.shown}` is iterated by Python",
+            help=f"write `for i in P({self.shown}.size): … {self.shown}[i] …`",
+        )
+
+    def __repr__(self) -> str:
+        return self.shown
+
+
+class Cell(Named):
+    """The identity of a slot: its tensor of one `i64`."""
+
+    __slots__ = ("init",)
+
+    dtype = i64
+
+    def __init__(self, init: Expr, name: str | None) -> None:
+        super().__init__(name)
+        self.init = init
+
+    def __repr__(self) -> str:
+        return self.shown
+
+
+class Slot(Expr):
+    """An integer that tasks write and the workload reads: `again = Slot(1)`.
+
+    As an argument of a kernel it is a tensor `i64[1]`; in expressions its value, once every earlier task that
+    writes it is complete. `init` is its value before, at each run.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, init: Any = 0, *, name: str | None = None) -> None:
+        value = as_expr(init, "the first value of a slot")
+        super().__init__("slot", (Cell(value, name),))
+
+    @property
+    def cell(self) -> Cell:
+        """What names it in the program."""
+        return self.args[0]
+
+
+def _integers(values: Iterable[int]) -> tuple[int, ...]:
+    try:
+        result = tuple(operator.index(value) for value in values)
+    except TypeError:
+        raise trace_error(
+            1030,
+            f"a table of {describe(values)}",
+            help="a table holds integers: `Table([3, 1])`; declare one that a run binds with "
+            '`Table(length="batch")`',
+        ) from None
+    for value in result:
+        constant(value)
+    return result

@@ -1,0 +1,339 @@
+"""What tasks read and write: tensors, buffers, and views of them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ._raise import trace_error
+from ._seam import Span
+from .axes import FixedSize, Size
+from .dtypes import DType, dtype_of, f32
+from .expr import Expr, describe
+from .spans import caller_span
+
+MAX_RANK = 6
+"""The most dimensions of a tensor."""
+
+
+class Named:
+    """Something with a name of its own, else with that of the variable that holds it."""
+
+    __slots__ = ("name", "span")
+
+    def __init__(self, name: str | None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise trace_error(
+                1018,
+                f"a name is a string, not {describe(name)}",
+                help='write `name="X"`',
+            )
+        self.name = name
+        self.span: Span | None = caller_span()
+
+    @property
+    def shown(self) -> str:
+        """Its name where it has one, else what it is."""
+        if self.name is not None:
+            return self.name
+        from .names import variable_of
+
+        return variable_of(self) or type(self).__name__.lower()
+
+
+class Indexable:
+    """What a task can be given: indexing makes views of it."""
+
+    __slots__ = ()
+
+    def whole(self) -> View:
+        """The view of all of it."""
+        raise NotImplementedError
+
+    def __getitem__(self, item: Any) -> View:
+        from .views import index
+
+        return index(self.whole(), item)
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        raise trace_error(
+            1042,
+            f"an assignment to an element of `{self!r}`",
+            notes="a workload says which tasks there are; what they compute stands in kernels",
+            help="write a kernel that stores it: `pto.store(y, …)`",
+        )
+
+    def __iter__(self) -> Any:
+        raise trace_error(
+            1039,
+            f"`{self!r}` is iterated by Python",
+            help="write a loop over its index: `for i in P(n): … x[i] …`",
+        )
+
+    def __len__(self) -> int:
+        raise trace_error(1039, f"`len({self!r})`", help="`.shape[0]` is its first extent")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise trace_error(
+            1039,
+            f"`{self!r}` is no array",
+            notes="a tensor of a workload stands for an array that a run binds",
+            help="give the array to `program.execute(…)`",
+        )
+
+    def __bool__(self) -> bool:
+        raise trace_error(
+            1002, f"Python cannot look at the elements of `{self!r}`", help="read a `Slot` or a `Table`"
+        )
+
+
+class TensorSpec:
+    """The annotation `Tensor[f16, "batch", 128]`: a launch-time tensor with the name of the parameter."""
+
+    __slots__ = ("dims", "dtype")
+
+    def __init__(self, dtype: DType, dims: tuple[Any, ...]) -> None:
+        self.dtype = dtype
+        self.dims = dims
+
+    def __repr__(self) -> str:
+        return f"Tensor[{', '.join([repr(self.dtype), *map(repr, self.dims)])}]"
+
+
+class Tensor(Named, Indexable):
+    """An array that a run binds: `X = Tensor(("seq", 512), f32)`.
+
+    `shape` has 1 to 6 extents: ints, names of launch-time sizes, and in a workload also expressions of sizes.
+    Its name is `name`, else that of the variable. As an annotation, `q: Tensor[f16, "batch", 128]` declares
+    one of the parameter's name.
+    """
+
+    __slots__ = ("array", "dims", "dtype")
+
+    storage = "argument"
+
+    def __init__(self, shape: Any, dtype: Any = f32, *, name: str | None = None) -> None:
+        super().__init__(name)
+        self.dims = _dims(shape)
+        self.dtype = _dtype(dtype)
+        self.array: Any = None
+
+    def __class_getitem__(cls, item: Any) -> TensorSpec:
+        parts = item if isinstance(item, tuple) else (item,)
+        return TensorSpec(_dtype(parts[0]), _dims(parts[1:]))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.dims)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Its extents: ints, and in a workload expressions, else names."""
+        from .tracing import current_or_none
+
+        trace = current_or_none()
+        dims = self.dims if trace is None else trace.dims(self)
+        return tuple(plain(dim) for dim in dims)
+
+    def whole(self) -> View:
+        """The view of all of it."""
+        from .tracing import current
+
+        dims = current("a view of a tensor").dims(self)
+        return View(self, tuple(Whole(dim) for dim in dims))
+
+    def __repr__(self) -> str:
+        return self.shown
+
+
+class Buffer(Tensor):
+    """A tensor that the program owns: zeros at each run, written and read by tasks, never bound."""
+
+    __slots__ = ()
+
+    storage = "temporary"
+
+    def __class_getitem__(cls, item: Any) -> TensorSpec:
+        raise trace_error(
+            1017, "`Buffer[…]` is no annotation", help="make it: `tmp = Buffer((64, 128), f32)`"
+        )
+
+
+def tensor(array: Any, *, name: str | None = None) -> Tensor:
+    """A tensor of an array's shape and type that is bound to the array unless a run gives another one."""
+    shape = getattr(array, "shape", None)
+    dtype = getattr(array, "dtype", None)
+    if shape is None or dtype is None:
+        view = _memory(array)
+        shape, dtype = view.shape or (), _FORMATS.get(view.format)
+        if dtype is None:
+            raise trace_error(
+                1028,
+                f"elements of format `{view.format}` have no element type here",
+                help="convert it to one of `f16 f32 f64 u8 u16 i32 u32 i64 u64`",
+            )
+    else:
+        dtype = str(dtype).removeprefix("torch.")
+    result = Tensor(tuple(operator.index(extent) for extent in shape), dtype, name=name)
+    result.array = array
+    return result
+
+
+_FORMATS = {
+    "e": "f16", "f": "f32", "d": "f64", "B": "u8", "H": "u16", "i": "i32", "I": "u32", "l": "i64", "q": "i64",
+    "L": "u64", "Q": "u64",
+}  # fmt: skip
+
+
+def _memory(array: Any) -> memoryview:
+    try:
+        return memoryview(array)
+    except TypeError:
+        raise trace_error(
+            1028,
+            f"`tensor(…)` takes an array, not {describe(array)}",
+            help="declare a tensor without an array with `Tensor((rows, cols), f32)`",
+        ) from None
+
+
+class Whole:
+    """All of a dimension."""
+
+    __slots__ = ("extent",)
+
+    def __init__(self, extent: Expr) -> None:
+        self.extent = extent
+
+
+class Index:
+    """One index of a dimension, which the view does not have."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: Expr) -> None:
+        self.at = at
+
+
+class Part:
+    """The indices `[lo, hi)` of a dimension, `extent` of them."""
+
+    __slots__ = ("extent", "hi", "lo")
+
+    def __init__(self, lo: Expr, hi: Expr, extent: Expr) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.extent = extent
+
+
+class View(Indexable):
+    """A box of a tensor, as tasks read and write it; made by indexing tensors and views."""
+
+    __slots__ = ("base", "ranges")
+
+    def __init__(self, base: Any, ranges: tuple[Whole | Index | Part, ...]) -> None:
+        self.base = base
+        self.ranges = ranges
+
+    def whole(self) -> View:
+        """The view itself."""
+        return self
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.base.dtype
+
+    @property
+    def kept(self) -> list[int]:
+        """The dimensions of the tensor that the view has."""
+        return [dim for dim, entry in enumerate(self.ranges) if not isinstance(entry, Index)]
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.kept)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Its extents: ints where they are known, else expressions."""
+        return tuple(plain(self.ranges[dim].extent) for dim in self.kept)  # type: ignore[union-attr]
+
+    def __repr__(self) -> str:
+        parts = []
+        for entry in self.ranges:
+            if isinstance(entry, Whole):
+                parts.append(":")
+            else:
+                parts.append(repr(entry.at) if isinstance(entry, Index) else f"{entry.lo!r}:{entry.hi!r}")
+        while parts and parts[-1] == ":":
+            parts.pop()
+        return f"{self.base!r}[{', '.join(parts)}]" if parts else repr(self.base)
+
+
+def plain(extent: Any) -> Any:
+    """A number as an int, another expression as it is."""
+    if isinstance(extent, Expr) and extent.op == "const":
+        return extent.args[0]
+    return extent
+
+
+def _dtype(value: Any) -> DType:
+    found = dtype_of(value)
+    if found is None:
+        raise trace_error(
+            1028,
+            f"{describe(value)} is no element type",
+            help="element types: `f16 bf16 f32 f64 u8 u16 i32 u32 i64 u64` of `pto_wsp`",
+        )
+    return found
+
+
+def _dims(shape: Any) -> tuple[Any, ...]:
+    if isinstance(shape, (int, str, Expr)):
+        shape = (shape,)
+    try:
+        dims = tuple(extent_of(extent, "an extent of a tensor") for extent in shape)
+    except TypeError:
+        raise trace_error(
+            1028, f"a shape is a tuple, not {describe(shape)}", help='write `("seq", 512)`'
+        ) from None
+    if not 1 <= len(dims) <= MAX_RANK:
+        raise trace_error(
+            1028,
+            f"a tensor of {len(dims)} dimensions",
+            notes=f"a tensor has 1 to {MAX_RANK} dimensions",
+            help="merge dimensions that tasks do not index",
+        )
+    return dims
+
+
+def extent_of(extent: Any, what: str) -> int | str | Expr:
+    """An extent: an int, the name of a size, or an expression."""
+    if isinstance(extent, Size):
+        return extent
+    if isinstance(extent, Expr):
+        return plain(extent)
+    if isinstance(extent, FixedSize):
+        return int(extent)
+    if isinstance(extent, str):
+        from .names import check_name
+
+        check_name(extent, "a size")
+        return extent
+    try:
+        value = operator.index(extent)
+    except TypeError:
+        raise trace_error(
+            1028,
+            f"{what} is {describe(extent)}",
+            help='it is an int, the name of a size (`"seq"`), or an expression',
+        ) from None
+    if isinstance(extent, bool) or not 0 <= value < 2**32:
+        raise trace_error(
+            1028,
+            f"{what} is {extent}",
+            notes="extents are 0 to 4294967295",
+            help="give 0 or more, or the name of a size",
+        )
+    return value

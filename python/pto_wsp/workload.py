@@ -1,0 +1,331 @@
+"""Workloads: functions that say which tasks there are, as values that are bound, scheduled and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ._raise import schedule_error, trace_error
+from ._seam import REQUIRED, Span
+from .axes import DenseDyn, FixedSize, Ragged, Sparse
+from .expr import describe
+from .formals import Formal, bind, checked, formals_of, launch_value, signature_text
+from .nodes import Blocks
+from .schedule import Directive, Scheduled
+from .spans import caller_span, span_of_function
+from .tracing import _MOST_CALLS, Trace, current_or_none
+
+if TYPE_CHECKING:
+    from .program import Program
+    from .trace import Document
+
+
+class Workload(Scheduled):
+    """Which tasks there are, and, apart from that, when and where they run. Immutable: every method gives
+    another one.
+
+    Calling it binds sizes, axes, tensors, tables and constants: `attention(batch=Dense[4], heads=8)`. In the
+    function of another workload a call generates its tasks. Parameters that stay unbound are bound by a run.
+    """
+
+    __slots__ = ("_bound", "_directives", "_formals", "_function", "_name", "_parts", "_span")
+
+    _bound: dict[str, Any]
+    _directives: tuple[Directive, ...]
+    _formals: tuple[Formal, ...]
+    _function: Callable[..., Any] | None
+    _name: str
+    _parts: tuple[str, tuple[Workload, ...]] | None
+    _span: Span | None
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any] | None = None,
+        *,
+        parts: tuple[str, tuple[Workload, ...]] | None = None,
+        formals: tuple[Formal, ...] = (),
+        bound: dict[str, Any] | None = None,
+        directives: tuple[Directive, ...] = (),
+        span: Span | None = None,
+    ) -> None:
+        for key, value in {
+            "_name": name,
+            "_function": function,
+            "_parts": parts,
+            "_formals": formals,
+            "_bound": dict(bound or {}),
+            "_directives": directives,
+            "_span": span,
+        }.items():
+            object.__setattr__(self, key, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a workload does not change; its methods give another one (`{name}`)")
+
+    __delattr__ = None  # type: ignore[assignment]
+
+    def _copy(self, **changes: Any) -> Workload:
+        kept: dict[str, Any] = {
+            "parts": self._parts,
+            "formals": self._formals,
+            "bound": self._bound,
+            "directives": self._directives,
+            "span": self._span,
+        }
+        name = changes.pop("name", self._name)
+        function = changes.pop("function", self._function)
+        return Workload(name, function, **{**kept, **changes})
+
+    @property
+    def name(self) -> str:
+        """Its name: that of the function, unless `@workload(name=…)` says another."""
+        return self._name
+
+    @property
+    def directives(self) -> tuple[Directive, ...]:
+        """What its schedule says so far."""
+        return self._directives
+
+    def _with(self, directives: tuple[Directive, ...]) -> Workload:
+        return self._copy(directives=directives)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Binds parameters; in a workload generates the tasks; an empty workload decorates a function."""
+        if (
+            self._function is None
+            and self._parts is None
+            and len(args) == 1
+            and callable(args[0])
+            and not kwargs
+        ):
+            return _decorated(args[0], None if self._name == "workload" else self._name, self._directives)
+        trace = current_or_none()
+        if trace is not None:
+            return self._inline(trace, args, kwargs)
+        values = bind(self._name, self._formals, args, kwargs, self._bound)
+        return self._copy(bound={**self._bound, **values})
+
+    def _inline(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Generates the tasks in the trace that is running."""
+        if self._directives:
+            raise _part_with_schedule(self)
+        if len(trace.calls) >= _MOST_CALLS:
+            raise trace_error(
+                1032,
+                f"calls of workloads are nested more than {_MOST_CALLS} deep",
+                notes=f"the innermost calls: {' → '.join(trace.calls[-3:])} → {self._name}",
+                help="a recursion must end by values that Python knows: annotate its parameter with "
+                "`Constexpr`",
+            )
+        values = {**self._bound, **bind(self._name, self._formals, args, kwargs, self._bound)}
+        missing = [f.name for f in self._formals if f.name not in values and f.default is REQUIRED]
+        if missing:
+            names = ", ".join(f"`{name}`" for name in missing)
+            raise trace_error(
+                1015,
+                f"workload `{self._name}` is called without {names}",
+                notes=f"its signature: `{signature_text(self._name, self._formals)}`",
+                help="in a workload a call generates tasks, so every parameter needs a value",
+            )
+        for formal in self._formals:
+            if formal.name not in values:
+                values[formal.name] = checked(self._name, formal, formal.default)
+            if isinstance(values[formal.name], DenseDyn):
+                values[formal.name] = launch_value(trace, formal)
+        trace.calls.append(self._name)
+        try:
+            self._run(trace, values)
+        finally:
+            trace.calls.pop()
+
+    def _run(self, trace: Trace, values: dict[str, Any]) -> None:
+        """Runs the function or the parts with values for the parameters."""
+        if self._parts is not None:
+            kind, parts = self._parts
+            node = Blocks(kind, self._span)
+            trace.add(node)
+            for part in parts:
+                block: list[Any] = []
+                node.blocks.append(block)
+                with trace.block(block, node):
+                    part._run(trace, part._values(trace))
+        elif self._function is not None:
+            if self._function not in trace.functions:
+                trace.functions.append(self._function)
+            result = self._function(**{name: _seen(name, value) for name, value in values.items()})
+            if result is not None:
+                raise trace_error(
+                    1043,
+                    f"workload `{self._name}` returns {describe(result)}",
+                    span=span_of_function(self._function),
+                    notes="a workload says which tasks there are; values come out through tensors",
+                    help="leave the `return` out",
+                )
+
+    def _values(self, trace: Trace) -> dict[str, Any]:
+        """A value for each parameter of the function: bound, by default, or launch-time."""
+        values: dict[str, Any] = {}
+        for formal in self._formals:
+            value = self._bound.get(formal.name, REQUIRED)
+            if value is REQUIRED and formal.default is not REQUIRED:
+                value = checked(self._name, formal, formal.default)
+            if isinstance(value, FixedSize) and formal.kind == "size":
+                self._fix(trace, formal.name, int(value))
+            if isinstance(value, DenseDyn) or value is REQUIRED:
+                values[formal.name] = REQUIRED
+            else:
+                values[formal.name] = value
+        for formal in self._formals:
+            if values[formal.name] is REQUIRED:
+                values[formal.name] = launch_value(trace, formal)
+            if values[formal.name] is REQUIRED:
+                raise trace_error(
+                    1015,
+                    f"`{formal.name}` of workload `{self._name}` has no value",
+                    span=formal.span,
+                    help=f"bind it before: `{self._name}({formal.name}=…)`",
+                )
+        return values
+
+    def _fix(self, trace: Trace, name: str, value: int) -> None:
+        """Gives a launch-time size the number that the workload binds."""
+        before = trace.fixed.get(name)
+        if (before is not None and before != value) or (before is None and name in trace.sizes):
+            other = before if before is not None else "a launch-time size"
+            raise trace_error(
+                1029,
+                f"size `{name}` is {other} in one workload and {value} in another",
+                span=self._span,
+                notes=f'tensors whose shapes say `"{name}"` would be of two sizes',
+                help="give the parameters different names, or bind them to the same number",
+            )
+        trace.fixed[name] = value
+
+    def _trace(self) -> Trace:
+        """Runs the function once."""
+        if current_or_none() is not None:
+            raise trace_error(
+                1020,
+                f"workload `{self._name}` is compiled in a workload",
+                help="call it to generate its tasks",
+            )
+        trace = Trace()
+        with trace.running():
+            self._run(trace, self._values(trace))
+        return trace
+
+    def _document(self) -> Document:
+        from .trace import Document
+
+        return Document(self._name, self._trace(), self._directives, self._span)
+
+    def compile(self, target: str = "cpu_sim", **options: Any) -> Program:
+        """A program for a target.
+
+        `num_threads` (0: all), `num_aicpus`, `expand` (`"host"` or `"bytecode"`), `optimization_level` (0 to
+        3), `enable_profiling`, `enable_debug`, `seed`. Errors: `TraceError`, `KernelError`, `ScheduleError`,
+        `CompileError`.
+        """
+        from .program import compile_workload
+
+        return compile_workload(self, target, options)
+
+    def ir(self) -> str:
+        """The workload as `.wsp` text, with its schedule. Errors as those of `compile`."""
+        from . import _core
+
+        return _core.check(self._document().to_json())
+
+    def __repr__(self) -> str:
+        from .errors import WspError
+
+        if current_or_none() is not None:
+            return f"<workload {signature_text(self._name, self._formals)}>"
+        try:
+            return self.ir()
+        except WspError as error:
+            return f"<workload {signature_text(self._name, self._formals)}: {error.message}>"
+
+
+def _seen(name: str, value: Any) -> Any:
+    """A value as the function sees it: an axis without a name has that of the parameter."""
+    if isinstance(value, Ragged) and value.name is None:
+        return Ragged(value.outer.axis, value.lengths, name=name)
+    if isinstance(value, Sparse) and value.name is None:
+        return Sparse(value.outer.axis, value.indptr, value.indices, name=name)
+    return value
+
+
+def _part_with_schedule(part: Workload) -> Exception:
+    return schedule_error(
+        1207,
+        f"workload `{part.name}` has a schedule, and is a part of another one",
+        labels=[(part.directives[0].span, "the schedule says this")],
+        notes="one schedule holds for all tasks of a program",
+        help="schedule the outermost workload: `combine(a, b).streams(4)`",
+    )
+
+
+def workload(function: Callable[..., Any] | None = None, *, name: str | None = None) -> Any:
+    """Makes a workload of a function: `@workload`, `@workload()` or `@workload(name="attention")`.
+
+    Its unannotated parameters are sizes. `workload()` alone has no tasks; it can be scheduled, compiled, and
+    can decorate.
+    """
+    if function is not None:
+        return _decorated(function, name, ())
+    return Workload("workload" if name is None else name, span=caller_span())
+
+
+def _decorated(function: Callable[..., Any], name: str | None, directives: tuple[Directive, ...]) -> Workload:
+    formals = formals_of(function)
+    span = span_of_function(function)
+    return Workload(name or function.__name__, function, formals=formals, directives=directives, span=span)
+
+
+def combine(*parts: Any) -> Any:
+    """The tasks of all parts, ordered by their data only.
+
+    Of workloads anywhere; in a workload also of functions without arguments, `combine(lambda: first(i),
+    second)`, whose tasks are generated at once.
+    """
+    return _join("combine", parts)
+
+
+def sequential(*parts: Any) -> Any:
+    """The tasks of the parts one after the other: those of a part start when all of the part before are
+    complete.
+
+    Of workloads anywhere; in a workload also of functions without arguments.
+    """
+    return _join("sequential", parts)
+
+
+def _join(kind: str, parts: tuple[Any, ...]) -> Any:
+    trace = current_or_none()
+    for part in parts:
+        if isinstance(part, Workload):
+            if part.directives:
+                raise _part_with_schedule(part)
+        elif trace is None or not callable(part):
+            raise trace_error(
+                1031,
+                f"`{kind}` takes workloads{' and functions' if trace else ''}, not {describe(part)}",
+                help=f"write `{kind}(first, second)`"
+                if trace is None
+                else f"a call generates tasks at once; write `{kind}(lambda: first(i), lambda: second(i))`",
+            )
+    if trace is None:
+        return Workload(kind, parts=(kind, tuple(parts)), span=caller_span())
+    node = Blocks(kind, caller_span())
+    trace.add(node)
+    for part in parts:
+        block: list[Any] = []
+        node.blocks.append(block)
+        with trace.block(block, node):
+            if isinstance(part, Workload):
+                part._inline(trace, (), {})
+            else:
+                part()
+    return None

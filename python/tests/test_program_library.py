@@ -1,0 +1,158 @@
+"""Kernels of `.pto` files in workloads of Python."""
+
+from __future__ import annotations
+
+import linecache
+from pathlib import Path
+
+import numpy
+import pytest
+from declared import Declared, ir
+
+from pto_wsp import P, Program, Tensor, errors, f32, load, workload
+
+PTO = Path(__file__).parents[2] / "examples/row_softmax.pto"
+OTHER = Path(__file__).parents[2] / "examples/moe/moe.pto"
+X = Tensor((4,), f32)
+step = Declared("step", "inout x")
+
+
+def test_a_library_has_its_kernels_as_attributes():
+    lib = load(PTO)
+    assert repr(lib) == "<library row_softmax.pto: softmax_rows>" and "softmax_rows" in dir(lib)
+    assert repr(lib.softmax_rows) == "<kernel softmax_rows(first) of row_softmax.pto>"
+
+
+def test_kernels_of_a_file_run():
+    lib = load(PTO)
+
+    @workload
+    def softmax(n):
+        for i in P(P.ceildiv(n, 16)):
+            lib.softmax_rows(first=16 * i)
+
+    program = softmax.compile()
+    x = numpy.random.default_rng(1).normal(size=(40, 64)).astype(numpy.float32)
+    y = numpy.zeros_like(x)
+    stats = program.execute(x=x, y=y, n=40)
+    wide = numpy.exp(x.astype(numpy.float64) - x.max(1, keepdims=True))
+    assert stats.num_tasks == 3
+    assert numpy.allclose(y, wide / wide.sum(1, keepdims=True), rtol=1e-5, atol=0)
+
+
+def unknown_kernel():
+    load(PTO).softmax_row  # HERE
+
+
+def field_of_another_name():
+    lib = load(PTO)
+
+    @workload
+    def w(n):
+        lib.softmax_rows(begin=0)  # HERE
+
+    ir(w)
+
+
+def tensor_for_a_field():
+    lib = load(PTO)
+
+    @workload
+    def w(n):
+        lib.softmax_rows(X)  # HERE
+
+    ir(w)
+
+
+def two_files():
+    one, two = load(PTO), load(OTHER)
+
+    @workload
+    def w(n):
+        one.softmax_rows(0)
+        two.finish(0)
+
+    ir(w)
+
+
+def a_file_and_python():
+    lib = load(PTO)
+
+    @workload
+    def w(n):
+        lib.softmax_rows(0)
+        step(X)
+
+    ir(w)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "function"),
+    [
+        (1045, "did you mean `softmax_rows`?", unknown_kernel),
+        (1021, "no field `begin`", field_of_another_name),
+        (1022, "loads and stores", tensor_for_a_field),
+        (1040, "one `.pto` file", two_files),
+        (1040, "`step` of Python", a_file_and_python),
+    ],
+)
+def test_misuse(code, text, function):
+    with pytest.raises(errors.TraceError) as caught:
+        function()
+    error = caught.value
+    assert error.code == f"WSP{code}" and text in str(error), str(error)
+    if error.line is not None:
+        assert "HERE" in linecache.getline(__file__, error.line)
+
+
+def test_a_file_that_is_not_there_or_not_right(tmp_path):
+    with pytest.raises(errors.WspError, match="no file"):
+        load(tmp_path / "none.pto")
+    bad = tmp_path / "bad.pto"
+    bad.write_text("PTO_KERNEL_IMPL(x) {\n    nonsense!\n}\n", encoding="utf-8")
+    with pytest.raises(errors.CompileError) as caught:
+        load(bad)
+    assert caught.value.line == 2
+
+
+def test_a_program_of_a_file_is_not_saved():
+    lib = load(PTO)
+
+    @workload
+    def w(n):
+        lib.softmax_rows(0)
+
+    with pytest.raises(errors.CompileError) as caught:
+        w.compile().to_bytes()
+    assert caught.value.code == "WSP1223"
+
+
+def test_bytes_that_name_a_file_are_refused():
+    import json
+    import zlib
+
+    from pto_wsp.saved import HEADER
+
+    @workload
+    def w(n):
+        for i in P(n):
+            step[i](X)
+
+    data = w.compile().to_bytes()
+    length = HEADER.unpack_from(data)[2]
+    content = zlib.decompress(data[HEADER.size :])
+    trace = json.loads(content[length:])
+    trace["workload"]["uses"] = [{"path": str(PTO)}]
+    changed = content[:length] + json.dumps(trace).encode()
+    with pytest.raises(errors.FormatError, match="no files"):
+        Program.from_bytes(data[: HEADER.size] + zlib.compress(changed))
+
+
+def test_the_host_entry_of_a_file_is_a_program():
+    program = load(PTO).program(num_threads=1)
+    x = numpy.ones((40, 64), numpy.float32)
+    y = numpy.zeros_like(x)
+    assert program.execute(x=x, y=y).num_tasks == 3 and numpy.array_equal(y, x / 64)
+    assert "softmax_rows" in program.plan()
+    with pytest.raises(errors.CompileError, match="from a file"):
+        program.to_bytes()

@@ -1,0 +1,201 @@
+"""Runs: failures, Ctrl-C, runs that go on while Python does other things, bound programs."""
+
+from __future__ import annotations
+
+import _thread
+import gc
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+from copying import PARALLEL, SEQUENTIAL, copy, pair, program
+from pto_wsp import errors
+
+
+@pytest.mark.parametrize("options", [SEQUENTIAL, PARALLEL])
+def test_an_exception_of_a_kernel_is_the_cause(options: dict[str, Any]) -> None:
+    boom = ZeroDivisionError("boom")
+
+    def kernel(views: Any, scalars: Any) -> None:
+        if scalars[0] == 1:
+            raise boom
+
+    x, y = pair()
+    compiled = program(kernel)
+    with pytest.raises(errors.KernelError) as failed:
+        compiled.execute({"x": x, "y": y}, options)
+    assert failed.value.__cause__ is boom
+    assert "test_runs.py" in failed.value.message and "ZeroDivisionError: boom" in failed.value.message
+    assert "in the task with the indices [1]" in failed.value.notes
+    boom.__traceback__ = None
+    compiled.execute({"x": x[:1], "y": y[:1]}, options)
+
+
+@pytest.mark.parametrize("options", [SEQUENTIAL, PARALLEL])
+def test_an_interrupt_in_a_kernel_stays_one(options: dict[str, Any]) -> None:
+    def kernel(views: Any, scalars: Any) -> None:
+        raise KeyboardInterrupt
+
+    x, y = pair()
+    with pytest.raises(KeyboardInterrupt):
+        program(kernel).execute({"x": x, "y": y}, options)
+
+
+@pytest.mark.parametrize("options", [SEQUENTIAL, PARALLEL])
+def test_ctrl_c_stops_a_long_run_and_the_program_stays_usable(options: dict[str, Any]) -> None:
+    interrupted = threading.Event()
+
+    def kernel(views: Any, scalars: Any) -> None:
+        if not interrupted.is_set():
+            interrupted.set()
+            _thread.interrupt_main()
+
+    x, y = pair(rows=1)
+    compiled = program(kernel, tasks=10**9)
+    with pytest.raises(KeyboardInterrupt):
+        compiled.execute({"x": x, "y": y}, options)
+    assert interrupted.is_set()
+    run = compiled.start({"x": x, "y": y}, options)
+    run.cancel()
+    with pytest.raises(errors.ExecutionError, match="cancelled"):
+        run.wait()
+
+
+def test_ctrl_c_stops_a_prepared_run() -> None:
+    calls = []
+
+    def kernel(views: Any, scalars: Any) -> None:
+        if not calls:
+            calls.append(1)
+            _thread.interrupt_main()
+
+    x, y = pair(rows=1)
+    for options in (SEQUENTIAL, PARALLEL):
+        calls.clear()
+        bound = program(kernel, tasks=10**9).prepare({"x": x, "y": y}, options)
+        with pytest.raises(KeyboardInterrupt):
+            bound()
+
+
+def test_runs_of_one_program_on_several_threads_are_separate() -> None:
+    compiled = program(copy)
+    failures = []
+
+    def work(seed: int) -> None:
+        x, y = pair()
+        x += seed
+        for _ in range(20):
+            y[...] = 0
+            compiled.execute({"x": x, "y": y}, SEQUENTIAL if seed % 2 else PARALLEL)
+            if not (x == y).all():
+                failures.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_program_and_its_run_may_be_dropped_while_the_run_goes_on() -> None:
+    go, over = threading.Event(), threading.Event()
+
+    def kernel(views: Any, scalars: Any) -> None:
+        go.wait()
+        copy(views, scalars)
+        if scalars[0] == 2:
+            over.set()
+
+    x, y = pair()
+    compiled = program(kernel)
+    run = compiled.start({"x": x, "y": y}, {"threads": 1})
+    del compiled, run
+    gc.collect()
+    go.set()
+    assert over.wait(30)
+
+
+def test_a_failed_run_raises_at_every_wait() -> None:
+    def kernel(views: Any, scalars: Any) -> None:
+        raise LookupError
+
+    x, y = pair()
+    run = program(kernel).start({"x": x, "y": y})
+    for _ in range(2):
+        with pytest.raises(errors.KernelError):
+            run.wait()
+    assert run.done()
+
+
+def test_waiting_ends_with_its_time() -> None:
+    go = threading.Event()
+    x, y = pair()
+    run = program(lambda views, scalars: go.wait()).start({"x": x, "y": y}, PARALLEL)
+    assert run.wait(0.0) is None
+    assert run.wait(0.001) is None
+    go.set()
+    assert run.wait()["tasks"] == 3
+
+
+def test_bound_arguments_are_exchanged_in_place() -> None:
+    x, y = pair()
+    bound = program(copy).prepare({"x": x, "y": y}, SEQUENTIAL)
+    bound()
+    assert (x == y).all()
+    x2, y2 = pair(rows=6)
+    x2 += 1
+    bound.rebind({"x": x2, "y": y2, "n": 6})
+    bound()
+    assert (x2 == y2).all() and bound.stats()["tasks"] == 6
+    x3 = x2 + 1
+    bound.rebind({"x": x3})
+    bound()
+    assert (x3 == y2).all()
+    with pytest.raises(errors.ArgumentError):
+        bound.rebind({"x": x3.astype("f8")})
+    bound()
+
+
+def test_a_bound_program_is_used_by_one_thread_at_a_time() -> None:
+    inside, go = threading.Event(), threading.Event()
+
+    def kernel(views: Any, scalars: Any) -> None:
+        inside.set()
+        go.wait()
+
+    x, y = pair()
+    bound = program(kernel).prepare({"x": x, "y": y}, SEQUENTIAL)
+    thread = threading.Thread(target=bound)
+    thread.start()
+    inside.wait()
+    with pytest.raises(RuntimeError, match="in use on another thread"):
+        bound()
+    go.set()
+    thread.join()
+    bound()
+
+
+def test_the_interpreter_ends_while_runs_go_on() -> None:
+    script = """
+import sys, threading
+from copying import pair, program
+started = threading.Event()
+x, y = pair(rows=1)
+long = program(lambda views, scalars: started.set(), tasks=10**9)
+run = long.start({"x": x, "y": y}, {"threads": 2})
+for options in ({"threads": 2}, {"sequential": True}):
+    threading.Thread(target=long.execute, args=({"x": x, "y": y}, options), daemon=True).start()
+started.wait()
+print("leaving")
+"""
+    folder = str(pathlib.Path(__file__).parent)
+    path = os.pathsep.join([folder, *filter(None, sys.path)])
+    command = [sys.executable, "-c", script]
+    env = {**os.environ, "PYTHONPATH": path}
+    ended = subprocess.run(command, check=False, env=env, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (0, "leaving\n"), ended.stderr
