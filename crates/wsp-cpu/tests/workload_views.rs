@@ -458,6 +458,45 @@ fn views_of_a_prepared_workload_are_exchanged_in_place() {
 }
 
 #[test]
+fn compiled_kernels_follow_views_that_are_exchanged() {
+    // The boxes of both runs are alike; what lies between their elements is not.
+    let text = "tensor x: f32[4, 4]; tensor y: f32[4, 4]; kernel k(in x, out y);
+        workload main { for i in 0..4 { k(x[i], y[i]); } }";
+    let mut kernel = Kernel::new("k");
+    let [x, y] = ["x", "y"].map(|name| kernel.view(name, DType::F32, &[1], &[Some(4)]));
+    let t = kernel.tile("t", 1, 4);
+    kernel.load(t, x, None);
+    kernel.store(y, t);
+    let mut registry = KernelRegistry::new();
+    registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
+    let program = with(text, registry);
+    let memory = || Lent::reals((0..64).map(|i| i as f32));
+    for options in [sequential(), WorkloadOptions { threads: 2, ..WorkloadOptions::default() }] {
+        let lies = [[4, 1], [8, 2], [16, 1], [1, 4], [4, 1]];
+        let views = |x: ArrayView, y: ArrayView| BTreeMap::from([("x".to_owned(), x), ("y".to_owned(), y)]);
+        let lend = |lent: &Lent, lie: &[i64; 2]| lent.view(DType::F32, 0, &[4, 4], lie);
+        let (first, out) = (memory(), Lent::reals([0.0; 64]));
+        let given = WorkloadInputs {
+            views: views(lend(&first, &lies[0]), lend(&out, &lies[0])),
+            ..WorkloadInputs::default()
+        };
+        let mut prepared = program.prepare(given, options).unwrap();
+        prepared.run().unwrap();
+        for lie in &lies[1..] {
+            let (from, to) = (memory(), Lent::reals([0.0; 64]));
+            let exchanged = views(lend(&from, lie), lend(&to, lie));
+            prepared.rebind(Vec::new(), BTreeMap::new(), exchanged).unwrap();
+            prepared.run().unwrap();
+            let mut wanted = [0.0; 64];
+            for at in (0..4).flat_map(|i| (0..4).map(move |j| (i * lie[0] + j * lie[1]) as usize)) {
+                wanted[at] = at as f32;
+            }
+            assert_eq!(to.values(), wanted, "{lie:?}");
+        }
+    }
+}
+
+#[test]
 fn a_statement_that_is_never_reached_needs_no_memory() {
     let text = "param n = 0; tensor x: f32[n, 4]; kernel k(inout x); workload main { for i in 0..n { k(x[i]); } k(x); }";
     let mut kernel = Kernel::new("k");

@@ -7,7 +7,7 @@ use crate::library;
 use crate::options::{self, Compilation};
 use crate::program::Program;
 use crate::signature::Signature;
-use crate::trace;
+use crate::stack;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,16 +37,25 @@ pub(crate) fn compile(
 ) -> PyResult<Program> {
     let started = clock::now();
     let compilation = options::compilation(py, options)?;
-    let mut trace = trace::read(py, trace)?;
-    let functions = functions(&trace, callables.unwrap_or_default())
-        .map_err(|fault| errors::exception(py, &[fault], &trace.sources))?;
-    let library = py.detach(|| library::used(&mut trace, library_dir.unwrap_or_default()));
-    let library = library.map_err(|faults| errors::exception(py, &faults, &trace.sources))?;
-    let sources = trace.sources.clone();
-    let made = py.detach(|| link(trace, library, functions, &compilation));
-    let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
+    let (callables, folder) = (callables.unwrap_or_default(), library_dir.unwrap_or_default());
+    let made = stack::with_room(py, || program(trace, callables, folder, &compilation))?;
+    let mut inner = made.map_err(|(sources, faults)| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
     Ok(Program::new(inner))
+}
+
+/// The program of a trace.
+fn program(
+    json: &[u8],
+    callables: BTreeMap<String, Py<PyAny>>,
+    folder: &str,
+    compilation: &Compilation,
+) -> Result<Inner, (SourceMap, Vec<Diagnostic>)> {
+    let mut trace = wsp_trace::read(json)?;
+    let functions = functions(&trace, callables).map_err(|fault| (trace.sources.clone(), vec![fault]))?;
+    let library = library::used(&mut trace, folder).map_err(|faults| (trace.sources.clone(), faults))?;
+    let sources = trace.sources.clone();
+    link(trace, library, functions, compilation).map_err(|faults| (sources, faults))
 }
 
 /// The function of each kernel of a trace that has one.
@@ -149,7 +158,7 @@ pub(crate) fn load_program(
     let started = clock::now();
     let compilation = options::compilation(py, options)?;
     let mut sources = SourceMap::default();
-    let made = py.detach(|| launch(path, &compilation, &mut sources));
+    let made = stack::with_room(py, || launch(path, &compilation, &mut sources))?;
     let mut inner = made.map_err(|faults| errors::exception(py, &faults, &sources))?;
     inner.compile_ns = clock::nanos_since(started);
     inner.sources = sources;

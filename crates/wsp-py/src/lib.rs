@@ -22,6 +22,7 @@ mod registry;
 mod results;
 mod runs;
 mod signature;
+mod stack;
 mod timeline;
 mod trace;
 mod wording;

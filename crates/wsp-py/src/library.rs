@@ -2,6 +2,7 @@
 
 use crate::errors;
 use crate::signature::LibraryFacts;
+use crate::stack;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::path::Path;
@@ -94,7 +95,7 @@ pub(crate) fn facts(module: &Module) -> LibraryFacts {
 #[pyfunction]
 pub(crate) fn library<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyAny>> {
     let mut sources = SourceMap::default();
-    let compiled = py.detach(|| open(path, &mut sources));
+    let compiled = stack::with_room(py, || open(path, &mut sources))?;
     let module = compiled.map_err(|faults| errors::exception(py, &faults, &sources))?;
     let kernels = module.functions.iter().filter_map(|function| {
         let FuncKind::Kernel { descriptor } = function.kind else { return None };

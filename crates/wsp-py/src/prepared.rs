@@ -98,7 +98,7 @@ impl Prepared {
             Ok(bound) => Ok(bound),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
-                "this bound program is in use on another thread; bind one for each thread",
+                "this bound program is in use on another thread, or in a call that has not ended; bind one for each",
             )),
         }
     }

@@ -17,6 +17,7 @@ use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
 /// A compiled kernel over views.
 #[derive(Debug)]
 pub(crate) struct ViewKernel {
+    /// Without its function.
     source: ViewKernelSource,
     code: KernelCode,
     mode: Mode,
@@ -79,7 +80,7 @@ impl ViewKernel {
     /// Every fault of the module and of its description, else what keeps it from being compiled.
     pub(crate) fn new(
         name: &str,
-        source: ViewKernelSource,
+        mut source: ViewKernelSource,
         mode: Mode,
     ) -> Result<ViewKernel, Vec<Diagnostic>> {
         let named = |fault: Diagnostic| fault.note(format!("in kernel `{name}`"));
@@ -102,6 +103,8 @@ impl ViewKernel {
         };
         let views = source.views.iter().map(view).collect();
         let stored = (0..source.views.len()).filter(|v| code.stores_to(TensorId(*v as u32))).collect();
+        // The code is all that runs. What it was compiled from may nest deeply, and dropping that takes as much of a stack.
+        source.module.functions.clear();
         Ok(ViewKernel { source, code, mode, views, stored })
     }
 

@@ -86,6 +86,19 @@ impl From<Trap> for Diagnostic {
     fn from(trap: Trap) -> Diagnostic {
         let mut diagnostic = Diagnostic::error(trap.code, trap.message).at(trap.span, "");
         diagnostic.notes = trap.notes;
+        diagnostic.help.extend(help(trap.code).map(str::to_owned));
         diagnostic
     }
+}
+
+/// What to do about a fault whose message does not say it.
+fn help(code: Code) -> Option<&'static str> {
+    Some(match code {
+        DIVISION_BY_ZERO => "leave out the case with a condition, or divide by the larger of it and 1",
+        ARRAY_BOUNDS => "leave out indices from the array's length on with a condition",
+        TENSOR_BOUNDS => "take an index that lies inside, or store a smaller tile",
+        TILE_SHAPE => "load or fill the operands with the same rows and columns",
+        TILE_CAPACITY => "declare the destination as large as the result can be",
+        _ => return None,
+    })
 }

@@ -234,6 +234,7 @@ impl Fault {
                 error(codes::TABLE_INDEX, message)
                     .at(self.span, format!("the table has {}", count(len as u64, "element")))
                     .label(decl.span, "the table")
+                    .help("let the loop end earlier, bind a longer table, or bound the index")
             }
         }
     }

@@ -23,7 +23,8 @@ impl Binder<'_> {
                 self.found.push(
                     Diagnostic::error(codes::TENSOR_EXTENT, message)
                         .at(expr.span, format!("extents are 0 to {}", u32::MAX))
-                        .label(tensor.span, "the tensor"),
+                        .label(tensor.span, "the tensor")
+                        .help("set smaller sizes"),
                 );
                 0
             }));

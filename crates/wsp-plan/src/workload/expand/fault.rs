@@ -142,6 +142,7 @@ fn outside(program: &Program<'_>, site: &Site<'_>, arg: usize, (dim, lo, hi): (u
         .at(access.span, format!("dimension {dim}: {lo}..{hi}, and the extent is {extent}"))
         .label(tensor.span, format!("its extents are {shape:?}"))
         .note(format!("argument {} of `{kernel}`", arg + 1))
+        .help("let the loop end earlier, or bound the box by the extent with `min`")
 }
 
 fn no_place(none: &NoPlace, span: Span) -> Diagnostic {
