@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-
 from pto_wsp import InOut, P, Tensor, f32, kernel, pto, python_kernel, workload
 
 X = Tensor((64, 16), f32)

@@ -11,7 +11,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import In, InOut, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 M, N, K = 64, 128, 128

@@ -15,7 +15,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import (
     Buffer,
     Deps,

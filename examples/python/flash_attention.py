@@ -14,7 +14,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import Constexpr, In, Out, P, Scalar, Tensor, Workload, f32, kernel, pto, tile, workload
 
 Q_ROWS = 64

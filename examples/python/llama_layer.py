@@ -14,7 +14,6 @@ import numpy as np
 import reference
 from flash_attention import attend
 from moe import gate_up, product
-
 from pto_wsp import Buffer, Constexpr, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 64

@@ -13,7 +13,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import Buffer, In, InOut, Out, P, Sparse, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 64

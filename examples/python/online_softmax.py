@@ -14,7 +14,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import Buffer, In, InOut, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 32

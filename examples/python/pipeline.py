@@ -13,7 +13,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import Channel, In, Out, P, Tensor, Workload, f16, f32, kernel, pto, tile, workload
 
 ROWS = 64

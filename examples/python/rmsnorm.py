@@ -9,7 +9,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import Constexpr, In, Out, P, Tensor, Workload, f32, kernel, pto, tile, workload
 
 ROWS = 64

@@ -16,7 +16,6 @@ import sys
 
 import numpy as np
 import reference
-
 from pto_wsp import Constexpr, DispatchPolicy, In, Out, P, Table, Tensor, Workload, f32, kernel, pto, workload
 
 TOP_K = 64

@@ -36,8 +36,8 @@ def view(array: KernelArray) -> Any:
 def to_numpy(array: KernelArray) -> Any:
     """``array`` as a NumPy array over the same memory, read-only where the kernel may only read.
 
-    Elements of bf16 have the type of ``ml_dtypes`` where it is installed, else they are ``uint16``: their bits.
-    Raises ``ImportError`` without NumPy.
+    Elements of bf16 have the type of ``ml_dtypes`` where it is installed, else they are ``uint16``: their
+    bits. Raises ``ImportError`` without NumPy.
     """
     import numpy
 
@@ -54,11 +54,11 @@ def to_numpy(array: KernelArray) -> Any:
 def to_memoryview(array: KernelArray) -> memoryview:
     """``array`` as a memoryview over the same memory, read-only where the kernel may only read.
 
-    Elements of bf16 are seen as their 16 bits. Raises ``BufferError`` for a box whose elements do not lie next to
-    each other, which takes NumPy.
+    Elements of bf16 are seen as their 16 bits. Raises ``BufferError`` for a box whose elements do not lie
+    next to each other, which takes NumPy.
     """
     expected = array.nbytes
-    for extent, stride in zip(array.shape, array.strides):
+    for extent, stride in zip(array.shape, array.strides, strict=False):
         expected //= max(extent, 1)
         if extent > 1 and stride != expected:
             raise BufferError("elements of this box do not lie next to each other; install NumPy to see it")

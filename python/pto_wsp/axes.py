@@ -216,6 +216,13 @@ class Row:
     def __repr__(self) -> str:
         return f"{self.axis.name or self.axis!r}[{self.index!r}]"
 
+    def __bool__(self) -> bool:
+        raise trace_error(
+            1002,
+            f"Python cannot look at the indices of `{self!r}`",
+            help="write `with P.when(axis.lengths[i] > 0):`",
+        )
+
     def __iter__(self) -> Any:
         raise _not_a_loop(repr(self))
 

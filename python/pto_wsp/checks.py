@@ -9,40 +9,24 @@ is an error.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import dis
+from collections.abc import Iterator
 
 from ._raise import trace_error
 from ._seam import Span
+from .effects import changes, own_nodes
 from .liveness import Flow, loads, stores
-from .spans import Function, Source, caller_span, span_of_node, tree_of
+from .spans import HAS_COLUMNS, Function, Source, caller_frame, caller_span, span_of_node, tree_of
 
-_MUTATORS = frozenset(
-    [
-        "add",
-        "append",
-        "appendleft",
-        "clear",
-        "discard",
-        "extend",
-        "insert",
-        "pop",
-        "popitem",
-        "popleft",
-        "remove",
-        "reverse",
-        "setdefault",
-        "sort",
-        "update",
-    ]
-)
-"""Methods by which lists, dictionaries and sets change."""
+_BEFORE_A_LOOP = ("GET_ITER", "LOAD_METHOD", "JUMP_FORWARD", "JUMP_ABSOLUTE", "EXTENDED_ARG")
+"""Instructions behind a call that heads a loop: of the loop, `.enumerate()`, a conditional expression."""
 
 
 def for_statement(what: str) -> ast.For:
     """The `for` whose iterable the caller is at; `what` is how the loop is written, for the error."""
     span, source = _here(what)
-    for node in source.loops:
-        if _heads(node.iter, span):
+    for node in source.loops if _may_be_iterated(span) else ():
+        if any(_is_at(head, span) for head in _iterables(node.iter)):
             return node
     raise trace_error(
         1001,
@@ -81,15 +65,43 @@ def _heads(expression: ast.expr, span: Span) -> bool:
     end = (expression.end_lineno or line, expression.end_col_offset or 0)
     if (expression.lineno, expression.col_offset) == (line, col):
         return (end_line, end_col) <= end
-    without_columns = caller_span_is_line(span)
-    return without_columns and expression.lineno <= line <= end[0]
+    return _is_line(span) and expression.lineno <= line <= end[0]
 
 
-def caller_span_is_line(span: Span) -> bool:
+def _iterables(expression: ast.expr) -> Iterator[ast.expr]:
+    """What the iterable of a loop may be: either side of a conditional expression, and `P.sel(…)` before
+    `.enumerate()`.
+    """
+    if isinstance(expression, ast.IfExp):
+        yield from _iterables(expression.body)
+        yield from _iterables(expression.orelse)
+        return
+    yield expression
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        yield from _iterables(expression.func.value)
+
+
+def _is_at(expression: ast.expr, span: Span) -> bool:
+    """Whether an expression is the one at a place; without columns, whether it is a call on the line."""
+    _, line, col, end_line, end_col = span
+    end = (expression.end_lineno or line, expression.end_col_offset or 0)
+    if _is_line(span):
+        return isinstance(expression, ast.Call) and expression.lineno <= line <= end[0]
+    return (expression.lineno, expression.col_offset, *end) == (line, col, end_line, end_col)
+
+
+def _may_be_iterated(span: Span) -> bool:
+    """Whether a loop may go over what is made now: without columns, by the instruction that follows."""
+    frame = caller_frame()
+    if frame is None or not _is_line(span):
+        return True
+    code = frame.f_code.co_code[frame.f_lasti + 2 : frame.f_lasti + 3]
+    return bool(code) and dis.opname[code[0]] in _BEFORE_A_LOOP
+
+
+def _is_line(span: Span) -> bool:
     """Whether a place is a whole line, as where the interpreter knows no columns."""
-    from .spans import _HAS_COLUMNS
-
-    return not _HAS_COLUMNS and span[1] == span[3]
+    return not HAS_COLUMNS and span[1] == span[3]
 
 
 def check_loop(node: ast.For, filename: str) -> None:
@@ -192,19 +204,19 @@ def _check_outside(
     """Refuses changes of things that outlive the block: elements, attributes, methods of lists, captured
     variables.
     """
-    inside = list(_own_nodes(node.body))
-    for at in inside:
-        target = _changed(at)
-        if target is not None and target.id not in own:
-            raise trace_error(
-                1006,
-                f"`{target.id}` is changed in a {what} that Python runs once",
-                span=span_of_node(filename, at),
-                labels=[(_head(node, filename), f"the {what}")],
-                notes="it would hold what one iteration leaves, whatever the run does",
-                help="make it inside, or change it in Python loops such as `for i in range(4):` only; "
-                "what tasks compute goes to tensors",
-            )
+    frame = caller_frame()
+    for change in () if frame is None else changes(node.body, frame):
+        by = "".join(f"`{name}`, " for name in change.way)
+        raise trace_error(
+            1006,
+            f"`{change.name}` is changed in a {what} that Python runs once",
+            span=span_of_node(filename, change.at),
+            label=f"by {by.rstrip(', ')}" if by else "",
+            labels=[(_head(node, filename), f"the {what}")],
+            notes="it would hold what one iteration leaves, whatever the run does",
+            help="make it inside, or change it in Python loops such as `for i in range(4):` only; "
+            "what tasks compute goes to tensors",
+        )
     captured = _captured(function, node)
     for store in _stores_in_order(node.body):
         if store.id in captured:
@@ -218,24 +230,6 @@ def _check_outside(
                 ],
                 help="give the value to the function as an argument",
             )
-
-
-def _changed(node: ast.AST) -> ast.Name | None:
-    """The variable whose contents a node changes."""
-    targets: Iterable[ast.AST] = ()
-    if isinstance(node, (ast.Assign, ast.Delete)):
-        targets = node.targets
-    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
-        targets = [node.target]
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
-        targets = [node.func]
-    for target in targets:
-        base = target
-        while isinstance(base, (ast.Attribute, ast.Subscript, ast.Starred)):
-            base = base.value
-        if isinstance(base, ast.Name) and base is not target:
-            return base
-    return None
 
 
 def _captured(function: Function | ast.Module, block: ast.AST) -> dict[str, ast.AST]:
@@ -294,22 +288,12 @@ def _jumps(body: list[ast.stmt], loop: bool) -> Iterator[ast.AST]:
         yield from walk(statement, 0)
 
 
-def _own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a block without those of functions in it."""
-    stack: list[ast.AST] = list(reversed(body))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not isinstance(node, Function):
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
-
-
 def _stores_in_order(body: list[ast.stmt]) -> list[ast.Name]:
     found = [
-        n for n in _own_nodes(body) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
+        n for n in own_nodes(body) if isinstance(n, ast.Name) and isinstance(n.ctx, (ast.Store, ast.Del))
     ]
     comprehensions = {
-        id(name) for n in _own_nodes(body) if isinstance(n, ast.comprehension) for name in ast.walk(n.target)
+        id(name) for n in own_nodes(body) if isinstance(n, ast.comprehension) for name in ast.walk(n.target)
     }
     return [name for name in found if id(name) not in comprehensions]
 

@@ -1,7 +1,8 @@
 """What goes wrong, one class per kind.
 
-Every error carries a stable code, the place in the user's source where there is one, numbers as notes and what
-to write instead as help. ``str(error)`` is the rendered text with the source line; the parts are attributes::
+Every error carries a stable code, the place in the user's source where there is one, numbers as notes and
+what to write instead as help. ``str(error)`` is the rendered text with the source line; the parts are
+attributes::
 
     try:
         program.execute(X=x)
@@ -65,9 +66,9 @@ class Label:
 class Diagnostic:
     """One finding.
 
-    ``code`` such as ``"WSP1250"``, ``severity`` (``"error"``, ``"warning"``, ``"note"``), ``message``, ``place``
-    with what is said of it, other places, ``notes`` with numbers and facts, ``help`` with what to write, and the
-    ``rendered`` text.
+    ``code`` such as ``"WSP1250"``, ``severity`` (``"error"``, ``"warning"``, ``"note"``), ``message``,
+    ``place`` with what is said of it, other places, ``notes`` with numbers and facts, ``help`` with what to
+    write, and the ``rendered`` text.
     """
 
     code: str
@@ -189,7 +190,7 @@ class CompileError(WspError):
 
 
 class ArgumentError(WspError, TypeError, ValueError):
-    """Arrays, sizes or other values of a call do not fit: missing, surplus, of a wrong type, shape or layout."""
+    """Arrays, sizes or other values of a call do not fit: missing, surplus, of another type or shape."""
 
 
 class DeadlockError(WspError):
@@ -268,13 +269,11 @@ def class_of(code: str | int) -> type[WspError]:
     return found
 
 
-def from_diagnostics(
-    records: Iterable[Mapping[str, Any]], cause: BaseException | None = None
-) -> WspError:
+def from_diagnostics(records: Iterable[Mapping[str, Any]], cause: BaseException | None = None) -> WspError:
     """The error that the compiled core reports: its class follows from the code of the first error.
 
-    Errors without a place, such as those of arguments, get that of the caller's line; the failure of a Python kernel
-    gets the line that raised ``cause``.
+    Errors without a place, such as those of arguments, get that of the caller's line; the failure of a Python
+    kernel gets the line that raised ``cause``.
     """
     here = caller_span()
     diagnostics = [Diagnostic.of(_raised(_placed(record, here), cause)) for record in records]
@@ -329,8 +328,9 @@ def make(
 ) -> WspError:
     """An error of this package's own: ``raise make(TraceError, 1003, "…", span=…, help=["…"])``.
 
-    ``message`` is one phrase in lower case with names in backticks. ``labels`` are other places with what is said
-    of them. The lines of the places are read from their files, or from where the interpreter keeps those of notebooks.
+    ``message`` is one phrase in lower case with names in backticks. ``labels`` are other places with what is
+    said of them. The lines of the places are read from their files, or from where the interpreter keeps those
+    of notebooks.
     """
     other = [(place, text) for place, text in labels]
     sources = {place[0]: _text(place[0]) for place in [*([span] if span else []), *(s for s, _ in other)]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ._raise import trace_error
@@ -40,6 +41,15 @@ class Var:
         self.closed = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotRead:
+    """Before which statement of a trace an expression of a slot was made."""
+
+    cell: Any
+    trace: Any
+    statement: int
+
+
 class Expr:
     """An integer that is known when tasks are generated: a size, a loop index, an element of a table, or
     computed of these.
@@ -49,7 +59,7 @@ class Expr:
     raise a `TraceError`.
     """
 
-    __slots__ = ("_linear", "args", "key", "nodes", "op", "span", "vars")
+    __slots__ = ("_linear", "args", "key", "nodes", "op", "read", "span", "vars")
 
     op: str
     """`const`, `param`, `var`, `slot`, `table`, `len`, `key`, `neg`, `not`, `choose`, or an operation of two
@@ -59,6 +69,8 @@ class Expr:
     nodes: int
     key: Any
     """Hashable; equal for expressions of equal form."""
+    read: tuple[SlotRead, ...]
+    """Where the slots in it were read; empty for a slot by itself, which is read where it is used."""
 
     def __init__(self, op: str, args: tuple[Any, ...], span: Span | None = None) -> None:
         operands = [arg for arg in args if isinstance(arg, Expr)]
@@ -74,6 +86,7 @@ class Expr:
             )
         self.key = (op, *(arg.key if isinstance(arg, Expr) else arg for arg in args))
         self._linear: Any = None
+        self.read = _reads(operands)
         if self.nodes > _MOST_NODES:
             raise trace_error(
                 1034,
@@ -234,6 +247,19 @@ class Expr:
         )
 
 
+def _reads(operands: list[Expr]) -> tuple[SlotRead, ...]:
+    """The places at which the operands of an expression read slots: here, where an operand is a slot."""
+    found = {read: None for operand in operands for read in operand.read}
+    cells = [operand.args[0] for operand in operands if operand.op == "slot"]
+    if cells:
+        from .tracing import current_or_none
+
+        trace = current_or_none()
+        if trace is not None:
+            found.update((SlotRead(cell, trace, trace.statements), None) for cell in cells)
+    return tuple(found)
+
+
 class Cond(Expr):
     """A condition: a comparison, or conditions joined by `&`, `|` and `~`."""
 
@@ -253,6 +279,11 @@ class Cond(Expr):
 
     def __invert__(self) -> Cond:
         return Cond("not", (self,), caller_span())
+
+
+def reads_slot(expr: Expr) -> bool:
+    """Whether a slot is in an expression."""
+    return expr.op == "slot" or any(reads_slot(arg) for arg in expr.args if isinstance(arg, Expr))
 
 
 def _names_a_loop(expr: Expr) -> bool:
@@ -321,9 +352,10 @@ def binary(op: str, left: Any, right: Any) -> Expr:
         )
     if x is not None and y is not None:
         return constant(_FOLD[op](x, y), caller_span())
-    if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1), ("ceildiv", 1)):
+    # A slot by itself is read where it is used, an expression of it as it is here.
+    if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1), ("ceildiv", 1)) and a.op != "slot":
         return a
-    if (op, x) in (("add", 0), ("mul", 1)):
+    if (op, x) in (("add", 0), ("mul", 1)) and b.op != "slot":
         return b
     return Expr(op, (a, b), caller_span())
 

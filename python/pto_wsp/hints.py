@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import ast
+import difflib
+from collections.abc import Iterable
 
 from ._raise import trace_error
 from ._seam import Span
 from .spans import caller_frame, span_of_frame, tree_of
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The known name that a name is most like, as help; empty where there is none."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean `{near[0]}`?" if near else ""
 
 
 def operator_error(sign: str, help: str) -> Exception:
@@ -65,6 +73,9 @@ def _truth_context(span: Span) -> tuple[str, str] | None:
     source = tree_of(span[0])
     node = source.smallest(span) if source else None
     while node is not None and source is not None:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("min", "max"):
+            called = getattr(node.func, "id", "")
+            return f"`{called}` of Python", f"write `P.{called}(a, b)`"
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return _TRUTH[ast.Not]
         if isinstance(node, ast.Compare) and (

@@ -13,7 +13,7 @@ from ._raise import schedule_error
 from ._seam import Span
 from .axes import Size
 from .expr import Expr, as_expr, constant, describe
-from .spans import _PACKAGE, caller_span, span_of_frame, span_of_function
+from .spans import PACKAGE, caller_span, span_of_frame, span_of_function
 
 ACCEPTED = (
     "a key is integer arithmetic on loop indices, by the name of the axis or of the loop's variable: "
@@ -188,7 +188,7 @@ def _place(traceback: TracebackType | None) -> Span | None:
     found: Span | None = None
     while traceback is not None:
         frame = traceback.tb_frame
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
             found = span_of_frame(frame) if frame.f_lasti == traceback.tb_lasti else None
             found = found or (frame.f_code.co_filename, traceback.tb_lineno, 0, traceback.tb_lineno, 1)
         traceback = traceback.tb_next

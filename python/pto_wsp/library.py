@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import Any
 
 from . import _core
 from ._raise import trace_error
 from .expr import as_expr
+from .hints import did_you_mean
 from .nodes import KernelEntry, Task
 from .program import Program, launch_file
 from .spans import caller_span
@@ -42,12 +42,12 @@ class Library:
         if name.startswith("__"):
             raise AttributeError(name)
         if name not in self._kernels:
-            near = difflib.get_close_matches(name, self._kernels, 1)
+            near = did_you_mean(name, self._kernels)
             raise trace_error(
                 1045,
                 f"`{os.path.basename(self._path)}` has no kernel `{name}`",
                 notes=f"its kernels: {', '.join(f'`{known}`' for known in self._kernels) or 'none'}",
-                help=f"did you mean `{near[0]}`?" if near else [],
+                help=[near] if near else [],
             )
         return LibraryKernel(self._path, name, self._kernels[name])
 

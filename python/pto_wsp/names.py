@@ -145,8 +145,24 @@ def _target_of(span: Span | None) -> str | None:
             _, line, col, end_line, end_col = span_of_node("", node.value)
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             same = (line, col, end_line, end_col) == tuple(span[1:]) or (
-                line == span[1] and span[2] <= col and end_col <= span[4] and len(targets) == 1
+                line == span[1]
+                and span[2] <= col
+                and (end_col <= span[4] or end_line > span[3])
+                and len(targets) == 1
+                and _makes_it(node.value)
             )
             if same and isinstance(node.value, ast.Call) and isinstance(targets[0], ast.Name):
                 return targets[0].id
     return None
+
+
+def _makes_it(value: ast.expr) -> bool:
+    """Whether a call makes what its line made, where only the line is known: it is the only call, or that of
+    a class of this package, whose arguments then are extents and values.
+    """
+    if not isinstance(value, ast.Call):
+        return False
+    called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    if called in ("Buffer", "Channel", "Slot", "Table", "Tensor", "tensor"):
+        return True
+    return not any(isinstance(node, ast.Call) for node in ast.walk(value) if node is not value)

@@ -60,7 +60,31 @@ def checked_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
             found[name] = value
         else:
             raise _unknown(name)
+    _agree(found)
     return {"target": target, **found}
+
+
+def _agree(found: dict[str, Any]) -> None:
+    """Refuses options of which one would be without effect beside another."""
+    in_order = [
+        f"{name}={found[name]!r}"
+        for name, harmless in (("num_threads", 1), ("num_aicpus", 0), ("enable_profiling", False))
+        if found[name] > harmless
+    ]
+    if found["enable_debug"] and in_order:
+        raise compile_error(
+            1225,
+            f"`{in_order[0]}` has no effect with `enable_debug=True`",
+            notes="a program to debug runs its tasks one by one, in order, on the calling thread, and "
+            "records no times",
+            help="leave out one of the two",
+        )
+    if found["expand"] == "bytecode" and not found["num_aicpus"]:
+        raise compile_error(
+            1225,
+            '`expand="bytecode"` has no effect without AICPUs',
+            help="say how many generate the tasks: `num_aicpus=4`",
+        )
 
 
 def _integer(name: str, value: Any) -> int:
@@ -86,7 +110,9 @@ def _unknown(name: str) -> Exception:
         1220,
         f"`compile` has no option `{name}`",
         notes=f"options: {', '.join(f'`{option}`' for option in ['target', *known])}",
-        help=f"did you mean `{near[0]}`?" if near else [],
+        help=f"did you mean `{near[0]}`?"
+        if near
+        else "leave it out, or say it with a method of the workload",
     )
 
 

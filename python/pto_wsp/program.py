@@ -316,6 +316,11 @@ class Program:
         """The program that `to_bytes` wrote, checked and compiled again. Errors: `FormatError`, and those of
         compiling.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            try:
+                data = memoryview(data)
+            except TypeError:
+                raise no_program("a program is bytes", f"it is given `{type(data).__name__}`") from None
         about, trace = unpack(bytes(data))
         if files_of(trace):
             raise no_program("a saved program uses a file", "bytes of a program name no files")

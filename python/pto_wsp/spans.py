@@ -16,13 +16,16 @@ from typing import Any
 
 from ._seam import Span
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+"""The folder of this package, whose frames are not the user's."""
 
 
 def caller_frame() -> FrameType | None:
     """The nearest frame of a file outside this package."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame
 
@@ -36,7 +39,7 @@ def caller_span() -> Span | None:
 def span_of_frame(frame: FrameType) -> Span:
     """The place that a frame is at: its expression where the interpreter knows columns, else the line."""
     filename = frame.f_code.co_filename
-    position = _positions(frame.f_code)[frame.f_lasti // 2] if _HAS_COLUMNS else None
+    position = _positions(frame.f_code)[frame.f_lasti // 2] if HAS_COLUMNS else None
     if position is not None and None not in position:
         line, end_line, col, end_col = position
         return (filename, line, col, end_line, end_col)
@@ -50,7 +53,7 @@ def line_span(filename: str, line: int) -> Span:
     return (filename, line, len(text[:start].encode()), line, max(len(text.encode()), start + 1))
 
 
-_HAS_COLUMNS = hasattr(CodeType, "co_positions")
+HAS_COLUMNS = hasattr(CodeType, "co_positions")
 
 
 @lru_cache(maxsize=512)
@@ -63,15 +66,24 @@ def span_of_function(function: Callable[..., Any]) -> Span | None:
     code = getattr(function, "__code__", None)
     if code is None:
         return None
+    node = node_of_function(function)
+    if node is None:
+        return line_span(code.co_filename, code.co_firstlineno)
+    if isinstance(node, ast.Lambda):
+        return span_of_node(code.co_filename, node)
+    start = node.col_offset + len("async def " if isinstance(node, ast.AsyncFunctionDef) else "def ")
+    return (code.co_filename, node.lineno, start, node.lineno, start + len(code.co_name.encode()))
+
+
+def node_of_function(function: Callable[..., Any]) -> Function | None:
+    """The syntax tree of a function in that of its file, or None where it is not found."""
+    code = function.__code__
     tree = tree_of(code.co_filename)
     for node in () if tree is None else tree.functions:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-        if first == code.co_firstlineno and getattr(node, "name", code.co_name) == code.co_name:
-            if isinstance(node, ast.Lambda):
-                return span_of_node(code.co_filename, node)
-            start = node.col_offset + len("async def " if isinstance(node, ast.AsyncFunctionDef) else "def ")
-            return (code.co_filename, node.lineno, start, node.lineno, start + len(code.co_name.encode()))
-    return line_span(code.co_filename, code.co_firstlineno)
+        if first == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
+            return node
+    return None
 
 
 def span_of_node(filename: str, node: ast.AST) -> Span:
@@ -79,9 +91,6 @@ def span_of_node(filename: str, node: ast.AST) -> Span:
     end_line = getattr(node, "end_lineno", None) or node.lineno  # type: ignore[attr-defined]
     end_col = getattr(node, "end_col_offset", None) or node.col_offset + 1  # type: ignore[attr-defined]
     return (filename, node.lineno, node.col_offset, end_line, end_col)  # type: ignore[attr-defined]
-
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(slots=True)

@@ -235,6 +235,19 @@ class View(Indexable):
         self.base = base
         self.ranges = ranges
 
+    def __eq__(self, other: Any) -> bool:
+        if self is other:
+            return True
+        raise trace_error(
+            1002,
+            f"Python cannot compare the elements of `{self!r}`",
+            notes="the view stands for elements that a run computes",
+            help="compare in a kernel; a workload compares sizes, indices, tables and slots",
+        )
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def whole(self) -> View:
         """The view itself."""
         return self

@@ -13,12 +13,13 @@ from typing import Any
 from ._raise import trace_error
 from ._seam import REQUIRED, ConstexprArg, KernelLike, ParamSpec, ScalarArg, Span, ViewSpec
 from .axes import Size
-from .expr import Expr, Var, as_expr, constant, describe
+from .expr import Expr, Var, as_expr, constant, describe, reads_slot
 from .linear import known_number, simplified
 from .names import check_name
 from .nodes import Cond, KernelEntry, Loop, Node, Pipeline, Process, RaggedDomain, Select, Task, While
+from .slotuses import SlotUses
 from .spans import caller_span
-from .tables import Slot, Table
+from .tables import Cell, Slot, Table
 from .tensors import Indexable, Part, Tensor, View, Whole
 from .views import most
 
@@ -26,7 +27,8 @@ __all__ = ["Task", "Trace", "current", "current_or_none", "record"]
 
 _CURRENT: ContextVar[Trace | None] = ContextVar("pto_wsp_trace", default=None)
 _MOST_STATEMENTS = 100_000
-_MOST_CALLS = 64
+MOST_CALLS = 64
+"""The deepest nesting of calls of workloads."""
 MOST_NESTED = 120
 """The deepest nesting of statements; the compiled core takes 128."""
 
@@ -76,8 +78,10 @@ class Trace:
     tensors: list[Any] = field(default_factory=list)
     _dims: dict[int, tuple[Any, tuple[Expr, ...]]] = field(default_factory=dict)
     _serial: int = 0
-    _statements: int = 0
+    statements: int = 0
+    """How many statements there are so far."""
     _broken: tuple[str, Span | None] | None = None
+    _slots: SlotUses = field(default_factory=SlotUses)
 
     # Running.
 
@@ -103,6 +107,7 @@ class Trace:
                 notes="an exception left the block and was caught outside of it; its tasks would be missing",
                 help="let the exception pass, or catch it inside the block",
             )
+        self._slots.check()
 
     def broken(self, what: str, span: Span | None) -> None:
         """Notes a block that an exception left; the trace fails, unless the exception itself ends it."""
@@ -111,8 +116,8 @@ class Trace:
 
     def add(self, node: Node) -> None:
         """Adds a statement to the block that is open."""
-        self._statements += 1
-        if self._statements > _MOST_STATEMENTS:
+        self.statements += 1
+        if self.statements > _MOST_STATEMENTS:
             raise trace_error(
                 1033,
                 f"a workload of more than {_MOST_STATEMENTS} statements",
@@ -141,16 +146,31 @@ class Trace:
                 help="move inner loops into the kernel",
             )
         self.open.append(Open(block, owner, self._serial))
+        first = self.statements
         try:
             yield
         finally:
             self.open.pop()
+            if isinstance(owner, (Loop, Select, While)):
+                self._slots.loops.append((first, self.statements))
+
+    def written(self, task: Task) -> None:
+        """Notes the slots that a task writes, before it is added."""
+        params = task.entry.specialisation.params if task.entry.specialisation is not None else ()
+        for (_, kind), (_, value) in zip(params, task.args, strict=False):
+            if kind in ("out", "inout") and isinstance(value, View) and isinstance(value.base, Cell):
+                self._slots.writes.append((value.base, self.statements, task.span))
 
     # Variables.
 
     def variable(self, name: str, lo: Expr | None, hi: Expr | None, span: Span | None) -> Var:
-        """A variable that is in scope until it is closed."""
+        """A variable that is in scope until it is closed.
+
+        Bounds that read a slot hold at the head of the loop only: they are left out.
+        """
         self._serial += 1
+        lo = None if lo is None or reads_slot(lo) else lo
+        hi = None if hi is None or reads_slot(hi) else hi
         return Var(name, self, self._serial, lo, hi, span)
 
     def unconditional_since(self, var: Var) -> bool:
@@ -164,6 +184,9 @@ class Trace:
 
     def usable(self, expr: Expr, what: str, span: Span | None = None) -> Expr:
         """The expression, all of whose variables are in scope."""
+        for read in expr.read:
+            if read.trace is self:
+                self._slots.uses.append((read, expr, self.statements, span or caller_span()))
         for var in sorted(expr.vars, key=lambda var: var.serial):
             if var.trace is not self or var.closed:
                 where = "another workload" if var.trace is not self else "its loop"
@@ -278,6 +301,7 @@ def add_task(
             )
         handle.labelled = True
     task = Task(entry, name, coords, given, tuple(after), span, trace)
+    trace.written(task)
     trace.add(task)
     return task
 

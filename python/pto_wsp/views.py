@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._raise import trace_error
-from .expr import Expr, as_expr, binary, constant, describe
+from .expr import Cond, Expr, as_expr, binary, constant, describe
 from .linear import at_most, linear, lower_bound, simplified, upper_bound
 from .tensors import Index, Part, View, Whole, plain
 
@@ -100,6 +100,13 @@ class _Dimension:
                 1027,
                 f"{describe(item)} in a subscript of `{self.view!r}`",
                 help="subscripts are integers, `lo:hi`, `...`, and `tile(i, n)`",
+            )
+        if isinstance(item, Cond):
+            raise trace_error(
+                1027,
+                f"condition `{item!r}` in a subscript of `{self.view!r}`",
+                notes="in NumPy a condition in a subscript chooses elements, which no box does",
+                help="for the index 1 where it holds, else 0, write `P.select(condition, 1, 0)`",
             )
         return self.index(self.from_end(as_expr(item, f"an index of `{self.view!r}`")))
 

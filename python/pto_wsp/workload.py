@@ -13,7 +13,7 @@ from .formals import Formal, bind, checked, formals_of, launch_value, signature_
 from .nodes import Blocks
 from .schedule import Directive, Scheduled
 from .spans import caller_span, span_of_function
-from .tracing import _MOST_CALLS, Trace, current_or_none
+from .tracing import MOST_CALLS, Trace, current_or_none
 
 if TYPE_CHECKING:
     from .program import Program
@@ -65,6 +65,12 @@ class Workload(Scheduled):
 
     __delattr__ = None  # type: ignore[assignment]
 
+    def __copy__(self) -> Workload:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Workload:
+        return self
+
     def _copy(self, **changes: Any) -> Workload:
         kept: dict[str, Any] = {
             "parts": self._parts,
@@ -81,6 +87,13 @@ class Workload(Scheduled):
     def name(self) -> str:
         """Its name: that of the function, unless `@workload(name=…)` says another."""
         return self._name
+
+    @property
+    def function(self) -> Callable[..., Any] | None:
+        """The function that says its tasks; None for an empty workload, and for those that `combine` and
+        `sequential` make.
+        """
+        return self._function
 
     @property
     def directives(self) -> tuple[Directive, ...]:
@@ -110,10 +123,10 @@ class Workload(Scheduled):
         """Generates the tasks in the trace that is running."""
         if self._directives:
             raise _part_with_schedule(self)
-        if len(trace.calls) >= _MOST_CALLS:
+        if len(trace.calls) >= MOST_CALLS:
             raise trace_error(
                 1032,
-                f"calls of workloads are nested more than {_MOST_CALLS} deep",
+                f"calls of workloads are nested more than {MOST_CALLS} deep",
                 notes=f"the innermost calls: {' → '.join(trace.calls[-3:])} → {self._name}",
                 help="a recursion must end by values that Python knows: annotate its parameter with "
                 "`Constexpr`",
@@ -273,6 +286,8 @@ def workload(function: Callable[..., Any] | None = None, *, name: str | None = N
     Its unannotated parameters are sizes. `workload()` alone has no tasks; it can be scheduled, compiled, and
     can decorate.
     """
+    if name is not None and not isinstance(name, str):
+        raise trace_error(1018, f"a name is a string, not {describe(name)}", help='write `name="attention"`')
     if function is not None:
         return _decorated(function, name, ())
     return Workload("workload" if name is None else name, span=caller_span())

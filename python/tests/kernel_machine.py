@@ -158,7 +158,7 @@ class Machine:
         array = self.arrays[s["tensor"]]
         index = tuple(self.expr(x) for x in s["index"])
         assert all(self.ty(x) == "u32" for x in s["index"]) and len(index) == array.ndim
-        for i, n in zip(index, array.shape):
+        for i, n in zip(index, array.shape, strict=False):
             if i >= n:
                 raise Trap(f"index {index} of {array.shape}")
         return index
@@ -182,7 +182,7 @@ class Machine:
         for dim, i in enumerate(index):
             if dim not in (s.get("row_dim"), s.get("col_dim")) and i >= array.shape[dim]:
                 raise Trap(f"index {i} of dimension {dim}")
-        for dim, n in zip((s.get("row_dim"), s.get("col_dim")), sizes):
+        for dim, n in zip((s.get("row_dim"), s.get("col_dim")), sizes, strict=False):
             if dim is not None:
                 index[dim] = slice(index[dim], index[dim] + n)
         return tuple(index), sizes[0], sizes[1]
@@ -313,7 +313,7 @@ class Machine:
             raise Trap("lists")
         out_v, out_i = [], []
         for r in range(x.shape[0]):
-            items = [(-a, b) for a, b in zip(v[r].tolist(), i[r].tolist())]
+            items = [(-a, b) for a, b in zip(v[r].tolist(), i[r].tolist(), strict=False)]
             row = np.where(np.isnan(x[r]), -np.inf, x[r]).tolist()
             items += [(-e, float(first + c)) for c, e in enumerate(row)]
             items = sorted(items)[: values.cols]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-
 from pto_wsp import In, Out, P, Tensor, errors, f32, kernel, pto, tile, workload
 
 Run = Callable[[], object]

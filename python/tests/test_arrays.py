@@ -238,6 +238,7 @@ REFUSED = {
     "complex numbers": (lambda x: x.astype("c8"), "WSP1251", "astype"),
     "signed bytes": (lambda x: x.astype("i1"), "WSP1251", "astype"),
     "objects": (lambda x: x.astype(object), "WSP1251", "astype"),
+    "masked elements": (lambda x: np.ma.masked_less(x, 2), "WSP1258", "x.filled(0)"),
     "another type": (lambda x: x.astype("f8"), "WSP1252", "astype(np.float32)"),
     "the other byte order": (lambda x: x.astype(">f4"), "WSP1256", "newbyteorder"),
     "another rank": (lambda x: x[0], "WSP1253", ""),

@@ -43,7 +43,6 @@ def test_parts_are_attributes_and_the_text_shows_the_line() -> None:
 def test_columns_are_counted_in_characters() -> None:
     name, text = "<cell 1>", "ä = 'ö'; x\n"
 
-
     linecache.cache[name] = (len(text), None, [text], name)
     start = len("ä = 'ö'; ".encode())
     error = make(errors.TraceError, 1001, "here", span=(name, 1, start, 1, start + 1))

@@ -36,7 +36,7 @@ def roundings(*counts: float) -> float:
 
 @dataclass(frozen=True)
 class Case:
-    """An example at one size: arguments of `build`, of `make` and of `error`, and the error that is allowed."""
+    """An example at one size: arguments of `build`, `make` and `error`, and the error that is allowed."""
 
     name: str
     allowed: float

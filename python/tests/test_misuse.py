@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import pytest
 from misuse import Cases, Misuse, X, Y, check, copies, copy, rows, run_rows
-
 from pto_wsp import (
     DispatchPolicy,
     In,

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from misuse import Cases, Misuse, X, Y, check, copies, copy, rows
-
 from pto_wsp import (
     Buffer,
     Channel,

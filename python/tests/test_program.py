@@ -8,8 +8,6 @@ import zlib
 
 import numpy
 import pytest
-from test_workload_errors import catalogue
-
 from pto_wsp import (
     Buffer,
     Channel,
@@ -36,6 +34,7 @@ from pto_wsp import (
     tile,
     workload,
 )
+from test_workload_errors import catalogue
 
 X = Tensor(("n", 16), f32)
 Y = Tensor(("n", 16), f32)
@@ -385,6 +384,21 @@ def saved_python_kernel():
 @case(1224, errors.CompileError, "enable_profiling=True")
 def trace_of_no_run():
     doubled.compile().trace("never.json")
+
+
+@case(1225, errors.CompileError, "`num_threads=4`", "leave out one")
+def threads_of_a_program_to_debug():
+    doubled.compile(enable_debug=True, num_threads=4)
+
+
+@case(1225, errors.CompileError, "enable_profiling=True")
+def times_of_a_program_to_debug():
+    doubled.compile(enable_debug=True, enable_profiling=True)
+
+
+@case(1225, errors.CompileError, "num_aicpus=4")
+def bytecode_for_nobody():
+    doubled.compile(expand="bytecode")
 
 
 @case(1230, errors.FormatError, "to_bytes")

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy
 import pytest
 from declared import Declared, ir
-
 from pto_wsp import P, Program, Tensor, errors, f32, load, workload
 
 PTO = Path(__file__).parents[2] / "examples/row_softmax.pto"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import gc
+import json
 import os
 import pathlib
 import subprocess
@@ -11,9 +12,11 @@ import sys
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
-from copying import PARALLEL, SEQUENTIAL, copy, pair, program
-from pto_wsp import errors
+from copying import PARALLEL, SEQUENTIAL, copy, pair, program, trace
+from pto_wsp import _core, errors
+from pto_wsp._arrays import to_numpy
 
 
 @pytest.mark.parametrize("options", [SEQUENTIAL, PARALLEL])
@@ -159,6 +162,31 @@ def test_bound_arguments_are_exchanged_in_place() -> None:
     with pytest.raises(errors.ArgumentError):
         bound.rebind({"x": x3.astype("f8")})
     bound()
+
+
+def test_an_array_that_is_taken_back_is_no_longer_written() -> None:
+    document = json.loads(trace())
+    workload = document["workload"]
+    workload["tensors"].append({"name": "s", "dtype": "i64", "dims": [1], "storage": "argument"})
+    workload["slots"] = [{"tensor": 2, "init": 3}]
+    workload["kernels"][0]["params"].append({"name": "s", "kind": "inout"})
+    workload["workloads"][0]["body"][0]["body"][0]["args"].append({"tensor": 2})
+    seen = []
+
+    def kernel(views: Any, scalars: Any) -> None:
+        slot = to_numpy(views[2])
+        seen.append(int(slot[0]))
+        slot += 1
+
+    x, y = pair(rows=1)
+    slot = np.full(1, 7)
+    compiled = _core.compile(json.dumps(document).encode(), callables={"k": kernel})
+    bound = compiled.prepare({"x": x, "y": y, "s": slot}, SEQUENTIAL)
+    bound()
+    bound.rebind({"s": None})
+    bound()
+    bound()
+    assert seen == [7, 3, 3] and slot[0] == 8
 
 
 def test_a_bound_program_is_used_by_one_thread_at_a_time() -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
 from pto_wsp import In, InOut, Out, P, TaskWindow, Tensor, f32, kernel, pto, python_kernel, tile, workload
 
 X = Tensor((64, 16), f32)

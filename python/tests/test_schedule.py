@@ -9,8 +9,6 @@ import re
 
 import pytest
 from declared import Declared, document, ir
-from test_workload_errors import catalogue
-
 from pto_wsp import (
     Deps,
     DispatchPolicy,
@@ -29,6 +27,7 @@ from pto_wsp import (
     f32,
     workload,
 )
+from test_workload_errors import catalogue
 
 gemm = Declared("gemm", "inout x, k", unit="cube", cost=lambda k: 10 * k + 1)
 copy = Declared("copy", "inout x", cost=7)

@@ -23,7 +23,7 @@ threading.stack_size(128 * 1024)
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()
-print(len(found[0][1].split("return")), found[0][1].count("+"))
+print(len(found[0][1].split("return")), found[0][1].count("add:f32"))
 """
 
 

@@ -15,9 +15,8 @@ import types
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 import pto_wsp
+import pytest
 from pto_wsp import pto
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

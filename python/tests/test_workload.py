@@ -7,7 +7,6 @@ import json
 import numpy
 import pytest
 from declared import Declared, document, ir
-
 from pto_wsp import (
     Buffer,
     Channel,

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy
 import pytest
 from declared import Declared, ir
-
 from pto_wsp import (
     Buffer,
     Channel,
@@ -361,7 +360,7 @@ def index_through_an_object(n):
     box = Box()
 
     def keep(i):
-        box.i = i
+        vars(box)["i"] = i
 
     for i in P(n):
         keep(i)
@@ -861,6 +860,15 @@ def division_by_zero(n):
 def extent_that_depends_on_a_loop(n):
     for i in P(n):
         step(Buffer((i,), f32))  # HERE
+
+
+@case(1047, "older")
+@traced
+def slot_expression_behind_a_write(n):
+    slot = Slot(1)
+    before = slot + 1
+    step(slot)
+    number(before)  # HERE
 
 
 @pytest.mark.parametrize(("code", "texts", "function"), CASES)

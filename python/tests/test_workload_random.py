@@ -1,4 +1,4 @@
-"""Random workloads: the tasks that a program generates are those of the same loops in plain Python, in order."""
+"""Random workloads: a program generates the tasks of the same loops in plain Python, in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import types
 
 import numpy
 import pytest
-
 from pto_wsp import InOut, P, Scalar, Sparse, Table, Tensor, errors, i32, python_kernel, workload
 
 OFFSET = 1_000_000
@@ -67,7 +66,9 @@ class Writer:
             self.line(depth, f"for {name} in range(2):")
             self.block(depth + 1, inner, left - 1)
         elif kind == 5:
-            test = f"({self.number(names, 1)}) {self.random.choice(['<', '==', '>='])} ({self.number(names, 1)})"
+            test = (
+                f"({self.number(names, 1)}) {self.random.choice(['<', '==', '>='])} ({self.number(names, 1)})"
+            )
             self.line(depth, f"with P.when(truth({test})):", f"if {test}:")
             self.block(depth + 1, names, left - 1)
             self.line(depth, "with P.otherwise():", "else:")
@@ -88,7 +89,7 @@ def compiled(lines: list[str], name: str, scope: dict) -> types.FunctionType:
 
 
 def check(seed: int) -> bool:
-    """Compares one program with plain Python; false where it is refused because a variable outlives its loop."""
+    """Compares a program with plain Python; false where it is refused: a variable outlives its loop."""
     writer = Writer(seed)
     writer.block(1, ["n", "m"], 4)
     values = [writer.random.randrange(-9, 9) for _ in range(5)]

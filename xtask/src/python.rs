@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 /// What the tests need beside the package, relative to the project.
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
+/// Folders of Python files.
+const PYTHON_FOLDERS: [&str; 3] = ["python", "examples/python", "benches/python"];
+
 /// Programs that may be a Python; the first that is recent enough is taken.
 const PYTHONS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
 
@@ -16,8 +19,11 @@ const PYTHONS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11",
 pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {
     let environment = Environment::prepare(project)?;
     environment.install_package(project)?;
-    let mut ruff = environment.python(project, &["-m", "ruff"]);
-    let form = runs(ruff.args(["check", "--quiet", "python", "examples/python", "benches/python"]))?;
+    let mut form = true;
+    for check in [["check", "--quiet"], ["format", "--check"]] {
+        let mut ruff = environment.python(project, &["-m", "ruff"]);
+        form &= runs(ruff.args(check).args(PYTHON_FOLDERS))?;
+    }
     let mut pytest = environment.python(project, &["-m", "pytest"]);
     pytest.args(["-q", "-p", "no:cacheprovider", "python/tests"]);
     Ok(runners::counted(pytest, runners::pytest_line, tally)? && form)

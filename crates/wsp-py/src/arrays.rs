@@ -37,12 +37,38 @@ enum Element {
     Swapped(String),
 }
 
+/// Which byte of a number comes first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ByteOrder {
+    /// The least significant one.
+    Little,
+    /// The most significant one.
+    Big,
+}
+
+impl ByteOrder {
+    /// That of this machine.
+    const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+
+    /// What a format or a type string begins with; what says nothing is of this machine.
+    fn of(sign: &str) -> ByteOrder {
+        match sign {
+            "<" => ByteOrder::Little,
+            ">" | "!" => ByteOrder::Big,
+            _ => ByteOrder::NATIVE,
+        }
+    }
+}
+
 impl PyArray {
     /// The array that an object shares, found by the buffer protocol, the array interface or DLPack, in this order.
     ///
     /// # Errors
     /// No array, or one that cannot be used; `name` is what the caller calls it.
     pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<PyArray, Diagnostic> {
+        if is_masked(object) {
+            return Err(masked(name));
+        }
         // A buffer that is refused is tried again by the other protocols: NumPy has no formats for the types of others.
         let buffer = ffi::buffer(object);
         if let Ok(Some(buffer)) = buffer {
@@ -153,6 +179,18 @@ impl PyArray {
     }
 }
 
+/// Whether some elements may count as absent, which the protocols do not tell: NumPy's `MaskedArray`.
+fn is_masked(object: &Bound<'_, PyAny>) -> bool {
+    let has = |name| object.hasattr(name).unwrap_or(false);
+    has("mask") && has("filled")
+}
+
+fn masked(name: &str) -> Diagnostic {
+    Diagnostic::error(REFUSED, format!("array `{name}` has a mask, and elements of tensors have none")).help(
+        format!("give all elements, `{name}.data`, or values for those that are masked, `{name}.filled(0)`"),
+    )
+}
+
 fn refused(name: &str, reason: &str) -> Diagnostic {
     let fault = Diagnostic::error(REFUSED, format!("array `{name}` does not share its elements"));
     let fault = fault.note(reason.to_owned());
@@ -212,12 +250,11 @@ fn of_format(format: &str, size: usize) -> Element {
         "e" | "f" | "d" => 'f',
         _ => return Element::Other(format.to_owned()),
     };
-    let big = matches!(order, ">" | "!");
-    of_kind(kind, size, big, format)
+    of_kind(kind, size, ByteOrder::of(order), format)
 }
 
-/// An ordinary number: `i`, `u` or `f`, its bytes, and whether the most significant byte comes first.
-fn of_kind(kind: char, size: usize, big: bool, text: &str) -> Element {
+/// An ordinary number: `i`, `u` or `f`, and its bytes.
+fn of_kind(kind: char, size: usize, order: ByteOrder, text: &str) -> Element {
     let dtype = match (kind, size) {
         ('f', 2) => DType::F16,
         ('f', 4) => DType::F32,
@@ -230,7 +267,7 @@ fn of_kind(kind: char, size: usize, big: bool, text: &str) -> Element {
         ('i', 8) => DType::I64,
         _ => return Element::Other(text.to_owned()),
     };
-    if big != cfg!(target_endian = "big") && size > 1 {
+    if order != ByteOrder::NATIVE && size > 1 {
         return Element::Swapped(text.to_owned());
     }
     Element::Of(dtype)
@@ -261,7 +298,7 @@ fn of_typestr(text: &str, name: Option<&str>) -> Element {
     match parts {
         (Some(_), Some("V"), Some(2)) if name == Some("bfloat16") => Element::Of(DType::Bf16),
         (Some(order), Some(kind @ ("i" | "u" | "f")), Some(size)) => {
-            of_kind(kind.chars().next().unwrap_or('V'), size, order == ">", text)
+            of_kind(kind.chars().next().unwrap_or('V'), size, ByteOrder::of(order), text)
         }
         _ => Element::Other(text.to_owned()),
     }
@@ -313,7 +350,7 @@ fn of_dlpack(array: &DlArray) -> Element {
         let lanes = if array.lanes == 1 { String::new() } else { format!("x{}", array.lanes) };
         format!("{kind}{}{lanes}", array.bits)
     };
-    let native = |kind, name: &str| of_kind(kind, size, cfg!(target_endian = "big"), &text(name));
+    let native = |kind, name: &str| of_kind(kind, size, ByteOrder::NATIVE, &text(name));
     match (array.code, array.lanes, array.bits % 8) {
         (0, 1, 0) => native('i', "int"),
         (1, 1, 0) => native('u', "uint"),

@@ -137,7 +137,8 @@ impl Prepared {
         }
     }
 
-    /// Exchanges arrays, tables and sizes by name for the runs to come; what is not named stays. Nothing is compiled again.
+    /// Exchanges arrays, tables and sizes by name for the runs to come; what is not named stays, and what is `None` is no
+    /// longer given. Nothing is compiled again.
     ///
     /// Arrays of the same shapes are exchanged in place. When something does not fit, everything stays as it was.
     #[pyo3(signature = (named))]
@@ -146,7 +147,8 @@ impl Prepared {
         let all = bound.named.bind(py).copy()?;
         all.update(named.as_mapping())?;
         let inputs = self.inner.bind(py, Some(&all), Need::Everything)?.inputs;
-        if inputs.set != bound.set || !inputs.arrays.is_empty() {
+        let taken_back = named.values().iter().any(|value| value.is_none());
+        if taken_back || inputs.set != bound.set || !inputs.arrays.is_empty() {
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
             return Ok(());
         }

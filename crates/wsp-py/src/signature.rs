@@ -85,13 +85,13 @@ impl Signature {
     /// What the workload of a trace takes; `written` has the module's names of tensors that tasks may write.
     pub(crate) fn new(trace: &Trace, written: &BTreeSet<String>, library: LibraryFacts) -> Signature {
         let module = &trace.workload;
-        let is_slot = |t: usize| module.slots.iter().any(|slot| slot.tensor.index() == t);
+        let slots: BTreeSet<usize> = module.slots.iter().map(|slot| slot.tensor.index()).collect();
         let tensors = module.tensors.iter().enumerate().map(|(t, tensor)| TensorFact {
             given: given(&trace.names.tensors, t, &tensor.name),
             name: tensor.name.clone(),
             dtype: tensor.dtype,
             dims: tensor.dims.clone(),
-            role: match (is_slot(t), trace.temporaries.get(t)) {
+            role: match (slots.contains(&t), trace.temporaries.get(t)) {
                 (true, _) => Role::Slot,
                 (false, Some(true)) => Role::Temporary,
                 (false, _) => Role::Argument,

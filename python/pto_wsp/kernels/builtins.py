@@ -135,7 +135,7 @@ def _load(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
 def _shape(cx: Cx, want: Value, at: ast.AST) -> tuple[Number, Number]:
     """`(rows, columns)`"""
     items: list[Value] = []
-    if isinstance(want, Const) and isinstance(want.value, tuple):
+    if isinstance(want, Const) and isinstance(want.value, tuple | list):
         items = [Const(n) for n in want.value]
     elif isinstance(want, TupleVal):
         items = list(want.items)
@@ -315,7 +315,7 @@ def select_in_place(cx: Cx, names: list[str], node: ast.Call) -> bool:
     values, indices, src = (_tile(cx, bound, name, "topk") for name in ("values", "indices", "src"))
     src = tiles.upright(cx, src, cx.span(node))
     _check_lists(cx, values, indices, src, node)
-    for name, tile in zip(names, (values, indices)):
+    for name, tile in zip(names, (values, indices), strict=False):
         if tile.local not in cx.frame.slots.values():
             return _assign_copies(cx, names, (values, indices), src, first, node)
         flow.assign(cx, name, tile, cx.span(node))
@@ -330,7 +330,7 @@ def _assign_copies(
     span = cx.span(node)
     own = [tiles.in_place(cx, t, "list", [], span, None) for t in lists]
     _emit_topk(cx, own[0], own[1], src, first, node)
-    for name, tile in zip(names, own):
+    for name, tile in zip(names, own, strict=False):
         flow.assign(cx, name, tile, span)
     return True
 

@@ -59,9 +59,9 @@ def arguments(cx: Cx, node: ast.Call, dst_of: Callable[[str | int], int | None] 
             )
     nodes = [*node.args, *(keyword.value for keyword in node.keywords)]
     places = [*range(len(node.args)), *(keyword.arg for keyword in node.keywords)]
-    values = list(zip(evaluate_all(cx, nodes, [dst_of(p) for p in places]), nodes))
+    values = list(zip(evaluate_all(cx, nodes, [dst_of(p) for p in places]), nodes, strict=False))
     names = [keyword.arg for keyword in node.keywords]
-    return values[: len(node.args)], dict(zip(names, values[len(node.args) :]))
+    return values[: len(node.args)], dict(zip(names, values[len(node.args) :], strict=False))
 
 
 def bind(
@@ -156,10 +156,10 @@ def _bind_parameters(cx: Cx, source: Source, bound: dict[str, tuple[Value, ast.A
 
 
 def _run(cx: Cx, source: Source) -> Value:
-    from .stmts import RESULT, block
+    from .stmts import block
 
     block(cx, source.body)
-    var = cx.frame.env.get(RESULT)
+    var = cx.frame.env.get(flow.RESULT)
     if var is None:
         return Const(None)
     if var.missing is not None:
@@ -184,12 +184,20 @@ def _leave(cx: Cx, result: Value, span: Span) -> Value:
 
 
 def _outlive(value: Value, own: set[int]) -> Value:
-    match value:
-        case TileVal(local=local):
-            return replace(value, temp=local in own)
-        case TupleVal(items):
-            return TupleVal(tuple(_outlive(item, own) for item in items))
-    return value
+    """The value with each tile of the helper free to be taken by one who reads it first."""
+    left = set(own)
+
+    def outlive(item: Value) -> Value:
+        match item:
+            case TileVal(local=local):
+                temp = local in left
+                left.discard(local)
+                return replace(item, temp=temp)
+            case TupleVal(items):
+                return TupleVal(tuple(map(outlive, items)))
+        return item
+
+    return outlive(value)
 
 
 def _locals_of(value: Value) -> set[int]:
@@ -370,7 +378,7 @@ def _extreme(op: str) -> Callable[[Cx, ast.Call], Value]:
         items = [value for value, _ in args]
         if len(items) == 1 and isinstance(items[0], TupleVal):
             items = list(items[0].items)
-        elif len(items) == 1 and isinstance(items[0], Const) and isinstance(items[0].value, tuple):
+        elif len(items) == 1 and isinstance(items[0], Const) and isinstance(items[0].value, tuple | list):
             items = [constant(v) for v in items[0].value]
         if kwargs or not items or not all(scalars.is_number(v) for v in items):
             shown = ", ".join(map(describe, items))

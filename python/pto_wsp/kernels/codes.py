@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from .. import errors
@@ -46,13 +45,6 @@ COMPILE_TIME = 1134
 ASSERTION = 1135
 TOO_LARGE = 1136
 LOOP = 1137
-
-
-def span_of(filename: str, node: ast.AST) -> Span:
-    """The place of a node of the syntax tree."""
-    line, col = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    end_line, end_col = getattr(node, "end_lineno", None), getattr(node, "end_col_offset", None)
-    return (filename, line, col, end_line or line, end_col if end_col is not None else col + 1)
 
 
 def kernel_error(

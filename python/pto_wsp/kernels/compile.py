@@ -99,7 +99,7 @@ def compile_kernel(
         "body": "compiled",
         "views": [
             {"name": p.name, "dtype": p.dtype.name, "keep": list(k), "extents": list(p.extents)}
-            for p, k in zip(params, keep)
+            for p, k in zip(params, keep, strict=False)
         ],
         "fields": cx.fields,
         "function": {

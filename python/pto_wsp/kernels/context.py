@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import errors
 from .._seam import Span
+from ..spans import span_of_node
 from . import codes
 from .emit import Builder, Expr, Stmt, TileTy
 from .source import Source
@@ -91,7 +92,7 @@ class Cx:
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node of the current function."""
-        return codes.span_of(self.frame.source.filename, node)
+        return span_of_node(self.frame.source.filename, node)
 
     def head(self, node: ast.stmt) -> Span:
         """The first line of a statement."""

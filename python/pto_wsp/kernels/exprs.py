@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import types
 from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import DTYPES
+from ..hints import did_you_mean
 from . import codes, flow, logic, operators, scalars, tiles, transfer, views
 from .context import Cx
 from .emit import Stmt
 from .source import MISSING
-from .values import Const, Number, Scalar, TileVal, TupleVal, Value, ViewVal, describe
+from .values import Const, Number, TileVal, TupleVal, Value, ViewVal, describe
 
 _WORDS: dict[type[ast.expr], tuple[str, str]] = {
     ast.ListComp: ("a comprehension", "write a `for` loop"),
@@ -62,7 +62,9 @@ def evaluate(cx: Cx, node: ast.expr, dst: int | None = None) -> Value:
 
             return call(cx, node, dst)
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
-            return group([flow.settle(cx, evaluate(cx, item), cx.span(item)) for item in elts])
+            whole = group([flow.settle(cx, evaluate(cx, item), cx.span(item)) for item in elts])
+            is_list = isinstance(node, ast.List) and isinstance(whole, Const)
+            return Const(list(whole.value)) if is_list else whole
     what, help = _WORDS.get(type(node), (f"`{type(node).__name__}`", "kernels have numbers, tiles and views"))
     raise cx.fault(codes.EXPRESSION, f"{what} cannot stand in a kernel", node, help=help)
 
@@ -82,10 +84,7 @@ def evaluate_all(cx: Cx, nodes: Sequence[ast.expr], dsts: Sequence[int | None] =
         with cx.builder.into(block):
             value = evaluate(cx, node, dsts[i] if dsts else None)
         if block:
-            values = [
-                cx.pin(v, "operand", cx.span(n)) if isinstance(v, Scalar) else v
-                for v, n in zip(values, nodes)
-            ]
+            values = [flow.settle(cx, v, cx.span(n)) for v, n in zip(values, nodes, strict=False)]
         cx.builder.block.extend(block)
         values.append(value)
     return values
@@ -114,7 +113,7 @@ def _name(cx: Cx, name: str, node: ast.AST) -> Value:
             codes.UNKNOWN_NAME,
             f"`{name}` is not defined",
             node,
-            help=_similar(name, cx.frame.source.visible_names())
+            help=did_you_mean(name, cx.frame.source.visible_names())
             or "define it in the file, or make it a parameter",
         )
     source = cx.frame.source
@@ -129,11 +128,6 @@ def constant(value: Any) -> Const:
     if isinstance(value, float) and type(value) is not float:
         return Const(float(value))
     return Const(value)
-
-
-def _similar(name: str, names: list[str]) -> str | None:
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def _attribute(cx: Cx, node: ast.Attribute) -> Value:
@@ -187,7 +181,7 @@ def _no_attribute(cx: Cx, what: str, name: str, known: list[str], node: ast.AST)
     listed = ", ".join(f"`{k}`" for k in known)
     from .builtins import TABLE
 
-    help = _similar(name, known) or f"{what} has {listed}"
+    help = did_you_mean(name, known) or f"{what} has {listed}"
     if name in TABLE:
         help = f"write `pto.{name}(…)`"
     return cx.fault(codes.UNKNOWN_ATTRIBUTE, f"{what} has no `{name}`", node, help=help)
@@ -198,7 +192,7 @@ def _constant_attribute(cx: Cx, value: Any, name: str, node: ast.AST) -> Value:
     from .builtins import TABLE
 
     if value is pto and name not in TABLE:
-        help = NOT_OFFERED.get(name) or _similar(name, list(TABLE)) or _similar(name.lower(), list(TABLE))
+        help = NOT_OFFERED.get(name) or did_you_mean(name, TABLE) or did_you_mean(name.lower(), TABLE)
         raise cx.fault(
             codes.UNKNOWN_FUNCTION,
             f"`pto.{name}` does not exist",
@@ -217,7 +211,7 @@ def _constant_attribute(cx: Cx, value: Any, name: str, node: ast.AST) -> Value:
             codes.UNKNOWN_ATTRIBUTE,
             f"{what} has no `{name}`",
             node,
-            help=_similar(name, names) or "spell it as its module does",
+            help=did_you_mean(name, names) or "spell it as its module does",
         ) from None
 
 
@@ -314,10 +308,10 @@ def _tile_binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | No
 
 
 def _unary(cx: Cx, node: ast.UnaryOp, dst: int | None) -> Value:
-    value, span = evaluate(cx, node.operand), cx.span(node)
+    span = cx.span(node)
     if isinstance(node.op, ast.Not):
-        tiles.refuse_tile(cx, value, node, "`not`")
-        return scalars.logical_not(cx, value, span)
+        return scalars.logical_not(cx, logic.condition(cx, node.operand), span)
+    value = evaluate(cx, node.operand)
     if isinstance(value, TileVal) and isinstance(node.op, ast.USub):
         return tiles.unary(cx, "neg", value, span, dst)
     if isinstance(value, TileVal) and isinstance(node.op, ast.UAdd):

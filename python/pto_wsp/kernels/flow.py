@@ -13,6 +13,9 @@ from .scalars import expr, is_number, kind
 from .tiles import copy_into
 from .values import Const, Number, Scalar, TileVal, TupleVal, Value, ViewDim, ViewVal, describe, tile_words
 
+RESULT = "return"
+"""The variable that holds the result of a helper; no name of Python's."""
+
 
 def assigned_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that some statement among or inside `nodes` assigns."""
@@ -78,7 +81,25 @@ def assign(cx: Cx, name: str, value: Value, span: Span) -> None:
     elif isinstance(value, TileVal):
         env[name] = Var(_assign_tile(cx, name, value, span), None, span)
     else:
-        env[name] = Var(settle(cx, value, span), None, span)
+        value = settle(cx, value, span)
+        # The result of a helper is read before any of its tiles is written again.
+        env[name] = Var(value if name == RESULT else _own(cx, name, value, span), None, span)
+
+
+def _own(cx: Cx, name: str, value: Value, span: Span) -> Value:
+    """The value of a tuple variable, whose tiles no assignment to another variable writes."""
+    if isinstance(value, TupleVal):
+        return TupleVal(tuple(_own(cx, name, item, span) for item in value.items))
+    if not isinstance(value, TileVal):
+        return value
+    ty = (*value.shape, value.elem)
+    local = value.local
+    if not value.temp or value.flipped:
+        local = cx.builder.tile(name, ty, span)
+        copy_into(cx, value, local, span)
+        cx.release(value)
+    cx.frame.slots[f"{name}.{local}", ty] = local
+    return TileVal(local, ty, *value.full)
 
 
 def _assign_number(cx: Cx, name: str, value: Number, span: Span) -> Var:

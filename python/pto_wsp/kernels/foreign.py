@@ -60,9 +60,18 @@ def task_function(
         outer = getattr(_task, "coords", None)
         _task.coords = tuple(scalars[:ncoords])
         try:
-            function(**arguments)
+            returned = function(**arguments)
         finally:
             _task.coords = outer
+        if returned is not None:
+            code = function.__code__
+            line = code.co_firstlineno
+            raise codes.kernel_error(
+                codes.RETURN,
+                f"`{function.__name__}` returns {type(returned).__name__}, which goes nowhere",
+                (code.co_filename, line, 0, line, 0),
+                help="write into the arrays it is given: `y[...] = value`",
+            )
 
     return run
 

@@ -11,6 +11,7 @@ from typing import Any
 from .. import _seam
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
+from ..spans import span_of_node
 from . import codes
 from .annotations import ParamType, param_type
 from .compile import Compiled, compile_kernel
@@ -79,6 +80,12 @@ class BaseKernel:
         self._made: dict[Any, Specialised] = {}
         self._compilations = 0
 
+    def __copy__(self) -> BaseKernel:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BaseKernel:
+        return self
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a task without coordinates to the workload that is being traced."""
         return _record(self, (), args, kwargs)
@@ -93,7 +100,7 @@ class BaseKernel:
         """
         for param, arg in zip(self.params, args, strict=True):
             _check_argument(self.name, param, arg, call)
-        key = (ncoords, *(_key(self.name, p, a, call) for p, a in zip(self.params, args)))
+        key = (ncoords, *(_key(self.name, p, a, call) for p, a in zip(self.params, args, strict=False)))
         made = self._made.get(key)
         if made is None or not self._is_current(made):
             self._compilations += 1
@@ -131,7 +138,11 @@ class Kernel(BaseKernel):
     def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
         compiled = None
         if not self.source.is_declaration:
-            constants = {p.name: a.value for p, a in zip(self.params, args) if isinstance(a, ConstexprArg)}
+            constants = {
+                p.name: a.value
+                for p, a in zip(self.params, args, strict=False)
+                if isinstance(a, ConstexprArg)
+            }
             views = _views(self.params, args)
             scalars = {name: n for n, (name, kind) in enumerate(_scalars(self._task_params(ncoords)))}
             keep = tuple(a.keep for a in args if isinstance(a, ViewSpec))
@@ -179,7 +190,9 @@ class PythonKernel(BaseKernel):
     what = "python_kernel"
 
     def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
-        constants = {p.name: a.value for p, a in zip(self.params, args) if isinstance(a, ConstexprArg)}
+        constants = {
+            p.name: a.value for p, a in zip(self.params, args, strict=False) if isinstance(a, ConstexprArg)
+        }
         views = [a for a in args if isinstance(a, ViewSpec)]
         run = task_function(self.function, ncoords, self.signature, views, constants)
         return Specialised(
@@ -253,7 +266,7 @@ def _check_options(source: Source, unit: Any, cost: Any) -> None:
 def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
     tree = source.tree.args
     spans = {
-        a.arg: codes.span_of(source.filename, a) for a in (*tree.posonlyargs, *tree.args, *tree.kwonlyargs)
+        a.arg: span_of_node(source.filename, a) for a in (*tree.posonlyargs, *tree.args, *tree.kwonlyargs)
     }
     params = []
     for parameter in inspect.signature(source.function).parameters.values():
@@ -262,7 +275,7 @@ def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
             raise codes.kernel_error(
                 codes.PARAMETER_FORM,
                 f"`{parameter.name}` of kernel `{source.name}` takes any number of arguments",
-                codes.span_of(source.filename, star),
+                span_of_node(source.filename, star),
                 help="a kernel has a fixed list of parameters: name them one by one",
             )
         span = spans[parameter.name]
@@ -352,7 +365,7 @@ def _check_argument(kernel: str, param: Param, arg: Arg, call: Span | None) -> N
             labels=declared,
             help="an index drops a dimension and a slice keeps it: `X[i]` and `X[i:i+1]`",
         )
-    for number, (need, have) in enumerate(zip(want.dims, arg.extents)):
+    for number, (need, have) in enumerate(zip(want.dims, arg.extents, strict=False)):
         if need is not None and have is not None and need != have:
             raise codes.kernel_error(
                 codes.ARGUMENT_VIEW,
@@ -365,11 +378,13 @@ def _check_argument(kernel: str, param: Param, arg: Arg, call: Span | None) -> N
 
 def _views(params: Sequence[Param], args: Sequence[Arg]) -> tuple[ViewParam, ...]:
     views: list[ViewParam] = []
-    for param, arg in zip(params, args):
+    for param, arg in zip(params, args, strict=False):
         if not isinstance(arg, ViewSpec):
             continue
         dims = param.type.dims or (None,) * len(arg.extents)
-        extents = tuple(have if have is not None else need for have, need in zip(arg.extents, dims))
+        extents = tuple(
+            have if have is not None else need for have, need in zip(arg.extents, dims, strict=False)
+        )
         views.append(
             ViewParam(
                 param.name, len(views), param.type.kind, DTYPES[arg.dtype], extents, arg.most, param.span

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .._seam import Span
@@ -21,10 +22,14 @@ def thunk(cx: Cx, node: ast.expr) -> Callable[[], Value]:
 
 def condition(cx: Cx, node: ast.expr) -> Number:
     """An expression as a truth value."""
-    return scalars.truth(cx, exprs.evaluate(cx, node), cx.span(node))
+    span = cx.span(node)
+    if isinstance(node, ast.BoolOp):
+        thunks = [partial(condition, cx, part) for part in node.values]
+        return scalars.truth(cx, joined(cx, isinstance(node.op, ast.And), thunks, span), span)
+    return scalars.truth(cx, exprs.evaluate(cx, node), span)
 
 
-def joined(cx: Cx, conjunction: bool, thunks: list[Callable[[], Value]], span: Span) -> Value:
+def joined(cx: Cx, conjunction: bool, thunks: Sequence[Callable[[], Value]], span: Span) -> Value:
     """`and` and `or`: what stands on the right is evaluated only where the left does not decide."""
     value = thunks[0]()
     if len(thunks) == 1:
@@ -32,10 +37,10 @@ def joined(cx: Cx, conjunction: bool, thunks: list[Callable[[], Value]], span: S
     if isinstance(value, Const):
         decided = bool(value.value) != conjunction
         return value if decided else joined(cx, conjunction, thunks[1:], span)
-    left = scalars.truth(cx, value, span)
+    left = _truth_value(cx, value, span)
     block: list[Stmt] = []
     with cx.region(block):
-        right = scalars.truth(cx, joined(cx, conjunction, thunks[1:], span), span)
+        right = _truth_value(cx, joined(cx, conjunction, thunks[1:], span), span)
     if isinstance(right, Const):
         return left if right.value == conjunction else right
     if not block:
@@ -50,6 +55,21 @@ def joined(cx: Cx, conjunction: bool, thunks: list[Callable[[], Value]], span: S
         test = {"k": "not", "a": test, "ty": "bool", "s": span}
     cx.builder.stmt("if", span, cond=test, then=block, otherwise=[])
     return Scalar(local_expr(local, "bool", span), "bool")
+
+
+def _truth_value(cx: Cx, value: Value, span: Span) -> Number:
+    """An operand of `and` or `or`. Python gives one of the operands, whichever it is; so other numbers are
+    refused.
+    """
+    tiles.refuse_tile(cx, value, span, "`and` and `or`")
+    if isinstance(value, Const | Scalar) and scalars.is_number(value) and scalars.kind(value) == "bool":
+        return value
+    raise cx.fault(
+        codes.OPERAND,
+        f"`and` and `or` give a truth value here, and one side is {describe(value)}",
+        span,
+        help=["compare it: `n != 0`", "for one of two numbers write `a if c else b`"],
+    )
 
 
 def compare(cx: Cx, node: ast.Compare) -> Value:
@@ -72,7 +92,7 @@ def compare(cx: Cx, node: ast.Compare) -> Value:
 
     if len(node.ops) > 1 or not _is_plain(node.comparators[0]):
         first = flow.settle(cx, first, span)
-    return joined(cx, True, chain(first, list(zip(node.ops, node.comparators))), span)
+    return joined(cx, True, chain(first, list(zip(node.ops, node.comparators, strict=False))), span)
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -124,7 +144,7 @@ def choice(cx: Cx, node: ast.IfExp) -> Value:
         return exprs.evaluate(cx, node.body if test.value else node.orelse)
     blocks: list[list[Stmt]] = [[], []]
     values: list[Value] = []
-    for block, side in zip(blocks, (node.body, node.orelse)):
+    for block, side in zip(blocks, (node.body, node.orelse), strict=False):
         with cx.region(block):
             values.append(exprs.evaluate(cx, side))
     a, b = values
@@ -147,7 +167,7 @@ def _choose_number(
     if not any(blocks):
         return chosen
     local = cx.builder.scalar("choice", chosen.ty, span)
-    for value, block in zip(values, blocks):
+    for value, block in zip(values, blocks, strict=False):
         with cx.builder.into(block):
             cx.builder.stmt("assign", span, local=local, value=scalars.expr(cx, value, chosen.ty, span))
     cx.builder.stmt("if", span, cond=test.x, then=blocks[0], otherwise=blocks[1])
@@ -164,7 +184,7 @@ def _choose_tile(
     span = cx.span(node)
     full = (a.full[0] and b.full[0], a.full[1] and b.full[1])
     out = tiles.make(cx, "choice", (*a.shape, a.elem), full, span, None)
-    for value, block in zip(values, blocks):
+    for value, block in zip(values, blocks, strict=False):
         with cx.builder.into(block):
             tiles.copy_into(cx, value, out.local, span)
     cx.release(a, b)

@@ -108,7 +108,7 @@ def counted(cx: Cx, node: ast.For) -> End:
     )
     at_least_once = False
     if isinstance(start, Const) and isinstance(end, Const):
-        at_least_once = len(range(start.value, end.value, step)) > 0
+        at_least_once = start.value < end.value if step > 0 else start.value > end.value
     if step < 0:
         bounds, value = _downwards(cx, start, end, step, value, head)
     else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from .._seam import Span
 from . import codes
@@ -42,7 +42,7 @@ _MATH: dict[str, Callable[[float], float]] = {
 }
 
 
-def is_number(value: Value) -> bool:
+def is_number(value: Value | None) -> TypeGuard[Number]:
     """True for integers, floats and truth values, known or not."""
     return isinstance(value, Scalar) or (isinstance(value, Const) and isinstance(value.value, int | float))
 
@@ -259,7 +259,7 @@ def _power(cx: Cx, a: Number, b: Number, span: Span) -> Number:
             span,
             help="write products, or `pto.exp2(pto.log2(x) * y)` for a positive `x`",
         )
-    a = cx.pin(a, "base", span)
+    a = cx.pin(a if isinstance(b.value, int) else to_float(cx, a, span), "base", span)
     return binary(cx, "mul", a, a, span)
 
 

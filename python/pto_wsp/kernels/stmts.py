@@ -9,10 +9,6 @@ from .context import Cx, End
 from .emit import Stmt
 from .values import Const, TileVal, TupleVal, Value, ViewVal, describe
 
-RESULT = "return"
-"""The variable that holds the result of a helper; no name of Python's."""
-
-
 _WORDS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Try: ("`try`", "a kernel that fails stops the run, with the line"),
     ast.With: ("`with`", "kernels hold no resources"),
@@ -148,17 +144,19 @@ def _apart(cx: Cx, value: Value, target: ast.Tuple | ast.List, at: ast.expr) -> 
     """Values of a tuple, none of which an assignment to another of the names can change."""
     if not isinstance(value, TupleVal):
         return value
-    stored = flow.assigned_names([target])
-    locals_stored = {flow.tile_home(cx, name) for name in stored}
-    items = []
-    for item in value.items:
-        if isinstance(item, TileVal) and not item.temp and item.local in locals_stored:
-            span = cx.span(at)
-            copy = tiles.make(cx, "copy", (*item.shape, item.elem), item.full, span, None)
-            tiles.copy_into(cx, item, copy.local, span)
-            item = copy
-        items.append(item)
-    return TupleVal(tuple(items))
+    stored = {flow.tile_home(cx, name) for name in flow.assigned_names([target])}
+    span = cx.span(at)
+
+    def apart(item: Value) -> Value:
+        if isinstance(item, TupleVal):
+            return TupleVal(tuple(map(apart, item.items)))
+        if not isinstance(item, TileVal) or item.temp or item.local not in stored:
+            return item
+        copy = tiles.make(cx, "copy", (*item.shape, item.elem), item.full, span, None)
+        tiles.copy_into(cx, item, copy.local, span)
+        return copy
+
+    return apart(value)
 
 
 def _bind(cx: Cx, target: ast.expr, value: Value) -> None:
@@ -166,7 +164,7 @@ def _bind(cx: Cx, target: ast.expr, value: Value) -> None:
         case ast.Name(id=name):
             flow.assign(cx, name, value, cx.span(target))
         case ast.Tuple(elts=elts) | ast.List(elts=elts):
-            for part, item in zip(elts, _items(cx, value, len(elts), target)):
+            for part, item in zip(elts, _items(cx, value, len(elts), target), strict=False):
                 _bind(cx, part, item)
         case ast.Subscript():
             _store(cx, target, value)
@@ -254,12 +252,12 @@ def _if(cx: Cx, node: ast.If, rest: list[ast.stmt] | None) -> End:
     entry = cx.frame.env
     blocks: list[list[Stmt]] = [[], []]
     ends, envs = [], []
-    for out, body in zip(blocks, (node.body, node.orelse)):
+    for out, body in zip(blocks, (node.body, node.orelse), strict=False):
         cx.frame.env = dict(entry)
         with cx.region(out):
             end = block(cx, [*body, *after])
             if rest is not None and end is End.FALLS:
-                flow.assign(cx, RESULT, Const(None), cx.head(node))
+                flow.assign(cx, flow.RESULT, Const(None), cx.head(node))
                 end = End.RETURNS
         ends.append(end)
         if end is not End.LEAVES:
@@ -289,7 +287,7 @@ def _return(cx: Cx, node: ast.Return) -> End:
             help="leave the loop with `break`, and return after it",
         )
     value: Value = Const(None) if node.value is None else exprs.evaluate(cx, node.value)
-    flow.assign(cx, RESULT, value, cx.span(node))
+    flow.assign(cx, flow.RESULT, value, cx.span(node))
     return End.RETURNS
 
 

@@ -200,7 +200,7 @@ def _filled_like(cx: Cx, like: TileVal, value: Number, span: Span) -> TileVal:
     out = make(cx, "spread", like.ty, like.full, span, None)
     rows, cols = (
         None if full else {"k": word, "tile": like.local, "s": span}
-        for full, word in zip(like.full, ("tile_rows", "tile_cols"))
+        for full, word in zip(like.full, ("tile_rows", "tile_cols"), strict=False)
     )
     cx.builder.stmt("fill", span, dst=out.local, value=expr(cx, value, "f32", span), rows=rows, cols=cols)
     return out
@@ -210,7 +210,11 @@ def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | 
     span = cx.span(at)
     how = _fit(a, b)
     if how is not None:
-        full = tuple(x or y for x, y in zip(a.full, b.full)) if how == "tile" else _kept_full(how, a, b)
+        full = (
+            tuple(x or y for x, y in zip(a.full, b.full, strict=False))
+            if how == "tile"
+            else _kept_full(how, a, b)
+        )
         return _emit(cx, op, a, _operand(cx, how, b, span), [b], full, span, dst)
     other = _fit(b, a)
     if other is None:
@@ -315,7 +319,7 @@ def _accumulator(
     acc = upright(cx, acc, span)
     fits = all(
         p == q or (p < q and not full) or (q < p and not own)
-        for p, q, full, own in zip(acc.shape, shape, (a.full[0], b.full[1]), acc.full)
+        for p, q, full, own in zip(acc.shape, shape, (a.full[0], b.full[1]), acc.full, strict=False)
     )
     if not fits:
         raise cx.fault(
@@ -359,7 +363,7 @@ def filled(
     span = cx.span(at)
     sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
     full = (isinstance(shape[0], Const), isinstance(shape[1], Const))
-    limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full)]
+    limits = [None if known else expr(cx, n, "u32", span) for n, known in zip(shape, full, strict=False)]
     word = expr(cx, value, "f32", span)
     out = make(cx, "full", (*sizes, elem), full, span, dst)
     cx.builder.stmt("fill", span, dst=out.local, value=word, rows=limits[0], cols=limits[1])

@@ -31,7 +31,7 @@ def whole(param: ViewParam) -> ViewVal:
     """All of a parameter."""
     dims = tuple(
         ViewDim(axis, Const(0), None, extent, most if extent is None else extent)
-        for axis, (extent, most) in enumerate(zip(param.extents, param.most))
+        for axis, (extent, most) in enumerate(zip(param.extents, param.most, strict=False))
     )
     return ViewVal(param.index, dims)
 
@@ -96,7 +96,7 @@ def narrowed(cx: Cx, view: ViewVal, index: ast.expr, evaluate: Any) -> ViewVal:
     parts = _parts(cx, view, index)
     dims: list[ViewDim] = []
     fixed = dict(view.fixed)
-    for dim, part in zip(view.dims, parts):
+    for dim, part in zip(view.dims, parts, strict=False):
         if part is None:
             dims.append(dim)
         elif isinstance(part, ast.Slice):

@@ -95,6 +95,9 @@ impl From<Trap> for Diagnostic {
 fn help(code: Code) -> Option<&'static str> {
     Some(match code {
         DIVISION_BY_ZERO => "leave out the case with a condition, or divide by the larger of it and 1",
+        LOSSY_CONVERSION => {
+            "indices and numbers of rows count from 0: bound the value first, or leave out the case"
+        }
         ARRAY_BOUNDS => "leave out indices from the array's length on with a condition",
         TENSOR_BOUNDS => "take an index that lies inside, or store a smaller tile",
         TILE_SHAPE => "load or fill the operands with the same rows and columns",

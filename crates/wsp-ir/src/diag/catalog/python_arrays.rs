@@ -66,7 +66,8 @@ The array lies in the memory of a GPU or another device. The target `cpu_sim` co
         title: "array that cannot be shared",
         explanation: "\
 The object should share its elements and refuses or shares something that is no array. What it says stands in the message;
-a tensor of PyTorch that requires gradients is shared after `x.detach()`.",
+a tensor of PyTorch that requires gradients is shared after `x.detach()`, a masked array of NumPy as `x.data` or
+`x.filled(0)`.",
     },
     CodeInfo {
         code: Code(1259),

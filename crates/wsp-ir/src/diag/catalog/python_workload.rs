@@ -310,6 +310,14 @@ order or by name.",
 Tensors, tables, channels and first values of slots are made once per run, before any task. Their sizes are computed from sizes
 and numbers only.",
     },
+    CodeInfo {
+        code: Code(1047),
+        title: "an expression of a slot is used behind a task that writes the slot",
+        explanation: "\
+A workload reads a slot where an expression of it is used, and not where Python made the expression: `old = s + 1`, a task that
+writes `s`, then `P.when(old > 1)` would see what the task wrote. Write the expression where it is used. For the value of before,
+let a task copy it to another slot first.",
+    },
 ];
 
 /// What schedules, options and saved programs say.
@@ -414,6 +422,11 @@ source and compile it again.",
         explanation: "\
 A trace shows the last run whose times were recorded: compile with `enable_profiling=True` or say `TracePolicy.measured()`, and
 run the program, or `simulate` it.",
+    },
+    CodeInfo {
+        code: Code(1225),
+        title: "options of `compile` of which one would be without effect",
+        explanation: "No option is accepted and ignored: leave out one of the two.",
     },
     CodeInfo {
         code: Code(1230),

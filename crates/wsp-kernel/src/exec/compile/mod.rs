@@ -41,6 +41,8 @@ pub(crate) struct Compiler<'a> {
     depth: u32,
     nesting: u32,
     pub(crate) tiles: Vec<TileDecl>,
+    /// Bytes that their values take together.
+    tile_bytes: u64,
     /// Tensors that the kernel stores to.
     pub(crate) stored: BTreeSet<TensorId>,
 }
@@ -84,6 +86,7 @@ impl<'a> Compiler<'a> {
             depth: 0,
             nesting: 0,
             tiles: Vec::new(),
+            tile_bytes: 0,
             stored: BTreeSet::new(),
         }
     }

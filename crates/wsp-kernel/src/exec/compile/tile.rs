@@ -32,7 +32,7 @@ impl<'a> FnCompiler<'_, 'a> {
             return Err(Trap::new(TILE_ELEMENT, message, local.span).note("tiles hold real numbers only"));
         }
         let (rows, cols) = (self.capacity(local, &ty.rows)?, self.capacity(local, &ty.cols)?);
-        self.check_size(local, rows, cols)?;
+        self.cx.tile_bytes = self.check_size(local, rows, cols)?;
         self.cx.tiles.push(TileDecl { name: local.name.clone(), rows, cols, elem });
         Ok(self.cx.tiles.len() - 1)
     }
@@ -45,7 +45,8 @@ impl<'a> FnCompiler<'_, 'a> {
         })
     }
 
-    fn check_size(&self, local: &Local, rows: u32, cols: u32) -> Result<(), Trap> {
+    /// Bytes that all tiles up to this one take.
+    fn check_size(&self, local: &Local, rows: u32, cols: u32) -> Result<u64, Trap> {
         let shape = format!("tile `{}` has a capacity of {rows} x {cols}", local.name);
         if rows == 0 || cols == 0 {
             return Err(
@@ -57,13 +58,13 @@ impl<'a> FnCompiler<'_, 'a> {
             return Err(Trap::new(TILE_SIZE, shape, local.span)
                 .note(format!("need {bytes} bytes, have {} per tile", limits::MAX_TILE_BYTES)));
         }
-        let total = self.cx.tiles.iter().map(f32_bytes).sum::<u64>() + bytes as u64;
+        let total = self.cx.tile_bytes + bytes as u64;
         if total > MAX_KERNEL_BYTES {
             return Err(Trap::new(TILE_SIZE, "the tiles of the kernel are too large", local.span).note(
                 format!("need {total} bytes up to here, have {MAX_KERNEL_BYTES} for all tiles of a kernel"),
             ));
         }
-        Ok(())
+        Ok(total)
     }
 
     fn bound_dtype(&self, tensor: TensorId, span: Span) -> Result<DType, Trap> {
