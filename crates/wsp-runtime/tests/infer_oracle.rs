@@ -41,7 +41,12 @@ impl Scan {
         self.reads.retain(|(_, old)| !covered(old));
         self.writes.retain(|(_, old)| !covered(old));
         self.reads.extend(task.reads.iter().map(|region| (id, *region)));
-        self.writes.extend(task.writes.iter().map(|region| (id, *region)));
+        // Of a task's own boxes, one that a later one covers is forgotten as well.
+        let forgotten = |(i, old): (usize, &Region)| {
+            task.writes[i + 1..].iter().any(|new| new != old && related(old, new) && new.covers(old))
+        };
+        let kept = task.writes.iter().enumerate().filter(|&box_| !forgotten(box_));
+        self.writes.extend(kept.map(|(_, region)| (id, *region)));
         found.sort_unstable();
         found.dedup_by_key(|(other, _)| *other);
         found
@@ -301,6 +306,17 @@ proptest! {
             prop_assert_eq!(map.find_producer(&query), producer);
         }
     }
+}
+
+#[test]
+fn a_box_inside_a_later_one_of_its_task_is_forgotten() {
+    let rows = |lo, hi| Region::new(TensorId(0), &[lo], &[hi]).expect("ranks agree");
+    let writes = |boxes: &[Region]| Task { reads: Vec::new(), writes: boxes.to_vec() };
+    let mut map = RegionMap::growing(Matching::Overlap);
+    inferred(&mut map, &[writes(&[rows(4, 8), rows(4, 11)]), writes(&[rows(4, 7)])]);
+    // Nobody wrote these rows and no others, as far as is known: the latest writer of some of them counts.
+    assert_eq!(map.find_producer(&rows(4, 8)), Some(1));
+    assert_eq!(map.find_producer(&rows(4, 11)), Some(0));
 }
 
 const SHAPE: [u32; 3] = [6, 16, 9];

@@ -292,7 +292,8 @@ pub trait TensorMap<H: TaskHandle> {
     /// Shows the last writers of every box that overlaps `region`, each once, in ascending order.
     fn writers_of(&mut self, region: &Region, found: impl FnMut(H));
 
-    /// The last writer of `region` itself, or else the latest of a box that overlaps it.
+    /// The last writer of `region` itself, or else the latest of a box that overlaps it. A box that is covered by a later
+    /// one, of the same task or of another, is forgotten.
     fn find_producer(&mut self, region: &Region) -> Option<H>;
 
     /// Forgets tasks that are not `live`.
