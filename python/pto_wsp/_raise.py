@@ -5,6 +5,7 @@ help="…")`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from . import errors
@@ -14,7 +15,8 @@ from .spans import caller_span
 _HERE = object()
 
 
-def trace_error(
+def _make(
+    cls: type[errors.WspError],
     code: int,
     message: str,
     *,
@@ -24,29 +26,23 @@ def trace_error(
     notes: Iterable[str] | str = (),
     help: Iterable[str] | str = (),
 ) -> errors.WspError:
-    """A `TraceError` at a place, by default that of the caller's line."""
-    return _make(errors.TraceError, code, message, span, label, labels, notes, help)
+    """An error of a class at a place, by default that of the caller's line."""
+    place = caller_span() if span is _HERE else span
+    return errors.make(
+        cls,
+        code,
+        message,
+        span=place,  # type: ignore[arg-type]
+        label=label,
+        labels=[(other, text) for other, text in labels if other is not None],
+        notes=notes,
+        help=help,
+    )
 
 
-def schedule_error(
-    code: int,
-    message: str,
-    *,
-    span: Span | object | None = _HERE,
-    label: str = "",
-    labels: Iterable[tuple[Span | None, str]] = (),
-    notes: Iterable[str] | str = (),
-    help: Iterable[str] | str = (),
-) -> errors.WspError:
-    """A `ScheduleError` at a place, by default that of the caller's line."""
-    return _make(errors.ScheduleError, code, message, span, label, labels, notes, help)
-
-
-def compile_error(
-    code: int, message: str, *, notes: Iterable[str] | str = (), help: Iterable[str] | str = ()
-) -> errors.WspError:
-    """A `CompileError` at the caller's line."""
-    return _make(errors.CompileError, code, message, _HERE, "", (), notes, help)
+trace_error = partial(_make, errors.TraceError)
+schedule_error = partial(_make, errors.ScheduleError)
+compile_error = partial(_make, errors.CompileError)
 
 
 class PlacedAtCaller:
@@ -71,26 +67,3 @@ def _placed(found: errors.Diagnostic, cls: type[errors.WspError], span: Span | N
     number = int(found.code.removeprefix("WSP"))
     made = errors.make(cls, number, found.message, span=span, notes=found.notes, help=found.help)
     return made.diagnostics[0]
-
-
-def _make(
-    cls: type[errors.WspError],
-    code: int,
-    message: str,
-    span: Span | object | None,
-    label: str,
-    labels: Iterable[tuple[Span | None, str]],
-    notes: Iterable[str] | str,
-    help: Iterable[str] | str,
-) -> errors.WspError:
-    place = caller_span() if span is _HERE else span
-    return errors.make(
-        cls,
-        code,
-        message,
-        span=place,  # type: ignore[arg-type]
-        label=label,
-        labels=[(other, text) for other, text in labels if other is not None],
-        notes=notes,
-        help=help,
-    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 from typing import Any
 
 from ._raise import compile_error
 from .expr import describe
+from .hints import did_you_mean
 
 _INTEGERS = {
     "num_threads": (0, 1024, "threads; 0 takes all cores"),
@@ -105,14 +105,11 @@ def _integer(name: str, value: Any) -> int:
 
 def _unknown(name: str) -> Exception:
     known = [*DEFAULTS, *_REFUSED]
-    near = difflib.get_close_matches(name, known, 1)
     return compile_error(
         1220,
         f"`compile` has no option `{name}`",
         notes=f"options: {', '.join(f'`{option}`' for option in ['target', *known])}",
-        help=f"did you mean `{near[0]}`?"
-        if near
-        else "leave it out, or say it with a method of the workload",
+        help=did_you_mean(name, known) or "leave it out, or say it with a method of the workload",
     )
 
 

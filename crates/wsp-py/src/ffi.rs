@@ -3,7 +3,7 @@
 //! All `unsafe` of this crate is here. What is trusted: that an object which hands out an address under one of the protocols
 //! keeps its promise, namely that the memory has the extents and strides stated for as long as the object (or the
 //! buffer, or the tensor handed over) is held. Everything else is checked by [`super::arrays`].
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "the one place that takes addresses from Python objects, by their protocols")]
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi::{PyErr_Clear, PyObject};

@@ -162,6 +162,6 @@ impl Prepared {
     /// The figures of the last run.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bound = self.lock()?;
-        results::outcome(py, bound.workload.outcome(), &self.inner.signature, &self.inner.sources)
+        results::figures(py, bound.workload.outcome(), &self.inner.signature, &self.inner.sources)
     }
 }

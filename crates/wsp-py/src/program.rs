@@ -40,7 +40,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = runs::execute(py, &self.inner, arguments, options)?;
-        results::outcome(py, &outcome, &self.inner.signature, &self.inner.sources)
+        results::outcome(py, outcome, &self.inner.signature, &self.inner.sources)
     }
 
     /// Starts a run on a thread of its own.

@@ -22,8 +22,26 @@ pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
     found.iter().map(|note| text(note).trim_end().to_owned()).collect()
 }
 
-/// The figures of a run.
+/// The figures of a run, and in `outputs` the arrays of a used file that its caller gave none for.
 pub(crate) fn outcome<'py>(
+    py: Python<'py>,
+    outcome: WorkloadOutcome,
+    signature: &Signature,
+    sources: &SourceMap,
+) -> PyResult<Bound<'py, PyAny>> {
+    let figures = figures(py, &outcome, signature, sources)?;
+    let outputs = PyDict::new(py);
+    for (name, array) in outcome.outputs {
+        if signature.library.arrays.contains(&name) {
+            outputs.set_item(name, Bound::new(py, KernelArray::owning(array))?)?;
+        }
+    }
+    figures.set_item("outputs", outputs)?;
+    Ok(figures)
+}
+
+/// The figures of a run alone.
+pub(crate) fn figures<'py>(
     py: Python<'py>,
     outcome: &WorkloadOutcome,
     signature: &Signature,
@@ -61,16 +79,9 @@ pub(crate) fn outcome<'py>(
         "generation_ns": runtime.generation_ns,
         "aicpus": outcome.aicpus.as_ref().map(aicpus),
         "notes": notes(&outcome.notes, sources),
+        "outputs": {},
     });
-    let figures = errors::python(py, &figures)?;
-    let outputs = PyDict::new(py);
-    for name in &signature.library.arrays {
-        if let Some(array) = outcome.outputs.get(name) {
-            outputs.set_item(name, Bound::new(py, KernelArray::owning(array.clone()))?)?;
-        }
-    }
-    figures.set_item("outputs", outputs)?;
-    Ok(figures)
+    errors::python(py, &figures)
 }
 
 /// Last values of the slots that the program kept itself.
