@@ -21,6 +21,7 @@ pub mod local_queue;
 pub mod pod;
 pub mod ptow;
 mod region;
+pub mod tg;
 
 pub use dtype::DType;
 pub use exec::{ExecDomain, ExecPool};

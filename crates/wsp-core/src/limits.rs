@@ -33,6 +33,8 @@ limits! {
     MAX_NESTING: u32 = 128;
     /// Longest source file, in bytes.
     MAX_SOURCE_BYTES: u32 = 4 << 20;
+    /// Longest text or binary of a task-graph unit, in bytes.
+    MAX_UNIT_BYTES: u32 = 256 << 20;
     /// Largest tile, in bytes.
     MAX_TILE_BYTES: u64 = 16 << 20;
     /// Most descriptors that one run may emit.

@@ -1,0 +1,187 @@
+//! The value of an expression.
+
+use super::operand::{IterNo, TensorNo};
+use super::scalar::{ExprOp, ScalarType};
+
+/// Most values that an expression keeps at a time.
+pub const MAX_EXPR_STACK: usize = 64;
+
+/// Why an expression has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EvalFault {
+    /// A result is below or above what 64 bits hold.
+    Overflow,
+    /// A division by zero.
+    DivisionByZero,
+    /// More than [`MAX_EXPR_STACK`] values at a time.
+    TooDeep,
+    /// An operation has too few values, or more than one value is left.
+    Malformed,
+    /// A value that is not known here: of a loop's variable, a declared scalar, the iteration or the devices.
+    Unknown(ExprOp),
+    /// A scalar that cannot be read at this byte of a tensor.
+    Load {
+        /// The tensor.
+        tensor: TensorNo,
+        /// The byte.
+        offset: i64,
+        /// The type of the scalar.
+        ty: ScalarType,
+    },
+}
+
+impl core::fmt::Display for EvalFault {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            EvalFault::Overflow => f.write_str("the value does not fit into 64 bits"),
+            EvalFault::DivisionByZero => f.write_str("division by zero"),
+            EvalFault::TooDeep => write!(f, "the expression keeps more than {MAX_EXPR_STACK} values"),
+            EvalFault::Malformed => f.write_str("the expression is incomplete"),
+            EvalFault::Unknown(op) => write!(f, "{op:?} has no value here"),
+            EvalFault::Load { tensor, offset, ty } => {
+                write!(f, "no {ty:?} can be read at byte {offset} of tensor {}", tensor.0)
+            }
+        }
+    }
+}
+
+impl core::error::Error for EvalFault {}
+
+/// Whoever knows the values that expressions name. What is not overridden is not known.
+pub trait Env {
+    /// The value of a loop's variable.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalFault::Unknown`] if no such loop runs.
+    fn iter(&self, iter: IterNo) -> Result<i64, EvalFault> {
+        Err(EvalFault::Unknown(ExprOp::Iter(iter)))
+    }
+
+    /// The value of a declared scalar.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalFault::Unknown`] if nobody gave it one.
+    fn arg(&self, arg: u32) -> Result<i64, EvalFault> {
+        Err(EvalFault::Unknown(ExprOp::Arg(arg)))
+    }
+
+    /// A scalar in a tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalFault::Load`] if it cannot be read.
+    fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
+        Err(EvalFault::Load { tensor, offset, ty })
+    }
+
+    /// The iteration that `TG_INVOKE` gave.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalFault::Unknown`] outside of launches.
+    fn iteration(&self) -> Result<i64, EvalFault> {
+        Err(EvalFault::Unknown(ExprOp::Iteration))
+    }
+
+    /// The number of this device.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalFault::Unknown`] where there is no device.
+    fn device(&self) -> Result<i64, EvalFault> {
+        Err(EvalFault::Unknown(ExprOp::Device))
+    }
+
+    /// How many devices there are.
+    ///
+    /// # Errors
+    ///
+    /// [`EvalFault::Unknown`] where there are no devices.
+    fn devices(&self) -> Result<i64, EvalFault> {
+        Err(EvalFault::Unknown(ExprOp::Devices))
+    }
+}
+
+/// Nothing is known but constants.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConstEnv;
+
+impl Env for ConstEnv {}
+
+/// The value of an expression in postfix order; an [`ExprOp::End`] ends it early.
+///
+/// # Errors
+///
+/// See [`EvalFault`]; for any operations, in any order.
+pub fn eval<E: Env + ?Sized>(ops: &[ExprOp], env: &E) -> Result<i64, EvalFault> {
+    let mut stack = Stack { values: [0; MAX_EXPR_STACK], len: 0 };
+    for &op in ops {
+        let value = match op {
+            ExprOp::End => break,
+            ExprOp::Const(value) => value,
+            ExprOp::Iter(iter) => env.iter(iter)?,
+            ExprOp::Arg(arg) => env.arg(arg)?,
+            ExprOp::Iteration => env.iteration()?,
+            ExprOp::Device => env.device()?,
+            ExprOp::Devices => env.devices()?,
+            ExprOp::Load(tensor, ty) => env.load(tensor, ty, stack.pop()?)?,
+            ExprOp::Not => i64::from(stack.pop()? == 0),
+            ExprOp::Neg => stack.pop()?.checked_neg().ok_or(EvalFault::Overflow)?,
+            op => {
+                let (b, a) = (stack.pop()?, stack.pop()?);
+                binary(op, a, b)?
+            }
+        };
+        stack.push(value)?;
+    }
+    let value = stack.pop()?;
+    if stack.len == 0 { Ok(value) } else { Err(EvalFault::Malformed) }
+}
+
+struct Stack {
+    values: [i64; MAX_EXPR_STACK],
+    len: usize,
+}
+
+impl Stack {
+    fn push(&mut self, value: i64) -> Result<(), EvalFault> {
+        *self.values.get_mut(self.len).ok_or(EvalFault::TooDeep)? = value;
+        self.len += 1;
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<i64, EvalFault> {
+        self.len = self.len.checked_sub(1).ok_or(EvalFault::Malformed)?;
+        Ok(self.values[self.len])
+    }
+}
+
+/// The result of an operation of two values.
+///
+/// # Errors
+///
+/// Overflow, division by zero, and [`EvalFault::Malformed`] for an operation that does not take two.
+pub fn binary(op: ExprOp, a: i64, b: i64) -> Result<i64, EvalFault> {
+    let checked = match op {
+        ExprOp::Add => a.checked_add(b),
+        ExprOp::Sub => a.checked_sub(b),
+        ExprOp::Mul => a.checked_mul(b),
+        ExprOp::Div | ExprOp::Rem if b == 0 => return Err(EvalFault::DivisionByZero),
+        ExprOp::Div => a.checked_div(b),
+        ExprOp::Rem => a.checked_rem(b),
+        ExprOp::Min => Some(a.min(b)),
+        ExprOp::Max => Some(a.max(b)),
+        ExprOp::Eq => Some(i64::from(a == b)),
+        ExprOp::Ne => Some(i64::from(a != b)),
+        ExprOp::Lt => Some(i64::from(a < b)),
+        ExprOp::Le => Some(i64::from(a <= b)),
+        ExprOp::Gt => Some(i64::from(a > b)),
+        ExprOp::Ge => Some(i64::from(a >= b)),
+        ExprOp::And => Some(i64::from(a != 0 && b != 0)),
+        ExprOp::Or => Some(i64::from(a != 0 || b != 0)),
+        _ => return Err(EvalFault::Malformed),
+    };
+    checked.ok_or(EvalFault::Overflow)
+}

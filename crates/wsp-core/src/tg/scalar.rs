@@ -1,0 +1,145 @@
+//! Scalars that instructions take: constants, or expressions over what is known at launch or while a graph runs.
+
+use super::operand::{IterNo, TensorNo};
+
+/// The first operation of an expression in the unit's list, which ends with [`ExprOp::End`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct ExprId(pub u32);
+
+/// A scalar operand. As a condition, 0 is false and everything else true.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scalar {
+    /// A constant.
+    Const(i64),
+    /// An expression.
+    Expr(ExprId),
+}
+
+impl Scalar {
+    /// The constant, if it is one.
+    pub const fn as_const(self) -> Option<i64> {
+        match self {
+            Scalar::Const(value) => Some(value),
+            Scalar::Expr(_) => None,
+        }
+    }
+}
+
+/// The type of a scalar in memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum ScalarType {
+    /// Unsigned, 1 byte.
+    U8 = 0,
+    /// Unsigned, 4 bytes.
+    U32 = 1,
+    /// With sign, 4 bytes.
+    I32 = 2,
+    /// Unsigned, 8 bytes; values above `i64::MAX` are an error when they are read.
+    U64 = 3,
+    /// With sign, 8 bytes.
+    I64 = 4,
+}
+
+impl ScalarType {
+    /// Every type with its name in text.
+    pub const ALL: [(ScalarType, &'static str); 5] = [
+        (ScalarType::U8, "u8"),
+        (ScalarType::U32, "u32"),
+        (ScalarType::I32, "i32"),
+        (ScalarType::U64, "u64"),
+        (ScalarType::I64, "i64"),
+    ];
+
+    /// Bytes of a value.
+    pub const fn size(self) -> u64 {
+        match self {
+            ScalarType::U8 => 1,
+            ScalarType::U32 | ScalarType::I32 => 4,
+            ScalarType::U64 | ScalarType::I64 => 8,
+        }
+    }
+}
+
+/// An operation of an expression, in postfix order over a stack of `i64`. Comparisons and logic give 0 or 1. Overflow and division by
+/// zero are errors.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ExprOp {
+    /// Ends the expression; its value is what is left on the stack.
+    End,
+    /// Pushes a constant.
+    Const(i64),
+    /// Pushes the value of an enclosing loop's variable, from 0.
+    Iter(IterNo),
+    /// Pushes a declared scalar of the launch or of the host: the place of its declaration.
+    Arg(u32),
+    /// Pops a byte offset and pushes the value there in a tensor of the device.
+    Load(TensorNo, ScalarType),
+    /// Pushes the iteration that `TG_INVOKE` gives; 0 under `TG_LAUNCH`.
+    Iteration,
+    /// Pushes the number of this device.
+    Device,
+    /// Pushes how many devices there are.
+    Devices,
+    /// Pops two, pushes the sum.
+    Add,
+    /// Pops two, pushes the difference.
+    Sub,
+    /// Pops two, pushes the product.
+    Mul,
+    /// Pops two, pushes the quotient, rounded towards zero.
+    Div,
+    /// Pops two, pushes the remainder, with the sign of the first.
+    Rem,
+    /// Pops two, pushes the smaller.
+    Min,
+    /// Pops two, pushes the larger.
+    Max,
+    /// Pops two, pushes whether they are equal.
+    Eq,
+    /// Pops two, pushes whether they differ.
+    Ne,
+    /// Pops two, pushes whether the first is less.
+    Lt,
+    /// Pops two, pushes whether the first is at most the second.
+    Le,
+    /// Pops two, pushes whether the first is greater.
+    Gt,
+    /// Pops two, pushes whether the first is at least the second.
+    Ge,
+    /// Pops two, pushes whether neither is 0.
+    And,
+    /// Pops two, pushes whether one is not 0.
+    Or,
+    /// Pops one, pushes whether it is 0.
+    Not,
+    /// Pops one, pushes its negative.
+    Neg,
+}
+
+impl ExprOp {
+    /// Every operation that is nothing but its name, in the order of their codes in binaries.
+    pub const PLAIN: [ExprOp; 20] = [
+        ExprOp::Iteration,
+        ExprOp::Device,
+        ExprOp::Devices,
+        ExprOp::Add,
+        ExprOp::Sub,
+        ExprOp::Mul,
+        ExprOp::Div,
+        ExprOp::Rem,
+        ExprOp::Min,
+        ExprOp::Max,
+        ExprOp::Eq,
+        ExprOp::Ne,
+        ExprOp::Lt,
+        ExprOp::Le,
+        ExprOp::Gt,
+        ExprOp::Ge,
+        ExprOp::And,
+        ExprOp::Or,
+        ExprOp::Not,
+        ExprOp::Neg,
+    ];
+}
