@@ -205,7 +205,7 @@ pub enum ExprKind {
     TileRows(LocalId),
     /// Valid columns of a tile, `u32`.
     TileCols(LocalId),
-    /// One element of a float tensor (`PTO_LOAD_SCALAR`), as `f32`.
+    /// One element of a tensor (`PTO_LOAD_SCALAR`), of the type that [`crate::Elem::scalar`] gives for its elements.
     LoadScalar(TensorId, Vec<Expr>),
 }
 

@@ -7,16 +7,19 @@
 pub mod diag;
 mod expr;
 mod func;
+mod kernel_entry;
 mod module;
 pub mod span;
 mod stmt;
 pub mod text;
+pub mod tg;
 mod types;
 pub mod verify;
 pub mod workload;
 
 pub use expr::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, MetaKind, UnOp, WsSlot};
 pub use func::{FuncKind, Function, Local, LocalTy};
+pub use kernel_entry::{KernelEntry, KernelParam};
 pub use module::{
     Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
     DependencyRef, Dim, Entry, EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order,

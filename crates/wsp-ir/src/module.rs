@@ -1,6 +1,6 @@
 //! A module: everything one source file says.
 
-use crate::{Elem, Expr, Function, ScalarTy, Span};
+use crate::{Elem, Expr, Function, KernelEntry, ScalarTy, Span};
 use wsp_core::{AxisId, CacheId, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
 
 /// A program before lowering.
@@ -26,6 +26,8 @@ pub struct Module {
     pub structs: Vec<StructDef>,
     /// Kernels, generators, helpers.
     pub functions: Vec<Function>,
+    /// Kernels of task graphs. Of a module that has some, all kernels are.
+    pub kernel_entries: Vec<KernelEntry>,
     /// Graphs of stages.
     pub graphs: Vec<Graph>,
     /// The host entry; a library of kernels has none.

@@ -150,13 +150,13 @@ pub enum StmtKind {
     },
     /// A tile operation.
     Tile(TileOp),
-    /// `PTO_STORE_SCALAR`: one element of a float tensor.
+    /// `PTO_STORE_SCALAR`: one element of a tensor.
     StoreScalar {
         /// The tensor.
         tensor: TensorId,
         /// One index per dimension.
         index: Vec<Expr>,
-        /// An `f32`.
+        /// Of the type that [`crate::Elem::scalar`] gives for the tensor's elements.
         value: Expr,
     },
 }

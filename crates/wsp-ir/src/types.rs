@@ -69,6 +69,20 @@ pub enum Elem {
     Of(TensorId),
 }
 
+impl Elem {
+    /// The type of one element as a value: `f32` for real numbers, also those whose type is known at launch only; integers of
+    /// less than 32 bits are `u32`.
+    pub fn scalar(self) -> ScalarTy {
+        match self {
+            Elem::Fixed(DType::U8 | DType::U16 | DType::U32) => ScalarTy::U32,
+            Elem::Fixed(DType::I32) => ScalarTy::I32,
+            Elem::Fixed(DType::I64) => ScalarTy::I64,
+            Elem::Fixed(DType::U64) => ScalarTy::U64,
+            Elem::Fixed(DType::F32 | DType::F64 | DType::F16 | DType::Bf16) | Elem::Of(_) => ScalarTy::F32,
+        }
+    }
+}
+
 /// The memory a tile lives in on a device. Every role computes the same on a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TileRole {

@@ -20,6 +20,11 @@ impl Sink {
         }
     }
 
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
     /// Whether further diagnostics are only counted.
     pub fn is_full(&self) -> bool {
         self.kept.len() >= MAX_DIAGNOSTICS as usize

@@ -6,17 +6,17 @@ use super::node::{
 use super::tree::Tree;
 use crate::{
     Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
-    DependencyRef, Dim, Elem, Entry, EntryParam, EntryTy, Field, FuncKind, Function, Graph, Launch,
-    LaunchTarget, Local, LocalTy, Module, Order, OrderPolicy, Param, ParamSource, Prefetch, Reference,
-    Requirement, ScalarTy, Schedule, ShapeOwner, Space, Stage, Storage, StructDef, Tensor, Tier, TierSet,
-    TileRole, TileSize, TileTy,
+    DependencyRef, Dim, Elem, Entry, EntryParam, EntryTy, Field, FuncKind, Function, Graph, KernelEntry,
+    KernelParam, Launch, LaunchTarget, Local, LocalTy, Module, Order, OrderPolicy, Param, ParamSource,
+    Prefetch, Reference, Requirement, ScalarTy, Schedule, ShapeOwner, Space, Stage, Storage, StructDef,
+    Tensor, Tier, TierSet, TileRole, TileSize, TileTy,
 };
 use wsp_core::DType;
 
 record! {
     "module" => Module {
-        params, tensors, caches, axes, spaces, tier_sets, schedules, structs, functions, graphs, entry, requirements,
-        references
+        params, tensors, caches, axes, spaces, tier_sets, schedules, structs, functions, kernel_entries, graphs, entry,
+        requirements, references
     };
     "param" => Param { name, ty, source; span };
     "tensor" => Tensor { name, elem, dims, storage; span };
@@ -33,6 +33,7 @@ record! {
     "field" => Field { name; span };
     "struct" => StructDef { name, fields, consumer; span };
     "function" => Function { name, kind, params, locals, ret, body; span } within;
+    "kernel_entry" => KernelEntry { function, params, residents; span };
     "local" => Local { name, ty; span };
     "matrix" => TileTy { role, elem, rows, cols };
     "stage" => Stage { name, space; span };
@@ -75,6 +76,7 @@ choice! {
     Consumer { "nobody" => None, "tiers" => Tiers { set, field }, "kernel" => Kernel(function) }
     FuncKind { "helper" => Helper, "kernel" => Kernel { descriptor }, "generator" => Generator { space } }
     LocalTy { "scalar" => Scalar(ty), "array" => Array(ty), "tile" => Tile(ty), "descriptor" => Descriptor(def) }
+    KernelParam { "argument" => Argument(tensor), "workspace" => Workspace(tensor) }
     EntryTy { "cache" => PagedKvCache, "tensor" => Tensor(dtype), "array" => Array(ty), "scalar" => Scalar(ty) }
     BindingSource { "tensor" => Tensor(tensor), "cache" => Cache(cache), "param" => Param(param) }
     LaunchTarget { "space" => Space(space), "graph" => Graph(graph) }
@@ -82,5 +84,5 @@ choice! {
 
 plain_choice! {
     ScalarTy DType Elem TileRole ParamSource ShapeOwner Dim Storage AxisEnd TileSize AffinityPolicy OrderPolicy
-    Consumer FuncKind LocalTy EntryTy BindingSource LaunchTarget
+    Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
 }

@@ -7,7 +7,7 @@ use crate::{
     Arg, ArrayRef, BinOp, Const, Elem, Expr, ExprKind, FuncKind, LocalTy, ScalarTy, Span, Tensor, UnOp,
     WsSlot,
 };
-use wsp_core::{AxisId, DType, FuncId, LocalId, TensorId, TierSetId};
+use wsp_core::{AxisId, FuncId, LocalId, TensorId, TierSetId};
 
 /// Where an expression stands, which decides what it may name.
 #[derive(Clone, Copy, PartialEq)]
@@ -214,8 +214,9 @@ impl<'m> Checker<'m> {
                 self.yields(expr, ScalarTy::U32);
             }
             ExprKind::LoadScalar(tensor, index) => {
-                self.element(*tensor, index, span);
-                self.yields(expr, ScalarTy::F32);
+                if let Some(elem) = self.element(*tensor, index, span) {
+                    self.yields(expr, elem.scalar());
+                }
             }
             _ => self.yields(expr, ScalarTy::U32),
         }
@@ -339,7 +340,7 @@ impl<'m> Checker<'m> {
                 }
             },
             ArrayRef::Tensor(id) => {
-                let tensor = self.lookup(&self.module.tensors, id.index(), "tensor", span)?;
+                let tensor = self.used_tensor(id, span)?;
                 let elem = int_elem(tensor);
                 let flat = tensor.rank() == 1;
                 self.require(flat && elem.is_some(), rule::ARRAY, span, || {
@@ -436,10 +437,30 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// One element of a float tensor.
-    pub(super) fn element(&mut self, tensor: TensorId, index: &'m [Expr], span: Span) {
-        let Some(tensor) = self.float_tensor(tensor, span) else { return };
+    /// One element of a tensor, and the type of its elements; integers in entries only.
+    pub(super) fn element(&mut self, id: TensorId, index: &'m [Expr], span: Span) -> Option<Elem> {
+        let in_entry = self.in_entry();
+        let tensor = if in_entry { self.used_tensor(id, span)? } else { self.float_tensor(id, span)? };
         self.indices(tensor, index, span);
+        Some(tensor.elem)
+    }
+
+    /// A tensor that the function being checked loads from or stores to.
+    fn used_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
+        let tensor = self.lookup(&self.module.tensors, id.index(), "tensor", span)?;
+        if let Some(function) = self.function.filter(|_| !self.module.kernel_entries.is_empty()) {
+            self.tensors.push((function, id, span));
+        }
+        Some(tensor)
+    }
+
+    /// Whether the function being checked is the kernel of an entry.
+    fn in_entry(&self) -> bool {
+        let functions = &self.module.functions;
+        let is = |id: FuncId| {
+            functions.get(id.index()).zip(self.function).is_some_and(|(a, b)| std::ptr::eq(a, b))
+        };
+        self.module.kernel_entries.iter().any(|entry| is(entry.function))
     }
 
     /// One `u32` per dimension; what stands in the indices is checked elsewhere.
@@ -457,7 +478,7 @@ impl<'m> Checker<'m> {
 
     /// A tensor that tiles and single elements can be moved to and from.
     pub(super) fn float_tensor(&mut self, id: TensorId, span: Span) -> Option<&'m Tensor> {
-        let tensor = self.lookup(&self.module.tensors, id.index(), "tensor", span)?;
+        let tensor = self.used_tensor(id, span)?;
         let float = match tensor.elem {
             Elem::Fixed(dtype) => dtype.is_float(),
             Elem::Of(_) => true,
@@ -469,11 +490,5 @@ impl<'m> Checker<'m> {
 
 /// The scalar that an element of an integer tensor is read as.
 fn int_elem(tensor: &Tensor) -> Option<ScalarTy> {
-    match tensor.elem {
-        Elem::Fixed(DType::U8 | DType::U16 | DType::U32) => Some(ScalarTy::U32),
-        Elem::Fixed(DType::I32) => Some(ScalarTy::I32),
-        Elem::Fixed(DType::I64) => Some(ScalarTy::I64),
-        Elem::Fixed(DType::U64) => Some(ScalarTy::U64),
-        Elem::Fixed(DType::F32 | DType::F64 | DType::F16 | DType::Bf16) | Elem::Of(_) => None,
-    }
+    Some(tensor.elem.scalar()).filter(|ty| ty.is_int())
 }

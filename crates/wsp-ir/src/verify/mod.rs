@@ -55,8 +55,15 @@
 //! * **WSP0324** a place has a `u32` index for each dimension; row and column dimension exist and differ; a tile with several
 //!   rows or columns has one to follow.
 //! * **WSP0325** operands of tile operations are tiles of float elements; tensors that tiles and single elements are moved
-//!   to and from have float elements.
+//!   to and from have float elements. In entries single elements may be integers, of at least 32 bits to be stored.
 //! * **WSP0326** values that meet tiles are `f32`, row and column counts `u32`.
+//!
+//! Entries
+//!
+//! * **WSP0330** an entry has a function of its own, a kernel whose descriptor has two words and no consumer; where there are
+//!   entries, there are no other kernels, no generators and no host entry.
+//! * **WSP0331** parameters and residents of an entry are different tensors, bound at launch, of a known element type; at most
+//!   one is its workspace; its function uses no other tensor.
 //!
 //! The entry
 //!
@@ -67,6 +74,7 @@ mod depth;
 mod entry;
 mod expr;
 mod func;
+mod kernel_entry;
 mod stmt;
 mod tables;
 #[cfg(test)]
@@ -79,7 +87,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::{Function, Module, Span};
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
-use wsp_core::{FuncId, LocalId};
+use wsp_core::{FuncId, LocalId, TensorId};
 
 /// The codes of the rules.
 pub(crate) mod rule {
@@ -115,6 +123,8 @@ pub(crate) mod rule {
     pub(crate) const RECURSION: Code = Code(327);
     pub(crate) const BINDING: Code = Code(328);
     pub(crate) const LITERAL: Code = Code(329);
+    pub(crate) const KERNEL_ENTRY: Code = Code(330);
+    pub(crate) const ENTRY_TENSOR: Code = Code(331);
 }
 
 /// A module that keeps every rule of [this module](self).
@@ -155,6 +165,7 @@ pub fn verify(module: &Module) -> Vec<Diagnostic> {
         tables::check(&mut cx);
         func::check(&mut cx);
         entry::check(&mut cx);
+        kernel_entry::check(&mut cx);
         calls::check(&mut cx);
     }
     cx.found
@@ -171,13 +182,22 @@ struct Checker<'m> {
     scheduled: bool,
     /// Caller, callee and place of every call met.
     calls: Vec<(FuncId, FuncId, Span)>,
+    /// Function, tensor and place of every load and store met, in a module with entries.
+    tensors: Vec<(&'m Function, TensorId, Span)>,
     found: Vec<Diagnostic>,
 }
 
 impl<'m> Checker<'m> {
     fn new(module: &'m Module) -> Checker<'m> {
-        let (frozen, calls, found) = (Vec::new(), Vec::new(), Vec::new());
-        Checker { module, function: None, frozen, scheduled: false, calls, found }
+        Checker {
+            module,
+            function: None,
+            frozen: Vec::new(),
+            scheduled: false,
+            calls: Vec::new(),
+            tensors: Vec::new(),
+            found: Vec::new(),
+        }
     }
 
     fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {

@@ -3,10 +3,10 @@
 use super::expr::Scope;
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Block, Consumer, EmitHints, Expr, ExtentSource, FuncKind, LocalTy, ScalarTy, Span, Stmt,
+    AxisEnd, Block, Consumer, Elem, EmitHints, Expr, ExtentSource, FuncKind, LocalTy, ScalarTy, Span, Stmt,
     StmtKind,
 };
-use wsp_core::{AxisId, LocalId, StructId};
+use wsp_core::{AxisId, DType, LocalId, StructId};
 
 /// The innermost loop around a statement.
 #[derive(Clone, Copy, PartialEq)]
@@ -90,8 +90,10 @@ impl<'m> Checker<'m> {
             StmtKind::Tile(op) => self.tile_op(op, span),
             StmtKind::StoreScalar { tensor, index, value } => {
                 index.iter().for_each(|e| self.expr(e, Scope::Body));
-                self.element(*tensor, index, span);
-                self.typed(value, ScalarTy::F32, rule::OPERAND, "the value stored");
+                let Some(elem) = self.element(*tensor, index, span) else { return };
+                let narrow = matches!(elem, Elem::Fixed(DType::U8 | DType::U16));
+                self.require(!narrow, rule::TILE, span, || "integers of less than 32 bits are not stored".into());
+                self.typed(value, elem.scalar(), rule::OPERAND, "the value stored");
             }
         }
     }

@@ -532,4 +532,34 @@ The host entry only launches; other statements would run nowhere. Compute in `PT
         explanation: "\
 A space is launched, or is a stage of a graph, and has no `PTO_DESCRIPTOR_GEN`, so nothing would run. Write one.",
     },
+    CodeInfo {
+        code: Code(240),
+        title: "bad parameter of an entry",
+        explanation: "\
+A kernel with parameters is an entry of task graphs. It takes `Tensor<T>`, which `MC_BIND` binds in the order of the
+parameters, and at most one `Workspace<T>`, all with a type of elements. The name of a parameter is that of a
+`PTO_SHAPE`; kernels that share a name agree on its type. Numbers are given with `PTO_PARAM`, or bound as a tensor.",
+    },
+    CodeInfo {
+        code: Code(241),
+        title: "kernels of tasks and of task graphs in one file",
+        explanation: "\
+Kernels with parameters are run by task graphs, kernels without by tasks that a generator emits. A file has one kind
+only: move generators, host entry and the kernels of tasks to another file. `PTO_RESIDENT` is for task graphs.",
+    },
+    CodeInfo {
+        code: Code(242),
+        title: "tensor that the kernel is not given",
+        explanation: "\
+A kernel with parameters loads and stores its parameters and tensors declared with `PTO_RESIDENT`, nothing else. Add a
+parameter and bind it with `MC_BIND`, or declare the tensor resident if it is the same for every launch, as weights
+are. Functions with a result are given arrays as parameters.",
+    },
+    CodeInfo {
+        code: Code(243),
+        title: "entry of task graphs used as a task",
+        explanation: "\
+A kernel with parameters has no descriptor and no tier: a task graph runs it in blocks. `get_block_idx()` and
+`get_block_num()` say which block runs and how many there are. A kernel of tasks has no parameters.",
+    },
 ];

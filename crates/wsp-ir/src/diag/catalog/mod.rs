@@ -16,6 +16,13 @@ mod python_workload;
 mod run;
 mod runtime;
 mod syntax;
+mod tg_binary;
+mod tg_command;
+mod tg_lint;
+mod tg_plan;
+mod tg_run;
+mod tg_text;
+mod tg_verify;
 mod trace;
 mod verify;
 mod workload;
@@ -51,6 +58,13 @@ pub const CATALOG: &[&[CodeInfo]] = &[
     python_workload::SCHEDULE_CODES,
     python_arrays::CODES,
     trace::CODES,
+    tg_text::CODES,
+    tg_binary::CODES,
+    tg_verify::CODES,
+    tg_lint::CODES,
+    tg_plan::CODES,
+    tg_run::CODES,
+    tg_command::CODES,
 ];
 
 /// What a code means.
@@ -73,7 +87,7 @@ mod tests {
             assert!(info.code > last, "{} stands after {last}", info.code);
             last = info.code;
         }
-        assert!(last < Code(1350), "{last} is in no range");
+        assert!(last < Code(1600), "{last} is in no range");
     }
 
     #[test]

@@ -192,6 +192,19 @@ pub(super) const CODES: &[CodeInfo] = &[
         "The literal is outside the range of its integer type, is no exact `float`, or is of another kind than its type.",
     ),
     info(
+        330,
+        "not an entry of task graphs",
+        "The kernel of an entry has a descriptor of its own kind: two words, the number of the block and how many there are,\n\
+         which nobody emits. Every kernel of a module with entries is one, and such a module has no generator and no host\n\
+         entry.",
+    ),
+    info(
+        331,
+        "a tensor does not belong to the entry",
+        "What an entry loads and stores is bound to it: its parameters and the tensors that are resident. Each is another\n\
+         tensor of the launch, with a fixed element type, and at most one is the workspace.",
+    ),
+    info(
         390,
         "not the text form of a module",
         "The text does not follow the grammar of IR text, or is of another version. The message says what was expected at\n\

@@ -1,0 +1,188 @@
+//! Task graphs: runs, 1540 to 1589.
+
+use super::CodeInfo;
+use crate::diag::Code;
+
+/// The codes of this group.
+pub(super) const CODES: &[CodeInfo] = &[
+    CodeInfo {
+        code: Code(1540),
+        title: "no kernel has this entry symbol",
+        explanation: "\
+`TG_KERNEL` names its function by an entry symbol. It is looked up among the entries of the `.pto` files that the unit uses
+and among registered functions. Check the spelling, add `use \"FILE.pto\"`, or register the function.",
+    },
+    CodeInfo {
+        code: Code(1541),
+        title: "two kernels with one entry symbol",
+        explanation: "\
+An entry symbol names one kernel. Two used files, or a file and a registered function, have the same. Rename one, or replace
+the first on purpose.",
+    },
+    CodeInfo {
+        code: Code(1542),
+        title: "a kernel failed",
+        explanation: "\
+A block of a kernel reported a fault or stopped. The rest of the launch is cancelled; blocks that were running have ended.
+Tensors that the graph writes are in an undefined state. The notes name kernel, block and iteration.",
+    },
+    CodeInfo {
+        code: Code(1543),
+        title: "a kernel panicked",
+        explanation: "\
+A registered function panicked. The panic was caught, the rest of the launch is cancelled, and the session can be used
+further. Return an error instead.",
+    },
+    CodeInfo {
+        code: Code(1544),
+        title: "out of memory",
+        explanation: "\
+An allocation does not fit the memory of the device. The notes say how much is asked for, in use and there, and who holds
+most. Graph allocations exist once for each launch that is in flight: sync before the next launch, release tensors with
+`MC_FREE`, or raise the capacity (`--memory`).",
+    },
+    CodeInfo {
+        code: Code(1545),
+        title: "the size of an external tensor is not known",
+        explanation: "\
+An external tensor gets its size from its declaration, `extern NAME: f16[1024, 128]`, or from the array that is given for it.
+Do one of both.",
+    },
+    CodeInfo {
+        code: Code(1546),
+        title: "an input does not fit its tensor",
+        explanation: "\
+An array that is given for an external tensor has another element type or shape than its declaration, is too small for what
+kernels are bound to, or no tensor of this name exists.",
+    },
+    CodeInfo {
+        code: Code(1547),
+        title: "a scalar has no value, or one that does not fit",
+        explanation: "\
+A declared `arg` or `host` scalar without a default must be given (`--set NAME=VALUE`), and its value must fit its type. Names
+that are not declared are refused.",
+    },
+    CodeInfo {
+        code: Code(1548),
+        title: "a binding leads outside its tensor",
+        explanation: "\
+Offset and size of a binding may depend on loop variables, on the iteration and on scalars of the launch. For these values
+the bytes do not lie in the tensor, or a table of tensors has no such entry. The notes have the numbers.",
+    },
+    CodeInfo {
+        code: Code(1549),
+        title: "an expression has no value",
+        explanation: "\
+While a graph or the host program ran, an expression overflowed 64 bits, divided by zero, or read outside of a tensor.",
+    },
+    CodeInfo {
+        code: Code(1550),
+        title: "no graph, tensor, stream or event has this name",
+        explanation: "\
+What a session is asked for by name must exist in its unit.",
+    },
+    CodeInfo {
+        code: Code(1551),
+        title: "never launched",
+        explanation: "\
+`TG_SYNC` waits for launches of its graph. There was none. Launch the graph first.",
+    },
+    CodeInfo {
+        code: Code(1552),
+        title: "the stream does not exist any more",
+        explanation: "\
+A handle of a stream that was destroyed, or of another session, was used. Create a stream, or use the default stream.",
+    },
+    CodeInfo {
+        code: Code(1553),
+        title: "a tensor was released",
+        explanation: "\
+After `MC_FREE` a tensor has no memory: it cannot be used, and cannot be released again. Allocate it again first.",
+    },
+    CodeInfo {
+        code: Code(1554),
+        title: "a tensor is still in use",
+        explanation: "\
+`MC_FREE` outside of graphs, and access to a tensor from outside, need that no launch is in flight which uses the tensor. Put a
+`TG_SYNC` before it.",
+    },
+    CodeInfo {
+        code: Code(1555),
+        title: "nothing can run any more",
+        explanation: "\
+Launches are not complete, and no kernel runs or can start: they wait for events that nobody signals, for notifications that
+nobody sends, or for each other. The notes name what waits for what. Signals of external events are given with `--event`.",
+    },
+    CodeInfo {
+        code: Code(1556),
+        title: "too many rounds of a loop",
+        explanation: "\
+A `CF_WHILE` went on longer than `max_iterations` allows: its condition did not become 0. Look at the kernel that writes the
+condition, or raise the bound.",
+    },
+    CodeInfo {
+        code: Code(1557),
+        title: "no place for checkpoints",
+        explanation: "\
+The unit has `TG_CHECKPOINT` or `TG_RESTORE`, and the run has no place to keep checkpoints. Name a folder (`--checkpoints DIR`).",
+    },
+    CodeInfo {
+        code: Code(1558),
+        title: "no such checkpoint",
+        explanation: "\
+`TG_RESTORE`, or a run that is to be resumed, asks for a checkpoint that was never saved.",
+    },
+    CodeInfo {
+        code: Code(1559),
+        title: "a checkpoint cannot be read",
+        explanation: "\
+The record is cut short, its checksum is wrong, or it is no checkpoint at all. Records are replaced in one step, so a run that
+is killed does not leave such a record behind; the file was changed or damaged.",
+    },
+    CodeInfo {
+        code: Code(1560),
+        title: "a checkpoint of something else",
+        explanation: "\
+A checkpoint continues the same unit, with the same scalars, devices and sizes of tensors, under the same revision. The notes
+say what differs.",
+    },
+    CodeInfo {
+        code: Code(1561),
+        title: "a checkpoint cannot be saved or loaded",
+        explanation: "\
+The place for checkpoints refused a record. The notes have its reason.",
+    },
+    CodeInfo {
+        code: Code(1562),
+        title: "launches of a graph run one after another",
+        explanation: "\
+Two launches of a graph on different streams would write the same tensors: those of the unit or external ones, or there is
+memory for one launch only. They run one after another. To make them overlap, allocate the tensors in the graph.",
+    },
+    CodeInfo {
+        code: Code(1563),
+        title: "every graph is launched once",
+        explanation: "\
+The unit launches no graph: it has no `TG_LAUNCH` and no `TG_INVOKE`. A run launches each graph once, in order, and waits for
+it.",
+    },
+    CodeInfo {
+        code: Code(1564),
+        title: "a setting of a run does not fit",
+        explanation: "\
+Threads, devices, cores or memory of a run are out of their bounds, or do not fit the unit.",
+    },
+    CodeInfo {
+        code: Code(1565),
+        title: "the run was cancelled",
+        explanation: "\
+The run was stopped from outside. Blocks that were running have ended; nothing else was started.",
+    },
+    CodeInfo {
+        code: Code(1566),
+        title: "a launch is refused",
+        explanation: "\
+The runtime cannot run the graph as it is: kernels that start together need more cores than there are, or a partition lacks
+cores for a kernel. The notes have the numbers.",
+    },
+];

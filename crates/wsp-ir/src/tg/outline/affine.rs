@@ -1,0 +1,185 @@
+//! Scalars that are sums of multiples of variables, and the values that they take.
+
+use super::{BlockId, BlockKind, Outline};
+use crate::tg::TgModule;
+use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar};
+
+/// What a scalar may depend on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Variable {
+    /// The variable of a loop.
+    Loop(IterNo),
+    /// A declared scalar: the place of its declaration.
+    Arg(u32),
+    /// The number that `TG_INVOKE` gives.
+    Iteration,
+    /// The number of the device.
+    Device,
+    /// How many devices there are.
+    Devices,
+}
+
+/// A constant plus multiples of variables.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Affine {
+    /// What is added.
+    pub constant: i128,
+    /// Variables and their factors, none of them 0, by variable.
+    pub terms: Vec<(Variable, i128)>,
+}
+
+impl Affine {
+    /// A constant.
+    pub fn constant(value: i64) -> Affine {
+        Affine { constant: i128::from(value), terms: Vec::new() }
+    }
+
+    /// A variable.
+    pub fn variable(variable: Variable) -> Affine {
+        Affine { constant: 0, terms: vec![(variable, 1)] }
+    }
+
+    /// The sum; `None` if a number becomes too large to matter.
+    pub fn add(&self, other: &Affine) -> Option<Affine> {
+        let mut sum =
+            Affine { constant: self.constant.checked_add(other.constant)?, terms: self.terms.clone() };
+        for &(variable, factor) in &other.terms {
+            match sum.terms.iter_mut().find(|term| term.0 == variable) {
+                Some(term) => term.1 = term.1.checked_add(factor)?,
+                None => sum.terms.push((variable, factor)),
+            }
+        }
+        sum.terms.retain(|term| term.1 != 0);
+        sum.terms.sort_unstable();
+        Some(sum)
+    }
+
+    /// A multiple; `None` if a number becomes too large to matter.
+    pub fn times(&self, factor: i128) -> Option<Affine> {
+        if factor == 0 {
+            return Some(Affine::default());
+        }
+        let terms = self.terms.iter().map(|&(variable, have)| Some((variable, have.checked_mul(factor)?)));
+        Some(Affine { constant: self.constant.checked_mul(factor)?, terms: terms.collect::<Option<_>>()? })
+    }
+
+    /// The product, if one of the two is a constant.
+    pub fn multiply(&self, other: &Affine) -> Option<Affine> {
+        match (self.terms.is_empty(), other.terms.is_empty()) {
+            (true, _) => other.times(self.constant),
+            (_, true) => self.times(other.constant),
+            _ => None,
+        }
+    }
+
+    /// What an operation of expressions makes of the values on a stack, of which `None` is any other value. `false` if the
+    /// stack is too short.
+    pub(crate) fn step(op: ExprOp, stack: &mut Vec<Option<Affine>>) -> bool {
+        let value = match op {
+            ExprOp::Const(value) => Some(Affine::constant(value)),
+            ExprOp::Iter(iter) => Some(Affine::variable(Variable::Loop(iter))),
+            ExprOp::Arg(arg) => Some(Affine::variable(Variable::Arg(arg))),
+            ExprOp::Iteration => Some(Affine::variable(Variable::Iteration)),
+            ExprOp::Device => Some(Affine::variable(Variable::Device)),
+            ExprOp::Devices => Some(Affine::variable(Variable::Devices)),
+            ExprOp::End => None,
+            ExprOp::Load(..) | ExprOp::Not => {
+                if stack.pop().is_none() {
+                    return false;
+                }
+                None
+            }
+            ExprOp::Neg => {
+                let Some(value) = stack.pop() else { return false };
+                value.and_then(|value| value.times(-1))
+            }
+            _ => {
+                let (Some(b), Some(a)) = (stack.pop(), stack.pop()) else { return false };
+                match (op, a, b) {
+                    (ExprOp::Add, Some(a), Some(b)) => a.add(&b),
+                    (ExprOp::Sub, Some(a), Some(b)) => b.times(-1).and_then(|b| a.add(&b)),
+                    (ExprOp::Mul, Some(a), Some(b)) => a.multiply(&b),
+                    _ => None,
+                }
+            }
+        };
+        stack.push(value);
+        true
+    }
+
+    /// A scalar as a sum of multiples of variables, if it is one.
+    pub fn of(module: &TgModule, scalar: Scalar) -> Option<Affine> {
+        match scalar {
+            Scalar::Const(value) => Some(Affine::constant(value)),
+            Scalar::Expr(expr) => {
+                let mut stack = Vec::new();
+                for &op in module.expr(expr) {
+                    if !Affine::step(op, &mut stack) {
+                        return None;
+                    }
+                }
+                stack.pop().flatten().filter(|_| stack.is_empty())
+            }
+        }
+    }
+}
+
+/// The smallest and the largest value of an affine scalar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extremes {
+    /// The smallest.
+    pub least: i128,
+    /// The largest.
+    pub most: i128,
+}
+
+impl Outline {
+    /// The loop around a block that counts with a variable.
+    pub fn loop_of(&self, module: &TgModule, block: BlockId, iter: IterNo) -> Option<BlockId> {
+        let counts = |open: u32| matches!(module.instrs.get(open as usize), Some(Instr::CfLoop { iterator, .. }) if *iterator == iter);
+        self.blocks
+            .outwards(block)
+            .find(|(_, around)| around.kind == BlockKind::Loop && counts(around.open))
+            .map(|(id, _)| id)
+    }
+
+    /// The constant count of a loop.
+    pub fn count_of(&self, module: &TgModule, block: BlockId) -> Option<i64> {
+        match module.instrs.get(self.blocks.get(block).open as usize) {
+            Some(Instr::CfLoop { count, .. }) => count.as_const(),
+            _ => None,
+        }
+    }
+
+    /// The extremes of a scalar in a block, if all its variables are those of loops that run a constant number of times, at
+    /// least once.
+    pub fn extremes(&self, module: &TgModule, block: BlockId, value: &Affine) -> Option<Extremes> {
+        let mut extremes = Extremes { least: value.constant, most: value.constant };
+        for &(variable, factor) in &value.terms {
+            let Variable::Loop(iter) = variable else { return None };
+            let counted = self.loop_of(module, block, iter)?;
+            let last = self.count_of(module, counted).filter(|count| *count > 0)? - 1;
+            let reach = factor.checked_mul(i128::from(last))?;
+            extremes.least = extremes.least.checked_add(reach.min(0))?;
+            extremes.most = extremes.most.checked_add(reach.max(0))?;
+        }
+        Some(extremes)
+    }
+
+    /// Whether every value that a scalar may take in a block by its variables is taken whenever the outermost of their
+    /// loops runs: nothing between decides or leaves.
+    pub fn takes_all(&self, module: &TgModule, block: BlockId, value: &Affine) -> bool {
+        let loops = value.terms.iter().filter_map(|term| match term.0 {
+            Variable::Loop(iter) => self.loop_of(module, block, iter),
+            _ => None,
+        });
+        let outermost = loops.min();
+        let Some(outermost) = outermost else { return true };
+        let mut within = self.blocks.outwards(block).take_while(|(id, _)| *id >= outermost);
+        within.all(|(id, around)| {
+            around.kind == BlockKind::Loop
+                && !around.breaks
+                && self.count_of(module, id).is_some_and(|count| count > 0)
+        })
+    }
+}
