@@ -17,48 +17,15 @@
 
 #[path = "../tests/fuzz/mod.rs"]
 mod fuzz;
+mod fuzzing;
 
 use fuzz::{Effort, Features, exercise};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use fuzzing::{MAX_CORPUS, Target, campaign, options, read_folder};
+use std::process::ExitCode;
 use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
 
-/// Most inputs that further ones are made from.
-const MAX_CORPUS: usize = 4096;
-
-struct Options {
-    runs: u64,
-    seed: u64,
-    save: Option<PathBuf>,
-    corpus: Option<PathBuf>,
-}
-
-fn options() -> Result<Options, String> {
-    let mut options = Options { runs: 100_000, seed: 1, save: None, corpus: None };
-    let mut args = std::env::args().skip(1);
-    while let Some(name) = args.next() {
-        let value = args.next().ok_or_else(|| format!("`{name}` needs a value"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("`{name}` needs a number, not `{value}`"));
-        match name.as_str() {
-            "--runs" => options.runs = number()?,
-            "--seed" => options.seed = number()?,
-            "--save" => options.save = Some(PathBuf::from(&value)),
-            "--corpus" => options.corpus = Some(PathBuf::from(&value)),
-            _ => return Err(format!("`{name}` is no option: --runs N --seed N --save DIR --corpus DIR")),
-        }
-    }
-    Ok(options)
-}
-
-/// The files of a folder, in the order of their names.
-fn read_folder(folder: &Path) -> std::io::Result<Vec<Vec<u8>>> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        paths.push(entry?.path());
-    }
-    paths.sort();
-    paths.iter().filter(|path| path.is_file()).map(std::fs::read).collect()
-}
+/// Programs to damage.
+struct Programs(Vec<Vec<u8>>);
 
 /// The input of a run.
 fn input(seed: u64, run: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
@@ -83,75 +50,37 @@ fn input(seed: u64, run: u64, corpus: &[Vec<u8>]) -> Vec<u8> {
     }
 }
 
-fn save(folder: &Path, input: &[u8], run: u64) {
-    let file = folder.join(format!("{run:08}.ptow"));
-    if let Err(fault) = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, input)) {
-        eprintln!("cannot write {}: {fault}", file.display());
+impl Target for Programs {
+    type Feature = String;
+
+    fn input(&self, seed: u64, run: u64) -> Vec<u8> {
+        input(seed, run, &self.0)
+    }
+
+    fn exercise(input: &[u8]) -> Features {
+        exercise(input, Effort::Quick)
+    }
+
+    fn keep(&mut self, input: Vec<u8>) {
+        if self.0.len() < MAX_CORPUS {
+            self.0.push(input);
+        }
+    }
+
+    fn ending(_: &[u8]) -> &'static str {
+        "ptow"
     }
 }
 
-fn main() -> std::process::ExitCode {
-    let options = match options() {
-        Ok(options) => options,
-        Err(message) => {
-            eprintln!("{message}");
-            return std::process::ExitCode::FAILURE;
+fn main() -> ExitCode {
+    let run = |options| -> Result<u64, String> {
+        let options: fuzzing::Options = options;
+        let mut programs = Programs(read_folder(options.corpus.as_deref())?);
+        let (failures, seen) = campaign(&mut programs, &options);
+        for feature in &seen {
+            println!("  {feature}");
         }
+        Ok(failures)
     };
-    let mut corpus = match options.corpus.as_deref().map(read_folder).transpose() {
-        Ok(corpus) => corpus.unwrap_or_default(),
-        Err(fault) => {
-            eprintln!("the corpus cannot be read: {fault}");
-            return std::process::ExitCode::FAILURE;
-        }
-    };
-    let mut seen = Features::new();
-    let (mut failures, mut saved, mut slowest) = (0u64, 0u64, (Duration::ZERO, 0));
-    let start = Instant::now();
-    for run in 0..options.runs {
-        let input = input(options.seed, run, &corpus);
-        let before = Instant::now();
-        match std::panic::catch_unwind(|| exercise(&input, Effort::Quick)) {
-            Ok(features) => {
-                let known = seen.len();
-                seen.extend(features);
-                if seen.len() > known {
-                    saved += 1;
-                    if let Some(folder) = &options.save {
-                        save(folder, &input, run);
-                    }
-                    if corpus.len() < MAX_CORPUS {
-                        corpus.push(input);
-                    }
-                }
-            }
-            Err(_) => {
-                failures += 1;
-                eprintln!("run {run} fails, {} bytes", input.len());
-                if let Some(folder) = &options.save {
-                    save(&folder.join("failures"), &input, run);
-                }
-                if failures >= 100 {
-                    eprintln!("too many failures");
-                    break;
-                }
-            }
-        }
-        slowest = slowest.max((before.elapsed(), run));
-        if (run + 1) % 500_000 == 0 {
-            println!("{} runs, {} features, {:.0} s", run + 1, seen.len(), start.elapsed().as_secs_f64());
-        }
-    }
-    println!(
-        "{} runs, {failures} failures, {} features, {saved} inputs that lead to new ones, {:.0} s; the slowest, run {}, took {:.3} s",
-        options.runs,
-        seen.len(),
-        start.elapsed().as_secs_f64(),
-        slowest.1,
-        slowest.0.as_secs_f64()
-    );
-    for feature in &seen {
-        println!("  {feature}");
-    }
-    if failures == 0 { std::process::ExitCode::SUCCESS } else { std::process::ExitCode::FAILURE }
+    fuzzing::conclude(options(None).and_then(run))
 }

@@ -1,0 +1,19 @@
+//! The text form of task-graph units.
+//!
+//! [`parse`] reads it, [`print`](print()) writes it. What [`print`](print()) writes is read as the same unit again; a unit that was read and printed
+//! is printed the same ever after. `docs/reference/tg.md` describes the form.
+//!
+//! Names are for numbers: where a name stands for a graph, a kernel, a tensor and so on, its first use gives it the next number
+//! of its kind, one more than the largest before it. A text says the number of a name itself (`name kernel K = 7`) only
+//! where that would give another one.
+
+mod codes;
+mod idents;
+mod lexer;
+mod parse;
+mod print;
+mod words;
+
+pub use parse::{MAX_EXPR_OPS, parse};
+pub(in crate::tg) use print::default_text;
+pub use print::print;

@@ -1,0 +1,468 @@
+//! Expressions: infix, or their operations as `postfix(…)`.
+//!
+//! Operations are written while the text is read, so that no tree is built; constants are computed on the way. **Invariant:**
+//! `Parser::depth` bounds recursion.
+
+use super::numbers::Role;
+use super::{Parsed, Parser, Skip};
+use crate::tg::text::codes;
+use crate::tg::text::idents::{Ident, NOTHING};
+use crate::tg::text::lexer::{Sign, Tok};
+use crate::tg::text::words::{OPERATORS, PREFIX, PREFIX_OPERATORS, is_expression_word};
+use wsp_core::tg::{EvalFault, ExprId, ExprOp, IterNo, Scalar, ScalarType, TensorNo, binary};
+use wsp_ir::Span;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::tg::Namespace;
+
+/// Expressions inside each other; more than [`MAX_EXPR_OPS`], so that whatever is printed can be read.
+const MAX_NESTING: u32 = MAX_EXPR_OPS as u32 + 44;
+/// Most operations of an expression in text.
+pub const MAX_EXPR_OPS: usize = 256;
+
+/// The operation that a sign between operands is, and how strongly it binds.
+fn between(sign: Sign) -> Option<(u8, ExprOp)> {
+    Some(match sign {
+        Sign::Or => (1, ExprOp::Or),
+        Sign::And => (2, ExprOp::And),
+        Sign::Equal => (3, ExprOp::Eq),
+        Sign::NotEqual => (3, ExprOp::Ne),
+        Sign::Less => (4, ExprOp::Lt),
+        Sign::LessEqual => (4, ExprOp::Le),
+        Sign::Greater => (4, ExprOp::Gt),
+        Sign::GreaterEqual => (4, ExprOp::Ge),
+        Sign::Plus => (5, ExprOp::Add),
+        Sign::Minus => (5, ExprOp::Sub),
+        Sign::Times => (6, ExprOp::Mul),
+        Sign::Over => (6, ExprOp::Div),
+        Sign::Percent => (6, ExprOp::Rem),
+        _ => return None,
+    })
+}
+
+/// The value of an operation on constants. `a` does not matter to operations of one operand.
+fn value(op: ExprOp, a: i64, b: i64) -> Result<i64, EvalFault> {
+    match op {
+        ExprOp::Not => Ok(i64::from(b == 0)),
+        ExprOp::Neg => b.checked_neg().ok_or(EvalFault::Overflow),
+        op => binary(op, a, b),
+    }
+}
+
+impl Parser<'_> {
+    /// A scalar: a constant if its value is known.
+    #[inline]
+    pub(super) fn scalar(&mut self) -> Parsed<Scalar> {
+        if let Some(value) = self.lone_number() {
+            return Ok(Scalar::Const(value));
+        }
+        if let Some(tensor) = self.lone_tensor()? {
+            self.ops.clear();
+            self.ops.extend([ExprOp::Const(0), ExprOp::Load(tensor, ScalarType::I32)]);
+            return Ok(Scalar::Expr(self.store_expression()));
+        }
+        let raw = self.is_word("postfix");
+        self.expression()?;
+        match self.ops[..] {
+            [ExprOp::Const(value)] if !raw => Ok(Scalar::Const(value)),
+            _ => Ok(Scalar::Expr(self.store_expression())),
+        }
+    }
+
+    /// A constant expression.
+    #[inline]
+    pub(super) fn constant(&mut self) -> Parsed<i64> {
+        if let Some(value) = self.lone_number() {
+            return Ok(value);
+        }
+        let start = self.token.start;
+        self.expression()?;
+        match self.ops[..] {
+            [ExprOp::Const(value)] => Ok(value),
+            _ => {
+                let fault = Diagnostic::error(codes::NOT_CONSTANT, "a constant is needed here")
+                    .at(self.since(start), "known only when the unit runs");
+                let fault = self.with_usage(fault);
+                Err(self.report(fault))
+            }
+        }
+    }
+
+    /// A number that is a whole operand, taken if it is next.
+    #[inline]
+    fn lone_number(&mut self) -> Option<i64> {
+        let Tok::Number(value) = self.token.tok else { return None };
+        if value > i64::MAX as u64 || !self.lexer.operand_ends() {
+            return None;
+        }
+        self.bump();
+        Some(value as i64)
+    }
+
+    /// A name that is a whole operand and nothing but a tensor, taken if it is next.
+    fn lone_tensor(&mut self) -> Parsed<Option<TensorNo>> {
+        let Tok::Ident(ident) = self.token.tok else { return Ok(None) };
+        let row = self.lexer.idents.row(ident);
+        let is_other = row.constant != NOTHING
+            || row.arg != NOTHING
+            || is_expression_word(ident.word())
+            || !self.lexer.operand_ends()
+            || self.known(Namespace::Iter, ident).is_some();
+        let is_condition =
+            self.op.is_some_and(|op| op.info().operands.first().is_some_and(|o| o.name == "condition"));
+        if is_other || !(is_condition || row.tensor != NOTHING) {
+            return Ok(None);
+        }
+        let span = self.here();
+        self.bump();
+        Ok(Some(TensorNo(self.resolve(Namespace::Tensor, ident, span, Role::Uses)?)))
+    }
+
+    /// Reads an expression into `ops`.
+    pub(super) fn expression(&mut self) -> Parsed<()> {
+        self.ops.clear();
+        let start = self.token.start;
+        if self.is_word("postfix") {
+            return self.postfix();
+        }
+        self.infix(1)?;
+        if self.ops.len() > MAX_EXPR_OPS {
+            let fault = Diagnostic::error(codes::TOO_DEEP, "the expression is too large")
+                .at(self.since(start), "")
+                .note(format!("it has {} operations; at most {MAX_EXPR_OPS} are read", self.ops.len()));
+            return Err(self.report(fault));
+        }
+        Ok(())
+    }
+
+    /// Puts the expression that was read into the unit.
+    pub(super) fn store_expression(&mut self) -> ExprId {
+        let id = ExprId(self.unit.exprs.len() as u32);
+        self.unit.exprs.extend_from_slice(&self.ops);
+        self.unit.exprs.push(ExprOp::End);
+        id
+    }
+
+    /// Operands and operators that bind at least as strongly as `least`.
+    fn infix(&mut self, least: u8) -> Parsed<()> {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
+            let fault = Diagnostic::error(codes::TOO_DEEP, "the expression is nested too deeply")
+                .at(self.here(), "")
+                .note(format!("{MAX_NESTING} expressions inside each other are read"));
+            return Err(self.report(fault));
+        }
+        let start = self.token.start;
+        self.prefix()?;
+        while let Tok::Sign(sign) = self.token.tok
+            && let Some((binds, op)) = between(sign)
+            && binds >= least
+        {
+            self.bump();
+            self.infix(binds + 1)?;
+            self.apply(op, start)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// Adds an operation on two operands, or computes it.
+    fn apply(&mut self, op: ExprOp, start: u32) -> Parsed<()> {
+        if let [.., ExprOp::Const(a), ExprOp::Const(b)] = self.ops[..] {
+            self.ops.truncate(self.ops.len() - 2);
+            return self.fold(op, a, b, start);
+        }
+        self.ops.push(op);
+        Ok(())
+    }
+
+    fn fold(&mut self, op: ExprOp, a: i64, b: i64, start: u32) -> Parsed<()> {
+        let (message, fact) = match value(op, a, b) {
+            Ok(value) => {
+                self.ops.push(ExprOp::Const(value));
+                return Ok(());
+            }
+            Err(EvalFault::DivisionByZero) => ("division by zero", format!("the dividend is {a}")),
+            Err(_) if op == ExprOp::Neg => ("the value has more than 64 bits", format!("the operand is {b}")),
+            Err(_) => ("the value has more than 64 bits", format!("the operands are {a} and {b}")),
+        };
+        let fault = Diagnostic::error(codes::ARITHMETIC, message).at(self.since(start), "").note(fact);
+        Err(self.report(fault))
+    }
+
+    fn prefix(&mut self) -> Parsed<()> {
+        let start = self.token.start;
+        let op = match self.token.tok {
+            Tok::Sign(Sign::Minus) => ExprOp::Neg,
+            Tok::Sign(Sign::Not) => ExprOp::Not,
+            _ => return self.atom(),
+        };
+        self.bump();
+        // The least number has no positive counterpart.
+        if op == ExprOp::Neg && self.token.tok == Tok::Number(i64::MIN.unsigned_abs()) {
+            self.bump();
+            self.ops.push(ExprOp::Const(i64::MIN));
+            return Ok(());
+        }
+        self.infix(PREFIX)?;
+        if let [.., ExprOp::Const(b)] = self.ops[..] {
+            self.ops.pop();
+            return self.fold(op, 0, b, start);
+        }
+        self.ops.push(op);
+        Ok(())
+    }
+
+    fn atom(&mut self) -> Parsed<()> {
+        let span = self.here();
+        match self.token.tok {
+            Tok::Number(value) => {
+                let Ok(value) = i64::try_from(value) else {
+                    return Err(self.out_of_range(
+                        span,
+                        value.into(),
+                        "an expression",
+                        i64::MIN.into(),
+                        i64::MAX.into(),
+                    ));
+                };
+                self.bump();
+                self.ops.push(ExprOp::Const(value));
+                Ok(())
+            }
+            Tok::Sign(Sign::Open) => {
+                self.bump();
+                self.infix(1)?;
+                self.need(Sign::Close)
+            }
+            Tok::Ident(ident) => self.named_atom(ident, span),
+            _ => Err(self.expected("an expression")),
+        }
+    }
+
+    fn named_atom(&mut self, ident: Ident, span: Span) -> Parsed<()> {
+        let word = ident.word();
+        let op = match word {
+            "min" | "max" if self.lexer.parenthesis_follows() => return self.call(word),
+            "load" if self.lexer.parenthesis_follows() => return self.load(),
+            "iter" if self.lexer.dot_follows() => ExprOp::Iter(IterNo(self.dotted()?)),
+            "arg" if self.lexer.dot_follows() => ExprOp::Arg(self.dotted()?),
+            "iteration" | "device" | "devices" => {
+                self.bump();
+                match word {
+                    "iteration" => ExprOp::Iteration,
+                    "device" => ExprOp::Device,
+                    _ => ExprOp::Devices,
+                }
+            }
+            _ => {
+                self.bump();
+                self.variable(ident, span)?
+            }
+        };
+        self.ops.push(op);
+        Ok(())
+    }
+
+    /// What a name stands for in an expression: the constant, the loop variable, the scalar from outside, or the value in a tensor.
+    fn variable(&mut self, ident: Ident, span: Span) -> Parsed<ExprOp> {
+        let row = *self.lexer.idents.row(ident);
+        if let Some(&value) = self.consts.get(row.constant as usize) {
+            return Ok(ExprOp::Const(value));
+        }
+        if let Some(iter) = self.known(Namespace::Iter, ident) {
+            return Ok(ExprOp::Iter(IterNo(iter)));
+        }
+        if row.arg != NOTHING {
+            return Ok(ExprOp::Arg(row.arg));
+        }
+        if row.tensor != NOTHING {
+            let tensor = self.resolve(Namespace::Tensor, ident, span, Role::Uses)?;
+            self.ops.push(ExprOp::Const(0));
+            return Ok(ExprOp::Load(TensorNo(tensor), ScalarType::I32));
+        }
+        Err(self.unknown_variable(ident, span))
+    }
+
+    #[cold]
+    fn unknown_variable(&mut self, ident: Ident, span: Span) -> Skip {
+        let mut names: Vec<&str> = vec!["iteration", "device", "devices"];
+        names.extend(
+            self.lexer
+                .idents
+                .iter()
+                .filter(|row| row.constant != NOTHING || row.arg != NOTHING || row.tensor != NOTHING)
+                .map(|row| row.text),
+        );
+        names.extend(
+            self.unit
+                .names
+                .iter()
+                .filter(|(space, ..)| *space == Namespace::Iter)
+                .map(|(.., name)| self.unit.strings.get(name)),
+        );
+        let meant = self.nearest(ident, names).map(str::to_owned);
+        if meant.is_some() {
+            return self.unknown_name(ident, span, "scalar", meant.as_deref());
+        }
+        let name = self.text_at(span);
+        let fault = Diagnostic::error(codes::UNKNOWN_NAME, format!("no scalar is called `{name}`"))
+            .at(span, "")
+            .help(format!("declare it before: `const {name} = 1`, or `arg {name}: i64`, or the variable of a loop around it"))
+            .help(format!("the value in a tensor is `load({name})`"));
+        self.report(fault)
+    }
+
+    /// `min(a, b)` or `max(a, b)`.
+    fn call(&mut self, word: &str) -> Parsed<()> {
+        let start = self.token.start;
+        self.bump();
+        self.need(Sign::Open)?;
+        self.infix(1)?;
+        self.need(Sign::Comma)?;
+        self.infix(1)?;
+        self.need(Sign::Close)?;
+        self.apply(if word == "min" { ExprOp::Min } else { ExprOp::Max }, start)
+    }
+
+    /// `load(tensor, byte_offset, type)`.
+    fn load(&mut self) -> Parsed<()> {
+        self.bump();
+        self.need(Sign::Open)?;
+        // Its number comes when the offset is read: tensors are numbered in the order of operations.
+        let (tok, span) = (self.token.tok, self.here());
+        let literal = match tok {
+            Tok::Ident(ident) if self.lexer.idents.row(ident).constant == NOTHING => {
+                self.bump();
+                None
+            }
+            _ => Some(self.load_literal()?),
+        };
+        let mut ty = ScalarType::I32;
+        let mut offset_given = false;
+        while self.eat(Sign::Comma) {
+            let is_type = matches!(self.token.tok, Tok::Ident(_)) && self.lexer.assigns();
+            if is_type {
+                let name = self.text_at(self.here());
+                match name {
+                    "type" => {}
+                    "byte_offset" if !offset_given => {}
+                    _ => return Err(self.expected("`byte_offset` or `type`")),
+                }
+                let is_offset = name == "byte_offset";
+                self.bump();
+                self.bump();
+                if is_offset {
+                    self.infix(1)?;
+                    offset_given = true;
+                    continue;
+                }
+            } else if !offset_given {
+                self.infix(1)?;
+                offset_given = true;
+                continue;
+            }
+            ty = self.scalar_type()?;
+            break;
+        }
+        self.need(Sign::Close)?;
+        if !offset_given {
+            self.ops.push(ExprOp::Const(0));
+        }
+        let tensor = match (literal, tok) {
+            (None, Tok::Ident(ident)) => self.resolve(Namespace::Tensor, ident, span, Role::Uses)?,
+            (literal, _) => literal.unwrap_or(0),
+        };
+        self.ops.push(ExprOp::Load(TensorNo(tensor), ty));
+        Ok(())
+    }
+
+    /// A tensor by number inside an expression.
+    fn load_literal(&mut self) -> Parsed<u32> {
+        // What stands before is kept while the number is read.
+        let before = std::mem::take(&mut self.ops);
+        let number = self.number(Namespace::Tensor, Role::Uses);
+        self.ops = before;
+        number
+    }
+
+    /// The name of a scalar type.
+    pub(super) fn scalar_type(&mut self) -> Parsed<ScalarType> {
+        let Tok::Ident(ident) = self.token.tok else {
+            return Err(self.expected("a type of scalars, as `i32`"));
+        };
+        let text = self.lexer.idents.row(ident).text;
+        if let Some((ty, _)) = ScalarType::ALL.into_iter().find(|(_, name)| *name == text) {
+            self.bump();
+            return Ok(ty);
+        }
+        let names = ScalarType::ALL.map(|(_, name)| name);
+        let mut fault = Diagnostic::error(codes::UNKNOWN_CHOICE, format!("`{text}` is no type of scalars"))
+            .at(self.here(), "")
+            .note(format!("it can be {}", names.join(", ")));
+        if let Some(meant) = did_you_mean(text, names) {
+            fault = fault.help(format!("did you mean `{meant}`?"));
+        }
+        Err(self.report(fault))
+    }
+
+    /// `postfix(operation, …)`: operations as they are.
+    fn postfix(&mut self) -> Parsed<()> {
+        self.bump();
+        self.need(Sign::Open)?;
+        if self.eat(Sign::Close) {
+            return Ok(());
+        }
+        loop {
+            self.operation()?;
+            if self.eat(Sign::Close) {
+                return Ok(());
+            }
+            self.need(Sign::Comma)?;
+        }
+    }
+
+    fn operation(&mut self) -> Parsed<()> {
+        let span = self.here();
+        let Tok::Ident(ident) = self.token.tok else {
+            self.prefix()?;
+            return match self.ops.last() {
+                Some(ExprOp::Const(_)) => Ok(()),
+                _ => Err(self.expected("an operation")),
+            };
+        };
+        let text = self.lexer.idents.row(ident).text;
+        let operators = OPERATORS.iter().chain(&PREFIX_OPERATORS);
+        if let Some((op, _)) = operators.clone().find(|(_, word)| *word == text) {
+            self.bump();
+            self.ops.push(*op);
+            return Ok(());
+        }
+        if text == "load" {
+            return self.bare_load();
+        }
+        if self.lexer.dot_follows() || is_expression_word(text) {
+            return self.named_atom(ident, span);
+        }
+        let meant = self.nearest(ident, operators.map(|(_, word)| *word)).map(str::to_owned);
+        Err(self.unknown_name(ident, span, "operation of `postfix`", meant.as_deref()))
+    }
+
+    /// `load(tensor, type)`, whose offset was computed before.
+    fn bare_load(&mut self) -> Parsed<()> {
+        self.bump();
+        self.need(Sign::Open)?;
+        let tensor = match self.token.tok {
+            Tok::Ident(ident) if self.lexer.idents.row(ident).constant == NOTHING => {
+                let span = self.here();
+                self.bump();
+                self.resolve(Namespace::Tensor, ident, span, Role::Uses)?
+            }
+            _ => self.load_literal()?,
+        };
+        self.need(Sign::Comma)?;
+        let ty = self.scalar_type()?;
+        self.need(Sign::Close)?;
+        self.ops.push(ExprOp::Load(TensorNo(tensor), ty));
+        Ok(())
+    }
+}
