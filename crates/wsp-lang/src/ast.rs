@@ -20,8 +20,8 @@ use wsp_ir::Span;
 
 pub use expr::{BinaryOp, Expr, ExprKind, FieldInit, FloatLit, IntLit, UnaryOp};
 pub use item::{
-    Const, Extent, FnParam, Function, Generator, Kernel, Param, Reference, Require, Role, Shape, Struct,
-    StructField, TemplateParam, Tensor, Workspace,
+    Const, Extent, FnParam, Function, Generator, Kernel, Param, Reference, Require, Resident, Role, Shape,
+    Struct, StructField, TemplateParam, Tensor, Workspace,
 };
 pub use member::{
     Affinity, AffinityPolicy, Axis, AxisTile, Dependency, Graph, Order, OrderPolicy, Prefetch, Schedule,
@@ -64,6 +64,8 @@ pub enum Item {
     Const(Const),
     /// `PTO_TENSOR(name, type, d0, …)`
     Tensor(Tensor),
+    /// `PTO_RESIDENT(name, type, d0, …)`
+    Resident(Resident),
     /// `PTO_WORKSPACE(name, type, d0, …)`
     Workspace(Workspace),
     /// `PTO_SPACE(name) { … }`

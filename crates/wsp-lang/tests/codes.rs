@@ -267,6 +267,56 @@ const ALONE: &[(u16, &str, &str)] = &[
         "uint32_t a = 1;",
     ),
     (235, "PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } void e() { PTO_LAUNCH(S, {}); }", "S"),
+    (240, "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor a) { }", "Tensor"),
+    (240, "PTO_SHAPE(a, n, 8) PTO_KERNEL_IMPL(k, Tensor<float> a, uint32_t m) { }", "uint32_t m"),
+    (
+        240,
+        "PTO_SHAPE(a, n) PTO_SHAPE(b, m) PTO_KERNEL_IMPL(k, Workspace<float> a, Workspace<half> b) { }",
+        "Workspace<half> b",
+    ),
+    (
+        240,
+        "PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<float> a) { } PTO_KERNEL_IMPL(l, Tensor<half> a) { }",
+        "Tensor<half>",
+    ),
+    (240, "PTO_RESIDENT(w, float, 8) PTO_KERNEL_IMPL(k, Tensor<float> w) { }", "w"),
+    (100, "PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<float> a, Tensor<float> a) { }", "a"),
+    (150, "PTO_KERNEL_IMPL(k, Tensor<float> a) { }", "a"),
+    (241, "PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<float> a) { } PTO_KERNEL_IMPL(l) { }", "l"),
+    (
+        241,
+        "PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<float> a) { } PTO_SPACE(S) { PTO_AXIS(x, 0, 4) } PTO_DESCRIPTOR_GEN(S) { }",
+        "S",
+    ),
+    (241, "PTO_RESIDENT(w, float, 8) PTO_KERNEL_IMPL(k) { }", "w"),
+    (
+        242,
+        "PTO_SHAPE(a, n) PTO_SHAPE(b, m) PTO_KERNEL_IMPL(k, Tensor<float> a) { PTO_STORE_SCALAR(a, PTO_LOAD_SCALAR(b, {0}), {0}); } PTO_KERNEL_IMPL(l, Tensor<float> b) { }",
+        "b",
+    ),
+    (
+        242,
+        "PTO_SHAPE(a, n) PTO_TENSOR(t, float, 8) PTO_KERNEL_IMPL(k, Tensor<float> a) { VecTile<float, 1, 8> x; TLOAD(x, t, {}); }",
+        "t",
+    ),
+    (
+        242,
+        "PTO_SHAPE(a, n) uint32_t f(uint32_t i) { return a[i]; } PTO_KERNEL_IMPL(k, Tensor<uint32_t> a) { uint32_t x = f(0); }",
+        "a",
+    ),
+    (243, "PTO_SHAPE(a, n) PTO_TIER_DEF(T) { PTO_DEFAULT(k) } PTO_KERNEL_IMPL(k, Tensor<float> a) { }", "k"),
+    (
+        243,
+        "struct D { uint32_t x; }; PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<float> a) { auto d = PTO_GET_DESCRIPTOR<D>(); }",
+        "PTO_GET_DESCRIPTOR<D>()",
+    ),
+    (134, "PTO_KERNEL_IMPL(k) { uint32_t b = get_block_idx(); }", "get_block_idx"),
+    (
+        134,
+        "uint32_t f() { return get_block_num(); } PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<float> a) { }",
+        "get_block_num",
+    ),
+    (130, "PTO_SHAPE(a, n) PTO_KERNEL_IMPL(k, Tensor<uint8_t> a) { PTO_STORE_SCALAR(a, 1, {0}); }", "a"),
 ];
 
 /// Programs that are too large to write down.

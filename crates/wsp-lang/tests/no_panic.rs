@@ -7,6 +7,7 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::{FileId, SourceMap};
 
 const EXAMPLE: &str = include_str!("../../../examples/decode_attention.pto");
+const ENTRIES: &str = include_str!("../../../examples/deepseek/indexer.pto");
 
 /// Words that get a random text far into the grammar.
 const WORDS: &[&str] = &[
@@ -14,6 +15,7 @@ const WORDS: &[&str] = &[
     "PTO_PARAM",
     "PTO_TENSOR",
     "PTO_WORKSPACE",
+    "PTO_RESIDENT",
     "PTO_SPACE",
     "PTO_AXIS",
     "PTO_TILE",
@@ -49,6 +51,8 @@ const WORDS: &[&str] = &[
     "void",
     "VecTile",
     "Tensor",
+    "Workspace",
+    "get_block_idx",
     "if",
     "else",
     "for",
@@ -150,6 +154,8 @@ fn check_compile(text: &str) {
         "no module and no error for {text:?}"
     );
     check_reports(text, &diagnostics);
+    let broken = module.as_ref().map(wsp_ir::verify).unwrap_or_default();
+    assert!(broken.is_empty(), "the verifier refuses the module of {text:?}: {broken:?}");
 }
 
 fn runner(cases: u32) -> TestRunner {
@@ -229,13 +235,13 @@ fn the_example_without_any_one_word_does_not_panic() {
     }
 }
 
-#[test]
-fn the_example_with_words_deleted_doubled_swapped_or_replaced_does_not_panic() {
-    let pieces = pieces(EXAMPLE);
+/// Compiles a text many times, each time with a few words deleted, doubled, swapped or replaced.
+fn with_changes(text: &str, cases: u32) {
+    let pieces = pieces(text);
     let at = 0..pieces.len();
     let change = (0..4u8, at.clone(), at, prop::sample::select(WORDS));
     let changes = proptest::collection::vec(change, 1..4);
-    let outcome = runner(1500).run(&changes, |changes| {
+    let outcome = runner(cases).run(&changes, |changes| {
         let mut text = pieces.clone();
         for (what, i, j, word) in changes {
             let (i, j) = (i.min(text.len() - 1), j.min(text.len() - 1));
@@ -250,4 +256,14 @@ fn the_example_with_words_deleted_doubled_swapped_or_replaced_does_not_panic() {
         Ok(())
     });
     outcome.expect("changed examples should be handled");
+}
+
+#[test]
+fn the_example_with_words_deleted_doubled_swapped_or_replaced_does_not_panic() {
+    with_changes(EXAMPLE, 1500);
+}
+
+#[test]
+fn entries_with_words_deleted_doubled_swapped_or_replaced_do_not_panic() {
+    with_changes(ENTRIES, 500);
 }

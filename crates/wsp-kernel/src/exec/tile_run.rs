@@ -131,12 +131,20 @@ impl TileRun<'_> {
             TileInst::LoadScalar(ref at) => {
                 let mut index = [0; MAX_RANK];
                 let window = window(at, frame, &mut index);
-                return Ok(bits32(memory(env, at)?.load_scalar(window.index)?));
+                let memory = memory(env, at)?;
+                return Ok(match memory.dtype().is_float() {
+                    true => bits32(memory.load_scalar(window.index)?),
+                    false => memory.load_integer(window.index)?,
+                });
             }
             TileInst::StoreScalar { ref at, value } => {
                 let mut index = [0; MAX_RANK];
                 let window = window(at, frame, &mut index);
-                memory(env, at)?.store_scalar(window.index, real(value))?;
+                let memory = memory(env, at)?;
+                match memory.dtype().is_float() {
+                    true => memory.store_scalar(window.index, real(value))?,
+                    false => memory.store_integer(window.index, frame[value as usize])?,
+                }
             }
         }
         Ok(0)

@@ -23,7 +23,7 @@ impl IntView {
     ///
     /// # Safety
     /// Until the last use of the value and its copies every element is valid for reads, and nobody writes one while a function
-    /// runs that may read it. Elements need no alignment.
+    /// runs that may read it, but that function itself, through a [`super::TensorMem`]. Elements need no alignment.
     pub unsafe fn new(ptr: *const u8, len: usize, stride: usize, dtype: DType) -> Option<IntView> {
         (!dtype.is_float()).then_some(IntView { ptr, len, stride, dtype })
     }
@@ -56,14 +56,7 @@ impl IntView {
         // SAFETY: the element exists, so by the contract of `new` it lies at this address and can be read.
         unsafe {
             let at = self.ptr.add(index * self.stride);
-            Some(match self.dtype {
-                DType::U8 => u64::from(at.read()),
-                DType::U16 => u64::from(at.cast::<u16>().read_unaligned()),
-                DType::I32 => i64::from(at.cast::<i32>().read_unaligned()) as u64,
-                DType::U32 => u64::from(at.cast::<u32>().read_unaligned()),
-                DType::I64 => at.cast::<i64>().read_unaligned() as u64,
-                _ => at.cast::<u64>().read_unaligned(),
-            })
+            Some(super::scalar::read_integer(at, self.dtype))
         }
     }
 

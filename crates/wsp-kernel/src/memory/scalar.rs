@@ -1,4 +1,4 @@
-//! One element of an array as an `f32`.
+//! One element of an array as a value.
 
 use super::{Fault, TensorMem};
 use half::{bf16, f16};
@@ -38,6 +38,24 @@ pub(crate) unsafe fn write_f32(ptr: *mut u8, dtype: DType, value: f32) {
     }
 }
 
+/// The integer at `ptr` in slot form: 64 bits, with the sign of its type; 0 for a type of real numbers.
+///
+/// # Safety
+/// `ptr` is valid for a read of one element of type `dtype`; it need not be aligned.
+pub(crate) unsafe fn read_integer(ptr: *const u8, dtype: DType) -> u64 {
+    // SAFETY: the caller's promise, for the size that `dtype` says.
+    unsafe {
+        match dtype {
+            DType::U8 => u64::from(ptr.read()),
+            DType::U16 => u64::from(ptr.cast::<u16>().read_unaligned()),
+            DType::I32 => i64::from(ptr.cast::<i32>().read_unaligned()) as u64,
+            DType::U32 => u64::from(ptr.cast::<u32>().read_unaligned()),
+            DType::I64 | DType::U64 => ptr.cast::<u64>().read_unaligned(),
+            DType::F32 | DType::F64 | DType::F16 | DType::Bf16 => 0,
+        }
+    }
+}
+
 /// The value rounded to an element type (nearest, ties to even).
 pub(crate) fn round_to(dtype: DType, value: f32) -> f32 {
     match dtype {
@@ -66,6 +84,29 @@ impl TensorMem {
         let ptr = self.float_element(index)?;
         // SAFETY: `locate_element` checked that the element lies in the array, which is writable when a function stores to it.
         unsafe { write_f32(ptr, self.dtype(), value) };
+        Ok(())
+    }
+
+    /// One integer element in slot form.
+    ///
+    /// # Errors
+    /// The faults of the index.
+    pub(crate) fn load_integer(&self, index: &[u32]) -> Result<u64, Fault> {
+        let ptr = self.locate_element(index)?;
+        // SAFETY: `locate_element` checked that an element of this type lies in the array at this address.
+        Ok(unsafe { read_integer(ptr, self.dtype()) })
+    }
+
+    /// Writes one integer element from slot form; of types of less than 32 bits the low bits.
+    ///
+    /// # Errors
+    /// The faults of the index.
+    pub(crate) fn store_integer(&self, index: &[u32], bits: u64) -> Result<(), Fault> {
+        let ptr = self.locate_element(index)?;
+        let bytes = bits.to_le_bytes();
+        // SAFETY: `locate_element` checked that an element of this size, at most 8 bytes, lies in the array, which is writable when
+        // a function stores to it.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), ptr, self.dtype().size().min(8)) };
         Ok(())
     }
 

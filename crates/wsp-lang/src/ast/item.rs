@@ -110,11 +110,22 @@ pub struct Generator {
     pub span: Span,
 }
 
-/// `PTO_KERNEL_IMPL(name) { … }`.
+/// `PTO_RESIDENT(name, type, d0, …)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Resident {
+    /// Element type.
+    pub elem: Type,
+    /// Its name and dimensions, and the whole form.
+    pub shape: Shape,
+}
+
+/// `PTO_KERNEL_IMPL(name) { … }`, or `PTO_KERNEL_IMPL(name, type param, …) { … }`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
     /// Its name.
     pub name: Ident,
+    /// Its parameters; a kernel that has some is an entry of task graphs.
+    pub params: Vec<FnParam>,
     /// Its statements.
     pub body: Block,
     /// The whole form.

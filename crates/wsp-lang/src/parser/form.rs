@@ -40,6 +40,7 @@ const FORMS: &[Form] = &[
     form("PTO_PARAM", "PTO_PARAM(type, name, default)", Place::File),
     form("PTO_TENSOR", "PTO_TENSOR(name, type, d0, d1, …)", Place::File),
     form("PTO_WORKSPACE", "PTO_WORKSPACE(name, type, d0, d1, …)", Place::File),
+    form("PTO_RESIDENT", "PTO_RESIDENT(name, type, d0, d1, …)", Place::File),
     form("PTO_SPACE", "PTO_SPACE(name) { … }", Place::File),
     form("PTO_TIER_DEF", "PTO_TIER_DEF(name) { … }", Place::File),
     form("PTO_SCHEDULE", "PTO_SCHEDULE(name) { … }", Place::File),

@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(params.map(|params| Function { template, ret, name, params, body, span }))
     }
 
-    fn fn_params(&mut self) -> Parsed<Vec<FnParam>> {
+    pub(super) fn fn_params(&mut self) -> Parsed<Vec<FnParam>> {
         let mut params = Vec::new();
         if self.at_word("void") && self.peek(1).kind == Tok::RParen {
             self.bump();

@@ -3,8 +3,8 @@
 use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
-    Const, ExprKind, Generator, Item, Kernel, Param, Reference, Require, Role, Shape, Struct, StructField,
-    Tensor, Type, Workspace,
+    Const, ExprKind, FnParam, Generator, Item, Kernel, Param, Reference, Require, Resident, Role, Shape,
+    Struct, StructField, Tensor, Type, Workspace,
 };
 use crate::codes;
 use crate::lexer::Tok;
@@ -134,6 +134,7 @@ impl Parser<'_> {
                 let (name, elem, dims) = self.typed_dims(form)?;
                 Item::Workspace(Workspace { name, elem, dims, span: self.span_from(start) })
             }
+            "PTO_RESIDENT" => Item::Resident(self.resident(form, start)?),
             "PTO_REQUIRE" => {
                 let open = self.form_open(form)?;
                 let cond = self.expr()?;
@@ -150,9 +151,9 @@ impl Parser<'_> {
                 Item::Generator(Generator { space, body, span: self.span_from(start) })
             }
             "PTO_KERNEL_IMPL" => {
-                let name = self.form_name(form, "the name of the kernel")?;
+                let (name, params) = self.kernel_header(form)?;
                 let body = self.block(&format!("`{}(…)`", form.name))?;
-                Item::Kernel(Kernel { name, body, span: self.span_from(start) })
+                Item::Kernel(Kernel { name, params, body, span: self.span_from(start) })
             }
             _ => Item::Reference(self.reference(form, start)?),
         };
@@ -169,6 +170,28 @@ impl Parser<'_> {
         }
         self.form_close(form, open)?;
         Ok(Shape { name, dims, span: self.span_from(start) })
+    }
+
+    fn resident(&mut self, form: &'static Form, start: Span) -> Parsed<Resident> {
+        let open = self.form_open(form)?;
+        let name = self.name("the name of the tensor")?;
+        self.form_comma(form, "the element type")?;
+        let elem = self.ty()?;
+        self.form_comma(form, "the first dimension")?;
+        let mut dims = vec![self.extent()?];
+        while self.form_more() {
+            dims.push(self.extent()?);
+        }
+        self.form_close(form, open)?;
+        Ok(Resident { elem, shape: Shape { name, dims, span: self.span_from(start) } })
+    }
+
+    fn kernel_header(&mut self, form: &'static Form) -> Parsed<(crate::ast::Ident, Vec<FnParam>)> {
+        let open = self.form_open(form)?;
+        let name = self.name("the name of the kernel")?;
+        let params = if self.form_more() { self.fn_params()? } else { Vec::new() };
+        self.form_close(form, open)?;
+        Ok((name, params))
     }
 
     fn param(&mut self, form: &'static Form, start: Span) -> Parsed<Param> {

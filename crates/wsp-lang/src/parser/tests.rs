@@ -53,12 +53,16 @@ fn item_name(item: &Item) -> String {
         Item::Param(x) => format!("param:{}", x.name.name),
         Item::Const(x) => format!("const:{}", x.name.name),
         Item::Tensor(x) => format!("tensor:{}/{}", x.name.name, x.dims.len()),
+        Item::Resident(x) => format!("resident:{}/{}", x.shape.name.name, x.shape.dims.len()),
         Item::Workspace(x) => format!("workspace:{}/{}", x.name.name, x.dims.len()),
         Item::Space(x) => format!("space:{}/{}", x.name.name, x.members.len()),
         Item::TierDef(x) => format!("tiers:{}/{}", x.name.name, x.tiers.len()),
         Item::Schedule(x) => format!("schedule:{}/{}", x.name.name, x.members.len()),
         Item::Struct(x) => format!("struct:{}/{}", x.name.name, x.fields.len()),
         Item::Generator(x) => format!("gen:{}/{}", x.space.name, x.body.stmts.len()),
+        Item::Kernel(x) if !x.params.is_empty() => {
+            format!("entry:{}/{}/{}", x.name.name, x.params.len(), x.body.stmts.len())
+        }
         Item::Kernel(x) => format!("kernel:{}/{}", x.name.name, x.body.stmts.len()),
         Item::Function(x) => format!("fn:{}/{}", x.name.name, x.body.stmts.len()),
         Item::Graph(x) => format!("graph:{}/{}+{}", x.name.name, x.stages.len(), x.dependencies.len()),

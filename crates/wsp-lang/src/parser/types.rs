@@ -31,7 +31,8 @@ const SCALARS: &[&str] = &[
 const C_INTEGERS: &[&str] = &["unsigned", "signed", "int", "short", "long", "char", "size_t"];
 
 /// Types that take template arguments.
-const GENERIC: &[&str] = &["VecTile", "LeftTile", "RightTile", "AccTile", "AccumulationTile", "Tensor"];
+const GENERIC: &[&str] =
+    &["VecTile", "LeftTile", "RightTile", "AccTile", "AccumulationTile", "Tensor", "Workspace"];
 
 /// Whether a word names a scalar type, `auto` or `void`.
 pub(super) fn is_scalar(word: &str) -> bool {

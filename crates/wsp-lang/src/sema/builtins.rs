@@ -63,6 +63,10 @@ pub(crate) enum Builtin {
     AllocWs,
     /// `PTO_GET_DESCRIPTOR<T>()`, a descriptor
     GetDescriptor,
+    /// `get_block_idx()`
+    BlockIdx,
+    /// `get_block_num()`
+    BlockNum,
     /// `PTO_LOAD_SCALAR(tensor, {…})`
     LoadScalar,
     /// `PTO_VALID_ROWS(tile)`
@@ -158,6 +162,8 @@ pub(crate) const FUNCTIONS: &[BuiltinFn] = &[
     entry("PTO_ALLOC_WS", Builtin::AllocWs, (1, 64), Where::Generators),
     entry("PTO_ALLOC_WORKSPACE", Builtin::AllocWs, (1, 64), Where::Generators),
     entry("PTO_GET_DESCRIPTOR", Builtin::GetDescriptor, (0, 0), Where::Kernels),
+    entry("get_block_idx", Builtin::BlockIdx, (0, 0), Where::Kernels),
+    entry("get_block_num", Builtin::BlockNum, (0, 0), Where::Kernels),
     entry("PTO_LOAD_SCALAR", Builtin::LoadScalar, (2, 2), Where::Kernels),
     entry("PTO_VALID_ROWS", Builtin::ValidRows, (1, 1), Where::Kernels),
     entry("PTO_VALID_COLS", Builtin::ValidCols, (1, 1), Where::Kernels),

@@ -12,7 +12,8 @@ use crate::ast::{self, BinaryOp, ExprKind, Ident, TemplateArg};
 use wsp_core::{CacheId, LocalId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    ArrayRef, BinOp, Elem, Expr, ExprKind as Ir, MathFn, MetaKind, ReduceOp, ScalarTy, Span, Storage,
+    ArrayRef, BinOp, Elem, Expr, ExprKind as Ir, KernelEntry, MathFn, MetaKind, ReduceOp, ScalarTy, Span,
+    Storage,
 };
 
 impl Sema<'_> {
@@ -151,10 +152,13 @@ impl Sema<'_> {
                 u32(Ir::SelectTier(set, Box::new(value)))
             }
             Builtin::AllocWs => self.alloc_ws(b, args, span),
+            Builtin::BlockIdx => self.block_word(b, callee, KernelEntry::BLOCK_IDX, span),
+            Builtin::BlockNum => self.block_word(b, callee, KernelEntry::BLOCK_NUM, span),
             Builtin::LoadScalar => {
-                let tensor = self.float_tensor(b, &args[0])?;
+                let tensor = self.element_tensor(b, &args[0])?;
                 let index = self.full_index(b, tensor, &args[1])?;
-                Ok(Expr::new(Ir::LoadScalar(tensor, index), ScalarTy::F32, span))
+                let ty = self.module.tensors[tensor.index()].elem.scalar();
+                Ok(Expr::new(Ir::LoadScalar(tensor, index), ty, span))
             }
             Builtin::ValidRows => {
                 let tile = self.tile(b, &args[0])?;
@@ -300,7 +304,7 @@ impl Sema<'_> {
                 Some(Binding::Array(array, ty)) => Ok((*array, *ty)),
                 Some(Binding::Poison) => Err(Reported::earlier(&self.diags)),
                 Some(_) => Err(self.mismatch(e.span, &format!("`{name}`"), "an array", None)),
-                None => self.launch_array(&Ident { name: name.clone(), span: e.span }),
+                None => self.launch_array(b, &Ident { name: name.clone(), span: e.span }),
             },
             ExprKind::Call { callee, args, .. } => match builtins::find(callee.as_str()) {
                 Some(builtin) if matches!(builtin.does, Builtin::InputMeta | Builtin::InputLens) => {
@@ -313,7 +317,7 @@ impl Sema<'_> {
         }
     }
 
-    fn launch_array(&mut self, ident: &Ident) -> Res<(ArrayRef, ScalarTy)> {
+    fn launch_array(&mut self, b: &Body, ident: &Ident) -> Res<(ArrayRef, ScalarTy)> {
         let id = match self.lookup(ident.as_str()) {
             Some(Named { symbol: Symbol::Tensor(id), .. }) => id,
             Some(Named { symbol: Symbol::Poison, .. }) => return Err(Reported::earlier(&self.diags)),
@@ -325,6 +329,7 @@ impl Sema<'_> {
                 return Err(self.fail(with_suggestion(d, near)));
             }
         };
+        self.check_given(b, id, ident.span)?;
         let rank =
             self.shapes.iter().find(|s| s.owner == wsp_ir::ShapeOwner::Tensor(id)).map(|s| s.decl.dims.len());
         let has_entry = self.entry.is_some();
@@ -403,9 +408,11 @@ impl Sema<'_> {
     }
 
     /// The tensor with this name. Local names never mean tensors, so they do not hide one.
-    pub(crate) fn tensor_named(&mut self, _b: &Body, ident: &Ident) -> Res<TensorId> {
+    pub(crate) fn tensor_named(&mut self, b: &Body, ident: &Ident) -> Res<TensorId> {
         match self.lookup(ident.as_str()) {
-            Some(Named { symbol: Symbol::Tensor(id), .. }) => Ok(id),
+            Some(Named { symbol: Symbol::Tensor(id), .. }) => {
+                self.check_given(b, id, ident.span).map(|()| id)
+            }
             Some(Named { symbol: Symbol::Poison, .. }) => Err(Reported::earlier(&self.diags)),
             Some(named) => Err(self.wrong_kind(ident, named, "a tensor")),
             None => Err(self.unknown_tensor(ident.as_str(), ident.span)),

@@ -101,6 +101,11 @@ codes! {
     DUPLICATE_BINDING = 233;
     ENTRY_BODY = 234;
     NO_GENERATOR = 235;
+
+    BAD_ENTRY_PARAM = 240;
+    MIXED_KERNELS = 241;
+    NOT_GIVEN = 242;
+    NOT_A_TASK = 243;
 }
 
 #[cfg(test)]

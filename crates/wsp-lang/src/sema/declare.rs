@@ -25,6 +25,7 @@ impl<'a> Sema<'a> {
             self.declare_item(item);
         }
         self.declare_bindings();
+        self.declare_entries();
         self.declare_extents();
     }
 
@@ -38,6 +39,7 @@ impl<'a> Sema<'a> {
                 self.temporaries.push((id, tensor));
                 self.declare(&tensor.name, Symbol::Tensor(id));
             }
+            Item::Resident(resident) => self.declare_resident(resident),
             Item::Workspace(workspace) => {
                 let id = self.add_tensor(&workspace.name, Storage::Workspace);
                 self.workspaces.push(workspace);
@@ -106,7 +108,7 @@ impl<'a> Sema<'a> {
             }
             Item::Kernel(decl) => {
                 let id = self.reserve_function(decl.name.as_str(), decl.name.span);
-                self.kernels.push(KernelDecl { id, decl, descriptor: None });
+                self.kernels.push(KernelDecl { id, decl, descriptor: None, params: Vec::new() });
                 self.declare(&decl.name, Symbol::Kernel(id));
             }
             Item::Function(decl) => {

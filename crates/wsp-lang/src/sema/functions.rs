@@ -10,7 +10,7 @@ use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg};
 use std::collections::BTreeMap;
 use wsp_core::{FuncId, SpaceId, StructId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Block, Const, FuncKind, LocalTy, Span};
+use wsp_ir::{Block, Const, FuncKind, KernelParam, LocalTy, Span};
 
 /// A kernel and the descriptor type it asks for.
 pub(crate) struct KernelDecl<'a> {
@@ -20,6 +20,8 @@ pub(crate) struct KernelDecl<'a> {
     pub(crate) decl: &'a ast::Kernel,
     /// What it asks for.
     pub(crate) descriptor: Option<StructId>,
+    /// Its parameters, if it is an entry of task graphs.
+    pub(crate) params: Vec<KernelParam>,
 }
 
 /// A generator.
@@ -93,6 +95,10 @@ impl<'a> Sema<'a> {
     pub(crate) fn find_descriptors(&mut self) {
         let asked: Vec<Vec<Asked>> = self.kernels.iter().map(|k| asked_for(&k.decl.body)).collect();
         for (at, asked) in asked.iter().enumerate() {
+            if let (Some(first), true) = (asked.first(), self.kernels[at].is_entry()) {
+                let (Asked::Named(_, span) | Asked::Any(span)) = first;
+                self.no_descriptor(at, *span);
+            }
             for one in asked {
                 let Asked::Named(ident, span) = one else { continue };
                 if let Ok(id) = self.struct_named(ident) {
@@ -203,7 +209,10 @@ impl<'a> Sema<'a> {
     }
 
     fn lower_kernel(&mut self, at: usize) {
-        let KernelDecl { id, decl, descriptor } = self.kernels[at];
+        let KernelDecl { id, decl, descriptor, .. } = self.kernels[at];
+        if self.kernels[at].is_entry() {
+            return self.lower_kernel_entry(at);
+        }
         let mut b = Body::new(BodyKind::Kernel);
         b.descriptor = descriptor;
         if let Some(of) = descriptor {

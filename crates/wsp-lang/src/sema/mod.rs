@@ -12,6 +12,7 @@ mod consts;
 mod convert;
 mod declare;
 mod diags;
+mod entries;
 mod entry;
 mod expr;
 mod functions;
@@ -58,6 +59,7 @@ pub(crate) fn lower(file: &ast::File, own: FileId) -> (Module, Vec<Diagnostic>) 
     cx.resolve_globals();
     cx.lower_tensors();
     cx.lower_structs();
+    cx.add_block_descriptor();
     cx.lower_requirements();
     cx.lower_spaces();
     // Which kernel takes which descriptor decides who consumes one, before any body emits it.
@@ -109,6 +111,10 @@ pub(crate) struct Sema<'a> {
     references: Vec<&'a ast::Reference>,
     requires: Vec<&'a ast::Require>,
     kernels: Vec<functions::KernelDecl<'a>>,
+    /// Tensors declared with `PTO_RESIDENT`.
+    residents: Vec<TensorId>,
+    /// What the entry whose body is being lowered is given.
+    given: Option<entries::Given>,
     generators: Vec<functions::GeneratorDecl<'a>>,
     functions: Vec<functions::FunctionDecl<'a>>,
     instances: BTreeMap<(usize, Vec<i128>), FuncId>,
@@ -142,6 +148,8 @@ impl<'a> Sema<'a> {
             references: Vec::new(),
             requires: Vec::new(),
             kernels: Vec::new(),
+            residents: Vec::new(),
+            given: None,
             generators: Vec::new(),
             functions: Vec::new(),
             instances: BTreeMap::new(),

@@ -29,7 +29,7 @@ impl<'a> Sema<'a> {
             Some(ty) => *ty == EntryTy::PagedKvCache,
             None => looks_paged,
         };
-        if bound.is_none() && self.entry.is_some() {
+        if bound.is_none() && self.entry.is_some() && !self.is_entry_param(name) {
             let message = format!("`{name}` has a shape but no array");
             self.fail(
                 Diagnostic::error(codes::UNBOUND_SHAPE, message)

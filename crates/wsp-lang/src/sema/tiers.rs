@@ -122,10 +122,11 @@ impl Sema<'_> {
                 .help(format!("define it: `PTO_KERNEL_IMPL({}) {{ … }}`", ident.as_str()));
             return Err(self.fail(super::names::with_suggestion(d, near)));
         }
-        self.expect_symbol(ident, "a kernel", codes::UNKNOWN_KERNEL, |symbol| match symbol {
+        let kernel = self.expect_symbol(ident, "a kernel", codes::UNKNOWN_KERNEL, |symbol| match symbol {
             Symbol::Kernel(id) => Some(id),
             _ => None,
-        })
+        })?;
+        self.check_is_task(kernel, ident).map(|()| kernel)
     }
 
     /// Tiers that earlier ones leave nothing to.

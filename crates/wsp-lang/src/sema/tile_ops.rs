@@ -98,8 +98,11 @@ impl Sema<'_> {
             }
             TileForm::TopK => self.top_k(b, callee, args)?,
             TileForm::StoreScalar => {
-                let tensor = self.float_tensor(b, &args[0]);
-                let value = self.scalar_as(b, &args[1], ScalarTy::F32);
+                let tensor =
+                    self.element_tensor(b, &args[0]).and_then(|id| self.check_stored(id, args[0].span));
+                let ty =
+                    tensor.as_ref().map_or(ScalarTy::F32, |id| self.module.tensors[id.index()].elem.scalar());
+                let value = self.scalar_as(b, &args[1], ty);
                 let tensor = tensor?;
                 let index = self.full_index(b, tensor, &args[2])?;
                 return Ok(StmtKind::StoreScalar { tensor, index, value: value? });

@@ -204,7 +204,7 @@ impl<'a> FnCompiler<'_, 'a> {
         held: &mut Vec<Operand>,
         span: Span,
     ) -> Result<PlaceCode, Trap> {
-        let mut place = self.element(tensor, &at.index, held, span)?;
+        let mut place = self.element(tensor, &at.index, Elements::Real, held, span)?;
         place.row_dim = at.row_dim;
         place.col_dim = at.col_dim;
         Ok(place)
@@ -215,6 +215,7 @@ impl<'a> FnCompiler<'_, 'a> {
         &mut self,
         tensor: TensorId,
         index: &'a [Expr],
+        elements: Elements,
         held: &mut Vec<Operand>,
         span: Span,
     ) -> Result<PlaceCode, Trap> {
@@ -223,7 +224,10 @@ impl<'a> FnCompiler<'_, 'a> {
             return Err(Trap::internal(format!("tensor {} does not exist", tensor.0), span));
         };
         let dtype = self.bound_dtype(tensor, span)?;
-        if !dtype.is_float() {
+        // Integers that are bound as an array only have no memory that tiles or single stores could reach.
+        let in_memory = self.cx.env.tensors.get(tensor.index()).is_some_and(Option::is_some);
+        let kept_as_stored = elements == Elements::Any && in_memory;
+        if !(dtype.is_float() || kept_as_stored) {
             let message = format!("`{}` holds `{dtype}` elements", declared.name);
             return Err(Trap::new(TILE_ELEMENT, message, span).note("tiles hold real numbers only"));
         }
@@ -254,7 +258,7 @@ impl<'a> FnCompiler<'_, 'a> {
         span: Span,
     ) -> Result<Operand, Trap> {
         let mut held = Vec::new();
-        let at = self.element(tensor, index, &mut held, span)?;
+        let at = self.element(tensor, index, Elements::Any, &mut held, span)?;
         held.into_iter().for_each(|o| self.asm.release(o));
         self.tile_value(TileInst::LoadScalar(at), want, span)
     }
@@ -267,12 +271,22 @@ impl<'a> FnCompiler<'_, 'a> {
         span: Span,
     ) -> Result<(), Trap> {
         let mut held = Vec::new();
-        let at = self.element(tensor, index, &mut held, span)?;
-        let value = self.scalar(value, ScalarTy::F32, &mut held)?;
+        let at = self.element(tensor, index, Elements::Any, &mut held, span)?;
+        let ty = Elem::Fixed(self.bound_dtype(tensor, span)?).scalar();
+        let value = self.scalar(value, ty, &mut held)?;
         self.tile_stmt(TileInst::StoreScalar { at, value }, span)?;
         held.into_iter().for_each(|o| self.asm.release(o));
         Ok(())
     }
+}
+
+/// Which elements an access is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Elements {
+    /// Real numbers: tiles hold nothing else.
+    Real,
+    /// Integers too: one by one.
+    Any,
 }
 
 /// Bytes of a tile's values while a kernel runs.

@@ -143,6 +143,8 @@ PTO_SCHEDULE(P) {
 struct D { uint32_t a, b; uint32_t c[3]; };
 PTO_DESCRIPTOR_GEN(S) { }
 PTO_KERNEL_IMPL(k) { ; }
+PTO_RESIDENT(weights, half, d, 64)
+PTO_KERNEL_IMPL(e, Tensor<half> q, const Workspace<float> w) { }
 template <uint32_t N, uint32_t M> inline void f(const D& d, VecTile<float, N, 1>& t) { }
 inline uint32_t g(const uint32_t* p, uint32_t n) { return n; }
 void h(void) { }
@@ -152,7 +154,7 @@ PTO_REFERENCE(r, { .q = q, .s = s, })
 ";
     let names: Vec<String> = clean(text).items.iter().map(item_name).collect();
     expect![[r#"
-        shape:q/4 param:s const:A const:B const:C const:E tensor:t/2 workspace:w/2 space:S/5 tiers:T/3 schedule:P/5 struct:D/3 gen:S/0 kernel:k/1 fn:f/0 fn:g/1 fn:h/0 graph:G/2+1 reference:r/2
+        shape:q/4 param:s const:A const:B const:C const:E tensor:t/2 workspace:w/2 space:S/5 tiers:T/3 schedule:P/5 struct:D/3 gen:S/0 kernel:k/1 resident:weights/2 entry:e/2/0 fn:f/0 fn:g/1 fn:h/0 graph:G/2+1 reference:r/2
     "#]]
     .assert_eq(&format!("{}\n", names.join(" ")));
 }
