@@ -12,6 +12,7 @@ mod fold;
 mod lower;
 mod options;
 pub mod ptow;
+pub mod tg;
 pub mod view_kernel;
 mod walk;
 pub mod workload;

@@ -1,0 +1,236 @@
+//! Bindings against signatures, and edges against what kernels do.
+
+use super::{ARGUMENT, CONTRADICTION, Cx, REDUNDANT, TOO_SMALL, WRONG_EDGE, error, note, warning};
+use std::collections::HashMap;
+use wsp_core::tg::{DependencyType, Direction, Instr, KernelNo, Scalar, TensorNo, TensorRef};
+use wsp_ir::tg::outline::{Affine, NumberMap};
+use wsp_ir::tg::{ArgSignature, KernelSignature};
+
+pub(super) fn check(cx: &mut Cx<'_>) {
+    let module = cx.module;
+    let mut kernels = NumberMap::new(module.instrs.len());
+    let mut bound = vec![0u32; cx.outline.kernels.len()];
+    let signatures: Vec<Option<&KernelSignature>> =
+        (0..cx.outline.kernels.len() as u32).map(|kernel| cx.signatures.get(cx.entry_of(kernel))).collect();
+    for (at, instr) in module.instrs.iter().enumerate() {
+        let at = at as u32;
+        match *instr {
+            Instr::TgBegin { graph_id } => {
+                if let Some(graph) = cx.outline.graph(graph_id) {
+                    cx.outline.kernel_map(graph, &mut kernels);
+                }
+            }
+            Instr::McBind { kernel_id, arg_index, ref tensor_id, size, offset, direction } => {
+                let Some(kernel) = kernels.get(kernel_id.0) else { continue };
+                bound[kernel as usize] += 1;
+                let Some(signature) = signatures[kernel as usize] else { continue };
+                match signature.args.get(arg_index as usize) {
+                    Some(arg) => {
+                        let binding = Binding { at, kernel, arg_index, direction };
+                        bytes(cx, &binding, arg, tensor_id, (offset, size));
+                        directions(cx, &binding, arg);
+                        types(cx, &binding, arg, tensor_id);
+                    }
+                    None => too_many(cx, at, kernel, arg_index, signature),
+                }
+            }
+            _ => {}
+        }
+    }
+    for (kernel, signature) in signatures.iter().enumerate() {
+        if let Some(signature) = signature {
+            missing(cx, kernel as u32, bound[kernel], signature);
+        }
+    }
+    edges(cx);
+}
+
+/// A binding of an argument.
+struct Binding {
+    at: u32,
+    kernel: u32,
+    arg_index: u32,
+    direction: Direction,
+}
+
+fn missing(cx: &mut Cx<'_>, kernel: u32, bound: u32, signature: &KernelSignature) {
+    let def = cx.outline.kernels[kernel as usize];
+    let name = cx.kernel_name(kernel);
+    if let Some(arg) = signature.args.get(bound as usize) {
+        let message = format!("argument {bound} of kernel `{name}` is not bound");
+        let found =
+            cx.on(error(ARGUMENT, message), def.at, &format!("`{}` takes `{}`", signature.name, arg.name));
+        let found = found.note(format!("{} arguments, of which {bound} are bound", signature.args.len()));
+        cx.report(found.help(format!("MC_BIND({name}, {bound}, TENSOR)")));
+    }
+    let Instr::TgKernel { workspace_size, .. } = cx.module.instrs[def.at as usize] else { return };
+    if workspace_size < signature.workspace {
+        let message = format!("kernel `{name}` has too little workspace");
+        let found = cx.on(error(TOO_SMALL, message), def.at, &format!("{workspace_size} bytes"));
+        let need = signature.workspace;
+        cx.report(
+            found.note(format!("`{}` needs {need} bytes", signature.name)).help(format!("give it {need}")),
+        );
+    }
+}
+
+fn too_many(cx: &mut Cx<'_>, at: u32, kernel: u32, arg: u32, signature: &KernelSignature) {
+    let name = cx.kernel_name(kernel);
+    let found = cx.on(error(ARGUMENT, format!("kernel `{name}` has no argument {arg}")), at, "");
+    let names: Vec<&str> = signature.args.iter().map(|arg| arg.name.as_str()).collect();
+    let found = found.note(format!("`{}` takes {}: {}", signature.name, names.len(), names.join(", ")));
+    cx.report(found.help("remove the binding"));
+}
+
+/// Whether the bytes bound can hold what the kernel takes.
+fn bytes(
+    cx: &mut Cx<'_>,
+    binding: &Binding,
+    arg: &ArgSignature,
+    tensor: &TensorRef,
+    range: (Scalar, Scalar),
+) {
+    let Some(need) = arg.least_bytes() else { return };
+    let block = cx.outline.kernels[binding.kernel as usize].block;
+    let most = |scalar: Scalar| {
+        let value = Affine::of(cx.module, scalar)?;
+        cx.outline.extremes(cx.module, block, &value)
+    };
+    let (Some(offset), Some(size)) = (most(range.0), most(range.1)) else { return };
+    for &no in cx.module.tensors_of(tensor) {
+        let Some(def) = cx.outline.tensor(no) else { continue };
+        let have = match (size.most, def.bytes) {
+            (0, Some(bytes)) => i128::from(bytes).saturating_sub(offset.most),
+            (0, None) => continue,
+            (size, _) => size,
+        };
+        if have < i128::from(need) {
+            let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
+            let message =
+                format!("argument {} of kernel `{name}` is bound to too few bytes", binding.arg_index);
+            let found = cx.on(error(TOO_SMALL, message), binding.at, &format!("{have} bytes"));
+            let found = found.note(format!("`{what}` takes at least {need}: {}", shape(arg)));
+            cx.report(found.help(format!("bind at least {need} bytes")));
+            return;
+        }
+    }
+}
+
+fn shape(arg: &ArgSignature) -> String {
+    let extents: Vec<String> =
+        arg.shape.iter().map(|extent| extent.map_or("?".to_owned(), |extent| extent.to_string())).collect();
+    format!("{}[{}]", arg.dtype.map_or("", |dtype| dtype.name()), extents.join(", "))
+}
+
+fn directions(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature) {
+    let misses = match (arg.direction, binding.direction) {
+        (Direction::Auto, _) | (_, Direction::Auto | Direction::InOut) => false,
+        (does, says) => does != says,
+    };
+    if misses {
+        let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
+        let message =
+            format!("argument {} of kernel `{name}` is not {}", binding.arg_index, binding.direction.name());
+        let found = cx.on(warning(CONTRADICTION, message), binding.at, "");
+        let found = found.note(format!("the kernel's `{what}` is {}", arg.direction.name()));
+        cx.report(found.help("leave the direction out: the kernel's signature gives it"));
+    }
+}
+
+fn types(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, tensor: &TensorRef) {
+    let Some(wanted) = arg.dtype else { return };
+    for &no in cx.module.tensors_of(tensor) {
+        let Some(declared) = cx.module.externs.iter().find(|declared| declared.tensor == no) else {
+            continue;
+        };
+        let Some(dtype) = declared.dtype.filter(|dtype| *dtype != wanted) else { continue };
+        let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
+        let message =
+            format!("argument {} of kernel `{name}` is bound to elements of another type", binding.arg_index);
+        let label = format!("{} bound to `{what}`, which takes {}", dtype.name(), wanted.name());
+        let found = cx.on(warning(CONTRADICTION, message), binding.at, &label);
+        let found = found.label(declared.span, "declared here");
+        cx.report(found.help(format!("declare it as {}, or bind another tensor", wanted.name())));
+    }
+}
+
+/// `DATA` edges from kernels that do not write the tensor, and `SOFT` edges beside others.
+fn edges(cx: &mut Cx<'_>) {
+    let module = cx.module;
+    let mut kernels = NumberMap::new(module.instrs.len());
+    let mut soft: Vec<(u32, (KernelNo, KernelNo))> = Vec::new();
+    for (at, instr) in module.instrs.iter().enumerate() {
+        let at = at as u32;
+        match *instr {
+            Instr::TgBegin { graph_id } => {
+                if let Some(graph) = cx.outline.graph(graph_id) {
+                    cx.outline.kernel_map(graph, &mut kernels);
+                }
+            }
+            Instr::TgDepend { src_kernel, dst_kernel, dep_type, tensor_id } => {
+                let (Some(src), Some(dst)) = (src_kernel.kernel(), dst_kernel.kernel()) else { continue };
+                match dep_type {
+                    DependencyType::Soft => soft.push((at, (src, dst))),
+                    DependencyType::Data if tensor_id != TensorNo::NONE => {
+                        if let Some(kernel) = kernels.get(src.0) {
+                            writes(cx, at, kernel, tensor_id);
+                        }
+                    }
+                    DependencyType::After | DependencyType::Barrier if tensor_id != TensorNo::NONE => {
+                        let message = format!("the tensor of a {} edge says nothing", dep_type.name());
+                        let found = cx.on(
+                            note(REDUNDANT, message),
+                            at,
+                            "orders, and makes nothing visible by itself",
+                        );
+                        cx.report(found.help("leave it out, or make the edge a DATA edge"));
+                    }
+                    _ => {}
+                }
+            }
+            Instr::TgEnd { .. } if !soft.is_empty() => soft_edges(cx, at, &std::mem::take(&mut soft)),
+            _ => {}
+        }
+    }
+}
+
+/// `SOFT` edges of the graph that ends here, beside other edges of the same kernels.
+fn soft_edges(cx: &mut Cx<'_>, end: u32, soft: &[(u32, (KernelNo, KernelNo))]) {
+    let graph = cx.outline.graphs.partition_point(|graph| graph.at < end) - 1;
+    let begin = cx.outline.graphs[graph].at;
+    let mut hard: HashMap<(KernelNo, KernelNo), u32> = HashMap::new();
+    for (at, instr) in (begin..end).zip(&cx.module.instrs[begin as usize..]) {
+        if let Instr::TgDepend { src_kernel, dst_kernel, dep_type, .. } = *instr
+            && let (Some(src), Some(dst)) = (src_kernel.kernel(), dst_kernel.kernel())
+            && dep_type != DependencyType::Soft
+        {
+            hard.entry((src, dst)).or_insert(at);
+        }
+    }
+    for (at, pair) in soft {
+        if let Some(&other) = hard.get(pair) {
+            let found = cx.on(note(REDUNDANT, "a SOFT edge beside another"), *at, "orders nothing");
+            let found = cx.and(found, other, "this one joins the same kernels");
+            cx.report(found.help("remove the SOFT edge"));
+        }
+    }
+}
+
+fn writes(cx: &mut Cx<'_>, at: u32, kernel: u32, tensor: TensorNo) {
+    let Some(index) = cx.outline.tensor_index(tensor) else { return };
+    let range = cx.accesses.of(index);
+    let place = cx.outline.kernels[kernel as usize].at;
+    let from = range.partition_point(|access| access.place < place);
+    let mut own = range[from..].iter().take_while(|access| access.place == place);
+    if own.any(|access| access.writes()) {
+        return;
+    }
+    let (name, tensor) = (cx.kernel_name(kernel), cx.tensor_name(index));
+    let binds = range[from..].first().filter(|access| access.place == place).copied();
+    let message = format!("kernel `{name}` does not write `{tensor}`");
+    let mut found = cx.on(warning(WRONG_EDGE, message), at, "carries nothing");
+    if let Some(access) = binds {
+        found = cx.and(found, access.at, "only read here");
+    }
+    cx.report(found.help("name the tensor that the second kernel needs, or order the two with AFTER"));
+}

@@ -1,0 +1,303 @@
+//! Kernels that touch the same bytes: in which order, and whether one sees what the other wrote.
+
+use super::access::{Access, Overlap, overlap};
+use super::order::{Node, Order, Why};
+use super::pairs::{Finder, Guess, Pair};
+use super::reach::Lane;
+use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
+use wsp_core::tg::{Direction, Instr};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::outline::BlockId;
+
+pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
+    let mut list = cx.accesses.list.clone();
+    let mut guessed = vec![false; list.len()];
+    let pairs = pairs(cx, order, &mut list, &mut guessed);
+    let flow = Flow { order, list: &list, guessed: &guessed };
+    let ordered = flow.ordered(&pairs);
+    for (pair, is_ordered) in pairs.iter().zip(&ordered) {
+        if !is_ordered {
+            flow.race(cx, *pair);
+        }
+    }
+    let seen: Vec<Pair> = pairs
+        .iter()
+        .zip(&ordered)
+        .filter(|(pair, ordered)| **ordered && flow.first(**pair).writes() && flow.second(**pair).reads())
+        .map(|(pair, _)| *pair)
+        .collect();
+    for (pair, is_visible) in seen.iter().zip(flow.visible(cx, &seen)) {
+        if !is_visible {
+            flow.unseen(cx, *pair);
+        }
+    }
+    unknown_directions(cx);
+}
+
+/// Pairs of accesses that surely touch bytes in common, in one round, of which one writes: each pair of nodes once per
+/// tensor.
+fn pairs(cx: &mut Cx<'_>, order: &Order, list: &mut [Access], guessed: &mut [bool]) -> Vec<Pair> {
+    let (module, outline, accesses) = (cx.module, cx.outline, cx.accesses);
+    let gives = |access: &Access| accesses.gives(access.node, access.tensor);
+    let takes = |access: &Access| accesses.takes(access.node, access.tensor);
+    let mut finder = Finder { blocks: &outline.blocks, list, guessed, pairs: Vec::new(), steps: 0 };
+    let mut left_out = None;
+    for tensor in 0..outline.tensors.len() as u32 {
+        let range = accesses.first[tensor as usize]..accesses.first[tensor as usize + 1];
+        let mut by_rank: Vec<u32> = range.collect();
+        let key = |at: &u32| {
+            let access = &accesses.list[*at as usize];
+            (access.graph, order.rank[access.node as usize], access.direction == Direction::Out, *at)
+        };
+        if !by_rank.is_sorted_by_key(key) {
+            by_rank.sort_by_key(key);
+        }
+        let begins_empty = cx.is_private(tensor);
+        let guess = Guess { gives: &gives, takes: &takes, begins_empty };
+        for graph in
+            by_rank.chunk_by(|a, b| accesses.list[*a as usize].graph == accesses.list[*b as usize].graph)
+        {
+            if left_out.is_none() && !finder.tensor(graph, &guess) {
+                left_out = Some(tensor);
+            }
+        }
+    }
+    let mut pairs = finder.pairs;
+    if let Some(tensor) = left_out {
+        let message = format!("the order of the users of `{}` was not checked", cx.tensor_name(tensor));
+        cx.report(
+            note(NOT_ALL, message).note("too many kernels touch its bytes, and those of tensors after it"),
+        );
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs.retain(|pair| {
+        let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
+        !outline.blocks.exclude(a.block, b.block) && overlap(module, outline, a, b) == Overlap::Surely
+    });
+    pairs.sort_by_key(|pair| {
+        let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
+        (a.node, b.node, a.tensor, *pair)
+    });
+    pairs
+}
+
+struct Flow<'a> {
+    order: &'a Order,
+    list: &'a [Access],
+    guessed: &'a [bool],
+}
+
+impl Flow<'_> {
+    fn first(&self, pair: Pair) -> &Access {
+        &self.list[pair.first as usize]
+    }
+
+    fn second(&self, pair: Pair) -> &Access {
+        &self.list[pair.second as usize]
+    }
+
+    fn rank(&self, node: u32) -> u32 {
+        self.order.rank[node as usize]
+    }
+
+    /// Per pair whether the second comes after the first. Pairs stand by their first node.
+    fn ordered(&self, pairs: &[Pair]) -> Vec<bool> {
+        let mut answers = vec![false; pairs.len()];
+        let mut direct = vec![u32::MAX; self.order.rank.len()];
+        let mut lanes = Vec::new();
+        let mut asked = Vec::new();
+        let mut at = 0;
+        for group in pairs.chunk_by(|a, b| self.first(*a).node == self.first(*b).node) {
+            let from = self.first(group[0]).node;
+            for edge in self.order.from(Node(from)) {
+                direct[edge.to as usize] = from;
+            }
+            let mut targets = Vec::new();
+            for (offset, pair) in group.iter().enumerate() {
+                let to = self.second(*pair).node;
+                if direct[to as usize] == from {
+                    answers[at + offset] = true;
+                } else {
+                    targets.push(self.rank(to));
+                    asked.push(at + offset);
+                }
+            }
+            if !targets.is_empty() {
+                lanes.push(Lane { starts: vec![self.rank(from)], targets });
+            }
+            at += group.len();
+        }
+        let reached = self.order.ordered().reached(&lanes);
+        for (pair, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
+            answers[pair] = answer;
+        }
+        answers
+    }
+
+    /// Per pair whether the second sees what the first wrote.
+    fn visible(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
+        let mut fences = Vec::new();
+        for (at, instr) in cx.module.instrs.iter().enumerate() {
+            if matches!(instr, Instr::McFence { .. }) {
+                fences.push(at as u32);
+            }
+        }
+        let mut answers: Vec<bool> = pairs.iter().map(|pair| self.fenced(cx, &fences, *pair)).collect();
+        let mut lanes = Vec::new();
+        let mut asked = Vec::new();
+        let key = |pair: &Pair| (self.first(*pair).node, self.first(*pair).tensor);
+        let mut order: Vec<usize> = (0..pairs.len()).filter(|&at| !answers[at]).collect();
+        order.sort_by_key(|&at| (key(&pairs[at]), at));
+        for group in order.chunk_by(|a, b| key(&pairs[*a]) == key(&pairs[*b])) {
+            let (from, tensor) = key(&pairs[group[0]]);
+            let no = cx.outline.tensors[tensor as usize].no;
+            let shown = self.order.from(Node(from)).iter().filter(|edge| edge.why.shows(no));
+            let starts: Vec<u32> = shown.map(|edge| self.rank(edge.to)).collect();
+            let mut targets = Vec::new();
+            for &at in group {
+                let to = self.rank(self.second(pairs[at]).node);
+                if starts.len() < 64 && starts.contains(&to) {
+                    answers[at] = true;
+                } else {
+                    targets.push(to);
+                    asked.push(at);
+                }
+            }
+            if !targets.is_empty() {
+                lanes.push(Lane { starts, targets });
+            }
+        }
+        let reached = self.order.ordered().reached(&lanes);
+        for (pair, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
+            answers[pair] = answer;
+        }
+        answers
+    }
+
+    /// Whether a fence stands between the two, and runs when they do.
+    fn fenced(&self, cx: &Cx<'_>, fences: &[u32], pair: Pair) -> bool {
+        let (a, b) = (self.first(pair), self.second(pair));
+        let between = &fences[fences.partition_point(|at| *at < a.place)..];
+        between.iter().take_while(|at| **at < b.place).any(|&at| {
+            let block = cx.outline.blocks.around(at);
+            cx.outline.blocks.is_within(a.block, block) || cx.outline.blocks.is_within(b.block, block)
+        })
+    }
+
+    fn race(&self, cx: &mut Cx<'_>, pair: Pair) {
+        let (mut a, mut b) = (*self.first(pair), *self.second(pair));
+        let mut places = [pair.first, pair.second];
+        if a.place > b.place {
+            std::mem::swap(&mut a, &mut b);
+            places.reverse();
+        }
+        if cx.is_full() {
+            return cx.report(warning(RACE, "no order"));
+        }
+        let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
+        let tensor = cx.tensor_name(a.tensor);
+        let sure = places.iter().all(|at| !self.guessed[*at as usize])
+            && !is_conditional(cx, a.block, b.block)
+            && !is_conditional(cx, b.block, a.block);
+        let message = format!("`{}` and `{}` use `{tensor}` in no order", names[0], names[1]);
+        let mut found = if sure { error(RACE, message) } else { warning(RACE, message) };
+        found = cx.on(found, b.at, &format!("{} it here", verb(&b)));
+        found = cx.and(found, a.at, &format!("{} it here", verb(&a)));
+        found = found.note(bytes_in_common(&a, &b));
+        found = self.guesses(cx, found, &places);
+        let kind = if a.writes() && b.reads() { format!("DATA, {tensor}") } else { "AFTER".to_owned() };
+        cx.report(found.help(format!("TG_DEPEND({}, {}, {kind})", names[0], names[1])));
+    }
+
+    fn unseen(&self, cx: &mut Cx<'_>, pair: Pair) {
+        if cx.is_full() {
+            return cx.report(warning(NO_DATA_EDGE, "not visible"));
+        }
+        let (a, b) = (*self.first(pair), *self.second(pair));
+        let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
+        let tensor = cx.tensor_name(a.tensor);
+        let edges = self.order.from(Node(a.node));
+        let after = edges.iter().find(|edge| edge.to == b.node && edge.why == Why::After);
+        let mut found = match after {
+            Some(edge) => {
+                let message = format!("`{}` may not see `{tensor}` as `{}` wrote it", names[1], names[0]);
+                let found = cx.on(
+                    warning(NOT_VISIBLE, message),
+                    edge.origin,
+                    "orders them, and makes nothing visible",
+                );
+                cx.and(found, b.at, "read here")
+            }
+            None => {
+                let message =
+                    format!("a DATA edge for `{tensor}` is missing from `{}` to `{}`", names[0], names[1]);
+                cx.on(warning(NO_DATA_EDGE, message), b.at, "read here, not surely as it was written")
+            }
+        };
+        found = cx.and(found, a.at, "written here");
+        found = self.guesses(cx, found, &[pair.first, pair.second]);
+        found = found.help(format!("TG_DEPEND({}, {}, DATA, {tensor})", names[0], names[1]));
+        if after.is_some() {
+            found = found.help(format!("or put MC_FENCE(DEVICE) between `{}` and `{}`", names[0], names[1]));
+        }
+        cx.report(found);
+    }
+
+    /// Says what was guessed of the accesses of a finding.
+    fn guesses(&self, cx: &Cx<'_>, mut found: Diagnostic, places: &[u32]) -> Diagnostic {
+        for &at in places.iter().filter(|at| self.guessed[**at as usize]) {
+            let access = &self.list[at as usize];
+            let name = cx.node_name(Node(access.node));
+            found = found.note(format!(
+                "nothing says what `{name}` does with it: taken as one that {} it",
+                verb(access)
+            ));
+        }
+        found
+    }
+}
+
+fn verb(access: &Access) -> &'static str {
+    match (access.reads(), access.writes()) {
+        (true, true) => "reads and writes",
+        (false, _) => "writes",
+        (true, false) => "reads",
+    }
+}
+
+fn bytes_in_common(a: &Access, b: &Access) -> String {
+    let (low, high) = (a.low.max(b.low), a.high.min(b.high));
+    if a.exact && b.exact && high < u64::MAX {
+        format!("both touch bytes {low} to {high}")
+    } else {
+        "both touch the same bytes".to_owned()
+    }
+}
+
+/// Whether an arm of a condition stands around `block`, but not around `other`.
+fn is_conditional(cx: &Cx<'_>, block: BlockId, other: BlockId) -> bool {
+    let (meet, ..) = cx.outline.blocks.meet(block, other);
+    let mut between = cx.outline.blocks.outwards(block).take_while(|(id, _)| *id != meet);
+    between.any(|(_, block)| block.kind.is_arm())
+}
+
+fn unknown_directions(cx: &mut Cx<'_>) {
+    let mut unknown = cx.accesses.list.iter().filter(|access| !access.is_known() && !is_beyond(cx, access));
+    let Some(first) = unknown.clone().min_by_key(|access| access.at).copied() else { return };
+    let count = unknown.by_ref().count();
+    let message = "nothing says whether kernels read or write some arguments";
+    let found = cx.on(note(UNKNOWN_DIRECTION, message), first.at, "the first of them");
+    let name = cx.node_name(Node(first.node));
+    let found = found.note(format!("bindings without a direction, of kernels without a signature: {count}"));
+    cx.report(found.help(format!(
+        "give the kernels: `use \"FILE.pto\"`; or the direction: MC_BIND({name}, …, direction = IN)"
+    )));
+}
+
+/// Whether a binding is of an argument that the kernel does not have, which is told elsewhere.
+fn is_beyond(cx: &Cx<'_>, access: &Access) -> bool {
+    let Instr::McBind { arg_index, .. } = cx.module.instrs[access.at as usize] else { return false };
+    let signature = cx.signatures.get(cx.entry_of(access.node));
+    signature.is_some_and(|signature| signature.args.len() <= arg_index as usize)
+}

@@ -1,0 +1,214 @@
+//! What is probably not meant in a unit that breaks no rule, or what a device would not forgive.
+//!
+//! Errors are what cannot run, or gives a result that depends on time:
+//! * what waits for itself, by edges, barriers, events, gangs and decisions on data (`cycle`); a graph that waits for one that
+//!   cannot be launched before it is complete (`host`);
+//! * two kernels that touch the same bytes in no order, one of which writes (`flow`);
+//! * arguments that are missing, too small or too many for a kernel's signature (`arguments`);
+//! * gangs and requests beyond the device (`cores`).
+//!
+//! Warnings are what a device may do otherwise than meant: data that are ordered but not made visible, memory, events and graphs
+//! that nothing uses, conditions that never change (`unused`, `control`). Notes are worth knowing.
+//!
+//! The checker knows the control flow: kernels in the two arms of one `CF_IF` never meet; ranges of bytes that move with a loop
+//! are compared in one round, since what later rounds need of earlier ones is found when the graph runs. What it cannot
+//! decide, it does not report. Where no signature and no operand says what a kernel does with an argument, `DATA` edges
+//! tell, and of memory that a graph allocates the first user writes; findings that rest on this are warnings and say so.
+
+mod access;
+mod arguments;
+mod control;
+mod cores;
+mod cycle;
+mod flow;
+mod host;
+mod order;
+mod pairs;
+mod reach;
+mod unused;
+
+use super::matrix::DeviceModel;
+use access::Accesses;
+use order::{Node, Order};
+use wsp_core::tg::{GraphNo, Platform};
+use wsp_ir::diag::{Code, Diagnostic, Severity};
+use wsp_ir::tg::outline::{Home, Outline};
+use wsp_ir::tg::{Namespace, Signatures, TgModule, verify_with_outline};
+
+const CYCLE: Code = Code(1500);
+const RACE: Code = Code(1501);
+const NOT_VISIBLE: Code = Code(1502);
+const NO_DATA_EDGE: Code = Code(1503);
+const NEVER_USED: Code = Code(1504);
+const NEVER_READ: Code = Code(1505);
+const ARGUMENT: Code = Code(1506);
+const TOO_SMALL: Code = Code(1507);
+const UNKNOWN_DIRECTION: Code = Code(1508);
+const WRONG_EDGE: Code = Code(1509);
+const REDUNDANT: Code = Code(1510);
+const GANG: Code = Code(1511);
+const CAPACITY: Code = Code(1512);
+const SHARED_CORES: Code = Code(1513);
+const UNORDERED_BY_BARRIER: Code = Code(1514);
+const NEVER_HAPPENS: Code = Code(1515);
+const NEVER_RUNS: Code = Code(1516);
+const NEVER_CHANGES: Code = Code(1517);
+const CONTRADICTION: Code = Code(1518);
+const NOT_ALL: Code = Code(1519);
+
+/// Most findings of one run; the rest is counted.
+const MAX_FINDINGS: usize = 1000;
+
+/// What a unit is linted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LintOptions {
+    /// The platform, if it is for one: named in findings on its cores.
+    pub platform: Option<Platform>,
+    /// Its cores.
+    pub device: DeviceModel,
+}
+
+/// Findings on a unit that [`verify`](wsp_ir::tg::verify) has nothing against, in program order; none for one that it refuses. Kernels
+/// without a signature are taken as this module says.
+pub fn lint(module: &TgModule, signatures: &Signatures, options: &LintOptions) -> Vec<Diagnostic> {
+    let (outline, faults) = verify_with_outline(module);
+    if !faults.is_empty() {
+        return Vec::new();
+    }
+    let accesses = Accesses::new(module, &outline, signatures);
+    let mut cx = Cx {
+        module,
+        outline: &outline,
+        signatures,
+        options,
+        accesses: &accesses,
+        found: Vec::new(),
+        more: 0,
+    };
+    let order = Order::new(&mut cx);
+    if !order.rank.is_empty() {
+        flow::check(&mut cx, &order);
+        cores::check(&mut cx, &order);
+    }
+    arguments::check(&mut cx);
+    unused::check(&mut cx);
+    control::check(&mut cx);
+    host::check(&mut cx);
+    cx.finish()
+}
+
+/// What every part of the checker reads, and what they have found.
+struct Cx<'m> {
+    module: &'m TgModule,
+    outline: &'m Outline,
+    signatures: &'m Signatures,
+    options: &'m LintOptions,
+    accesses: &'m Accesses,
+    found: Vec<Diagnostic>,
+    /// Findings beyond those kept.
+    more: usize,
+}
+
+impl Cx<'_> {
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.found.len() < MAX_FINDINGS {
+            self.found.push(diagnostic);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Whether further findings are only counted.
+    fn is_full(&self) -> bool {
+        self.found.len() >= MAX_FINDINGS
+    }
+
+    fn finish(mut self) -> Vec<Diagnostic> {
+        self.found.sort_by_key(|d| {
+            (d.primary.is_none(), d.primary.as_ref().map(|label| label.span), d.severity, d.code)
+        });
+        if self.more > 0 {
+            let message = format!("{} more findings are not shown", self.more);
+            self.found.push(Diagnostic::new(NOT_ALL, Severity::Note, message));
+        }
+        self.found
+    }
+
+    fn graph_no(&self, graph: u32) -> GraphNo {
+        self.outline.graphs[graph as usize].no
+    }
+
+    fn graph_name(&self, graph: u32) -> String {
+        self.module.name(Namespace::Graph, GraphNo(0), self.graph_no(graph).0)
+    }
+
+    fn kernel_name(&self, kernel: u32) -> String {
+        let kernel = &self.outline.kernels[kernel as usize];
+        self.module.name(Namespace::Kernel, self.graph_no(kernel.graph), kernel.no.0)
+    }
+
+    /// A kernel or copy, as text names it.
+    fn node_name(&self, node: Node) -> String {
+        let kernels = self.outline.kernels.len() as u32;
+        if node.0 < kernels {
+            return self.kernel_name(node.0);
+        }
+        let copy = node.0 - kernels;
+        let graph = self.outline.graphs.iter().find(|graph| graph.copies.contains(&copy));
+        format!("copy.{}", copy - graph.map_or(0, |graph| graph.copies.start))
+    }
+
+    fn tensor_name(&self, tensor: u32) -> String {
+        let no = self.outline.tensors[tensor as usize].no;
+        self.module.name(Namespace::Tensor, GraphNo(0), no.0)
+    }
+
+    /// Whether only one graph can see a tensor.
+    fn is_private(&self, tensor: u32) -> bool {
+        matches!(self.outline.tensors[tensor as usize].home, Home::Graph(_))
+    }
+
+    /// What the entry of a kernel is called.
+    fn entry_of(&self, kernel: u32) -> &str {
+        let at = self.outline.kernels[kernel as usize].at;
+        match self.module.instrs[at as usize] {
+            wsp_core::tg::Instr::TgKernel { entry_symbol, .. } => self.module.str(entry_symbol),
+            _ => "",
+        }
+    }
+
+    fn on(&self, diagnostic: Diagnostic, at: u32, text: &str) -> Diagnostic {
+        match self.module.spans.get(at as usize) {
+            Some(&span) => diagnostic.at(span, text),
+            None => diagnostic.note(self.numbered(at, text)),
+        }
+    }
+
+    fn and(&self, diagnostic: Diagnostic, at: u32, text: &str) -> Diagnostic {
+        match self.module.spans.get(at as usize) {
+            Some(&span) => diagnostic.label(span, text),
+            None => diagnostic.note(self.numbered(at, text)),
+        }
+    }
+
+    /// An instruction of a unit without a source.
+    fn numbered(&self, at: u32, text: &str) -> String {
+        let Some(instr) = self.module.instrs.get(at as usize) else { return text.to_owned() };
+        let info = instr.op().info();
+        let operands = if info.operands.is_empty() { "" } else { "(…)" };
+        let separator = if text.is_empty() { "" } else { ": " };
+        format!("instruction {at}: {}{operands}{separator}{text}", info.mnemonic)
+    }
+}
+
+fn error(code: Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(code, message)
+}
+
+fn warning(code: Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::warning(code, message)
+}
+
+fn note(code: Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(code, Severity::Note, message)
+}

@@ -1,0 +1,400 @@
+//! Edges of the order, out of instructions and blocks.
+
+use super::{Edge, Point, Why};
+use crate::tg::lint::access::Accesses;
+use wsp_core::tg::{DependencyType, Instr, KernelNo, LoopMode, NodeNo, Scalar, UNROLL_LIMIT};
+use wsp_ir::tg::TgModule;
+use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
+
+/// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
+const MAX_JOIN_EDGES: usize = 1 << 24;
+
+/// The points and edges of a unit.
+pub(super) fn build(module: &TgModule, outline: &Outline, accesses: &Accesses) -> (Vec<Point>, Vec<Edge>) {
+    let mut builder = Builder::new(module, outline);
+    builder.points_of_blocks(accesses);
+    builder.instructions();
+    builder.copies(accesses);
+    (builder.points, builder.edges)
+}
+
+/// Whether the rounds of a loop are laid out one by one, without a border around them.
+fn is_unrolled(module: &TgModule, outline: &Outline, block: BlockId) -> bool {
+    let def = outline.blocks.get(block);
+    match module.instrs.get(def.open as usize) {
+        Some(Instr::CfLoop { count: Scalar::Const(count), mode: LoopMode::Auto, .. }) => {
+            !def.breaks && u64::try_from(*count).is_ok_and(|count| count <= UNROLL_LIMIT)
+        }
+        _ => false,
+    }
+}
+
+struct Builder<'m> {
+    module: &'m TgModule,
+    outline: &'m Outline,
+    points: Vec<Point>,
+    point_block: Vec<BlockId>,
+    edges: Vec<Edge>,
+    /// Per block the begin and the end of the loop that it is, if that has borders.
+    borders: Vec<Option<(u32, u32)>>,
+    /// The gang's start of each kernel.
+    gang: NumberMap,
+    events: NumberMap,
+    extern_events: NumberMap,
+    join_edges: usize,
+}
+
+impl<'m> Builder<'m> {
+    fn new(module: &'m TgModule, outline: &'m Outline) -> Builder<'m> {
+        let map = || NumberMap::new(module.instrs.len());
+        let mut extern_events = map();
+        for (event, _) in &module.extern_events {
+            extern_events.insert(event.0, 0);
+        }
+        Builder {
+            module,
+            outline,
+            points: Vec::new(),
+            point_block: Vec::new(),
+            edges: Vec::new(),
+            borders: vec![None; outline.blocks.len()],
+            gang: map(),
+            events: map(),
+            extern_events,
+            join_edges: 0,
+        }
+    }
+
+    fn base(&self) -> u32 {
+        (self.outline.kernels.len() + self.outline.copies.len()) as u32
+    }
+
+    fn point(&mut self, point: Point, block: BlockId) -> u32 {
+        self.points.push(point);
+        self.point_block.push(block);
+        self.base() + self.points.len() as u32 - 1
+    }
+
+    fn block(&self, node: u32) -> BlockId {
+        let kernels = self.outline.kernels.len() as u32;
+        if node < kernels {
+            self.outline.kernels[node as usize].block
+        } else if node < self.base() {
+            self.outline.copies[(node - kernels) as usize].block
+        } else {
+            self.point_block[(node - self.base()) as usize]
+        }
+    }
+
+    /// The outermost loop with borders around `inner` that is not around `other`.
+    fn border(&self, inner: BlockId, other: BlockId) -> Option<(u32, u32)> {
+        if inner == other {
+            return None;
+        }
+        let (meet, ..) = self.outline.blocks.meet(inner, other);
+        let between = self.outline.blocks.outwards(inner).take_while(|(id, _)| *id != meet);
+        between.filter_map(|(id, _)| self.borders[id.0 as usize]).last()
+    }
+
+    fn edge(&mut self, from: u32, to: u32, why: Why, origin: u32) {
+        let (a, b) = (self.block(from), self.block(to));
+        let to = match self.border(b, a) {
+            Some((begin, _)) => begin,
+            None => self.gang.get(to).filter(|_| why != Why::Gang).unwrap_or(to),
+        };
+        // What the node itself shows stays with the node.
+        self.edges.push(Edge { from, to, why, origin });
+        if let Some((_, end)) = self.border(a, b) {
+            self.edges.push(Edge { from: end, to, why, origin });
+        }
+    }
+
+    /// Kernels and copies of a graph whose instructions lie in a range.
+    fn nodes_within(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + use<> {
+        let kernels = &self.outline.kernels;
+        let copies = &self.outline.copies;
+        let k = kernels.partition_point(|n| n.at < from)..kernels.partition_point(|n| n.at < to);
+        let c = copies.partition_point(|n| n.at < from)..copies.partition_point(|n| n.at < to);
+        let base = kernels.len();
+        k.chain(c.start + base..c.end + base).map(|node| node as u32)
+    }
+
+    /// Loops that run round by round, and decisions on data.
+    fn points_of_blocks(&mut self, accesses: &Accesses) {
+        let blocks: Vec<_> = self.outline.blocks.iter().map(|(id, block)| (id, *block)).collect();
+        for &(id, block) in &blocks {
+            let in_graph = self.outline.blocks.outwards(id).any(|(_, b)| b.kind == BlockKind::Graph);
+            if !in_graph {
+                continue;
+            }
+            if block.kind.is_loop() && !is_unrolled(self.module, self.outline, id) {
+                let begin = self.point(Point::LoopBegin(block.open), block.parent);
+                let end = self.point(Point::LoopEnd(block.open), block.parent);
+                self.edges.push(Edge { from: begin, to: end, why: Why::Control, origin: block.open });
+                self.borders[id.0 as usize] = Some((begin, end));
+                self.decided_by(begin, block.open, accesses);
+            }
+        }
+        for &(id, block) in &blocks {
+            if let Some((begin, end)) = self.borders[id.0 as usize] {
+                self.within_borders(id, block.open, block.close, (begin, end));
+            }
+            if block.kind == BlockKind::Then {
+                self.decision(block.open, block.close, block.parent, accesses);
+            }
+        }
+    }
+
+    /// Everything in a loop lies between its begin and its end.
+    fn within_borders(&mut self, id: BlockId, open: u32, close: u32, (begin, end): (u32, u32)) {
+        for node in self.nodes_within(open, close) {
+            let mut around = self.outline.blocks.outwards(self.block(node));
+            let innermost = around.find(|(around, _)| self.borders[around.0 as usize].is_some());
+            if innermost.is_some_and(|(around, _)| around == id) {
+                let first = self.gang.get(node).unwrap_or(node);
+                self.edges.push(Edge { from: begin, to: first, why: Why::Control, origin: open });
+                self.edges.push(Edge { from: node, to: end, why: Why::Control, origin: open });
+            }
+        }
+        let mut around = self.outline.blocks.outwards(self.outline.blocks.get(id).parent);
+        let outer = around.find_map(|(around, _)| self.borders[around.0 as usize]);
+        if let Some((outer_begin, outer_end)) = outer {
+            self.edges.push(Edge { from: outer_begin, to: begin, why: Why::Control, origin: open });
+            self.edges.push(Edge { from: end, to: outer_end, why: Why::Control, origin: open });
+        }
+    }
+
+    /// A condition that reads data decides after whoever writes it, and its arms run after it.
+    fn decision(&mut self, open: u32, close: u32, parent: BlockId, accesses: &Accesses) {
+        if !accesses.loads_at(open) {
+            return;
+        }
+        let decision = self.point(Point::Decision(open), parent);
+        self.decided_by(decision, open, accesses);
+        let other = self.outline.blocks.opened_by(close).map(|other| self.outline.blocks.get(other));
+        let close = other.map_or(close, |other| other.close);
+        for node in self.nodes_within(open, close) {
+            self.edge(decision, node, Why::Control, open);
+        }
+    }
+
+    fn decided_by(&mut self, decision: u32, at: u32, accesses: &Accesses) {
+        for writer in accesses.writers_before_load(self.outline, at) {
+            self.edge(writer, decision, Why::Control, at);
+        }
+    }
+
+    fn instructions(&mut self) {
+        let mut kernels = NumberMap::new(self.module.instrs.len());
+        for graph in 0..self.outline.graphs.len() as u32 {
+            let def = &self.outline.graphs[graph as usize];
+            if def.parts.is_some() {
+                continue;
+            }
+            self.outline.kernel_map(graph, &mut kernels);
+            self.gangs(def.at, def.end, &kernels);
+            self.events(def.at, def.end, &kernels);
+            let mut barriers = Vec::new();
+            for at in def.at..def.end {
+                match self.module.instrs[at as usize] {
+                    Instr::TgDepend { src_kernel, dst_kernel, dep_type, tensor_id } => {
+                        let node = |node: NodeNo| match node.kernel() {
+                            Some(kernel) => kernels.get(kernel.0),
+                            None => Some(
+                                self.outline.kernels.len() as u32
+                                    + def.copies.start
+                                    + node.copy().unwrap_or(0),
+                            ),
+                        };
+                        let (Some(from), Some(to)) = (node(src_kernel), node(dst_kernel)) else { continue };
+                        match dep_type {
+                            DependencyType::Soft => {}
+                            DependencyType::After => self.edge(from, to, Why::After, at),
+                            DependencyType::Data => self.edge(from, to, Why::Data(tensor_id), at),
+                            DependencyType::Barrier => barriers.push((from, to, at)),
+                        }
+                    }
+                    Instr::TgCheckpoint { .. } | Instr::CfBreak { .. } => self.cut(at, def.at, def.end),
+                    _ => {}
+                }
+            }
+            self.barriers(def.at, def.end, &barriers);
+        }
+        self.event_edges();
+    }
+
+    /// A checkpoint comes after everything before it in its graph, and before everything behind it; a break is such a cut in
+    /// its loop.
+    fn cut(&mut self, at: u32, begin: u32, end: u32) {
+        let is_break = matches!(self.module.instrs[at as usize], Instr::CfBreak { .. });
+        let around = self.outline.blocks.around(at);
+        let id = if is_break { self.outline.blocks.innermost_loop(around) } else { Some(around) };
+        let Some(id) = id else { return };
+        let block = self.outline.blocks.get(id);
+        let (from, to) = if is_break { (block.open, block.close) } else { (begin, end) };
+        let before: Vec<u32> = self.nodes_within(from, at).collect();
+        let after: Vec<u32> = self.nodes_within(at, to).collect();
+        self.join_edges += before.len() + after.len();
+        if self.join_edges > MAX_JOIN_EDGES {
+            return;
+        }
+        let (point, why) =
+            if is_break { (Point::Decision(at), Why::Control) } else { (Point::Join(at), Why::Join) };
+        let join = self.point(point, id);
+        before.into_iter().for_each(|node| self.edge(node, join, why, at));
+        after.into_iter().for_each(|node| self.edge(join, node, why, at));
+    }
+
+    /// Where a kernel or copy stands.
+    fn place(&self, node: u32) -> u32 {
+        let kernels = self.outline.kernels.len();
+        match self.outline.kernels.get(node as usize) {
+            Some(kernel) => kernel.at,
+            None => self.outline.copies[node as usize - kernels].at,
+        }
+    }
+
+    /// Barriers, as two nodes and an instruction each: every kernel and copy up to the first, a join, every one from the
+    /// second on.
+    fn barriers(&mut self, begin: u32, end: u32, barriers: &[(u32, u32, u32)]) {
+        if barriers.is_empty() {
+            return;
+        }
+        let mut nodes: Vec<u32> = self.nodes_within(begin, end).collect();
+        nodes.sort_by_key(|node| self.place(*node));
+        let position = |node: u32| nodes.partition_point(|other| self.place(*other) < self.place(node));
+        let mut placed: Vec<(usize, usize, u32)> =
+            barriers.iter().map(|&(from, to, at)| (position(from), position(to), at)).collect();
+        placed.sort_unstable();
+        let is_flat = nodes.iter().all(|&node| {
+            let mut around = self.outline.blocks.outwards(self.block(node));
+            around.all(|(id, _)| self.borders[id.0 as usize].is_none())
+        });
+        if is_flat {
+            self.shared_joins(&nodes, &placed);
+        } else {
+            self.own_joins(&nodes, &placed);
+        }
+    }
+
+    /// Each barrier with edges of its own.
+    fn own_joins(&mut self, nodes: &[u32], barriers: &[(usize, usize, u32)]) {
+        for &(from, to, at) in barriers {
+            self.join_edges += nodes.len();
+            if self.join_edges > MAX_JOIN_EDGES {
+                return;
+            }
+            let (meet, ..) = self.outline.blocks.meet(self.block(nodes[from]), self.block(nodes[to]));
+            let join = self.point(Point::Join(at), meet);
+            nodes[..=from].iter().for_each(|&node| self.edge(node, join, Why::Join, at));
+            nodes[to..].iter().for_each(|&node| self.edge(join, node, Why::Join, at));
+        }
+    }
+
+    /// Barriers of a graph without loops that run round by round: a join in front of each, which takes what the join before it
+    /// has, and one behind it, which gives to the one after it, so that each node has two edges at most.
+    fn shared_joins(&mut self, nodes: &[u32], barriers: &[(usize, usize, u32)]) {
+        let block = self.block(nodes[0]);
+        let block = self.outline.blocks.outwards(block).last().map_or(block, |(id, _)| id);
+        let mut heads = Vec::with_capacity(barriers.len());
+        let (mut next, mut before) = (0, None);
+        for &(from, _, at) in barriers {
+            let head = self.point(Point::Join(at), block);
+            for &node in nodes.get(next..=from).unwrap_or(&[]) {
+                self.edge(node, head, Why::Join, at);
+            }
+            before.into_iter().for_each(|before| self.edge(before, head, Why::Join, at));
+            next = next.max(from + 1);
+            before = Some(head);
+            heads.push(head);
+        }
+        let mut order: Vec<usize> = (0..barriers.len()).collect();
+        order.sort_unstable_by_key(|&at| std::cmp::Reverse((barriers[at].1, at)));
+        let (mut last, mut after) = (nodes.len(), None);
+        for at in order {
+            let (_, to, origin) = barriers[at];
+            let tail = self.point(Point::Join(origin), block);
+            self.edge(heads[at], tail, Why::Join, origin);
+            nodes[to..last].iter().for_each(|&node| self.edge(tail, node, Why::Join, origin));
+            after.into_iter().for_each(|after| self.edge(tail, after, Why::Join, origin));
+            last = to;
+            after = Some(tail);
+        }
+    }
+
+    fn gangs(&mut self, begin: u32, end: u32, kernels: &NumberMap) {
+        for at in begin..end {
+            let Instr::SyBarrier { kernel_set, .. } = self.module.instrs[at as usize] else { continue };
+            let members: Vec<u32> =
+                self.module.set(kernel_set).iter().filter_map(|no: &KernelNo| kernels.get(no.0)).collect();
+            let Some(&first) = members.first() else { continue };
+            let start = self.point(Point::Gang(at), self.block(first));
+            for member in members {
+                self.gang.insert(member, start);
+                self.edge(start, member, Why::Gang, at);
+            }
+        }
+    }
+
+    /// Makes the points of events: each in the innermost block around all that signal it or wait for it.
+    fn events(&mut self, begin: u32, end: u32, kernels: &NumberMap) {
+        for at in begin..end {
+            let (event, kernel) = match self.module.instrs[at as usize] {
+                Instr::SySignal { event_id, src_kernel } => (event_id, src_kernel),
+                Instr::SyWait { event_id, dst_kernel } => (event_id, dst_kernel),
+                _ => continue,
+            };
+            let Some(kernel) = kernels.get(kernel.0) else { continue };
+            let block = self.block(kernel);
+            match self.events.get(event.0) {
+                Some(point) => {
+                    let (meet, ..) = self.outline.blocks.meet(self.block(point), block);
+                    let at = point - self.base();
+                    self.point_block[at as usize] = meet;
+                }
+                None => {
+                    let point = self.point(Point::Event(event), block);
+                    self.events.insert(event.0, point);
+                }
+            }
+        }
+    }
+
+    fn event_edges(&mut self) {
+        let mut kernels = NumberMap::new(self.module.instrs.len());
+        for at in 0..self.module.instrs.len() as u32 {
+            match self.module.instrs[at as usize] {
+                Instr::TgBegin { graph_id } => {
+                    if let Some(graph) = self.outline.graph(graph_id) {
+                        self.outline.kernel_map(graph, &mut kernels);
+                    }
+                }
+                Instr::SySignal { event_id, src_kernel } if self.extern_events.get(event_id.0).is_none() => {
+                    if let (Some(point), Some(kernel)) =
+                        (self.events.get(event_id.0), kernels.get(src_kernel.0))
+                    {
+                        self.edge(kernel, point, Why::Event, at);
+                    }
+                }
+                Instr::SyWait { event_id, dst_kernel } => {
+                    if let (Some(point), Some(kernel)) =
+                        (self.events.get(event_id.0), kernels.get(dst_kernel.0))
+                    {
+                        self.edge(point, kernel, Why::Event, at);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Copies are in program order with whoever else uses their bytes.
+    fn copies(&mut self, accesses: &Accesses) {
+        for (first, second) in accesses.copy_conflicts(self.module, self.outline) {
+            let copy = self.outline.kernels.len() as u32..self.base();
+            let copy = if copy.contains(&first) { first } else { second };
+            let at = self.outline.copies[(copy - self.outline.kernels.len() as u32) as usize].at;
+            self.edge(first, second, Why::Copy, at);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The order in which kernels and copies of a unit complete, as far as edges, events, gangs and control flow say so.
+//!
+//! Nodes are kernels and copies, and points between them: the joins of barriers and checkpoints, events, the start of
+//! gangs, decisions on data, the begin and the end of loops that run round by round. An edge that crosses the border of such a loop
+//! holds for the whole loop. Loops of few rounds are unrolled, so their borders hold nothing back.
+
+mod build;
+
+use super::reach::Ordered;
+use super::{Cx, cycle};
+use wsp_core::tg::{EventNo, TensorNo};
+use wsp_ir::tg::outline::Outline;
+
+/// A node of the order: kernels first, then copies, then points.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Node(pub(super) u32);
+
+/// Why one node comes after another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    /// A `TG_DEPEND` that makes nothing visible.
+    After,
+    /// A `TG_DEPEND` that makes this tensor visible, or everything.
+    Data(TensorNo),
+    /// A join of a barrier or a checkpoint.
+    Join,
+    /// From a kernel to an event, or from an event to a kernel.
+    Event,
+    /// From the start of a gang to its members.
+    Gang,
+    /// A copy and who else uses its bytes.
+    Copy,
+    /// A decision on data, or the border of a loop.
+    Control,
+}
+
+impl Why {
+    /// Whether what the first wrote to a tensor is visible to the second and after it.
+    pub(super) fn shows(self, tensor: TensorNo) -> bool {
+        match self {
+            Why::Data(shown) => shown == TensorNo::NONE || shown == tensor,
+            Why::Join | Why::Event | Why::Copy => true,
+            Why::After | Why::Gang | Why::Control => false,
+        }
+    }
+}
+
+/// An edge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) why: Why,
+    /// The instruction that says so.
+    pub(super) origin: u32,
+}
+
+/// A point between kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Point {
+    /// The join of a barrier or a checkpoint: its instruction.
+    Join(u32),
+    /// An event.
+    Event(EventNo),
+    /// The start of the gang of this instruction.
+    Gang(u32),
+    /// A decision on data: its instruction.
+    Decision(u32),
+    /// The begin of the loop of this instruction.
+    LoopBegin(u32),
+    /// The end of the loop of this instruction.
+    LoopEnd(u32),
+}
+
+/// The order of a unit.
+pub(super) struct Order {
+    kernels: u32,
+    copies: u32,
+    pub(super) points: Vec<Point>,
+    /// Edges, by the node they come from.
+    pub(super) edges: Vec<Edge>,
+    /// Where the edges of each node begin, and one past the last.
+    pub(super) first: Vec<u32>,
+    /// Each node's place in an order in which every edge leads forward; empty if there is none.
+    pub(super) rank: Vec<u32>,
+    ranked_first: Vec<u32>,
+    ranked_to: Vec<u32>,
+}
+
+impl Order {
+    /// The point of a node.
+    pub(super) fn point(&self, node: u32) -> Option<Point> {
+        self.points.get(node.checked_sub(self.kernels + self.copies)? as usize).copied()
+    }
+
+    /// Edges from a node.
+    pub(super) fn from(&self, node: Node) -> &[Edge] {
+        &self.edges[self.first[node.0 as usize] as usize..self.first[node.0 as usize + 1] as usize]
+    }
+
+    /// The edges by rank, for questions of reach.
+    pub(super) fn ordered(&self) -> Ordered<'_> {
+        Ordered { first: &self.ranked_first, to: &self.ranked_to }
+    }
+
+    /// Reads the order of a unit; what goes in circles is reported, and then there is no order.
+    pub(super) fn new(cx: &mut Cx<'_>) -> Order {
+        let (points, edges) = build::build(cx.module, cx.outline, cx.accesses);
+        let mut order = Order::of(cx.outline, points, &edges);
+        order.rank();
+        if order.rank.is_empty() {
+            cycle::report(cx, &order);
+        }
+        order
+    }
+
+    fn of(outline: &Outline, points: Vec<Point>, edges: &[Edge]) -> Order {
+        let (kernels, copies) = (outline.kernels.len() as u32, outline.copies.len() as u32);
+        let nodes = (kernels + copies) as usize + points.len();
+        let mut first = vec![0u32; nodes + 1];
+        for edge in edges {
+            first[edge.from as usize + 1] += 1;
+        }
+        for at in 0..nodes {
+            first[at + 1] += first[at];
+        }
+        let mut next = first.clone();
+        let mut sorted = edges.to_vec();
+        for edge in edges {
+            let at = &mut next[edge.from as usize];
+            sorted[*at as usize] = *edge;
+            *at += 1;
+        }
+        Order {
+            kernels,
+            copies,
+            points,
+            edges: sorted,
+            first,
+            rank: Vec::new(),
+            ranked_first: Vec::new(),
+            ranked_to: Vec::new(),
+        }
+    }
+
+    /// Ranks the nodes, those first that come first in the program.
+    fn rank(&mut self) {
+        let nodes = self.first.len() - 1;
+        let mut waiting = vec![0u32; nodes];
+        for edge in &self.edges {
+            waiting[edge.to as usize] += 1;
+        }
+        let mut rank = vec![0; nodes];
+        let mut ready: std::collections::BinaryHeap<std::cmp::Reverse<u32>> =
+            (0..nodes as u32).filter(|node| waiting[*node as usize] == 0).map(std::cmp::Reverse).collect();
+        let mut order = Vec::with_capacity(nodes);
+        while let Some(std::cmp::Reverse(node)) = ready.pop() {
+            rank[node as usize] = order.len() as u32;
+            order.push(node);
+            for edge in
+                &self.edges[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+            {
+                waiting[edge.to as usize] -= 1;
+                if waiting[edge.to as usize] == 0 {
+                    ready.push(std::cmp::Reverse(edge.to));
+                }
+            }
+        }
+        if order.len() < nodes {
+            return;
+        }
+        self.ranked_first = Vec::with_capacity(nodes + 1);
+        self.ranked_to = Vec::with_capacity(self.edges.len());
+        for &node in &order {
+            self.ranked_first.push(self.ranked_to.len() as u32);
+            let edges = self.first[node as usize] as usize..self.first[node as usize + 1] as usize;
+            self.ranked_to.extend(self.edges[edges].iter().map(|edge| rank[edge.to as usize]));
+        }
+        self.ranked_first.push(self.ranked_to.len() as u32);
+        self.rank = rank;
+    }
+}

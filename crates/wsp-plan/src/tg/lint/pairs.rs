@@ -1,0 +1,132 @@
+//! Pairs of accesses that have to be ordered.
+//!
+//! Accesses of a tensor are gone through in an order that the edges allow. Of each run of bytes those accesses are kept that
+//! the next one has to follow: the last writes, and the reads since. A write takes the place of what stood there before in
+//! its own block or deeper, since whoever follows the write follows those as well, if the pairs found here are in order.
+
+use super::access::Access;
+use std::collections::BTreeMap;
+use wsp_core::tg::Direction;
+use wsp_ir::tg::outline::Blocks;
+
+/// Steps after which a unit's pairs are not looked for any further.
+const MAX_STEPS: usize = 40_000_000;
+
+/// Two accesses, by place in the list; the first comes first in the order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Pair {
+    pub(super) first: u32,
+    pub(super) second: u32,
+}
+
+/// How the direction of an access that nobody gives is guessed.
+pub(super) struct Guess<'a> {
+    /// Whether an edge says that the access gives the tensor to others.
+    pub(super) gives: &'a dyn Fn(&Access) -> bool,
+    /// Whether an edge says that the access takes it from others.
+    pub(super) takes: &'a dyn Fn(&Access) -> bool,
+    /// Whether the tensor holds nothing before its first user wrote it.
+    pub(super) begins_empty: bool,
+}
+
+/// Finds pairs.
+pub(super) struct Finder<'a> {
+    pub(super) blocks: &'a Blocks,
+    pub(super) list: &'a mut [Access],
+    /// Accesses whose direction was guessed.
+    pub(super) guessed: &'a mut [bool],
+    pub(super) pairs: Vec<Pair>,
+    pub(super) steps: usize,
+}
+
+/// One past the last byte of a run, and the accesses that matter there.
+type Run = (u64, Vec<u32>);
+
+impl Finder<'_> {
+    /// Adds the pairs of some accesses of one tensor, by place in the list and in order. `false` if there are too many.
+    pub(super) fn tensor(&mut self, order: &[u32], guess: &Guess<'_>) -> bool {
+        let mut runs: BTreeMap<u64, Run> = BTreeMap::new();
+        for &at in order {
+            let access = self.list[at as usize];
+            if access.low >= access.high {
+                continue;
+            }
+            self.steps += split(&mut runs, access.low) + split(&mut runs, access.high);
+            if !access.is_known() {
+                self.guess(at, &runs, guess);
+            }
+            if self.list[at as usize].is_known() {
+                self.follow(at, &mut runs);
+            }
+            if self.steps > MAX_STEPS {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn guess(&mut self, at: u32, runs: &BTreeMap<u64, Run>, guess: &Guess<'_>) {
+        let access = self.list[at as usize];
+        let mut here = runs.range(access.low..access.high).flat_map(|(_, run)| &run.1);
+        let mut steps = 0;
+        let written = here.any(|&other| {
+            steps += 1;
+            self.list[other as usize].writes()
+        });
+        self.steps += steps;
+        let direction = match ((guess.gives)(&access), (guess.takes)(&access), written) {
+            (true, true, _) | (true, _, true) => Direction::InOut,
+            (true, false, false) => Direction::Out,
+            (_, true, _) => Direction::In,
+            (_, _, true) => Direction::In,
+            _ if guess.begins_empty => Direction::Out,
+            _ => return,
+        };
+        self.list[at as usize].direction = direction;
+        self.guessed[at as usize] = true;
+    }
+
+    fn follow(&mut self, at: u32, runs: &mut BTreeMap<u64, Run>) {
+        let access = self.list[at as usize];
+        let mut gaps = Vec::new();
+        let mut next = access.low;
+        for (&low, (high, kept)) in runs.range_mut(access.low..access.high) {
+            if next < low {
+                gaps.push((next, low));
+            }
+            next = *high;
+            self.steps += kept.len() + 1;
+            for &other in kept.iter() {
+                let before = self.list[other as usize];
+                if before.node != access.node && (before.writes() || access.writes()) {
+                    self.pairs.push(Pair { first: other, second: at });
+                }
+            }
+            if access.writes() && access.exact {
+                kept.retain(|&other| !self.blocks.is_within(self.list[other as usize].block, access.block));
+            }
+            kept.push(at);
+        }
+        if next < access.high {
+            gaps.push((next, access.high));
+        }
+        for (low, high) in gaps {
+            runs.insert(low, (high, vec![at]));
+        }
+    }
+}
+
+/// Cuts the run around a byte in two; what that cost.
+fn split(runs: &mut BTreeMap<u64, Run>, at: u64) -> usize {
+    let Some((&low, (high, _))) = runs.range(..at).next_back() else { return 1 };
+    if *high <= at || low == at {
+        return 1;
+    }
+    let high = *high;
+    let Some((end, kept)) = runs.get_mut(&low) else { return 1 };
+    *end = at;
+    let kept = kept.clone();
+    let cost = kept.len();
+    runs.insert(at, (high, kept));
+    cost
+}

@@ -1,0 +1,11 @@
+//! Task-graph units: what of them is checked before a run, and the plan of each graph.
+
+mod elaborate;
+pub mod entry;
+pub mod lint;
+pub mod matrix;
+pub mod plan;
+
+pub use elaborate::elaborate;
+pub use lint::{LintOptions, lint};
+pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};
