@@ -92,6 +92,7 @@ pub mod aicpu;
 pub mod clock;
 pub mod simulate;
 pub mod storage;
+pub mod tg;
 pub mod trace_export;
 
 pub use config::{

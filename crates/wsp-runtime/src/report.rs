@@ -100,7 +100,7 @@ pub(crate) fn report(unfinished: u64, mut waits: Vec<Wait>, name: impl Fn(u32) -
 }
 
 /// The nodes of a circle among the waits, which are sorted, in the order of waiting and from the smallest on.
-fn cycle(waits: &[Wait]) -> Vec<u32> {
+pub(crate) fn cycle(waits: &[Wait]) -> Vec<u32> {
     let first_of = |node: u32| waits.partition_point(|wait| wait.waiting < node);
     // Whether a node that the walk has reached is still on its path.
     let mut on_path = FxHashMap::default();

@@ -45,7 +45,8 @@ pub struct Stats {
     pub trace: Vec<TaskTrace>,
 }
 
-/// Edges by the hazard that made them; a pair of tasks has at most one, of the first kind that applies.
+/// Edges by the hazard that made them; a pair of tasks has at most one, of the first kind that applies. A producer that
+/// was complete when the later task was submitted makes none, so with several threads the counts vary from run to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EdgeStats {
     /// A read after a write.

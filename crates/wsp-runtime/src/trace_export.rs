@@ -65,34 +65,67 @@ pub fn write_simulated_chrome_trace<N: Display>(
 }
 
 /// The object in the making.
-struct Events<'o, W: io::Write> {
-    out: &'o mut W,
+pub(crate) struct Events<'o, W: io::Write> {
+    pub(crate) out: &'o mut W,
+    /// What parts the next event from the one before it.
+    comma: &'static str,
 }
 
 impl<'o, W: io::Write> Events<'o, W> {
     /// Begins the object, and names the rows.
     fn begin(out: &'o mut W, process: &str, clock: &str, workers: u32) -> io::Result<Events<'o, W>> {
-        let events = Events { out };
-        write!(events.out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"clock\":\"{clock}\"}},")?;
-        write!(
-            events.out,
-            "\"traceEvents\":[\n{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":0,\"args\":"
-        )?;
-        write!(events.out, "{{\"name\":\"{process}\"}}}}")?;
+        let mut events = Events::open(out, clock)?;
+        events.name("process_name", 0, 0, &process)?;
         for worker in 0..workers {
-            write!(
-                events.out,
-                ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":0,\"tid\":{worker},\"args\":{{\"name\":\"worker {worker}\"}}}}"
-            )?;
+            events.name("thread_name", 0, worker, &format_args!("worker {worker}"))?;
         }
         Ok(events)
     }
 
-    /// Begins an event, up to its arguments.
-    fn slice(&mut self, name: &impl Display, worker: u32, start: u64, end: u64) -> io::Result<()> {
-        write!(self.out, ",\n{{\"name\":")?;
+    /// Begins the object.
+    pub(crate) fn open(out: &'o mut W, clock: &str) -> io::Result<Events<'o, W>> {
+        write!(
+            out,
+            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"clock\":\"{clock}\"}},\"traceEvents\":["
+        )?;
+        Ok(Events { out, comma: "" })
+    }
+
+    /// Names a process or a row.
+    pub(crate) fn name(&mut self, what: &str, pid: u32, tid: u32, name: &impl Display) -> io::Result<()> {
+        self.next()?;
+        write!(self.out, "{{\"name\":\"{what}\",\"ph\":\"M\",\"pid\":{pid}")?;
+        if what == "thread_name" {
+            write!(self.out, ",\"tid\":{tid}")?;
+        }
+        write!(self.out, ",\"args\":{{\"name\":")?;
         self.string(name)?;
-        write!(self.out, ",\"cat\":\"task\",\"ph\":\"X\",\"pid\":0,\"tid\":{worker}")?;
+        write!(self.out, "}}}}")
+    }
+
+    /// Parts the next event from the one before it.
+    fn next(&mut self) -> io::Result<()> {
+        writeln!(self.out, "{}", std::mem::replace(&mut self.comma, ","))
+    }
+
+    /// Begins the event of a task, up to its arguments.
+    fn slice(&mut self, name: &impl Display, worker: u32, start: u64, end: u64) -> io::Result<()> {
+        self.slice_on(name, "task", (0, worker), start, end)
+    }
+
+    /// Begins an event on the row `(process, row)`, up to its arguments.
+    pub(crate) fn slice_on(
+        &mut self,
+        name: &impl Display,
+        category: &str,
+        (pid, tid): (u32, u32),
+        start: u64,
+        end: u64,
+    ) -> io::Result<()> {
+        self.next()?;
+        write!(self.out, "{{\"name\":")?;
+        self.string(name)?;
+        write!(self.out, ",\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":{pid},\"tid\":{tid}")?;
         let dur = end.saturating_sub(start);
         write!(self.out, ",\"ts\":{},\"dur\":{},\"args\":{{", Micros(start), Micros(dur))
     }
@@ -117,13 +150,13 @@ impl<'o, W: io::Write> Events<'o, W> {
         self.out.write_all(b"\"")
     }
 
-    fn end(self) -> io::Result<()> {
+    pub(crate) fn end(self) -> io::Result<()> {
         self.out.write_all(b"\n]}\n")
     }
 }
 
 /// Thousandths as microseconds.
-struct Micros(u64);
+pub(crate) struct Micros(pub(crate) u64);
 
 impl Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

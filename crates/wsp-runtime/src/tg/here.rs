@@ -1,0 +1,166 @@
+//! Running a graph on the calling thread: nothing is locked, nothing is allocated, nothing is built again.
+
+use super::graph::Graph;
+use super::pump::waits_for_others;
+use std::fmt;
+use wsp_core::tg::image::{Image, NodeKind};
+use wsp_core::tg::machine::{Fault, Machine, Scalars, StateFault, Step};
+
+/// The work of a graph on one thread.
+///
+/// [`Scalars::eval`] gives the values of conditions; its fault is that of everything else.
+pub trait LocalBodies: Scalars {
+    /// Runs all blocks of kernel `kernel`, one after the other. `iterations` are those of the graph's dynamic loops, by loop.
+    ///
+    /// # Errors
+    /// The run ends.
+    fn kernel(&mut self, kernel: u32, iterations: &[u32]) -> Result<(), Self::Fault>;
+
+    /// Does copy `copy`.
+    ///
+    /// # Errors
+    /// The run ends.
+    fn copy(&mut self, copy: u32) -> Result<(), Self::Fault>;
+
+    /// Does release `free`.
+    ///
+    /// # Errors
+    /// The run ends.
+    fn free(&mut self, free: u32) -> Result<(), Self::Fault>;
+
+    /// Saves the state as checkpoint number `checkpoint` of the graph's list.
+    ///
+    /// # Errors
+    /// The run ends.
+    fn checkpoint(&mut self, checkpoint: u32, state: &[u32]) -> Result<(), Self::Fault>;
+}
+
+/// Why a graph cannot run on one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotHere {
+    /// It has gangs: their blocks run at the same time.
+    Gangs,
+    /// It has events of other graphs, or notifications.
+    Others,
+}
+
+impl fmt::Display for NotHere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotHere::Gangs => "kernels that start together need a thread each; launch the graph on a runtime",
+            NotHere::Others => {
+                "the graph waits for events or notifications of others; launch it on a runtime"
+            }
+        })
+    }
+}
+
+impl std::error::Error for NotHere {}
+
+/// Why a run on the calling thread did not complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HereFault<F> {
+    /// A body, a condition or a loop.
+    Run(Fault<F>),
+    /// The nodes that are left wait for each other: the number of them.
+    Circle(u32),
+}
+
+/// A graph that runs on the calling thread, again and again.
+#[derive(Debug)]
+pub struct Here<'g> {
+    graph: &'g Graph,
+    image: Image<'g>,
+    words: Vec<u32>,
+}
+
+impl<'g> Here<'g> {
+    /// Prepares for runs of a graph.
+    ///
+    /// # Errors
+    /// It cannot run on one thread.
+    pub fn new(graph: &'g Graph) -> Result<Here<'g>, NotHere> {
+        if graph.gangs() > 0 {
+            return Err(NotHere::Gangs);
+        }
+        if waits_for_others(graph) {
+            return Err(NotHere::Others);
+        }
+        let image = graph.image();
+        Ok(Here { graph, image, words: vec![0; image.state_words()] })
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    /// Runs the graph from the beginning.
+    ///
+    /// # Errors
+    /// A body or a condition failed, or nodes wait for each other. The next run begins anew.
+    pub fn run<L: LocalBodies>(&mut self, bodies: &mut L) -> Result<(), HereFault<L::Fault>> {
+        Machine::start(&self.image, &mut self.words);
+        drive(&self.image, &mut self.words, bodies)
+    }
+
+    /// Runs the graph on from a saved state.
+    ///
+    /// # Errors
+    /// As [`Here::run`]; the outer error is that the state does not fit the graph.
+    pub fn resume<L: LocalBodies>(
+        &mut self,
+        state: &[u32],
+        bodies: &mut L,
+    ) -> Result<Result<(), HereFault<L::Fault>>, StateFault> {
+        self.graph.check_state(state)?;
+        self.words.copy_from_slice(state);
+        self.graph.resume(&mut self.words)?;
+        Ok(drive(&self.image, &mut self.words, bodies))
+    }
+}
+
+/// Does what the machine says until everything is complete.
+fn drive<L: LocalBodies>(
+    image: &Image<'_>,
+    words: &mut [u32],
+    bodies: &mut L,
+) -> Result<(), HereFault<L::Fault>> {
+    loop {
+        let Some(checkpoint) = drive_to_checkpoint(image, words, bodies)? else { return Ok(()) };
+        bodies.checkpoint(checkpoint, words).map_err(|fault| HereFault::Run(Fault::Condition(fault)))?;
+    }
+}
+
+/// Does what the machine says until everything is complete, or a checkpoint has been passed, which is returned.
+fn drive_to_checkpoint<L: LocalBodies>(
+    image: &Image<'_>,
+    words: &mut [u32],
+    bodies: &mut L,
+) -> Result<Option<u32>, HereFault<L::Fault>> {
+    let mut machine = Machine::attach(image, words).expect("the state of a graph should be one of its image");
+    let failed = |fault| HereFault::Run(Fault::Condition(fault));
+    loop {
+        match machine.next(bodies).map_err(HereFault::Run)? {
+            Step::Run(node) => {
+                let record = &image.nodes[node as usize];
+                if record.kind == NodeKind::Kernel as u32 {
+                    bodies.kernel(record.item, machine.iterations()).map_err(failed)?;
+                    machine.complete(node);
+                    continue;
+                }
+                machine.complete(node);
+                match NodeKind::ALL[record.kind as usize] {
+                    NodeKind::Copy => bodies.copy(record.item).map_err(failed)?,
+                    NodeKind::Free => bodies.free(record.item).map_err(failed)?,
+                    NodeKind::Checkpoint => return Ok(Some(record.item)),
+                    // A graph for one thread has nothing else to hand out.
+                    _ => {}
+                }
+            }
+            Step::Signal(_) => {}
+            Step::Gang(_) | Step::Idle => return Err(HereFault::Circle(machine.waiting().count() as u32)),
+            Step::Done => return Ok(None),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Launches: how they are asked for, and what is known of one while it lasts.
+
+use super::bodies::{Bodies, StopFlag};
+use super::config::CoreCounts;
+use super::cores::{Allowed, Cores};
+use super::failure::LaunchFailure;
+use super::graph::{Graph, Partition};
+use super::placement::Placement;
+use super::ready::Class;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use wsp_core::tg::CoreType;
+
+/// A launch of a runtime, in the order of submission.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LaunchId(pub u64);
+
+/// A stream of a device: its launches run one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StreamId {
+    pub(crate) index: u32,
+    /// No two streams of the process have the same.
+    pub(crate) serial: u64,
+}
+
+impl StreamId {
+    /// Its place among those of its runtime, which a later stream may have again.
+    pub fn index(self) -> u32 {
+        self.index
+    }
+}
+
+/// How a graph is launched.
+#[derive(Clone, Debug)]
+pub struct LaunchOptions {
+    /// On which stream, and so on which device.
+    pub stream: StreamId,
+    /// What `TG_INVOKE` gives, else 0.
+    pub iteration: i64,
+    /// Launches that must be complete before this one begins, beside those before it in its stream.
+    pub after: Vec<LaunchId>,
+    /// The partition of kernels that name none, for a runtime that honours partitions.
+    pub partition: Option<Partition>,
+    /// A saved state to go on from.
+    pub state: Option<Vec<u32>>,
+}
+
+impl LaunchOptions {
+    /// On a stream; nothing else.
+    pub fn on(stream: StreamId) -> LaunchOptions {
+        LaunchOptions { stream, iteration: 0, after: Vec::new(), partition: None, state: None }
+    }
+}
+
+/// Counts of complete launches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Launches.
+    pub launches: u64,
+    /// Kernels that ran, each as often as it ran.
+    pub kernels: u64,
+    /// Of these, how many were dispatched, and not resident from an earlier launch.
+    pub dispatches: u64,
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Copies and releases that were done.
+    pub items: u64,
+    /// Checkpoints that were saved.
+    pub checkpoints: u64,
+}
+
+impl Stats {
+    /// Adds the counts of other launches.
+    pub fn add(&mut self, other: &Stats) {
+        self.launches += other.launches;
+        self.kernels += other.kernels;
+        self.dispatches += other.dispatches;
+        self.blocks += other.blocks;
+        self.items += other.items;
+        self.checkpoints += other.checkpoints;
+    }
+}
+
+/// What whoever works for a launch needs.
+#[derive(Debug)]
+pub(crate) struct Job<B> {
+    pub(crate) launch: LaunchId,
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) bodies: Arc<B>,
+    pub(crate) device: u32,
+    pub(crate) iteration: i64,
+    pub(crate) stop: StopFlag,
+}
+
+/// Where a launch stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// Others come first.
+    Queued,
+    /// [`Bodies::begin`] is due or running.
+    Beginning,
+    /// Its nodes run.
+    Running,
+    /// It is complete or has failed; what it holds is being released.
+    Ending,
+}
+
+/// Why nothing more of a launch is started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pause {
+    /// The checkpoint to be saved.
+    pub(crate) id: u32,
+    /// Its node, if it stands in the graph.
+    pub(crate) node: Option<u32>,
+    /// Who waits for it.
+    pub(crate) ticket: Option<u64>,
+    /// Whether it is being saved.
+    pub(crate) saving: bool,
+}
+
+/// A node that waits for something outside of its launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outside {
+    /// An epoch of an event.
+    Event {
+        /// The number of the unit.
+        event: u32,
+        /// The epoch.
+        epoch: u64,
+    },
+    /// A notification.
+    Notification {
+        /// The device that sends it.
+        from: u32,
+        /// Its number.
+        id: u32,
+    },
+}
+
+/// A launch that is not complete.
+pub(crate) struct Launch<B: Bodies> {
+    /// Until it ends.
+    pub(crate) job: Option<Arc<Job<B>>>,
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) device: u32,
+    pub(crate) iteration: i64,
+    pub(crate) stream: u32,
+    pub(crate) after: Vec<LaunchId>,
+    pub(crate) stage: Stage,
+    pub(crate) placement: Placement,
+    /// Whether `words` is a saved state.
+    pub(crate) resumes: bool,
+    /// The state of the machine.
+    pub(crate) words: Vec<u32>,
+    /// Works of it that workers have.
+    pub(crate) busy: u32,
+    pub(crate) pause: Option<Pause>,
+    /// Nodes of which a block was started and that are not complete.
+    pub(crate) started: u32,
+    /// Checkpoints asked for: the ticket of who waits, and the checkpoint.
+    pub(crate) requests: VecDeque<(Option<u64>, u32)>,
+    /// Nodes handed out before the pause and not started.
+    pub(crate) held: Vec<u32>,
+    /// Nodes that wait for something outside.
+    pub(crate) outside: Vec<(u32, Outside)>,
+    /// Events that it opened: with its own number, that of the unit, and the epoch.
+    pub(crate) opened: Vec<(u32, u64)>,
+    /// Events that it is bound to.
+    pub(crate) bound: Vec<(u32, u64)>,
+    pub(crate) failure: Option<Arc<LaunchFailure<B::Failure>>>,
+    pub(crate) stats: Stats,
+}
+
+/// How far a node that was handed out is.
+pub(crate) enum Progress<P> {
+    /// Not dispatched; with what it left in an earlier launch, if it stays resident.
+    New(Option<Arc<P>>),
+    /// A worker is dispatching it.
+    Preparing,
+    /// Blocks may run.
+    Open(Arc<P>),
+}
+
+/// A node that was handed out and is not complete.
+pub(crate) struct Dispatch<P> {
+    pub(crate) launch: LaunchId,
+    pub(crate) node: u32,
+    pub(crate) item: u32,
+    pub(crate) core_type: CoreType,
+    /// Blocks; 1 for what is no kernel.
+    pub(crate) blocks: u32,
+    /// The next block to start.
+    pub(crate) next: u32,
+    /// Blocks that are complete.
+    pub(crate) done: u32,
+    /// Workers that run blocks of it.
+    pub(crate) running: u32,
+    pub(crate) class: Class,
+    pub(crate) allowed: Allowed,
+    pub(crate) iterations: Arc<[u32]>,
+    pub(crate) progress: Progress<P>,
+    /// Of a resident kernel: the cores of block `b % len`.
+    pub(crate) home: Option<Arc<[Cores]>>,
+    /// Of a kernel that becomes resident: cores that its blocks have held, none twice.
+    pub(crate) held: Option<Vec<Cores>>,
+    /// Its place in the trace.
+    pub(crate) run: u32,
+}
+
+impl<P> Dispatch<P> {
+    /// Blocks to give to one worker at once: few where workers share them, more where there are very many.
+    pub(crate) fn portion(&self, threads: u32) -> u32 {
+        let left = self.blocks - self.next;
+        match self.allowed.pinned || self.home.is_some() {
+            true => 1.min(left),
+            false => (left / threads.saturating_mul(8).max(1)).clamp(1, 64).min(left),
+        }
+    }
+}
+
+/// The cores of a device as a list by type: of AIC, AIV and AICPU.
+pub(crate) fn by_type(counts: &CoreCounts) -> [u32; 3] {
+    [counts.aic, counts.aiv, counts.aicpu]
+}

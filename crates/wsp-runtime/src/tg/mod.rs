@@ -1,0 +1,48 @@
+//! Graphs of the task-graph instruction set at run time: launches on streams of simulated devices.
+//!
+//! A [`Graph`] is an image with what must be known of its nodes. A [`Runtime`] launches it: the image's machine says which
+//! nodes are ready, worker threads run their blocks, and each block holds logical cores of its device meanwhile. What a
+//! kernel does is the caller's, as [`Bodies`]. [`Here`] runs a graph on the calling thread instead, for graphs whose kernels
+//! are short.
+//!
+//! **Level:** the device machine: graphs, dependences, control flow, cores.
+//!
+//! **Invariant:** which thread runs a block, on which cores, and when, shows in traces only.
+
+mod bodies;
+mod chrome;
+mod config;
+mod cores;
+mod events;
+mod failure;
+mod gang;
+mod graph;
+mod hang;
+mod here;
+mod launch;
+mod pick;
+mod placement;
+mod pump;
+mod ready;
+mod runtime;
+mod state;
+mod streams;
+mod submit;
+mod trace;
+mod validate;
+mod work;
+
+pub use bodies::{BlockCx, Bodies, NodeCx, StopFlag};
+pub use chrome::write_graph_chrome_trace;
+pub use config::{
+    CoreCounts, Hints, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Tracing,
+};
+pub use cores::{CoreRange, Cores, Granted};
+pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
+pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, NotifyInfo, Partition};
+pub use hang::HangReport;
+pub use here::{Here, HereFault, LocalBodies, NotHere};
+pub use launch::{LaunchId, LaunchOptions, Stats, StreamId};
+pub use runtime::{Runtime, Saved};
+pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};
+pub use validate::{TraceFault, validate};

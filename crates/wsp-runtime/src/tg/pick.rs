@@ -1,0 +1,181 @@
+//! What a worker that looks for work gets.
+
+use super::bodies::Bodies;
+use super::cores::Cores;
+use super::launch::{Dispatch, LaunchId, Progress};
+use super::ready::{Class, Offer};
+use super::state::{Chore, Device, Gang, State};
+use super::work::{Member, Portion, Start, Work};
+
+impl<B: Bodies> State<B> {
+    /// Takes work that can be started now.
+    pub(crate) fn pick(&mut self) -> Option<Work<B>> {
+        self.pump_all();
+        if let Some(chore) = self.chores.pop_front() {
+            return self.take_chore(chore);
+        }
+        let devices = self.devices.len();
+        for i in 0..devices {
+            let device = (self.turn + i) % devices;
+            if let Some(work) = self.pick_on(device) {
+                self.turn = device + 1;
+                return Some(work);
+            }
+        }
+        None
+    }
+
+    fn take_chore(&mut self, chore: Chore) -> Option<Work<B>> {
+        let (Chore::Begin(id) | Chore::Save(id) | Chore::End(id)) = chore;
+        let now = self.now();
+        let launch = self.launches.get_mut(&id)?;
+        match chore {
+            Chore::Begin(_) => {
+                launch.busy += 1;
+                if let Some(times) = self.times.get_mut(&id) {
+                    times.1 = now;
+                }
+                Some(Work::Begin(launch.job.clone()?))
+            }
+            Chore::Save(_) => {
+                launch.busy += 1;
+                let checkpoint = launch.pause.map_or(0, |pause| pause.id);
+                Some(Work::Save(launch.job.clone()?, checkpoint, launch.words.clone()))
+            }
+            Chore::End(_) => {
+                let job = launch.job.take();
+                let orphans = self.drop_orphans();
+                Some(Work::End(id, job, orphans))
+            }
+        }
+    }
+
+    /// Takes work of a device. A gang that lacks cores holds back what is not more urgent: nothing that runs needs what
+    /// has not started, so the cores of the gang come free.
+    fn pick_on(&mut self, device: usize) -> Option<Work<B>> {
+        let gang = self.devices[device].gangs.iter().position(|gang| {
+            let launch = self.launches.get(&gang.launch);
+            launch.is_some_and(|launch| launch.pause.is_none())
+        });
+        let Some(at) = gang else { return self.pick_portion(device, None) };
+        let priority = self.devices[device].gangs[at].priority;
+        self.pick_portion(device, Some(priority)).or_else(|| self.pick_gang(device, at))
+    }
+
+    fn pick_portion(&mut self, device: usize, above: Option<i8>) -> Option<Work<B>> {
+        let threads = self.config.threads;
+        let State { devices, dispatches, .. } = self;
+        let Device { cores, ready, .. } = &mut devices[device];
+        let (number, held, first, count) = ready.offer(above, |number| {
+            let Some(dispatch) = dispatches[number as usize].as_mut() else { return Offer::Blocked };
+            let Some(held) = take_cores(cores, dispatch) else { return Offer::Blocked };
+            let (first, count) = (dispatch.next, dispatch.portion(threads));
+            dispatch.next += count;
+            dispatch.running += 1;
+            let granted = (number, held, first, count);
+            // The blocks of a kernel wait until it is dispatched.
+            match dispatch.next < dispatch.blocks && matches!(dispatch.progress, Progress::Open(_)) {
+                true => Offer::TakenInPart(granted),
+                false => Offer::Taken(granted),
+            }
+        })?;
+        let is_first = first == 0;
+        let dispatch = self.dispatch(number);
+        let start = match std::mem::replace(&mut dispatch.progress, Progress::Preparing) {
+            Progress::Open(prepared) => {
+                dispatch.progress = Progress::Open(prepared.clone());
+                Start::Prepared(prepared)
+            }
+            Progress::New(resident) => Start::Resident(resident),
+            Progress::Preparing => Start::Resident(None),
+        };
+        let (id, is_item) = (dispatch.launch, dispatch.class == Class::Item);
+        let portion = portion_of(number, dispatch, held, first, count);
+        let launch = self.launches.get_mut(&id)?;
+        launch.busy += 1;
+        launch.started += u32::from(is_first);
+        let job = launch.job.clone()?;
+        Some(if is_item { Work::Item(job, portion) } else { Work::Blocks(job, portion, start) })
+    }
+
+    /// Starts a gang if all its blocks get cores at once.
+    fn pick_gang(&mut self, device: usize, at: usize) -> Option<Work<B>> {
+        let State { devices, dispatches, .. } = self;
+        let Device { cores, gangs, .. } = &mut devices[device];
+        let mut taken: Vec<(u32, Vec<Cores>)> = Vec::new();
+        let mut got_all = true;
+        'members: for &number in &gangs[at].members {
+            let Some(dispatch) = dispatches[number as usize].as_ref() else { continue };
+            taken.push((number, Vec::new()));
+            let held = &mut taken.last_mut()?.1;
+            for block in 0..dispatch.blocks {
+                let Some(cores) = cores.take(dispatch.core_type, &dispatch.allowed, block) else {
+                    got_all = false;
+                    break 'members;
+                };
+                held.push(cores);
+            }
+        }
+        if !got_all {
+            taken.iter().flat_map(|(_, held)| held).for_each(|held| cores.put(held));
+            return None;
+        }
+        let Gang { launch: id, .. } = gangs.remove(at);
+        let members = taken.into_iter().map(|(number, cores)| self.start_member(number, cores)).collect();
+        let launch = self.launches.get_mut(&id)?;
+        launch.busy += 1;
+        Some(Work::Gang(launch.job.clone()?, members))
+    }
+
+    fn start_member(&mut self, number: u32, cores: Vec<Cores>) -> Member {
+        let dispatch = self.dispatch(number);
+        dispatch.next = dispatch.blocks;
+        dispatch.running = 1;
+        let blocks = dispatch.blocks;
+        let portion = portion_of(number, dispatch, Cores::NONE, 0, blocks);
+        let id: LaunchId = dispatch.launch;
+        if let Some(launch) = self.launches.get_mut(&id) {
+            launch.started += 1;
+        }
+        let workers = (0..blocks).map(|_| self.take_worker()).collect();
+        Member { portion, cores, workers }
+    }
+
+    /// A number for a worker beyond the threads.
+    fn take_worker(&mut self) -> u32 {
+        let at = self.extra.iter().position(|taken| !taken).unwrap_or(self.extra.len());
+        if at == self.extra.len() {
+            self.extra.push(false);
+        }
+        self.extra[at] = true;
+        self.config.threads + at as u32
+    }
+}
+
+/// Takes cores for the next block of a kernel; an item needs none.
+fn take_cores<P>(cores: &mut super::cores::DeviceCores, dispatch: &Dispatch<P>) -> Option<Cores> {
+    if dispatch.class == Class::Item {
+        return Some(Cores::NONE);
+    }
+    if let Some(home) = dispatch.home.as_deref().filter(|home| !home.is_empty()) {
+        let held = home[dispatch.next as usize % home.len()];
+        return cores.take_these(&held).then_some(held);
+    }
+    if dispatch.running >= dispatch.allowed.at_once {
+        return None;
+    }
+    cores.take(dispatch.core_type, &dispatch.allowed, dispatch.next)
+}
+
+fn portion_of<P>(number: u32, dispatch: &Dispatch<P>, cores: Cores, first: u32, count: u32) -> Portion {
+    Portion {
+        dispatch: number,
+        node: dispatch.node,
+        item: dispatch.item,
+        iterations: dispatch.iterations.clone(),
+        blocks: dispatch.blocks,
+        first,
+        count,
+        cores,
+    }
+}

@@ -1,0 +1,276 @@
+//! What workers do outside of the lock, and what they bring back.
+
+use super::bodies::{BlockCx, Bodies, NodeCx};
+use super::config::Tracing;
+use super::cores::Cores;
+use super::failure::{Cause, Place};
+use super::launch::{Job, LaunchId, Progress};
+use super::state::{Resident, State};
+use super::trace::BlockTrace;
+use crate::shared::message;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A share of a node.
+#[derive(Debug)]
+pub(crate) struct Portion {
+    pub(crate) dispatch: u32,
+    pub(crate) node: u32,
+    pub(crate) item: u32,
+    pub(crate) iterations: Arc<[u32]>,
+    pub(crate) blocks: u32,
+    /// The first of its blocks, and how many.
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) cores: Cores,
+}
+
+/// A kernel of a gang, with cores and a worker for each of its blocks.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) portion: Portion,
+    pub(crate) cores: Vec<Cores>,
+    pub(crate) workers: Vec<u32>,
+}
+
+/// How the blocks of a portion start.
+pub(crate) enum Start<P> {
+    /// The kernel is dispatched.
+    Prepared(Arc<P>),
+    /// It has to be, with what it left in an earlier launch.
+    Resident(Option<Arc<P>>),
+}
+
+/// What a worker is to do.
+pub(crate) enum Work<B: Bodies> {
+    Begin(Arc<Job<B>>),
+    Save(Arc<Job<B>>, u32, Vec<u32>),
+    /// What is to be dropped.
+    End(LaunchId, Option<Arc<Job<B>>>, Vec<Arc<B::Prepared>>),
+    Item(Arc<Job<B>>, Portion),
+    Blocks(Arc<Job<B>>, Portion, Start<B::Prepared>),
+    Gang(Arc<Job<B>>, Vec<Member>),
+}
+
+/// When a block ran.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ran {
+    pub(crate) block: u32,
+    pub(crate) worker: u32,
+    pub(crate) cores: Cores,
+    pub(crate) started_ns: u64,
+    pub(crate) finished_ns: u64,
+}
+
+/// A portion that a worker brings back.
+pub(crate) struct Back<P> {
+    pub(crate) dispatch: u32,
+    /// What the kernel was dispatched with, for those that stay resident.
+    pub(crate) prepared: Option<Arc<P>>,
+    /// Cores to be given back.
+    pub(crate) cores: Vec<Cores>,
+    /// Workers beyond the threads to be given back.
+    pub(crate) workers: Vec<u32>,
+    /// Blocks that were complete.
+    pub(crate) done: u32,
+    pub(crate) ran: Vec<Ran>,
+}
+
+/// What a worker brings back.
+pub(crate) enum Done<B: Bodies> {
+    Began(LaunchId, Option<Cause<B::Failure>>),
+    Saved(LaunchId, Option<Cause<B::Failure>>),
+    Ended(LaunchId),
+    Portions(LaunchId, Vec<Back<B::Prepared>>, Option<Cause<B::Failure>>),
+}
+
+/// Calls a method of a launch's bodies, and tells how it failed if it did.
+pub(crate) fn call<T, F>(
+    place: impl FnOnce() -> Place,
+    body: impl FnOnce() -> Result<T, F>,
+) -> Result<T, Cause<F>> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(failure)) => Err(Cause::Failed(place(), failure)),
+        Err(panic) => Err(Cause::Panicked(place(), message(panic))),
+    }
+}
+
+/// Drops something of the caller's, which may panic.
+pub(crate) fn dispose<T>(what: T) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(what)));
+}
+
+impl<B: Bodies> Job<B> {
+    pub(crate) fn cx<'a>(&'a self, portion: &'a Portion) -> NodeCx<'a> {
+        NodeCx {
+            launch: self.launch,
+            graph: &self.graph,
+            device: self.device,
+            iteration: self.iteration,
+            node: portion.node,
+            item: portion.item,
+            iterations: &portion.iterations,
+            stop: &self.stop,
+        }
+    }
+
+    fn name(&self, portion: &Portion) -> String {
+        self.graph.node_name(portion.node)
+    }
+
+    /// Dispatches a kernel.
+    pub(crate) fn prepare(
+        &self,
+        portion: &Portion,
+        resident: Option<Arc<B::Prepared>>,
+    ) -> Result<Arc<B::Prepared>, Cause<B::Failure>> {
+        let place = || Place::Prepare { node: portion.node, name: self.name(portion) };
+        call(place, || self.bodies.prepare(&self.cx(portion), resident))
+    }
+
+    /// Runs a block.
+    pub(crate) fn run_block(
+        &self,
+        portion: &Portion,
+        prepared: &B::Prepared,
+        block: u32,
+        worker: u32,
+        cores: Cores,
+    ) -> Result<(), Cause<B::Failure>> {
+        let blocks = portion.blocks;
+        let place = || Place::Block { node: portion.node, name: self.name(portion), block, blocks };
+        let cx = BlockCx { kernel: self.cx(portion), block, blocks, worker, cores };
+        call(place, || self.bodies.run_block(prepared, &cx))
+    }
+
+    pub(crate) fn run_item(&self, portion: &Portion) -> Result<(), Cause<B::Failure>> {
+        let place = || Place::Item { node: portion.node, name: self.name(portion) };
+        call(place, || self.bodies.run_item(&self.cx(portion)))
+    }
+}
+
+impl<B: Bodies> State<B> {
+    /// The dispatch of a kernel is done: its blocks may run.
+    pub(crate) fn opened(&mut self, number: u32, prepared: &Arc<B::Prepared>) {
+        let dispatch = self.dispatch(number);
+        dispatch.progress = Progress::Open(prepared.clone());
+        let (id, class, is_left) = (dispatch.launch, dispatch.class, dispatch.next < dispatch.blocks);
+        let Some(launch) = self.launches.get(&id) else { return };
+        if is_left && launch.failure.is_none() {
+            let (device, priority) = (launch.device as usize, self.priority(&launch.graph));
+            self.devices[device].ready.push_active(priority, id, class, number);
+        }
+    }
+
+    /// Takes back what a worker brings.
+    pub(crate) fn finish(&mut self, done: Done<B>) {
+        let (id, failure) = match done {
+            Done::Ended(id) => return self.ended(id),
+            Done::Began(id, failure) => {
+                self.unbusy(id);
+                if failure.is_none() {
+                    self.start_machine(id);
+                }
+                (id, failure)
+            }
+            Done::Saved(id, failure) => {
+                self.unbusy(id);
+                if failure.is_none() {
+                    self.saved(id);
+                }
+                (id, failure)
+            }
+            Done::Portions(id, backs, failure) => {
+                self.unbusy(id);
+                if let Some(cause) = failure {
+                    self.fail(id, cause);
+                }
+                backs.into_iter().for_each(|back| self.take_back(id, back));
+                (id, None)
+            }
+        };
+        if let Some(cause) = failure {
+            self.fail(id, cause);
+        }
+        if self.launches.get(&id).is_some_and(|launch| launch.failure.is_some()) {
+            self.end_if_idle(id);
+        } else {
+            self.to_pump.push(id);
+        }
+    }
+
+    fn unbusy(&mut self, id: LaunchId) {
+        if let Some(launch) = self.launches.get_mut(&id) {
+            launch.busy -= 1;
+        }
+    }
+
+    fn take_back(&mut self, id: LaunchId, back: Back<B::Prepared>) {
+        let Some(launch) = self.launches.get_mut(&id) else { return };
+        let device = &mut self.devices[launch.device as usize];
+        back.cores.iter().for_each(|cores| device.cores.put(cores));
+        for worker in back.workers {
+            self.extra[(worker - self.config.threads) as usize] = false;
+        }
+        launch.stats.blocks += u64::from(back.done);
+        let has_failed = launch.failure.is_some();
+        let dispatch = self.dispatch(back.dispatch);
+        dispatch.running -= 1;
+        dispatch.done += back.done;
+        if let Some(held) = &mut dispatch.held {
+            back.cores.iter().for_each(|cores| add_disjoint(held, cores));
+        }
+        let (run, is_complete, is_idle) =
+            (dispatch.run, dispatch.done == dispatch.blocks, dispatch.running == 0);
+        if self.config.tracing == Tracing::On {
+            self.trace.blocks.extend(back.ran.iter().map(|ran| BlockTrace {
+                run,
+                block: ran.block,
+                worker: ran.worker,
+                cores: ran.cores,
+                started_ns: ran.started_ns,
+                finished_ns: ran.finished_ns,
+            }));
+        }
+        if is_complete {
+            self.node_done(id, back.dispatch, back.prepared);
+        } else if is_idle && has_failed {
+            self.remove_dispatch(back.dispatch);
+        }
+    }
+
+    fn node_done(&mut self, id: LaunchId, number: u32, prepared: Option<Arc<B::Prepared>>) {
+        let Some(dispatch) = self.remove_dispatch(number) else { return };
+        let Some(launch) = self.launches.get_mut(&id) else { return };
+        launch.started -= 1;
+        if dispatch.class == super::ready::Class::Item {
+            launch.stats.items += 1;
+            launch.stats.blocks -= 1;
+        } else {
+            launch.stats.kernels += 1;
+            launch.stats.dispatches += u64::from(dispatch.home.is_none());
+        }
+        let (device, graph) = (launch.device as usize, launch.graph.clone());
+        if let (Some(home), Some(prepared), true) = (dispatch.held, prepared, launch.failure.is_none()) {
+            let duration = graph.kernels()[dispatch.item as usize].persistent.unwrap_or(0);
+            let left = duration.checked_sub(1);
+            let (kernel, home) = (dispatch.item, home.into());
+            let graph = Arc::downgrade(&graph);
+            self.devices[device].keep(Resident { graph, kernel, home, prepared, left, last: id });
+        }
+        self.complete(id, dispatch.node);
+    }
+}
+
+/// Adds cores unless one of them is there.
+fn add_disjoint(held: &mut Vec<Cores>, cores: &Cores) {
+    let shares = |other: &Cores| {
+        cores.aic().is_some() && cores.aic() == other.aic()
+            || cores.aicpu().is_some() && cores.aicpu() == other.aicpu()
+            || cores.aiv().iter().any(|core| other.aiv().contains(core))
+    };
+    if !held.iter().any(shares) {
+        held.push(*cores);
+    }
+}

@@ -1,0 +1,291 @@
+//! Random graphs on random numbers of threads against the same graphs on one thread, one kernel after the other.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+mod tg_common;
+
+use proptest::prelude::*;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tg_common::{Build, Script, runtime_with};
+use wsp_core::tg::CoreType;
+use wsp_core::tg::image::LoopKind;
+use wsp_core::tg::machine::Scalars;
+use wsp_runtime::tg::{CoreCounts, Graph, Here, Hints, LaunchOptions, LocalBodies, RuntimeConfig, validate};
+
+/// Numbers that follow from a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// A random graph, and for each kernel the kernels whose values it reads: those before it. `gangs` says whether it has any.
+struct Sample {
+    graph: Arc<Graph>,
+    sources: Vec<Vec<u32>>,
+    /// The first kernel of the loop's body: only from it on iterations mean anything.
+    first_inside: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gangs {
+    With,
+    Without,
+}
+
+fn sample(seed: u64, kernels: u64, gangs: Gangs) -> Sample {
+    let mut random = Random(seed);
+    let mut build = Build::new("RANDOM");
+    let mut sources = Vec::new();
+    let (decide, then, otherwise) = build.decide(0);
+    level(&mut build, &mut random, &mut sources, kernels, Some([decide, then, otherwise]));
+    if gangs == Gangs::With && kernels > 2 {
+        // Kernels without edges: they depend on nobody, and nobody on them.
+        let members = [0; 2].map(|_| kernel(&mut build, &mut random, &mut sources));
+        build.gang(&members);
+    } else {
+        (0..2).for_each(|_| _ = kernel(&mut build, &mut random, &mut sources));
+    }
+    let repeat = build.repeat(LoopKind::Count, 1);
+    build.edge(decide, repeat);
+    let (inside, first_inside) = (1 + random.below(6), sources.len() as u32);
+    build.body(repeat, |build| level(build, &mut random, &mut sources, inside, None));
+    Sample { graph: build.finish(), sources, first_inside }
+}
+
+fn kernel(build: &mut Build, random: &mut Random, sources: &mut Vec<Vec<u32>>) -> u32 {
+    let types = [CoreType::Aic, CoreType::Aiv, CoreType::AicAiv, CoreType::Aicpu];
+    sources.push(Vec::new());
+    build.kernel(
+        &format!("K{}", sources.len() - 1),
+        1 + random.below(4) as u32,
+        types[random.below(4) as usize],
+    )
+}
+
+/// Kernels with random edges from earlier to later ones, some of them guarded.
+fn level(
+    build: &mut Build,
+    random: &mut Random,
+    sources: &mut Vec<Vec<u32>>,
+    kernels: u64,
+    decision: Option<[u32; 3]>,
+) {
+    let mut nodes: Vec<(u32, u32)> = Vec::new();
+    for _ in 0..kernels {
+        let node = kernel(build, random, sources);
+        let number = sources.len() as u32 - 1;
+        for _ in 0..random.below(4).min(nodes.len() as u64) {
+            let (before, source) = nodes[random.below(nodes.len() as u64) as usize];
+            build.edge(before, node);
+            sources[number as usize].push(source);
+        }
+        if let Some([decide, then, otherwise]) = decision
+            && random.below(4) == 0
+        {
+            build.edge(decide, node);
+            build.guard(node, if random.below(2) == 0 { then } else { otherwise });
+        }
+        nodes.push((node, number));
+    }
+}
+
+/// A value for each block of each kernel. A block mixes its own value with those of all blocks of the kernels before it, so
+/// whatever runs too early, too late, twice or not at all changes it.
+struct Values {
+    values: Vec<[AtomicU64; 4]>,
+    sources: Vec<Vec<u32>>,
+    first_inside: u32,
+}
+
+impl Values {
+    fn new(sample: &Sample) -> Values {
+        let values = sample.sources.iter().map(|_| Default::default()).collect();
+        Values { values, sources: sample.sources.clone(), first_inside: sample.first_inside }
+    }
+
+    fn block(&self, kernel: u32, block: u32, iteration: u32) {
+        let iteration = if kernel < self.first_inside { 0 } else { iteration };
+        let own = &self.values[kernel as usize][block as usize];
+        let mut value = own.load(Ordering::Relaxed).wrapping_mul(31).wrapping_add(u64::from(iteration) + 1);
+        for &source in &self.sources[kernel as usize] {
+            for other in &self.values[source as usize] {
+                value = value.rotate_left(7) ^ other.load(Ordering::Relaxed);
+            }
+        }
+        own.store(value, Ordering::Relaxed);
+    }
+
+    fn list(&self) -> Vec<u64> {
+        self.values.iter().flatten().map(|value| value.load(Ordering::Relaxed)).collect()
+    }
+}
+
+/// What conditions are: the arm, and the count of the loop.
+fn condition(seed: u64, number: u32) -> i64 {
+    if number == 0 { (seed % 2) as i64 } else { (seed % 4) as i64 }
+}
+
+struct OneByOne<'v> {
+    values: &'v Values,
+    graph: &'v Graph,
+    seed: u64,
+}
+
+impl Scalars for OneByOne<'_> {
+    type Fault = Infallible;
+
+    fn eval(&mut self, number: u32, _: &[u32]) -> Result<i64, Infallible> {
+        Ok(condition(self.seed, number))
+    }
+}
+
+impl LocalBodies for OneByOne<'_> {
+    fn kernel(&mut self, kernel: u32, iterations: &[u32]) -> Result<(), Infallible> {
+        for block in 0..self.graph.kernels()[kernel as usize].blocks {
+            self.values.block(kernel, block, iterations[0]);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, _: u32) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn free(&mut self, _: u32) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, _: u32, _: &[u32]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+fn one_by_one(seed: u64, kernels: u64, times: u32) -> Vec<u64> {
+    let sample = sample(seed, kernels, Gangs::Without);
+    let values = Values::new(&sample);
+    let mut here = Here::new(&sample.graph).unwrap();
+    let mut bodies = OneByOne { values: &values, graph: &sample.graph, seed };
+    (0..times).for_each(|_| here.run(&mut bodies).unwrap());
+    values.list()
+}
+
+fn on_threads(seed: u64, kernels: u64, times: u32, config: RuntimeConfig) -> Vec<u64> {
+    let sample = sample(seed, kernels, Gangs::With);
+    let values = Arc::new(Values::new(&sample));
+    let shared = values.clone();
+    let mut script = Script::new(move |cx| {
+        shared.block(cx.kernel.item, cx.block, cx.kernel.iterations[0]);
+        Ok(())
+    });
+    script.eval = Box::new(move |number, _| condition(seed, number));
+    let bodies = Arc::new(script);
+    let runtime = runtime_with(config);
+    let stream = runtime.default_stream(0).unwrap();
+    for _ in 0..times {
+        let id = runtime.launch(&sample.graph, bodies.clone(), LaunchOptions::on(stream)).unwrap();
+        // A checkpoint at any moment changes nothing.
+        runtime.request_checkpoint(id, 0).unwrap();
+    }
+    let stats = runtime.sync_graph(&sample.graph).unwrap();
+    assert_eq!(stats.launches, u64::from(times));
+    assert_eq!(validate(&sample.graph, &runtime.take_trace()), []);
+    values.list()
+}
+
+/// A saved state, and the values at that moment.
+type SavedState = Arc<Mutex<Option<(Vec<u32>, Vec<u64>)>>>;
+
+/// Runs a graph with a checkpoint at some moment, and then goes on from the checkpoint on another runtime.
+fn resumed(seed: u64, kernels: u64, threads: u32) -> [Vec<u64>; 2] {
+    let sample = sample(seed, kernels, Gangs::With);
+    let saved = SavedState::default();
+    let cores = CoreCounts { aicpu: 8, ..CoreCounts::default() };
+    let mut config = RuntimeConfig { threads, cores, ..RuntimeConfig::default() };
+    let run = |values: &Arc<Values>, config: RuntimeConfig, state: Option<Vec<u32>>| {
+        let shared = values.clone();
+        let mut script = Script::new(move |cx| {
+            shared.block(cx.kernel.item, cx.block, cx.kernel.iterations[0]);
+            Ok(())
+        });
+        script.eval = Box::new(move |number, _| condition(seed, number));
+        let (keep, shared) = (saved.clone(), values.clone());
+        script.save = Box::new(move |_, state| {
+            *keep.lock().unwrap() = Some((state.to_vec(), shared.list()));
+            Ok(())
+        });
+        let runtime = runtime_with(config);
+        let stream = runtime.default_stream(0).unwrap();
+        let is_first = state.is_none();
+        let options = LaunchOptions { state, ..LaunchOptions::on(stream) };
+        let id = runtime.launch(&sample.graph, Arc::new(script), options).unwrap();
+        if is_first {
+            runtime.request_checkpoint(id, 0).unwrap();
+        }
+        runtime.sync(id).unwrap();
+        values.list()
+    };
+    let whole = run(&Arc::new(Values::new(&sample)), config.clone(), None);
+    let Some((state, values)) = saved.lock().unwrap().take() else { return [whole.clone(), whole] };
+    let restored = Values::new(&sample);
+    restored.values.iter().flatten().zip(values).for_each(|(to, value)| to.store(value, Ordering::Relaxed));
+    config.threads = 7 - threads;
+    [whole, run(&Arc::new(restored), config, Some(state))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// ISA-TG-24, ISA-EM-01, ISA-EM-02: threads, cores and hints change no result.
+    #[test]
+    fn any_number_of_threads_gives_the_result_of_one(
+        seed in any::<u64>(),
+        kernels in 1u64..40,
+        threads in 1u32..7,
+        honoured in any::<bool>(),
+    ) {
+        let hints = if honoured { Hints::Honour } else { Hints::Ignore };
+        let cores = CoreCounts { aic: 8, aiv: 16, aicpu: 8, ..CoreCounts::default() };
+        let config = RuntimeConfig { threads, hints, cores, ..RuntimeConfig::default() };
+        let expected = one_by_one(seed, kernels, 2);
+        prop_assert_eq!(on_threads(seed, kernels, 2, config), expected);
+    }
+
+    /// ISA-FE-04: going on from a checkpoint taken at any moment gives the result of an uninterrupted run.
+    #[test]
+    fn going_on_from_a_checkpoint_gives_the_same_result(
+        seed in any::<u64>(),
+        kernels in 1u64..40,
+        threads in 1u32..7,
+    ) {
+        let [whole, resumed] = resumed(seed, kernels, threads);
+        prop_assert_eq!(&resumed, &whole);
+        prop_assert_eq!(whole, one_by_one(seed, kernels, 1));
+    }
+}
+
+/// The validator is not satisfied by anything: a trace with an edge the wrong way round is refused.
+#[test]
+fn a_trace_that_breaks_an_edge_is_refused() {
+    let mut build = Build::new("G");
+    let (a, b) = (build.vector("A", 1), build.vector("B", 2));
+    build.edge(a, b);
+    let graph = build.finish();
+    let runtime = runtime_with(RuntimeConfig::default());
+    tg_common::launch(&runtime, &graph, &Script::idle());
+    runtime.sync_all().unwrap();
+    let trace = runtime.take_trace();
+    assert_eq!(validate(&graph, &trace), []);
+    let mut early = trace.clone();
+    early.blocks.iter_mut().filter(|block| block.run == 1).for_each(|block| block.started_ns = 0);
+    let told: Vec<String> = validate(&graph, &early).iter().map(ToString::to_string).collect();
+    assert!(told.contains(&"launch 1: `B` started before `A` was complete".to_owned()), "{told:?}");
+    let mut missing = trace.clone();
+    missing.blocks.retain(|block| block.run == 0);
+    let told: Vec<String> = validate(&graph, &missing).iter().map(ToString::to_string).collect();
+    assert!(told.contains(&"launch 1: `B` has 2 blocks, 0 ran, or not each once".to_owned()), "{told:?}");
+}
