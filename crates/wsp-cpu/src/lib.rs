@@ -15,6 +15,7 @@ mod runner;
 mod sizing;
 mod stats;
 mod submit;
+pub mod tg;
 mod tiling;
 pub mod workload;
 mod workspace;

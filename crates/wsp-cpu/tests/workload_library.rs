@@ -213,3 +213,12 @@ fn arrays_that_no_called_kernel_touches_need_not_be_there() {
     let faults = linked("workload main { double_row(1); }").execute(&given, &WIDE).unwrap_err();
     assert!(report(&faults).contains("`x`"), "{}", report(&faults));
 }
+
+#[test]
+fn a_kernel_of_task_graphs_is_no_kernel_of_tasks() {
+    let entries = "PTO_SHAPE(x, rows, 4) PTO_KERNEL_IMPL(clear, Tensor<float> x) { PTO_STORE_SCALAR(x, 0.0f, {0, 0}); }";
+    let faults = library_program("workload main { clear(0, 1); }", entries).unwrap_err();
+    let message = report(&faults);
+    assert!(message.contains("kernel `clear` is no kernel of tasks"), "{message}");
+    assert!(message.contains("TG_KERNEL"), "{message}");
+}

@@ -5,7 +5,7 @@
 mod cache;
 mod faults;
 mod integers;
-mod params;
+pub(crate) mod params;
 mod shapes;
 
 pub(crate) use cache::BoundCache;

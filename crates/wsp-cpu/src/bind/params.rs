@@ -88,7 +88,7 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
 }
 
 /// A user's value as a value of a type, when nothing is lost.
-fn coerce(given: ParamValue, ty: ScalarTy) -> Option<Value> {
+pub(crate) fn coerce(given: ParamValue, ty: ScalarTy) -> Option<Value> {
     match (ty, given) {
         (ScalarTy::Bool, ParamValue::Bool(b)) => Some(Value::Bool(b)),
         (ScalarTy::Bool, ParamValue::Int(i @ 0..=1)) => Some(Value::Bool(i == 1)),
@@ -109,7 +109,8 @@ fn finite(value: f32) -> Option<Value> {
     value.is_finite().then_some(Value::F32(value))
 }
 
-fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
+/// The report of a value that a parameter does not take.
+pub(crate) fn bad_value(param: &Param, given: ParamValue) -> Diagnostic {
     let text = match given {
         ParamValue::Int(i) => i.to_string(),
         ParamValue::Float(x) if x.fract() == 0.0 && x.abs() < 1e15 => format!("{x:.1}"),

@@ -102,6 +102,19 @@ fn function(kernel: &Kernel, library: Option<&Module>, faults: &mut Vec<Diagnost
         };
         faults.push(fault);
     }
+    let entry = found.and_then(|id| library.and_then(|library| library.kernel_entry(id)));
+    if let Some(entry) = entry {
+        faults.push(
+            Diagnostic::error(
+                codes::UNKNOWN_KERNEL,
+                format!("kernel `{}` is no kernel of tasks", kernel.name),
+            )
+            .at(kernel.span, "a task runs it here")
+            .label(entry.span, "it has parameters, so task graphs run it")
+            .help("run it with `TG_KERNEL` in a `.tg` unit, or use a file whose kernels take descriptors"),
+        );
+        return None;
+    }
     found
 }
 

@@ -1,0 +1,249 @@
+//! What a launch does when its nodes run: binds kernels, runs their blocks, copies, releases, evaluates.
+
+use super::binding::{Block, Part, bind, run_block};
+use super::checkpoint::SavedLaunch;
+use super::code::{Bound, GraphCode, When};
+use super::codes;
+use super::instance::Instance;
+use super::kernels::KernelBody;
+use super::memory::TensorRange;
+use super::shared::Shared;
+use super::values::Values;
+use crate::workload::Payload;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wsp_core::tg::image::NodeKind;
+use wsp_ir::diag::Diagnostic;
+use wsp_runtime::tg::{BlockCx, Bodies, NodeCx};
+
+/// Why something of a launch failed.
+#[derive(Clone, Debug)]
+pub(crate) struct TgFault {
+    pub(crate) diagnostic: Box<Diagnostic>,
+    /// What a function of the caller handed over.
+    pub(crate) payload: Option<Payload>,
+}
+
+impl From<Box<Diagnostic>> for TgFault {
+    fn from(diagnostic: Box<Diagnostic>) -> TgFault {
+        TgFault { diagnostic, payload: None }
+    }
+}
+
+/// A launch of a graph.
+#[derive(Debug)]
+pub(crate) struct LaunchBodies {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) code: Arc<GraphCode>,
+    pub(crate) instance: Arc<Instance>,
+    /// Values of declared scalars when it was launched.
+    pub(crate) scalars: Arc<[i64]>,
+    /// The stream that it is on, and its iteration.
+    pub(crate) stream: u32,
+    pub(crate) iteration: i64,
+    /// Whether its turn has come.
+    pub(crate) begun: AtomicBool,
+}
+
+/// A dispatched kernel, or several that run as one.
+#[derive(Debug)]
+pub(crate) struct Dispatched {
+    parts: SmallVec<[Part; 1]>,
+    /// Takes the workspaces back.
+    instance: Arc<Instance>,
+}
+
+impl Drop for Dispatched {
+    fn drop(&mut self) {
+        for part in &mut self.parts {
+            if let Some(workspace) = part.workspace.take() {
+                self.instance.put_workspace(workspace);
+            }
+        }
+    }
+}
+
+impl LaunchBodies {
+    fn values<'a>(&'a self, iterations: &'a [u32]) -> Values<'a> {
+        Values {
+            code: &self.code,
+            instance: &self.instance,
+            scalars: &self.scalars,
+            iteration: self.iteration,
+            device: self.instance.device(),
+            devices: self.shared.devices,
+            iterations,
+        }
+    }
+
+    /// Dispatches one kernel; blocks before it are those of other kernels of the same dispatch.
+    fn part(&self, item: u32, first_block: u32, iterations: &[u32]) -> Result<Part, Box<Diagnostic>> {
+        let plan = &self.code.plan;
+        let def = &plan.defs[plan.kernels[item as usize].def as usize];
+        let mut part = Part {
+            item,
+            first_block,
+            blocks: def.block_dim,
+            bound: Arc::clone(&self.shared.unbound),
+            workspace: None,
+        };
+        if def.workspace != 0 {
+            part.workspace = Some(self.instance.take_workspace(def.workspace, &def.name)?);
+        }
+        match self.bound(item, iterations, part.workspace.as_ref()) {
+            Ok(bound) => part.bound = bound,
+            Err(fault) => {
+                if let Some(workspace) = part.workspace.take() {
+                    self.instance.put_workspace(workspace);
+                }
+                return Err(fault);
+            }
+        }
+        Ok(part)
+    }
+
+    /// The arguments of a kernel, bound once where they do not depend on the launch.
+    fn bound(
+        &self,
+        item: u32,
+        iterations: &[u32],
+        workspace: Option<&TensorRange>,
+    ) -> Result<Arc<Bound>, Box<Diagnostic>> {
+        let at = item as usize;
+        let body = &self.code.defs[self.code.plan.kernels[at].def as usize].body;
+        // What an entry is bound to includes its workspace, which another dispatch may have.
+        let keeps = self.code.whens[at] == When::Always
+            && (workspace.is_none() || matches!(body, KernelBody::Function(_)));
+        if keeps && let Some(bound) = self.instance.bound[at].get() {
+            self.check_held(item)?;
+            return Ok(Arc::clone(bound));
+        }
+        let bound = Arc::new(bind(item, &self.values(iterations), workspace, &self.shared)?);
+        if keeps {
+            // Whoever was first bound the same.
+            let _ = self.instance.bound[at].set(Arc::clone(&bound));
+        }
+        Ok(bound)
+    }
+
+    /// Refuses tensors that were released since a kernel was bound.
+    fn check_held(&self, item: u32) -> Result<(), Box<Diagnostic>> {
+        let (plan, values) = (&self.code.plan, self.values(&[]));
+        let binds = plan.binds_of(&plan.kernels[item as usize]);
+        let mut tensors = binds.iter().flat_map(|bind| plan.tensors_of(&bind.tensor));
+        tensors.try_for_each(|&unit| values.range(unit, &self.shared).map(|_| ()))
+    }
+}
+
+impl Bodies for LaunchBodies {
+    type Failure = TgFault;
+    type Prepared = Dispatched;
+
+    fn begin(&self) -> Result<(), TgFault> {
+        self.begun.store(true, Ordering::Release);
+        Ok(self.instance.begin()?)
+    }
+
+    fn prepare(
+        &self,
+        cx: &NodeCx<'_>,
+        resident: Option<Arc<Dispatched>>,
+    ) -> Result<Arc<Dispatched>, TgFault> {
+        let batch = &self.code.plan.kernels[cx.item as usize].batch;
+        let items = std::iter::once(cx.item).chain(batch.iter().copied());
+        if let Some(resident) = resident
+            && Arc::ptr_eq(&resident.instance, &self.instance)
+            && items.clone().all(|item| self.code.whens[item as usize] == When::Always)
+        {
+            items.clone().try_for_each(|item| self.check_held(item))?;
+            return Ok(resident);
+        }
+        let mut dispatched = Dispatched { parts: SmallVec::new(), instance: Arc::clone(&self.instance) };
+        let mut first_block = 0;
+        for item in items {
+            let part = self.part(item, first_block, cx.iterations)?;
+            first_block += part.blocks;
+            dispatched.parts.push(part);
+        }
+        Ok(Arc::new(dispatched))
+    }
+
+    fn run_block(&self, dispatched: &Dispatched, cx: &BlockCx<'_>) -> Result<(), TgFault> {
+        let parts = &dispatched.parts;
+        let at = parts.partition_point(|part| part.first_block <= cx.block).saturating_sub(1);
+        let block = Block {
+            part: &parts[at],
+            block: cx.block - parts[at].first_block,
+            iteration: self.iteration,
+            device: cx.kernel.device,
+        };
+        run_block(&self.code, block, &self.shared)
+    }
+
+    fn run_item(&self, cx: &NodeCx<'_>) -> Result<(), TgFault> {
+        let kind = self.code.runtime.image().nodes[cx.node as usize].kind;
+        run_item(NodeKind::from_code(kind), cx.item, &self.values(cx.iterations), &self.shared)?;
+        Ok(())
+    }
+
+    fn eval(&self, condition: u32, iterations: &[u32]) -> Result<i64, TgFault> {
+        Ok(evaluate(&self.values(iterations), condition, &self.shared)?)
+    }
+
+    fn checkpoint(&self, id: u32, state: &[u32]) -> Result<(), TgFault> {
+        let launch = SavedLaunch { stream: self.stream, iteration: self.iteration, words: state.to_vec() };
+        Ok(self.shared.save(self, id, Some(launch))?)
+    }
+}
+
+/// Does a copy or a release.
+///
+/// # Errors
+/// A tensor was released.
+pub(crate) fn run_item(
+    kind: Option<NodeKind>,
+    item: u32,
+    values: &Values<'_>,
+    shared: &Shared,
+) -> Result<(), Box<Diagnostic>> {
+    let plan = &values.code.plan;
+    if kind == Some(NodeKind::Free) {
+        let unit = plan.frees[item as usize].tensor;
+        let local = values.code.local(unit);
+        return values.instance.release(local, shared.released, &shared.table[unit as usize]);
+    }
+    let copy = &plan.copies[item as usize];
+    let part = |unit: u32, offset: u64| {
+        let range = values.range(unit, shared)?;
+        range.part(offset, copy.size).ok_or_else(|| {
+            let (name, bytes) = (&shared.table[unit as usize].name, range.bytes());
+            let message = format!(
+                "copy.{} takes {} bytes from byte {offset} of `{name}`, which has {bytes}",
+                copy.copy, copy.size
+            );
+            Box::new(Diagnostic::error(codes::BAD_BINDING, message))
+        })
+    };
+    let (from, to) = (part(copy.src, copy.src_offset)?, part(copy.dst, copy.dst_offset)?);
+    to.copy_from(&from);
+    Ok(())
+}
+
+/// The value of a condition or a count.
+///
+/// # Errors
+/// It has none.
+pub(crate) fn evaluate(values: &Values<'_>, condition: u32, shared: &Shared) -> Result<i64, Box<Diagnostic>> {
+    let plan = &values.code.plan;
+    values.value(plan.conditions[condition as usize].value).map_err(|fault| {
+        let fault = shared.why_not(&fault);
+        let message = format!("a condition of graph `{}` has no value: {fault}", plan.name);
+        let fault = Diagnostic::error(codes::BAD_EXPRESSION, message);
+        Box::new(values.facts().into_iter().fold(fault, Diagnostic::note))
+    })
+}
+
+pub(crate) fn cancelled() -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(codes::CANCELLED, "the run was cancelled"))
+}

@@ -1,0 +1,106 @@
+//! A graph as it runs: its plan, with bodies for its kernels and places for its tensors.
+
+use super::cx::BoundArg;
+use super::kernels::KernelBody;
+use super::memory::TensorRange;
+use super::pto::PtoBound;
+use std::sync::Arc;
+use wsp_core::DType;
+use wsp_core::tg::{ExprOp, Scalar};
+use wsp_ir::Span;
+use wsp_plan::tg::plan::{BindTensor, GraphPlan, KernelItem};
+use wsp_runtime::tg::Graph;
+
+/// A graph that can be launched.
+#[derive(Debug)]
+pub(crate) struct GraphCode {
+    pub(crate) plan: GraphPlan,
+    /// The tensors that it uses.
+    pub(crate) tensors: Vec<LocalTensor>,
+    /// Of each tensor of the unit, its place in [`tensors`](Self::tensors); [`UNUSED`] of those that the graph does not use.
+    pub(crate) locals: Vec<u32>,
+    /// Of each definition of a kernel.
+    pub(crate) defs: Vec<DefCode>,
+    /// Of each kernel, what its bindings depend on.
+    pub(crate) whens: Vec<When>,
+    /// Of each loop that runs at run time, where it stands.
+    pub(crate) loop_spans: Vec<Span>,
+    /// What the runtime knows of it.
+    pub(crate) runtime: Arc<Graph>,
+}
+
+/// The place of a tensor that a graph does not use.
+pub(crate) const UNUSED: u32 = u32::MAX;
+
+/// A tensor that a graph uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LocalTensor {
+    /// Its place among the tensors of the unit.
+    pub(crate) unit: u32,
+    /// Whether each launch has its own.
+    pub(crate) own: bool,
+    /// Whether the graph may write it.
+    pub(crate) written: bool,
+}
+
+/// What runs a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct DefCode {
+    pub(crate) body: KernelBody,
+    /// Tensors that the body names itself.
+    pub(crate) residents: Vec<Resident>,
+}
+
+/// A tensor that a kernel names itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Resident {
+    pub(crate) range: TensorRange,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<u64>,
+}
+
+/// When bindings are known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum When {
+    /// They are the same for every launch.
+    Always,
+    /// When the graph is launched: iteration, scalars.
+    Launch,
+    /// When the kernel is dispatched: loop variables.
+    Dispatch,
+}
+
+/// The arguments of a dispatched kernel.
+#[derive(Debug)]
+pub(crate) enum Bound {
+    Function(Box<[BoundArg]>),
+    Pto(Box<PtoBound>),
+}
+
+impl GraphCode {
+    /// The place of a tensor of the unit among those of the graph.
+    pub(crate) fn local(&self, unit: u32) -> u32 {
+        self.locals.get(unit as usize).copied().unwrap_or(UNUSED)
+    }
+}
+
+/// What the bindings of a kernel depend on.
+pub(crate) fn when(plan: &GraphPlan, kernel: &KernelItem) -> When {
+    let of = |scalar: Scalar| {
+        let ops = plan.expr(scalar).iter().take_while(|op| **op != ExprOp::End);
+        let of = |op: &ExprOp| match op {
+            ExprOp::Iter(_) | ExprOp::Load(..) => When::Dispatch,
+            ExprOp::Arg(_) | ExprOp::Iteration => When::Launch,
+            _ => When::Always,
+        };
+        ops.map(of).max().unwrap_or(When::Always)
+    };
+    let of_bind = |bind: &wsp_plan::tg::plan::BindItem| {
+        let index = match bind.tensor {
+            BindTensor::One(_) => When::Always,
+            BindTensor::Table { index, .. } => of(index),
+        };
+        index.max(of(bind.offset)).max(of(bind.size))
+    };
+    plan.binds_of(kernel).iter().map(of_bind).max().unwrap_or(When::Always)
+}

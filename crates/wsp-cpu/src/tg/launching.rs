@@ -1,0 +1,236 @@
+//! How a graph is launched: on which memory, and after which launches.
+
+use super::bodies::LaunchBodies;
+use super::code::GraphCode;
+use super::codes;
+use super::faults;
+use super::host::HostState;
+use super::instance::Instance;
+use super::memory::TensorRange;
+use super::session::Session;
+use super::shared::Live;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_core::tg::{PartitionNo, StreamNo};
+use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_runtime::tg::{LaunchId, LaunchOptions};
+
+/// Memory for the launches of a graph on one stream.
+#[derive(Debug)]
+pub(super) struct Pooled {
+    pub(super) device: u32,
+    stream: u32,
+    pub(super) instance: Arc<Instance>,
+    last: Option<LaunchId>,
+}
+
+/// How a graph is launched.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    pub(super) graph: usize,
+    pub(super) device: u32,
+    pub(super) stream: StreamNo,
+    pub(super) iteration: i64,
+    pub(super) partition: PartitionNo,
+    /// A saved state to go on from.
+    pub(super) state: Option<Vec<u32>>,
+    /// Where the host stands behind the launch.
+    pub(super) behind: Option<HostState>,
+}
+
+impl Start {
+    /// A launch on the default stream of a device.
+    pub(super) fn of(graph: usize, device: u32) -> Start {
+        Start {
+            graph,
+            device,
+            stream: StreamNo(0),
+            iteration: 0,
+            partition: PartitionNo::NONE,
+            state: None,
+            behind: None,
+        }
+    }
+}
+
+impl Session {
+    /// Launches a graph. `fill` sets the memory of the launch before it begins; without a state nobody needs it.
+    pub(super) fn start(
+        &mut self,
+        start: Start,
+        fill: impl FnOnce(&Instance),
+    ) -> Result<LaunchId, Box<Diagnostic>> {
+        self.shared.check_cancel()?;
+        let code = Arc::clone(&self.codes[start.graph]);
+        let stream = self.stream(start.device, start.stream)?;
+        let (instance, mut after) = self.acquire(&start)?;
+        fill(&instance);
+        after.extend(self.earlier(&start, &code));
+        let scalars = self.shared.view().scalars.clone().into();
+        let bodies = Arc::new(LaunchBodies {
+            shared: Arc::clone(&self.shared),
+            code: Arc::clone(&code),
+            instance: Arc::clone(&instance),
+            scalars,
+            stream: start.stream.0,
+            iteration: start.iteration,
+            begun: AtomicBool::new(false),
+        });
+        let options = LaunchOptions {
+            iteration: start.iteration,
+            after,
+            partition: self.partitions.get(&start.partition.0).copied(),
+            state: start.state,
+            ..LaunchOptions::on(stream)
+        };
+        let weak = Arc::downgrade(&bodies);
+        // A checkpoint that is reached at once waits here until the launch is entered.
+        let shared = Arc::clone(&self.shared);
+        let mut view = shared.view();
+        let id = self.runtime.launch(&code.runtime, bodies, options);
+        let id = id.map_err(|reason| faults::refused(&reason))?;
+        let host = &mut view.hosts[start.device as usize];
+        if let Some(behind) = start.behind {
+            *host = behind;
+        }
+        host.launch(code.plan.no.0);
+        view.live.push(Live {
+            id,
+            code,
+            device: start.device,
+            stream: start.stream.0,
+            iteration: start.iteration,
+            partition: start.partition.0,
+            bodies: weak,
+        });
+        drop(view);
+        let pooled = self.pools[start.graph].iter_mut().find(|p| Arc::ptr_eq(&p.instance, &instance));
+        if let Some(pooled) = pooled {
+            pooled.last = Some(id);
+        }
+        Ok(id)
+    }
+
+    /// Launches of the same graph on other streams that write what this one writes.
+    fn earlier(&mut self, start: &Start, code: &GraphCode) -> Vec<LaunchId> {
+        if !code.tensors.iter().any(|tensor| tensor.written && !tensor.own) {
+            return Vec::new();
+        }
+        let of_graph = |live: &&Live| {
+            live.code.plan.no == code.plan.no
+                && live.device == start.device
+                && live.stream != start.stream.0
+                && !live.has_ended()
+        };
+        let earlier: Vec<LaunchId> =
+            self.shared.view().live.iter().filter(of_graph).map(|live| live.id).collect();
+        if !earlier.is_empty() {
+            self.note_serialised(&code.plan.name, "they write tensors that are not their own");
+        }
+        earlier
+    }
+
+    fn note_serialised(&mut self, graph: &str, why: &str) {
+        let message =
+            format!("launches of graph `{graph}` on different streams run one after another: {why}");
+        let note = Diagnostic::new(codes::SERIALISED, Severity::Note, message);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Memory for a launch, and the launches that it must wait for because they have it.
+    fn acquire(&mut self, start: &Start) -> Result<(Arc<Instance>, Vec<LaunchId>), Box<Diagnostic>> {
+        let code = Arc::clone(&self.codes[start.graph]);
+        let (unit, epoch) = self.unit_ranges(&code, start.device)?;
+        let ended = {
+            let view = self.shared.view();
+            let busy: Vec<LaunchId> = view.live.iter().filter(|l| !l.has_ended()).map(|l| l.id).collect();
+            move |pooled: &Pooled| pooled.last.is_none_or(|last| !busy.contains(&last))
+        };
+        let pool = &mut self.pools[start.graph];
+        pool.retain(|pooled| pooled.instance.epoch() == epoch || !ended(pooled));
+        // Each stream has its own, whatever ended when: what launches find in memory does not depend on time.
+        let of_stream = |p: &&Pooled| {
+            p.device == start.device && p.stream == start.stream.0 && p.instance.epoch() == epoch
+        };
+        if let Some(pooled) = pool.iter().find(of_stream) {
+            return Ok((Arc::clone(&pooled.instance), Vec::new()));
+        }
+        self.make_instance(start, &code, epoch, unit)
+    }
+
+    /// Memory for runs on the calling thread.
+    pub(super) fn instance_for_prepared(&mut self, graph: usize) -> Result<Arc<Instance>, Box<Diagnostic>> {
+        self.acquire(&Start::of(graph, 0)).map(|(instance, _)| instance)
+    }
+
+    fn make_instance(
+        &mut self,
+        start: &Start,
+        code: &Arc<GraphCode>,
+        epoch: u64,
+        unit: Vec<Option<TensorRange>>,
+    ) -> Result<(Arc<Instance>, Vec<LaunchId>), Box<Diagnostic>> {
+        let shared = Arc::clone(&self.shared);
+        let make = || Instance::new(code, &shared.table, &shared.accounts, start.device, epoch, unit.clone());
+        let mut made = make();
+        if made.is_err() {
+            self.drop_idle();
+            made = make();
+        }
+        if made.is_err() {
+            // Another launch of the graph has the memory: this one comes after it.
+            let other = self.pools[start.graph]
+                .iter()
+                .rev()
+                .find(|p| p.device == start.device && p.instance.epoch() == epoch && p.last.is_some());
+            if let Some((instance, last)) = other.map(|p| (Arc::clone(&p.instance), p.last)) {
+                self.note_serialised(&code.plan.name, "there is memory for one of them only");
+                let still = |live: &Live| Some(live.id) == last && !live.has_ended();
+                let after = self.shared.view().live.iter().filter(|l| still(l)).map(|l| l.id).collect();
+                return Ok((instance, after));
+            }
+            // What other graphs have is free when they are complete.
+            if !self.shared.view().live.is_empty() {
+                let device = start.device;
+                self.wait(|live| live.device == device)?;
+                self.drop_idle();
+                made = make();
+            }
+        }
+        let instance = Arc::new(made?);
+        self.pools[start.graph].push(Pooled {
+            device: start.device,
+            stream: start.stream.0,
+            instance: Arc::clone(&instance),
+            last: None,
+        });
+        Ok((instance, Vec::new()))
+    }
+
+    /// Gives back the memory of launches that are complete.
+    pub(super) fn drop_idle(&mut self) {
+        for pool in &mut self.pools {
+            pool.retain(|pooled| Arc::strong_count(&pooled.instance) > 1);
+        }
+    }
+
+    /// The memory of the unit's tensors that a graph uses, by place; none for the graph's own.
+    pub(super) fn unit_ranges(
+        &self,
+        code: &GraphCode,
+        device: u32,
+    ) -> Result<(Vec<Option<TensorRange>>, u64), Box<Diagnostic>> {
+        let shared = &self.shared;
+        let mut memory = shared.memory();
+        let ranges = code.tensors.iter().map(|tensor| {
+            if tensor.own {
+                return Ok(None);
+            }
+            memory.range(&shared.table, &shared.accounts, tensor.unit as usize, device).map(Some)
+        });
+        let ranges = ranges.collect::<Result<Vec<_>, Box<Diagnostic>>>()?;
+        Ok((ranges, memory.epoch()))
+    }
+}

@@ -1,0 +1,290 @@
+//! Memory of task graphs: buffers, and the byte ranges of them that kernels are given.
+//!
+//! **Invariant:** of two accesses to the same bytes, one of them a plain write, the first has ended before the second begins.
+//! An access is plain if it is a copy, a fill, or done by a compiled kernel through [`TensorRange::tensor_mem`] or
+//! [`TensorRange::integers`], or by a kernel of the caller through [`TensorRange::ptr`]. Copies and fills are done by nodes of
+//! a graph, which the graph orders with other users of their ranges, or while no kernel runs that is bound to the bytes.
+//! Kernels of one graph whose ranges conflict are ordered by it, which the checker of races sees to before a run; blocks of one
+//! kernel write different bytes, which is the contract of kernels. [`TensorRange::read`] and [`TensorRange::write`] are
+//! atomic element by element: functions that break that contract see one or the other value of an element, and nothing worse.
+#![allow(
+    unsafe_code,
+    reason = "blocks on several threads read and write one buffer; the task graph orders conflicts"
+)]
+
+use std::alloc::{Layout as MemoryLayout, alloc_zeroed, dealloc};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use wsp_core::DType;
+use wsp_core::tg::ScalarType;
+use wsp_kernel::{IntArray, IntView, Layout, TensorMem};
+
+/// Least alignment of a buffer, in bytes: a cache line.
+const LEAST_ALIGNMENT: usize = 64;
+
+/// Bytes that a session owns. Given back when the last range of it is dropped.
+#[derive(Debug)]
+struct Buffer {
+    base: NonNull<u8>,
+    layout: MemoryLayout,
+}
+
+// SAFETY: the bytes are reached as the module's invariant says only.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: `base` came from `alloc_zeroed` with this layout and is given back once.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}
+
+/// Bytes of a buffer. A range of no bytes is possible and has an address.
+#[derive(Clone, Debug)]
+pub struct TensorRange {
+    buffer: Arc<Buffer>,
+    at: usize,
+    bytes: usize,
+}
+
+impl TensorRange {
+    /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
+    pub(crate) fn zeros(bytes: u64, alignment: u32) -> Option<TensorRange> {
+        let bytes = usize::try_from(bytes).ok()?;
+        let alignment = (alignment as usize).max(LEAST_ALIGNMENT);
+        let layout = MemoryLayout::from_size_align(bytes.max(1), alignment).ok()?;
+        // SAFETY: the layout has at least one byte.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        Some(TensorRange { buffer: Arc::new(Buffer { base, layout }), at: 0, bytes })
+    }
+
+    /// Fresh memory with these bytes; none if the machine refuses it.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<TensorRange> {
+        let range = TensorRange::zeros(bytes.len() as u64, LEAST_ALIGNMENT as u32)?;
+        range.fill_from(bytes);
+        Some(range)
+    }
+
+    /// `bytes` bytes of it from `at` on; none if it has fewer.
+    pub fn part(&self, at: u64, bytes: u64) -> Option<TensorRange> {
+        let end = at.checked_add(bytes)?;
+        if end > self.bytes as u64 {
+            return None;
+        }
+        Some(TensorRange {
+            buffer: Arc::clone(&self.buffer),
+            at: self.at + at as usize,
+            bytes: bytes as usize,
+        })
+    }
+
+    /// How many bytes it has.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes as u64
+    }
+
+    /// Address of the first byte, for a kernel of the caller. Valid as long as the range or a clone of it; to be used while
+    /// the kernel's block runs, as the direction of its argument allows.
+    #[inline]
+    pub fn ptr(&self) -> *mut u8 {
+        // SAFETY: `at` lies in the buffer, or is its end.
+        unsafe { self.buffer.base.as_ptr().add(self.at) }
+    }
+
+    /// Whether some byte belongs to both.
+    pub(crate) fn overlaps(&self, other: &TensorRange) -> bool {
+        Arc::ptr_eq(&self.buffer, &other.buffer)
+            && self.at < other.at + other.bytes
+            && other.at < self.at + self.bytes
+    }
+
+    /// Copies bytes from `at` on into `into`, atomically in units of `unit` bytes where these are aligned.
+    ///
+    /// # Panics
+    /// When the range has fewer bytes.
+    #[inline]
+    pub(crate) fn read(&self, at: usize, unit: usize, into: &mut [u8]) {
+        assert!(
+            at.checked_add(into.len()).is_some_and(|end| end <= self.bytes),
+            "a read should lie in its range"
+        );
+        // SAFETY: `at` lies in the range, or is its end.
+        let from = unsafe { self.ptr().add(at) };
+        let whole = from.addr() | into.len();
+        macro_rules! units {
+            ($atomic:ty, $size:literal) => {
+                for (i, to) in into.chunks_exact_mut($size).enumerate() {
+                    // SAFETY: the unit lies in the range, whose buffer is alive, and is aligned; plain writes of it do not
+                    // happen now by the module's invariant.
+                    let unit = unsafe { <$atomic>::from_ptr(from.add(i * $size).cast()) };
+                    to.copy_from_slice(&unit.load(Ordering::Relaxed).to_ne_bytes());
+                }
+            };
+        }
+        match unit {
+            8 if whole.is_multiple_of(8) => units!(AtomicU64, 8),
+            4 if whole.is_multiple_of(4) => units!(AtomicU32, 4),
+            2 if whole.is_multiple_of(2) => units!(AtomicU16, 2),
+            _ => units!(AtomicU8, 1),
+        }
+    }
+
+    /// Replaces bytes from `at` on by `from`, atomically in units of `unit` bytes where these are aligned.
+    ///
+    /// # Panics
+    /// When the range has fewer bytes.
+    #[inline]
+    pub(crate) fn write(&self, at: usize, unit: usize, from: &[u8]) {
+        assert!(
+            at.checked_add(from.len()).is_some_and(|end| end <= self.bytes),
+            "a write should lie in its range"
+        );
+        // SAFETY: `at` lies in the range, or is its end.
+        let to = unsafe { self.ptr().add(at) };
+        let whole = to.addr() | from.len();
+        macro_rules! units {
+            ($atomic:ty, $int:ty, $size:literal) => {
+                for (i, value) in from.chunks_exact($size).enumerate() {
+                    let value = <$int>::from_ne_bytes(value.try_into().expect("a chunk should have its size"));
+                    // SAFETY: the unit lies in the range, whose buffer is alive, and is aligned; plain accesses of it do not
+                    // happen now by the module's invariant.
+                    unsafe { <$atomic>::from_ptr(to.add(i * $size).cast()) }.store(value, Ordering::Relaxed);
+                }
+            };
+        }
+        match unit {
+            8 if whole.is_multiple_of(8) => units!(AtomicU64, u64, 8),
+            4 if whole.is_multiple_of(4) => units!(AtomicU32, u32, 4),
+            2 if whole.is_multiple_of(2) => units!(AtomicU16, u16, 2),
+            _ => units!(AtomicU8, u8, 1),
+        }
+    }
+
+    /// The scalar at byte `at`; none if it does not lie in the range or does not fit an `i64`.
+    pub(crate) fn scalar(&self, at: u64, ty: ScalarType) -> Option<i64> {
+        let (at, size) = (usize::try_from(at).ok()?, ty.size() as usize);
+        if at.checked_add(size)? > self.bytes {
+            return None;
+        }
+        let mut bytes = [0u8; 8];
+        self.read(at, size, &mut bytes[..size]);
+        let word = u64::from_le_bytes(bytes);
+        match ty {
+            ScalarType::U8 | ScalarType::U32 => Some(word as i64),
+            ScalarType::I32 => Some(i64::from(word as u32 as i32)),
+            ScalarType::U64 => i64::try_from(word).ok(),
+            ScalarType::I64 => Some(word as i64),
+        }
+    }
+
+    /// A copy of the bytes; to be called while nobody writes them.
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        // SAFETY: the bytes are initialised and the buffer is alive; by the module's invariant nobody writes them now.
+        unsafe { std::slice::from_raw_parts(self.ptr(), self.bytes) }.to_vec()
+    }
+
+    /// Replaces all bytes.
+    ///
+    /// # Panics
+    /// When `from` has another number of bytes.
+    pub(crate) fn fill_from(&self, from: &[u8]) {
+        assert_eq!(from.len(), self.bytes, "a range should be filled with as many bytes as it has");
+        // SAFETY: as many bytes lie in the range; `from` is another piece of memory, since no reference to a buffer's bytes
+        // leaves this module; by the module's invariant nobody looks at the range now.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.bytes) };
+    }
+
+    /// Sets every byte.
+    pub(crate) fn fill(&self, byte: u8) {
+        // SAFETY: the bytes lie in the buffer, which is alive; by the module's invariant nobody looks at them now.
+        unsafe { self.ptr().write_bytes(byte, self.bytes) };
+    }
+
+    /// Copies the bytes of `from`, which has as many and may overlap.
+    ///
+    /// # Panics
+    /// When it has another number of bytes.
+    pub(crate) fn copy_from(&self, from: &TensorRange) {
+        assert_eq!(from.bytes, self.bytes, "a copy should have two ends of one size");
+        // SAFETY: both ranges have as many bytes in buffers that are alive; by the module's invariant nobody else uses them
+        // now.
+        unsafe { ptr::copy(from.ptr(), self.ptr(), self.bytes) };
+    }
+
+    /// The range as an array of a compiled kernel. It is to be used while a clone of the range is kept, and by blocks of the
+    /// kernel that the range is bound to.
+    pub(crate) fn tensor_mem(&self, dtype: DType, layout: Layout) -> TensorMem {
+        // SAFETY: the bytes are initialised and the buffer outlives the array, whose maker keeps the range; accesses are as
+        // the module's invariant says, and checked against the bytes. No allocation exceeds `isize::MAX`.
+        unsafe { TensorMem::new(self.ptr(), self.bytes, dtype, layout) }
+    }
+
+    /// The range as a list of integers of a compiled kernel; none for real numbers. To be used as
+    /// [`tensor_mem`](Self::tensor_mem).
+    pub(crate) fn integers(&self, dtype: DType) -> Option<IntArray> {
+        let size = dtype.size();
+        // SAFETY: so many elements lie in the range, whose maker keeps it; accesses are as the module's invariant says.
+        unsafe { IntView::new(self.ptr(), self.bytes / size, size, dtype) }.map(IntArray::View)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_as_asked_and_zero() {
+        for alignment in [1, 64, 512, 4096, 1 << 20] {
+            let range = TensorRange::zeros(100, alignment).expect("it is small");
+            assert!(range.ptr().addr().is_multiple_of(alignment as usize), "{alignment}");
+            assert_eq!(range.to_vec(), [0; 100]);
+        }
+        assert!(TensorRange::zeros(8, 48 * 3).is_none());
+        assert!(TensorRange::zeros(u64::MAX, 64).is_none());
+    }
+
+    #[test]
+    fn a_part_reaches_its_bytes_and_nothing_else() {
+        let range = TensorRange::of_bytes(&[1, 2, 3, 4, 5, 6, 7, 8]).expect("it is small");
+        let part = range.part(2, 4).expect("it lies inside");
+        assert_eq!(part.to_vec(), [3, 4, 5, 6]);
+        assert_eq!(part.part(1, 3).expect("it lies inside").to_vec(), [4, 5, 6]);
+        assert!(part.part(1, 4).is_none());
+        assert!(part.part(u64::MAX, 1).is_none());
+        assert_eq!(range.part(8, 0).expect("the end").bytes(), 0u64);
+        part.fill(9);
+        assert_eq!(range.to_vec(), [1, 2, 9, 9, 9, 9, 7, 8]);
+        assert!(part.overlaps(&range.part(5, 2).expect("it lies inside")));
+        assert!(!part.overlaps(&range.part(6, 2).expect("it lies inside")));
+    }
+
+    #[test]
+    fn elements_are_read_and_written_at_any_offset() {
+        let range = TensorRange::zeros(64, 64).expect("it is small");
+        for unit in [1, 2, 4, 8] {
+            for at in [0, 1, 4, 8, 13] {
+                let value: Vec<u8> = (0..16).map(|i| i * 3 + at as u8 + unit as u8).collect();
+                range.write(at, unit, &value);
+                let mut back = [0; 16];
+                range.read(at, unit, &mut back);
+                assert_eq!(back[..], value[..], "unit {unit} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn scalars_have_their_sign_and_their_bounds() {
+        let range = TensorRange::of_bytes(&[0xff; 8]).expect("it is small");
+        assert_eq!(range.scalar(0, ScalarType::U8), Some(255));
+        assert_eq!(range.scalar(4, ScalarType::U32), Some(u32::MAX.into()));
+        assert_eq!(range.scalar(4, ScalarType::I32), Some(-1));
+        assert_eq!(range.scalar(0, ScalarType::I64), Some(-1));
+        assert_eq!(range.scalar(0, ScalarType::U64), None);
+        assert_eq!(range.scalar(5, ScalarType::U32), None);
+        assert_eq!(range.scalar(u64::MAX, ScalarType::U8), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! Task-graph units on this backend: memory, kernels, sessions.
+//!
+//! A [`Session`] is a unit that is checked, elaborated and given memory and [`TgKernels`]. It runs the unit's host program, or
+//! is led step by step: launch, invoke, sync, checkpoint.
+//!
+//! **Level:** the host machine, which compiles, submits and waits. Graphs are the device machine's (`wsp_runtime::tg`), kernels
+//! the core machine's ([`PtoEntry`], [`TgCx`]).
+
+mod accounts;
+mod binding;
+mod bodies;
+mod build;
+mod checkpoint;
+mod code;
+mod codes;
+mod cx;
+mod faults;
+mod host;
+mod instance;
+mod kernels;
+mod launching;
+mod memory;
+mod options;
+mod outside;
+mod prepared;
+mod pto;
+mod report;
+mod run;
+mod saved;
+mod scalars;
+mod session;
+mod shared;
+mod tensors;
+mod values;
+
+pub use accounts::{BytesByLocation, Peak};
+pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore};
+pub use cx::{BoundArg, TgCx};
+pub use kernels::TgKernels;
+pub use memory::TensorRange;
+pub use options::{Released, SessionOptions};
+pub use prepared::Prepared;
+pub use pto::{PtoBound, PtoEntry, PtoResident, PtoStop};
+pub use report::Report;
+pub use session::Session;

@@ -1,0 +1,39 @@
+//! What a session is given besides its unit and kernels.
+
+use super::checkpoint::CheckpointStore;
+use crate::workload::PayloadSlot;
+use std::sync::Arc;
+use wsp_plan::Arrays;
+use wsp_runtime::tg::RuntimeConfig;
+
+/// What becomes of memory that is released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Released {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// It is filled with a pattern, so that what still reads it gives wrong results every time.
+    Poison,
+}
+
+/// What a [`Session`](super::Session) is given besides its unit and kernels.
+#[derive(Clone, Debug, Default)]
+pub struct SessionOptions {
+    /// Threads, devices, cores, hints, tracing, and the flag that cancels.
+    pub runtime: RuntimeConfig,
+    /// External tensors, and tensors that kernels name themselves, by name. External tensors that the unit writes begin with
+    /// zeros if they are not given.
+    pub inputs: Arrays,
+    /// Declared scalars by name; the others have their defaults.
+    pub scalars: Vec<(String, i64)>,
+    /// External events that are signalled before anything runs.
+    pub events: Vec<String>,
+    /// Bytes of memory of each device; without it only the machine sets a bound.
+    pub memory: Option<u64>,
+    /// What becomes of memory that is released.
+    pub released: Released,
+    /// Where checkpoints are kept.
+    pub checkpoints: Option<Arc<dyn CheckpointStore>>,
+    /// Receives what a function of the caller handed over with its fault.
+    pub payload: Option<PayloadSlot>,
+}

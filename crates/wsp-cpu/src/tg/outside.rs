@@ -1,0 +1,133 @@
+//! Tensors of a unit, as the caller of a session sees them.
+
+use super::codes;
+use super::memory::TensorRange;
+use super::session::Session;
+use super::shared::Live;
+use super::tensors::{Home, TensorInfo};
+use wsp_core::DType;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, Arrays};
+
+impl Session {
+    /// The contents of a tensor of the unit: of an external one, with its declared elements; of others, as bytes. A tensor that
+    /// is not allocated yet reads as zeros.
+    ///
+    /// # Errors
+    /// There is no such tensor, it is one of a graph, it was released, or a launch in flight uses it.
+    pub fn tensor(&self, name: &str) -> Result<Array, Box<Diagnostic>> {
+        let at = self.shared.table.by_name(name)?;
+        self.array(at)
+    }
+
+    fn array(&self, at: usize) -> Result<Array, Box<Diagnostic>> {
+        let range = self.outside(at)?;
+        let info = &self.shared.table[at];
+        let (dtype, shape) = info.elements.clone().unwrap_or((DType::U8, vec![range.bytes()]));
+        let mut array = Array::zeros(dtype, &shape).map_err(|fault| {
+            Box::new(Diagnostic::error(codes::OUT_OF_MEMORY, format!("a copy of `{}`: {fault}", info.name)))
+        })?;
+        array.bytes_mut().copy_from_slice(&range.to_vec());
+        Ok(array)
+    }
+
+    /// The memory of a tensor of the unit, for the caller: nothing uses it now.
+    fn outside(&self, at: usize) -> Result<TensorRange, Box<Diagnostic>> {
+        let info = &self.shared.table[at];
+        if matches!(info.home, Home::Graph) {
+            let message = format!("`{}` is a tensor of each launch of its graph", info.name);
+            return Err(Box::new(
+                Diagnostic::error(codes::UNKNOWN_NAME, message)
+                    .help("allocate it outside of the graph, or declare it `extern`"),
+            ));
+        }
+        self.check_unused(at, 0)?;
+        self.shared.memory().range(&self.shared.table, &self.shared.accounts, at, 0)
+    }
+
+    /// External tensors that the unit writes, by name.
+    ///
+    /// # Errors
+    /// A launch in flight uses one.
+    pub fn outputs(&self) -> Result<Arrays, Box<Diagnostic>> {
+        let written: Vec<usize> = {
+            let memory = self.shared.memory();
+            let output = |(at, info): (usize, &TensorInfo)| {
+                (info.home == Home::Extern && memory.is_written(at)).then_some(at)
+            };
+            self.shared.table.iter().filter_map(output).collect()
+        };
+        written.into_iter().map(|at| Ok((self.shared.table[at].name.clone(), self.array(at)?))).collect()
+    }
+
+    /// Replaces the contents of a tensor of the unit.
+    ///
+    /// # Errors
+    /// As [`tensor`](Self::tensor), or the array does not fit.
+    pub fn set_tensor(&mut self, name: &str, array: &Array) -> Result<(), Box<Diagnostic>> {
+        let at = self.shared.table.by_name(name)?;
+        let range = self.outside(at)?;
+        if let Some(fault) = super::tensors::misfit(&self.shared.table[at], array) {
+            return Err(fault);
+        }
+        range.fill_from(array.bytes());
+        Ok(())
+    }
+
+    /// Releases a tensor that the unit allocates outside of graphs.
+    ///
+    /// # Errors
+    /// There is no such tensor, it was released before, or a launch in flight uses it.
+    pub fn free(&mut self, name: &str) -> Result<(), Box<Diagnostic>> {
+        let at = self.shared.table.by_name(name)?;
+        self.release(0, at)
+    }
+
+    pub(super) fn release(&mut self, device: u32, at: usize) -> Result<(), Box<Diagnostic>> {
+        let info = &self.shared.table[at];
+        if info.home != Home::Unit {
+            let message = format!("`{}` is no tensor that the unit allocates outside of graphs", info.name);
+            return Err(Box::new(Diagnostic::error(codes::UNKNOWN_NAME, message)));
+        }
+        self.check_unused(at, device)?;
+        let shared = &self.shared;
+        if shared.released == super::Released::Poison
+            && let Some(range) = shared.memory().held(at, device)
+        {
+            range.fill(super::tensors::POISON);
+        }
+        shared.memory().release(&shared.table, &shared.accounts, at, device)?;
+        let no = info.no.0;
+        let released = &mut shared.view().hosts[device as usize].released;
+        if let Err(place) = released.binary_search(&no) {
+            released.insert(place, no);
+        }
+        Ok(())
+    }
+
+    /// Gives a tensor of the unit memory, if it has none.
+    pub(super) fn allocate(&mut self, device: u32, at: usize) -> Result<(), Box<Diagnostic>> {
+        let shared = &self.shared;
+        shared.memory().allocate(&shared.table, &shared.accounts, at, device)?;
+        let no = shared.table[at].no.0;
+        shared.view().hosts[device as usize].released.retain(|released| *released != no);
+        Ok(())
+    }
+
+    /// Refuses what needs that no launch in flight uses a tensor.
+    fn check_unused(&self, at: usize, device: u32) -> Result<(), Box<Diagnostic>> {
+        let shared_by_all = super::tensors::is_shared(&self.shared.table[at]);
+        let view = self.shared.view();
+        let uses = |live: &&Live| {
+            (shared_by_all || live.device == device)
+                && !live.has_ended()
+                && live.code.tensors.iter().any(|tensor| tensor.unit as usize == at)
+        };
+        let Some(live) = view.live.iter().find(uses) else { return Ok(()) };
+        let info = &self.shared.table[at];
+        let message = format!("`{}` is in use by a launch of graph `{}`", info.name, live.code.plan.name);
+        Err(Box::new(
+            Diagnostic::error(codes::STILL_IN_USE, message).help("wait for the launch first: `TG_SYNC`"),
+        ))
+    }
+}

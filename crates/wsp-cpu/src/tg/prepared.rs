@@ -1,0 +1,298 @@
+//! A graph that is bound once and run any number of times on the calling thread.
+
+use super::binding::{Block, Part, bind, bind_arg, kernel_fault, run_block};
+use super::bodies::{TgFault, cancelled, evaluate, run_item};
+use super::code::{GraphCode, When};
+use super::codes;
+use super::cx::{BoundArg, TgCx};
+use super::faults;
+use super::instance::Instance;
+use super::kernels::{Body, KernelBody};
+use super::memory::TensorRange;
+use super::session::Session;
+use super::shared::Shared;
+use super::values::Values;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wsp_core::tg::image::NodeKind;
+use wsp_core::tg::machine::{Fault, Scalars};
+use wsp_core::tg::{Direction, GraphNo};
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::tg::plan::KernelDef;
+use wsp_runtime::tg::{Here, HereFault, LocalBodies};
+
+/// A graph with everything bound: [`invoke`](Self::invoke) only runs it, on the calling thread. Nothing is elaborated, allocated
+/// or bound again, save bindings that the iteration changes.
+pub struct Prepared<'s> {
+    here: Here<'s>,
+    run: LocalRun<'s>,
+}
+
+impl std::fmt::Debug for Prepared<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("graph", &self.run.code.plan.name).finish_non_exhaustive()
+    }
+}
+
+/// What runs the nodes.
+struct LocalRun<'s> {
+    code: &'s GraphCode,
+    shared: &'s Shared,
+    instance: Arc<Instance>,
+    scalars: Vec<i64>,
+    iteration: i64,
+    /// Kernels, by place.
+    kernels: Vec<LocalKernel<'s>>,
+    /// Arguments of functions, kernel by kernel.
+    args: Vec<BoundArg>,
+    /// Entries with their arguments, and kernels with a workspace, by place of the kernel.
+    parts: BTreeMap<u32, Part>,
+    /// Kernels whose arguments the iteration changes.
+    changing: Vec<u32>,
+    /// Which iteration the arguments are of.
+    bound_for: Option<i64>,
+    /// Whether a run releases tensors, which the next one takes back.
+    releases: bool,
+}
+
+/// A kernel, in few bytes: runs go through all of them.
+struct LocalKernel<'s> {
+    /// The function, if that is all there is to it: it is bound before the run, and has no workspace.
+    body: Option<&'s Body>,
+    def: &'s KernelDef,
+    first_arg: u32,
+    args: u32,
+}
+
+impl Session {
+    /// Binds a graph for runs on the calling thread. Waits for launches that are in flight. Scalars have their present values.
+    ///
+    /// # Errors
+    /// There is no such graph; it has kernels that start together, or waits for others; it cannot be bound; memory is lacking.
+    pub fn prepare(&mut self, graph: GraphNo) -> Result<Prepared<'_>, Box<Diagnostic>> {
+        let index = self.index(graph)?;
+        self.wait(|_| true)?;
+        let instance = self.instance_for_prepared(index)?;
+        let (code, shared): (&GraphCode, &Shared) = (&self.codes[index], &self.shared);
+        let here = Here::new(&code.runtime).map_err(|reason| {
+            let message = format!("graph `{}` cannot run on one thread: {reason}", code.plan.name);
+            Box::new(Diagnostic::error(codes::REFUSED_LAUNCH, message))
+        })?;
+        let mut run = LocalRun {
+            code,
+            shared,
+            scalars: shared.view().scalars.clone(),
+            iteration: 0,
+            kernels: Vec::with_capacity(code.plan.kernels.len()),
+            args: Vec::with_capacity(code.plan.binds.len()),
+            parts: BTreeMap::new(),
+            changing: Vec::new(),
+            bound_for: None,
+            releases: !code.plan.frees.is_empty(),
+            instance,
+        };
+        run.bind_all()?;
+        Ok(Prepared { here, run })
+    }
+}
+
+impl Prepared<'_> {
+    /// Runs the graph once. Bindings see `iteration`.
+    ///
+    /// # Errors
+    /// A kernel failed, an argument does not lie in its tensor, or a loop goes on for too long. The graph can be run again.
+    pub fn invoke(&mut self, iteration: i64) -> Result<(), Box<Diagnostic>> {
+        self.run.begin(iteration)?;
+        self.here.run(&mut self.run).map_err(|fault| match fault {
+            HereFault::Run(Fault::Condition(fault)) => fault.diagnostic,
+            HereFault::Run(Fault::Endless { in_loop, most, value }) => {
+                Box::new(faults::endless(Some(self.run.code), in_loop, most, value))
+            }
+            HereFault::Run(Fault::Count { in_loop, most, value }) => {
+                Box::new(faults::count(Some(self.run.code), in_loop, most, value))
+            }
+            HereFault::Circle(left) => {
+                let message =
+                    format!("{left} nodes of graph `{}` wait for each other", self.run.code.plan.name);
+                Box::new(Diagnostic::error(codes::STUCK, message))
+            }
+        })
+    }
+}
+
+impl LocalRun<'_> {
+    fn values<'a>(&'a self, iterations: &'a [u32]) -> Values<'a> {
+        Values {
+            code: self.code,
+            instance: &self.instance,
+            scalars: &self.scalars,
+            iteration: self.iteration,
+            device: 0,
+            devices: self.shared.devices,
+            iterations,
+        }
+    }
+
+    /// Binds every kernel whose arguments are the same for every run, and makes one workspace for all.
+    fn bind_all(&mut self) -> Result<(), Box<Diagnostic>> {
+        let code = self.code;
+        let largest = code.plan.defs.iter().max_by_key(|def| def.workspace).filter(|def| def.workspace != 0);
+        let workspace = match largest {
+            Some(def) => Some(self.instance.take_workspace(def.workspace, &def.name)?),
+            None => None,
+        };
+        for (item, kernel) in code.plan.kernels.iter().enumerate() {
+            let (item, def) = (item as u32, &code.plan.defs[kernel.def as usize]);
+            let of = workspace.as_ref().and_then(|range| range.part(0, def.workspace));
+            let own = of.filter(|_| def.workspace != 0);
+            let when = code.whens[item as usize];
+            let first_arg = self.args.len() as u32;
+            let body = match &code.defs[kernel.def as usize].body {
+                KernelBody::Function(body) => {
+                    let nothing = BoundArg { range: self.shared.nothing.clone(), direction: Direction::In };
+                    self.args.extend(std::iter::repeat_n(nothing, kernel.binds as usize));
+                    Some(&**body)
+                }
+                KernelBody::Pto(_) => None,
+            };
+            let is_simple =
+                body.is_some() && own.is_none() && when != When::Dispatch && kernel.batch.is_empty();
+            if body.is_none() || own.is_some() {
+                let bound = Arc::clone(&self.shared.unbound);
+                let part = Part { item, first_block: 0, blocks: def.block_dim, bound, workspace: own };
+                self.parts.insert(item, part);
+            }
+            let body = body.filter(|_| is_simple);
+            self.kernels.push(LocalKernel { body, def, first_arg, args: kernel.binds });
+            match when {
+                When::Always => self.bind(item, &[])?,
+                When::Launch => self.changing.push(item),
+                When::Dispatch => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Before a run: takes back what the last one released, and binds what the iteration changes.
+    fn begin(&mut self, iteration: i64) -> Result<(), Box<Diagnostic>> {
+        self.shared.check_cancel()?;
+        if self.releases {
+            self.instance.begin()?;
+        }
+        self.iteration = iteration;
+        if self.changing.is_empty() || self.bound_for == Some(iteration) {
+            return Ok(());
+        }
+        self.bound_for = None;
+        for at in 0..self.changing.len() {
+            self.bind(self.changing[at], &[])?;
+        }
+        self.bound_for = Some(iteration);
+        Ok(())
+    }
+
+    /// Binds a kernel: a function in place, an entry anew.
+    fn bind(&mut self, item: u32, iterations: &[u32]) -> Result<(), Box<Diagnostic>> {
+        let plan = &self.code.plan;
+        let kernel = &plan.kernels[item as usize];
+        if let KernelBody::Pto(_) = self.code.defs[kernel.def as usize].body {
+            let workspace = self.parts.get(&item).and_then(|part| part.workspace.as_ref());
+            let bound = Arc::new(bind(item, &self.values(iterations), workspace, self.shared)?);
+            if let Some(part) = self.parts.get_mut(&item) {
+                part.bound = bound;
+            }
+            return Ok(());
+        }
+        let first = self.kernels[item as usize].first_arg as usize;
+        for (n, of) in plan.binds_of(kernel).iter().enumerate() {
+            self.args[first + n] = bind_arg(item, of, &self.values(iterations), self.shared)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a kernel with all that a kernel can have.
+    fn run_any(&mut self, item: u32, iterations: &[u32]) -> Result<(), TgFault> {
+        if self.code.whens[item as usize] == When::Dispatch {
+            self.bind(item, iterations)?;
+        }
+        let def = self.code.plan.kernels[item as usize].def as usize;
+        match &self.code.defs[def].body {
+            KernelBody::Function(body) => {
+                let workspace = self.parts.get(&item).and_then(|part| part.workspace.as_ref());
+                self.run_function(&self.kernels[item as usize], &**body, workspace)
+            }
+            KernelBody::Pto(_) => {
+                let part = &self.parts[&item];
+                (0..part.blocks).try_for_each(|block| {
+                    let block = Block { part, block, iteration: self.iteration, device: 0 };
+                    run_block(self.code, block, self.shared)
+                })
+            }
+        }
+    }
+
+    #[inline]
+    fn run_function(
+        &self,
+        kernel: &LocalKernel<'_>,
+        body: &Body,
+        workspace: Option<&TensorRange>,
+    ) -> Result<(), TgFault> {
+        let first = kernel.first_arg as usize;
+        let blocks = kernel.def.block_dim;
+        for block in 0..blocks {
+            let mut cx = TgCx {
+                def: kernel.def,
+                args: &self.args[first..first + kernel.args as usize],
+                workspace,
+                block,
+                blocks,
+                iteration: self.iteration,
+                device: 0,
+                devices: self.shared.devices,
+            };
+            body(&mut cx).map_err(|fault| kernel_fault(&cx, fault))?;
+        }
+        Ok(())
+    }
+}
+
+impl Scalars for LocalRun<'_> {
+    type Fault = TgFault;
+
+    fn eval(&mut self, condition: u32, iterations: &[u32]) -> Result<i64, TgFault> {
+        if self.shared.check_cancel().is_err() {
+            return Err(cancelled().into());
+        }
+        Ok(evaluate(&self.values(iterations), condition, self.shared)?)
+    }
+}
+
+impl LocalBodies for LocalRun<'_> {
+    #[inline]
+    fn kernel(&mut self, kernel: u32, iterations: &[u32]) -> Result<(), TgFault> {
+        let local = &self.kernels[kernel as usize];
+        if let Some(body) = local.body {
+            return self.run_function(local, body, None);
+        }
+        self.run_any(kernel, iterations)?;
+        let code = self.code;
+        code.plan.kernels[kernel as usize].batch.iter().try_for_each(|&item| self.run_any(item, iterations))
+    }
+
+    fn copy(&mut self, copy: u32) -> Result<(), TgFault> {
+        Ok(run_item(Some(NodeKind::Copy), copy, &self.values(&[]), self.shared)?)
+    }
+
+    fn free(&mut self, free: u32) -> Result<(), TgFault> {
+        Ok(run_item(Some(NodeKind::Free), free, &self.values(&[]), self.shared)?)
+    }
+
+    fn checkpoint(&mut self, checkpoint: u32, state: &[u32]) -> Result<(), TgFault> {
+        let number = self.code.plan.checkpoints[checkpoint as usize].checkpoint;
+        let launch =
+            super::checkpoint::SavedLaunch { stream: 0, iteration: self.iteration, words: state.to_vec() };
+        let own = |local: usize| self.instance.own(local).cloned();
+        Ok(self.shared.save_graph(self.code, 0, number.0, Some(launch), &own)?)
+    }
+}

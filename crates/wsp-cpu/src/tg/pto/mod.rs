@@ -1,0 +1,308 @@
+//! Entries of `.pto` files: compiled for the extents of what is bound to them, bound once per dispatch, run once per block.
+//!
+//! **Level:** the core machine: what one block computes, in tile operations.
+
+#[cfg(test)]
+mod examples;
+mod extents;
+#[cfg(test)]
+mod tests;
+
+use super::memory::TensorRange;
+use crate::bind::params::{bad_value, coerce};
+use extents::{Extents, Given};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use wsp_core::{DType, ParamId, TensorId};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::KernelSignature;
+use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
+use wsp_kernel::{Env, KernelCode, Layout, Mode, Poll, Scratch, Trap, Value, eval_launch_expr};
+use wsp_plan::ParamValue;
+use wsp_plan::tg::entry::{parameters, signature};
+
+/// Versions of an entry that are kept, one for each list of extents that it was bound to.
+const KEPT_VERSIONS: usize = 16;
+
+/// An entry of a `.pto` file: `PTO_KERNEL_IMPL(name, Tensor<T> a, …)`.
+pub struct PtoEntry {
+    module: Arc<Module>,
+    /// Its place in the module's list.
+    at: usize,
+    signature: KernelSignature,
+    /// Values of parameters that follow from no memory.
+    known: Vec<Option<Value>>,
+    /// Parameters that its code needs.
+    used: BTreeSet<ParamId>,
+    mode: Mode,
+    versions: Mutex<Vec<Version>>,
+}
+
+/// An entry compiled for values of all parameters.
+struct Version {
+    params: Vec<Value>,
+    code: Arc<KernelCode>,
+}
+
+/// A tensor that an entry uses beside its arguments: given by name by whoever runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct PtoResident<'a> {
+    /// Its elements in row-major order.
+    pub range: &'a TensorRange,
+    /// Their type.
+    pub dtype: DType,
+    /// Extents, outermost first.
+    pub shape: &'a [u64],
+}
+
+/// What stops kernels from outside.
+#[derive(Clone, Debug, Default)]
+pub struct PtoStop {
+    /// Stops them when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Asked now and then where kernels run on the thread that asks.
+    pub poll: Option<Poll>,
+}
+
+/// An entry with memory: what the blocks of one dispatch share.
+pub struct PtoBound {
+    code: Arc<KernelCode>,
+    env: Env,
+    /// Keeps the memory that `env` points into.
+    _ranges: Vec<TensorRange>,
+}
+
+impl fmt::Debug for PtoEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PtoEntry").field("signature", &self.signature).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for PtoBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PtoBound").finish_non_exhaustive()
+    }
+}
+
+impl PtoEntry {
+    /// Names of the values that `set` of [`PtoEntry::all`] may give for a file.
+    pub fn settable(module: &Module) -> impl Iterator<Item = &str> {
+        let set = |p: &&wsp_ir::Param| matches!(p.source, ParamSource::Set { .. });
+        module.params.iter().filter(set).map(|p| p.name.as_str())
+    }
+
+    /// Every entry of a file, in its order. Values of `set` whose names are not [settable](PtoEntry::settable) belong to other
+    /// files; of those given twice the last one counts.
+    ///
+    /// # Errors
+    /// Values that parameters of the file do not take, and defaults that cannot be computed.
+    pub fn all(
+        module: &Arc<Module>,
+        set: &[(String, ParamValue)],
+        mode: Mode,
+    ) -> Result<Vec<PtoEntry>, Vec<Diagnostic>> {
+        let known = known_values(module, set)?;
+        let entry = |at| PtoEntry::new(module.clone(), at, &known, mode);
+        Ok((0..module.kernel_entries.len()).map(entry).collect())
+    }
+
+    fn new(module: Arc<Module>, at: usize, known: &[Option<Value>], mode: Mode) -> PtoEntry {
+        let entry = &module.kernel_entries[at];
+        let extent =
+            |e: &wsp_ir::Expr| eval_launch_expr(&module, e, known).ok().and_then(|value| value.as_u64());
+        let signature = signature(&module, entry, &extent);
+        let used = parameters(&module, entry.function);
+        let (known, versions) = (known.to_vec(), Mutex::new(Vec::new()));
+        PtoEntry { at, signature, known, used, mode, versions, module }
+    }
+
+    /// Its entry symbol.
+    pub fn name(&self) -> &str {
+        &self.signature.name
+    }
+
+    /// What is known of it before memory is bound.
+    pub fn signature(&self) -> &KernelSignature {
+        &self.signature
+    }
+
+    fn entry(&self) -> &KernelEntry {
+        &self.module.kernel_entries[self.at]
+    }
+
+    /// Binds memory: `args` in the order of the arguments, `residents` in the order of the signature. Extents that are not
+    /// known yet follow from the bytes. Of ranges that share memory, blocks may store to one only.
+    ///
+    /// # Errors
+    /// What does not fit, in words and numbers.
+    pub fn bind(
+        &self,
+        args: &[TensorRange],
+        residents: &[PtoResident<'_>],
+        workspace: &TensorRange,
+        stop: &PtoStop,
+    ) -> Result<PtoBound, String> {
+        let given = self.given(args, residents, workspace)?;
+        let mut extents = Extents::new(&self.module, &self.known);
+        extents.solve(&given)?;
+        let params = extents.values(&self.used)?;
+        let mut env = Env::new(&self.module, params);
+        env.mode = self.mode;
+        env.cancel.clone_from(&stop.cancel);
+        env.poll.clone_from(&stop.poll);
+        for one in &given {
+            let dims = extents.dims(one.tensor)?;
+            if dims.len() == 1 && !one.dtype.is_float() {
+                let elements = u64::from(dims[0]) * one.dtype.size() as u64;
+                env.arrays[one.tensor.index()] =
+                    one.range.part(0, elements).and_then(|range| range.integers(one.dtype));
+            }
+            let layout = Layout::Strided { strides: row_major(&dims), dims };
+            env.tensors[one.tensor.index()] = Some(one.range.tensor_mem(one.dtype, layout));
+        }
+        let code = self.compiled(&env)?;
+        env.loads_in_place = !stores_to_what_it_loads(&code, &given);
+        Ok(PtoBound { code, env, _ranges: given.into_iter().map(|one| one.range.clone()).collect() })
+    }
+
+    /// The memory of each tensor that the entry uses.
+    fn given<'a>(
+        &self,
+        args: &'a [TensorRange],
+        residents: &[PtoResident<'a>],
+        workspace: &'a TensorRange,
+    ) -> Result<Vec<Given<'a>>, String> {
+        let entry = self.entry();
+        let (need, have) = (self.signature.args.len(), args.len());
+        if need != have {
+            return Err(format!("`{}` takes {need} arguments, and {have} are bound", self.name()));
+        }
+        let (need, have) = (entry.residents.len(), residents.len());
+        if need != have {
+            return Err(format!("`{}` uses {need} resident tensors, and {have} are given", self.name()));
+        }
+        let dtype = |id: TensorId| match self.module.tensors[id.index()].elem {
+            Elem::Fixed(dtype) => dtype,
+            Elem::Of(_) => DType::F32,
+        };
+        let mut given = Vec::new();
+        for (&tensor, resident) in entry.residents.iter().zip(residents) {
+            if resident.dtype != dtype(tensor) {
+                let name = &self.module.tensors[tensor.index()].name;
+                let (have, need) = (resident.dtype, dtype(tensor));
+                return Err(format!("`{name}` holds `{have}` elements, and the kernel takes `{need}`"));
+            }
+            given.push(Given {
+                tensor,
+                dtype: resident.dtype,
+                range: resident.range,
+                shape: Some(resident.shape),
+                larger: false,
+            });
+        }
+        for (tensor, range) in entry.arguments().zip(args) {
+            given.push(Given { tensor, dtype: dtype(tensor), range, shape: None, larger: false });
+        }
+        if let Some(tensor) = entry.workspace() {
+            given.push(Given { tensor, dtype: dtype(tensor), range: workspace, shape: None, larger: true });
+        }
+        Ok(given)
+    }
+
+    /// The code for the values and types in `env`.
+    fn compiled(&self, env: &Env) -> Result<Arc<KernelCode>, String> {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = versions.iter().position(|version| version.params == env.params) {
+            return Ok(versions[at].code.clone());
+        }
+        let code =
+            KernelCode::compile(&self.module, self.entry().function, env).map_err(|trap| text(&trap))?;
+        let code = Arc::new(code);
+        if versions.len() >= KEPT_VERSIONS {
+            versions.remove(0);
+        }
+        versions.push(Version { params: env.params.clone(), code: code.clone() });
+        Ok(code)
+    }
+}
+
+impl PtoBound {
+    /// Runs one block of `blocks`. Nothing is allocated once `scratch` has run the same kernel.
+    ///
+    /// # Errors
+    /// When an operation cannot be done, or the run is stopped; what was stored before stays.
+    pub fn run(&self, scratch: &mut Scratch, block: u32, blocks: u32) -> Result<(), Box<Trap>> {
+        // The order is that of `KernelEntry::BLOCK_IDX` and `KernelEntry::BLOCK_NUM`.
+        self.code.run(scratch, &self.env, &[block, blocks]).map_err(Box::new)
+    }
+}
+
+/// Values of parameters that follow from no memory.
+fn known_values(
+    module: &Module,
+    set: &[(String, ParamValue)],
+) -> Result<Vec<Option<Value>>, Vec<Diagnostic>> {
+    let mut known: Vec<Option<Value>> = Vec::with_capacity(module.params.len());
+    let mut faults = Vec::new();
+    for param in &module.params {
+        let given = set.iter().rev().find(|(name, _)| *name == param.name).map(|(_, value)| *value);
+        let value = match (&param.source, given) {
+            (ParamSource::Set { .. }, Some(value)) => {
+                coerce(value, param.ty).map(Some).ok_or_else(|| bad_value(param, value))
+            }
+            (ParamSource::Set { default: e } | ParamSource::Derived(e), _) => match unknown(e, &known) {
+                Some(_) => Ok(None),
+                None => eval_launch_expr(module, e, &known).map(Some).map_err(Diagnostic::from),
+            },
+            (ParamSource::Shape { .. } | ParamSource::Entry, _) => Ok(None),
+        };
+        known.push(value.unwrap_or_else(|fault| {
+            faults.push(fault);
+            None
+        }));
+    }
+    if faults.is_empty() { Ok(known) } else { Err(faults) }
+}
+
+/// A parameter that an expression needs and that has no value.
+fn unknown(e: &wsp_ir::Expr, values: &[Option<Value>]) -> Option<ParamId> {
+    let mut found = None;
+    e.any(&mut |e| {
+        if let wsp_ir::ExprKind::Param(id) = e.kind
+            && values.get(id.index()).copied().flatten().is_none()
+        {
+            found = Some(id);
+        }
+        found.is_some()
+    });
+    found
+}
+
+/// Whether a tensor that the kernel stores to shares memory with another that it uses.
+fn stores_to_what_it_loads(code: &KernelCode, given: &[Given<'_>]) -> bool {
+    let stored = given.iter().filter(|one| code.stores_to(one.tensor));
+    let shared = |one: &Given<'_>| {
+        given.iter().any(|other| other.tensor != one.tensor && other.range.overlaps(one.range))
+    };
+    stored.into_iter().any(shared)
+}
+
+fn row_major(dims: &[u32]) -> Vec<u64> {
+    let mut strides = vec![1u64; dims.len()];
+    for d in (1..dims.len()).rev() {
+        strides[d - 1] = strides[d].saturating_mul(u64::from(dims[d]));
+    }
+    strides
+}
+
+/// A trap in one line.
+fn text(trap: &Trap) -> String {
+    let mut text = trap.message.clone();
+    for note in &trap.notes {
+        text.push_str("; ");
+        text.push_str(note);
+    }
+    text
+}

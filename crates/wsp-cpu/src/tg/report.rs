@@ -1,0 +1,18 @@
+//! What a run did.
+
+use super::accounts::Peak;
+use wsp_ir::diag::Diagnostic;
+use wsp_runtime::tg::{Stats, Trace};
+
+/// What a session did so far.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Launches, kernels, dispatches, blocks, copies and checkpoints, of launches that were waited for.
+    pub stats: Stats,
+    /// Most memory in use, by device. Memory that all devices share counts for the first.
+    pub peak: Vec<Peak>,
+    /// What is worth knowing: launches that had to run one after another, for one.
+    pub notes: Vec<Diagnostic>,
+    /// What was recorded since the last report, if launches are.
+    pub trace: Option<Trace>,
+}

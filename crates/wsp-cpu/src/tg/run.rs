@@ -1,0 +1,265 @@
+//! A run of the host program.
+//!
+//! With several devices each runs the whole program, with its own number. They take turns on the calling thread: one goes on
+//! until it has to wait.
+
+use super::Report;
+use super::codes;
+use super::faults;
+use super::host::{HostState, Stop, Turn};
+use super::launching::Start;
+use super::session::Session;
+use super::shared::Live;
+use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
+use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_plan::tg::plan::{HostKind, HostOp};
+use wsp_runtime::tg::LaunchId;
+
+/// How far the host program of a device is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Progress {
+    GoesOn,
+    /// Until these launches have ended.
+    Waits(Vec<LaunchId>),
+    Ended,
+}
+
+impl Session {
+    /// Runs the host program from its beginning, and waits for all launches. A unit that launches nothing has each graph
+    /// launched once, in order.
+    ///
+    /// # Errors
+    /// The first failure. The session can be used further; tensors that were being written are in an undefined state.
+    pub fn run(&mut self) -> Result<Report, Vec<Diagnostic>> {
+        let loops = self.plan.host_loops;
+        for host in &mut self.shared.view().hosts {
+            *host = HostState { released: std::mem::take(&mut host.released), ..HostState::new(loops) };
+        }
+        self.go_on()
+    }
+
+    /// Goes on where the hosts stand, up to the end.
+    pub(super) fn go_on(&mut self) -> Result<Report, Vec<Diagnostic>> {
+        let result = self.run_hosts();
+        // Whatever is still in flight ends before the caller goes on.
+        let rest = self.wait(|_| true);
+        match result.and(rest) {
+            Ok(()) => Ok(self.report()),
+            Err(fault) => Err(vec![*fault]),
+        }
+    }
+
+    fn run_hosts(&mut self) -> Result<(), Box<Diagnostic>> {
+        if !self.launches_something() {
+            return self.launch_every_graph();
+        }
+        let mut hosts = vec![Progress::GoesOn; self.shared.devices as usize];
+        loop {
+            let mut waited = Vec::new();
+            for (device, progress) in hosts.iter_mut().enumerate() {
+                self.advance(device as u32, progress)?;
+                if let Progress::Waits(on) = progress {
+                    waited.extend(on.iter().copied());
+                }
+            }
+            if hosts.iter().all(|progress| *progress == Progress::Ended) {
+                return Ok(());
+            }
+            // The host whose launch ends first goes on.
+            let next = match waited.as_slice() {
+                [only] => *only,
+                some => self.runtime.wait_any(some).map_err(|reason| faults::refused(&reason))?,
+            };
+            self.wait(|live| live.id == next)?;
+        }
+    }
+
+    fn launches_something(&self) -> bool {
+        let launches = |op: &HostOp| {
+            matches!(op.kind, HostKind::Launch { .. } | HostKind::Invoke { .. } | HostKind::Restore { .. })
+        };
+        self.plan.host.iter().any(launches)
+    }
+
+    fn launch_every_graph(&mut self) -> Result<(), Box<Diagnostic>> {
+        if !self.codes.is_empty() && !self.notes.iter().any(|note| note.code == codes::EVERY_GRAPH) {
+            let what = "the unit launches no graph: each is launched once, in order";
+            self.notes.push(Diagnostic::new(codes::EVERY_GRAPH, Severity::Note, what));
+        }
+        for graph in 0..self.codes.len() {
+            for device in 0..self.shared.devices {
+                // A run that is resumed has launched some already.
+                if self.check_launched(device, graph).is_err() {
+                    self.start(Start::of(graph, device), |_| {})?;
+                }
+            }
+        }
+        self.wait(|_| true)
+    }
+
+    /// Lets a host go on until it has to wait.
+    fn advance(&mut self, device: u32, progress: &mut Progress) -> Result<(), Box<Diagnostic>> {
+        loop {
+            match progress {
+                Progress::Ended => return Ok(()),
+                Progress::Waits(on) => {
+                    let live = self.shared.view();
+                    on.retain(|id| live.live.iter().any(|live| live.id == *id));
+                    if !on.is_empty() {
+                        return Ok(());
+                    }
+                }
+                Progress::GoesOn => {}
+            }
+            *progress = self.turn(device)?;
+        }
+    }
+
+    /// Does the next statement of a host. Where the host stands, a checkpoint may read at any moment, together with the launches
+    /// that are in flight; so it moves past a launch in the moment in which that is entered, and past a wait when it is over.
+    fn turn(&mut self, device: u32) -> Result<Progress, Box<Diagnostic>> {
+        self.shared.check_cancel()?;
+        let mut state = self.shared.view().hosts[device as usize].clone();
+        let turn = state.next(&self.plan.host, |state, scalar| self.host_value(state, device, scalar));
+        let op = match turn {
+            Ok(Turn::Do(op)) => op,
+            Ok(Turn::End) => {
+                self.stand(device, state);
+                return Ok(Progress::Ended);
+            }
+            Ok(Turn::Wait) => {
+                self.stand(device, state);
+                return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
+            }
+            Err(Stop::Fault(at, fault)) => return Err(self.located(at, fault)),
+            Err(Stop::Value(at, fault)) => return Err(self.no_value(at, &fault)),
+        };
+        let at = state.at - 1;
+        self.perform(device, op, state).map_err(|fault| self.located(at, fault))
+    }
+
+    /// Notes where a host stands.
+    fn stand(&self, device: u32, state: HostState) {
+        self.shared.view().hosts[device as usize] = state;
+    }
+
+    /// Launches that may be in flight.
+    fn in_flight(&self, of: impl Fn(&Live) -> bool) -> Vec<LaunchId> {
+        self.shared.view().live.iter().filter(|live| of(live)).map(|live| live.id).collect()
+    }
+
+    /// Does a statement; `state` stands behind it.
+    fn perform(
+        &mut self,
+        device: u32,
+        op: HostOp,
+        mut state: HostState,
+    ) -> Result<Progress, Box<Diagnostic>> {
+        let start = |graph: u32| Start::of(graph as usize, device);
+        match op.kind {
+            HostKind::Launch { graph, stream, partition } => {
+                self.start(Start { stream, partition, behind: Some(state), ..start(graph) }, |_| {})?;
+                return Ok(Progress::GoesOn);
+            }
+            HostKind::Invoke { graph, iteration } => {
+                let at = state.at - 1;
+                let value = self.host_value(&state, device, iteration);
+                let Some(iteration) = value.map_err(|fault| self.no_value(at, &fault))? else {
+                    state.at = at;
+                    self.stand(device, state);
+                    return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
+                };
+                self.start(Start { iteration, behind: Some(state), ..start(graph) }, |_| {})?;
+                return Ok(Progress::GoesOn);
+            }
+            HostKind::Sync(graph) => {
+                self.check_launched(device, graph as usize)?;
+                let no = self.codes[graph as usize].plan.no;
+                let waits = self.in_flight(|live| live.device == device && live.code.plan.no == no);
+                if !waits.is_empty() {
+                    state.at -= 1;
+                    self.stand(device, state);
+                    return Ok(Progress::Waits(waits));
+                }
+                self.stand(device, state);
+                return Ok(Progress::GoesOn);
+            }
+            _ => self.stand(device, state),
+        }
+        match op.kind {
+            HostKind::Alloc(tensor) => self.allocate(device, tensor as usize)?,
+            HostKind::Free(tensor) => self.release(device, tensor as usize)?,
+            HostKind::SetPriority { graph, priority } => self.prioritise(device, graph as usize, priority),
+            HostKind::Checkpoint { graph, checkpoint } => self.save(device, graph as usize, checkpoint)?,
+            HostKind::Restore { graph, checkpoint } => {
+                self.bring_back(device, graph as usize, checkpoint)?;
+            }
+            // A state goes through control flow by itself.
+            _ => {}
+        }
+        Ok(Progress::GoesOn)
+    }
+
+    /// The value of a scalar of the host program; none while launches of the device may write what it reads.
+    fn host_value(&self, state: &HostState, device: u32, scalar: Scalar) -> Result<Option<i64>, EvalFault> {
+        if let Some(value) = scalar.as_const() {
+            return Ok(Some(value));
+        }
+        let ops = self.plan.expr(scalar);
+        let reads = ops.iter().take_while(|op| **op != ExprOp::End).any(|op| matches!(op, ExprOp::Load(..)));
+        if reads && !self.in_flight(|live| live.device == device).is_empty() {
+            return Ok(None);
+        }
+        eval(ops, &HostValues { session: self, state, device }).map(Some)
+    }
+
+    fn no_value(&self, at: u32, fault: &EvalFault) -> Box<Diagnostic> {
+        let why = self.shared.why_not(fault);
+        let what = Diagnostic::error(codes::BAD_EXPRESSION, format!("a scalar has no value: {why}"));
+        self.located(at, Box::new(what))
+    }
+
+    /// A fault of a statement, with its place.
+    fn located(&self, at: u32, fault: Box<Diagnostic>) -> Box<Diagnostic> {
+        match self.plan.host.get(at as usize) {
+            Some(op) if fault.primary.is_none() && !self.module.spans.is_empty() => {
+                Box::new(fault.at(self.module.span(op.instr as usize), "by this statement"))
+            }
+            _ => fault,
+        }
+    }
+}
+
+/// Where a host stands.
+struct HostValues<'a> {
+    session: &'a Session,
+    state: &'a HostState,
+    device: u32,
+}
+
+impl Env for HostValues<'_> {
+    fn iter(&self, iter: IterNo) -> Result<i64, EvalFault> {
+        let number = self.state.loops.get(iter.0 as usize);
+        number.map(|(number, _)| *number).ok_or(EvalFault::Unknown(ExprOp::Iter(iter)))
+    }
+
+    fn arg(&self, arg: u32) -> Result<i64, EvalFault> {
+        let view = self.session.shared.view();
+        view.scalars.get(arg as usize).copied().ok_or(EvalFault::Unknown(ExprOp::Arg(arg)))
+    }
+
+    fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
+        let shared = &self.session.shared;
+        let range = shared.memory().range(&shared.table, &shared.accounts, tensor.0 as usize, self.device);
+        let value = u64::try_from(offset).ok().and_then(|at| range.ok()?.scalar(at, ty));
+        value.ok_or(EvalFault::Load { tensor, offset, ty })
+    }
+
+    fn device(&self) -> Result<i64, EvalFault> {
+        Ok(i64::from(self.device))
+    }
+
+    fn devices(&self) -> Result<i64, EvalFault> {
+        Ok(i64::from(self.session.shared.devices))
+    }
+}

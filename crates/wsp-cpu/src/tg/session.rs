@@ -1,0 +1,295 @@
+//! Sessions: units that are checked, prepared, and led by their host program or step by step.
+
+use super::Report;
+use super::bodies::LaunchBodies;
+use super::code::GraphCode;
+use super::codes;
+use super::faults;
+use super::launching::{Pooled, Start};
+use super::scalars;
+use super::shared::{Live, Shared};
+use crate::workload::PayloadSlot;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::tg::{ArgSource, TgModule};
+use wsp_plan::tg::plan::UnitPlan;
+use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};
+
+/// A unit that is checked, elaborated and given memory and kernels.
+///
+/// [`run`](Session::run) does what its host program says. The other methods do single steps of it, on the first device. Tensors
+/// keep their contents between runs. If a step fails, the session can be used further; tensors that were being written are in
+/// an undefined state.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) module: TgModule,
+    pub(super) plan: UnitPlan,
+    pub(super) shared: Arc<Shared>,
+    /// Graphs in the order in which they were defined.
+    pub(super) codes: Vec<Arc<GraphCode>>,
+    /// By number.
+    pub(super) by_no: BTreeMap<GraphNo, usize>,
+    pub(super) partitions: FxHashMap<u32, Partition>,
+    pub(super) findings: Vec<Diagnostic>,
+    pub(super) notes: Vec<Diagnostic>,
+    pub(super) stats: Stats,
+    pub(super) payload: Option<PayloadSlot>,
+    pub(super) tracing: Tracing,
+    pub(super) streams: BTreeMap<(u32, u32), StreamId>,
+    pub(super) next_stream: u32,
+    /// By graph.
+    pub(super) pools: Vec<Vec<Pooled>>,
+    /// Ends its launches before what they use goes away.
+    pub(super) runtime: Runtime<LaunchBodies>,
+}
+
+impl Session {
+    /// What the checks found: warnings and notes.
+    pub fn findings(&self) -> &[Diagnostic] {
+        &self.findings
+    }
+
+    /// The graph with this name, or this number in decimal.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn graph(&self, name: &str) -> Result<GraphNo, Box<Diagnostic>> {
+        let number = name.parse().ok().map(GraphNo).filter(|no| self.by_no.contains_key(no));
+        if let Some(no) =
+            self.codes.iter().find(|code| code.plan.name == name).map(|code| code.plan.no).or(number)
+        {
+            return Ok(no);
+        }
+        let fault = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no graph `{name}`"));
+        let near = did_you_mean(name, self.codes.iter().map(|code| code.plan.name.as_str()));
+        Err(Box::new(match near {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        }))
+    }
+
+    pub(super) fn index(&self, graph: GraphNo) -> Result<usize, Box<Diagnostic>> {
+        self.by_no.get(&graph).copied().ok_or_else(|| {
+            Box::new(Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no graph {}", graph.0)))
+        })
+    }
+
+    /// The default stream.
+    pub const fn default_stream(&self) -> StreamNo {
+        StreamNo(0)
+    }
+
+    /// A stream that no other has. Its launches run one after another, and overlap with those of other streams.
+    ///
+    /// # Errors
+    /// When the runtime refuses one.
+    pub fn create_stream(&mut self) -> Result<StreamNo, Box<Diagnostic>> {
+        let stream = self.runtime.create_stream(0).map_err(|reason| faults::refused(&reason))?;
+        let number = self.next_stream;
+        self.next_stream += 1;
+        self.streams.insert((0, number), stream);
+        Ok(StreamNo(number))
+    }
+
+    /// Destroys a stream. Launches that are in it go on.
+    ///
+    /// # Errors
+    /// It was destroyed before, or is the default stream.
+    pub fn destroy_stream(&mut self, stream: StreamNo) -> Result<(), Box<Diagnostic>> {
+        let id = self.stream(0, stream)?;
+        self.runtime.destroy_stream(id).map_err(|reason| faults::refused(&reason))
+    }
+
+    /// The runtime's stream; streams that the unit names are created at their first use.
+    pub(super) fn stream(&mut self, device: u32, stream: StreamNo) -> Result<StreamId, Box<Diagnostic>> {
+        if stream == StreamNo(0) {
+            return self.runtime.default_stream(device).map_err(|reason| faults::refused(&reason));
+        }
+        if let Some(&id) = self.streams.get(&(device, stream.0)) {
+            return Ok(id);
+        }
+        if stream.0 >= self.next_stream {
+            let message = format!("there is no stream {}", stream.0);
+            return Err(Box::new(Diagnostic::error(codes::STALE_STREAM, message)));
+        }
+        let id = self.runtime.create_stream(device).map_err(|reason| faults::refused(&reason))?;
+        self.streams.insert((device, stream.0), id);
+        Ok(id)
+    }
+
+    /// Launches a graph on a stream and does not wait.
+    ///
+    /// # Errors
+    /// There is no such graph or stream, a tensor was released, or memory or cores are lacking.
+    pub fn launch(&mut self, graph: GraphNo, stream: StreamNo) -> Result<LaunchId, Box<Diagnostic>> {
+        let start = Start { stream, ..Start::of(self.index(graph)?, 0) };
+        self.start(start, |_| {})
+    }
+
+    /// Launches one iteration of a graph on the default stream and does not wait.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn invoke(&mut self, graph: GraphNo, iteration: i64) -> Result<LaunchId, Box<Diagnostic>> {
+        self.invoke_on(graph, iteration, self.default_stream())
+    }
+
+    /// Launches one iteration of a graph on a stream and does not wait.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    pub fn invoke_on(
+        &mut self,
+        graph: GraphNo,
+        iteration: i64,
+        stream: StreamNo,
+    ) -> Result<LaunchId, Box<Diagnostic>> {
+        let start = Start { iteration, stream, ..Start::of(self.index(graph)?, 0) };
+        self.start(start, |_| {})
+    }
+
+    /// Waits until every launch of a graph so far is complete.
+    ///
+    /// # Errors
+    /// It was never launched, or a launch failed: the first of them.
+    pub fn sync(&mut self, graph: GraphNo) -> Result<(), Box<Diagnostic>> {
+        let index = self.index(graph)?;
+        self.check_launched(0, index)?;
+        self.wait(|live| live.device == 0 && live.code.plan.no == graph)
+    }
+
+    pub(super) fn check_launched(&self, device: u32, index: usize) -> Result<(), Box<Diagnostic>> {
+        let plan = &self.codes[index].plan;
+        if self.shared.view().hosts[device as usize].launched.contains(&plan.no.0) {
+            return Ok(());
+        }
+        let name = &plan.name;
+        let message = format!("graph `{name}` was never launched");
+        Err(Box::new(
+            Diagnostic::error(codes::NEVER_LAUNCHED, message).help("launch it before waiting for it"),
+        ))
+    }
+
+    /// Waits for some of the launches that may be in flight.
+    ///
+    /// # Errors
+    /// The first that failed.
+    pub(super) fn wait(&mut self, of: impl Fn(&Live) -> bool) -> Result<(), Box<Diagnostic>> {
+        let wanted: Vec<LaunchId> = self.shared.view().live.iter().filter(|l| of(l)).map(|l| l.id).collect();
+        let mut first = Ok(());
+        for id in wanted {
+            let result = self.runtime.sync(id);
+            self.shared.view().live.retain(|live| live.id != id);
+            match result {
+                Ok(stats) => self.stats.add(&stats),
+                Err(error) if first.is_ok() => {
+                    first = Err(faults::sync(&error, &self.codes, self.payload.as_ref()))
+                }
+                Err(_) => {}
+            }
+        }
+        first
+    }
+
+    /// Signals an external event.
+    ///
+    /// # Errors
+    /// The unit has no external event of this name.
+    pub fn signal(&mut self, event: &str) -> Result<(), Box<Diagnostic>> {
+        let event = scalars::event(&self.module, event)?;
+        self.runtime.signal(event);
+        Ok(())
+    }
+
+    /// Sets the priority of a graph: of ready kernels, those of the graph with the highest go first.
+    ///
+    /// # Errors
+    /// There is no such graph.
+    pub fn set_priority(&mut self, graph: GraphNo, priority: i8) -> Result<(), Box<Diagnostic>> {
+        let index = self.index(graph)?;
+        self.prioritise(0, index, priority);
+        Ok(())
+    }
+
+    pub(super) fn prioritise(&mut self, device: u32, index: usize, priority: i8) {
+        let code = &self.codes[index];
+        self.runtime.set_priority(&code.runtime, priority);
+        let mut view = self.shared.view();
+        let priorities = &mut view.hosts[device as usize].priorities;
+        priorities.retain(|(graph, _)| *graph != code.plan.no.0);
+        priorities.push((code.plan.no.0, priority));
+        priorities.sort_unstable();
+    }
+
+    /// Gives a declared scalar another value, for launches to come.
+    ///
+    /// # Errors
+    /// There is no such scalar, the value does not fit, or it is an `arg` and was fixed with the session.
+    pub fn set_scalar(&mut self, name: &str, value: i64) -> Result<(), Box<Diagnostic>> {
+        let at = scalars::find(&self.module, name)?;
+        let declared = &self.module.args[at];
+        if declared.source == ArgSource::Launch {
+            let message = format!("`{name}` is an `arg`, whose value is given with the session");
+            return Err(Box::new(
+                Diagnostic::error(codes::BAD_ARGUMENT, message).help(format!("declare it `host {name}`")),
+            ));
+        }
+        scalars::fits(&self.module, declared, value)?;
+        self.shared.view().scalars[at] = value;
+        Ok(())
+    }
+
+    /// Saves the state of a graph as a checkpoint: of its launch in flight, between two of its tasks, or else of its tensors.
+    ///
+    /// # Errors
+    /// There is no such graph or no place for checkpoints, or the launch failed.
+    pub fn checkpoint(&mut self, graph: GraphNo, checkpoint: CheckpointNo) -> Result<(), Box<Diagnostic>> {
+        let index = self.index(graph)?;
+        self.save(0, index, checkpoint)
+    }
+
+    pub(super) fn save(
+        &mut self,
+        device: u32,
+        index: usize,
+        checkpoint: CheckpointNo,
+    ) -> Result<(), Box<Diagnostic>> {
+        let code = Arc::clone(&self.codes[index]);
+        if self.shared.store.is_none() {
+            return Err(super::shared::no_store());
+        }
+        let of_graph =
+            |live: &&Live| live.device == device && live.code.plan.no == code.plan.no && !live.has_ended();
+        let live = self.shared.view().live.iter().find(of_graph).map(|live| live.id);
+        if let Some(live) = live {
+            let saved = self.runtime.checkpoint(live, checkpoint.0);
+            match saved.map_err(|error| faults::sync(&error, &self.codes, self.payload.as_ref()))? {
+                Saved::Yes => return Ok(()),
+                Saved::AlreadyComplete => {}
+            }
+        }
+        let pooled = self.pools[index].iter().rev().find(|pooled| pooled.device == device);
+        let instance = pooled.map(|pooled| Arc::clone(&pooled.instance));
+        let own = |local: usize| instance.as_ref()?.own(local).cloned();
+        self.shared.save_graph(&code, device, checkpoint.0, None, &own)
+    }
+
+    /// How a trace breaks the order of its graphs, one sentence each: none, unless the runtime is wrong.
+    pub fn check_trace(&self, trace: &Trace) -> Vec<String> {
+        let faults = self.codes.iter().flat_map(|code| validate(&code.runtime, trace));
+        faults.map(|fault| fault.to_string()).collect()
+    }
+
+    /// What was done so far.
+    pub fn report(&mut self) -> Report {
+        Report {
+            stats: self.stats,
+            peak: self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect(),
+            notes: self.notes.clone(),
+            trace: (self.tracing == Tracing::On).then(|| self.runtime.take_trace()),
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The tensors of a unit, and the memory of those that are not of one graph.
+
+use super::accounts::{Accounts, Claim};
+use super::codes;
+use super::memory::TensorRange;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use wsp_core::DType;
+use wsp_core::tg::{Instr, MemLocation, TensorNo};
+use wsp_ir::Span;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::tg::TgModule;
+use wsp_plan::Array;
+use wsp_plan::tg::plan::{PlanTensor, TensorKind, UnitPlan};
+
+/// What freed memory is filled with, so that what still reads it does not look right.
+pub(crate) const POISON: u8 = 0xa5;
+/// Alignment of external tensors, in bytes.
+const EXTERN_ALIGNMENT: u32 = 512;
+
+/// Whose a tensor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Home {
+    /// The caller gives it or wants it.
+    Extern,
+    /// Allocated outside of graphs.
+    Unit,
+    /// Allocated in a graph, for each of its launches.
+    Graph,
+}
+
+/// A tensor of a unit.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorInfo {
+    pub(crate) no: TensorNo,
+    pub(crate) name: String,
+    pub(crate) home: Home,
+    /// Its bytes; none for an external one whose declaration does not say.
+    pub(crate) bytes: Option<u64>,
+    pub(crate) alignment: u32,
+    pub(crate) location: MemLocation,
+    /// Its elements, if they are declared.
+    pub(crate) elements: Option<(DType, Vec<u64>)>,
+    pub(crate) span: Span,
+}
+
+/// All tensors of a unit, in the order of its plan.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TensorTable {
+    list: Vec<TensorInfo>,
+}
+
+impl TensorInfo {
+    /// Adds the place of its declaration to what is said of it.
+    pub(crate) fn declared(&self, fault: Diagnostic) -> Diagnostic {
+        if self.span == Span::default() {
+            return fault;
+        }
+        fault.at(self.span, if self.home == Home::Extern { "declared here" } else { "allocated here" })
+    }
+}
+
+impl TensorTable {
+    pub(crate) fn new(plan: &UnitPlan, module: &TgModule) -> TensorTable {
+        let externs = module.externs.iter().map(|of| (of.tensor, of.span));
+        let allocs = module.instrs.iter().enumerate().filter_map(|(at, instr)| match instr {
+            Instr::McAlloc { tensor_id, .. } => Some((*tensor_id, module.span(at))),
+            _ => None,
+        });
+        let spans: FxHashMap<TensorNo, Span> = externs.chain(allocs).collect();
+        let info = |of: &PlanTensor| TensorInfo {
+            no: of.no,
+            name: of.name.clone(),
+            home: match of.kind {
+                TensorKind::Extern => Home::Extern,
+                // What all graphs see is not of one.
+                TensorKind::Graph if of.location != MemLocation::Shared => Home::Graph,
+                TensorKind::Unit | TensorKind::Graph => Home::Unit,
+            },
+            bytes: of.bytes,
+            alignment: if of.kind == TensorKind::Extern { EXTERN_ALIGNMENT } else { of.align },
+            location: of.location,
+            elements: of.dtype.filter(|_| !of.shape.is_empty()).map(|dtype| (dtype, of.shape.clone())),
+            span: spans.get(&of.no).copied().unwrap_or_default(),
+        };
+        TensorTable { list: plan.tensors.iter().map(info).collect() }
+    }
+
+    /// The tensor of the unit with this number.
+    pub(crate) fn by_no(&self, no: u32) -> Option<usize> {
+        self.list.iter().position(|info| info.no.0 == no)
+    }
+
+    /// The tensor with this name.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn by_name(&self, name: &str) -> Result<usize, Box<Diagnostic>> {
+        if let Some(at) = self.list.iter().position(|info| info.name == name) {
+            return Ok(at);
+        }
+        let fault = Diagnostic::error(codes::UNKNOWN_NAME, format!("there is no tensor `{name}`"));
+        let near = did_you_mean(name, self.list.iter().map(|info| info.name.as_str()));
+        Err(Box::new(match near {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault,
+        }))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &TensorInfo)> {
+        self.list.iter().enumerate()
+    }
+}
+
+impl std::ops::Index<usize> for TensorTable {
+    type Output = TensorInfo;
+
+    fn index(&self, at: usize) -> &TensorInfo {
+        &self.list[at]
+    }
+}
+
+/// What is to be said of who holds a tensor.
+pub(crate) fn claim(info: &TensorInfo, bytes: u64, graph: Option<&str>) -> Claim {
+    let who = match graph {
+        Some(graph) => format!("`{}` of graph `{graph}`", info.name),
+        None => format!("`{}`", info.name),
+    };
+    Claim { who, bytes, location: info.location }
+}
+
+/// Memory of a tensor of the unit on one device.
+#[derive(Clone, Debug, Default)]
+enum Slot {
+    /// Not allocated yet.
+    #[default]
+    Absent,
+    Held(TensorRange),
+    Released,
+}
+
+/// The memory of external tensors and of those that the unit allocates outside of graphs.
+#[derive(Debug)]
+pub(crate) struct UnitMemory {
+    /// By tensor, then by device; tensors that all devices share have one.
+    slots: Vec<Vec<Slot>>,
+    /// Rises whenever memory was released.
+    epoch: u64,
+    /// Tensors that some graph writes.
+    written: Vec<bool>,
+}
+
+impl UnitMemory {
+    /// Nothing is allocated.
+    pub(crate) fn new(table: &TensorTable, devices: u32) -> UnitMemory {
+        let places = |info: &TensorInfo| if is_shared(info) { 1 } else { devices as usize };
+        let slots = table.list.iter().map(|info| vec![Slot::Absent; places(info)]).collect();
+        UnitMemory { slots, epoch: 0, written: vec![false; table.len()] }
+    }
+
+    /// Notes that some graph writes a tensor.
+    pub(crate) fn set_written(&mut self, at: usize) {
+        self.written[at] = true;
+    }
+
+    /// Whether some graph writes a tensor.
+    pub(crate) fn is_written(&self, at: usize) -> bool {
+        self.written[at]
+    }
+
+    /// The memory of a tensor, if it has some.
+    pub(crate) fn held(&mut self, at: usize, device: u32) -> Option<TensorRange> {
+        match self.slot(at, device) {
+            Slot::Held(range) => Some(range.clone()),
+            Slot::Absent | Slot::Released => None,
+        }
+    }
+
+    /// Rises whenever memory was released: what was bound before is not bound to what there is now.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    fn slot(&mut self, at: usize, device: u32) -> &mut Slot {
+        let slots = &mut self.slots[at];
+        let place = (device as usize).min(slots.len() - 1);
+        &mut slots[place]
+    }
+
+    /// Whether it was released and not allocated again.
+    pub(crate) fn is_released(&mut self, at: usize, device: u32) -> bool {
+        matches!(self.slot(at, device), Slot::Released)
+    }
+
+    /// The memory of a tensor, which is allocated at its first use.
+    ///
+    /// # Errors
+    /// It was released, or there is no memory.
+    pub(crate) fn range(
+        &mut self,
+        table: &TensorTable,
+        accounts: &[Accounts],
+        at: usize,
+        device: u32,
+    ) -> Result<TensorRange, Box<Diagnostic>> {
+        match self.slot(at, device) {
+            Slot::Held(range) => Ok(range.clone()),
+            Slot::Absent => self.allocate(table, accounts, at, device),
+            Slot::Released => Err(released(&table[at])),
+        }
+    }
+
+    /// Gives a tensor memory, unless it has some.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn allocate(
+        &mut self,
+        table: &TensorTable,
+        accounts: &[Accounts],
+        at: usize,
+        device: u32,
+    ) -> Result<TensorRange, Box<Diagnostic>> {
+        if let Slot::Held(range) = self.slot(at, device) {
+            return Ok(range.clone());
+        }
+        let info = &table[at];
+        let bytes = info.bytes.ok_or_else(|| size_unknown(info))?;
+        let accounts = &accounts[if is_shared(info) { 0 } else { device as usize }];
+        let claim = claim(info, bytes, None);
+        accounts.reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
+        let Some(range) = TensorRange::zeros(bytes, info.alignment) else {
+            accounts.release(std::slice::from_ref(&claim));
+            return Err(placed(accounts.refused_by_machine(&claim), info));
+        };
+        *self.slot(at, device) = Slot::Held(range.clone());
+        Ok(range)
+    }
+
+    /// Takes the memory of a tensor away.
+    ///
+    /// # Errors
+    /// It was released before.
+    pub(crate) fn release(
+        &mut self,
+        table: &TensorTable,
+        accounts: &[Accounts],
+        at: usize,
+        device: u32,
+    ) -> Result<(), Box<Diagnostic>> {
+        let info = &table[at];
+        let held = std::mem::replace(self.slot(at, device), Slot::Released);
+        match held {
+            Slot::Released => return Err(released(info)),
+            Slot::Absent => {}
+            Slot::Held(range) => {
+                let accounts = &accounts[if is_shared(info) { 0 } else { device as usize }];
+                accounts.release(&[claim(info, range.bytes(), None)]);
+            }
+        }
+        self.epoch += 1;
+        Ok(())
+    }
+}
+
+/// Whether all devices have one memory for it.
+pub(crate) fn is_shared(info: &TensorInfo) -> bool {
+    info.home == Home::Extern || info.location == MemLocation::Shared
+}
+
+pub(crate) fn released(info: &TensorInfo) -> Box<Diagnostic> {
+    let message = format!("tensor `{}` was released", info.name);
+    Box::new(info.declared(Diagnostic::error(codes::RELEASED, message)))
+}
+
+pub(crate) fn placed(mut fault: Box<Diagnostic>, info: &TensorInfo) -> Box<Diagnostic> {
+    if fault.primary.is_none() {
+        *fault = info.declared(*fault);
+    }
+    fault
+}
+
+fn size_unknown(info: &TensorInfo) -> Box<Diagnostic> {
+    let message = format!("the size of external tensor `{}` is not known", info.name);
+    Box::new(
+        info.declared(Diagnostic::error(codes::UNKNOWN_SIZE, message))
+            .help(format!("declare its elements, `extern {}: f32[1024, 128]`, or give an array", info.name)),
+    )
+}
+
+/// What an array that is given for a tensor does not fit in; nothing if it fits.
+pub(crate) fn misfit(info: &TensorInfo, array: &Array) -> Option<Box<Diagnostic>> {
+    let fault = |message: String| Some(Box::new(info.declared(Diagnostic::error(codes::BAD_INPUT, message))));
+    let name = &info.name;
+    match &info.elements {
+        Some((dtype, _)) if *dtype != array.dtype() => fault(format!(
+            "the array for `{name}` has `{}` elements, and the tensor `{dtype}`",
+            array.dtype()
+        )),
+        Some((_, shape)) if shape.as_slice() != array.shape() => fault(format!(
+            "the array for `{name}` has the shape {:?}, and the tensor {shape:?}",
+            array.shape()
+        )),
+        Some(_) => None,
+        None => match info.bytes {
+            Some(bytes) if bytes != array.bytes().len() as u64 => fault(format!(
+                "the array for `{name}` has {} bytes, and the tensor {bytes}",
+                array.bytes().len()
+            )),
+            _ => None,
+        },
+    }
+}
+
+/// Sets external tensors to the arrays that are given; those that say nothing of their elements take them from there.
+///
+/// # Errors
+/// Arrays that no tensor has, or that do not fit theirs. `others` are names that are no tensors of the unit and known all the
+/// same.
+pub(crate) fn take_inputs(
+    table: &mut TensorTable,
+    inputs: &BTreeMap<String, Array>,
+    others: &dyn Fn(&str) -> bool,
+) -> Result<(), Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    for (name, array) in inputs {
+        let at = table.list.iter().position(|info| info.name == *name && info.home == Home::Extern);
+        let Some(at) = at else {
+            if !others(name) {
+                faults.push(no_input(table, name));
+            }
+            continue;
+        };
+        let info = &mut table.list[at];
+        if let Some(fault) = misfit(info, array) {
+            faults.push(*fault);
+        } else if info.elements.is_none() {
+            info.elements = Some((array.dtype(), array.shape().to_vec()));
+            info.bytes = Some(array.bytes().len() as u64);
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn no_input(table: &TensorTable, name: &str) -> Diagnostic {
+    let externs =
+        || table.list.iter().filter(|info| info.home == Home::Extern).map(|info| info.name.as_str());
+    let fault = Diagnostic::error(codes::BAD_INPUT, format!("there is no external tensor `{name}`"));
+    match did_you_mean(name, externs()) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None => {
+            let all: Vec<&str> = externs().collect();
+            fault.note(format!(
+                "external tensors: {}",
+                if all.is_empty() { "none".into() } else { all.join(", ") }
+            ))
+        }
+    }
+}
+
+/// Gives an external tensor of unknown size the size that kernels need.
+pub(crate) fn take_size(table: &mut TensorTable, at: usize, bytes: u64) {
+    let info = &mut table.list[at];
+    if info.bytes.is_none() {
+        info.bytes = Some(bytes);
+    }
+}

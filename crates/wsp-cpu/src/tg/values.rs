@@ -1,0 +1,85 @@
+//! Values of scalars where a launch stands.
+
+use super::code::GraphCode;
+use super::instance::Instance;
+use super::memory::TensorRange;
+use super::shared::Shared;
+use super::tensors::released;
+use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
+use wsp_ir::diag::Diagnostic;
+
+/// Where a launch stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'a> {
+    pub(crate) code: &'a GraphCode,
+    pub(crate) instance: &'a Instance,
+    /// Values of declared scalars.
+    pub(crate) scalars: &'a [i64],
+    pub(crate) iteration: i64,
+    pub(crate) device: u32,
+    pub(crate) devices: u32,
+    /// Of dynamic loops.
+    pub(crate) iterations: &'a [u32],
+}
+
+impl Values<'_> {
+    /// The value of a scalar.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(crate) fn value(&self, value: Scalar) -> Result<i64, EvalFault> {
+        match value {
+            Scalar::Const(value) => Ok(value),
+            Scalar::Expr(_) => eval(self.code.plan.expr(value), self),
+        }
+    }
+
+    /// What messages say of the place.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let mut facts = vec![format!("in graph `{}`, iteration {}", self.code.plan.name, self.iteration)];
+        if self.devices > 1 {
+            facts.push(format!("on device {} of {}", self.device, self.devices));
+        }
+        if !self.iterations.is_empty() {
+            facts.push(format!("rounds of its loops: {:?}", self.iterations));
+        }
+        facts
+    }
+
+    /// The memory of a tensor of the unit.
+    ///
+    /// # Errors
+    /// It was released.
+    pub(crate) fn range(&self, unit: u32, shared: &Shared) -> Result<&TensorRange, Box<Diagnostic>> {
+        self.instance.range(self.code.local(unit)).ok_or_else(|| released(&shared.table[unit as usize]))
+    }
+}
+
+impl Env for Values<'_> {
+    fn iter(&self, iter: IterNo) -> Result<i64, EvalFault> {
+        let round = self.iterations.get(iter.0 as usize);
+        round.map(|&round| i64::from(round)).ok_or(EvalFault::Unknown(ExprOp::Iter(iter)))
+    }
+
+    fn arg(&self, arg: u32) -> Result<i64, EvalFault> {
+        self.scalars.get(arg as usize).copied().ok_or(EvalFault::Unknown(ExprOp::Arg(arg)))
+    }
+
+    fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
+        let at = u64::try_from(offset).ok();
+        let value = at.and_then(|at| self.instance.range(self.code.local(tensor.0))?.scalar(at, ty));
+        value.ok_or(EvalFault::Load { tensor, offset, ty })
+    }
+
+    fn iteration(&self) -> Result<i64, EvalFault> {
+        Ok(self.iteration)
+    }
+
+    fn device(&self) -> Result<i64, EvalFault> {
+        Ok(i64::from(self.device))
+    }
+
+    fn devices(&self) -> Result<i64, EvalFault> {
+        Ok(i64::from(self.devices))
+    }
+}

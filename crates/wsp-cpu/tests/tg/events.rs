@@ -1,0 +1,92 @@
+//! Events, gangs, and what waits for ever.
+
+use super::common::{all, inputs, session, session_with, signature, threads, values};
+use std::sync::{Arc, Barrier};
+use wsp_core::tg::Direction;
+use wsp_cpu::tg::SessionOptions;
+
+/// ISA-SY-01, ISA-SY-02: across graphs and streams.
+#[test]
+fn a_kernel_waits_for_the_event_of_another_graph() {
+    let text = "extern X: i64[8]\nextern Y: i64[8]\nTG_BEGIN(R)\nTG_KERNEL(B, copy, 2, AIV, 0)\nMC_BIND(B, 0, X)\nMC_BIND(B, 1, Y)\nSY_WAIT(READY, B)\nTG_END(R)\nTG_BEGIN(W)\nTG_KERNEL(A, one, 2, AIV, 0)\nMC_BIND(A, 0, X)\nSY_SIGNAL(READY, A)\nTG_END(W)\nTG_LAUNCH(R, s1)\nTG_LAUNCH(W, s2)\nTG_SYNC(R)";
+    let mut session = session(text, threads(2));
+    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&session, "Y"), [1; 8]);
+}
+
+const WAITS: &str = "extern event GO\nextern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, one, 2, AIV, 0)\nMC_BIND(A, 0, Y)\nSY_WAIT(GO, A)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
+
+/// ISA-SY-02.
+#[test]
+fn an_external_event_is_signalled_from_outside() {
+    let before = SessionOptions { events: vec!["GO".to_owned()], ..threads(1) };
+    let mut first = session(WAITS, before);
+    first.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&first, "Y"), [1; 8]);
+    let mut second = session(WAITS, threads(1));
+    let graph = second.graph("G").unwrap();
+    second.launch(graph, second.default_stream()).expect("it starts");
+    assert!(second.signal("STOP").is_err());
+    second.signal("GO").expect("it is external");
+    second.sync(graph).expect("it goes on");
+    assert_eq!(values(&second, "Y"), [1; 8]);
+}
+
+/// ISA-SY-06.
+#[test]
+fn what_waits_for_ever_is_reported_with_names() {
+    let said = all(&session(WAITS, threads(2)).run().expect_err("nobody signals"));
+    assert!(said.contains("WSP1555") && said.contains("GO"), "{said}");
+}
+
+/// ISA-SY-03: every block of a gang waits for all of the others, so it ends only if they all run at once.
+#[test]
+fn kernels_of_a_gang_run_at_the_same_time() {
+    let mut kernels = super::common::kernels();
+    let barrier = Arc::new(Barrier::new(5));
+    kernels.replace("inc", signature(&[Direction::InOut]), move |cx| {
+        barrier.wait();
+        super::common::each(cx, 0, 0, |x| x + 1)
+    });
+    let text = "extern X: i64[8]\nextern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 3, AIC, 0)\nMC_BIND(A, 0, X)\nTG_KERNEL(B, inc, 2, AIV, 0)\nMC_BIND(B, 0, Y)\nSY_BARRIER({A, B}, 0)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
+    let mut session = session_with(text, &kernels, threads(1));
+    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!((values(&session, "X"), values(&session, "Y")), (vec![1; 8], vec![1; 8]));
+}
+
+/// ISA-FE-01: a fused graph gives what its two graphs give.
+#[test]
+fn a_fused_graph_gives_what_both_give() {
+    let graph = |name: &str, from: &str, to: &str, k: &str| {
+        format!(
+            "TG_BEGIN({name})\nTG_KERNEL({k}, double, 2, AIV, 0)\nMC_BIND({k}, 0, {from})\nMC_BIND({k}, 1, {to})\nTG_END({name})\n"
+        )
+    };
+    let text = format!(
+        "extern A: i64[4]\nextern B: i64[4]\nextern C: i64[4]\nextern D: i64[4]\n{}{}TG_FUSE(G, H, F)\nTG_LAUNCH(F, default)\nTG_SYNC(F)",
+        graph("G", "A", "B", "K"),
+        graph("H", "C", "D", "L")
+    );
+    let given = inputs(&[("A", &[1, 2, 3, 4]), ("C", &[5, 6, 7, 8])]);
+    let mut session = session(&text, SessionOptions { inputs: given, ..threads(2) });
+    let report = session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&session, "B"), [2, 4, 6, 8]);
+    assert_eq!(values(&session, "D"), [10, 12, 14, 16]);
+    assert_eq!((report.stats.dispatches, report.stats.blocks), (1, 4), "alike and independent: one dispatch");
+}
+
+/// ISA-FE-02: a kernel that stays resident is dispatched once for all its launches.
+#[test]
+fn a_persistent_kernel_is_dispatched_once() {
+    let text = |duration: &str| {
+        format!(
+            "extern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 2, AIV, 0)\nMC_BIND(A, 0, Y)\n{duration}\nTG_END(G)\nCF_LOOP(10, i)\nTG_LAUNCH(G, default)\nCF_ENDLOOP\nTG_SYNC(G)"
+        )
+    };
+    for (duration, dispatches) in [("", 10), ("TG_PERSISTENT(A, 0)", 1), ("TG_PERSISTENT(A, 5)", 2)] {
+        let mut session = session(&text(duration), threads(2));
+        let report = session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+        assert_eq!(values(&session, "Y"), [10; 8]);
+        assert_eq!((report.stats.kernels, report.stats.dispatches), (10, dispatches), "{duration}");
+    }
+}

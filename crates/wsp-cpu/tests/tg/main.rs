@@ -1,0 +1,12 @@
+//! Sessions of task-graph units: what runs, and what it gives.
+
+mod common;
+mod control;
+mod devices;
+mod events;
+mod library;
+mod memory;
+mod prepared;
+mod random;
+mod run;
+mod saved;

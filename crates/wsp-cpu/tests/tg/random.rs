@@ -1,0 +1,102 @@
+//! Random units: their results depend on nothing but the unit.
+
+use super::common::{all, threads};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wsp_core::tg::Direction;
+use wsp_cpu::tg::{MemoryStore, Session, SessionOptions, TgCx, TgKernels};
+use wsp_cpu::workload::KernelFault;
+use wsp_ir::tg::TgModule;
+use wsp_isa::tg::random::{Choices, ENTRIES, Limits, bytes, valid_unit};
+use wsp_plan::{Array, Arrays};
+use wsp_runtime::tg::{Hints, Tracing};
+
+/// Mixes what a kernel may read into what it may write, in small whole numbers, so that counts that are read stay small. One block
+/// does it all: arguments may share bytes.
+fn mix(cx: &mut TgCx<'_>, seed: u32) -> Result<(), KernelFault> {
+    if cx.block() != 0 {
+        return Ok(());
+    }
+    let mut state = seed;
+    for n in 0..cx.args() {
+        let bytes: Vec<u8> = match cx.arg(n)?.direction {
+            Direction::Out => Vec::new(),
+            _ => cx.load(n)?,
+        };
+        state = bytes.iter().fold(state, |state, &byte| (state ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    }
+    for n in 0..cx.args() {
+        if cx.arg(n)?.direction == Direction::In {
+            continue;
+        }
+        for word in 0..cx.bytes(n)? as usize / 4 {
+            state = state.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
+            cx.store(n, word, &[state >> 30])?;
+        }
+    }
+    Ok(())
+}
+
+fn mixing() -> TgKernels {
+    let mut kernels = TgKernels::new();
+    for (seed, entry) in (1..).zip(ENTRIES) {
+        kernels.register(entry, None, move |cx| mix(cx, seed)).expect("each is registered once");
+    }
+    kernels
+}
+
+/// What external tensors begin with.
+fn given(module: &TgModule) -> Arrays {
+    let name = |no| module.name(wsp_ir::tg::Namespace::Tensor, wsp_core::tg::GraphNo(0), no);
+    let array = |of: &wsp_ir::tg::ExternTensor| {
+        let mut array = Array::zeros(of.dtype.expect("random units say so"), &of.shape).expect("it is small");
+        array.bytes_mut().iter_mut().enumerate().for_each(|(i, byte)| *byte = u8::from(i % 12 == 0));
+        (name(of.tensor.0), array)
+    };
+    module.externs.iter().map(array).collect()
+}
+
+/// What a run leaves in external tensors, and what it is refused for.
+fn result(module: &TgModule, mut options: SessionOptions) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    options.inputs = given(module);
+    options.runtime.tracing = Tracing::On;
+    options.checkpoints = Some(Arc::new(MemoryStore::new()));
+    let mut session = Session::new(module, &mixing(), options).map_err(|faults| all(&faults))?;
+    let report = session.run().map_err(|faults| all(&faults))?;
+    let trace = report.trace.expect("it was recorded");
+    assert_eq!(session.check_trace(&trace), Vec::<String>::new());
+    let outputs = session.outputs().expect("nothing is in flight");
+    Ok(outputs.into_iter().map(|(name, array)| (name, array.bytes().to_vec())).collect())
+}
+
+/// ISA-TG-24, ISA-IMP-10, ISA-CA-02: the number of threads, hints and the way through a binary change no bit.
+#[test]
+fn results_of_random_units_depend_on_the_unit_alone() {
+    let mut ran = 0;
+    for seed in 0..150 {
+        let source = bytes(seed, 600);
+        let module = valid_unit(&mut Choices::new(&source), &Limits::run());
+        let text = || wsp_isa::tg::text::print(&module);
+        let expected = result(&module, threads(1));
+        ran += usize::from(expected.is_ok());
+        let mut honoured = threads(3);
+        honoured.runtime.hints = Hints::Honour;
+        let encoded = wsp_isa::tg::binary::encode(&module).expect("a valid unit can be written");
+        let read = wsp_isa::tg::binary::decode("test.ptog", &encoded).expect("what was written can be read");
+        for (way, got) in [
+            ("2 threads", result(&module, threads(2))),
+            ("8 threads", result(&module, threads(8))),
+            ("hints", result(&module, honoured)),
+            ("the binary", result(&read, threads(2))),
+        ] {
+            match (&expected, &got) {
+                (Ok(expected), Ok(got)) => assert_eq!(expected, got, "seed {seed}, {way}:\n{}", text()),
+                (Err(_), Err(_)) => {}
+                // Partitions and requests may ask for more than the device has, if they are honoured.
+                (Ok(_), Err(_)) if way == "hints" => {}
+                _ => panic!("seed {seed}, {way}: {expected:?} {got:?}\n{}", text()),
+            }
+        }
+    }
+    assert!(ran > 140, "{ran} of 150 units run");
+}
