@@ -5,3 +5,5 @@
 #![forbid(unsafe_code)]
 
 pub mod expander;
+pub mod graph;
+mod writer;

@@ -18,6 +18,7 @@
 #![allow(unsafe_code)]
 
 pub mod abi;
+pub mod graph;
 mod handle;
 mod host;
 mod input;

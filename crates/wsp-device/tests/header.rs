@@ -6,10 +6,13 @@ mod common;
 
 use core::mem::{offset_of, size_of};
 use std::fmt::Write;
+use std::path::Path;
 use std::process::Command;
 use wsp_core::Region;
 use wsp_core::ptow::{DispatchConfig, MAX_LOOP_DEPTH, MAX_THRESHOLDS, PartitionParams, ThresholdParams};
+use wsp_core::tg::image::NodeKind;
 use wsp_device::abi::{PtowHost, PtowLaunch, PtowReport, PtowStats, PtowTable, PtowTask, Status};
+use wsp_device::graph::abi::{GraphStatus, StepKind, TgHost, TgReport, TgStep};
 
 /// Asserts size and offsets of a record in C.
 macro_rules! record {
@@ -92,11 +95,63 @@ fn checks() -> String {
     text
 }
 
+/// The same for `wsp_tg.h`.
+fn graph_checks() -> String {
+    let mut text = String::from("#include \"wsp_tg.h\"\n#include <stddef.h>\n");
+    text.push_str("#ifdef __cplusplus\n#define CHECK(x) static_assert(x, #x)\n");
+    text.push_str("#else\n#define CHECK(x) _Static_assert(x, #x)\n#endif\n");
+    record!(text, "wsp_tg_step", TgStep, [kind, at, node_kind, item]);
+    record!(text, "wsp_tg_report", TgReport, [kind, at, found, limit]);
+    record!(text, "wsp_tg_host", TgHost, [user, eval]);
+    let statuses = [
+        ("OK", GraphStatus::Ok),
+        ("NULL", GraphStatus::Null),
+        ("ALIGNMENT", GraphStatus::Alignment),
+        ("MEMORY", GraphStatus::Memory),
+        ("READ", GraphStatus::Read),
+        ("IMAGE", GraphStatus::Image),
+        ("STATE", GraphStatus::State),
+        ("FAULT", GraphStatus::Fault),
+        ("HANDLE", GraphStatus::Handle),
+        ("NODE", GraphStatus::Node),
+    ];
+    let steps = [
+        ("RUN", StepKind::Run),
+        ("GANG", StepKind::Gang),
+        ("SIGNAL", StepKind::Signal),
+        ("IDLE", StepKind::Idle),
+        ("DONE", StepKind::Done),
+    ];
+    let kinds = [
+        ("KERNEL", NodeKind::Kernel),
+        ("COPY", NodeKind::Copy),
+        ("FREE", NodeKind::Free),
+        ("NOTIFY", NodeKind::Notify),
+        ("WAIT_NOTIFY", NodeKind::WaitNotify),
+        ("WAIT_EVENT", NodeKind::WaitEvent),
+        ("CHECKPOINT", NodeKind::Checkpoint),
+        ("SIGNAL_NODE", NodeKind::Signal),
+    ];
+    let codes = (statuses.iter().map(|(name, code)| (*name, *code as i32)))
+        .chain(steps.iter().map(|(name, code)| (*name, *code as i32)))
+        .chain(kinds.iter().map(|(name, code)| (*name, *code as i32)));
+    for (name, code) in codes {
+        writeln!(text, "CHECK(WSP_TG_{name} == {code});").expect("text grows");
+    }
+    text
+}
+
 /// Compiles the checks as a language.
 fn accepts(language: &str, standard: &str) {
     let folder = common::folder("header");
-    let source = folder.join(format!("layout-{language}"));
-    std::fs::write(&source, checks()).expect("the file can be written");
+    for (name, checks) in [("ptow", checks()), ("tg", graph_checks())] {
+        let source = folder.join(format!("layout-{name}-{language}"));
+        std::fs::write(&source, checks).expect("the file can be written");
+        compile(language, standard, &source);
+    }
+}
+
+fn compile(language: &str, standard: &str, source: &Path) {
     let mut command = Command::new(common::compiler());
     command.args([
         "-x",
@@ -109,7 +164,7 @@ fn accepts(language: &str, standard: &str) {
         "-fsyntax-only",
         "-I",
     ]);
-    common::run(command.arg(common::include()).arg(&source));
+    common::run(command.arg(common::include()).arg(source));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::expr::{Variable, is_even_in};
 use super::filter::{InForce, Relation, relation};
 use super::summary::bit;
 use super::tree::{Body, Filter, Kind, Loop, Policy, Statement};
-use super::writer::Writer;
+use crate::writer::Writer;
 
 /// What holds where a statement stands.
 #[derive(Clone)]

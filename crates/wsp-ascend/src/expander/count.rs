@@ -7,7 +7,7 @@ use super::emitter::{Emitter, Made};
 use super::expr::Variable;
 use super::summary::bit;
 use super::tree::{Body, Kind, Loop, Statement};
-use super::writer::Writer;
+use crate::writer::Writer;
 
 impl Emitter<'_> {
     /// A call that counts a body into `to`. `variables` are those in scope in the body, as far as its number depends on

@@ -6,7 +6,7 @@
 use super::names::Names;
 use super::summary::Leaves;
 use super::tree::Loop;
-use super::writer::Writer;
+use crate::writer::Writer;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use wsp_core::ptow::{Program, Word, X_LAST, XOp};

@@ -8,7 +8,7 @@ use super::emitter::{Emitter, Made};
 use super::expr::Variable;
 use super::summary::{Leaves, Summary, bit};
 use super::tree::{Filter, Level, Policy};
-use super::writer::Writer;
+use crate::writer::Writer;
 use std::collections::BTreeSet;
 use wsp_core::ptow::Program;
 

@@ -31,7 +31,6 @@ mod summary;
 mod task;
 mod tree;
 mod unit;
-mod writer;
 
 use std::fmt;
 use wsp_core::ptow::{Op, Verified};

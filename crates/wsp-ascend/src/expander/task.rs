@@ -5,7 +5,7 @@ use super::emitter::Emitter;
 use super::expr::Variable;
 use super::filter::deciding;
 use super::tree::{Access, Dim, Param, Second, Task};
-use super::writer::Writer;
+use crate::writer::Writer;
 use wsp_core::ExecPool;
 
 impl Emitter<'_> {

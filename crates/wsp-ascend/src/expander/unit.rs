@@ -8,7 +8,7 @@ use super::filter::InForce;
 use super::names::Names;
 use super::summary::Leaves;
 use super::tree::Body;
-use super::writer::Writer;
+use crate::writer::Writer;
 use std::collections::BTreeSet;
 use wsp_core::ptow::{MAX_AICPUS, MAX_LOOP_DEPTH, Program, XOp};
 use wsp_core::{MAX_RANK, limits};

@@ -1,10 +1,14 @@
 //! Compiles expanders with the host's compiler, runs them, and runs the interpreter on the same launches.
 #![allow(dead_code)]
 
+#[path = "../toolchain/mod.rs"]
+mod toolchain;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use toolchain::{compiler, write};
 use wsp_ascend::expander::{ExpanderNames, HEADERS, emit_expander};
 use wsp_core::SlotId;
 use wsp_core::ptow::bounds::BoundsHalt;
@@ -86,24 +90,6 @@ pub(crate) struct Run<'a> {
 /// Compiled expanders.
 pub(crate) struct Harness {
     executable: PathBuf,
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test writes what it compiles")]
-fn write(path: &Path, text: &str) {
-    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder for what is compiled");
-    std::fs::write(path, text).expect("a file that is compiled");
-}
-
-#[expect(clippy::disallowed_methods, reason = "a test takes the compiler that the user names")]
-fn compiler() -> String {
-    let named = std::env::var("CXX").ok().filter(|name| !name.is_empty());
-    let known = ["c++", "g++", "clang++"].map(str::to_owned);
-    let runs = |name: &String| Command::new(name).arg("--version").output().is_ok();
-    named
-        .into_iter()
-        .chain(known)
-        .find(runs)
-        .expect("this test compiles C++: install g++ or clang++, or name a compiler in CXX")
 }
 
 impl Harness {

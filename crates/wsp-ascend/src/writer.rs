@@ -2,14 +2,14 @@
 
 /// Text under way.
 #[derive(Default)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     text: String,
     depth: usize,
 }
 
 impl Writer {
     /// Adds a line.
-    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+    pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         let line = line.as_ref();
         if !line.is_empty() {
             self.text.extend(std::iter::repeat_n("    ", self.depth));
@@ -19,30 +19,30 @@ impl Writer {
     }
 
     /// Adds a line, and what follows stands deeper.
-    pub(super) fn open(&mut self, line: impl AsRef<str>) {
+    pub(crate) fn open(&mut self, line: impl AsRef<str>) {
         self.line(line);
         self.depth += 1;
     }
 
     /// Adds a line that ends what `open` has begun.
-    pub(super) fn close(&mut self, line: impl AsRef<str>) {
+    pub(crate) fn close(&mut self, line: impl AsRef<str>) {
         self.depth = self.depth.saturating_sub(1);
         self.line(line);
     }
 
     /// Adds a line that ends one stretch and begins another.
-    pub(super) fn turn(&mut self, line: impl AsRef<str>) {
+    pub(crate) fn turn(&mut self, line: impl AsRef<str>) {
         self.close(line);
         self.depth += 1;
     }
 
     /// Adds a line that fails the expansion at a word unless a condition holds.
-    pub(super) fn require(&mut self, condition: &str, word: u32) {
+    pub(crate) fn require(&mut self, condition: &str, word: u32) {
         self.line(format!("if (!{condition}) return s.fail({word});"));
     }
 
     /// What has been written.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }

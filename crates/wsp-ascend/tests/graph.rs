@@ -1,0 +1,158 @@
+//! Emitted graphs: they do what the machine does here, with the fences that their edges need.
+
+mod graph_support;
+
+use graph_support::{Compiled, Planned, direct};
+use wsp_ascend::graph::{GraphEmitError, GraphSource};
+use wsp_core::tg::Platform;
+use wsp_isa::tg::random::{Choices, Limits, bytes, valid_unit};
+
+/// A producer and a consumer, with statements between and behind them.
+fn pair(between: &str, edge: &str) -> Planned {
+    Planned::text(&format!(
+        "extern T: f32[64]\nTG_BEGIN(G)\nTG_KERNEL(A, a, 2, AIV, 0)\nMC_BIND(A, 0, T, direction = OUT)\n{between}\n\
+         TG_KERNEL(B, b, 2, AIV, 0)\nMC_BIND(B, 0, T, direction = IN)\n{edge}\nTG_END(G)\n"
+    ))
+}
+
+/// The emitted fence before kernel `B`, and the reasons that it gives.
+fn fence_of_b(source: &GraphSource) -> Option<(String, String)> {
+    let mut lines = source.translation_unit.lines();
+    let case = lines.find(|line| line.contains("// B: "))?;
+    let reasons = case.split("// B: ").nth(1)?.to_owned();
+    let fence = lines.next()?.trim().trim_start_matches("device.fence(FenceScope::").trim_end_matches(");");
+    Some((fence.to_owned(), reasons))
+}
+
+/// ISA-EM-04: an edge for data implies a fence for the device. ISA-EM-05: `AFTER` implies none; a fence between its ends is
+/// emitted there, and A2 has one for global memory instead of that for the L2 cache.
+#[test]
+fn edges_have_the_fences_that_they_imply() {
+    let fence = |between: &str, edge: &str, target| {
+        let source = pair(between, edge).emit(target).expect("C++");
+        (fence_of_b(&source).map(|(scope, reasons)| format!("{scope}: {reasons}")), source.notes.len())
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let data = "TG_DEPEND(A, B, DATA, T)";
+    let after = "TG_DEPEND(A, B)";
+    for target in [Platform::A2, Platform::A3, Platform::A5] {
+        assert_eq!(fence("", data, target), (some("Device: data"), 0));
+        assert_eq!(fence("", "TG_DEPEND(A, B, DATA)", target), (some("Device: data"), 0));
+        assert_eq!(fence("", after, target), (None, 0));
+        assert_eq!(fence("", "", target), (None, 0));
+        assert_eq!(fence("", "TG_DEPEND(A, B, SOFT)", target), (None, 0));
+        assert_eq!(fence("MC_FENCE(DEVICE)", after, target), (some("Device: MC_FENCE"), 0));
+        assert_eq!(fence("MC_FENCE(GM)", after, target), (some("Gm: MC_FENCE"), 0));
+        assert_eq!(fence("MC_FENCE(DEVICE)", "", target), (None, 0), "a fence orders nothing");
+        assert_eq!(fence("", &format!("{after}\nMC_FENCE(GM)"), target), (None, 0), "it stands behind both");
+        assert_eq!(fence("MC_FENCE(GM)", data, target), (some("Gm: MC_FENCE, data"), 0));
+        assert_eq!(fence("", "TG_DEPEND(A, B, BARRIER)", target), (some("Device: barrier"), 0));
+    }
+    assert_eq!(fence("MC_FENCE(L2)", after, Platform::A3), (some("L2: MC_FENCE"), 0));
+    assert_eq!(fence("MC_FENCE(L2)", after, Platform::A2), (some("Gm: MC_FENCE"), 1));
+}
+
+/// ISA-PM-09: what a target does not have is refused by name.
+#[test]
+fn what_the_target_does_not_have_is_refused() {
+    let unit = pair("SY_NOTIFY(1, 7)", "");
+    for target in [Platform::A2, Platform::A3] {
+        let error = unit.emit(target).expect_err("it has no notifications");
+        assert!(matches!(error, GraphEmitError::Unsupported { mnemonic: "SY_NOTIFY", .. }), "{error}");
+    }
+    assert!(unit.emit(Platform::A5).is_ok());
+    assert_eq!(unit.emit(Platform::Cpu).expect_err("no device"), GraphEmitError::NoDevice);
+}
+
+/// ISA-EM-04, ISA-EM-05, ISA-IMP-09: compiled, the fence comes between the two kernels.
+#[test]
+fn compiled_fences_stand_between_producer_and_consumer() {
+    let units = [
+        pair("", "TG_DEPEND(A, B, DATA, T)"),
+        pair("", "TG_DEPEND(A, B)"),
+        pair("MC_FENCE(L2)", "TG_DEPEND(A, B)"),
+    ];
+    let sources: Vec<GraphSource> = units.iter().map(|unit| unit.emit(Platform::A2).expect("C++")).collect();
+    let compiled = Compiled::new("fences", &sources);
+    let seen = |unit: usize| -> Vec<String> {
+        let first = |line: &String| line.split(" entry").next().unwrap_or_default().to_owned();
+        compiled.run(unit, 0).iter().map(first).collect()
+    };
+    assert_eq!(seen(0), ["launch A", "fence 0", "launch B", "outcome 0"]);
+    assert_eq!(seen(1), ["launch A", "launch B", "outcome 0"]);
+    assert_eq!(seen(2), ["launch A", "fence 2", "launch B", "outcome 0"]);
+}
+
+/// Control flow, gangs, tables, events, copies, in one unit.
+const EVERYTHING: &str = "
+extern X: f32[64]
+extern Y: f32[64]
+arg n: i64 = 2
+extern event GO
+TG_BEGIN(G)
+  TG_KERNEL(A, a, 4, AIC_AIV, 4096)
+  MC_BIND(A, 0, X, direction = IN)
+  MC_BIND(A, 1, Y, iteration * 16, 16, OUT)
+  SY_WAIT(GO, A)
+  CF_LOOP(n + 1, i)
+    TG_KERNEL(B, b, 2, AIC, 0)
+    MC_BIND(B, 0, {X, Y}[i % 2], i * 8, 8, INOUT)
+    CF_BREAK(i > 1 && n < 0)
+    TG_KERNEL(C, c, 1, AIV, 0)
+    TG_DEPEND(B, C, DATA)
+  CF_ENDLOOP
+  CF_WHILE(load(X, 0, i32) > 4, 100)
+    TG_KERNEL(W, w, 1, AIV, 0)
+    MC_BIND(W, 0, X, direction = INOUT)
+  CF_ENDWHILE
+  MC_COPY(X, Y, 64, 0, 64)
+  CF_IF(load(Y, 8, i64) % 2 == 0)
+    TG_KERNEL(T, t, 1, AICPU, 0)
+    MC_BIND(T, 0, Y, direction = IN)
+  CF_ELSE
+    TG_KERNEL(F, f, 1, AICPU, 0)
+    MC_BIND(F, 0, Y, direction = IN)
+  CF_ENDIF
+  TG_KERNEL(P, p, 1, AIV, 0)
+  TG_KERNEL(Q, q, 1, AIV, 0)
+  SY_BARRIER({P, Q}, 0)
+  TG_DEPEND(A, Q)
+TG_END(G)
+";
+
+/// ISA-IMP-09, ISA-IMP-11: the machine that is linked into a C++ program does what it does here.
+#[test]
+fn compiled_graphs_do_what_the_machine_does() {
+    let mut units = vec![Planned::text(EVERYTHING)];
+    for seed in 0..60 {
+        let unit = valid_unit(&mut Choices::new(&bytes(seed, 700)), &Limits::run());
+        let unit = Planned::new(unit);
+        if !unit.plan.graphs.is_empty() && unit.emit(Platform::A5).is_ok() && units.len() < 16 {
+            units.push(unit);
+        }
+    }
+    assert!(units.len() >= 8, "{} units", units.len());
+    let sources: Vec<GraphSource> = units.iter().map(|unit| unit.emit(Platform::A5).expect("C++")).collect();
+    let compiled = Compiled::new("random", &sources);
+    let mut compared = 0;
+    for (at, unit) in units.iter().enumerate() {
+        let Some(expected) = direct(&unit.plan.graphs[0]) else { continue };
+        let mut found = compiled.run(at, 0);
+        found.retain(|line| !line.starts_with("fence"));
+        assert_eq!(found, expected, "unit {at}:\n{}", wsp_isa::tg::text::print(&unit.module));
+        compared += 1;
+        // Whatever is over first, the same is started.
+        let sorted = |mut lines: Vec<String>| {
+            lines.sort();
+            lines
+        };
+        if !expected.contains(&"outcome 2".to_owned()) && unit.plan.graphs[0].conditions.is_empty() {
+            for policy in [1, 2] {
+                let mut other = compiled.run(at, policy);
+                other.retain(|line| !line.starts_with("fence"));
+                assert_eq!(sorted(other), sorted(expected.clone()), "unit {at}, policy {policy}");
+            }
+        }
+    }
+    assert!(compared >= 8, "{compared} units are compared");
+}
