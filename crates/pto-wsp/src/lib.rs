@@ -1,6 +1,7 @@
 //! PTO-WSP: workloads, schedules and backends kept apart.
 //!
-//! Re-exports of the crates below, and nothing of its own. [`workload`] is for programs whose tasks are loops over kernels;
+//! Re-exports of the crates below, and nothing of its own. [`workload`] is for programs whose tasks are loops over kernels,
+//! [`task_graph`] for units of the task-graph instruction set;
 //! what follows runs a `.pto` source; [`runtime`] is the task graph by itself.
 //!
 //! ```
@@ -43,6 +44,7 @@ pub use wsp_lang as lang;
 pub use wsp_plan as plan;
 pub use wsp_runtime as runtime;
 
+pub mod task_graph;
 pub mod workload;
 
 /// What a program that compiles and runs a source needs.

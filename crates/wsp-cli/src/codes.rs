@@ -1,4 +1,4 @@
-//! Codes of the diagnostics that this crate reports: files, made-up data, checks and graphs.
+//! Codes of the diagnostics that this crate reports: files, made-up data, checks, graphs and task graphs.
 
 use wsp_ir::diag::Code;
 
@@ -34,3 +34,12 @@ pub(crate) const NOT_SEQUENTIAL: Code = Code(883);
 pub(crate) const SEVERAL_LIBRARIES: Code = Code(884);
 pub(crate) const MORE_THAN_ROWS: Code = Code(885);
 pub(crate) const BINARY_TO_TERMINAL: Code = Code(922);
+pub(crate) const UNKNOWN_ENTRY: Code = Code(1540);
+pub(crate) const WRONG_KIND: Code = Code(1590);
+pub(crate) const UNIT_TOO_LONG: Code = Code(1591);
+pub(crate) const UNKNOWN_NAME: Code = Code(1592);
+pub(crate) const WRONG_ARRAY: Code = Code(1593);
+pub(crate) const CANNOT_MAKE_TENSOR: Code = Code(1594);
+pub(crate) const NO_CHECKPOINTS: Code = Code(1595);
+pub(crate) const NOT_ALONE: Code = Code(1596);
+pub(crate) const CANNOT_EMIT: Code = Code(1597);

@@ -1,5 +1,6 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
+pub mod unit;
 pub mod workload;
 
 use crate::layout::Layout;

@@ -23,6 +23,7 @@ mod numbers;
 pub mod reference;
 pub mod report;
 mod terminal;
+pub mod unit;
 
 pub use layout::Layout;
 

@@ -1,21 +1,33 @@
-//! `wsp asm`: from the text of a program, or from a workload, to bytes.
+//! `wsp asm`: from the text of a program or a task graph, or from a workload, to bytes.
 
-use super::{Outcome, Session, workload};
+use super::kind::{Kind, wrong_kind};
+use super::{Outcome, Session, unit, workload};
 use crate::args::AsmArgs;
 use crate::codes;
-use crate::files::{read_program, read_source, write_program};
-use wsp_core::ptow::MAGIC;
+use crate::files::{read_source, write_program};
 use wsp_ir::diag::Diagnostic;
 
 /// Assembles a text, or lowers a workload.
 pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let name = args.file.display().to_string();
+    let kind = Kind::of(&args.file);
+    if kind.is_unit() {
+        return unit::asm(session, args, kind);
+    }
+    if args.emit.is_some() {
+        let fault =
+            Diagnostic::error(codes::OPTION_OF_OTHERS, "`--emit` is for task graphs (`.tg`, `.ptog`)");
+        return Err(vec![fault.help("leave out `--emit`")]);
+    }
+    if matches!(kind, Kind::Program | Kind::Arrays) {
+        let takes = "texts of task graphs (`.tg`) and of programs that generate tasks, and workloads";
+        return Err(vec![wrong_kind(&args.file, kind, takes)]);
+    }
     if let Some(bytes) = workload::program_bytes(session, &args.file, args.schedule.as_deref())? {
         write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
         return Ok(Outcome::Done);
     }
-    let begins = read_program(&args.file).map_err(|fault| vec![fault])?;
-    if begins.starts_with(&MAGIC.to_le_bytes()) {
+    if kind == Kind::GeneratorBytes {
         let what = format!("`{name}` is a program already, not the text of one");
         return Err(vec![
             Diagnostic::error(codes::BAD_SOURCE_FILE, what)

@@ -1,18 +1,32 @@
 //! `wsp check`: diagnostics only.
 
-use super::workload;
-use super::{Outcome, Session};
+use super::kind::{Kind, wrong_kind};
+use super::{Outcome, Session, unit, workload};
 use crate::args::CheckArgs;
+use crate::codes;
 use crate::reference;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 
+/// What `wsp check` takes, for those who give it something else.
+const TAKES: &str = "`.pto` programs, workloads and task graphs";
+
 /// Compiles programs and prints what is wrong with them.
 pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let files: Vec<(&Path, Kind)> = args.files.iter().map(|path| (path.as_path(), Kind::of(path))).collect();
+    if !files.iter().any(|(_, kind)| kind.is_unit()) {
+        refuse_options(args).map_err(|fault| vec![fault])?;
+    }
     let mut outcome = Outcome::Done;
-    for path in &args.files {
-        let checked =
-            if workload::is_workload(path) { workload::check(session, path) } else { program(session, path) };
+    for (path, kind) in files {
+        let checked = match kind {
+            Kind::Workload => workload::check(session, path),
+            Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args),
+            Kind::Program | Kind::Unknown => program(session, path),
+            Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
+                Err(vec![wrong_kind(path, kind, TAKES)])
+            }
+        };
         match checked {
             Ok(()) => session.terminal.print(&format!("{}: ok\n", path.display())),
             Err(diagnostics) => {
@@ -22,6 +36,19 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         }
     }
     Ok(outcome)
+}
+
+/// Options that only task graphs have a use for.
+fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
+    let given = [("--target", args.target.is_some()), ("--kernels", !args.kernels.is_empty())];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Diagnostic::error(
+            codes::OPTION_OF_OTHERS,
+            format!("`{option}` is for task graphs (`.tg`, `.ptog`)"),
+        )
+        .help(format!("leave out `{option}`"))),
+    }
 }
 
 fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {

@@ -80,7 +80,7 @@ pub(super) fn load(
 }
 
 /// Entries of an archive that look like a misspelt name of an array that is absent.
-fn misspelt(entries: &[String], absent: &[&str]) -> Vec<Diagnostic> {
+pub(super) fn misspelt(entries: &[String], absent: &[&str]) -> Vec<Diagnostic> {
     let near = entries.iter().filter_map(|entry| Some((entry, did_you_mean(entry, absent.iter().copied())?)));
     near.map(|(entry, meant)| {
         Diagnostic::warning(codes::UNUSED_ENTRY, format!("entry `{entry}` of the archive is not used"))

@@ -1,22 +1,45 @@
-//! `wsp disasm`: from the bytes of a program, or from a workload, to text.
+//! `wsp disasm`: from the bytes of a program or a task graph, or from a workload, to text.
 
-use super::{Outcome, Session, workload};
+use super::kind::{Kind, wrong_kind};
+use super::{Outcome, Session, unit, workload};
 use crate::args::DisasmArgs;
 use crate::files::{read_program, write_program};
+use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 use wsp_isa::ptow::{disassemble, not_a_program};
 
 /// Prints a program, or writes its text.
 pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let kind = Kind::of(&args.file);
+    if kind.is_unit() {
+        return unit::disasm(session, args, kind);
+    }
+    if matches!(kind, Kind::Program | Kind::Arrays) {
+        let takes = "task graphs (`.ptog`), programs that generate tasks (`.ptow`), and workloads";
+        return Err(vec![wrong_kind(&args.file, kind, takes)]);
+    }
     let bytes = match workload::program_bytes(session, &args.file, args.schedule.as_deref())? {
         Some(bytes) => bytes,
         None => read_program(&args.file).map_err(|fault| vec![fault])?,
     };
     let name = args.file.display().to_string();
     let text = disassemble(&bytes).map_err(|error| vec![not_a_program(&name, &error)])?;
-    match args.output.as_deref().filter(|path| path.as_os_str() != "-") {
-        None => session.terminal.print(&text),
-        to => write_program(&args.file, to, text.as_bytes()).map_err(|fault| vec![fault])?,
-    }
+    write_listing(session, &args.file, args.output.as_deref(), &text).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
+}
+
+/// Prints a text, or writes it to a file.
+pub(super) fn write_listing(
+    session: &Session,
+    source: &Path,
+    to: Option<&Path>,
+    text: &str,
+) -> Result<(), Diagnostic> {
+    match to.filter(|path| path.as_os_str() != "-") {
+        None => {
+            session.terminal.print(text);
+            Ok(())
+        }
+        to => write_program(source, to, text.as_bytes()),
+    }
 }

@@ -1,7 +1,8 @@
 //! `wsp graph`: the tasks of a workload and their dependences, as lists or summed up.
 
+use super::kind::{Kind, wrong_kind};
 use super::workload::{check_graph_memory, is_workload, read_graph_arrays};
-use super::{Outcome, Session};
+use super::{Outcome, Session, unit};
 use crate::args::{DepsArg, GraphArgs};
 use crate::codes;
 use crate::engine::workload as engine;
@@ -18,8 +19,17 @@ use wsp_ir::workload::Dependences;
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let outputs = Outputs::of(args);
     outputs.check(args).map_err(|fault| vec![fault])?;
+    let kind = Kind::of(&args.file);
+    if kind.is_unit() {
+        return unit::graph(session, args, kind, &outputs);
+    }
     if !is_workload(&args.file) {
-        return Err(vec![not_a_workload(&args.file)]);
+        return Err(vec![not_a_workload(&args.file, kind)]);
+    }
+    if !args.kernels.is_empty() {
+        let fault =
+            Diagnostic::error(codes::OPTION_OF_OTHERS, "`--kernels` is for task graphs (`.tg`, `.ptog`)");
+        return Err(vec![fault.help("leave out `--kernels`")]);
     }
     let source = session.read_workload(&args.file)?;
     let arrays = read_graph_arrays(&source, args.inputs.as_deref(), &args.input, &args.set)?;
@@ -73,7 +83,7 @@ fn bytes_per_task(detail: Detail) -> u64 {
 }
 
 /// Writes one list, if it was asked for.
-fn list(
+pub(super) fn list(
     session: &Session,
     to: Option<&Destination>,
     mut rows: impl FnMut(&mut Rows<'_>) -> std::io::Result<()>,
@@ -84,12 +94,12 @@ fn list(
 }
 
 /// The lists that were asked for.
-struct Outputs {
-    tasks: Option<Destination>,
-    edges: Option<Destination>,
+pub(super) struct Outputs {
+    pub(super) tasks: Option<Destination>,
+    pub(super) edges: Option<Destination>,
     args: Option<Destination>,
-    dot: Option<Destination>,
-    summary: bool,
+    pub(super) dot: Option<Destination>,
+    pub(super) summary: bool,
 }
 
 impl Outputs {
@@ -155,18 +165,21 @@ fn collision(what: String, option: &str) -> Diagnostic {
 
 /// Whether a name is that of a program: lists have other names, and a program is not to be lost to a slip.
 fn is_source(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pto") || e.eq_ignore_ascii_case("wsp"))
+    matches!(Kind::by_name(path), Kind::Program | Kind::Workload | Kind::UnitText | Kind::UnitBytes)
 }
 
-fn not_a_workload(path: &Path) -> Diagnostic {
+fn not_a_workload(path: &Path, kind: Kind) -> Diagnostic {
     let name = path.display();
+    if !matches!(kind, Kind::Program | Kind::Unknown) {
+        return wrong_kind(path, kind, "workloads and task graphs");
+    }
     let fault = Diagnostic::error(codes::NOT_A_WORKLOAD, format!("`{name}` is not a workload"));
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pto")) {
         fault
             .note("a task graph is listed for `.wsp` files")
             .help(format!("`wsp plan {name}` lists its tasks"))
     } else {
-        fault.help("give a file whose name ends in `.wsp`")
+        fault.help("give a file whose name ends in `.wsp`, `.tg` or `.ptog`")
     }
 }
 

@@ -3,6 +3,7 @@
 mod asm;
 mod bench;
 mod bench_generate;
+mod bench_isa;
 mod bench_runtime;
 mod check;
 mod data;
@@ -10,11 +11,15 @@ mod disasm;
 mod doctor;
 mod explain;
 mod graph;
+mod kind;
+mod peers;
 mod plan;
 mod run;
 mod tables;
+mod unit;
 mod workload;
 
+use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
 use crate::engine::Options;
 use crate::files::read_source;
@@ -80,6 +85,7 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         Command::Doctor(args) => doctor::doctor(&session.terminal, &args),
         Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),
         Command::Bench(BenchCommand::Generate(args)) => bench_generate::generate(&mut session, &args),
+        Command::Bench(BenchCommand::Isa(args)) => bench_isa::isa(&mut session, &args),
         Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(&mut session, &args),
         Command::Config(args) => tables::config(&session.terminal, &args),
         Command::Targets(args) => tables::targets(&session.terminal, &args),
@@ -93,8 +99,10 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
 impl Session {
     /// Reads and compiles a program; prints its warnings.
     fn compile(&mut self, path: &Path) -> Result<Module, Vec<Diagnostic>> {
-        if workload::is_workload(path) {
-            return Err(vec![workload::not_a_program(path)]);
+        match Kind::of(path) {
+            Kind::Workload => return Err(vec![workload::not_a_program(path)]),
+            Kind::Program | Kind::Unknown => {}
+            kind => return Err(vec![wrong_kind(path, kind, "`.pto` programs")]),
         }
         let text = read_source(path).map_err(|fault| vec![fault])?;
         self.compile_text(&path.display().to_string(), text)

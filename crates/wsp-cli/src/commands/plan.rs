@@ -1,5 +1,6 @@
 //! `wsp plan`: what would run.
 
+use super::kind::refuse_entries;
 use super::{Outcome, Session, data, options, workload};
 use crate::args::PlanArgs;
 use crate::codes;
@@ -20,6 +21,7 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
         };
     }
     let module = session.compile(&args.file)?;
+    refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = options(&args.launch, 0, session.interrupt.flag());
     options.layout = data.layout;

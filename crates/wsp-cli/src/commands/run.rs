@@ -1,6 +1,7 @@
 //! `wsp run`: compile, run, check, summarise.
 
-use super::{Outcome, Session, data, options, workload};
+use super::kind::{Kind, refuse_entries, wrong_kind};
+use super::{Outcome, Session, data, options, unit, workload};
 use crate::args::{RunArgs, StatsFormat};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
@@ -15,10 +16,23 @@ use wsp_plan::{Arrays, ParamValue};
 
 /// Runs a program.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    if workload::is_workload(&args.file) {
+    let kind = Kind::of(&args.file);
+    if kind.is_unit() {
+        return unit::run(session, args, kind);
+    }
+    if let Some(option) = args.unit.given() {
+        let message = format!("`{option}` is for task graphs (`.tg`, `.ptog`)");
+        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, message);
+        return Err(vec![fault.help(format!("leave out `{option}`"))]);
+    }
+    if matches!(kind, Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays) {
+        return Err(vec![wrong_kind(&args.file, kind, "`.pto` programs, workloads and task graphs")]);
+    }
+    if kind == Kind::Workload {
         return workload::run(session, args);
     }
     let module = session.compile(&args.file)?;
+    refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
     let given = [
         ("--trace", args.trace.is_some()),
         ("--aicpus", args.aicpus.is_some()),

@@ -1,11 +1,13 @@
 //! `wsp config` and `wsp targets`: the tables that the system is made of.
 
 use super::Outcome;
-use crate::args::JsonArgs;
+use crate::args::{JsonArgs, TargetsArgs};
 use crate::terminal::Terminal;
 use serde_json::{Value, json};
 use wsp_core::limits;
+use wsp_core::tg::Platform;
 use wsp_ir::diag::Diagnostic;
+use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, target_name, word};
 use wsp_plan::{AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, WORKLOAD_CAPABILITIES};
 
 /// Prints every limit.
@@ -27,7 +29,12 @@ pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Ve
 }
 
 /// Prints the capability table.
-pub(super) fn targets(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
+pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    if args.matrix {
+        let form = if args.json { Form::Json } else { Form::Text };
+        print_matrix(terminal, form);
+        return Ok(Outcome::Done);
+    }
     if args.json {
         let list = |table: &[Capability]| -> Value {
             let row = |c: &Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.cpu_sim), "meaning": c.meaning });
@@ -54,6 +61,65 @@ pub(super) fn targets(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, V
     }
     Ok(Outcome::Done)
 }
+
+/// How a table is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// Prints what each platform does with each instruction of task graphs.
+fn print_matrix(terminal: &Terminal, form: Form) {
+    if form == Form::Json {
+        terminal.print_json(&matrix_json());
+    } else {
+        terminal.print(&matrix_text());
+    }
+}
+
+fn matrix_json() -> Value {
+    let cells = |row: &Row| -> serde_json::Map<String, Value> {
+        let cell = |p: &Platform| (platform_name(*p).to_owned(), json!(word(row.support(*p))));
+        PLATFORMS.iter().map(cell).collect()
+    };
+    let row = |row: &Row| {
+        let instructions: Vec<&str> = row.ops.iter().map(|op| op.info().mnemonic).collect();
+        json!({ "row": row.name, "instructions": instructions, "support": cells(row) })
+    };
+    let platform = |p: &Platform| json!({ "platform": platform_name(*p), "target": target_name(*p) });
+    json!({
+        "platforms": PLATFORMS.iter().map(platform).collect::<Vec<_>>(),
+        "words": WORDS.iter().map(|(word, meaning)| json!({ "word": word, "meaning": meaning })).collect::<Vec<_>>(),
+        "rows": MATRIX.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn matrix_text() -> String {
+    let line = |name: &str, cells: [&str; 4]| {
+        format!("{}\n", format!("{name:<24}{}", cells.map(|c| format!("{c:<9}")).concat()).trim_end())
+    };
+    let mut text = line("instruction", PLATFORMS.map(platform_name));
+    text.push_str(&line("", PLATFORMS.map(|p| target_name(p).trim_start_matches("ascend_"))));
+    for row in MATRIX {
+        text.push_str(&line(row.name, PLATFORMS.map(|p| word(row.support(p)))));
+    }
+    text.push('\n');
+    for (word, meaning) in WORDS {
+        text.push_str(&format!("{word:<8} {meaning}\n"));
+    }
+    text.push_str("\n`wsp check --target a2 FILE.tg` tells what that means for a unit.\n");
+    text
+}
+
+/// Words of the matrix and what they mean.
+const WORDS: [(&str, &str); 5] = [
+    ("Yes", "all of it"),
+    ("Partial", "some of it; the rest becomes something stronger, with a note"),
+    ("Hint", "accepted and recorded, may be ignored, with a note"),
+    ("N/A", "accepted, does nothing there, with a note"),
+    ("No", "an error"),
+];
 
 fn support(support: Support) -> &'static str {
     match support {

@@ -4,7 +4,7 @@ mod check;
 mod dry;
 mod transfer;
 
-pub use check::compare;
+pub use check::{compare, compare_bits};
 pub use dry::{check_defaults, known_tasks};
 pub use transfer::{Transferred, transfer};
 

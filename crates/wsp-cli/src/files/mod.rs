@@ -1,18 +1,22 @@
 //! Files: source text, `.npy` and `.npz` arrays. Every fault is a diagnostic with the path and what to do.
 
+mod checkpoints;
 mod fault;
 mod header;
 mod integers;
 mod npy;
 mod npz;
 mod program;
+mod unit;
 mod write;
 
+pub use checkpoints::CheckpointFolder;
 pub(crate) use fault::{check_memory, no_array};
 pub use integers::to_u32;
 pub use npy::read_npy;
 pub use npz::Npz;
 pub(crate) use program::{read_program, write_program};
+pub(crate) use unit::{read_start, read_unit_bytes, read_unit_text};
 pub use write::write_npz;
 pub(crate) use write::{write_stream, write_text};
 

@@ -12,6 +12,7 @@ mod pages;
 mod roles;
 mod spec;
 mod tensors;
+mod unit;
 
 pub use data::{Fill, Problem};
 pub(crate) use data::{Side, Unused};
@@ -19,6 +20,7 @@ pub use names::Names;
 pub use pages::PageTable;
 pub use spec::{HELP, Lens, Pairs, Spec, SpecError};
 pub use tensors::generate_tensors;
+pub use unit::{Scale, make_tensor};
 
 use crate::layout::Layout;
 use wsp_ir::diag::Diagnostic;

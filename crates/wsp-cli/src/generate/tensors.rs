@@ -156,7 +156,7 @@ fn shape(module: &Module, id: TensorId, params: &[Option<Value>]) -> Result<Vec<
 }
 
 /// An array of numbers; `None` when it does not fit memory or its elements are not real numbers.
-fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) -> Option<Array> {
+pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) -> Option<Array> {
     let mut array = Array::zeros(dtype, shape).ok()?;
     match dtype {
         DType::F32 => fill_as::<F32>(&mut array, values, stream),

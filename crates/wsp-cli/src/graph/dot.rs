@@ -43,7 +43,7 @@ fn tail(name: &str, unit: Unit) -> String {
 }
 
 /// Text between the quotes of DOT.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
 }
 

@@ -8,6 +8,7 @@ mod rows;
 mod summary;
 
 pub use csv::{write_accesses, write_edges, write_tasks};
+pub(crate) use dot::escaped;
 pub use dot::write_dot;
 pub use output::{Destination, write};
 pub use rows::Rows;

@@ -4,9 +4,11 @@
 
 mod attention;
 mod compare;
+mod deepseek;
 mod dense;
 mod llama;
 mod moe;
+mod power;
 mod prefill;
 mod rows;
 mod topk;
@@ -31,6 +33,10 @@ pub const MOE_LAYER: &str = "moe_layer";
 pub const RAGGED_PREFILL: &str = "ragged_prefill";
 /// The keys that score highest for each query.
 pub const TOPK_INDEXER: &str = "topk_indexer";
+/// Attention over the tokens that an indexer chooses.
+pub const DEEPSEEK_INDEXER: &str = "deepseek_indexer";
+/// The largest eigenvalue of a symmetric matrix.
+pub const POWER_ITERATION: &str = "power_iteration";
 
 /// Computes a reference and compares the outputs with it.
 type Check = fn(&Reference, &Context<'_>) -> Result<Vec<Comparison>, Diagnostic>;
@@ -94,6 +100,18 @@ pub const REFERENCES: &[ReferenceInfo] = &[
         required: &["q", "weights", "keys", "indptr", "top_k", "indices"],
         optional: &["scores"],
         check: topk::check,
+    },
+    ReferenceInfo {
+        name: DEEPSEEK_INDEXER,
+        required: &["hidden", "scores", "output", "top_k"],
+        optional: &[],
+        check: deepseek::check,
+    },
+    ReferenceInfo {
+        name: POWER_ITERATION,
+        required: &["matrix", "vector", "value"],
+        optional: &[],
+        check: power::check,
     },
 ];
 

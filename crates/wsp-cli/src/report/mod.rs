@@ -9,6 +9,8 @@ mod plan;
 mod text;
 mod trace;
 mod transfer;
+mod unit;
+mod unit_graph;
 mod units;
 mod workload;
 
@@ -18,6 +20,8 @@ pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
 pub use trace::{Clock, TimedTask, Timeline};
 pub use transfer::TransferReport;
+pub use unit::UnitReport;
+pub use unit_graph::UnitGraphReport;
 pub(crate) use units::bytes;
 pub use workload::{Check, Difference, RunTime, WorkloadReport};
 

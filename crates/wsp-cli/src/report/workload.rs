@@ -112,7 +112,7 @@ impl Check {
         all.iter().map(fault).collect()
     }
 
-    fn add_to(&self, lines: &mut Lines) {
+    pub(super) fn add_to(&self, lines: &mut Lines) {
         match self {
             Check::Close(all) => all.iter().for_each(|check| lines.add("check", &text::comparison(check))),
             other => lines.add("check", &other.text()),
@@ -137,7 +137,7 @@ impl Check {
         }
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         match self {
             Check::NotDone => Value::Null,
             Check::Same { tensors, bytes } => json!({ "passed": true, "tensors": tensors, "bytes": bytes }),

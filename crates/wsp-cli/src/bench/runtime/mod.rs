@@ -10,7 +10,7 @@ mod inference;
 mod llama;
 pub(crate) mod measure;
 mod ours;
-mod pattern;
+pub(crate) mod pattern;
 mod peers;
 mod stream;
 pub(crate) mod table;
@@ -85,6 +85,17 @@ pub(crate) struct Field {
     pub(crate) missing: Vec<String>,
 }
 
+/// What a peer takes to run a graph again.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Rerun {
+    /// Its name.
+    pub(crate) peer: &'static str,
+    /// Nanoseconds per task; none of one that cannot tell building and running apart, and has no graph to run again.
+    pub(crate) time: Option<Span>,
+    /// Of what its tasks computed.
+    pub(crate) checksum: u64,
+}
+
 impl Field {
     /// Builds the programs of `sources` into `programs`, as far as their libraries are there.
     ///
@@ -108,6 +119,18 @@ impl Field {
     /// The names of those that can be run.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.peers.iter().map(|peer| peer.name).collect()
+    }
+
+    /// What each peer takes to run a graph again.
+    ///
+    /// # Errors
+    /// A program failed, or ran tasks in a wrong order.
+    pub(crate) fn rerun(&self, pattern: &str, size: u32, repeats: u32) -> Result<Vec<Rerun>, String> {
+        let measure = |peer: &Peer| {
+            let times = peer.graph(pattern, size, 1, repeats)?;
+            Ok(Rerun { peer: peer.name, time: times.rerun, checksum: times.checksum })
+        };
+        self.peers.iter().map(measure).collect()
     }
 
     /// Measures one part of the table, row by row.
@@ -141,7 +164,7 @@ fn middle_span(spans: impl Iterator<Item = Option<Span>>) -> Option<Span> {
 }
 
 /// Compares the checksums of a graph.
-fn same_graph(peer: &str, pattern: &str, ours: u64, theirs: u64) -> Result<(), String> {
+pub(crate) fn same_graph(peer: &str, pattern: &str, ours: u64, theirs: u64) -> Result<(), String> {
     if ours == theirs {
         return Ok(());
     }

@@ -13,6 +13,9 @@ use wsp_core::DType;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_plan::{Arrays, ParamValue};
 
+/// Who takes arrays.
+const THE_WORKLOAD: &str = "the workload";
+
 /// Reads arrays for a graph. Where kernels are only declared it depends on tables alone.
 pub(in crate::commands) fn read_graph_arrays(
     source: &Source,
@@ -41,7 +44,7 @@ pub(in crate::commands) fn read_graph_arrays(
         return Err(faults);
     }
     let tables: Vec<&str> = source.module.tables.iter().map(|t| t.name.as_str()).collect();
-    read_named(archive, single, &tables)
+    read_named(archive, single, &tables, THE_WORKLOAD)
 }
 
 /// Reads the arrays of a run. For the kernels of a used file they are made up when none of theirs is given.
@@ -55,7 +58,7 @@ pub(super) fn read(
     let (data, integers) = source.library.as_ref().map(data::names).unwrap_or_default();
     let of_library = || data.iter().chain(&integers);
     let names: Vec<&str> = own.chain(of_library()).map(String::as_str).collect();
-    let mut arrays = read_named(args.inputs.as_deref(), &args.input, &names)?;
+    let mut arrays = read_named(args.inputs.as_deref(), &args.input, &names, THE_WORKLOAD)?;
     let bf16 = module.tensors.iter().filter(|t| t.dtype == DType::Bf16).map(|t| t.name.as_str());
     take_u16_as_bf16(&mut arrays, bf16.chain(data.iter().map(String::as_str)));
     if let Some(library) = &source.library
@@ -70,19 +73,20 @@ pub(super) fn read(
     Ok(arrays)
 }
 
-/// Reads arrays, each of which must be one of `names`; of an archive those that are.
-fn read_named(
+/// Reads arrays, each of which must be one of `names`, which `what` takes; of an archive those that are.
+pub(in crate::commands) fn read_named(
     archive: Option<&Path>,
     single: &[(String, PathBuf)],
     names: &[&str],
+    what: &str,
 ) -> Result<Arrays, Vec<Diagnostic>> {
     let unknown = single.iter().filter(|(name, _)| !names.contains(&name.as_str()));
-    let faults: Vec<Diagnostic> = unknown.map(|(name, _)| unknown_array(name, names)).collect();
+    let faults: Vec<Diagnostic> = unknown.map(|(name, _)| unknown_array(name, names, what)).collect();
     if faults.is_empty() { read_inputs(archive, single, &|name| names.contains(&name)) } else { Err(faults) }
 }
 
-fn unknown_array(name: &str, names: &[&str]) -> Diagnostic {
-    let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, format!("the workload takes no array `{name}`"));
+fn unknown_array(name: &str, names: &[&str], what: &str) -> Diagnostic {
+    let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, format!("{what} takes no array `{name}`"));
     match did_you_mean(name, names.iter().copied()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None if names.is_empty() => fault.note("it takes no arrays"),

@@ -26,7 +26,8 @@ pub fn compare(outcome: &RunOutcome, sequential: &RunOutcome) -> Result<Check, D
     Ok(Check::Close(all))
 }
 
-fn compare_bits(outputs: &Arrays, expected: &Arrays) -> Check {
+/// Compares arrays bit by bit.
+pub fn compare_bits(outputs: &Arrays, expected: &Arrays) -> Check {
     let differences: Vec<Difference> =
         expected.iter().filter_map(|(name, array)| difference(name, outputs.get(name), array)).collect();
     if differences.is_empty() {

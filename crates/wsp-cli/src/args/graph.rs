@@ -1,0 +1,72 @@
+//! `wsp graph`.
+
+use super::values::{assignment, named_file};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use wsp_plan::ParamValue;
+
+/// `wsp graph`.
+#[derive(Args, Debug)]
+pub(crate) struct GraphArgs {
+    /// The workload (`.wsp`) or task graph (`.tg`, `.ptog`)
+    pub(crate) file: PathBuf,
+
+    /// How dependences are found [what the schedule says, else overlap]
+    #[arg(long, value_enum)]
+    pub(crate) deps: Option<DepsArg>,
+
+    /// Write the tasks: task_id,kernel_name,is_cube; of task graphs more (`-` for standard output, as for the other lists)
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) tasks: Option<PathBuf>,
+
+    /// Write the edges: src,dst
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) edges: Option<PathBuf>,
+
+    /// Write what tasks access: task_id,arg,dir,tensor,row_off,col_off,rows,cols
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) args: Option<PathBuf>,
+
+    /// Write the graph for Graphviz [to standard output]
+    #[arg(long, value_name = "FILE.dot", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) dot: Option<PathBuf>,
+
+    /// Print sizes, depth, width and fans of the graph [without a list: on]
+    #[arg(long)]
+    pub(crate) summary: bool,
+
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Set a parameter of the workload; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, ParamValue)>,
+
+    /// Tables in one archive, by name
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) inputs: Option<PathBuf>,
+
+    /// One table; may be repeated, and takes precedence over --inputs
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
+    pub(crate) input: Vec<(String, PathBuf)>,
+
+    /// Use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+
+    /// Of task graphs: one more file of kernels; may be repeated
+    #[arg(long, value_name = "FILE.pto")]
+    pub(crate) kernels: Vec<PathBuf>,
+}
+
+/// How `wsp graph` finds dependences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum DepsArg {
+    /// Reads after writes of equal boxes: an edge from the newest writer for each argument
+    Exact,
+    /// Every hazard between overlapping boxes: an edge for each pair of tasks
+    Overlap,
+    /// `after` and ordered loops only
+    Explicit,
+}

@@ -1,0 +1,193 @@
+//! What can be typed.
+
+mod bench;
+mod graph;
+mod programs;
+mod run;
+mod unit;
+mod values;
+
+pub(crate) use bench::{
+    BenchArgs, BenchCommand, BenchGenerateArgs, BenchIsaArgs, BenchLayout, BenchRuntimeArgs, BenchType,
+    GenerateSection, PeersArgs, RuntimeSection, SetName,
+};
+pub(crate) use graph::{DepsArg, GraphArgs};
+pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs};
+pub(crate) use run::{ExpandArg, RunArgs};
+pub(crate) use unit::{Cores, UnitArgs};
+pub(crate) use values::Setting;
+
+use crate::generate::{self, Pairs};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use values::{named_file, setting};
+
+/// Workloads, schedules and backends kept apart: compile, check and run `.pto` programs, `.wsp` workloads and `.tg` task graphs.
+#[derive(Parser, Debug)]
+#[command(name = "wsp", version, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// How errors and warnings are printed
+    #[arg(long, global = true, value_enum, display_order = 100, default_value_t = ErrorFormat::Text)]
+    pub(crate) error_format: ErrorFormat,
+
+    /// When errors and warnings are coloured
+    #[arg(long, global = true, value_enum, display_order = 101, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Compile a program, run it, and check what it gives
+    Run(Box<RunArgs>),
+    /// Compile programs and print what is wrong with them
+    Check(CheckArgs),
+    /// Print what would run: descriptors, tiers, workspace, balance
+    Plan(Box<PlanArgs>),
+    /// List the tasks of a workload or a task graph and their dependences, or sum them up
+    Graph(Box<GraphArgs>),
+    /// Assemble the text of a task graph, or of a program that generates tasks, and check it
+    Asm(AsmArgs),
+    /// Print a task graph, or a program that generates tasks, as text
+    Disasm(DisasmArgs),
+    /// Explain a diagnostic code, or list all of them
+    Explain(ExplainArgs),
+    /// Describe this machine as the program sees it
+    Doctor(JsonArgs),
+    /// Measure
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Print every limit and constant
+    Config(JsonArgs),
+    /// Print what each target does with each schedule primitive, or each platform with each instruction of task graphs
+    Targets(TargetsArgs),
+}
+
+/// How errors and warnings are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ErrorFormat {
+    /// For people
+    Text,
+    /// One JSON object per line
+    Json,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// When it goes to a terminal and NO_COLOR is not set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How the summary is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum StatsFormat {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// A command that can print JSON.
+#[derive(Args, Debug)]
+pub(crate) struct JsonArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where data come from.
+#[derive(Args, Debug)]
+pub(crate) struct DataArgs {
+    /// Arrays in one archive, named as the parameters of the host entry: q, kv.k, kv.indptr, …
+    #[arg(long, value_name = "FILE.npz", conflicts_with = "generate")]
+    pub(crate) inputs: Option<PathBuf>,
+
+    /// One array; may be repeated, and takes precedence over --inputs
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file, conflicts_with = "generate")]
+    pub(crate) input: Vec<(String, PathBuf)>,
+
+    /// Make data up: KEY=VALUE pairs, such as batch=16,len=4096 [plain run: a ragged batch]
+    #[arg(long, value_name = "SPEC", value_parser = str::parse::<Pairs>, long_help = generate::HELP)]
+    pub(crate) generate: Option<Pairs>,
+
+    /// Seed of made-up data
+    #[arg(long, value_name = "N", default_value_t = generate::DEFAULT_SEED, conflicts_with_all = ["inputs", "input"])]
+    pub(crate) seed: u64,
+}
+
+/// How a program is launched.
+#[derive(Args, Debug)]
+pub(crate) struct LaunchArgs {
+    /// Set a parameter of the program, or kv_layout (NHD, HND) or max_blocks; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<Setting>,
+
+    /// Use this schedule instead of those the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wsp_plan::ParamValue;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_list_without_a_file_goes_to_standard_output() {
+        let parse = |args: &[&str]| match Cli::try_parse_from([&["wsp", "graph"], args].concat()) {
+            Ok(Cli { command: Some(Command::Graph(args)), .. }) => args,
+            other => panic!("{other:?}"),
+        };
+        let path = |text: &str| Some(PathBuf::from(text));
+        assert_eq!(parse(&["a.wsp", "--dot"]).dot, path("-"));
+        assert_eq!(parse(&["a.wsp", "--dot", "a.dot", "--summary"]).dot, path("a.dot"));
+        assert_eq!(parse(&["a.wsp", "--dot", "--summary"]).dot, path("-"));
+        let args = parse(&["a.wsp", "--edges", "-", "--deps", "exact", "--set", "max_blocks=3"]);
+        assert_eq!((args.edges, args.deps, args.dot), (path("-"), Some(DepsArg::Exact), None));
+        assert_eq!(args.set, [("max_blocks".to_owned(), ParamValue::Int(3))]);
+    }
+
+    #[test]
+    fn wrong_lists_and_values_are_refused() {
+        for args in [
+            &["--deps", "exact"][..],
+            &["a.wsp", "--deps", "all"],
+            &["a.wsp", "--tasks"],
+            &["a.wsp", "--set", "seq"],
+            &["a.wsp", "--set", "seq="],
+            &["a.wsp", "--set", "=3"],
+            &["a.wsp", "--set", "seq=long"],
+            &["a.wsp", "--input", "lens"],
+        ] {
+            assert!(Cli::try_parse_from([&["wsp", "graph"], args].concat()).is_err(), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn data_come_from_one_place() {
+        let parse = |args: &[&str]| Cli::try_parse_from([&["wsp", "run", "a.pto"], args].concat());
+        assert!(parse(&["--inputs", "a.npz", "--input", "q=q.npy"]).is_ok());
+        assert!(parse(&["--generate", "batch=3", "--seed", "9"]).is_ok());
+        assert!(parse(&["--generate", "batch=3", "--inputs", "a.npz"]).is_err());
+        assert!(parse(&["--seed", "3", "--inputs", "a.npz"]).is_err());
+        assert!(parse(&["--input", "q"]).is_err());
+        assert!(parse(&["--threads", "0"]).is_err());
+        assert!(parse(&["--check", "--no-check"]).is_ok());
+        let fault = parse(&["--generate", "batch"]).unwrap_err().to_string();
+        assert!(fault.contains("has no value"), "{fault}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `wsp check`, `wsp plan`, `wsp asm`, `wsp disasm`, `wsp explain` and `wsp targets`.
+
+use super::values::platform;
+use super::{DataArgs, LaunchArgs};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use wsp_core::tg::Platform;
+
+/// `wsp check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The programs
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Also tell what this platform does with the instructions of task graphs: a2, a3, a5, cpu, or the name of a target
+    #[arg(long, value_name = "NAME", value_parser = platform)]
+    pub(crate) target: Option<Platform>,
+
+    /// One more file of kernels for task graphs; may be repeated
+    #[arg(long, value_name = "FILE.pto")]
+    pub(crate) kernels: Vec<PathBuf>,
+}
+
+/// `wsp targets`.
+#[derive(Args, Debug)]
+pub(crate) struct TargetsArgs {
+    /// Print what each platform does with each instruction of task graphs instead
+    #[arg(long)]
+    pub(crate) matrix: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `wsp plan`.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    /// The program
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchArgs,
+
+    /// Print JSON, with every descriptor
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print what a device would be given: the bytes of a workload's program, beside those of a list of its tasks
+    #[arg(long, conflicts_with_all = ["limit", "seed"])]
+    pub(crate) bytes: bool,
+
+    /// AICPUs of --bytes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = 8, requires = "bytes")]
+    pub(crate) aicpus: u16,
+
+    /// Descriptors printed
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+}
+
+/// `wsp asm`.
+#[derive(Args, Debug)]
+pub(crate) struct AsmArgs {
+    /// The text of a program, a workload (`.wsp`) to make one of, or the text of a task graph (`.tg`)
+    #[arg(value_name = "FILE.ptows")]
+    pub(crate) file: PathBuf,
+
+    /// Of a workload: use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+
+    /// Write the program (`-` for standard output) [standard output, unless that is a terminal]
+    #[arg(short, long, value_name = "FILE.ptow")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Of a task graph: write another stage of its way to a device [ptog]
+    #[arg(long, value_name = "STAGE", value_enum)]
+    pub(crate) emit: Option<Stage>,
+
+    /// Of --emit image and cpp: the graph, by name [the first]
+    #[arg(long, value_name = "NAME", requires = "emit")]
+    pub(crate) graph: Option<String>,
+
+    /// Of --emit cpp: the platform [a2]
+    #[arg(long, value_name = "NAME", value_parser = platform, requires = "emit")]
+    pub(crate) target: Option<Platform>,
+
+    /// Of --emit image and cpp: one more file of kernels; may be repeated
+    #[arg(long, value_name = "FILE.pto", requires = "emit")]
+    pub(crate) kernels: Vec<PathBuf>,
+}
+
+/// A stage of a task graph on its way to a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Stage {
+    /// The unit as it was read, as text
+    Module,
+    /// The unit in bytes
+    Ptog,
+    /// The nodes and edges of a graph, as the interpreter on the device reads them
+    Image,
+    /// C++ of a graph for Ascend; with `--output FILE.cpp` what it includes goes beside it
+    Cpp,
+}
+
+/// `wsp disasm`.
+#[derive(Args, Debug)]
+pub(crate) struct DisasmArgs {
+    /// The program, a workload (`.wsp`) whose program is printed, or a task graph (`.ptog`)
+    #[arg(value_name = "FILE.ptow")]
+    pub(crate) file: PathBuf,
+
+    /// Of a workload: use this schedule instead of the one that the source applies
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schedule: Option<String>,
+
+    /// Write the text (`-` for standard output) [standard output]
+    #[arg(short, long, value_name = "FILE.ptows")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `wsp explain`.
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// The code: WSP0031, wsp31 or 31; none lists all
+    pub(crate) code: Option<String>,
+}

@@ -1,0 +1,63 @@
+//! `wsp run`.
+
+use super::unit::UnitArgs;
+use super::{DataArgs, LaunchArgs, StatsFormat};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `wsp run`.
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The program
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+
+    #[command(flatten)]
+    pub(crate) launch: LaunchArgs,
+
+    /// Write the outputs to an archive (bf16 as uint16)
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) outputs: Option<PathBuf>,
+
+    /// Worker threads [one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+
+    /// Compare the outputs with the program's reference in f64, or with a plain run on one thread [made-up data: on]
+    #[arg(long, overrides_with = "no_check")]
+    pub(crate) check: bool,
+
+    /// Do not compare
+    #[arg(long, overrides_with = "check")]
+    pub(crate) no_check: bool,
+
+    /// How the summary is printed
+    #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
+    pub(crate) stats: StatsFormat,
+
+    /// Let so many AICPUs generate the tasks of a workload, each its own, and issue them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=32))]
+    pub(crate) aicpus: Option<u16>,
+
+    /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]
+    #[arg(long, value_enum)]
+    pub(crate) expand: Option<ExpandArg>,
+
+    /// Write when and where each task of a workload, or each block of a task graph, ran, for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) unit: UnitArgs,
+}
+
+/// Who makes the tasks of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ExpandArg {
+    /// The host, which hands over tasks
+    Host,
+    /// AICPUs, which the host hands a program (one AICPU, unless --aicpus says otherwise)
+    Bytecode,
+}

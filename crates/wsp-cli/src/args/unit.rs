@@ -1,0 +1,70 @@
+//! Options of `wsp run` that only task graphs take.
+
+use super::values::{bytes, cores};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Cores of a simulated device, as far as they are given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Cores {
+    /// Cube cores.
+    pub(crate) aic: Option<u32>,
+    /// Vector cores.
+    pub(crate) aiv: Option<u32>,
+    /// Threads of the AICPU.
+    pub(crate) aicpu: Option<u32>,
+}
+
+/// How a unit of task graphs is run.
+#[derive(Args, Clone, PartialEq, Debug, Default)]
+#[command(next_help_heading = "Options of task graphs (.tg, .ptog)")]
+pub(crate) struct UnitArgs {
+    /// Simulated devices, each of which runs the unit [1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) devices: Option<u32>,
+
+    /// Let kernels have the cores that CA_ instructions ask for: affinity, partitions, requests
+    #[arg(long)]
+    pub(crate) hints: bool,
+
+    /// Cores of a device [aic=24,aiv=48,aicpu=4]
+    #[arg(long, value_name = "KIND=N,…", value_parser = cores)]
+    pub(crate) cores: Option<Cores>,
+
+    /// Memory of a device: bytes, or K, M or G of 1024 bytes and so on [as much as there is]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
+
+    /// One more file of kernels; may be repeated
+    #[arg(long, value_name = "FILE.pto")]
+    pub(crate) kernels: Vec<PathBuf>,
+
+    /// Signal an external event before the run; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) event: Vec<String>,
+
+    /// Keep the checkpoints of TG_CHECKPOINT in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) checkpoints: Option<PathBuf>,
+
+    /// Continue from the last checkpoint; without one, from the start
+    #[arg(long, requires = "checkpoints")]
+    pub(crate) resume: bool,
+}
+
+impl UnitArgs {
+    /// The first option that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--devices", self.devices.is_some()),
+            ("--hints", self.hints),
+            ("--cores", self.cores.is_some()),
+            ("--memory", self.memory.is_some()),
+            ("--kernels", !self.kernels.is_empty()),
+            ("--event", !self.event.is_empty()),
+            ("--checkpoints", self.checkpoints.is_some()),
+            ("--resume", self.resume),
+        ];
+        all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+}

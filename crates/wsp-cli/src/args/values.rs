@@ -1,0 +1,200 @@
+//! Values of options: how they are written, and what is said of those that are written wrong.
+
+use super::Cores;
+use std::path::PathBuf;
+use wsp_core::tg::Platform;
+use wsp_plan::ParamValue;
+use wsp_plan::tg::matrix;
+
+/// More cores of a kind than any device has.
+const MOST_CORES: u32 = 4096;
+
+/// One `--set NAME=VALUE`.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Setting {
+    /// `kv_layout=…`
+    Layout(crate::Layout),
+    /// `max_blocks=…`
+    MaxBlocks(u32),
+    /// A parameter of the program.
+    Param(String, ParamValue),
+}
+
+/// `NAME=FILE.npy`.
+pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.trim().is_empty() && !file.is_empty() => {
+            Ok((name.trim().to_owned(), PathBuf::from(file)))
+        }
+        _ => Err("write NAME=FILE.npy, as in `--input q=q.npy`".to_owned()),
+    }
+}
+
+/// One `--set NAME=VALUE` of a program, which has settings of its own.
+pub(super) fn setting(text: &str) -> Result<Setting, String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(format!(
+            "write NAME=VALUE, as in `--set {}=8`",
+            if text.is_empty() { "chunk" } else { text }
+        ));
+    };
+    let (name, value) = (name.trim(), value.trim());
+    match name {
+        "" => Err("there is no name before the `=`".to_owned()),
+        "kv_layout" => crate::Layout::from_name(value)
+            .map(Setting::Layout)
+            .ok_or_else(|| format!("`kv_layout` is NHD ([pages, page_size, heads, dim]) or HND ([pages, heads, page_size, dim]), not `{value}`")),
+        "max_blocks" => match value.parse::<u32>() {
+            Ok(n) if n > 0 => Ok(Setting::MaxBlocks(n)),
+            _ => Err(format!("`max_blocks` is a whole number from 1, not `{value}`")),
+        },
+        _ => param_value(value)
+            .map(|value| Setting::Param(name.to_owned(), value))
+            .ok_or_else(|| format!("`{value}` is no integer, real number, true or false")),
+    }
+}
+
+/// One `--set NAME=VALUE` of a workload, whose parameters may have any name.
+pub(super) fn assignment(text: &str) -> Result<(String, ParamValue), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    match (name.trim(), value.trim()) {
+        ("", _) => Err("write NAME=VALUE, as in `--set seq=1024`".to_owned()),
+        (name, "") => Err(format!("write NAME=VALUE, as in `--set {name}=1024`")),
+        (name, value) => param_value(value)
+            .map(|value| (name.to_owned(), value))
+            .ok_or_else(|| format!("`{value}` is no integer, real number, true or false")),
+    }
+}
+
+/// Cores of a device, such as `aic=24,aiv=48`.
+pub(super) fn cores(text: &str) -> Result<Cores, String> {
+    let mut cores = Cores::default();
+    for part in text.split(',') {
+        let Some((kind, count)) = part.split_once('=') else {
+            return Err("write KIND=N, as in `--cores aic=24,aiv=48,aicpu=4`".to_owned());
+        };
+        let place = match kind.trim() {
+            "aic" => &mut cores.aic,
+            "aiv" => &mut cores.aiv,
+            "aicpu" => &mut cores.aicpu,
+            other => return Err(format!("`{other}` is no kind of core: there are aic, aiv and aicpu")),
+        };
+        let count = count.trim();
+        let number = count.parse::<u32>().ok().filter(|n| *n <= MOST_CORES);
+        let number =
+            number.ok_or_else(|| format!("`{count}` is no number of cores from 0 to {MOST_CORES}"))?;
+        if place.replace(number).is_some() {
+            return Err(format!("`{}` is given twice", kind.trim()));
+        }
+    }
+    Ok(cores)
+}
+
+/// A platform, by any of its names.
+pub(super) fn platform(text: &str) -> Result<Platform, String> {
+    matrix::platform(text).ok_or_else(|| {
+        let names: Vec<&str> = matrix::TARGET_NAMES.iter().map(|(name, _)| *name).collect();
+        format!("there is no platform `{text}`; there are {}", names.join(", "))
+    })
+}
+
+/// A number of bytes, such as `4096` or `2G`.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let fault = || format!("`{text}` is no number of bytes from 1: write `1048576`, `512M` or `2G`");
+    let (digits, unit) = match text.char_indices().find(|(_, c)| !c.is_ascii_digit()) {
+        Some((at, _)) => text.split_at(at),
+        None => (text, ""),
+    };
+    let shift = match unit {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err(fault()),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    number.filter(|n| *n > 0).ok_or_else(fault)
+}
+
+fn param_value(text: &str) -> Option<ParamValue> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let hex = digits.strip_prefix("0x").or(digits.strip_prefix("0X"));
+    if let Some(hex) = hex {
+        return i128::from_str_radix(hex, 16).ok().filter(|n| *n >= 0).map(|n| ParamValue::Int(sign * n));
+    }
+    match text {
+        "true" => return Some(ParamValue::Bool(true)),
+        "false" => return Some(ParamValue::Bool(false)),
+        _ => {}
+    }
+    if let Ok(n) = text.parse::<i128>() {
+        return Some(ParamValue::Int(n));
+    }
+    text.parse::<f64>().ok().filter(|x| x.is_finite()).map(ParamValue::Float)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_typed_by_how_they_are_written() {
+        let value = |text: &str| match setting(text) {
+            Ok(Setting::Param(_, value)) => value,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(value("chunk=0x10"), ParamValue::Int(16));
+        assert_eq!(value("chunk=-3"), ParamValue::Int(-3));
+        assert_eq!(value("chunk = 7"), ParamValue::Int(7));
+        assert_eq!(value("sm_scale=1e-3"), ParamValue::Float(1e-3));
+        assert_eq!(value("flag=true"), ParamValue::Bool(true));
+        assert_eq!(setting("kv_layout=hnd"), Ok(Setting::Layout(crate::Layout::Hnd)));
+        assert_eq!(setting("max_blocks=144"), Ok(Setting::MaxBlocks(144)));
+    }
+
+    #[test]
+    fn wrong_settings_say_what_to_type() {
+        for text in
+            ["chunk", "=3", "chunk=", "chunk=many", "x=nan", "x=0x-3", "x=0x", "kv_layout=x", "max_blocks=0"]
+        {
+            assert!(setting(text).is_err(), "{text}");
+        }
+        assert!(setting("chunk").unwrap_err().contains("--set chunk=8"));
+    }
+
+    #[test]
+    fn an_assignment_without_a_value_shows_one() {
+        assert!(assignment("seq").unwrap_err().contains("--set seq=1024"));
+    }
+
+    #[test]
+    fn cores_are_counted_by_kind() {
+        let all = Cores { aic: Some(1), aiv: Some(2), aicpu: None };
+        assert_eq!(cores("aic=1, aiv=2"), Ok(all));
+        for (text, part) in [
+            ("24", "KIND=N"),
+            ("gpu=1", "no kind of core"),
+            ("aic=many", "no number of cores"),
+            ("aic=5000", "from 0 to 4096"),
+            ("aic=1,aic=2", "twice"),
+            ("", "KIND=N"),
+        ] {
+            assert!(cores(text).is_err_and(|fault| fault.contains(part)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_platform_has_several_names() {
+        assert_eq!(platform("a2"), platform("ascend_910b"));
+        assert_eq!(platform("cpu"), Ok(Platform::Cpu));
+        assert!(platform("a4").is_err_and(|fault| fault.contains("ascend_950")));
+    }
+
+    #[test]
+    fn bytes_have_units_of_1024() {
+        assert_eq!((bytes("17"), bytes("3K"), bytes("2G")), (Ok(17), Ok(3072), Ok(2 << 30)));
+        for text in ["", "0", "G", "-1", "1T", "1.5G", "99999999999999999999", "18446744073709551615K"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `wsp bench isa`: measures units of task graphs.
+
+use super::peers::field;
+use super::{Outcome, Session};
+use crate::args::BenchIsaArgs;
+use crate::bench::isa::{Plan, columns, measure};
+use crate::bench::runtime::{Row, heading, json, line};
+use crate::codes;
+use crate::files::write_text;
+use crate::machine;
+use serde_json::json;
+use wsp_ir::diag::Diagnostic;
+
+/// Measures, printing a line per figure.
+pub(super) fn isa(session: &mut Session, args: &BenchIsaArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let plan = if args.quick {
+        Plan::quick(args.rounds.unwrap_or(1))
+    } else {
+        Plan::usual(args.rounds.unwrap_or(7))
+    };
+    let field = field(session, &args.peers).map_err(|fault| vec![fault])?;
+    let names = columns(&field);
+    for missing in &field.missing {
+        session.terminal.print(&format!("{missing}\n"));
+    }
+    if cfg!(debug_assertions) {
+        session.terminal.print("this build of wsp is not optimised: its figures say nothing about speed\n");
+    }
+    session.terminal.print(&format!(
+        "medians of {} rounds; `plain` is the same work by hand; (Nx): times ours\n{}",
+        plan.rounds,
+        heading(&names)
+    ));
+    let mut rows: Vec<Row> = Vec::new();
+    let measured = measure(&plan, &field, |row| {
+        session.terminal.print(&line(&row));
+        rows.push(row);
+    });
+    measured
+        .map_err(|fault| vec![Diagnostic::error(codes::CHECK_FAILED, format!("`wsp bench isa`: {fault}"))])?;
+    if let Some(path) = &args.json {
+        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+        let all = json!({
+            "machine": machine,
+            "optimised": !cfg!(debug_assertions),
+            "rounds": plan.rounds,
+            "kernels": { "assemble": plan.assembled, "load": plan.loaded, "invoke": plan.rerun },
+            "rows": json(&names, &rows),
+            "missing": field.missing,
+        });
+        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
+    }
+    Ok(Outcome::Done)
+}

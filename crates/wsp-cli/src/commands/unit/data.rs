@@ -1,0 +1,135 @@
+//! The tensors of a run of a unit: read from files, or made up.
+
+use crate::args::DataArgs;
+use crate::codes;
+use crate::commands::data::misspelt;
+use crate::commands::workload::read_named;
+use crate::files::{entry_names, take_u16_as_bf16};
+use crate::generate::{Scale, make_tensor};
+use crate::unit::UnitTensor;
+use wsp_core::DType;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, Arrays};
+
+/// Tensors of a run by name.
+#[derive(Debug, Default)]
+pub(super) struct UnitData {
+    /// All of them; also outputs whose size only kernels know.
+    pub(super) arrays: Arrays,
+    /// Those that were read from files, such as `X f32[4, 8]`; warnings about the files.
+    pub(super) given: Vec<String>,
+    /// Of archives: entries that look misspelt.
+    pub(super) warnings: Vec<Diagnostic>,
+}
+
+/// Reads or makes up the tensors.
+///
+/// # Errors
+/// For each that cannot be read, does not fit or cannot be made up.
+pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, Vec<Diagnostic>> {
+    let names: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+    let mut arrays = read_named(args.inputs.as_deref(), &args.input, &names, "the unit")?;
+    let mut data = UnitData::default();
+    if let Some(path) = &args.inputs {
+        let absent: Vec<&str> = names.iter().copied().filter(|name| !arrays.contains_key(*name)).collect();
+        data.warnings = misspelt(&entry_names(path).map_err(|fault| vec![fault])?, &absent);
+    }
+    let bf16 = tensors.iter().filter(|t| t.dtype == Some(DType::Bf16)).map(|t| t.name.as_str());
+    take_u16_as_bf16(&mut arrays, bf16);
+    data.given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
+    let mut faults = Vec::new();
+    for tensor in tensors {
+        let array = match arrays.remove(&tensor.name) {
+            Some(array) => fitted(tensor, array),
+            None => made(tensor, args.seed),
+        };
+        match array {
+            Ok(array) => {
+                data.arrays.insert(tensor.name.clone(), array);
+            }
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(data) } else { Err(faults) }
+}
+
+/// An array in the shape of its tensor.
+fn fitted(tensor: &UnitTensor, array: Array) -> Result<Array, Diagnostic> {
+    let name = &tensor.name;
+    let wrong = |array: &Array| {
+        let shape = tensor.shape.as_ref().map_or(String::new(), |shape| format!("{shape:?}"));
+        let dtype = tensor.dtype.map_or("any type", DType::name);
+        Diagnostic::error(codes::WRONG_ARRAY, format!("the array for `{name}` does not fit it"))
+            .note(format!("the tensor is {dtype}{shape}, the array is {array:?}"))
+            .help(format!(
+                "give `--input {name}=FILE.npy` another file, or change the declaration of `{name}`"
+            ))
+    };
+    if tensor.dtype.is_some_and(|dtype| dtype != array.dtype()) {
+        return Err(wrong(&array));
+    }
+    let Some(shape) = tensor.shape.as_ref().filter(|shape| shape.as_slice() != array.shape()) else {
+        return Ok(array);
+    };
+    let elements = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
+    if elements != Some(array.len() as u64) {
+        return Err(wrong(&array));
+    }
+    let fault = wrong(&array);
+    array.reshape(shape).ok_or(fault)
+}
+
+/// A tensor that nobody gives: random numbers if somebody reads it, else zeros.
+fn made(tensor: &UnitTensor, seed: u64) -> Result<Array, Diagnostic> {
+    let name = &tensor.name;
+    let (Some(dtype), Some(shape)) = (tensor.dtype, &tensor.shape) else {
+        return Err(Diagnostic::error(
+            codes::CANNOT_MAKE_TENSOR,
+            format!("the size of `{name}` is not known"),
+        )
+        .note("neither its declaration nor a kernel says it")
+        .help(format!("declare it: `extern {name}: f16[4096, 128]`"))
+        .help(format!("or give it: `--input {name}=FILE.npy`")));
+    };
+    if tensor.is_read {
+        let scale = if tensor.is_resident { Scale::Weights } else { Scale::Unit };
+        return make_tensor(name, dtype, shape, scale, seed);
+    }
+    Array::zeros(dtype, shape).map_err(|fault| {
+        Diagnostic::error(codes::CANNOT_MAKE_TENSOR, format!("there is no memory for `{name}`"))
+            .note(format!("{dtype}{shape:?}: {fault}"))
+            .help("declare a smaller tensor")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(dtype: Option<DType>, shape: Option<&[u64]>, is_read: bool) -> UnitTensor {
+        let shape = shape.map(<[u64]>::to_vec);
+        UnitTensor { name: "X".to_owned(), dtype, shape, is_read, is_written: true, is_resident: false }
+    }
+
+    #[test]
+    fn an_array_may_have_another_shape_but_not_another_size_or_type() {
+        let zeros = |dtype, shape: &[u64]| Array::zeros(dtype, shape).unwrap();
+        let declared = tensor(Some(DType::F32), Some(&[2, 3]), true);
+        assert_eq!(fitted(&declared, zeros(DType::F32, &[6])).unwrap().shape(), [2, 3]);
+        for wrong in [zeros(DType::F32, &[5]), zeros(DType::F64, &[2, 3])] {
+            let fault = fitted(&declared, wrong).unwrap_err();
+            assert!(fault.notes[0].contains("f32[2, 3]"), "{fault:?}");
+        }
+        assert!(fitted(&tensor(None, None, true), zeros(DType::U8, &[7])).is_ok());
+    }
+
+    #[test]
+    fn what_is_only_written_begins_as_zeros() {
+        let zeros = made(&tensor(Some(DType::F32), Some(&[4]), false), 1).unwrap();
+        assert!(zeros.bytes().iter().all(|&b| b == 0));
+        let random = made(&tensor(Some(DType::F32), Some(&[4]), true), 1).unwrap();
+        assert!(random.bytes().iter().any(|&b| b != 0));
+        let fault = made(&tensor(Some(DType::F32), None, true), 1).unwrap_err();
+        assert!(fault.help[1].contains("--input X=FILE.npy"), "{fault:?}");
+    }
+}

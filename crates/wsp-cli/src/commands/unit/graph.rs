@@ -1,0 +1,66 @@
+//! `wsp graph` of a unit.
+
+use super::{Kind, refuse};
+use crate::args::GraphArgs;
+use crate::commands::graph::{Outputs, list};
+use crate::commands::{Outcome, Session};
+use crate::report::UnitGraphReport;
+use crate::unit::{GraphFigures, UnitGraph, write_unit_dot, write_unit_edges, write_unit_tasks};
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::tg::plan::TensorKind;
+use wsp_plan::tg::{ElaborateOptions, elaborate};
+
+/// Lists or sums up the graphs of a unit.
+pub(in crate::commands) fn graph(
+    session: &mut Session,
+    args: &GraphArgs,
+    kind: Kind,
+    outputs: &Outputs,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    refuse_options(args).map_err(|fault| vec![fault])?;
+    let module = session.read_verified(&args.file, kind)?;
+    let kernels = session.read_kernels(&args.file, &module, &args.kernels, &args.set)?;
+    super::settings::scalars(&module, &kernels, &args.set)?;
+    session.terminal.progress("finding dependences");
+    let plan = elaborate(&module, &kernels.signatures(), &ElaborateOptions::default())?;
+    let graphs = UnitGraph::all(&plan);
+    let name = args.file.display().to_string();
+    list(session, outputs.tasks.as_ref(), |rows| write_unit_tasks(rows, &graphs))?;
+    list(session, outputs.edges.as_ref(), |rows| write_unit_edges(rows, &graphs))?;
+    list(session, outputs.dot.as_ref(), |rows| write_unit_dot(rows, &graphs, &name))?;
+    if outputs.summary {
+        let bytes = |kind: TensorKind| {
+            let of_kind = plan.tensors.iter().filter(|tensor| tensor.kind == kind);
+            of_kind.filter_map(|tensor| tensor.bytes).fold(0, u64::saturating_add)
+        };
+        let unknown = plan.tensors.iter().filter(|tensor| tensor.bytes.is_none());
+        let report = UnitGraphReport {
+            program: name,
+            graphs: graphs.iter().map(GraphFigures::of).collect(),
+            external: bytes(TensorKind::Extern),
+            unknown: unknown.map(|tensor| tensor.name.clone()).collect(),
+            allocated: bytes(TensorKind::Unit),
+        };
+        if args.json {
+            session.terminal.print_json(&report.json());
+        } else {
+            session.terminal.print(&report.text());
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Options of `wsp graph` that task graphs have no use for.
+fn refuse_options(args: &GraphArgs) -> Result<(), Diagnostic> {
+    let given = [
+        ("--deps", args.deps.is_some()),
+        ("--args", args.args.is_some()),
+        ("--inputs", args.inputs.is_some()),
+        ("--input", !args.input.is_empty()),
+        ("--schedule", args.schedule.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(refuse(option)),
+        None => Ok(()),
+    }
+}

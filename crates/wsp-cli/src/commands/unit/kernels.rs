@@ -1,0 +1,128 @@
+//! The kernels of a unit: those of the files that it uses, and of files that are given with it.
+
+use crate::codes;
+use crate::commands::Session;
+use crate::files::{place, read_source};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wsp_core::tg::{GraphNo, Instr};
+use wsp_cpu::tg::TgKernels;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::tg::{Namespace, Signatures, TgModule};
+use wsp_ir::{Module, Span};
+use wsp_kernel::Mode;
+use wsp_plan::ParamValue;
+
+/// Kernels by entry symbol.
+#[derive(Debug, Default)]
+pub(super) struct UnitKernels {
+    /// All of them.
+    pub(super) kernels: TgKernels,
+    /// Their files, in the order in which they are named.
+    pub(super) files: Vec<PathBuf>,
+    /// Parameters of the files.
+    params: BTreeSet<String>,
+}
+
+impl UnitKernels {
+    /// What is known of their arguments.
+    pub(super) fn signatures(&self) -> Signatures {
+        self.kernels.signatures()
+    }
+
+    /// Whether a file has a parameter of this name.
+    pub(super) fn has_param(&self, name: &str) -> bool {
+        self.params.contains(name)
+    }
+
+    /// The parameters of all files.
+    pub(super) fn params(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(String::as_str)
+    }
+
+    /// Kernels of a unit whose entry symbol is in none of its files; nothing of a unit without files, whose kernels may be
+    /// functions of whoever runs it.
+    pub(super) fn unresolved(&self, module: &TgModule) -> Vec<Diagnostic> {
+        if self.files.is_empty() {
+            return Vec::new();
+        }
+        let mut graph = GraphNo(0);
+        let mut found = Vec::new();
+        for (at, instr) in module.instrs.iter().enumerate() {
+            match instr {
+                Instr::TgBegin { graph_id } => graph = *graph_id,
+                Instr::TgKernel { kernel_id, entry_symbol, .. } => {
+                    let entry = module.str(*entry_symbol);
+                    if !self.kernels.has(entry) {
+                        let name = module.name(Namespace::Kernel, graph, kernel_id.0);
+                        found.push(self.unknown(entry, &name, module.span(at)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    fn unknown(&self, entry: &str, kernel: &str, span: Span) -> Diagnostic {
+        let files: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.display())).collect();
+        let message =
+            format!("kernel `{kernel}` has the entry symbol `{entry}`, and no kernel is called that");
+        let fault = Diagnostic::error(codes::UNKNOWN_ENTRY, message)
+            .at(span, "")
+            .note(format!("kernels come from {}", files.join(", ")));
+        match did_you_mean(entry, self.kernels.entries()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("give the file that has it with `--kernels FILE.pto`"),
+        }
+    }
+}
+
+impl Session {
+    /// Compiles the files of a unit's kernels; each takes of `set` the parameters that it has.
+    pub(super) fn read_kernels(
+        &mut self,
+        unit: &Path,
+        module: &TgModule,
+        more: &[PathBuf],
+        set: &[(String, ParamValue)],
+    ) -> Result<UnitKernels, Vec<Diagnostic>> {
+        let folder = unit.parent().unwrap_or(Path::new(""));
+        let used = module.uses.iter().map(|used| (folder.join(module.str(used.path)), Some(used.span)));
+        let files: Vec<(PathBuf, Option<Span>)> =
+            used.chain(more.iter().map(|path| (path.clone(), None))).collect();
+        let mut read = UnitKernels::default();
+        let mut known = BTreeSet::new();
+        for (path, span) in files {
+            if !known.insert(place(&path)) {
+                continue;
+            }
+            let located = |fault: Diagnostic| match span {
+                Some(span) if fault.primary.is_none() => fault.at(span, "used here"),
+                _ => fault,
+            };
+            let text = read_source(&path).map_err(|fault| vec![located(fault)])?;
+            let file = Arc::new(self.compile_text(&path.display().to_string(), text)?);
+            refuse_other(&path, &file).map_err(|fault| vec![located(fault)])?;
+            let own: Vec<(String, ParamValue)> =
+                set.iter().filter(|(name, _)| file.param_named(name).is_some()).cloned().collect();
+            let added = read.kernels.add_library(&file, &own, Mode::Fast);
+            added.map_err(|faults| faults.into_iter().map(located).collect::<Vec<_>>())?;
+            read.params.extend(file.params.iter().map(|param| param.name.clone()));
+            read.files.push(path);
+        }
+        Ok(read)
+    }
+}
+
+/// Refuses a program that has no kernels for task graphs.
+fn refuse_other(path: &Path, file: &Module) -> Result<(), Diagnostic> {
+    if !file.kernel_entries.is_empty() {
+        return Ok(());
+    }
+    let name = path.display();
+    Err(Diagnostic::error(codes::WRONG_KIND, format!("`{name}` has no kernel that a task graph could call"))
+        .note("a kernel of a task graph has its tensors as parameters: `PTO_KERNEL_IMPL(entry, Tensor<half> x, …)`")
+        .help(format!("if it is a program of its own, `wsp run {name}` runs it")))
+}

@@ -1,0 +1,78 @@
+//! Units of task graphs as commands meet them: reading them and their kernels, `wsp asm`, `disasm` and `check` of them.
+
+mod data;
+mod emit;
+mod graph;
+mod kernels;
+mod read;
+mod references;
+mod run;
+mod settings;
+
+pub(super) use emit::asm;
+pub(super) use graph::graph;
+pub(super) use run::run;
+
+use super::disasm::write_listing;
+use super::kind::Kind;
+use super::{Outcome, Session};
+use crate::args::{CheckArgs, DisasmArgs};
+use crate::codes;
+use std::path::Path;
+use wsp_core::tg::Platform;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::verify;
+use wsp_isa::tg::text;
+use wsp_plan::tg::matrix::{DeviceModel, Target, diagnose};
+use wsp_plan::tg::{ElaborateOptions, LintOptions, elaborate, lint};
+
+/// Prints a unit as text, also one that breaks rules.
+pub(super) fn disasm(
+    session: &mut Session,
+    args: &DisasmArgs,
+    kind: Kind,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    if args.schedule.is_some() {
+        return Err(vec![refuse("--schedule")]);
+    }
+    let module = session.read_unit(&args.file, kind)?;
+    let text = text::print(&module);
+    write_listing(session, &args.file, args.output.as_deref(), &text).map_err(|fault| vec![fault])?;
+    Ok(Outcome::Done)
+}
+
+/// What is wrong with a unit: with itself, with the order of its kernels, and with what a platform is asked for.
+pub(super) fn check(
+    session: &mut Session,
+    path: &Path,
+    kind: Kind,
+    args: &CheckArgs,
+) -> Result<(), Vec<Diagnostic>> {
+    let module = session.read_unit(path, kind)?;
+    let mut found = verify(&module);
+    if !found.iter().any(Diagnostic::is_error) {
+        let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;
+        found.extend(kernels.unresolved(&module));
+        let platform = args.target;
+        let device = DeviceModel::of(platform.unwrap_or(Platform::Cpu));
+        let signatures = kernels.signatures();
+        found.extend(lint(&module, &signatures, &LintOptions { platform, device }));
+        found.extend(platform.map_or_else(Vec::new, |p| diagnose(&module, &Target::of(p))));
+        found.extend(references::verify(&module));
+        if !found.iter().any(Diagnostic::is_error) {
+            let planned = elaborate(&module, &signatures, &ElaborateOptions::default());
+            found.extend(planned.err().unwrap_or_default());
+        }
+    }
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(found);
+    }
+    session.warn(&found);
+    Ok(())
+}
+
+/// An option that says nothing about a task graph.
+fn refuse(option: &str) -> Diagnostic {
+    let message = format!("`{option}` has no meaning for a task graph");
+    Diagnostic::error(codes::OPTION_OF_OTHERS, message).help(format!("leave out `{option}`"))
+}

@@ -1,0 +1,86 @@
+//! The references that a unit names, as programs name theirs.
+
+use crate::layout::Layout;
+use crate::machine;
+use crate::reference::{self, Comparison, Context};
+use std::collections::BTreeMap;
+use wsp_core::tg::GraphNo;
+use wsp_ir::Reference;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::{Namespace, RefValue, TgModule};
+use wsp_plan::Arrays;
+
+/// The references of a unit. A tensor plays its role under its name; a number under the name of the role, and a declared scalar
+/// under its own, see [`values`].
+pub(super) fn references(module: &TgModule) -> Vec<Reference> {
+    let one = |reference: &wsp_ir::tg::Reference| Reference {
+        name: module.str(reference.name).to_owned(),
+        roles: reference
+            .bindings
+            .iter()
+            .map(|(role, value)| {
+                let role = module.str(*role).to_owned();
+                let name = match value {
+                    RefValue::Tensor(tensor) => module.name(Namespace::Tensor, GraphNo(0), tensor.0),
+                    RefValue::Const(_) => role.clone(),
+                    RefValue::Arg(arg) => scalar_name(module, *arg),
+                };
+                (role, name)
+            })
+            .collect(),
+        span: reference.span,
+    };
+    module.references.iter().map(one).collect()
+}
+
+fn scalar_name(module: &TgModule, arg: u32) -> String {
+    module.args.get(arg as usize).map_or_else(String::new, |arg| module.str(arg.name).to_owned())
+}
+
+/// What is wrong with the references of a unit.
+pub(super) fn verify(module: &TgModule) -> Vec<Diagnostic> {
+    references(module).iter().filter_map(|r| reference::verify(r).err()).flatten().collect()
+}
+
+/// Numbers of a reference: those that it is given, and declared scalars with their values in this run.
+fn values(module: &TgModule, at: usize, scalars: &[(String, i64)]) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    for arg in &module.args {
+        let name = module.str(arg.name);
+        let set = scalars.iter().rev().find(|(n, _)| n == name).map(|(_, value)| *value);
+        if let Some(value) = set.or(arg.default) {
+            values.insert(name.to_owned(), value as f64);
+        }
+    }
+    for (role, value) in &module.references[at].bindings {
+        if let RefValue::Const(value) = value {
+            values.insert(module.str(*role).to_owned(), *value as f64);
+        }
+    }
+    values
+}
+
+/// Compares the outputs of a run with every reference of its unit.
+///
+/// # Errors
+/// When a reference is named wrong or cannot be computed.
+pub(super) fn compare(
+    module: &TgModule,
+    inputs: &Arrays,
+    outputs: &Arrays,
+    scalars: &[(String, i64)],
+) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
+    let mut all = Vec::new();
+    for (at, reference) in references(module).iter().enumerate() {
+        let values = values(module, at, scalars);
+        let cx = Context {
+            inputs,
+            outputs,
+            params: &|name| values.get(name).copied(),
+            layout: Layout::default(),
+            threads: machine::cores() as usize,
+        };
+        all.extend(reference::check(reference, &cx)?);
+    }
+    Ok(all)
+}

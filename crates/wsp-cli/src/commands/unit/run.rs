@@ -1,0 +1,248 @@
+//! `wsp run` of a unit.
+
+use super::data;
+use super::kernels::UnitKernels;
+use super::{Kind, references, refuse, settings};
+use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
+use crate::codes;
+use crate::commands::run::refuse_to_overwrite;
+use crate::commands::{Outcome, Session};
+use crate::engine::unit::{self as engine, Begin, UnitOutcome};
+use crate::engine::workload::compare_bits;
+use crate::files::{CheckpointFolder, write_npz, write_stream};
+use crate::machine;
+use crate::reference::Comparison;
+use crate::report::{Check, UnitReport};
+use crate::unit::tensors;
+use std::sync::Arc;
+use wsp_core::tg::{GraphNo, Platform};
+use wsp_cpu::tg::{CheckpointStore, MemoryStore, Released, SessionOptions};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::tg::{Namespace, TgModule, verify};
+use wsp_plan::tg::matrix;
+use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Tracing, write_graph_chrome_trace};
+
+/// A unit with all that its run needs.
+struct Ready {
+    module: TgModule,
+    kernels: UnitKernels,
+    options: SessionOptions,
+    begin: Begin,
+    /// Tensors that were given, such as `X f32[4, 8]`.
+    given: Vec<String>,
+}
+
+/// Runs a unit.
+pub(in crate::commands) fn run(
+    session: &mut Session,
+    args: &RunArgs,
+    kind: Kind,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    refuse_options(args).map_err(|fault| vec![fault])?;
+    let Ready { module, kernels, options, begin, given } = prepare(session, args, kind)?;
+    let ran =
+        session.interrupt.while_running(|| engine::run(&module, &kernels.kernels, options.clone(), begin))?;
+    session.warn(&[platform_notes(&module, &options.runtime), ran.notes.clone()].concat());
+    // Before the check: what was computed is worth keeping also when the check is interrupted.
+    let mut faults = write_outputs(args, &ran);
+    let check = if args.check || (given.is_empty() && !args.no_check) {
+        compare(session, &module, &kernels, &options, &ran)?
+    } else {
+        Check::NotDone
+    };
+    faults.extend(differences(&check));
+    let report = UnitReport {
+        program: args.file.display().to_string(),
+        threads: options.runtime.threads,
+        devices: options.runtime.devices,
+        inputs: given,
+        seed: args.data.seed,
+        scalars: options.scalars,
+        begin,
+        figures: ran.figures,
+        check,
+    };
+    match args.stats {
+        StatsFormat::Text => session.terminal.print(&report.text()),
+        StatsFormat::Json => session.terminal.print_json(&report.json()),
+    }
+    if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+}
+
+/// What the simulation makes less of than the unit says, as the platform matrix has it.
+fn platform_notes(module: &TgModule, runtime: &RuntimeConfig) -> Vec<Diagnostic> {
+    let hints = match runtime.hints {
+        Hints::Ignore => matrix::Hints::Ignore,
+        Hints::Honour => matrix::Hints::Honour,
+    };
+    matrix::diagnose(module, &matrix::Target { platform: Platform::Cpu, hints, devices: runtime.devices })
+}
+
+/// Reads a unit, its kernels and its tensors, and makes up what is not given.
+fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, Vec<Diagnostic>> {
+    let set = settings::named(&args.launch.set).map_err(|fault| vec![fault])?;
+    let module = session.read_unit(&args.file, kind)?;
+    // What is no error is told with everything else that is found before the run.
+    let mut found = verify(&module);
+    if !found.iter().any(Diagnostic::is_error) {
+        found = references::verify(&module);
+    }
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(found);
+    }
+    let kernels = session.read_kernels(&args.file, &module, &args.unit.kernels, &set)?;
+    refuse_to_overwrite(args, &kernels.files)?;
+    let scalars = settings::scalars(&module, &kernels, &set)?;
+    check_events(&module, &args.unit)?;
+    session.terminal.progress("making up data");
+    let data = data::load(&tensors(&module, &kernels.signatures()), &args.data)?;
+    session.warn(&data.warnings);
+    let store = store(&args.unit).map_err(|fault| vec![fault])?;
+    let resume = args.unit.resume && has_record(&*store)?;
+    let options = SessionOptions {
+        runtime: runtime(session, args),
+        inputs: data.arrays,
+        scalars,
+        events: args.unit.event.clone(),
+        memory: args.unit.memory,
+        checkpoints: Some(store),
+        ..SessionOptions::default()
+    };
+    let begin = if resume { Begin::Resume } else { Begin::Start };
+    Ok(Ready { module, kernels, options, begin, given: data.given })
+}
+
+/// Options of `wsp run` that task graphs have no use for.
+fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
+    let given = [
+        ("--schedule", args.launch.schedule.is_some()),
+        ("--generate", args.data.generate.is_some()),
+        ("--aicpus", args.aicpus.is_some()),
+        ("--expand", args.expand.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(refuse(option)),
+        None => Ok(()),
+    }
+}
+
+/// Events that are signalled must be external ones of the unit.
+fn check_events(module: &TgModule, args: &UnitArgs) -> Result<(), Vec<Diagnostic>> {
+    let name = |event: u32| module.name(Namespace::Event, GraphNo(0), event);
+    let known: Vec<String> = module.extern_events.iter().map(|(event, _)| name(event.0)).collect();
+    let unknown = args.event.iter().filter(|name| !known.contains(name));
+    let faults: Vec<Diagnostic> = unknown
+        .map(|name| {
+            let message = format!("the unit has no external event `{name}`");
+            let fault = Diagnostic::error(codes::UNKNOWN_NAME, message);
+            match did_you_mean(name, known.iter().map(String::as_str)) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None if known.is_empty() => {
+                    fault.note("it has none").help(format!("declare it: `extern event {name}`"))
+                }
+                None => fault.note(format!("it has {}", known.join(", "))),
+            }
+        })
+        .collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Threads, devices and cores as they are asked for.
+fn runtime(session: &Session, args: &RunArgs) -> RuntimeConfig {
+    RuntimeConfig {
+        threads: args.threads.unwrap_or_else(machine::cores),
+        devices: args.unit.devices.unwrap_or(1),
+        cores: cores(args.unit.cores.unwrap_or_default()),
+        hints: if args.unit.hints { Hints::Honour } else { Hints::Ignore },
+        tracing: if args.trace.is_some() { Tracing::On } else { Tracing::Off },
+        cancel: Some(session.interrupt.flag()),
+        ..RuntimeConfig::default()
+    }
+}
+
+/// Cores of a device: those that are given, else those of the usual one. There are no more parts of the L2 cache than cores.
+fn cores(given: Cores) -> CoreCounts {
+    let usual = CoreCounts::default();
+    let (aic, aiv) = (given.aic.unwrap_or(usual.aic), given.aiv.unwrap_or(usual.aiv));
+    CoreCounts {
+        aic,
+        aiv,
+        aicpu: given.aicpu.unwrap_or(usual.aicpu),
+        l2_domains: usual.l2_domains.min(aic.min(aiv).max(1)),
+        ..usual
+    }
+}
+
+/// Where checkpoints are kept: in the folder that is given, else in memory.
+fn store(args: &UnitArgs) -> Result<Arc<dyn CheckpointStore>, Diagnostic> {
+    Ok(match &args.checkpoints {
+        Some(folder) => Arc::new(CheckpointFolder::open(folder)?),
+        None => Arc::new(MemoryStore::new()),
+    })
+}
+
+fn has_record(store: &dyn CheckpointStore) -> Result<bool, Vec<Diagnostic>> {
+    let keys = store.keys();
+    keys.map(|keys| !keys.is_empty()).map_err(|why| {
+        vec![Diagnostic::error(codes::NO_CHECKPOINTS, "the checkpoints cannot be listed").note(why)]
+    })
+}
+
+/// Writes outputs and trace, as far as they were asked for; what could not be written otherwise.
+fn write_outputs(args: &RunArgs, ran: &UnitOutcome) -> Vec<Diagnostic> {
+    let mut faults: Vec<Diagnostic> =
+        args.outputs.iter().filter_map(|path| write_npz(path, &ran.outputs).err()).collect();
+    if let Some(path) = &args.trace {
+        faults
+            .extend(write_stream(path, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace)).err());
+    }
+    faults
+}
+
+/// Compares what a run wrote with the references of its unit or, where it names none, with what one thread writes.
+fn compare(
+    session: &Session,
+    module: &TgModule,
+    kernels: &UnitKernels,
+    options: &SessionOptions,
+    ran: &UnitOutcome,
+) -> Result<Check, Vec<Diagnostic>> {
+    if !module.references.is_empty() {
+        session.terminal.progress("computing the reference");
+        let all = references::compare(module, &options.inputs, &ran.outputs, &options.scalars)?;
+        return Ok(Check::Close(all));
+    }
+    session.terminal.progress("running once more, on one thread");
+    let alone = SessionOptions {
+        runtime: RuntimeConfig {
+            threads: 1,
+            hints: Hints::Ignore,
+            tracing: Tracing::Off,
+            ..options.runtime.clone()
+        },
+        // What reads released memory is to differ.
+        released: Released::Poison,
+        checkpoints: Some(Arc::new(MemoryStore::new())),
+        ..options.clone()
+    };
+    let expected =
+        session.interrupt.while_running(|| engine::run(module, &kernels.kernels, alone, Begin::Start))?;
+    Ok(compare_bits(&ran.outputs, &expected.outputs))
+}
+
+/// What is wrong with the outputs, one for each.
+fn differences(check: &Check) -> Vec<Diagnostic> {
+    match check {
+        Check::NotDone | Check::Same { .. } => Vec::new(),
+        Check::Close(all) => all.iter().filter_map(Comparison::diagnostic).collect(),
+        Check::Differs(all) => all
+            .iter()
+            .map(|d| {
+                let message = format!("`{}` differs from what a run on one thread writes", d.name);
+                Diagnostic::error(codes::NOT_ALONE, message)
+                    .note(format!("{} of {} elements, the first at {:?}", d.differing, d.elements, d.first))
+                    .help("`wsp check` names kernels that touch the same bytes without an order between them")
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Values that `--set` gives to a unit: to what it declares, and to parameters of its kernels.
+
+use super::kernels::UnitKernels;
+use super::refuse;
+use crate::args::Setting;
+use crate::codes;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::tg::TgModule;
+use wsp_plan::ParamValue;
+
+/// Every setting as a name and a value.
+///
+/// # Errors
+/// A setting of `.pto` programs that task graphs do not have.
+pub(super) fn named(settings: &[Setting]) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
+    settings
+        .iter()
+        .map(|setting| match setting {
+            Setting::Param(name, value) => Ok((name.clone(), *value)),
+            Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
+            Setting::Layout(_) => Err(refuse("--set kv_layout=…")),
+        })
+        .collect()
+}
+
+/// Values of declared scalars. A name may be that of a scalar, of a parameter, or of both.
+///
+/// # Errors
+/// A name that is neither; a value that is no integer.
+pub(super) fn scalars(
+    module: &TgModule,
+    kernels: &UnitKernels,
+    set: &[(String, ParamValue)],
+) -> Result<Vec<(String, i64)>, Vec<Diagnostic>> {
+    let declared: Vec<&str> = module.args.iter().map(|arg| module.str(arg.name)).collect();
+    let mut values = Vec::new();
+    let mut faults = Vec::new();
+    for (name, value) in set {
+        if !declared.contains(&name.as_str()) {
+            if !kernels.has_param(name) {
+                faults.push(unknown(name, declared.iter().copied().chain(kernels.params())));
+            }
+            continue;
+        }
+        match integer(*value) {
+            Some(value) => values.push((name.clone(), value)),
+            None => faults.push(
+                Diagnostic::error(
+                    codes::UNKNOWN_NAME,
+                    format!("`{name}` takes an integer of 64 bits, not {value:?}"),
+                )
+                .help(format!("write `--set {name}=8`")),
+            ),
+        }
+    }
+    if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+fn integer(value: ParamValue) -> Option<i64> {
+    match value {
+        ParamValue::Int(n) => i64::try_from(n).ok(),
+        ParamValue::Bool(b) => Some(i64::from(b)),
+        ParamValue::Float(_) => None,
+    }
+}
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let known: Vec<&str> = known.collect();
+    let message = format!("neither the unit nor its kernels have a value `{name}`");
+    let fault = Diagnostic::error(codes::UNKNOWN_NAME, message);
+    match did_you_mean(name, known.iter().copied()) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None if known.is_empty() => fault.note("they have none").help(format!("leave out `--set {name}=…`")),
+        None => fault.note(format!("they have {}", known.join(", "))),
+    }
+}

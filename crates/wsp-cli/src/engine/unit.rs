@@ -1,0 +1,73 @@
+//! Units of task graphs at the boundary to the backend.
+
+use std::time::Duration;
+use wsp_cpu::tg::{Peak, Session, SessionOptions, TgKernels};
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::TgModule;
+use wsp_plan::Arrays;
+use wsp_runtime::clock;
+use wsp_runtime::tg::{Stats, Trace};
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct UnitOutcome {
+    /// External tensors that the unit writes, by name.
+    pub outputs: Arrays,
+    /// Warnings and notes, of the checks before the run and of the run.
+    pub notes: Vec<Diagnostic>,
+    /// Counts and times.
+    pub figures: UnitFigures,
+    /// When and where blocks ran, if that was asked for.
+    pub trace: Trace,
+}
+
+/// Counts and times of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UnitFigures {
+    /// Launches, kernels, dispatches and blocks.
+    pub stats: Stats,
+    /// From checked instructions to finished graphs, with memory.
+    pub prepare: Duration,
+    /// From the first statement of the host to the last.
+    pub run: Duration,
+    /// What each device held at most.
+    pub peak: Vec<Peak>,
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin {
+    /// With the first statement of the host.
+    Start,
+    /// From the newest checkpoint.
+    Resume,
+}
+
+/// Runs a unit.
+///
+/// # Errors
+/// What the checks find, wrong tensors or values, the first fault of a kernel, a checkpoint that does not fit.
+pub fn run(
+    module: &TgModule,
+    kernels: &TgKernels,
+    options: SessionOptions,
+    begin: Begin,
+) -> Result<UnitOutcome, Vec<Diagnostic>> {
+    let start = clock::now();
+    let mut session = Session::new(module, kernels, options)?;
+    let prepare = Duration::from_nanos(clock::nanos_since(start));
+    let mut notes = session.findings().to_vec();
+    let start = clock::now();
+    let report = match begin {
+        Begin::Start => session.run()?,
+        Begin::Resume => session.resume()?,
+    };
+    let run = Duration::from_nanos(clock::nanos_since(start));
+    notes.extend(report.notes.iter().cloned());
+    Ok(UnitOutcome {
+        outputs: session.outputs().map_err(|fault| vec![*fault])?,
+        notes,
+        figures: UnitFigures { stats: report.stats, prepare, run, peak: report.peak },
+        trace: report.trace.unwrap_or_default(),
+    })
+}

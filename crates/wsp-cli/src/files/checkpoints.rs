@@ -1,0 +1,143 @@
+//! Checkpoints of task graphs: a folder with one file for each.
+
+use super::fault::shown;
+use crate::codes;
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use wsp_cpu::tg::{CheckpointKey, CheckpointStore};
+use wsp_ir::diag::Diagnostic;
+
+/// How names of checkpoints end.
+const EXTENSION: &str = "checkpoint";
+
+/// A folder of checkpoints.
+///
+/// A record is written beside its place, brought to the disk, and then given its name; the folder is brought to the disk too. So
+/// whoever is killed at any moment leaves the record before or the one after, and a record that was reported as kept is there even
+/// if the machine stops.
+#[derive(Clone, Debug)]
+pub struct CheckpointFolder {
+    folder: PathBuf,
+}
+
+impl CheckpointFolder {
+    /// Takes a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made or is no folder.
+    pub fn open(folder: &Path) -> Result<CheckpointFolder, Diagnostic> {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|fault| {
+            Diagnostic::error(codes::NO_CHECKPOINTS, format!("`{}` cannot hold checkpoints", shown(folder)))
+                .note(fault.to_string())
+                .help("give `--checkpoints` a folder that can be written")
+        })?;
+        Ok(CheckpointFolder { folder: folder.to_owned() })
+    }
+
+    fn path(&self, key: CheckpointKey) -> PathBuf {
+        let CheckpointKey { device, graph, checkpoint } = key;
+        self.folder.join(format!("device{device}-graph{graph}-{checkpoint}.{EXTENSION}"))
+    }
+
+    /// The key of a file name, if it is that of a record.
+    fn key(name: &str) -> Option<CheckpointKey> {
+        let mut parts = name.strip_suffix(EXTENSION)?.strip_suffix('.')?.split('-');
+        let device = parts.next()?.strip_prefix("device")?.parse().ok()?;
+        let graph = parts.next()?.strip_prefix("graph")?.parse().ok()?;
+        let checkpoint = parts.next()?.parse().ok()?;
+        parts.next().is_none().then_some(CheckpointKey { device, graph, checkpoint })
+    }
+
+    fn replace(&self, path: &Path, record: &[u8]) -> std::io::Result<()> {
+        // Under the same name each time, so that what a killed run has left does not pile up.
+        let partial = path.with_extension("partial");
+        let mut file = File::create(&partial)?;
+        file.write_all(record)?;
+        file.sync_all()?;
+        std::fs::rename(&partial, path)?;
+        File::open(&self.folder)?.sync_all()
+    }
+}
+
+impl CheckpointStore for CheckpointFolder {
+    fn save(&self, key: CheckpointKey, record: &[u8]) -> Result<(), String> {
+        let path = self.path(key);
+        self.replace(&path, record).map_err(|fault| format!("`{}`: {fault}", shown(&path)))
+    }
+
+    fn load(&self, key: CheckpointKey) -> Result<Option<Vec<u8>>, String> {
+        let path = self.path(key);
+        match std::fs::read(&path) {
+            Ok(record) => Ok(Some(record)),
+            Err(fault) if fault.kind() == ErrorKind::NotFound => Ok(None),
+            Err(fault) => Err(format!("`{}`: {fault}", shown(&path))),
+        }
+    }
+
+    fn keys(&self) -> Result<Vec<CheckpointKey>, String> {
+        let fault = |fault: std::io::Error| format!("`{}`: {fault}", shown(&self.folder));
+        let mut keys = Vec::new();
+        for entry in std::fs::read_dir(&self.folder).map_err(fault)? {
+            let name = entry.map_err(fault)?.file_name();
+            keys.extend(CheckpointFolder::key(&name.to_string_lossy()));
+        }
+        keys.sort();
+        Ok(keys)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(device: u32, graph: u32, checkpoint: u32) -> CheckpointKey {
+        CheckpointKey { device, graph, checkpoint }
+    }
+
+    #[test]
+    fn a_record_replaces_the_one_before_and_others_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = CheckpointFolder::open(&dir.path().join("a/b")).unwrap();
+        assert_eq!(store.load(key(0, 0, 0)), Ok(None));
+        for (at, record) in [(key(1, 2, 3), "old"), (key(0, 7, 0), "other"), (key(1, 2, 3), "new")] {
+            store.save(at, record.as_bytes()).unwrap();
+        }
+        assert_eq!(store.load(key(1, 2, 3)), Ok(Some(b"new".to_vec())));
+        assert_eq!(store.keys(), Ok(vec![key(1, 2, 3), key(0, 7, 0)]));
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_no_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = CheckpointFolder::open(dir.path()).unwrap();
+        store.save(key(0, 0, 1), b"whole").unwrap();
+        std::fs::write(dir.path().join("device0-graph0-2.partial"), b"half").unwrap();
+        std::fs::write(dir.path().join("notes.txt"), b"mine").unwrap();
+        assert_eq!(store.keys(), Ok(vec![key(0, 0, 1)]));
+        store.save(key(0, 0, 2), b"whole").unwrap();
+        assert_eq!(store.load(key(0, 0, 2)), Ok(Some(b"whole".to_vec())));
+    }
+
+    #[test]
+    fn names_that_are_no_records_are_passed_over() {
+        for name in [
+            "device0-graph0-0",
+            "device0-graph0-0-0.checkpoint",
+            "devicex-graph0-0.checkpoint",
+            ".checkpoint",
+        ] {
+            assert_eq!(CheckpointFolder::key(name), None, "{name}");
+        }
+        assert_eq!(CheckpointFolder::key("device1-graph20-3.checkpoint"), Some(key(1, 20, 3)));
+    }
+
+    #[test]
+    fn a_file_is_no_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, b"").unwrap();
+        assert_eq!(CheckpointFolder::open(&path).unwrap_err().code, codes::NO_CHECKPOINTS);
+    }
+}

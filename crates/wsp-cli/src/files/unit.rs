@@ -1,0 +1,54 @@
+//! Files of task graphs.
+
+use super::fault::{open, shown, unreadable};
+use crate::codes;
+use std::io::Read as _;
+use std::path::Path;
+use wsp_core::limits::MAX_UNIT_BYTES;
+use wsp_ir::diag::Diagnostic;
+
+/// The first four bytes of a regular file, or as many as it has; none of what cannot be read, which whoever reads it will tell.
+pub(crate) fn read_start(path: &Path) -> Vec<u8> {
+    let mut start = Vec::new();
+    // Of a pipe nothing is taken that somebody is to read.
+    if std::fs::metadata(path).is_ok_and(|m| m.is_file())
+        && let Ok(file) = open(path)
+        && file.take(4).read_to_end(&mut start).is_err()
+    {
+        start.clear();
+    }
+    start
+}
+
+/// The bytes of a task graph.
+///
+/// # Errors
+/// When the file cannot be read or is longer than [`MAX_UNIT_BYTES`].
+pub(crate) fn read_unit_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let most = u64::from(MAX_UNIT_BYTES);
+    let mut bytes = Vec::new();
+    open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
+    if bytes.len() as u64 > most {
+        return Err(Diagnostic::error(
+            codes::UNIT_TOO_LONG,
+            format!("`{}` is too long for a task graph", shown(path)),
+        )
+        .note(format!("a unit may have {most} bytes"))
+        .help("is this the right file? if so, split the unit"));
+    }
+    Ok(bytes)
+}
+
+/// The text of a task graph.
+///
+/// # Errors
+/// As [`read_unit_bytes`], and when it is not UTF-8.
+pub(crate) fn read_unit_text(path: &Path) -> Result<String, Diagnostic> {
+    String::from_utf8(read_unit_bytes(path)?).map_err(|e| {
+        let at = e.utf8_error().valid_up_to();
+        let line = e.as_bytes()[..at].iter().filter(|&&b| b == b'\n').count() + 1;
+        Diagnostic::error(codes::BAD_SOURCE_FILE, format!("`{}` is not UTF-8 text", shown(path)))
+            .note(format!("byte {at}, in line {line}, belongs to no character"))
+            .help("save the file as UTF-8; a task graph in bytes has the ending `.ptog`")
+    })
+}

@@ -1,0 +1,251 @@
+//! DeepSeek indexer attention in f64: scores of an indexer, the tokens with the largest, and attention over them.
+//!
+//! Queries are the last of the tokens. With `n = rms_norm(hidden)`: `q = n · w_q`, `kv = n · w_kv`, both kept in f16; the score
+//! of token `s` for query `i` is `Σ_h w[i, h] · relu(q[i, h] · k[s])` of `hidden · index_w`, `hidden · index_q` and
+//! `hidden · index_k`. A query sees its own token and those before it; it attends to the `top_k` with the largest scores,
+//! equal ones by number.
+
+use super::dense::{Dense, attend, by_rows, count, dot, expect_shape, product, tolerance_of_sums, unfit};
+use super::{Comparison, Context, Tolerance, compare, find, one, role};
+use crate::numbers::{Elem, F16};
+use wsp_core::DType;
+use wsp_ir::Reference;
+use wsp_ir::diag::Diagnostic;
+
+/// What keeps the root mean square of a row of zeros from being divided by.
+const EPS: f64 = 1e-6;
+
+/// Sums that a score goes through one after the other: query, key, weight, and their products over the lanes and heads.
+const CHAINED_SUMS: f64 = 4.0;
+/// The error of the worst of some million scores, as a multiple of the usual one that the square root of the terms stands for.
+const WORST_OF_MANY: f64 = 2.0;
+
+/// Weights, by the names that they have in the kernels' file, as rows of inputs of one output.
+struct Weights {
+    rms: Vec<f64>,
+    q: Dense,
+    kv: Dense,
+    index_q: Dense,
+    index_k: Dense,
+    index_w: Dense,
+}
+
+/// The problem with its extents checked.
+struct Indexer {
+    hidden: Dense,
+    weights: Weights,
+    queries: usize,
+    top_k: usize,
+    threads: usize,
+}
+
+/// Computes scores and attention, and compares both.
+///
+/// Scores are f32 sums and compared as such. Attention is computed for the tokens that the *program's own* scores choose: which
+/// of two tokens comes first may hang on the last bit of a score, and does not matter, but what follows from the scores must be
+/// right to the last index. Outputs have the tolerance of attention in f16: rounding `q`, `kv` and the result, each to 11 bits.
+pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
+    let indexer = Indexer::new(reference, cx)?;
+    let scores = indexer.scores();
+    let terms = indexer.hidden.cols() + indexer.weights.index_q.shape[0];
+    let sums = tolerance_of_sums(terms, &scores);
+    let factor = CHAINED_SUMS * WORST_OF_MANY;
+    let tolerance = Tolerance { abs: factor * sums.abs, rel: factor * sums.rel };
+    let first = one(reference, cx, "scores", &scores, tolerance)?;
+    let name = role(reference, "scores")?;
+    let own = Dense::of(find(reference, cx.outputs, name)?)
+        .ok_or_else(|| unfit(reference, format!("`{name}` holds no real numbers")))?;
+    let output = indexer.attention(&own);
+    let name = role(reference, "output")?;
+    let second =
+        compare(name, find(reference, cx.outputs, name)?, &output, Tolerance::of_output(DType::F16))?;
+    Ok(vec![first, second])
+}
+
+impl Indexer {
+    fn new(reference: &Reference, cx: &Context<'_>) -> Result<Indexer, Diagnostic> {
+        let hidden = Dense::input(reference, cx, "hidden")?;
+        let &[tokens, width] = &hidden.shape[..] else {
+            return Err(unfit(reference, format!("`hidden` is {:?}, not [tokens, width]", hidden.shape)));
+        };
+        let matrix = |name: &str| {
+            let dense = Dense::of(find(reference, cx.inputs, name)?);
+            let dense = dense.ok_or_else(|| unfit(reference, format!("`{name}` holds no real numbers")))?;
+            match dense.shape[..] {
+                [rows, cols] if rows == width && cols > 0 => Ok(transposed(&dense)),
+                _ => Err(unfit(reference, format!("`{name}` is {:?}, not [{width}, …]", dense.shape))),
+            }
+        };
+        let rms = Dense::of(find(reference, cx.inputs, "rms_weight")?);
+        let rms = rms.filter(|rms| rms.values.len() == width);
+        let rms = rms.ok_or_else(|| unfit(reference, format!("`rms_weight` is not {width} real numbers")))?;
+        let weights = Weights {
+            rms: rms.values,
+            q: matrix("w_q")?,
+            kv: matrix("w_kv")?,
+            index_q: matrix("index_q")?,
+            index_k: matrix("index_k")?,
+            index_w: matrix("index_w")?,
+        };
+        let shape = |what| -> Result<Vec<usize>, Diagnostic> {
+            let array = find(reference, cx.outputs, role(reference, what)?)?;
+            Ok(array.shape().iter().map(|&n| n as usize).collect())
+        };
+        let queries = shape("output")?.first().copied().unwrap_or(0);
+        let head = weights.kv.shape[0];
+        let heads = (weights.index_w.shape[0], weights.index_k.shape[0]);
+        let fits = queries <= tokens
+            && shape("output")? == [queries, head]
+            && shape("scores")? == [queries, tokens]
+            && weights.index_q.shape[0] == heads.0 * heads.1;
+        if !fits {
+            let (scores, output) = (shape("scores")?, shape("output")?);
+            return Err(unfit(
+                reference,
+                format!(
+                    "{tokens} tokens do not go with scores {scores:?}, outputs {output:?} and the weights"
+                ),
+            ));
+        }
+        expect_shape(reference, "w_q", &weights.q, &[head, width])?;
+        let top_k = count(reference, cx, "top_k")?;
+        Ok(Indexer { hidden, weights, queries, top_k, threads: cx.threads })
+    }
+
+    fn tokens(&self) -> usize {
+        self.hidden.shape[0]
+    }
+
+    /// The token of query 0.
+    fn first(&self) -> usize {
+        self.tokens() - self.queries
+    }
+
+    /// Rows of `hidden` from a token on, times a matrix.
+    fn project(&self, from: usize, matrix: &Dense) -> Vec<f64> {
+        let width = self.hidden.cols();
+        product(self.threads, &self.hidden.values[from * width..], &matrix.values, width)
+    }
+
+    /// `[queries, tokens]`: -∞ where a query does not see the token.
+    fn scores(&self) -> Vec<f64> {
+        let Weights { index_q, index_k, index_w, .. } = &self.weights;
+        let (heads, dim) = (index_w.shape[0], index_k.shape[0]);
+        let (q, w) = (self.project(self.first(), index_q), self.project(self.first(), index_w));
+        let k = self.project(0, index_k);
+        by_rows(self.threads, self.queries, self.tokens(), |i, out| {
+            out.fill(f64::NEG_INFINITY);
+            for (out, key) in out.iter_mut().zip(k.chunks_exact(dim)).take(self.first() + i + 1) {
+                let query = q[i * heads * dim..][..heads * dim].chunks_exact(dim);
+                let weights = &w[i * heads..][..heads];
+                *out = query.zip(weights).map(|(query, w)| w * dot(query, key).max(0.0)).sum();
+            }
+        })
+    }
+
+    /// Attention over the tokens that these scores choose, `[queries, head]`.
+    fn attention(&self, scores: &Dense) -> Vec<f64> {
+        let width = self.hidden.cols();
+        let norm = by_rows(self.threads, self.tokens(), width, |t, out| {
+            let x = self.hidden.row(t);
+            let scale = (dot(x, x) / width as f64 + EPS).sqrt().recip();
+            for ((out, x), weight) in out.iter_mut().zip(x).zip(&self.weights.rms) {
+                *out = x * scale * weight;
+            }
+        });
+        let head = self.weights.kv.shape[0];
+        let kv = in_f16(product(self.threads, &norm, &self.weights.kv.values, width));
+        let q = in_f16(product(self.threads, &norm[self.first() * width..], &self.weights.q.values, width));
+        let sm_scale = (head as f64).sqrt().recip();
+        by_rows(self.threads, self.queries, head, |i, out| {
+            let chosen = largest(&scores.row(i)[..self.first() + i + 1], self.top_k);
+            let value = |n: usize| &kv[chosen[n] * head..][..head];
+            let query = &q[i * head..][..head];
+            let mut logits: Vec<f64> = (0..chosen.len()).map(|n| dot(query, value(n)) * sm_scale).collect();
+            attend(&mut logits, value, out);
+        })
+    }
+}
+
+/// The numbers of the `top_k` largest scores, the largest first, equal ones by number; NaN counts as -∞.
+fn largest(scores: &[f64], top_k: usize) -> Vec<usize> {
+    let score = |s: usize| if scores[s].is_nan() { f64::NEG_INFINITY } else { scores[s] };
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| score(b).total_cmp(&score(a)).then(a.cmp(&b)));
+    order.truncate(top_k);
+    order
+}
+
+/// Rounded to f16, as tensors of that type hold them.
+fn in_f16(mut values: Vec<f64>) -> Vec<f64> {
+    for value in &mut values {
+        *value = f64::from(F16::decode(F16::encode(*value as f32)));
+    }
+    values
+}
+
+fn transposed(matrix: &Dense) -> Dense {
+    let (rows, cols) = (matrix.shape[0], matrix.shape[1]);
+    let mut values = Vec::with_capacity(rows * cols);
+    for c in 0..cols {
+        values.extend((0..rows).map(|r| matrix.values[r * cols + c]));
+    }
+    Dense { shape: vec![cols, rows], values }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dense(shape: &[usize], values: &[f64]) -> Dense {
+        assert_eq!(shape.iter().product::<usize>(), values.len());
+        Dense { shape: shape.to_vec(), values: values.to_vec() }
+    }
+
+    /// Three tokens of width 2, the last two of them queries; one index head of one lane, heads of one lane.
+    fn small(top_k: usize) -> Indexer {
+        let column = |a: f64, b: f64| dense(&[1, 2], &[a, b]);
+        Indexer {
+            hidden: dense(&[3, 2], &[1.0, 1.0, 2.0, 0.0, 0.0, 3.0]),
+            weights: Weights {
+                rms: vec![1.0, 1.0],
+                q: column(0.0, 0.0),
+                kv: column(1.0, 0.0),
+                index_q: column(1.0, -1.0),
+                index_k: column(1.0, 0.0),
+                index_w: column(0.5, 0.5),
+            },
+            queries: 2,
+            top_k,
+            threads: 1,
+        }
+    }
+
+    #[test]
+    fn a_query_scores_the_tokens_that_it_sees() {
+        // Query 0 is token 1: q = 2, w = 1, keys 1 and 2. Query 1 is token 2: q = -3, so every product is cut off.
+        let scores = small(2).scores();
+        assert_eq!(scores, [2.0, 4.0, f64::NEG_INFINITY, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn attention_is_over_the_tokens_with_the_largest_scores() {
+        // Queries are 0, so that every chosen token weighs the same. Latents are the first lane of [1, 1], [√2, 0], [0, √2].
+        let own = dense(&[2, 3], &[2.0, 4.0, f64::NEG_INFINITY, 5.0, 5.0, 6.0]);
+        let latent = |x: f64| f64::from(F16::decode(F16::encode(x as f32)));
+        let root = latent(2.0 / (2.0 + EPS).sqrt());
+        let one = latent(1.0 / (1.0 + EPS).sqrt());
+        let near = |have: &[f64], want: &[f64]| {
+            assert!(have.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12), "{have:?} {want:?}");
+        };
+        near(&small(1).attention(&own), &[root, 0.0]);
+        near(&small(2).attention(&own), &[(root + one) / 2.0, one / 2.0]);
+        near(&small(9).attention(&own), &[(root + one) / 2.0, (one + root) / 3.0]);
+    }
+
+    #[test]
+    fn equal_scores_go_by_number() {
+        assert_eq!(largest(&[1.0, 3.0, 3.0, 2.0, f64::NAN], 3), [1, 2, 3]);
+        assert_eq!(largest(&[1.0], 3), [0]);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a run of a unit of task graphs came to.
+
+use super::text::Lines;
+use super::units::{bytes, count, millis};
+use super::{Check, json};
+use crate::engine::unit::{Begin, UnitFigures};
+use serde_json::{Value, json};
+use wsp_core::tg::MemLocation;
+
+/// Everything that `wsp run FILE.tg` prints.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UnitReport {
+    /// The unit's file.
+    pub program: String,
+    /// Worker threads.
+    pub threads: u32,
+    /// Simulated devices.
+    pub devices: u32,
+    /// Tensors that were given, such as `X f32[256, 512]`.
+    pub inputs: Vec<String>,
+    /// The seed of what was made up.
+    pub seed: u64,
+    /// Declared scalars that were set.
+    pub scalars: Vec<(String, i64)>,
+    /// How the run began.
+    pub begin: Begin,
+    /// Counts and times.
+    pub figures: UnitFigures,
+    /// Against a reference, or a run on one thread.
+    pub check: Check,
+}
+
+impl UnitReport {
+    /// For people.
+    pub fn text(&self) -> String {
+        let (figures, stats) = (&self.figures, &self.figures.stats);
+        let mut lines = Lines::default();
+        let made_up = format!("made up from seed {}", self.seed);
+        match self.inputs.as_slice() {
+            [] => lines.add("inputs", &made_up),
+            given => lines.add("inputs", &format!("{}; others {made_up}", given.join(", "))),
+        }
+        if !self.scalars.is_empty() {
+            let scalars: Vec<String> = self.scalars.iter().map(|(name, n)| format!("{name} = {n}")).collect();
+            lines.add("values", &scalars.join(", "));
+        }
+        let resumed = if self.begin == Begin::Resume { ", from a checkpoint" } else { "" };
+        lines.add("launches", &format!("{}{resumed}", stats.launches));
+        let again = match stats.kernels.saturating_sub(stats.dispatches) {
+            0 => String::new(),
+            resident => format!(", {resident} of them resident"),
+        };
+        lines.add(
+            "kernels",
+            &format!("{}{again}, {}", count(stats.kernels, "invocation"), count(stats.blocks, "block")),
+        );
+        if stats.checkpoints > 0 {
+            lines.add("saved", &count(stats.checkpoints, "checkpoint"));
+        }
+        let on = match self.devices {
+            1 => count(self.threads.into(), "thread"),
+            devices => {
+                format!("{} for {}", count(self.threads.into(), "thread"), count(devices.into(), "device"))
+            }
+        };
+        lines.add(
+            "time",
+            &format!("run {} on {on}; prepared in {}", millis(figures.run), millis(figures.prepare)),
+        );
+        lines.add("memory", &self.memory_text());
+        self.check.add_to(&mut lines);
+        lines.finish(&self.program)
+    }
+
+    fn memory_text(&self) -> String {
+        let one = |peak: &wsp_cpu::tg::Peak| {
+            let places = MemLocation::ALL.iter().zip(peak.by_location);
+            let parts: Vec<String> = places
+                .filter(|(_, n)| *n > 0)
+                .map(|((_, name, _), n)| format!("{name} {}", bytes(n)))
+                .collect();
+            match parts.len() {
+                0 | 1 => parts.concat(),
+                _ => format!("{} ({})", bytes(peak.total), parts.join(", ")),
+            }
+        };
+        let all: Vec<String> = self.figures.peak.iter().map(one).filter(|text| !text.is_empty()).collect();
+        if all.is_empty() { "none".to_owned() } else { format!("{} at most", all.join("; ")) }
+    }
+
+    /// For machines.
+    pub fn json(&self) -> Value {
+        let figures = &self.figures;
+        let peak = |peak: &wsp_cpu::tg::Peak| {
+            let places = MemLocation::ALL.iter().zip(peak.by_location);
+            let places: serde_json::Map<String, Value> =
+                places.map(|((_, name, _), n)| ((*name).to_owned(), json!(n))).collect();
+            json!({ "total": peak.total, "by_location": places })
+        };
+        json!({
+            "program": self.program,
+            "seed": self.seed,
+            "inputs": self.inputs,
+            "values": self.scalars.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
+            "threads": self.threads,
+            "devices": self.devices,
+            "resumed": self.begin == Begin::Resume,
+            "launches": figures.stats.launches,
+            "kernels": figures.stats.kernels,
+            "dispatches": figures.stats.dispatches,
+            "blocks": figures.stats.blocks,
+            "copies": figures.stats.items,
+            "checkpoints": figures.stats.checkpoints,
+            "time_ms": { "prepare": json::ms(&figures.prepare), "run": json::ms(&figures.run) },
+            "memory": figures.peak.iter().map(peak).collect::<Vec<_>>(),
+            "check": self.check.json(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use std::time::Duration;
+    use wsp_cpu::tg::Peak;
+    use wsp_runtime::tg::Stats;
+
+    fn report() -> UnitReport {
+        UnitReport {
+            program: "steps.tg".to_owned(),
+            threads: 2,
+            devices: 1,
+            inputs: Vec::new(),
+            seed: 1,
+            scalars: vec![("STEPS".to_owned(), 10)],
+            begin: Begin::Start,
+            figures: UnitFigures {
+                stats: Stats { launches: 10, kernels: 40, dispatches: 31, blocks: 960, ..Stats::default() },
+                prepare: Duration::from_micros(120),
+                run: Duration::from_millis(12),
+                peak: vec![Peak { by_location: [4_000_000, 0, 0, 500_000], total: 4_500_000 }],
+            },
+            check: Check::Same { tensors: 1, bytes: 4096 },
+        }
+    }
+
+    #[test]
+    fn a_summary_fits_a_screen() {
+        expect![[r#"
+            steps.tg
+              inputs     made up from seed 1
+              values     STEPS = 10
+              launches   10
+              kernels    40 invocations, 9 of them resident, 960 blocks
+              time       run 12.0 ms on 2 threads; prepared in 0.120 ms
+              memory     4.5 MB (GM 4.0 MB, SHARED 500.0 KB) at most
+              check      ok: 1 tensor (4.1 KB) bit for bit as a sequential run writes
+        "#]]
+        .assert_eq(&report().text());
+    }
+
+    #[test]
+    fn numbers_are_where_scripts_look_for_them() {
+        let json = report().json();
+        assert_eq!((&json["launches"], &json["check"]["passed"]), (&json!(10), &json!(true)));
+        assert_eq!(json["memory"][0]["by_location"]["SHARED"], 500_000);
+        assert_eq!(json["time_ms"]["run"], 12.0);
+    }
+}

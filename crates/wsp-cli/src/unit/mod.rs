@@ -1,0 +1,12 @@
+//! Units of task graphs as the command line sees them: their graphs as lists and figures, and the tensors that whoever runs them
+//! provides.
+
+mod graph;
+mod listing;
+mod summary;
+mod tensors;
+
+pub use graph::{UnitEdge, UnitGraph, UnitNode};
+pub use listing::{write_unit_dot, write_unit_edges, write_unit_tasks};
+pub use summary::GraphFigures;
+pub use tensors::{UnitTensor, tensors};
