@@ -2,7 +2,8 @@
 
 A **workload** (`@workload`) says which tasks there are, a **kernel** (`@kernel`) what a task computes, a
 **schedule** (methods of the workload) when and where tasks run; the schedule never changes a result.
-`workload.compile()` gives a `Program`, which runs on arrays in place.
+`workload.compile()` gives a `Program`, which runs on arrays in place. A `TaskGraph` is a unit of the
+task-graph instruction set.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from . import _core, errors, pto
 from .axes import Dense, DenseDyn, Ragged, Sparse
 from .dtypes import bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64
+from .graphs import Block, GraphRun, TaskGraph
 from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_kernel
 from .library import load
 from .loops import P
@@ -35,6 +37,7 @@ from .workload import Workload, combine, sequential, workload
 __version__: str = _core.__version__
 
 __all__ = [
+    "Block",
     "BoundProgram",
     "Buffer",
     "Channel",
@@ -44,6 +47,7 @@ __all__ = [
     "Deps",
     "DispatchPolicy",
     "Graph",
+    "GraphRun",
     "In",
     "InOut",
     "Out",
@@ -61,6 +65,7 @@ __all__ = [
     "Stats",
     "Table",
     "Task",
+    "TaskGraph",
     "TaskWindow",
     "Tensor",
     "Tile",

@@ -44,6 +44,36 @@ def compile(
 def stop_all() -> None:
     """Stops all runs that go on and waits for their ends."""
 
+def task_graph_text(source: str, name: str, folder: str) -> TaskGraph:
+    """Reads a unit of task graphs as text; paths of files that it uses are relative to `folder`."""
+
+def task_graph_bytes(data: bytes, name: str, folder: str) -> TaskGraph:
+    """Reads a unit of task graphs as bytes."""
+
+class TaskGraph:
+    """A unit of task graphs.
+
+    Kernels are `entry`, `function`, `args` (`name`, `direction`, `dtype`, `dims`) each; files of kernels are
+    `files` and `params`.
+    """
+
+    def text(self) -> str:
+        """The unit as text."""
+
+    def to_bytes(self) -> bytes:
+        """The unit as bytes."""
+
+    def check(self, kernels: Sequence[Mapping[str, Any]], files: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What is wrong with the unit, or probably not meant: records."""
+
+    def run(
+        self, kernels: Sequence[Mapping[str, Any]], files: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Runs the unit: `outputs`, `stats`, `peak`, `notes`.
+
+        Given are `inputs`, `scalars`, `events`, `threads`, `devices`, `memory`.
+        """
+
 class Program:
     """A compiled workload. It may be used from several threads at once; each run is separate.
 

@@ -254,6 +254,19 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1264, CompileError),
     (1265, ArgumentError),
     (1300, FormatError),
+    (1400, CompileError),  # task graphs: text
+    (1430, FormatError),
+    (1450, CompileError),
+    (1540, CompileError),  # kernels of a run of task graphs
+    (1542, KernelError),
+    (1544, ExecutionError),
+    (1545, ArgumentError),
+    (1548, KernelError),
+    (1549, ExecutionError),
+    (1550, ArgumentError),
+    (1551, ExecutionError),
+    (1564, ArgumentError),
+    (1565, ExecutionError),
 )
 """First code of each range, with the class of the errors in it."""
 

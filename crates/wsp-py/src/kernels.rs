@@ -39,11 +39,22 @@ impl KernelArray {
         let address = array.bytes_mut().as_mut_ptr() as usize;
         let dtype = array.dtype();
         let dims: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
+        KernelArray::dense(address, dtype, dims, true, Arc::new(array))
+    }
+
+    /// Elements that lie next to each other, in row-major order, in memory of `owner`.
+    pub(crate) fn dense(
+        address: usize,
+        dtype: DType,
+        dims: Vec<usize>,
+        writable: bool,
+        owner: Owner,
+    ) -> KernelArray {
         let mut strides = vec![dtype.size() as isize; dims.len()];
         for d in (1..dims.len()).rev() {
             strides[d - 1] = strides[d] * dims[d] as isize;
         }
-        KernelArray { address, dtype, dims, strides, writable: true, _owner: Arc::new(array) }
+        KernelArray { address, dtype, dims, strides, writable, _owner: owner }
     }
 }
 
@@ -145,7 +156,7 @@ pub(crate) fn call(callable: &Py<PyAny>, cx: &KernelCx<'_>) -> Result<(), Kernel
 }
 
 /// What was raised and where: `ZeroDivisionError: division by zero (decode.py:14)`.
-fn summary(py: Python<'_>, error: &PyErr) -> String {
+pub(crate) fn summary(py: Python<'_>, error: &PyErr) -> String {
     let place = place(py, error).unwrap_or_default();
     format!("{error}{place}")
 }

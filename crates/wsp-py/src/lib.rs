@@ -3,14 +3,15 @@
 //! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
 //!
 //! [`compile`] makes programs of traces, [`program`] runs them: [`inputs`] binds what a call gives by name, [`arrays`] finds the memory of
-//! arrays, [`runs`] waits for runs while it looks at signals, [`kernels`] calls Python functions for tasks, [`errors`] makes
-//! exceptions of findings.
+//! arrays, [`runs`] waits for runs while it looks at signals, [`kernels`] calls Python functions for tasks, [`graphs`] has task
+//! graphs, [`errors`] makes exceptions of findings.
 #![deny(unsafe_code)]
 
 mod arrays;
 mod compile;
 mod errors;
 mod ffi;
+mod graphs;
 mod inner;
 mod inputs;
 mod kernels;
@@ -40,6 +41,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compile::load_program, module)?)?;
     module.add_function(wrap_pyfunction!(library::library, module)?)?;
     module.add_function(wrap_pyfunction!(registry::stop_all, module)?)?;
+    module.add_function(wrap_pyfunction!(graphs::task_graph_text, module)?)?;
+    module.add_function(wrap_pyfunction!(graphs::task_graph_bytes, module)?)?;
+    module.add_class::<graphs::TaskGraph>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<runs::Run>()?;
     module.add_class::<prepared::Prepared>()?;

@@ -1,0 +1,227 @@
+//! Task graphs: units as text or bytes, checked and run with kernels of `.pto` files and of Python.
+
+mod given;
+mod kernel;
+
+use self::given::{Given, Kernels};
+use crate::errors;
+use crate::kernels::KernelArray;
+use crate::library;
+use crate::results;
+use crate::runs::interruptible;
+use crate::stack;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_cpu::tg::{Report, Session, SessionOptions, TgKernels};
+use wsp_cpu::workload::{Mode, Payload, PayloadSlot};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::TgModule;
+use wsp_isa::tg::{binary, text};
+use wsp_plan::tg::{LintOptions, lint, matrix};
+use wsp_plan::{Arrays, ParamValue};
+
+/// A unit of task graphs. It may be used from several threads at once; each run is separate.
+#[pyclass(frozen, module = "pto_wsp._core")]
+pub(crate) struct TaskGraph {
+    unit: TgModule,
+    sources: SourceMap,
+    /// What reading it warned of.
+    warnings: Vec<Diagnostic>,
+    /// What paths of used files are relative to.
+    folder: String,
+}
+
+/// Reads a unit as text; `name` is what messages call it.
+#[pyfunction]
+pub(crate) fn task_graph_text(py: Python<'_>, source: &str, name: &str, folder: &str) -> PyResult<TaskGraph> {
+    let mut sources = SourceMap::default();
+    let (unit, warnings) = stack::with_room(py, || text::parse(name, source, &mut sources))?;
+    match unit {
+        Some(unit) => Ok(TaskGraph { unit, sources, warnings, folder: folder.to_owned() }),
+        None => Err(errors::exception(py, &warnings, &sources)),
+    }
+}
+
+/// Reads a unit as bytes; `name` is what messages call it.
+#[pyfunction]
+pub(crate) fn task_graph_bytes(py: Python<'_>, data: &[u8], name: &str, folder: &str) -> PyResult<TaskGraph> {
+    let sources = SourceMap::default();
+    let mut unit = binary::decode(name, data).map_err(|faults| errors::exception(py, &faults, &sources))?;
+    // The text of which the bytes were made is not here.
+    unit.spans.clear();
+    Ok(TaskGraph { unit, sources, warnings: Vec::new(), folder: folder.to_owned() })
+}
+
+/// What a run gives.
+struct Ran {
+    outputs: Arrays,
+    report: Report,
+    findings: Vec<Diagnostic>,
+}
+
+/// Why it failed.
+struct Failed {
+    faults: Vec<Diagnostic>,
+    /// What a Python kernel raised.
+    payload: Option<Payload>,
+}
+
+#[pymethods]
+impl TaskGraph {
+    /// The unit as text.
+    fn text(&self) -> String {
+        text::print(&self.unit)
+    }
+
+    /// The unit as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes =
+            binary::encode(&self.unit).map_err(|fault| errors::exception(py, &[fault], &self.sources))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// What is wrong with the unit, or probably not meant, with these kernels.
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        kernels: Vec<kernel::PyKernel>,
+        files: Kernels,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut sources = self.sources.clone();
+        let known = stack::with_room(py, || self.kernels(kernels, &files, &mut sources))?;
+        let mut found = self.warnings.clone();
+        match known {
+            Err(faults) => found.extend(faults),
+            Ok(known) => {
+                let broken = wsp_ir::tg::verify(&self.unit);
+                let device = matrix::DeviceModel::of(wsp_core::tg::Platform::Cpu);
+                let options = LintOptions { platform: None, device };
+                let linted = if broken.is_empty() {
+                    lint(&self.unit, &known.signatures(), &options)
+                } else {
+                    Vec::new()
+                };
+                found.extend(broken);
+                found.extend(linted);
+            }
+        }
+        let records: Vec<_> =
+            found.iter().map(|fault| errors::record(py, fault, &sources)).collect::<PyResult<_>>()?;
+        PyList::new(py, records)
+    }
+
+    /// Runs the unit: `outputs` (arrays by name), `stats` (counts by name), `peak` (bytes), `notes`.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        kernels: Vec<kernel::PyKernel>,
+        files: Kernels,
+        given: Given<'py>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mut sources = self.sources.clone();
+        let options = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
+        let payload = PayloadSlot::default();
+        let ran = interruptible(py, |cancel| {
+            self.session(kernels, &files, options, cancel, &payload, &mut sources)
+        })?;
+        match ran {
+            Ok(ran) => outcome(py, ran, &sources),
+            Err(failed) => Err(failed.raise(py, &sources)),
+        }
+    }
+}
+
+impl TaskGraph {
+    /// The kernels: of Python, of files that the unit uses, and of further ones.
+    fn kernels(
+        &self,
+        functions: Vec<kernel::PyKernel>,
+        files: &Kernels,
+        sources: &mut SourceMap,
+    ) -> Result<TgKernels, Vec<Diagnostic>> {
+        let mut kernels = TgKernels::new();
+        for function in functions {
+            function.register(&mut kernels).map_err(|fault| vec![*fault])?;
+        }
+        let used = self.unit.uses.iter().map(|file| Path::new(&self.folder).join(self.unit.str(file.path)));
+        let mut paths: Vec<String> = used.map(|path| path.display().to_string()).collect();
+        paths.extend(files.files.iter().filter(|file| !paths.contains(file)).cloned().collect::<Vec<_>>());
+        let set: Vec<(String, ParamValue)> = files
+            .params
+            .iter()
+            .map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())))
+            .collect();
+        let mut settable: Vec<String> = Vec::new();
+        for path in paths {
+            let module = Arc::new(library::open(&path, sources)?);
+            settable.extend(wsp_cpu::tg::PtoEntry::settable(&module).map(str::to_owned));
+            kernels.add_library(&module, &set, Mode::Fast)?;
+        }
+        given::all_known(&set, &settable)?;
+        Ok(kernels)
+    }
+
+    fn session(
+        &self,
+        functions: Vec<kernel::PyKernel>,
+        files: &Kernels,
+        mut options: SessionOptions,
+        cancel: Arc<AtomicBool>,
+        payload: &PayloadSlot,
+        sources: &mut SourceMap,
+    ) -> Result<Ran, Failed> {
+        options.runtime.cancel = Some(cancel);
+        options.payload = Some(payload.clone());
+        let run = || -> Result<Ran, Vec<Diagnostic>> {
+            let kernels = self.kernels(functions, files, sources)?;
+            let mut session = Session::new(&self.unit, &kernels, options)?;
+            let report = session.run()?;
+            let outputs = session.outputs().map_err(|fault| vec![*fault])?;
+            Ok(Ran { outputs, report, findings: session.findings().to_vec() })
+        };
+        run().map_err(|faults| Failed { faults, payload: payload.take() })
+    }
+}
+
+impl Failed {
+    /// The exception that the caller gets.
+    fn raise(self, py: Python<'_>, sources: &SourceMap) -> PyErr {
+        let cause = self.payload.as_ref().and_then(|payload| payload.downcast_ref::<PyErr>());
+        match cause.map(|cause| cause.clone_ref(py)) {
+            // What is no `Exception`, such as KeyboardInterrupt, is nobody's to wrap.
+            Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
+            cause => errors::caused(py, &self.faults, sources, cause.as_ref()),
+        }
+    }
+}
+
+fn outcome<'py>(py: Python<'py>, ran: Ran, sources: &SourceMap) -> PyResult<Bound<'py, PyDict>> {
+    let outputs = PyDict::new(py);
+    for (name, array) in ran.outputs {
+        outputs.set_item(name, Bound::new(py, KernelArray::owning(array))?)?;
+    }
+    let stats = PyDict::new(py);
+    let counts = ran.report.stats;
+    for (name, count) in [
+        ("launches", counts.launches),
+        ("kernels", counts.kernels),
+        ("dispatches", counts.dispatches),
+        ("blocks", counts.blocks),
+        ("copies", counts.items),
+        ("checkpoints", counts.checkpoints),
+    ] {
+        stats.set_item(name, count)?;
+    }
+    let found = PyDict::new(py);
+    found.set_item("outputs", outputs)?;
+    found.set_item("stats", stats)?;
+    found.set_item("peak", ran.report.peak.iter().map(|peak| peak.total).collect::<Vec<_>>())?;
+    let notes = [ran.findings, ran.report.notes].concat();
+    found.set_item("notes", results::notes(&notes, sources))?;
+    Ok(found)
+}

@@ -1,0 +1,206 @@
+"""Task graphs: units of the task-graph instruction set, with kernels of `.pto` files and of Python.
+
+A `TaskGraph` is a unit as text (`.tg`) or bytes (`.ptog`). Kernels that it names are entries of the files
+that it uses, or functions::
+
+    graph = TaskGraph.from_file("scale.tg")
+
+    @graph.kernel("scale_entry", In[f32], Out[f32])
+    def scale(block, x, y):
+        part = np.array_split(np.arange(x.size), block.blocks)[block.block]
+        y[part] = 2 * x[part]
+
+    y = graph.run({"X": x})["Y"]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from . import _core
+from ._arrays import view
+from .errors import Diagnostic
+from .kernels.annotations import param_type
+
+__all__ = ["Block", "GraphRun", "TaskGraph"]
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+_BYTES_MAGIC = (b"GOTP", b"PTOG")
+"""How `.ptog` files begin, in either order of bytes: the second is refused with an explanation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Which block of a kernel runs: block `block` of `blocks`, on device `device` of `devices`.
+
+    `kernel` is the kernel's name in its graph, `iteration` what `TG_INVOKE` gave, 0 of a launch.
+    """
+
+    kernel: str
+    block: int
+    blocks: int
+    iteration: int
+    device: int
+    devices: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRun:
+    """What a run gave: `run["Y"]` is the array of an external tensor that the unit writes.
+
+    `stats` counts launches, kernels, dispatches, blocks, copies and checkpoints; `peak` is the most memory in
+    use, in bytes, by device; `notes` are warnings and notes as text.
+    """
+
+    outputs: dict[str, Any] = field(repr=False)
+    stats: dict[str, int]
+    peak: list[int]
+    notes: list[str]
+
+    def __getitem__(self, name: str) -> Any:
+        """The array of the tensor `name`. Raises `KeyError` for a tensor that the unit does not write."""
+        return self.outputs[name]
+
+
+class TaskGraph:
+    """A unit of task graphs with its kernels. Made by `from_text`, `from_file` or `from_bytes`."""
+
+    __slots__ = ("_core", "_files", "_functions", "_params")
+
+    def __init__(self, unit: Any) -> None:
+        self._core = unit
+        self._functions: dict[str, dict[str, Any]] = {}
+        self._files: list[str] = []
+        self._params: dict[str, int] = {}
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "<text>", folder: str | os.PathLike[str] = ".") -> TaskGraph:
+        """The unit that `text` says.
+
+        `name` is what messages call it; paths of files that it uses are relative to `folder`. Raises
+        `CompileError`.
+        """
+        return cls(_core.task_graph_text(text, name, os.fspath(folder)))
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, name: str = "<bytes>", folder: str | os.PathLike[str] = "."
+    ) -> TaskGraph:
+        """The unit that the bytes of a `.ptog` file say. Raises `FormatError`."""
+        return cls(_core.task_graph_bytes(data, name, os.fspath(folder)))
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> TaskGraph:
+        """The unit in a `.tg` or `.ptog` file. Raises `OSError`, `CompileError` and `FormatError`."""
+        name = os.fspath(path)
+        with open(name, "rb") as file:
+            data = file.read()
+        folder = os.path.dirname(name) or "."
+        if data[:4] in _BYTES_MAGIC or name.endswith(".ptog"):
+            return cls.from_bytes(data, name, folder)
+        return cls.from_text(data.decode("utf-8"), name, folder)
+
+    def kernel(self, entry: str, *args: Any) -> Callable[[_Function], _Function]:
+        """Makes a function the kernel of the entry symbol `entry`; it runs once per block.
+
+        There is an annotation per argument, in the order of `MC_BIND` indices: `In[f32]`,
+        `Out[f32, 64, None]`, `InOut[i32]`; without a type elements are `u8`. The function takes the `Block`
+        and an array per argument: a view of exactly the bytes bound, of one dimension unless the annotation
+        says extents, read-only for `In`. Raises `TypeError` for other annotations and `ValueError` for an
+        entry symbol that has a function.
+        """
+        described = [_argument(at, annotation) for at, annotation in enumerate(args)]
+
+        def decorate(function: _Function) -> _Function:
+            if entry in self._functions:
+                raise ValueError(f"`{entry}` has a function already")
+
+            def call(block: tuple[Any, ...], arrays: tuple[Any, ...]) -> None:
+                function(Block(*block), *map(view, arrays))
+
+            self._functions[entry] = {"entry": entry, "function": call, "args": described}
+            return function
+
+        return decorate
+
+    def use(self, path: str | os.PathLike[str], **params: int) -> TaskGraph:
+        """Adds the kernels of a `.pto` file to those that the unit uses itself, and sets parameters.
+
+        Returns the graph. The file is read when the graph is checked or run.
+        """
+        self._files.append(os.fspath(path))
+        self._params.update(params)
+        return self
+
+    def set(self, **params: int) -> TaskGraph:
+        """Sets parameters of used files. Returns the graph."""
+        self._params.update(params)
+        return self
+
+    def check(self) -> list[Diagnostic]:
+        """What is wrong with the unit, or probably not meant: errors, warnings and notes."""
+        return [Diagnostic.of(record) for record in self._core.check(self._kernels(), self._used())]
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        scalars: Mapping[str, int] | None = None,
+        events: Iterable[str] = (),
+        threads: int = 0,
+        devices: int = 1,
+        memory: int | None = None,
+    ) -> GraphRun:
+        """Runs the unit from its beginning.
+
+        `inputs` are arrays for external tensors, and for tensors that kernels name themselves; they are
+        copied. External tensors that the unit writes begin with zeros if they are not given. `scalars` are
+        values of `arg` and `host` declarations, `events` those external events that are signalled, `threads`
+        0 is as many as the machine has, `memory` bounds the bytes of a device. Results do not depend on
+        `threads`. A unit without `TG_LAUNCH` and `TG_INVOKE` launches each of its graphs once.
+
+        Raises `CompileError` for what is wrong with the unit, `ArgumentError` for inputs that do not fit,
+        `KernelError` for kernels that fail, `ExecutionError` for runs that cannot go on.
+        """
+        given = {
+            "inputs": dict(inputs or {}),
+            "scalars": dict(scalars or {}),
+            "events": list(events),
+            "threads": threads,
+            "devices": devices,
+            "memory": memory,
+        }
+        found = self._core.run(self._kernels(), self._used(), given)
+        outputs = {name: view(array) for name, array in found["outputs"].items()}
+        return GraphRun(outputs, found["stats"], found["peak"], found["notes"])
+
+    def text(self) -> str:
+        """The unit as text."""
+        return self._core.text()
+
+    def to_bytes(self) -> bytes:
+        """The unit as the bytes of a `.ptog` file."""
+        return self._core.to_bytes()
+
+    def _kernels(self) -> list[dict[str, Any]]:
+        return list(self._functions.values())
+
+    def _used(self) -> dict[str, Any]:
+        return {"files": self._files, "params": self._params}
+
+
+def _argument(at: int, annotation: Any) -> dict[str, Any]:
+    """An argument as the compiled core takes it."""
+    kind = param_type(annotation)
+    if kind is None or kind.kind not in ("in", "out", "inout"):
+        raise TypeError(f"argument {at} is `{annotation!r}`: write `In[f32]`, `Out[f32]` or `InOut[f32]`")
+    return {
+        "name": f"argument {at}",
+        "direction": kind.kind,
+        "dtype": kind.dtype.name if kind.dtype else "u8",
+        "dims": None if kind.dims is None else list(kind.dims),
+    }

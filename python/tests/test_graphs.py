@@ -1,0 +1,159 @@
+"""Task graphs: units of text and bytes, with kernels of Python and of `.pto` files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pto_wsp import In, InOut, Out, TaskGraph, errors, f32
+
+SCALE = """
+extern X: f32[64]
+extern Y: f32[64]
+arg factor: i64 = 3
+TG_BEGIN(G)
+  TG_KERNEL(FIRST, double_entry, 4, AIV, 0)
+  MC_BIND(FIRST, 0, X)
+  MC_BIND(FIRST, 1, Y)
+  CF_IF(factor > 2)
+    TG_KERNEL(SECOND, add_entry, 2, AIV, 0)
+    TG_DEPEND(FIRST, SECOND, DATA, Y)
+    MC_BIND(SECOND, 0, Y)
+  CF_ENDIF
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+"""
+
+
+def share(block, array):
+    """The part of an array that a block has."""
+    bounds = np.linspace(0, array.size, block.blocks + 1, dtype=int)
+    return slice(bounds[block.block], bounds[block.block + 1])
+
+
+def scaling() -> TaskGraph:
+    """The unit above with its kernels."""
+    graph = TaskGraph.from_text(SCALE, "scale.tg")
+
+    @graph.kernel("double_entry", In[f32], Out[f32])
+    def double(block, x, y):
+        part = share(block, y)
+        y[part] = 2 * x[part]
+
+    @graph.kernel("add_entry", InOut[f32])
+    def add(block, y):
+        y[share(block, y)] += 1
+
+    return graph
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_functions_run_once_per_block_on_what_is_bound(threads):
+    x = np.arange(64, dtype=np.float32)
+    run = scaling().run({"X": x}, threads=threads)
+    np.testing.assert_array_equal(run["Y"], 2 * x + 1)
+    assert run.stats["blocks"] == 6
+    assert run.stats["kernels"] == 2
+
+
+def test_scalars_choose_what_runs():
+    x = np.ones(64, np.float32)
+    run = scaling().run({"X": x}, scalars={"factor": 1})
+    np.testing.assert_array_equal(run["Y"], 2 * x)
+
+
+def test_a_unit_is_the_same_as_text_and_bytes():
+    graph = scaling()
+    again = TaskGraph.from_text(graph.text())
+    assert again.text() == graph.text()
+    assert TaskGraph.from_bytes(graph.to_bytes()).text() == graph.text()
+
+
+def test_files_of_either_form_are_read(tmp_path):
+    (tmp_path / "unit.tg").write_text(SCALE)
+    graph = TaskGraph.from_file(tmp_path / "unit.tg")
+    (tmp_path / "unit.ptog").write_bytes(graph.to_bytes())
+    assert TaskGraph.from_file(tmp_path / "unit.ptog").text() == graph.text()
+
+
+def test_kernels_of_files_run_beside_functions(tmp_path):
+    (tmp_path / "half.pto").write_text(
+        "PTO_SHAPE(x, rows, 64)\nPTO_SHAPE(y, rows, 64)\n"
+        "PTO_KERNEL_IMPL(half_entry, Tensor<float> x, Tensor<float> y) {\n"
+        "    for (uint32_t r = get_block_idx(); r < rows; r += get_block_num()) {\n"
+        "        VecTile<float, 1, 64> t;\n"
+        "        TLOAD(t, x, {r});\n        TMULS(t, t, 0.5f);\n        TSTORE(y, t, {r});\n"
+        "    }\n}\n"
+    )
+    unit = (
+        'use "half.pto"\nextern X: f32[8, 64]\nextern Y: f32[8, 64]\nTG_BEGIN(G)\nMC_ALLOC(T, 8*64*4)\n'
+        "TG_KERNEL(A, half_entry, 2, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, T)\n"
+        "TG_KERNEL(B, twice_entry, 1, AIV, 0)\nTG_DEPEND(A, B, DATA, T)\n"
+        "MC_BIND(B, 0, T)\nMC_BIND(B, 1, Y)\nTG_END(G)\n"
+    )
+    graph = TaskGraph.from_text(unit, folder=tmp_path)
+
+    @graph.kernel("twice_entry", In[f32, None, 64], Out[f32, None, 64])
+    def twice(block, x, y):
+        assert x.shape == y.shape == (8, 64)
+        y[:] = 2 * x
+
+    x = np.random.default_rng(1).standard_normal((8, 64), dtype=np.float32)
+    np.testing.assert_array_equal(graph.run({"X": x})["Y"], x)
+
+
+def test_what_a_kernel_may_only_read_is_read_only():
+    graph = TaskGraph.from_text(SCALE)
+
+    @graph.kernel("double_entry", In[f32], Out[f32])
+    def double(block, x, y):
+        x[0] = 1
+
+    graph.kernel("add_entry", InOut[f32])(lambda block, y: None)
+    with pytest.raises(errors.KernelError, match="read-only") as caught:
+        graph.run({"X": np.zeros(64, np.float32)}, threads=1)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_findings_have_places_and_suggestions():
+    graph = scaling()
+    assert not [found for found in graph.check() if found.severity == "error"]
+    with pytest.raises(errors.CompileError) as caught:
+        TaskGraph.from_text("TG_BEGIN(G)\nTG_KERNAL(A, a, 1, AIV, 0)\nTG_END(G)\n", "bad.tg")
+    assert (caught.value.file, caught.value.line) == ("bad.tg", 2)
+    assert "TG_KERNEL" in str(caught.value)
+
+
+def test_a_missing_edge_is_found():
+    graph = TaskGraph.from_text(SCALE.replace("    TG_DEPEND(FIRST, SECOND, DATA, Y)\n", ""))
+    graph.kernel("double_entry", In[f32], Out[f32])(lambda block, x, y: None)
+    graph.kernel("add_entry", InOut[f32])(lambda block, y: None)
+    assert any("TG_DEPEND(FIRST, SECOND, DATA, Y)" in " ".join(found.help) for found in graph.check())
+
+
+def test_an_entry_symbol_without_a_kernel_is_an_error():
+    graph = TaskGraph.from_text(SCALE)
+    graph.kernel("double_entri", In[f32], Out[f32])(lambda block, x, y: None)
+    with pytest.raises(errors.CompileError, match="double_entri"):
+        graph.run({"X": np.zeros(64, np.float32)})
+
+
+def test_inputs_must_fit():
+    with pytest.raises(errors.ArgumentError):
+        scaling().run({"X": np.zeros(63, np.float32)})
+    with pytest.raises(errors.ArgumentError):
+        scaling().run({"Z": np.zeros(64, np.float32), "X": np.zeros(64, np.float32)})
+
+
+def test_annotations_say_what_is_done_with_arguments():
+    graph = TaskGraph.from_text(SCALE)
+    with pytest.raises(TypeError, match="argument 0"):
+        graph.kernel("double_entry", f32)
+    graph.kernel("double_entry", In[f32], Out[f32])(print)
+    with pytest.raises(ValueError, match="double_entry"):
+        graph.kernel("double_entry", In[f32], Out[f32])(print)
+
+
+def test_bytes_that_are_no_unit_are_refused():
+    with pytest.raises(errors.FormatError):
+        TaskGraph.from_bytes(b"not a unit")
