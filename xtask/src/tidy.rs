@@ -4,8 +4,10 @@
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * no file names a place of one machine ([`paths`]);
+//! * every row of the conformance pages has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
 
+mod conformance;
 mod layers;
 mod licence;
 mod paths;
@@ -19,14 +21,22 @@ use std::path::{Path, PathBuf};
 const SKIPPED: [&str; 3] = ["target", ".git", ".venv"];
 
 /// Files that are looked at for paths, by extension.
-const TEXT: [&str; 12] = ["rs", "py", "pyi", "toml", "md", "pto", "wsp", "json", "yml", "yaml", "sh", "lock"];
+const TEXT: [&str; 13] =
+    ["rs", "py", "pyi", "toml", "md", "pto", "wsp", "tg", "json", "yml", "yaml", "sh", "lock"];
 
 /// What breaks a rule, a line each, in a stable order.
 pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
     let mut faults = Vec::new();
+    let mut conformance = conformance::Conformance::default();
     for path in files(project.root())? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("md") if name.starts_with(conformance::FOLDER) => conformance.page(&text),
+            // The examples of this very rule are no tests of rows.
+            Some("rs" | "py") if !name.starts_with("xtask") => conformance.source(&name, &text),
+            _ => {}
+        }
         let opening = match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => Some("//!"),
             Some("py" | "pyi") => Some("\"\"\""),
@@ -41,6 +51,7 @@ pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
                 .map(|(line, found)| format!("{name}:{line}: names a place of one machine, `{found}…`")),
         );
     }
+    faults.extend(conformance.faults());
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
         return Ok(faults);

@@ -16,8 +16,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-kernel", &["wsp-core", "wsp-ir"]),
     ("wsp-runtime", &["wsp-core"]),
     ("wsp-cpu", &["wsp-core", "wsp-ir", "wsp-plan", "wsp-kernel", "wsp-runtime"]),
-    ("wsp-ascend", &["wsp-core"]),
-    ("wsp-py", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-trace", "wsp-runtime", "wsp-cpu"]),
+    ("wsp-ascend", &["wsp-core", "wsp-ir", "wsp-plan"]),
+    (
+        "wsp-py",
+        &["wsp-core", "wsp-ir", "wsp-lang", "wsp-isa", "wsp-plan", "wsp-trace", "wsp-runtime", "wsp-cpu"],
+    ),
     ("pto-wsp", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu"]),
     (
         "wsp-cli",
@@ -30,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wsp-kernel",
             "wsp-runtime",
             "wsp-cpu",
+            "wsp-ascend",
             "pto-wsp",
         ],
     ),
