@@ -12,7 +12,7 @@ use wsp_core::TensorId;
 use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Module, SourceMap, StructDef};
-use wsp_kernel::Value;
+use wsp_kernel::{Engine, Mode, Value};
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue};
 use wsp_runtime::clock;
 
@@ -47,8 +47,10 @@ pub struct Options {
     pub max_blocks: Option<u32>,
     /// Values of parameters, in the order given.
     pub set: Vec<(String, ParamValue)>,
-    /// Runs the plain tile operations, which are the oracle for the fast ones.
-    pub plain: bool,
+    /// How tile operations are computed.
+    pub mode: Mode,
+    /// What runs scalar code.
+    pub engine: Engine,
     /// Stops the run when it becomes true.
     pub cancel: Arc<AtomicBool>,
 }
@@ -188,7 +190,8 @@ fn launch_options(options: &Options) -> LaunchOptions {
             Layout::Hnd => KvLayout::Hnd,
         },
         set: options.set.clone(),
-        plain: options.plain,
+        mode: options.mode,
+        engine: options.engine,
         cancel: Some(Arc::clone(&options.cancel)),
         ..LaunchOptions::default()
     }

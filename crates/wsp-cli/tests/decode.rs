@@ -13,6 +13,7 @@ use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_cli::generate::Names;
 use wsp_core::DType;
 use wsp_ir::{Module, SourceMap};
+use wsp_kernel::Mode;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 const CASES: [&str; 8] = [
@@ -172,7 +173,7 @@ fn the_plain_tile_operations_give_what_the_fast_ones_give() {
     let program = module("examples/decode_attention.pto", "");
     let case = case("27_tier_edges");
     let loaded = load(&program, &case, Layout::Nhd);
-    let options = Options { plain: true, ..options(&case, Layout::Nhd, 2, 0) };
+    let options = Options { mode: Mode::Plain, ..options(&case, Layout::Nhd, 2, 0) };
     let outcome = run(&loaded, &options);
     assert_close("plain", f32s(&outcome.outputs["output"]), &case.o);
     assert_close("plain", f32s(&outcome.outputs["lse"]), &case.lse);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
+use wsp_kernel::{Engine, Mode};
 use wsp_plan::ParamValue;
 
 /// Order of tokens and heads inside a page of a KV cache.
@@ -50,8 +51,10 @@ pub struct LaunchOptions {
     pub seed: u64,
     /// Records every task's times and edges.
     pub trace: bool,
-    /// Runs the plain tile operations instead of the fast ones.
-    pub plain: bool,
+    /// How tile operations are computed.
+    pub mode: Mode,
+    /// What runs the scalar code of generators and kernels.
+    pub engine: Engine,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -66,7 +69,8 @@ impl Default for LaunchOptions {
             window: None,
             seed: 0,
             trace: false,
-            plain: false,
+            mode: Mode::default(),
+            engine: Engine::default(),
             cancel: None,
         }
     }

@@ -15,7 +15,7 @@ use crate::workload::{LibraryTasks, settings};
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{Env, GeneratorCode, Mode, Trap, Value};
+use wsp_kernel::{Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::Bindings;
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
 use wsp_runtime::{
@@ -222,9 +222,7 @@ impl Program {
         let mut env = memory::metadata(&self.plan, &bound, extents);
         planner::settle_fixed_tiles(&self.plan, &bound, &env).map_err(one)?;
         env.cancel = options.cancel.clone();
-        if options.plain {
-            env.mode = Mode::Plain;
-        }
+        (env.mode, env.engine) = (options.mode, options.engine);
         times.bind = clock::nanos_since(started);
         let started = clock::now();
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;

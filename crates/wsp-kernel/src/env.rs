@@ -97,6 +97,35 @@ impl fmt::Debug for Poll {
     }
 }
 
+/// What runs the scalar parts of functions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Engine {
+    /// [`Engine::Native`] where there is a compiler for this machine, else [`Engine::Interpreter`].
+    #[default]
+    Auto,
+    /// The interpreter: the oracle of the compiler.
+    Interpreter,
+    /// Code compiled for this machine.
+    Native,
+}
+
+impl Engine {
+    /// The engine with this name: `auto`, `interpreter` or `native`.
+    pub fn from_name(name: &str) -> Option<Engine> {
+        match name {
+            "auto" => Some(Engine::Auto),
+            "interpreter" => Some(Engine::Interpreter),
+            "native" => Some(Engine::Native),
+            _ => None,
+        }
+    }
+
+    /// Whether this build can run it on this machine.
+    pub fn is_available(self) -> bool {
+        self != Engine::Native
+    }
+}
+
 /// Everything a launch binds. Compiled code is valid for the `Env` it was compiled with, and is run with the same one.
 #[derive(Debug)]
 pub struct Env {
@@ -117,6 +146,8 @@ pub struct Env {
     pub axis_tiles: Vec<AtomicU32>,
     /// Which implementation of tile operations runs.
     pub mode: Mode,
+    /// What runs scalar code.
+    pub engine: Engine,
     /// Loop iterations and calls that one kernel run may take.
     pub kernel_steps: u64,
     /// Set from outside to stop kernels.
@@ -140,6 +171,7 @@ impl Env {
             axis_extents: vec![None; module.axes.len()],
             axis_tiles: module.axes.iter().map(|_| AtomicU32::new(0)).collect(),
             mode: Mode::default(),
+            engine: Engine::default(),
             kernel_steps: limits::MAX_GENERATOR_STEPS,
             cancel: None,
             poll: None,

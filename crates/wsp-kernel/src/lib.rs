@@ -25,7 +25,7 @@ mod memory;
 mod simd;
 mod tile;
 
-pub use env::{CacheArrays, Env, IntArray, Poll};
+pub use env::{CacheArrays, Engine, Env, IntArray, Poll};
 pub use exec::{
     Extent, GeneratorCode, GeneratorHost, Hints, KernelCode, PrefetchValue, ScalarCode, Scratch, TierCode,
     Trap, Value, WsRequest, eval_launch_expr,

@@ -8,7 +8,7 @@ use crate::timeline::Timeline;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, PoisonError};
-use wsp_cpu::workload::{Bodies, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
+use wsp_cpu::workload::{Bodies, Mode, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
 use wsp_cpu::{LaunchOptions, Outcome};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic};
@@ -154,7 +154,7 @@ fn launch_options(
         window: options.window,
         seed: options.seed,
         trace: options.trace,
-        plain: options.plain || options.sequential,
+        mode: if options.plain || options.sequential { Mode::Plain } else { Mode::Fast },
         cancel: options.cancel.clone(),
         ..LaunchOptions::default()
     })

@@ -20,7 +20,8 @@ pub(crate) use values::Setting;
 use crate::generate::{self, Pairs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use values::{named_file, setting};
+use values::{engine, mode, named_file, setting};
+use wsp_kernel::{Engine, Mode};
 
 /// Workloads, schedules and backends kept apart: compile, check and run `.pto` programs, `.wsp` workloads and `.tg` task graphs.
 #[derive(Parser, Debug)]
@@ -133,6 +134,14 @@ pub(crate) struct LaunchArgs {
     /// Use this schedule instead of those the source applies
     #[arg(long, value_name = "NAME")]
     pub(crate) schedule: Option<String>,
+
+    /// Instruction set of tile operations: auto, plain, portable, avx2, avx512, avx512_bf16, neon
+    #[arg(long, value_name = "NAME", value_parser = mode)]
+    pub(crate) isa: Option<Mode>,
+
+    /// What runs scalar code: auto, interpreter, native
+    #[arg(long, value_name = "NAME", value_parser = engine)]
+    pub(crate) engine: Option<Engine>,
 }
 
 #[cfg(test)]

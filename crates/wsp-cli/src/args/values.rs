@@ -3,6 +3,7 @@
 use super::Cores;
 use std::path::PathBuf;
 use wsp_core::tg::Platform;
+use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::ParamValue;
 use wsp_plan::tg::matrix;
 
@@ -18,6 +19,34 @@ pub(crate) enum Setting {
     MaxBlocks(u32),
     /// A parameter of the program.
     Param(String, ParamValue),
+}
+
+/// `--isa NAME`.
+pub(super) fn mode(text: &str) -> Result<Mode, String> {
+    let here = || Level::ALL.into_iter().filter(|level| level.is_available()).map(Level::name);
+    match Mode::from_name(text) {
+        Some(mode) if mode.is_available() => Ok(mode),
+        Some(_) => {
+            let have: Vec<&str> = ["auto", "plain"].into_iter().chain(here()).collect();
+            Err(format!("this machine does not have it; it has {}", have.join(", ")))
+        }
+        None => {
+            let all: Vec<&str> = ["auto", "plain"].into_iter().chain(Level::ALL.map(Level::name)).collect();
+            Err(format!("the instruction sets are {}", all.join(", ")))
+        }
+    }
+}
+
+/// `--engine NAME`.
+pub(super) fn engine(text: &str) -> Result<Engine, String> {
+    match Engine::from_name(text) {
+        Some(engine) if engine.is_available() => Ok(engine),
+        Some(_) => {
+            Err("this build has no compiler for this machine; leave it out, or write `interpreter`"
+                .to_owned())
+        }
+        None => Err("the engines are auto, interpreter, native".to_owned()),
+    }
 }
 
 /// `NAME=FILE.npy`.

@@ -21,6 +21,7 @@ mod workload;
 
 use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
+use crate::codes;
 use crate::engine::Options;
 use crate::files::read_source;
 use crate::interrupt::{self, Interrupt};
@@ -129,6 +130,8 @@ fn options(launch: &LaunchArgs, threads: u32, cancel: Arc<AtomicBool>) -> Option
         schedule: launch.schedule.clone(),
         cancel,
         set: params(launch),
+        mode: launch.isa.unwrap_or_default(),
+        engine: launch.engine.unwrap_or_default(),
         ..Options::default()
     };
     for setting in &launch.set {
@@ -139,6 +142,18 @@ fn options(launch: &LaunchArgs, threads: u32, cancel: Arc<AtomicBool>) -> Option
         }
     }
     options
+}
+
+/// Refuses options that only the kernels of a `.pto` program have.
+fn refuse_machine_options(launch: &LaunchArgs) -> Result<(), Diagnostic> {
+    let given = [("--isa", launch.isa.is_some()), ("--engine", launch.engine.is_some())];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => {
+            Err(Diagnostic::error(codes::OPTION_OF_OTHERS, format!("`{option}` is for `.pto` programs"))
+                .help(format!("leave out `{option}`")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Values of parameters as typed.

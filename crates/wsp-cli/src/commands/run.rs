@@ -12,6 +12,7 @@ use crate::reference::{self, Comparison, Context, Tolerance, compare as compare_
 use crate::report::{DataSummary, RunReport};
 use std::path::PathBuf;
 use wsp_ir::diag::Diagnostic;
+use wsp_kernel::Mode;
 use wsp_plan::{Arrays, ParamValue};
 
 /// Runs a program.
@@ -131,7 +132,7 @@ fn compare_with_plain(
     outcome: &RunOutcome,
     options: &Options,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let plain = engine::execute(loaded, &Options { plain: true, threads: 1, ..options.clone() })?;
+    let plain = engine::execute(loaded, &Options { mode: Mode::Plain, threads: 1, ..options.clone() })?;
     let mut all = Vec::new();
     for (name, expected) in &plain.outputs {
         let Some(values) = reference::to_f64(expected) else { continue };

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Dependences, Trace, WorkloadModule};
+use wsp_kernel::Mode;
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
 use wsp_runtime::aicpu::AicpuConfig;
@@ -309,7 +310,7 @@ pub(crate) fn library(
 pub(crate) fn launch_options(inputs: &WorkloadInputs, options: &WorkloadOptions) -> LaunchOptions {
     LaunchOptions {
         set: inputs.set.clone(),
-        plain: options.plain || options.sequential,
+        mode: if options.plain || options.sequential { Mode::Plain } else { Mode::Fast },
         cancel: options.cancel.clone(),
         ..LaunchOptions::default()
     }

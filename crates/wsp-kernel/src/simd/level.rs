@@ -10,6 +10,8 @@ pub enum Mode {
     /// The best instruction set of this machine, operands read in place.
     #[default]
     Fast,
+    /// As [`Mode::Fast`] with this instruction set, or with what every CPU has where this machine lacks it.
+    At(Level),
 }
 
 /// An instruction set.
@@ -21,12 +23,30 @@ pub enum Level {
     Avx2,
     /// x86-64 with AVX-512 F, BW, VL and DQ.
     Avx512,
+    /// As [`Level::Avx512`], with the dot products of bfloat16 of AVX512_BF16.
+    Avx512Bf16,
+    /// AArch64 with NEON.
+    Neon,
 }
 
 impl Level {
+    /// Every level, the best one of each architecture last.
+    pub const ALL: [Level; 5] = [Level::Portable, Level::Avx2, Level::Avx512, Level::Avx512Bf16, Level::Neon];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+            Level::Avx512Bf16 => "avx512_bf16",
+            Level::Neon => "neon",
+        }
+    }
+
     /// The best level of this machine.
     pub fn detect() -> Level {
-        [Level::Avx512, Level::Avx2].into_iter().find(|level| level.is_available()).unwrap_or(Level::Portable)
+        Level::ALL.into_iter().rev().find(|level| level.is_available()).unwrap_or(Level::Portable)
     }
 
     /// Whether this machine has it.
@@ -47,7 +67,8 @@ impl Level {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
             }
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512Bf16 => Level::Avx512.is_available() && is_x86_feature_detected!("avx512bf16"),
             _ => false,
         }
     }
@@ -56,7 +77,7 @@ impl Level {
     pub(crate) fn kernels(self) -> &'static Kernels {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 if self.is_available() => &super::avx512::KERNELS,
+            Level::Avx512 | Level::Avx512Bf16 if self.is_available() => &super::avx512::KERNELS,
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 if self.is_available() => &super::avx2::KERNELS,
             _ => &super::portable::KERNELS,
@@ -65,11 +86,34 @@ impl Level {
 }
 
 impl Mode {
+    /// Whether loads may leave tiles in the memory of arrays.
+    pub(crate) fn reads_in_place(self) -> bool {
+        self != Mode::Plain
+    }
+
+    /// The mode with this name: `auto`, `plain`, or that of a level.
+    pub fn from_name(name: &str) -> Option<Mode> {
+        match name {
+            "auto" => Some(Mode::Fast),
+            "plain" => Some(Mode::Plain),
+            _ => Level::ALL.into_iter().find(|level| level.name() == name).map(Mode::At),
+        }
+    }
+
+    /// Whether this machine can run it as asked.
+    pub fn is_available(self) -> bool {
+        match self {
+            Mode::Plain | Mode::Fast => true,
+            Mode::At(level) => level.is_available(),
+        }
+    }
+
     /// The mode's kernels on this machine.
     pub(crate) fn kernels(self) -> &'static Kernels {
         match self {
             Mode::Plain => &super::plain::KERNELS,
             Mode::Fast => Level::detect().kernels(),
+            Mode::At(level) => level.kernels(),
         }
     }
 }

@@ -41,9 +41,9 @@ pub(super) struct Tile {
 }
 
 impl Tiles {
-    /// No tiles. [`Mode::Fast`] takes the best instruction set of this machine.
+    /// No tiles.
     pub(crate) fn new(mode: Mode) -> Tiles {
-        Tiles::with_kernels(mode.kernels(), mode == Mode::Fast)
+        Tiles::with_kernels(mode.kernels(), mode.reads_in_place())
     }
 
     /// No tiles; `views` says whether loads may leave them in place.

@@ -6,7 +6,7 @@ use super::{Kind, references, refuse, settings};
 use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
 use crate::codes;
 use crate::commands::run::refuse_to_overwrite;
-use crate::commands::{Outcome, Session};
+use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Begin, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::{CheckpointFolder, write_npz, write_stream};
@@ -114,6 +114,7 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
 
 /// Options of `wsp run` that task graphs have no use for.
 fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
+    refuse_machine_options(&args.launch)?;
     let given = [
         ("--schedule", args.launch.schedule.is_some()),
         ("--generate", args.data.generate.is_some()),

@@ -4,7 +4,7 @@ use super::arrays::read_graph_arrays;
 use super::is_workload;
 use crate::args::{PlanArgs, Setting};
 use crate::codes;
-use crate::commands::{Outcome, Session};
+use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload as engine;
 use crate::report::TransferReport;
 use std::path::Path;
@@ -15,6 +15,7 @@ use wsp_plan::ptow::lower;
 /// Prints what a device would be given to generate the tasks of a workload, beside what a list of them would take.
 pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file)?;
+    refuse_machine_options(&args.launch).map_err(|fault| vec![fault])?;
     let set = settings(args).map_err(|fault| vec![fault])?;
     let arrays = read_graph_arrays(&source, args.data.inputs.as_deref(), &args.data.input, &set)?;
     let program = engine::link(&source, args.launch.schedule.as_deref(), None)?;

@@ -5,7 +5,7 @@ use super::{check_graph_memory, is_workload, used_files};
 use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::run::{compare_arrays, refuse_to_overwrite};
-use crate::commands::{Outcome, Session};
+use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::files::{write_npz, write_stream};
 use crate::graph::Rows;
@@ -141,6 +141,7 @@ fn settings(source: &Source, launch: &LaunchArgs) -> (Vec<(String, ParamValue)>,
 
 /// Options of `wsp run` that workloads have no use for.
 fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
+    refuse_machine_options(&args.launch)?;
     if args.data.generate.is_some() && source.library.is_none() {
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, "`--generate` is for kernels of a used file")
             .note("extents of a workload follow from its parameters; tensors that no array is given for are made up")
