@@ -26,7 +26,7 @@ pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {
     }
     let mut pytest = environment.python(project, &["-m", "pytest"]);
     pytest.args(["-q", "-p", "no:cacheprovider", "python/tests"]);
-    Ok(runners::counted(pytest, runners::pytest_line, tally)? && form)
+    Ok(runners::counted(pytest, runners::pytest_line, tally, &mut std::io::stdout())? && form)
 }
 
 /// A virtual environment below `target`.

@@ -16,11 +16,12 @@ pub(crate) struct Tally {
 
 /// Unit tests, integration tests and doctests of the whole workspace, shown as they run; whether all passed.
 pub(crate) fn all(project: &Project, tally: &mut Tally) -> Result<bool> {
-    counted(project.cargo(&["test", "--workspace", "--no-fail-fast"]), result_line, tally)
+    let command = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    counted(command, result_line, tally, &mut std::io::stdout())
 }
 
 /// The models of all concurrent structures, run by loom, which replaces atomics and threads; whether all hold.
-pub(crate) fn models(project: &Project, tally: &mut Tally) -> Result<bool> {
+pub(crate) fn models(project: &Project, tally: &mut Tally, output: &mut dyn Write) -> Result<bool> {
     let mut command = project.cargo(&[
         "test",
         "-p",
@@ -36,14 +37,15 @@ pub(crate) fn models(project: &Project, tally: &mut Tally) -> Result<bool> {
     command
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", project.root().join("target").join("loom"));
-    counted(command, result_line, tally)
+    counted(command, result_line, tally, output)
 }
 
-/// Runs a test command, shown as it goes, and adds what `counts` finds in its lines; whether all tests passed.
+/// Runs a test command, writes what it prints as it goes, and adds what `counts` finds in its lines; whether all tests passed.
 pub(crate) fn counted(
     mut command: Command,
     counts: impl Fn(&str) -> Option<Tally>,
     tally: &mut Tally,
+    shown: &mut dyn Write,
 ) -> Result<bool> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = child.with_context(|| format!("{command:?} cannot be run"))?;
@@ -51,7 +53,7 @@ pub(crate) fn counted(
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        std::io::stdout().write_all(&line)?;
+        shown.write_all(&line)?;
         if let Some(found) = counts(&String::from_utf8_lossy(&line)) {
             tally.passed += found.passed;
             tally.failed += found.failed;

@@ -15,7 +15,7 @@
     reason = "a program of its own: it prints, and reads and writes files; the harness is shared with a test"
 )]
 
-#[path = "../tests/fuzz/mod.rs"]
+#[path = "../tests/it/fuzz/mod.rs"]
 mod fuzz;
 mod fuzzing;
 

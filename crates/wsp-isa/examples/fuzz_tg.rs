@@ -18,9 +18,9 @@
 )]
 
 mod fuzzing;
-#[path = "../tests/tg_fuzz/mod.rs"]
+#[path = "../tests/it/tg_fuzz/mod.rs"]
 mod tg_fuzz;
-#[path = "../tests/tg_units/mod.rs"]
+#[path = "../tests/it/tg_units/mod.rs"]
 mod tg_units;
 
 use fuzzing::{MAX_CORPUS, Options, Target, campaign, options, read_folder, save};

@@ -7,7 +7,7 @@
 //! all edges. Making the accesses is timed alone and shown, not taken off. Arguments choose lines that contain one of them.
 #![allow(clippy::print_stdout, reason = "it reports to a person")]
 
-#[path = "../tests/infer_common/mod.rs"]
+#[path = "../tests/it/infer_common/mod.rs"]
 mod infer_common;
 
 use infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};

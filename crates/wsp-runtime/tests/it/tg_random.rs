@@ -1,13 +1,11 @@
 //! Random graphs on random numbers of threads against the same graphs on one thread, one kernel after the other.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod tg_common;
-
+use crate::tg_common::{Build, Script, runtime_with};
 use proptest::prelude::*;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use tg_common::{Build, Script, runtime_with};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::LoopKind;
 use wsp_core::tg::machine::Scalars;
@@ -276,7 +274,7 @@ fn a_trace_that_breaks_an_edge_is_refused() {
     build.edge(a, b);
     let graph = build.finish();
     let runtime = runtime_with(RuntimeConfig::default());
-    tg_common::launch(&runtime, &graph, &Script::idle());
+    crate::tg_common::launch(&runtime, &graph, &Script::idle());
     runtime.sync_all().unwrap();
     let trace = runtime.take_trace();
     assert_eq!(validate(&graph, &trace), []);

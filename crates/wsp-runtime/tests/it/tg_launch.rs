@@ -1,12 +1,10 @@
 //! Launches and streams: what waits for what, what overlaps, and how a launch that fails ends.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod tg_common;
-
+use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Arc, Barrier, Mutex};
-use tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use wsp_core::tg::image::LoopKind;
 use wsp_runtime::tg::{Cause, LaunchOptions, Place, Refused, RuntimeConfig, Saved, SyncError, validate};
 
@@ -127,7 +125,7 @@ fn destroyed_streams_are_refused_and_their_launches_finish() {
     assert_eq!(runtime.destroy_stream(stream), Err(Refused::StaleStream(stream)));
     assert!(runtime.sync(id).is_ok());
     assert_eq!(runtime.create_stream(7), Err(Refused::NoDevice { device: 7, devices: 1 }));
-    let other = tg_common::runtime(1);
+    let other = crate::tg_common::runtime(1);
     let foreign = other.default_stream(0).unwrap();
     assert!(runtime.launch(&graph, Script::idle(), LaunchOptions::on(foreign)).is_err());
 }

@@ -1,9 +1,7 @@
 //! Places: where findings of the verifiers stand in the user's source.
 
-mod support;
-
+use crate::support::{faults, good, kernel, small};
 use serde_json::json;
-use support::{faults, good, kernel, small};
 use wsp_ir::diag::to_json;
 use wsp_ir::workload::{ArgValue, NodeKind};
 

@@ -1,9 +1,7 @@
 //! Documents that are none: each rule broken once, and what is said of it.
 
-mod support;
-
+use crate::support::{fault_text, faults, good, kernel, small, tour};
 use serde_json::{Value, json};
-use support::{fault_text, faults, good, kernel, small, tour};
 use wsp_ir::diag::{Code, Diagnostic};
 
 /// The only finding of a document.

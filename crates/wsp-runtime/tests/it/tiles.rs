@@ -1,8 +1,6 @@
 //! Tasks that name tiles of registered tensors, on both stores.
 
-mod common;
-
-use common::{Scripted, cells, config};
+use crate::common::{Scripted, cells, config};
 use proptest::prelude::*;
 use wsp_core::{Region, TaskId, TensorId};
 use wsp_runtime::infer::{MapError, TileRef, TiledTensor, TilingError};

@@ -1,8 +1,6 @@
 //! Failing tasks, panics, cancellation, errors of the source.
 
-mod common;
-
-use common::{Gate, POLICIES, Scripted, cells, config, task};
+use crate::common::{Gate, POLICIES, Scripted, cells, config, task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

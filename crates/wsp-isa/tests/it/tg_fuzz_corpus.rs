@@ -8,13 +8,10 @@
     reason = "a test fails by panicking and reads its own files; the harness is shared with an example"
 )]
 
-mod tg_fuzz;
-mod tg_units;
-
-use std::path::{Path, PathBuf};
-use tg_fuzz::{
+use crate::tg_fuzz::{
     BINARY_TAKEN, Effort, Features, TEXT_TAKEN, VALID, exercise, mutate_binary, mutate_text, seal,
 };
+use std::path::{Path, PathBuf};
 use wsp_isa::ptow::random::{Choices, bytes};
 use wsp_isa::tg::binary::encode;
 use wsp_isa::tg::random::{Limits, valid_unit};
@@ -48,8 +45,12 @@ fn the_corpus_is_replayed() {
         assert!(features.contains(&expected), "no input leads to {expected}");
     }
     for info in wsp_core::tg::OPS {
-        assert!(features.contains(&tg_fuzz::read_as_text(info.op)), "no text has {}", info.mnemonic);
-        assert!(features.contains(&tg_fuzz::read_as_bytes(info.op)), "no binary unit has {}", info.mnemonic);
+        assert!(features.contains(&crate::tg_fuzz::read_as_text(info.op)), "no text has {}", info.mnemonic);
+        assert!(
+            features.contains(&crate::tg_fuzz::read_as_bytes(info.op)),
+            "no binary unit has {}",
+            info.mnemonic
+        );
     }
 }
 
@@ -74,7 +75,7 @@ fn damaged_units_lead_to_no_panic() {
         let (make, damage) = decisions.split_at(500);
         let (mut make, mut damage) = (Choices::new(make), Choices::new(damage));
         let unit = if seed.is_multiple_of(4) {
-            tg_units::unit(&mut make)
+            crate::tg_units::unit(&mut make)
         } else {
             valid_unit(&mut make, &Limits::text())
         };

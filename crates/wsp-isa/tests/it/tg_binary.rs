@@ -6,10 +6,8 @@
     reason = "a test fails by panicking and reads the page that it checks"
 )]
 
-mod tg_units;
-
+use crate::tg_units::unit;
 use std::path::Path;
-use tg_units::unit;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, DirectoryFault, Ptog, ReadError};
 use wsp_core::tg::wire::{HEADER_BYTES, NAMESPACES, Section};

@@ -1,8 +1,6 @@
 //! Order of execution, fences, windows.
 
-mod common;
-
-use common::{Gate, POLICIES, Scripted, cells, config, task};
+use crate::common::{Gate, POLICIES, Scripted, cells, config, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::TaskId;
 use wsp_runtime::{Affinity, ReadyPolicy, RunConfig, Stopped, TaskSpec, TracePolicy, run};

@@ -1,8 +1,6 @@
 //! Random programs under random configurations, streamed and stored, against a sequential run and a scan of all pairs.
 
-mod common;
-
-use common::program::{Machine, Step, must_precede, sequential, step, steps};
+use crate::common::program::{Machine, Step, must_precede, sequential, step, steps};
 use proptest::prelude::*;
 use wsp_core::TaskId;
 use wsp_runtime::{

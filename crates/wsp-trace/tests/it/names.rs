@@ -1,11 +1,9 @@
 //! Names of a front end: what the module calls them, and that its text reads as itself.
 
-mod support;
-
+use crate::support::{faults, good, small};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use support::{faults, good, small};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, render};
 use wsp_ir::workload::text;
@@ -173,7 +171,7 @@ proptest! {
     fn any_names_make_a_text_that_reads_as_itself(names in prop::collection::vec(select(WORDS), 32)) {
         let mut next = names.into_iter().cycle();
         let document = named(|| next.next().unwrap_or_default().to_owned());
-        match support::read(&document) {
+        match crate::support::read(&document) {
             Ok(trace) => assert_reads_as_itself(&trace),
             // Two things that users set by one name, or a workload `main` that takes arguments.
             Err((_, found)) => {

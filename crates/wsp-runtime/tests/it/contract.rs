@@ -1,8 +1,6 @@
 //! One test per rule of a run, on both stores where both have the rule.
 
-mod common;
-
-use common::{Gate as Latch, Scripted, cells, task};
+use crate::common::{Gate as Latch, Scripted, cells, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{EventId, ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::{

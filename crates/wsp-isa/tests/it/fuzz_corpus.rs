@@ -8,9 +8,7 @@
     reason = "a test fails by panicking and reads its own files; the harness is shared with an example"
 )]
 
-mod fuzz;
-
-use fuzz::{Effort, exercise};
+use crate::fuzz::{Effort, exercise};
 use std::path::{Path, PathBuf};
 use wsp_isa::ptow::random::{Choices, bytes, mutate, valid_program};
 
@@ -27,7 +25,7 @@ fn corpus() -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn the_corpus_is_replayed() {
     let corpus = corpus();
-    let mut features = fuzz::Features::new();
+    let mut features = crate::fuzz::Features::new();
     for (path, input) in &corpus {
         let found = std::panic::catch_unwind(|| exercise(input, Effort::Full));
         features.extend(found.unwrap_or_else(|_| panic!("{} fails", path.display())));

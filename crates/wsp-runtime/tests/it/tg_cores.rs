@@ -1,12 +1,10 @@
 //! Logical cores: who holds which, who waits for them, and what becomes of what programs ask of them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod tg_common;
-
+use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
-use tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use wsp_core::tg::{AffinityType, CoreType};
 use wsp_runtime::tg::{
     Affinity, BlockTrace, CoreCounts, CoreRange, Granted, Graph, Hints, LaunchOptions, Partition, Refused,

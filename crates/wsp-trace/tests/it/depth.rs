@@ -1,9 +1,7 @@
 //! Deep documents: what the verifiers take is read and deeper ones are refused, on the stack of a test thread.
 
-mod support;
-
+use crate::support::{kernel, small};
 use serde_json::{Value, json};
-use support::{kernel, small};
 use wsp_core::limits::MAX_NESTING;
 use wsp_ir::diag::Code;
 

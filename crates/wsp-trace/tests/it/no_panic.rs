@@ -1,10 +1,8 @@
 //! Mutated documents: a value or findings, never a panic.
 
-mod support;
-
+use crate::support::{TOUR, tour};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{TOUR, tour};
 use wsp_ir::diag::{lookup, render};
 use wsp_trace::{kernel_text, workload_text};
 

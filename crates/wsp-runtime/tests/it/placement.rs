@@ -1,8 +1,6 @@
 //! Affinity and prefetching.
 
-mod common;
-
-use common::{Event, Gate, POLICIES, Scripted, cells, config, task};
+use crate::common::{Event, Gate, POLICIES, Scripted, cells, config, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::TaskId;
 use wsp_runtime::{Affinity, ReadyPolicy, Stopped, TaskSpec, run};

@@ -1,9 +1,7 @@
 //! A document with every form in it: what it says, and that its text says the same.
 
-mod support;
-
+use crate::support::{good, tour};
 use expect_test::expect_file;
-use support::{good, tour};
 use wsp_core::DType;
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text;

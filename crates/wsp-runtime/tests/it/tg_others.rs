@@ -1,11 +1,9 @@
 //! What launches wait for outside of themselves: events, notifications of other devices; and what is told when it never comes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-mod tg_common;
-
+use crate::tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use tg_common::{Build, Script, launch, name, runtime, runtime_with};
 use wsp_runtime::tg::{
     Cause, Graph, HangReport, LaunchOptions, Runtime, RuntimeConfig, Signals, SyncError, validate,
     write_graph_chrome_trace,

@@ -1,8 +1,6 @@
 //! Inference against recorded graphs, and against hazard counts known for them.
 
-mod infer_common;
-
-use infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};
+use crate::infer_common::{Access, bgemm_loops, llama, llama_flat, llama_table};
 use std::collections::BTreeMap;
 use std::io::Read;
 use wsp_core::{Region, TensorId};

@@ -1,0 +1,13 @@
+//! Integration tests, in one program: they link once.
+
+mod fuzz;
+mod fuzz_corpus;
+mod ptow_reference;
+mod ptow_text;
+mod tg_binary;
+mod tg_fuzz;
+mod tg_fuzz_corpus;
+mod tg_random;
+mod tg_reference;
+mod tg_text;
+mod tg_units;

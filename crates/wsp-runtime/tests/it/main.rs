@@ -1,0 +1,22 @@
+//! Integration tests, in one program: they link once.
+
+mod common;
+mod contract;
+mod failure;
+mod infer_common;
+mod infer_limits;
+mod infer_oracle;
+mod infer_reference;
+mod oracle;
+mod order;
+mod placement;
+mod simulate_probes;
+mod simulate_properties;
+mod simulate_runtime;
+mod simulate_trace;
+mod tg_common;
+mod tg_cores;
+mod tg_launch;
+mod tg_others;
+mod tg_random;
+mod tiles;
