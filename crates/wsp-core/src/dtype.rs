@@ -25,11 +25,15 @@ pub enum DType {
     I64,
     /// Unsigned 64-bit integer.
     U64,
+    /// OCP FP8 E4M3: 4 significant bits, up to 448, no infinity.
+    F8E4m3,
+    /// OCP FP8 E5M2: 3 significant bits, up to 57344.
+    F8E5m2,
 }
 
 impl DType {
     /// Every element type, in the order of the enum.
-    pub const ALL: [DType; 10] = [
+    pub const ALL: [DType; 12] = [
         DType::F32,
         DType::F64,
         DType::F16,
@@ -40,12 +44,14 @@ impl DType {
         DType::U32,
         DType::I64,
         DType::U64,
+        DType::F8E4m3,
+        DType::F8E5m2,
     ];
 
     /// Bytes per element.
     pub const fn size(self) -> usize {
         match self {
-            DType::U8 => 1,
+            DType::U8 | DType::F8E4m3 | DType::F8E5m2 => 1,
             DType::F16 | DType::Bf16 | DType::U16 => 2,
             DType::F32 | DType::I32 | DType::U32 => 4,
             DType::F64 | DType::I64 | DType::U64 => 8,
@@ -54,7 +60,12 @@ impl DType {
 
     /// Whether values are real numbers rather than integers.
     pub const fn is_float(self) -> bool {
-        matches!(self, DType::F32 | DType::F64 | DType::F16 | DType::Bf16)
+        matches!(self, DType::F32 | DType::F64) || self.is_short_float()
+    }
+
+    /// Whether values are real numbers of 8 or 16 bits, which tiles compute with as `f32`.
+    pub const fn is_short_float(self) -> bool {
+        matches!(self, DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2)
     }
 
     /// Its number in bytecode: its place in [`DType::ALL`].
@@ -75,6 +86,8 @@ impl DType {
             7 => DType::U32,
             8 => DType::I64,
             9 => DType::U64,
+            10 => DType::F8E4m3,
+            11 => DType::F8E5m2,
             _ => return None,
         })
     }
@@ -92,6 +105,8 @@ impl DType {
             DType::U32 => "u32",
             DType::I64 => "i64",
             DType::U64 => "u64",
+            DType::F8E4m3 => "f8e4m3",
+            DType::F8E5m2 => "f8e5m2",
         }
     }
 

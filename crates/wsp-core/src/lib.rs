@@ -14,6 +14,7 @@
 
 mod dtype;
 mod exec;
+pub mod fp8;
 pub mod handshake;
 mod id;
 pub mod limits;

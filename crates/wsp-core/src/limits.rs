@@ -27,6 +27,8 @@ limits! {
     DEFAULT_MAX_BLOCKS: u32 = 72;
     /// Smallest chunk that automatic tiling chooses, in elements of the tiled axis.
     MIN_AUTO_CHUNK: u32 = 256;
+    /// Elements between two places where `PTO_BALANCED` may cut, unless a schedule says otherwise.
+    SPLIT_ALIGN: u32 = 16;
     /// Workers that share a core group.
     CORES_PER_GROUP: u32 = 4;
     /// Deepest nesting of statements or expressions that the front end accepts.

@@ -134,6 +134,54 @@ pub enum ArrayRef {
     Tensor(TensorId),
     /// Page-table data of a paged cache.
     Meta(wsp_core::CacheId, MetaKind),
+    /// What the host works out from an array of the launch before a generator runs; schedule lowering asks for it.
+    Derived(DerivedArray),
+}
+
+/// An array that follows from another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DerivedArray {
+    /// How.
+    pub kind: Derivation,
+    /// From what: integers from 0 to 4294967295.
+    pub of: LaunchArray,
+}
+
+/// How an array follows from another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Derivation {
+    /// Element `i` is the sum of the first `i` elements, one element more than the source has; `u64`.
+    Starts,
+    /// The indices of the source by falling element, equal ones by rising index; `u32`.
+    LongestFirst,
+}
+
+/// An array that a launch binds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LaunchArray {
+    /// A rank-1 integer tensor.
+    Tensor(TensorId),
+    /// Page-table data of a paged cache.
+    Meta(wsp_core::CacheId, MetaKind),
+}
+
+impl From<LaunchArray> for ArrayRef {
+    fn from(array: LaunchArray) -> ArrayRef {
+        match array {
+            LaunchArray::Tensor(tensor) => ArrayRef::Tensor(tensor),
+            LaunchArray::Meta(cache, kind) => ArrayRef::Meta(cache, kind),
+        }
+    }
+}
+
+impl Derivation {
+    /// The type of the elements.
+    pub fn elem(self) -> ScalarTy {
+        match self {
+            Derivation::Starts => ScalarTy::U64,
+            Derivation::LongestFirst => ScalarTy::U32,
+        }
+    }
 }
 
 /// One workspace allocation: slot `index` of the `count` slots reserved for `key`.
@@ -197,6 +245,13 @@ pub enum ExprKind {
     AxisExtent(AxisId),
     /// Value of an axis's tile as set by the generator or chosen automatically, `u32`.
     AxisTile(AxisId),
+    /// First element on an axis of the current item of `PTO_SCHEDULED_FOR` (`PTO_ITEM_BEGIN(axis)`), `u32`. Schedule
+    /// lowering replaces this and the next two.
+    ItemBegin(AxisId),
+    /// End, exclusive, of the current item's elements on an axis (`PTO_ITEM_END(axis)`), `u32`.
+    ItemEnd(AxisId),
+    /// Items on an axis for the current indices of the others (`PTO_ITEM_COUNT(axis)`), `u32`.
+    ItemCount(AxisId),
     /// Largest valid element of a tile, as `f32`; the tile has one row.
     TileMax(LocalId),
     /// Sum of the valid elements of a tile, as `f32`; the tile has one row.
@@ -261,6 +316,9 @@ macro_rules! visit_children {
             | ExprKind::MaxBlocks
             | ExprKind::AxisExtent(_)
             | ExprKind::AxisTile(_)
+            | ExprKind::ItemBegin(_)
+            | ExprKind::ItemEnd(_)
+            | ExprKind::ItemCount(_)
             | ExprKind::TileMax(_)
             | ExprKind::TileSum(_)
             | ExprKind::TileRows(_)

@@ -17,14 +17,17 @@ mod types;
 pub mod verify;
 pub mod workload;
 
-pub use expr::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, MetaKind, UnOp, WsSlot};
+pub use expr::{
+    Arg, ArrayRef, BinOp, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind,
+    UnOp, WsSlot,
+};
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
 pub use module::{
     Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
     DependencyRef, Dim, Entry, EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order,
-    OrderPolicy, Param, ParamSource, Prefetch, Reference, Requirement, Schedule, ShapeOwner, Space, Stage,
-    Storage, StructDef, Tensor, Tier, TierSet, TileSize,
+    OrderPolicy, Param, ParamSource, Prefetch, Reference, Requirement, Schedule, ShapeOwner, Space, Split,
+    SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
 };
 pub use span::{FileId, SourceMap, Span};
 pub use stmt::{

@@ -264,6 +264,8 @@ pub enum OrderPolicy {
     Interleaved(u32),
     /// All values in turn, `n` items from each.
     Blocked(u32),
+    /// By falling number of elements of the dynamic axis, equal ones by rising value.
+    LongestFirst,
 }
 
 /// `PTO_ORDER`.
@@ -273,6 +275,29 @@ pub struct Order {
     pub axis: String,
     /// How.
     pub policy: OrderPolicy,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `PTO_SPLIT` policies: how a dynamic axis is cut into items.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SplitPolicy {
+    /// One item.
+    Whole,
+    /// Items of so many elements, over parameters; the last may be shorter.
+    Fixed(Expr),
+    /// Where the shares of equal cores end on the line of all elements; so many elements lie between two places where
+    /// a cut may be.
+    Balanced(u32),
+}
+
+/// `PTO_SPLIT`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Split {
+    /// Name of an axis.
+    pub axis: String,
+    /// How.
+    pub policy: SplitPolicy,
     /// Where it stands.
     pub span: Span,
 }
@@ -299,6 +324,8 @@ pub struct Schedule {
     pub order: Vec<Order>,
     /// Look-ahead.
     pub prefetch: Vec<Prefetch>,
+    /// Cuts of dynamic axes.
+    pub split: Vec<Split>,
     /// Where its name stands.
     pub span: Span,
 }

@@ -200,6 +200,8 @@ pub enum UnaryTileOp {
     Recip,
     /// `TRELU`
     Relu,
+    /// `TTANH`
+    Tanh,
 }
 
 /// Element-wise functions of two operands.
@@ -364,6 +366,54 @@ pub enum TileOp {
         cols: Expr,
         /// An `f32`.
         value: Expr,
+    },
+    /// `TMASK_BAND(tile, begin, end, group, value)`: in row `r` of the valid part, the elements outside of columns
+    /// `begin + r / group .. end + r / group` become the value: `group` rows in a row share a band, and the next ones have
+    /// theirs a column further right.
+    MaskBand {
+        /// The tile.
+        tile: LocalId,
+        /// First column kept in row 0, `i32`; may lie outside of the tile.
+        begin: Expr,
+        /// One past the last column kept in row 0, `i32`.
+        end: Expr,
+        /// Rows per band, `u32`; 0 counts as 1.
+        group: Expr,
+        /// An `f32`.
+        value: Expr,
+    },
+    /// `TCI(dst, start[, cols])`: column `c` of every row becomes `start + c`. All rows of the capacity become valid, and the
+    /// smaller of its columns and `cols`.
+    Iota {
+        /// Destination.
+        dst: LocalId,
+        /// The value of column 0, `i32`.
+        start: Expr,
+        /// At most this many columns.
+        cols: Option<Expr>,
+    },
+    /// `TINSERT(dst, src, row, col)`: the valid part of `src` replaces as many elements of the valid part of `dst`, from
+    /// (`row`, `col`) on, which must have room for it.
+    Insert {
+        /// Destination; keeps its valid part.
+        dst: LocalId,
+        /// What is put in; not `dst`.
+        src: LocalId,
+        /// First row, `u32`.
+        row: Expr,
+        /// First column, `u32`.
+        col: Expr,
+    },
+    /// `TEXTRACT(dst, src, row, col)`: what the valid part of `src` has from (`row`, `col`) on, at most the capacity of `dst`.
+    Extract {
+        /// Destination.
+        dst: LocalId,
+        /// What is taken from; not `dst`.
+        src: LocalId,
+        /// First row, `u32`.
+        row: Expr,
+        /// First column, `u32`.
+        col: Expr,
     },
     /// `TTOPK(values, indices, src, first)`: each row of `values` and `indices` keeps the largest of what it holds and of
     /// the row of `src`, whose column `c` has the index `first + c`; as many as fit. Rows run from the largest value to

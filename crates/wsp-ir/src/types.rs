@@ -78,7 +78,10 @@ impl Elem {
             Elem::Fixed(DType::I32) => ScalarTy::I32,
             Elem::Fixed(DType::I64) => ScalarTy::I64,
             Elem::Fixed(DType::U64) => ScalarTy::U64,
-            Elem::Fixed(DType::F32 | DType::F64 | DType::F16 | DType::Bf16) | Elem::Of(_) => ScalarTy::F32,
+            Elem::Fixed(
+                DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2,
+            )
+            | Elem::Of(_) => ScalarTy::F32,
         }
     }
 }

@@ -25,7 +25,7 @@ pub use item::{
 };
 pub use member::{
     Affinity, AffinityPolicy, Axis, AxisTile, Dependency, Graph, Order, OrderPolicy, Prefetch, Schedule,
-    ScheduleMember, Space, SpaceMember, Stage, StageRef, Tier, TierDef, TileSize, Where,
+    ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
 };
 pub use stmt::{AssignOp, Block, Decl, Declarator, Stmt, StmtKind};
 pub use ty::{Indirection, TemplateArg, Type, TypeBase};
@@ -49,7 +49,7 @@ impl Ident {
 /// One source file.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct File {
-    /// Its items in source order; `#include` and `#pragma` lines leave nothing.
+    /// Its items in source order; `#include` and `#pragma` lines leave nothing here.
     pub items: Vec<Item>,
 }
 

@@ -96,3 +96,11 @@ pub(crate) const CONSTRUCTOR_STYLE: Code = Code(48);
 pub(crate) const BAD_INDIRECTION: Code = Code(49);
 /// `else` without `if`.
 pub(crate) const LONE_ELSE: Code = Code(50);
+/// A file that includes itself, directly or by a detour.
+pub(crate) const INCLUDE_CYCLE: Code = Code(51);
+/// More files than a program may have.
+pub(crate) const TOO_MANY_FILES: Code = Code(52);
+/// An included file where the compiler is given one text only.
+pub(crate) const NO_FILES: Code = Code(53);
+/// `#include "…` without its second quotation mark.
+pub(crate) const MALFORMED_INCLUDE: Code = Code(54);

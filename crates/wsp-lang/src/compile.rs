@@ -1,9 +1,13 @@
 //! The way from text to a module.
 
 use crate::ast;
-use crate::parser::parse;
+use crate::codes;
+use crate::include::{self, Loaded, Reader};
+use crate::parser::{parse, parse_tokens, template_names};
 use crate::sema::{self, SEARCH_NAME, SEARCH_SOURCE};
 use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::rc::Rc;
 use wsp_core::limits;
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::{Module, SourceMap};
@@ -20,9 +24,36 @@ use wsp_ir::{Module, SourceMap};
 /// assert_eq!(module.expect("no errors").params[0].name, "n");
 /// ```
 pub fn compile(name: &str, text: &str, sources: &mut SourceMap) -> (Option<Module>, Vec<Diagnostic>) {
-    let file = sources.add(name, text);
-    let (mut tree, mut findings) = parse(file, text);
-    // With parts of the file missing, most names that are not found would be the parser's fault.
+    compile_with(name, text, sources, &mut |path| {
+        let message = format!("there are no files here from which `{}` could be included", path.display());
+        Err(Diagnostic::error(codes::NO_FILES, message).note("the compiler was given a text alone"))
+    })
+}
+
+/// Compiles a file and those that it includes with `#include "path"`, each once. Paths start from the folder of the file that
+/// includes; `read` is given them joined to it, starting from `name`. Otherwise as [`compile`].
+///
+/// ```
+/// let mut sources = wsp_ir::SourceMap::default();
+/// let mut read = |path: &std::path::Path| {
+///     assert_eq!(path, std::path::Path::new("lib/sizes.pto"));
+///     Ok("PTO_PARAM(uint32_t, n, 4)".to_owned())
+/// };
+/// let text = "#include \"sizes.pto\"\nconst uint32_t twice = 2 * n;";
+/// let (module, findings) = wsp_lang::compile_with("lib/a.pto", text, &mut sources, &mut read);
+/// assert!(findings.is_empty());
+/// assert_eq!(module.expect("no errors").params[0].name, "n");
+/// ```
+pub fn compile_with(
+    name: &str,
+    text: &str,
+    sources: &mut SourceMap,
+    read: &mut Reader<'_>,
+) -> (Option<Module>, Vec<Diagnostic>) {
+    let mut findings = Vec::new();
+    let files = include::closure(name, text, sources, read, &mut findings);
+    let mut tree = parse_all(files, &mut findings);
+    // With parts of a file missing, most names that are not found would be the parser's fault.
     if findings.iter().any(Diagnostic::is_error) {
         return (None, arranged(findings));
     }
@@ -30,14 +61,30 @@ pub fn compile(name: &str, text: &str, sources: &mut SourceMap) -> (Option<Modul
         .items
         .iter()
         .any(|item| matches!(item, ast::Item::Function(f) if f.name.as_str() == SEARCH_NAME));
+    let mut built_in = None;
     if !own_search && sema::calls(&tree, SEARCH_NAME) {
         let file = sources.add("<built in>", SEARCH_SOURCE);
         tree.items.extend(parse(file, SEARCH_SOURCE).0.items);
+        built_in = Some(file);
     }
-    let (module, more) = sema::lower(&tree, file);
+    let (module, more) = sema::lower(&tree, built_in);
     findings.extend(more);
     let module = (!findings.iter().any(Diagnostic::is_error)).then_some(module);
     (module, arranged(findings))
+}
+
+/// The items of all files, in the order in which the files were met.
+fn parse_all(files: Vec<Loaded>, findings: &mut Vec<Diagnostic>) -> ast::File {
+    let texts: Vec<Rc<str>> = files.iter().map(|file| file.text.clone()).collect();
+    let names = texts.iter().zip(&files).flat_map(|(text, file)| template_names(text, &file.lexed.tokens));
+    let templates: HashSet<&str> = names.collect();
+    let mut all = ast::File::default();
+    for (text, Loaded { file, lexed, .. }) in texts.iter().zip(files) {
+        let (tree, found) = parse_tokens(file, text, lexed, &templates);
+        all.items.extend(tree.items);
+        findings.extend(found);
+    }
+    all
 }
 
 /// The findings in the order of the text, the most severe of them if there are too many.

@@ -52,19 +52,37 @@ pub(crate) struct Token {
     pub(crate) end: u32,
 }
 
-/// Splits a text of at most `u32::MAX` bytes; the last token is [`Tok::Eof`].
-pub(crate) fn lex(file: FileId, text: &str) -> (Vec<Token>, Sink) {
+/// A line `#include "path"`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Include {
+    /// What stands between the quotation marks.
+    pub(crate) path: String,
+    /// The path with its quotation marks.
+    pub(crate) span: Span,
+}
+
+/// What a text is made of.
+pub(crate) struct Lexed {
+    /// The last token is [`Tok::Eof`].
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) includes: Vec<Include>,
+    pub(crate) sink: Sink,
+}
+
+/// Splits a text of at most `u32::MAX` bytes.
+pub(crate) fn lex(file: FileId, text: &str) -> Lexed {
     let mut lexer = Lexer {
         file,
         text,
         at: 0,
         starts_line: true,
         tokens: Vec::new(),
+        includes: Vec::new(),
         sink: Sink::default(),
         conditionals: 0,
     };
     lexer.run();
-    (lexer.tokens, lexer.sink)
+    Lexed { tokens: lexer.tokens, includes: lexer.includes, sink: lexer.sink }
 }
 
 struct Lexer<'t> {
@@ -73,6 +91,7 @@ struct Lexer<'t> {
     at: usize,
     starts_line: bool,
     tokens: Vec<Token>,
+    includes: Vec<Include>,
     sink: Sink,
     /// Reported `#if`s that are open; their `#else` and `#endif` need no report.
     conditionals: u32,
@@ -146,7 +165,10 @@ impl<'t> Lexer<'t> {
             line[word_at..].find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(line.len() - word_at);
         let word = &line[word_at..word_at + word_len];
         let help = match word {
-            "include" | "pragma" if first_of_line => return,
+            "include" if first_of_line => {
+                return self.include(start + word_at + word_len, &line[word_at + word_len..]);
+            }
+            "pragma" if first_of_line => return,
             "else" | "elif" if self.conditionals > 0 => return,
             "endif" if self.conditionals > 0 => {
                 self.conditionals -= 1;
@@ -157,7 +179,7 @@ impl<'t> Lexer<'t> {
                 self.conditionals += 1;
                 "there is one version of a program; use `PTO_PARAM` and `if` for what varies"
             }
-            _ => "only `#include` and `#pragma` lines are accepted; both are ignored",
+            _ => "only `#include` and `#pragma` lines are accepted",
         };
         let end = start + word_at + word_len;
         let shown = if word.is_empty() { "#".to_owned() } else { format!("#{word}") };
@@ -166,6 +188,24 @@ impl<'t> Lexer<'t> {
                 .at(self.span(start, end), "there is no preprocessor")
                 .help(help);
         self.sink.push(diagnostic);
+    }
+
+    /// What follows `#include`; a path between `<` and `>` is that of a C++ header and has no use here.
+    fn include(&mut self, start: usize, rest: &str) {
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let Some(quoted) = rest[blanks..].strip_prefix('"') else { return };
+        let at = start + blanks;
+        match quoted.find('"').filter(|len| *len > 0) {
+            Some(len) => {
+                let span = self.span(at, at + len + 2);
+                self.includes.push(Include { path: quoted[..len].to_owned(), span });
+            }
+            None => self.sink.push(
+                Diagnostic::error(codes::MALFORMED_INCLUDE, "an `#include` without a path")
+                    .at(self.span(at, at + 1), "the path stands between two quotation marks")
+                    .help("for instance `#include \"common.pto\"`"),
+            ),
+        }
     }
 
     /// The rest of the line, with the lines that `\` at the end joins to it.

@@ -4,8 +4,9 @@ use super::*;
 
 /// The tokens as text, with `|` before the first of a line, and the codes reported.
 fn check(text: &str, tokens: &str, codes: &[u16]) {
-    let (found, sink) = lex(FileId(0), text);
+    let found = lex(FileId(0), text);
     let shown: Vec<String> = found
+        .tokens
         .iter()
         .map(|t| {
             let body = match t.kind {
@@ -18,7 +19,7 @@ fn check(text: &str, tokens: &str, codes: &[u16]) {
         .collect();
     assert_eq!(shown.join(" "), tokens, "tokens of {text:?}");
     let reported: Vec<u16> =
-        sink.merge(Sink::default(), codes::TOO_MANY_ERRORS).iter().map(|d| d.code.0).collect();
+        found.sink.merge(Sink::default(), codes::TOO_MANY_ERRORS).iter().map(|d| d.code.0).collect();
     assert_eq!(reported, codes, "codes of {text:?}");
 }
 
@@ -66,6 +67,16 @@ fn include_and_pragma_lines_are_ignored_and_others_reported() {
     check("#ifdef X\na\n#else\nb\n#endif\nc", "|a |b |c EOF", &[8]);
     check("#endif\n#", "|EOF", &[8, 8]);
     check("a #include <b>", "|a EOF", &[8]);
+}
+
+#[test]
+fn paths_in_quotation_marks_are_files_of_the_program() {
+    let found = lex(FileId(0), "#include <x>\n#include \"a/b.pto\" // c\n # include\t\"c\"\nx");
+    let paths: Vec<(&str, u32, u32)> =
+        found.includes.iter().map(|i| (i.path.as_str(), i.span.start, i.span.end)).collect();
+    assert_eq!(paths, [("a/b.pto", 22, 31), ("c", 48, 51)]);
+    check("#include \"a\nb", "|b EOF", &[54]);
+    check("#include \"\"\nb", "|b EOF", &[54]);
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! The `.pto` language: lexer, parser, names and types, lowering to the IR.
 //!
-//! [`parse`] turns text into an [`ast::File`], [`compile`] into a [`wsp_ir::Module`].
+//! [`parse`] turns text into an [`ast::File`], [`compile`] into a [`wsp_ir::Module`], and [`compile_with`] a file together with
+//! those that it includes.
 #![forbid(unsafe_code)]
 
 pub mod ast;
 mod codes;
 mod compile;
+mod include;
 mod lexer;
 mod number;
 mod parser;
 mod sema;
 
-pub use compile::compile;
+pub use compile::{compile, compile_with};
+pub use include::Reader;
 pub use parser::parse;

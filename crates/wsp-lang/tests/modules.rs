@@ -613,3 +613,33 @@ fn selections_and_causal_masks_take_tiles_and_numbers() {
     let names = [src, values, indices].map(|id| function(&module, "k").local(*id).name.as_str());
     assert_eq!(names, ["scores", "values", "indices"]);
 }
+
+#[test]
+fn inline_functions_take_template_arguments_that_are_known_at_launch() {
+    let module = compile(
+        "PTO_SHAPE(x, rows, DIM)
+         const uint32_t TWICE = 2 * DIM;
+         struct D { uint32_t first; };
+         template <uint32_t N, uint32_t K>
+         void fill(VecTile<float, N, K>& t) { VecTile<float, N, 1> m; TASSIGN(t, (float)N); TROWMAX(m, t); }
+         template <uint32_t N>
+         void outer(VecTile<float, 4, N>& t) { fill<4, N>(t); }
+         PTO_KERNEL_IMPL(k) {
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 4, TWICE> wide;
+             VecTile<float, DIM, 8> high;
+             outer<TWICE>(wide);
+             fill<DIM, 8>(high);
+         }",
+    );
+    let k = function(&module, "k");
+    let columns: Vec<&Expr> = (k.locals.iter())
+        .filter_map(|local| match &local.ty {
+            LocalTy::Tile(ty) if local.name == "m" => Some(&ty.rows),
+            _ => None,
+        })
+        .collect();
+    let dim = module.params.iter().position(|p| p.name == "DIM").expect("a parameter");
+    assert_eq!(columns[0].as_const_int(), Some(4));
+    assert!(matches!(columns[1].kind, ExprKind::Param(id) if id.index() == dim), "{columns:?}");
+}

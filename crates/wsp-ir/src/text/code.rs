@@ -6,9 +6,9 @@ use super::node::{
 };
 use super::tree::{Fault, Tree};
 use crate::{
-    Arg, ArrayRef, BinOp, BinaryTileOp, Const, EmitHints, Expr, ExprKind, ExtentSource, MathFn, MetaKind,
-    Operand, Place, PrefetchHint, ReduceOp, ScalarTy, Span, Stmt, StmtKind, TileOp, UnOp, UnaryTileOp,
-    WsSlot,
+    Arg, ArrayRef, BinOp, BinaryTileOp, Const, Derivation, DerivedArray, EmitHints, Expr, ExprKind,
+    ExtentSource, LaunchArray, MathFn, MetaKind, Operand, Place, PrefetchHint, ReduceOp, ScalarTy, Span,
+    Stmt, StmtKind, TileOp, UnOp, UnaryTileOp, WsSlot,
 };
 use wsp_core::{LocalId, ParamId};
 
@@ -16,6 +16,7 @@ record! {
     "slot" => WsSlot { tiers, tier, key, count, index };
     "prefetch" => PrefetchHint { value, depth, rest };
     "place" => Place { index, row_dim, col_dim };
+    "from" => DerivedArray { kind, of };
 }
 
 choice! {
@@ -26,6 +27,7 @@ choice! {
         "array_max" => ArrayMax(array, n), "array_sum" => ArraySum(array, n), "array_len" => ArrayLen(array),
         "call" => Call(function, args), "select_tier" => SelectTier(set, value), "alloc_ws" => AllocWs(slot),
         "max_blocks" => MaxBlocks, "axis_extent" => AxisExtent(axis), "axis_tile" => AxisTile(axis),
+        "item_begin" => ItemBegin(axis), "item_end" => ItemEnd(axis), "item_count" => ItemCount(axis),
         "tile_max" => TileMax(tile), "tile_sum" => TileSum(tile), "tile_rows" => TileRows(tile),
         "tile_cols" => TileCols(tile), "load_scalar" => LoadScalar(tensor, index),
     }
@@ -42,7 +44,9 @@ choice! {
     MetaKind {
         "lengths" => Lengths, "indptr" => Indptr, "indices" => Indices, "last_page_len" => LastPageLen,
     }
-    ArrayRef { "local" => Local(local), "tensor" => Tensor(tensor), "meta" => Meta(cache, kind) }
+    ArrayRef { "local" => Local(local), "tensor" => Tensor(tensor), "meta" => Meta(cache, kind), "derived" => Derived(array) }
+    Derivation { "starts" => Starts, "longest_first" => LongestFirst }
+    LaunchArray { "tensor" => Tensor(tensor), "meta" => Meta(cache, kind) }
     Arg { "scalar" => Scalar(value), "array" => Array(array) }
     StmtKind {
         "let" => Let { local, init }, "let_array" => LetArray { local, array }, "assign" => Assign { local, value },
@@ -56,7 +60,7 @@ choice! {
     ExtentSource { "scalar" => Scalar(value), "per_outer" => PerOuter(array) }
     UnaryTileOp {
         "copy" => Copy, "neg" => Neg, "abs" => Abs, "exp" => Exp, "exp2" => Exp2, "log" => Log, "log2" => Log2,
-        "sqrt" => Sqrt, "rsqrt" => Rsqrt, "recip" => Recip, "relu" => Relu,
+        "sqrt" => Sqrt, "rsqrt" => Rsqrt, "recip" => Recip, "relu" => Relu, "tanh" => Tanh,
     }
     BinaryTileOp {
         "add" => Add, "sub" => Sub, "mul" => Mul, "div" => Div, "max" => Max, "min" => Min,
@@ -69,12 +73,15 @@ choice! {
         "tile_binary" => Binary { op, dst, a, b }, "row_reduce" => RowReduce { op, dst, src },
         "col_reduce" => ColReduce { op, dst, src }, "matmul" => MatMul { dst, a, b, transpose_b, accumulate },
         "transpose" => Transpose { dst, src }, "mask" => Mask { tile, rows, cols, value },
-        "mask_causal" => MaskCausal { tile, cols, value }, "top_k" => TopK { values, indices, src, first },
+        "mask_causal" => MaskCausal { tile, cols, value },
+        "mask_band" => MaskBand { tile, begin, end, group, value }, "tile_iota" => Iota { dst, start, cols },
+        "tile_insert" => Insert { dst, src, row, col }, "tile_extract" => Extract { dst, src, row, col },
+        "top_k" => TopK { values, indices, src, first },
     }
 }
 
 plain_choice! {
-    UnOp BinOp MathFn MetaKind ArrayRef Arg ExtentSource UnaryTileOp BinaryTileOp ReduceOp Operand TileOp StmtKind
+    UnOp BinOp MathFn MetaKind ArrayRef Derivation LaunchArray Arg ExtentSource UnaryTileOp BinaryTileOp ReduceOp Operand TileOp StmtKind
 }
 
 impl Text for EmitHints {

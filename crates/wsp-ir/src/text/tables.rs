@@ -8,8 +8,8 @@ use crate::{
     Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
     DependencyRef, Dim, Elem, Entry, EntryParam, EntryTy, Field, FuncKind, Function, Graph, KernelEntry,
     KernelParam, Launch, LaunchTarget, Local, LocalTy, Module, Order, OrderPolicy, Param, ParamSource,
-    Prefetch, Reference, Requirement, ScalarTy, Schedule, ShapeOwner, Space, Stage, Storage, StructDef,
-    Tensor, Tier, TierSet, TileRole, TileSize, TileTy,
+    Prefetch, Reference, Requirement, ScalarTy, Schedule, ShapeOwner, Space, Split, SplitPolicy, Stage,
+    Storage, StructDef, Tensor, Tier, TierSet, TileRole, TileSize, TileTy,
 };
 use wsp_core::DType;
 
@@ -29,7 +29,8 @@ record! {
     "affinity" => Affinity { axis, policy; span };
     "order" => Order { axis, policy; span };
     "prefetch" => Prefetch { axis, depth; span };
-    "schedule" => Schedule { name, affinity, order, prefetch; span };
+    "split" => Split { axis, policy; span };
+    "schedule" => Schedule { name, affinity, order, prefetch, split; span };
     "field" => Field { name; span };
     "struct" => StructDef { name, fields, consumer; span };
     "function" => Function { name, kind, params, locals, ret, body; span } within;
@@ -53,7 +54,7 @@ choice! {
     }
     DType {
         "f32" => F32, "f64" => F64, "f16" => F16, "bf16" => Bf16, "u8" => U8, "u16" => U16, "i32" => I32,
-        "u32" => U32, "i64" => I64, "u64" => U64,
+        "u32" => U32, "i64" => I64, "u64" => U64, "f8e4m3" => F8E4m3, "f8e5m2" => F8E5m2,
     }
     Elem { "fixed" => Fixed(dtype), "of" => Of(tensor) }
     TileRole { "vec" => Vec, "left" => Left, "right" => Right, "acc" => Acc }
@@ -71,8 +72,9 @@ choice! {
     AffinityPolicy { "core_group" => CoreGroup, "core_local" => CoreLocal, "spread" => Spread }
     OrderPolicy {
         "sequential" => Sequential, "sequential_strict" => SequentialStrict, "parallel" => Parallel,
-        "interleaved" => Interleaved(n), "blocked" => Blocked(n),
+        "interleaved" => Interleaved(n), "blocked" => Blocked(n), "longest_first" => LongestFirst,
     }
+    SplitPolicy { "whole" => Whole, "pieces" => Fixed(size), "balanced" => Balanced(align) }
     Consumer { "nobody" => None, "tiers" => Tiers { set, field }, "kernel" => Kernel(function) }
     FuncKind { "helper" => Helper, "kernel" => Kernel { descriptor }, "generator" => Generator { space } }
     LocalTy { "scalar" => Scalar(ty), "array" => Array(ty), "tile" => Tile(ty), "descriptor" => Descriptor(def) }
@@ -84,5 +86,5 @@ choice! {
 
 plain_choice! {
     ScalarTy DType Elem TileRole ParamSource ShapeOwner Dim Storage AxisEnd TileSize AffinityPolicy OrderPolicy
-    Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
+    SplitPolicy Consumer FuncKind LocalTy KernelParam EntryTy BindingSource LaunchTarget
 }

@@ -2,8 +2,8 @@
 
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, Operand, ParamSource, Place, Span, Stmt, StmtKind,
-    TileOp, TileSize,
+    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, Operand, ParamSource, Place, Span, SplitPolicy, Stmt,
+    StmtKind, TileOp, TileSize,
 };
 use wsp_core::limits::MAX_NESTING;
 
@@ -36,6 +36,11 @@ pub(super) fn check(cx: &mut Checker<'_>) {
     }
     walk.exprs(module.requirements.iter().map(|r| &r.cond), 0);
     module.spaces.iter().flat_map(|s| &s.constraints).for_each(|c| walk.expr(c, 0));
+    for split in module.schedules.iter().flat_map(|s| &s.split) {
+        if let SplitPolicy::Fixed(size) = &split.policy {
+            walk.expr(size, 0);
+        }
+    }
     for tier in module.tier_sets.iter().flat_map(|s| &s.tiers) {
         walk.exprs(tier.cond.iter().chain(&tier.workspace), 0);
     }
@@ -139,6 +144,13 @@ impl Walk {
                 self.exprs(rows.iter().chain(cols).chain([value]), depth);
             }
             TileOp::MaskCausal { cols, value, .. } => self.exprs([cols, value], depth),
+            TileOp::MaskBand { begin, end, group, value, .. } => {
+                self.exprs([begin, end, group, value], depth)
+            }
+            TileOp::Iota { start, cols, .. } => self.exprs([start].into_iter().chain(cols), depth),
+            TileOp::Insert { row, col, .. } | TileOp::Extract { row, col, .. } => {
+                self.exprs([row, col], depth)
+            }
             TileOp::TopK { first, .. } => self.expr(first, depth),
             TileOp::Unary { .. }
             | TileOp::Binary { b: Operand::Tile(_) | Operand::Column(_) | Operand::Row(_), .. }

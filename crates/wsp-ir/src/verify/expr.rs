@@ -94,7 +94,7 @@ impl<'m> Checker<'m> {
                 let kernel = matches!(kind, Some(FuncKind::Kernel { .. }));
                 (!kernel).then_some((rule::KERNEL_ONLY, "kernels"))
             }
-            ExprKind::AllocWs(_) => {
+            ExprKind::AllocWs(_) | ExprKind::ItemBegin(_) | ExprKind::ItemEnd(_) | ExprKind::ItemCount(_) => {
                 let generator = matches!(kind, Some(FuncKind::Generator { .. }));
                 (!generator).then_some((rule::GENERATOR_ONLY, "generators"))
             }
@@ -198,6 +198,15 @@ impl<'m> Checker<'m> {
             }
             ExprKind::AxisTile(axis) => {
                 self.axis(*axis, span, |a| a.tile.is_some(), "is not tiled");
+                self.yields(expr, ScalarTy::U32);
+            }
+            ExprKind::ItemBegin(axis) | ExprKind::ItemEnd(axis) | ExprKind::ItemCount(axis) => {
+                self.own_axis(*axis, span);
+                self.axis(*axis, span, |_| true, "");
+                let inside = self.in_items;
+                self.require(inside, rule::AXIS, span, || {
+                    "an item is there in `PTO_SCHEDULED_FOR` only".into()
+                });
                 self.yields(expr, ScalarTy::U32);
             }
             ExprKind::TileMax(tile) | ExprKind::TileSum(tile) => {
@@ -350,6 +359,10 @@ impl<'m> Checker<'m> {
             }
             ArrayRef::Meta(cache, _) => {
                 self.lookup(&self.module.caches, cache.index(), "cache", span).map(|_| ScalarTy::U32)
+            }
+            ArrayRef::Derived(derived) => {
+                self.array(derived.of.into(), span)?;
+                Some(derived.kind.elem())
             }
         }
     }

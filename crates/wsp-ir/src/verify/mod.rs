@@ -47,7 +47,8 @@
 //! * **WSP0321** an emit gives one `u32` for each field of a descriptor that has a consumer.
 //! * **WSP0322** `PTO_SCHEDULED_FOR` has one `u32` variable per axis, stands in no loop, and at most once in a generator.
 //! * **WSP0323** `PTO_SET_TILE` and tile sizes are of tiled axes, `PTO_SET_EXTENT` is of a dynamic axis, both of the
-//!   generator's space; extents are read of axes known at launch, or as the number of slots of an allocation.
+//!   generator's space; extents are read of axes known at launch, or as the number of slots of an allocation; items are those of
+//!   an axis of the generator's space, inside of `PTO_SCHEDULED_FOR`.
 //! * **WSP0327** helpers do not call themselves, directly or through others.
 //!
 //! Tiles
@@ -180,6 +181,8 @@ struct Checker<'m> {
     frozen: Vec<LocalId>,
     /// Whether the function being checked has a `PTO_SCHEDULED_FOR`.
     scheduled: bool,
+    /// Whether what is being checked stands in one.
+    in_items: bool,
     /// Caller, callee and place of every call met.
     calls: Vec<(FuncId, FuncId, Span)>,
     /// Function, tensor and place of every load and store met, in a module with entries.
@@ -194,6 +197,7 @@ impl<'m> Checker<'m> {
             function: None,
             frozen: Vec::new(),
             scheduled: false,
+            in_items: false,
             calls: Vec::new(),
             tensors: Vec::new(),
             found: Vec::new(),

@@ -239,11 +239,13 @@ impl<'m> Checker<'m> {
                 "its variables must be `u32`, each another".into()
             });
         }
+        self.in_items = true;
         self.loop_body(vars, body, Flow::Scheduled, span);
+        self.in_items = false;
     }
 
     /// The axis is one of the generator's space.
-    fn own_axis(&mut self, axis: AxisId, span: Span) {
+    pub(super) fn own_axis(&mut self, axis: AxisId, span: Span) {
         if let Some(FuncKind::Generator { space }) = self.function.map(|f| f.kind)
             && let Some(space) = self.module.spaces.get(space.index())
         {

@@ -3,8 +3,8 @@
 use super::expr::Scope;
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, Span, Storage,
-    StructDef, Tensor, TierSet, TileSize,
+    AxisEnd, Consumer, Dim, Elem, Expr, FuncKind, ParamSource, ScalarTy, ShapeOwner, Space, Span,
+    SplitPolicy, Storage, StructDef, Tensor, TierSet, TileSize,
 };
 use wsp_core::{FuncId, MAX_RANK, SpaceId, StructId, TensorId};
 
@@ -23,6 +23,11 @@ pub(super) fn check(cx: &mut Checker<'_>) {
     let mut seen = vec![false; module.axes.len()];
     for (i, space) in module.spaces.iter().enumerate() {
         check_space(cx, SpaceId(i as u32), space, &mut seen);
+    }
+    for split in module.schedules.iter().flat_map(|s| &s.split) {
+        if let SplitPolicy::Fixed(size) = &split.policy {
+            cx.launch_int(size, "the size of a split");
+        }
     }
     for set in &module.tier_sets {
         check_tiers(cx, set);

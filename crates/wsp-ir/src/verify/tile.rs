@@ -51,6 +51,24 @@ impl<'m> Checker<'m> {
                 self.typed(cols, ScalarTy::I32, rule::TILE_SCALAR, "the first column of row 0");
                 self.tile_value(value);
             }
+            TileOp::MaskBand { tile, begin, end, group, value } => {
+                self.tiles(&[*tile], span);
+                self.typed(begin, ScalarTy::I32, rule::TILE_SCALAR, "the first column of a band");
+                self.typed(end, ScalarTy::I32, rule::TILE_SCALAR, "the end of a band");
+                self.count(group);
+                self.tile_value(value);
+            }
+            TileOp::Iota { dst, start, cols } => {
+                self.tiles(&[*dst], span);
+                self.typed(start, ScalarTy::I32, rule::TILE_SCALAR, "the number of column 0");
+                cols.iter().for_each(|e| self.count(e));
+            }
+            TileOp::Insert { dst, src, row, col } | TileOp::Extract { dst, src, row, col } => {
+                self.tiles(&[*dst, *src], span);
+                self.require(dst != src, rule::TILE, span, || "a part of a tile goes to another tile".into());
+                self.count(row);
+                self.count(col);
+            }
             TileOp::TopK { values, indices, src, first } => {
                 self.tiles(&[*values, *indices, *src], span);
                 let apart = values != indices && values != src && indices != src;

@@ -113,6 +113,8 @@ pub enum ScheduleMember {
     Order(Order),
     /// `PTO_PREFETCH(axis, depth)`
     Prefetch(Prefetch),
+    /// `PTO_SPLIT(axis, policy)`
+    Split(Split),
 }
 
 /// `PTO_AFFINITY(axis, policy)`.
@@ -161,6 +163,8 @@ pub enum OrderPolicy {
     Interleaved(u32),
     /// `PTO_BLOCKED(n)`
     Blocked(u32),
+    /// `PTO_LONGEST_FIRST`
+    LongestFirst,
 }
 
 /// `PTO_PREFETCH(axis, depth)`.
@@ -172,6 +176,28 @@ pub struct Prefetch {
     pub depth: u32,
     /// The whole form.
     pub span: Span,
+}
+
+/// `PTO_SPLIT(axis, policy)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Split {
+    /// The axis.
+    pub axis: Ident,
+    /// How.
+    pub policy: SplitPolicy,
+    /// The whole form.
+    pub span: Span,
+}
+
+/// `PTO_SPLIT` policies.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SplitPolicy {
+    /// `PTO_WHOLE`
+    Whole,
+    /// `PTO_FIXED(size)`
+    Fixed(Expr),
+    /// `PTO_BALANCED`, `PTO_BALANCED(align)`; at least 1
+    Balanced(Option<u32>),
 }
 
 /// `PTO_GRAPH(name) { … }`.

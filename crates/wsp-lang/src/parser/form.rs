@@ -57,6 +57,7 @@ const FORMS: &[Form] = &[
     form("PTO_AFFINITY", "PTO_AFFINITY(axis, policy)", SCHEDULE),
     form("PTO_ORDER", "PTO_ORDER(axis, policy)", SCHEDULE),
     form("PTO_PREFETCH", "PTO_PREFETCH(axis, depth)", SCHEDULE),
+    form("PTO_SPLIT", "PTO_SPLIT(axis, policy)", SCHEDULE),
     form("PTO_PROFILE_GUIDED", "PTO_PROFILE_GUIDED(axis, { … })", SCHEDULE),
     form("PTO_STAGE", "PTO_STAGE(name, space)", GRAPH),
     form("PTO_DEPENDENCY", "PTO_DEPENDENCY(reader.tensor, writer.tensor)", GRAPH),

@@ -4,7 +4,8 @@ use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
     Affinity, AffinityPolicy, Axis, AxisTile, Dependency, ExprKind, Extent, Graph, Ident, Order, OrderPolicy,
-    Prefetch, Schedule, ScheduleMember, Space, SpaceMember, Stage, StageRef, Tier, TierDef, TileSize, Where,
+    Prefetch, Schedule, ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier,
+    TierDef, TileSize, Where,
 };
 use crate::codes;
 use crate::lexer::{Tok, shorten};
@@ -14,8 +15,16 @@ use wsp_ir::diag::{Diagnostic, did_you_mean};
 
 const AFFINITIES: &[&str] = &["PTO_CORE_GROUP", "PTO_CORE_LOCAL", "PTO_SPREAD"];
 
-const ORDERS: &[&str] =
-    &["PTO_SEQUENTIAL", "PTO_SEQUENTIAL_STRICT", "PTO_PARALLEL", "PTO_INTERLEAVED", "PTO_BLOCKED"];
+const ORDERS: &[&str] = &[
+    "PTO_SEQUENTIAL",
+    "PTO_SEQUENTIAL_STRICT",
+    "PTO_PARALLEL",
+    "PTO_INTERLEAVED",
+    "PTO_BLOCKED",
+    "PTO_LONGEST_FIRST",
+];
+
+const SPLITS: &[&str] = &["PTO_WHOLE", "PTO_FIXED", "PTO_BALANCED"];
 
 impl Parser<'_> {
     /// `NAME(name)` of a block form.
@@ -157,7 +166,9 @@ impl Parser<'_> {
             Some(form) if form.place == Place::Inside("PTO_SCHEDULE") => form,
             _ => {
                 let place = Place::Inside("PTO_SCHEDULE");
-                return Err(self.unknown_form(place, "`PTO_AFFINITY`, `PTO_ORDER` or `PTO_PREFETCH`"));
+                return Err(
+                    self.unknown_form(place, "`PTO_AFFINITY`, `PTO_ORDER`, `PTO_PREFETCH` or `PTO_SPLIT`")
+                );
             }
         };
         let open = self.form_open(form)?;
@@ -175,6 +186,12 @@ impl Parser<'_> {
                 self.form_close(form, open)?;
                 Ok(ScheduleMember::Order(Order { axis, policy, span: self.span_from(start) }))
             }
+            "PTO_SPLIT" => {
+                self.form_comma(form, "a policy: `PTO_WHOLE`, `PTO_FIXED(n)` or `PTO_BALANCED`")?;
+                let policy = self.split_policy()?;
+                self.form_close(form, open)?;
+                Ok(ScheduleMember::Split(Split { axis, policy, span: self.span_from(start) }))
+            }
             _ => {
                 self.form_comma(form, "the depth")?;
                 let depth = self.count("the depth of a prefetch")?;
@@ -189,7 +206,7 @@ impl Parser<'_> {
             Some("PTO_CORE_GROUP") => AffinityPolicy::CoreGroup,
             Some("PTO_CORE_LOCAL") => AffinityPolicy::CoreLocal,
             Some("PTO_SPREAD") => AffinityPolicy::Spread,
-            _ => return Err(self.unknown_policy("an affinity", AFFINITIES, "PTO_ORDER", ORDERS)),
+            _ => return Err(self.unknown_policy("an affinity", AFFINITIES)),
         };
         self.bump();
         Ok(policy)
@@ -211,19 +228,35 @@ impl Parser<'_> {
                     OrderPolicy::Interleaved(n)
                 });
             }
-            _ => return Err(self.unknown_policy("an order", ORDERS, "PTO_AFFINITY", AFFINITIES)),
+            Some("PTO_LONGEST_FIRST") => OrderPolicy::LongestFirst,
+            _ => return Err(self.unknown_policy("an order", ORDERS)),
         };
         self.bump();
         Ok(plain)
     }
 
-    fn unknown_policy(
-        &mut self,
-        what: &str,
-        known: &[&'static str],
-        other: &str,
-        foreign: &[&'static str],
-    ) -> Skip {
+    fn split_policy(&mut self) -> Parsed<SplitPolicy> {
+        let word = match self.word() {
+            Some(word @ ("PTO_WHOLE" | "PTO_FIXED" | "PTO_BALANCED")) => word,
+            _ => return Err(self.unknown_policy("a split", SPLITS)),
+        };
+        self.bump();
+        if word == "PTO_WHOLE" {
+            return Ok(SplitPolicy::Whole);
+        }
+        if word == "PTO_BALANCED" && !self.at(Tok::LParen) {
+            return Ok(SplitPolicy::Balanced(None));
+        }
+        let open = self.expect(Tok::LParen, &format!("`(` and a number of elements after `{word}`"))?;
+        let policy = match word {
+            "PTO_FIXED" => SplitPolicy::Fixed(self.expr()?),
+            _ => SplitPolicy::Balanced(Some(self.count("the alignment of `PTO_BALANCED`")?)),
+        };
+        self.close(open, "`)` after the number of elements")?;
+        Ok(policy)
+    }
+
+    fn unknown_policy(&mut self, what: &str, known: &[&'static str]) -> Skip {
         let Some(word) = self.word() else {
             return self.unexpected(codes::UNKNOWN_POLICY, what);
         };
@@ -231,13 +264,13 @@ impl Parser<'_> {
             Diagnostic::error(codes::UNKNOWN_POLICY, format!("`{}` is not {what}", shorten(word)));
         let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
         let diagnostic = diagnostic.at(self.span(), format!("expected {}", list.join(", ")));
-        let diagnostic = if foreign.contains(&word) {
-            diagnostic.help(format!("`{word}` belongs in `{other}(axis, {word})`"))
-        } else {
-            match did_you_mean(word, known.iter().copied()) {
+        let forms = [("PTO_AFFINITY", AFFINITIES), ("PTO_ORDER", ORDERS), ("PTO_SPLIT", SPLITS)];
+        let diagnostic = match forms.iter().find(|(_, policies)| policies.contains(&word)) {
+            Some((form, _)) => diagnostic.help(format!("`{word}` belongs in `{form}(axis, {word})`")),
+            None => match did_you_mean(word, known.iter().copied()) {
                 Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
                 None => diagnostic,
-            }
+            },
         };
         self.report(diagnostic)
     }

@@ -21,12 +21,13 @@ mod types;
 
 use crate::ast;
 use crate::codes;
-use crate::lexer::{self, Tok, Token};
+use crate::include;
+use crate::lexer::{self, Lexed, Tok, Token};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
+use wsp_ir::FileId;
 use wsp_ir::diag::{Diagnostic, Sink};
-use wsp_ir::{FileId, Span};
 
 /// Parses one file.
 ///
@@ -34,15 +35,44 @@ use wsp_ir::{FileId, Span};
 /// [`MAX_DIAGNOSTICS`](wsp_core::limits::MAX_DIAGNOSTICS) diagnostics come back, in source order.
 pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE_BYTES as usize {
-        let diagnostic = Diagnostic::error(codes::SOURCE_TOO_LARGE, "the source file is too large")
-            .at(Span::new(file, 0, 0), "")
-            .note(format!("it has {} bytes; at most {MAX_SOURCE_BYTES} are accepted", text.len()));
-        return (ast::File::default(), vec![diagnostic]);
+        return (ast::File::default(), vec![include::too_large(file, text.len())]);
     }
-    let (tokens, lexical) = lexer::lex(file, text);
-    let mut parser = Parser::new(file, text, tokens);
+    let lexed = lexer::lex(file, text);
+    let templates = template_names(text, &lexed.tokens);
+    parse_tokens(file, text, lexed, &templates)
+}
+
+/// Parses the tokens of one file. `templates` are the functions with `template` in all files of the program.
+pub(crate) fn parse_tokens(
+    file: FileId,
+    text: &str,
+    lexed: Lexed,
+    templates: &HashSet<&str>,
+) -> (ast::File, Vec<Diagnostic>) {
+    let mut parser = Parser::new(file, text, lexed.tokens, templates);
     let items = parser.file();
-    (ast::File { items }, lexical.merge(parser.sink, codes::TOO_MANY_ERRORS))
+    (ast::File { items }, lexed.sink.merge(parser.sink, codes::TOO_MANY_ERRORS))
+}
+
+/// The names of the functions with `template`: those before the first `(` after each `template <…>`.
+pub(crate) fn template_names<'t>(text: &'t str, tokens: &[Token]) -> HashSet<&'t str> {
+    let mut names = HashSet::new();
+    let mut in_header = false;
+    let mut last = "";
+    for token in tokens {
+        let body = &text[token.start as usize..token.end as usize];
+        match token.kind {
+            Tok::Ident if body == "template" => in_header = true,
+            Tok::Ident => last = body,
+            Tok::LParen if in_header => {
+                names.insert(last);
+                in_header = false;
+            }
+            Tok::LBrace | Tok::RBrace | Tok::Semi => in_header = false,
+            _ => {}
+        }
+    }
+    names
 }
 
 /// The construct is broken, and that is reported.
@@ -82,13 +112,13 @@ struct Parser<'t> {
     /// The first block whose `}` stands further left than the line that opens it.
     suspect: Option<Token>,
     /// Names of functions with `template`.
-    templates: HashSet<&'t str>,
+    templates: &'t HashSet<&'t str>,
     names: HashMap<&'t str, Rc<str>>,
     sink: Sink,
 }
 
 impl<'t> Parser<'t> {
-    fn new(file: FileId, text: &'t str, tokens: Vec<Token>) -> Parser<'t> {
+    fn new(file: FileId, text: &'t str, tokens: Vec<Token>, templates: &'t HashSet<&'t str>) -> Parser<'t> {
         let mut parser = Parser {
             file,
             text,
@@ -103,34 +133,13 @@ impl<'t> Parser<'t> {
             lost: false,
             brace_excess: 0,
             suspect: None,
-            templates: HashSet::new(),
+            templates,
             names: HashMap::new(),
             sink: Sink::default(),
         };
         let count = |kind| parser.tokens.iter().filter(|t| t.kind == kind).count() as i64;
         parser.brace_excess = count(Tok::LBrace) - count(Tok::RBrace);
-        parser.templates = parser.template_names();
         parser
-    }
-
-    /// The name before the first `(` after each `template <…>`.
-    fn template_names(&self) -> HashSet<&'t str> {
-        let mut names = HashSet::new();
-        let mut in_header = false;
-        let mut last = "";
-        for token in &self.tokens {
-            match token.kind {
-                Tok::Ident if self.text_of(*token) == "template" => in_header = true,
-                Tok::Ident => last = self.text_of(*token),
-                Tok::LParen if in_header => {
-                    names.insert(last);
-                    in_header = false;
-                }
-                Tok::LBrace | Tok::RBrace | Tok::Semi => in_header = false,
-                _ => {}
-            }
-        }
-        names
     }
 
     fn file(&mut self) -> Vec<ast::Item> {

@@ -17,6 +17,8 @@ const SCALARS: &[&str] = &[
     "double",
     "half",
     "bfloat16_t",
+    "float8_e4m3_t",
+    "float8_e5m2_t",
     "int8_t",
     "int16_t",
     "int32_t",

@@ -34,7 +34,7 @@ pub(crate) enum Binding {
         /// Its value as an expression over parameters, when it has one.
         known: Option<Rc<Expr>>,
     },
-    /// A literal: a template argument or a folded constant.
+    /// A value in place of the name: a template argument or a folded constant.
     Literal(Expr),
     /// An integer array.
     Array(ArrayRef, ScalarTy),

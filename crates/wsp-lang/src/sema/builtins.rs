@@ -57,6 +57,12 @@ pub(crate) enum Builtin {
     MaxBlocks,
     /// `PTO_GET_TILE(axis)`
     GetTile,
+    /// `PTO_ITEM_BEGIN(axis)`
+    ItemBegin,
+    /// `PTO_ITEM_END(axis)`
+    ItemEnd,
+    /// `PTO_ITEM_COUNT(axis)`
+    ItemCount,
     /// `PTO_SELECT_TIER(set, value)`
     SelectTier,
     /// `PTO_ALLOC_WS(tier, …)`
@@ -158,6 +164,9 @@ pub(crate) const FUNCTIONS: &[BuiltinFn] = &[
     entry("PTO_GET_DIM", Builtin::GetDim, (1, 1), Where::Functions),
     entry("PTO_GET_MAX_BLOCKS", Builtin::MaxBlocks, (0, 0), Where::Functions),
     entry("PTO_GET_TILE", Builtin::GetTile, (1, 1), Where::Functions),
+    entry("PTO_ITEM_BEGIN", Builtin::ItemBegin, (1, 1), Where::Generators),
+    entry("PTO_ITEM_END", Builtin::ItemEnd, (1, 1), Where::Generators),
+    entry("PTO_ITEM_COUNT", Builtin::ItemCount, (1, 1), Where::Generators),
     entry("PTO_SELECT_TIER", Builtin::SelectTier, (2, 2), Where::Functions),
     entry("PTO_ALLOC_WS", Builtin::AllocWs, (1, 64), Where::Generators),
     entry("PTO_ALLOC_WORKSPACE", Builtin::AllocWs, (1, 64), Where::Generators),

@@ -140,6 +140,9 @@ impl Sema<'_> {
                 }
                 u32(Ir::AxisTile(axis))
             }
+            Builtin::ItemBegin => self.item(b, callee, &args[0], Ir::ItemBegin, span),
+            Builtin::ItemEnd => self.item(b, callee, &args[0], Ir::ItemEnd, span),
+            Builtin::ItemCount => self.item(b, callee, &args[0], Ir::ItemCount, span),
             Builtin::SelectTier => {
                 let set = self.tier_set(&args[0])?;
                 let value = self.scalar(b, &args[1])?;

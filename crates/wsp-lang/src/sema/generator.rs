@@ -8,7 +8,7 @@ use super::diags::{Reported, Res};
 use super::names::{Symbol, quoted};
 use crate::ast::{self, ExprKind, FieldInit, Ident};
 use std::collections::BTreeSet;
-use wsp_core::{LocalId, SpaceId, StructId, TierSetId};
+use wsp_core::{AxisId, LocalId, SpaceId, StructId, TierSetId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
     EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize, WsSlot,
@@ -84,6 +84,22 @@ impl Sema<'_> {
             ));
         }
         Ok(StmtKind::SetTile { axis, size: size? })
+    }
+
+    /// `PTO_ITEM_BEGIN(axis)`, `PTO_ITEM_END(axis)`, `PTO_ITEM_COUNT(axis)`.
+    pub(crate) fn item(
+        &mut self,
+        b: &mut Body,
+        callee: &Ident,
+        axis: &ast::Expr,
+        kind: fn(AxisId) -> Ir,
+        span: Span,
+    ) -> Res<Expr> {
+        let axis = self.axis_argument(b, axis)?;
+        if b.kind != BodyKind::Probe && !b.loops.iter().any(|l| l.scheduled) {
+            return Err(self.not_here(callee, "only the body of `PTO_SCHEDULED_FOR` has a current item"));
+        }
+        Ok(Expr::new(kind(axis), ScalarTy::U32, span))
     }
 
     fn set_extent(&mut self, b: &mut Body, args: &[ast::Expr]) -> Res<StmtKind> {

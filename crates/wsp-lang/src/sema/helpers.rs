@@ -32,7 +32,9 @@ impl Sema<'_> {
         if let Ok(ret) = self.result_type(decl) {
             let mut b = Body::new(BodyKind::Helper(ret));
             // Failure is reported where it is found.
-            let _ = self.bind_template(&mut b, decl, &instance.arguments);
+            let _ = self
+                .instance_arguments(decl, &instance.arguments)
+                .and_then(|arguments| self.bind_template(&mut b, decl, &arguments));
             for param in &decl.params {
                 let _ = self.helper_param(&mut b, param);
             }
@@ -91,29 +93,38 @@ impl Sema<'_> {
         }
     }
 
+    /// The template arguments of an instance as expressions.
+    fn instance_arguments(&mut self, decl: &ast::Function, arguments: &[Const]) -> Res<Vec<Expr>> {
+        let params = decl.template.iter().zip(arguments);
+        params
+            .map(|(param, value)| {
+                let ty = self.scalar_type(&param.ty)?;
+                Ok(Expr::new(Ir::Const(*value), ty, param.name.span))
+            })
+            .collect()
+    }
+
     /// Binds template parameters to their values.
     pub(crate) fn bind_template(
         &mut self,
         b: &mut Body,
         decl: &ast::Function,
-        arguments: &[Const],
+        arguments: &[Expr],
     ) -> Res<()> {
         for (param, value) in decl.template.iter().zip(arguments) {
-            let ty = self.scalar_type(&param.ty)?;
-            let literal = Expr::new(Ir::Const(*value), ty, param.name.span);
-            self.bind(b, &param.name, Binding::Literal(literal))?;
+            self.bind(b, &param.name, Binding::Literal(value.clone()))?;
         }
         Ok(())
     }
 
-    /// The values of the template arguments of a call.
-    pub(crate) fn template_values(
+    /// The template arguments of a call as values that are known at launch.
+    pub(crate) fn template_arguments(
         &mut self,
         b: &mut Body,
         decl: &ast::Function,
         callee: &Ident,
         args: &[TemplateArg],
-    ) -> Res<Vec<Const>> {
+    ) -> Res<Vec<Expr>> {
         if args.len() != decl.template.len() {
             let name = callee.as_str();
             let params: Vec<&str> = decl.template.iter().map(|p| p.name.as_str()).collect();
@@ -131,22 +142,34 @@ impl Sema<'_> {
         let mut values = Vec::new();
         for (param, arg) in decl.template.iter().zip(args) {
             let ty = self.scalar_type(&param.ty)?;
-            let value = match arg {
+            values.push(match arg {
                 TemplateArg::Expr(e) => self.launch_value(b, e, ty, "a template argument")?,
                 TemplateArg::Type(t) => return Err(self.template_constant(t.span, "this is a type")),
-            };
-            match value.kind {
-                Ir::Const(value) => values.push(value),
-                _ => return Err(self.template_constant(value.span, "known only at launch")),
-            }
+            });
         }
         Ok(values)
+    }
+
+    /// The template arguments of a call of a helper, which is compiled once for each set of them.
+    fn template_values(
+        &mut self,
+        b: &mut Body,
+        decl: &ast::Function,
+        callee: &Ident,
+        args: &[TemplateArg],
+    ) -> Res<Vec<Const>> {
+        let arguments = self.template_arguments(b, decl, callee, args)?;
+        let constants = arguments.into_iter().map(|value| match value.kind {
+            Ir::Const(value) => Ok(value),
+            _ => Err(self.template_constant(value.span, "known only at launch")),
+        });
+        constants.collect()
     }
 
     fn template_constant(&mut self, span: Span, label: &str) -> Reported {
         let d = Diagnostic::error(codes::TEMPLATE_ARGUMENTS, "a template argument must be a constant")
             .at(span, label);
-        self.fail(d.help("use a literal, or a `const` made of literals"))
+        self.fail(d.help("use a literal, or a `const` made of literals; functions that return nothing also take launch values"))
     }
 
     /// A call of a function for its value.

@@ -10,7 +10,7 @@ use super::types::{Head, role_name};
 use crate::ast::{self, Ident, Indirection, TemplateArg, TypeBase};
 use wsp_core::{LocalId, StructId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{ArrayRef, BinOp, Block, Const, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_ir::{ArrayRef, BinOp, Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
 
 /// What a caller passes for a parameter.
 enum Passed {
@@ -44,7 +44,7 @@ impl Sema<'_> {
         if self.functions[index].recursive {
             return Err(Reported::earlier(&self.diags));
         }
-        let values = self.template_values(b, decl, callee, template_args)?;
+        let values = self.template_arguments(b, decl, callee, template_args)?;
         self.check_arity(callee, (decl.params.len(), decl.params.len()), args.len(), span)?;
         let passed: Vec<Res<Passed>> =
             decl.params.iter().zip(args).map(|(p, e)| self.passed(b, p, e)).collect();
@@ -121,7 +121,7 @@ impl Sema<'_> {
         &mut self,
         b: &mut Body,
         decl: &ast::Function,
-        values: &[Const],
+        values: &[Expr],
         passed: Vec<Passed>,
         args: &[ast::Expr],
         out: &mut Block,
@@ -226,7 +226,7 @@ impl Sema<'_> {
         given: usize,
         span: Span,
     ) -> Res<Option<Expr>> {
-        let built_in = decl.span.file != self.own;
+        let built_in = Some(decl.span.file) == self.built_in;
         let BodyKind::Generator(space) = b.kind else { return Ok(None) };
         if !built_in || given + 1 != decl.params.len() {
             return Ok(None);

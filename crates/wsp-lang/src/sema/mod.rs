@@ -31,6 +31,7 @@ mod stmt;
 mod structs;
 mod tiers;
 mod tile_ops;
+mod tile_parts;
 mod tiles;
 mod types;
 mod walk;
@@ -51,10 +52,10 @@ const MAX_DEPTH: u32 = 2 * limits::MAX_NESTING;
 /// Most nodes that inline functions and templates may be copied into.
 const MAX_COPIES: u32 = 1 << 18;
 
-/// Lowers a file. The module is complete only when no finding is an error. `own` is the user's file: definitions from
-/// other files belong to the language.
-pub(crate) fn lower(file: &ast::File, own: FileId) -> (Module, Vec<Diagnostic>) {
-    let mut cx = Sema::new(own);
+/// Lowers a file. The module is complete only when no finding is an error. Definitions from the file `built_in`
+/// belong to the language.
+pub(crate) fn lower(file: &ast::File, built_in: Option<FileId>) -> (Module, Vec<Diagnostic>) {
+    let mut cx = Sema::new(built_in);
     cx.declare_items(file);
     cx.resolve_globals();
     cx.lower_tensors();
@@ -95,7 +96,7 @@ pub(crate) fn calls(file: &ast::File, name: &str) -> bool {
 pub(crate) struct Sema<'a> {
     module: Module,
     diags: Diags,
-    own: FileId,
+    built_in: Option<FileId>,
     names: BTreeMap<Rc<str>, names::Named>,
     globals: Vec<globals::Global<'a>>,
     slot_bytes: usize,
@@ -128,11 +129,11 @@ pub(crate) struct Sema<'a> {
 }
 
 impl<'a> Sema<'a> {
-    fn new(own: FileId) -> Sema<'a> {
+    fn new(built_in: Option<FileId>) -> Sema<'a> {
         Sema {
             module: Module::default(),
             diags: Diags::default(),
-            own,
+            built_in,
             names: BTreeMap::new(),
             globals: Vec::new(),
             slot_bytes: 0,

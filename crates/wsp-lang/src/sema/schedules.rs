@@ -1,13 +1,16 @@
 //! `PTO_SCHEDULE`.
 
 use super::Sema;
+use super::body::{Body, BodyKind};
 use super::codes;
+use super::diags::Res;
 use super::names::with_suggestion;
 use crate::ast::{self, ScheduleMember};
 use std::rc::Rc;
+use wsp_core::limits::SPLIT_ALIGN;
 use wsp_core::{ScheduleId, SpaceId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Affinity, AffinityPolicy, Order, OrderPolicy, Prefetch, Span};
+use wsp_ir::{Affinity, AffinityPolicy, Order, OrderPolicy, Prefetch, Span, Split, SplitPolicy};
 
 impl Sema<'_> {
     /// Lowers every schedule.
@@ -26,6 +29,7 @@ impl Sema<'_> {
             ScheduleMember::Affinity(s) => (0, "PTO_AFFINITY", &s.axis, s.span),
             ScheduleMember::Order(s) => (1, "PTO_ORDER", &s.axis, s.span),
             ScheduleMember::Prefetch(s) => (2, "PTO_PREFETCH", &s.axis, s.span),
+            ScheduleMember::Split(s) => (3, "PTO_SPLIT", &s.axis, s.span),
         };
         if let Some((_, _, earlier)) = seen.iter().find(|(k, name, _)| *k == kind && *name == axis.name) {
             let message = format!("two `{form}` statements for axis `{}`", axis.as_str());
@@ -40,15 +44,34 @@ impl Sema<'_> {
         }
         seen.push((kind, axis.name.clone(), span));
         self.check_some_axis(axis);
-        let schedule = &mut self.module.schedules[at];
         let axis = axis.name.to_string();
+        if let ScheduleMember::Split(s) = member {
+            // Failure is reported where it is found.
+            if let Ok(policy) = self.split_policy(&axis, &s.policy) {
+                self.module.schedules[at].split.push(Split { axis, policy, span });
+            }
+            return;
+        }
+        let schedule = &mut self.module.schedules[at];
         match member {
+            ScheduleMember::Split(_) => {}
             ScheduleMember::Affinity(s) => {
                 schedule.affinity.push(Affinity { axis, policy: affinity(s.policy), span })
             }
             ScheduleMember::Order(s) => schedule.order.push(Order { axis, policy: order(s.policy), span }),
             ScheduleMember::Prefetch(s) => schedule.prefetch.push(Prefetch { axis, depth: s.depth, span }),
         }
+    }
+
+    fn split_policy(&mut self, axis: &str, policy: &ast::SplitPolicy) -> Res<SplitPolicy> {
+        Ok(match policy {
+            ast::SplitPolicy::Whole => SplitPolicy::Whole,
+            ast::SplitPolicy::Fixed(size) => {
+                let mut b = Body::new(BodyKind::Launch("the size of a split"));
+                SplitPolicy::Fixed(self.tile_elements(&mut b, size, axis)?)
+            }
+            ast::SplitPolicy::Balanced(align) => SplitPolicy::Balanced(align.unwrap_or(SPLIT_ALIGN)),
+        })
     }
 
     /// A schedule names axes, not spaces: some space must have the axis.
@@ -69,9 +92,11 @@ impl Sema<'_> {
         let affinity = def.affinity.iter().map(|s| (s.axis.as_str(), s.span));
         let order = def.order.iter().map(|s| (s.axis.as_str(), s.span));
         let prefetch = def.prefetch.iter().map(|s| (s.axis.as_str(), s.span));
+        let split = def.split.iter().map(|s| (s.axis.as_str(), s.span));
         let strangers: Vec<(String, Span)> = affinity
             .chain(order)
             .chain(prefetch)
+            .chain(split)
             .filter(|(name, _)| !space.axes.iter().any(|a| self.module.axes[a.index()].name == *name))
             .map(|(name, span)| (name.to_owned(), span))
             .collect();
@@ -103,5 +128,6 @@ fn order(policy: ast::OrderPolicy) -> OrderPolicy {
         ast::OrderPolicy::Parallel => OrderPolicy::Parallel,
         ast::OrderPolicy::Interleaved(n) => OrderPolicy::Interleaved(n),
         ast::OrderPolicy::Blocked(n) => OrderPolicy::Blocked(n),
+        ast::OrderPolicy::LongestFirst => OrderPolicy::LongestFirst,
     }
 }

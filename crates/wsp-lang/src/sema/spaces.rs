@@ -9,7 +9,7 @@ use super::names::with_suggestion;
 use crate::ast::{self, Extent, SpaceMember, TileSize};
 use wsp_core::{AxisId, LocalId, SpaceId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{AxisEnd, AxisTile, ExprKind, ScalarTy, TileSize as IrTileSize};
+use wsp_ir::{AxisEnd, AxisTile, Expr, ExprKind, ScalarTy, TileSize as IrTileSize};
 
 impl Sema<'_> {
     /// Lowers what each space says.
@@ -105,22 +105,24 @@ impl Sema<'_> {
             TileSize::Auto(_) => IrTileSize::Auto,
             TileSize::Expr(e) => {
                 let mut b = Body::new(BodyKind::Launch("the size of a tile"));
-                let size = self.launch_value(&mut b, e, ScalarTy::U32, "the size of a tile")?;
-                if size.as_const_int() == Some(0) {
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::ZERO_TILE,
-                            format!("tile size 0 for axis `{}`", tile.axis.as_str()),
-                        )
-                        .at(e.span, "this is 0")
-                        .help("give at least 1, or `PTO_AUTO`"),
-                    ));
-                }
-                IrTileSize::Fixed(size)
+                IrTileSize::Fixed(self.tile_elements(&mut b, e, tile.axis.as_str())?)
             }
         };
         self.module.axes[id.index()].tile = Some(AxisTile { size, pad_last: tile.pad_last, span: tile.span });
         Ok(())
+    }
+
+    /// A number of elements that a launch knows and that is not 0.
+    pub(crate) fn tile_elements(&mut self, b: &mut Body, e: &ast::Expr, axis: &str) -> Res<Expr> {
+        let size = self.launch_value(b, e, ScalarTy::U32, "the size of a tile")?;
+        if size.as_const_int() == Some(0) {
+            return Err(self.fail(
+                Diagnostic::error(codes::ZERO_TILE, format!("tile size 0 for axis `{axis}`"))
+                    .at(e.span, "this is 0")
+                    .help("give at least 1, or `PTO_AUTO`"),
+            ));
+        }
+        Ok(size)
     }
 
     fn lower_where(&mut self, space: SpaceId, constraint: &ast::Where) -> Res<()> {

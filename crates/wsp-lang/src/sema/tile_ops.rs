@@ -80,22 +80,11 @@ impl Sema<'_> {
             TileForm::MatMul => self.matmul(b, callee, args, false)?,
             TileForm::MatMulAcc => self.matmul(b, callee, args, true)?,
             TileForm::Transpose => self.transpose(b, callee, args)?,
-            TileForm::MaskCols | TileForm::MaskRows => {
-                let tile = self.tile(b, &args[0]);
-                let from = self.scalar_as(b, &args[1], ScalarTy::U32);
-                let value = self.scalar_as(b, &args[2], ScalarTy::F32);
-                let (tile, from, value) = (tile?, Some(from?), value?);
-                match row.form {
-                    TileForm::MaskRows => TileOp::Mask { tile, rows: from, cols: None, value },
-                    _ => TileOp::Mask { tile, rows: None, cols: from, value },
-                }
+            TileForm::MaskCols | TileForm::MaskRows | TileForm::MaskCausal | TileForm::MaskBand => {
+                self.mask(b, row.form, args)?
             }
-            TileForm::MaskCausal => {
-                let tile = self.tile(b, &args[0]);
-                let cols = self.scalar_as(b, &args[1], ScalarTy::I32);
-                let value = self.scalar_as(b, &args[2], ScalarTy::F32);
-                TileOp::MaskCausal { tile: tile?, cols: cols?, value: value? }
-            }
+            TileForm::Iota => self.iota(b, args)?,
+            TileForm::Insert | TileForm::Extract => self.part(b, row.form, callee, args)?,
             TileForm::TopK => self.top_k(b, callee, args)?,
             TileForm::StoreScalar => {
                 let tensor =
@@ -136,7 +125,7 @@ impl Sema<'_> {
         Ok(TileOp::Store { tensor, src, at })
     }
 
-    fn two_tiles(&mut self, b: &Body, args: &[ast::Expr]) -> Res<(LocalId, LocalId)> {
+    pub(super) fn two_tiles(&mut self, b: &Body, args: &[ast::Expr]) -> Res<(LocalId, LocalId)> {
         let (first, second) = (self.tile(b, &args[0]), self.tile(b, &args[1]));
         Ok((first?, second?))
     }
@@ -370,7 +359,13 @@ impl Sema<'_> {
         Err(self.fail(d))
     }
 
-    fn check_apart(&mut self, callee: &Ident, dst: LocalId, operand: LocalId, span: Span) -> Res<()> {
+    pub(super) fn check_apart(
+        &mut self,
+        callee: &Ident,
+        dst: LocalId,
+        operand: LocalId,
+        span: Span,
+    ) -> Res<()> {
         if dst != operand {
             return Ok(());
         }

@@ -37,6 +37,14 @@ pub(crate) enum TileForm {
     MaskRows,
     /// `(tile, cols, value)`
     MaskCausal,
+    /// `(tile, begin, end, group, value)`
+    MaskBand,
+    /// `(dst, start[, cols])`
+    Iota,
+    /// `(dst, src, row, col)`
+    Insert,
+    /// `(dst, src, row, col)`
+    Extract,
     /// `(values, indices, src, first)`
     TopK,
     /// `(tensor, value, {…})`
@@ -73,6 +81,7 @@ const TABLE: &[TileRow] = &[
     row("TRSQRT", TileForm::Unary(UnaryTileOp::Rsqrt)),
     row("TRECIP", TileForm::Unary(UnaryTileOp::Recip)),
     row("TRELU", TileForm::Unary(UnaryTileOp::Relu)),
+    row("TTANH", TileForm::Unary(UnaryTileOp::Tanh)),
     row("TADD", TileForm::Binary(BinaryTileOp::Add)),
     row("TSUB", TileForm::Binary(BinaryTileOp::Sub)),
     row("TMUL", TileForm::Binary(BinaryTileOp::Mul)),
@@ -105,6 +114,10 @@ const TABLE: &[TileRow] = &[
     row("TMASK", TileForm::MaskCols),
     row("TMASK_ROWS", TileForm::MaskRows),
     row("TMASK_CAUSAL", TileForm::MaskCausal),
+    row("TMASK_BAND", TileForm::MaskBand),
+    row("TCI", TileForm::Iota),
+    row("TINSERT", TileForm::Insert),
+    row("TEXTRACT", TileForm::Extract),
     row("TTOPK", TileForm::TopK),
     row("PTO_STORE_SCALAR", TileForm::StoreScalar),
 ];
@@ -129,7 +142,9 @@ impl TileForm {
             | TileForm::MaskRows
             | TileForm::MaskCausal
             | TileForm::StoreScalar => (3, 3),
-            TileForm::TopK => (4, 4),
+            TileForm::Iota => (2, 3),
+            TileForm::TopK | TileForm::Insert | TileForm::Extract => (4, 4),
+            TileForm::MaskBand => (5, 5),
         }
     }
 }

@@ -52,6 +52,8 @@ const HEADS: &[(&str, Head)] = &[
     ("half", Head::Element(DType::F16)),
     ("float16_t", Head::Element(DType::F16)),
     ("bfloat16_t", Head::Element(DType::Bf16)),
+    ("float8_e4m3_t", Head::Element(DType::F8E4m3)),
+    ("float8_e5m2_t", Head::Element(DType::F8E5m2)),
     ("uint8_t", Head::Element(DType::U8)),
     ("uint16_t", Head::Element(DType::U16)),
     ("VecTile", Head::Tile(TileRole::Vec)),
@@ -83,7 +85,7 @@ pub(crate) fn element_scalar(dtype: DType) -> Option<ScalarTy> {
         DType::I32 => Some(ScalarTy::I32),
         DType::I64 => Some(ScalarTy::I64),
         DType::U64 => Some(ScalarTy::U64),
-        DType::F32 | DType::F64 | DType::F16 | DType::Bf16 => None,
+        DType::F32 | DType::F64 | DType::F16 | DType::Bf16 | DType::F8E4m3 | DType::F8E5m2 => None,
     }
 }
 
@@ -152,8 +154,8 @@ impl Sema<'_> {
             Head::Element(dtype) => {
                 let (message, to) = match dtype.is_float() {
                     true => (
-                        "variables have no 16-bit types",
-                        "use `float`; tiles and tensors may hold `half` and `bfloat16_t`",
+                        "variables have no types of 8 or 16 bits",
+                        "use `float`; tiles and tensors may hold `half`, `bfloat16_t` and `float8_e4m3_t`",
                     ),
                     false => ("variables have 32 or 64 bits", "use `uint32_t`"),
                 };
@@ -200,7 +202,8 @@ impl Sema<'_> {
     pub(crate) fn float_element(&mut self, b: &mut Body, ty: &ast::Type) -> Res<Elem> {
         let elem = self.element_type(b, ty)?;
         match elem {
-            Elem::Of(_) | Elem::Fixed(DType::F32 | DType::F16 | DType::Bf16) => Ok(elem),
+            Elem::Of(_) | Elem::Fixed(DType::F32) => Ok(elem),
+            Elem::Fixed(dtype) if dtype.is_short_float() => Ok(elem),
             Elem::Fixed(dtype) => {
                 let message = format!("tiles and temporaries do not hold `{dtype}`");
                 Err(self.fail(

@@ -53,8 +53,8 @@ Write the array again with `numpy.save` or `numpy.savez`.",
         code: Code(506),
         title: "an array's element type is not supported",
         explanation: "\
-Arrays hold float16, float32, float64, bfloat16 (as ml_dtypes saves it, or as uint16), uint8, uint16, int32, uint32,
-int64 or uint64. Objects, text, bool, complex and structured elements are not taken: convert with `a.astype(…)`.",
+Arrays hold float16, float32, float64, bfloat16 (as ml_dtypes saves it, or as uint16), float8_e4m3fn (as ml_dtypes
+saves it, or as uint8), float8_e5m2, uint8, uint16, int32, uint32, int64 or uint64. Objects, text, bool, complex and structured elements are not taken: convert with `a.astype(…)`.",
     },
     CodeInfo {
         code: Code(507),
@@ -154,7 +154,7 @@ names there are.",
         explanation: "\
 Each role of a `PTO_REFERENCE` names a parameter of the host entry, or a `PTO_PARAM`.
 `paged_decode_attention` needs `.q`, `.kv` (a PagedKVCache) and `.output`; `.lse`, `.sm_scale` (else 1/sqrt(dim)) and
-`.lens` may be given.",
+others may be given: `docs/reference/pto.md`, \"Host entry\", lists the roles of every reference.",
     },
     CodeInfo {
         code: Code(532),
@@ -182,7 +182,15 @@ The program has no `PTO_REFERENCE`, so its outputs cannot be checked. Add one, o
         code: Code(540),
         title: "not a decode attention case",
         explanation: "\
-A file of reference cases lacks an entry, holds values that cannot be, or uses what decode attention here does not have
-(soft caps, windows, ALiBi, sinks, RoPE, several query tokens).",
+A file of reference cases lacks an entry or holds values that cannot be; the note says which.",
+    },
+    CodeInfo {
+        code: Code(550),
+        title: "a peer of a benchmark failed",
+        explanation: "\
+`wsp bench decode --peers` runs the programs of `benches/peers/decode` beside the measured one. One of them ended before
+it was told to, or printed something else than the lines that `benches/peers/decode/README.md` describes; the note shows
+the end of what it said. A peer that merely lacks its package is no error: it is left out, and the table says what to
+type. The same code is reported when `--install` cannot install all of the peers.",
     },
 ];

@@ -194,8 +194,8 @@ take tiles by reference and `const T&` descriptors. Tensors are not passed: ever
         title: "template arguments do not fit",
         explanation: "\
 The call gives another number of template arguments than the function has parameters, or one that is not a
-constant. Template arguments are literals or `const` values made of literals: every instance is compiled before the
-launch.",
+constant. Template arguments of functions with a result are literals or `const` values made of literals: every instance
+is compiled before the launch. Functions that return nothing also take values that are known at launch.",
     },
     CodeInfo {
         code: Code(144),

@@ -169,4 +169,25 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "One launch can reach at most 65536 kernels. Kernels that differ in a number only can be one kernel \
             with that number as a field of its descriptor.",
     },
+    CodeInfo {
+        code: Code(578),
+        title: "a plan is stale",
+        explanation: "A plan holds what the generators emitted for certain lengths, shapes and parameters. The arrays or options \
+            of this run have others, or the plan is another program's; the message names the first difference with both \
+            values. Bring the plan up to date with `Plan::advance` when requests grew, or make another with `Program::plan`.",
+    },
+    CodeInfo {
+        code: Code(579),
+        title: "a plan has too little room",
+        explanation: "A plan of fixed capacity never moves its descriptors, so it takes as many descriptors and as much \
+            workspace as it was made for. `Program::workspace_query` says what a launch needs; make the plan with the most \
+            that may come.",
+    },
+    CodeInfo {
+        code: Code(580),
+        title: "a plan cannot follow this growth",
+        explanation: "`Plan::advance` changes the lengths of the requests of one paged cache. It takes one length per \
+            request, and no length of more than 4294967295 tokens; a launch with several caches, or a generator that reads page \
+            ids, needs the arrays themselves: make another plan with `Program::plan`.",
+    },
 ];

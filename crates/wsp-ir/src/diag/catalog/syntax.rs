@@ -321,4 +321,31 @@ A type has at most one `*` or `&`: arrays are `const uint32_t* p`, tiles by refe
         explanation: "\
 The statement before this `else` is not an `if`. An `if` without braces has one statement; wrap several in `{ … }`.",
     },
+    CodeInfo {
+        code: Code(51),
+        title: "file that includes itself",
+        explanation: "\
+Files that include each other in a circle have no first one. All names of a program are visible in all of its files,
+whatever their order, so a file need not include what another one brings; move what both need to a third file.",
+    },
+    CodeInfo {
+        code: Code(52),
+        title: "too many files",
+        explanation: "\
+A program is made of at most 64 files: the one that is compiled and those that it includes. Put some of them together.",
+    },
+    CodeInfo {
+        code: Code(53),
+        title: "included file out of reach",
+        explanation: "\
+The source is compiled from a text alone, beside which there are no files. Compile the file itself (`wsp run FILE`,
+`Program.from_file`), or use `wsp_lang::compile_with`, which is given a way to read files.",
+    },
+    CodeInfo {
+        code: Code(54),
+        title: "`#include` without an end",
+        explanation: "\
+A local file is included with its path between two quotation marks, on one line: `#include \"common.pto\"`. The path
+starts from the folder of the file that includes it. Lines with `<…>` are ignored.",
+    },
 ];

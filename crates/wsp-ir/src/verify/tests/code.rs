@@ -204,6 +204,8 @@ fn axes_are_used_as_they_are() {
     breaks_in(GENERATOR, 323, StmtKind::SetExtent { axis: BATCH, extent: ExtentSource::Scalar(int(1)) });
     breaks_in(GENERATOR, 323, assign(INDEX, expr(ExprKind::AxisExtent(CHUNK), ScalarTy::U32)));
     breaks_in(GENERATOR, 323, assign(INDEX, expr(ExprKind::AxisTile(BATCH), ScalarTy::U32)));
+    breaks_in(GENERATOR, 323, assign(INDEX, expr(ExprKind::ItemBegin(CHUNK), ScalarTy::U32)));
+    breaks_in(KERNEL, 315, assign(INDEX, expr(ExprKind::ItemEnd(CHUNK), ScalarTy::U32)));
     breaks(323, |m| {
         m.spaces[0].axes.pop();
         m.spaces[0].constraints.clear();

@@ -75,6 +75,10 @@ fn bounds_and_shapes_are_known_at_launch() {
     breaks(303, |m| {
         m.axes[1].tile = Some(AxisTile { size: TileSize::Fixed(cores()), pad_last: false, span: AT })
     });
+    breaks(303, |m| {
+        let split = Split { axis: "chunk".into(), policy: SplitPolicy::Fixed(cores()), span: AT };
+        m.schedules.push(Schedule { split: vec![split], ..Schedule::default() });
+    });
     breaks(303, |m| m.tensors[0].dims[1] = Dim::Expr(cores()));
     breaks(303, |m| m.tier_sets[0].tiers[1].workspace = Some(cores()));
     breaks(303, |m| m.params[1].source = ParamSource::Set { default: local(X) });

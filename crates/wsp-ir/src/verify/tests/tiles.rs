@@ -43,6 +43,20 @@ fn values_that_meet_tiles_are_f32() {
     breaks_in(KERNEL, 326, StmtKind::Tile(mask));
     let causal = TileOp::MaskCausal { tile: TILE, cols: int(0), value: float(0.0) };
     breaks_in(KERNEL, 326, StmtKind::Tile(causal));
+    let iota = TileOp::Iota { dst: TILE, start: float(0.0), cols: None };
+    breaks_in(KERNEL, 326, StmtKind::Tile(iota));
+    let i32 = || expr(ExprKind::Const(Const::Int(1)), ScalarTy::I32);
+    let band = |begin, group, value| TileOp::MaskBand { tile: TILE, begin, end: i32(), group, value };
+    breaks_in(KERNEL, 326, StmtKind::Tile(band(float(0.0), int(1), float(0.0))));
+    breaks_in(KERNEL, 326, StmtKind::Tile(band(i32(), i32(), float(0.0))));
+    breaks_in(KERNEL, 326, StmtKind::Tile(band(i32(), int(1), i32())));
+}
+
+#[test]
+fn a_part_of_a_tile_goes_to_another_tile() {
+    let (dst, src, row, col) = (TILE, TILE, int(0), int(0));
+    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Insert { dst, src, row: row.clone(), col: col.clone() }));
+    breaks_in(KERNEL, 325, StmtKind::Tile(TileOp::Extract { dst, src, row, col }));
 }
 
 #[test]

@@ -236,6 +236,8 @@ impl<'t> Parser<'t> {
             "double" | "float64" => "f64",
             "half" | "float16" => "f16",
             "bfloat16" => "bf16",
+            "float8_e4m3" | "float8_e4m3fn" => "f8e4m3",
+            "float8_e5m2" => "f8e5m2",
             "int" | "int32" => "i32",
             "int64" => "i64",
             _ => {

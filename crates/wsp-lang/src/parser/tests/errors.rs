@@ -299,14 +299,26 @@ fn unknown_and_misplaced_forms_say_what_was_meant() {
     check_errors(
         "PTO_SCHEDULE(S) {\n PTO_ORDER(x, PTO_PARALEL)\n PTO_ORDER(x, PTO_SPREAD)\n PTO_AFFINITY(x)\n PTO_PREFETCH(x, 0)\n PTO_ORDER(x, PTO_BLOCKED(n))\n PTO_PROFILE_GUIDED(x, { .a = PTO_INTERLEAVED(2), })\n PTO_ORDER(x, PTO_PARALLEL, 1)\n}",
         expect![[r#"
-        2:15 WSP0024 `PTO_PARALEL` is not an order (expected `PTO_SEQUENTIAL`, `PTO_SEQUENTIAL_STRICT`, `PTO_PARALLEL`, `PTO_INTERLEAVED`, `PTO_BLOCKED`)
-        3:15 WSP0024 `PTO_SPREAD` is not an order (expected `PTO_SEQUENTIAL`, `PTO_SEQUENTIAL_STRICT`, `PTO_PARALLEL`, `PTO_INTERLEAVED`, `PTO_BLOCKED`)
+        2:15 WSP0024 `PTO_PARALEL` is not an order (expected `PTO_SEQUENTIAL`, `PTO_SEQUENTIAL_STRICT`, `PTO_PARALLEL`, `PTO_INTERLEAVED`, `PTO_BLOCKED`, `PTO_LONGEST_FIRST`)
+        3:15 WSP0024 `PTO_SPREAD` is not an order (expected `PTO_SEQUENTIAL`, `PTO_SEQUENTIAL_STRICT`, `PTO_PARALLEL`, `PTO_INTERLEAVED`, `PTO_BLOCKED`, `PTO_LONGEST_FIRST`)
         4:16 WSP0022 `PTO_AFFINITY` has too few arguments (expected a policy: `PTO_CORE_GROUP`, `PTO_CORE_LOCAL` or `PTO_SPREAD`)
         5:18 WSP0025 the depth of a prefetch is an integer literal from 1 on (not such a literal)
         6:27 WSP0025 the count of `PTO_BLOCKED` is an integer literal from 1 on (not such a literal)
         7:2 WSP0026 `PTO_PROFILE_GUIDED` is not supported yet ()
         8:29 WSP0023 `PTO_ORDER` has too many arguments (not expected)
         kept: schedule:S/0
+    "#]],
+    );
+    check_errors(
+        "PTO_SCHEDULE(S) {\n PTO_SPLIT(x, PTO_PARALLEL)\n PTO_SPLIT(x, PTO_WHOLLY)\n PTO_SPLIT(x, PTO_FIXED)\n PTO_SPLIT(x, PTO_BALANCED(0))\n PTO_SPLIT(x)\n PTO_SPLIT(x, PTO_WHOLE(2))\n PTO_SPLIT(x, PTO_BALANCED)\n}",
+        expect![[r#"
+        2:15 WSP0024 `PTO_PARALLEL` is not a split (expected `PTO_WHOLE`, `PTO_FIXED`, `PTO_BALANCED`)
+        3:15 WSP0024 `PTO_WHOLLY` is not a split (expected `PTO_WHOLE`, `PTO_FIXED`, `PTO_BALANCED`)
+        4:24 WSP0010 expected `(` and a number of elements after `PTO_FIXED` (found `)`)
+        5:28 WSP0025 the alignment of `PTO_BALANCED` is an integer literal from 1 on (not such a literal)
+        6:13 WSP0022 `PTO_SPLIT` has too few arguments (expected a policy: `PTO_WHOLE`, `PTO_FIXED(n)` or `PTO_BALANCED`)
+        7:24 WSP0010 expected `)` to close `PTO_SPLIT` (found `(`)
+        kept: schedule:S/1
     "#]],
     );
 }

@@ -1,6 +1,7 @@
 //! What is well-formed gives the right tree.
 
 use super::*;
+use wsp_ir::Span;
 
 #[test]
 fn operators_bind_as_in_c() {
