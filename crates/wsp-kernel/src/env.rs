@@ -1,11 +1,11 @@
 //! What a launch binds: the surroundings in which functions are compiled and run.
 
-use crate::{IntView, Mode, TensorMem, Value};
+use crate::{CodeCache, IntView, Mode, TensorMem, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_core::{AxisId, CacheId, DType, TensorId, limits};
-use wsp_ir::{ArrayRef, MetaKind, Module, ScalarTy};
+use wsp_ir::{ArrayRef, DerivedArray, MetaKind, Module, ScalarTy};
 
 /// A read-only integer array.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ impl Engine {
 
     /// Whether this build can run it on this machine.
     pub fn is_available(self) -> bool {
-        self != Engine::Native
+        self != Engine::Native || crate::exec::has_native()
     }
 }
 
@@ -137,6 +137,8 @@ pub struct Env {
     pub arrays: Vec<Option<IntArray>>,
     /// Page table per cache of the module.
     pub caches: Vec<Option<CacheArrays>>,
+    /// Arrays that follow from those above, as lowered schedules ask for them.
+    pub derived: Vec<(DerivedArray, IntArray)>,
     /// Cores of the machine model.
     pub max_blocks: u32,
     /// Extent per axis of the module where bounds are known at launch.
@@ -148,6 +150,8 @@ pub struct Env {
     pub mode: Mode,
     /// What runs scalar code.
     pub engine: Engine,
+    /// Code compiled by earlier launches; by itself, of this one only.
+    pub code: CodeCache,
     /// Loop iterations and calls that one kernel run may take.
     pub kernel_steps: u64,
     /// Set from outside to stop kernels.
@@ -167,11 +171,13 @@ impl Env {
             tensors: module.tensors.iter().map(|_| None).collect(),
             arrays: vec![None; module.tensors.len()],
             caches: vec![None; module.caches.len()],
+            derived: Vec::new(),
             max_blocks: limits::DEFAULT_MAX_BLOCKS,
             axis_extents: vec![None; module.axes.len()],
             axis_tiles: module.axes.iter().map(|_| AtomicU32::new(0)).collect(),
             mode: Mode::default(),
             engine: Engine::default(),
+            code: CodeCache::default(),
             kernel_steps: limits::MAX_GENERATOR_STEPS,
             cancel: None,
             poll: None,
@@ -210,13 +216,33 @@ impl Env {
         })
     }
 
-    /// The number by which running code knows an array: tensors first, then four arrays per cache. `None` for a local.
+    /// The number by which running code knows an array: tensors first, then four arrays per cache, then derived ones.
+    /// `None` for a local.
     pub(crate) fn array_number(&self, array: ArrayRef) -> Option<u32> {
         match array {
             ArrayRef::Local(_) => None,
             ArrayRef::Tensor(t) => Some(t.0),
             ArrayRef::Meta(CacheId(cache), kind) => Some(self.arrays.len() as u32 + 4 * cache + kind as u32),
+            ArrayRef::Derived(which) => {
+                let at = self.derived.iter().position(|(of, _)| *of == which)?;
+                Some((self.arrays.len() + 4 * self.caches.len() + at) as u32)
+            }
         }
+    }
+
+    /// Numbers of arrays, bound or not.
+    pub(crate) fn array_count(&self) -> usize {
+        self.arrays.len() + 4 * self.caches.len() + self.derived.len()
+    }
+
+    /// Every array, in the order of their numbers.
+    pub(crate) fn array_refs(&self) -> impl Iterator<Item = ArrayRef> {
+        let tensors = (0..self.arrays.len()).map(|t| ArrayRef::Tensor(TensorId(t as u32)));
+        let caches = (0..self.caches.len()).flat_map(|cache| {
+            let kinds = [MetaKind::Lengths, MetaKind::Indptr, MetaKind::Indices, MetaKind::LastPageLen];
+            kinds.map(|kind| ArrayRef::Meta(CacheId(cache as u32), kind))
+        });
+        tensors.chain(caches).chain(self.derived.iter().map(|(of, _)| ArrayRef::Derived(*of)))
     }
 
     /// The array with this number.
@@ -226,6 +252,9 @@ impl Env {
             return array.as_ref();
         }
         let meta = number - self.arrays.len();
+        if let Some(derived) = meta.checked_sub(4 * self.caches.len()) {
+            return self.derived.get(derived).map(|(_, array)| array);
+        }
         let cache = self.caches.get(meta / 4)?.as_ref()?;
         Some(match meta % 4 {
             n if n == MetaKind::Lengths as usize => &cache.lengths,

@@ -27,8 +27,9 @@ mod tile;
 
 pub use env::{CacheArrays, Engine, Env, IntArray, Poll};
 pub use exec::{
-    Extent, GeneratorCode, GeneratorHost, Hints, KernelCode, PrefetchValue, ScalarCode, Scratch, TierCode,
-    Trap, Value, WsRequest, eval_launch_expr,
+    CodeCache, Extent, FlatBuffer, FlatEvent, FlatFull, FlatSite, GeneratorCode, GeneratorHost, Growing,
+    GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, TierCode, TierWord, Trap,
+    Value, WsRequest, eval_launch_expr,
 };
 pub use memory::{Fault, IntView, Layout, Paged, Shape, TensorMem};
 pub use simd::{Level, Mode};

@@ -8,7 +8,7 @@ use wsp_ir::{
     BinOp, BinaryTileOp, Consumer, Elem, Expr, ExprKind, Field, FuncKind, Function, LocalTy, Module, Operand,
     Place, ReduceOp, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor, TileOp, TileRole, TileTy,
 };
-use wsp_kernel::{Env, KernelCode, Layout, Mode, ScalarCode, Scratch, TensorMem};
+use wsp_kernel::{Engine, Env, KernelCode, Layout, Mode, ScalarCode, Scratch, TensorMem};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -100,10 +100,11 @@ fn module() -> Module {
 #[test]
 fn the_second_run_of_a_kernel_allocates_nothing() {
     let m = module();
-    for mode in [Mode::Fast, Mode::Plain] {
+    let engines = [Engine::Interpreter, Engine::Native].into_iter().filter(|engine| engine.is_available());
+    for (engine, mode) in engines.flat_map(|engine| [(engine, Mode::Fast), (engine, Mode::Plain)]) {
         let mut data = [vec![0.5f32; 128], vec![0.0f32; 128]];
         let mut env = Env::new(&m, Vec::new());
-        env.mode = mode;
+        (env.mode, env.engine) = (mode, engine);
         for (tensor, data) in env.tensors.iter_mut().zip(&mut data) {
             let layout = Layout::Strided { dims: vec![16, 8], strides: vec![8, 1] };
             // SAFETY: the vectors outlive `env`, and only one thread runs.
@@ -121,7 +122,7 @@ fn the_second_run_of_a_kernel_allocates_nothing() {
             code.run(&mut scratch, &env, &[0, end]).unwrap();
             summary.eval(&mut scratch, &env, &[0, end], &mut out);
         }
-        assert_eq!(ALLOCATIONS.with(Cell::get), before, "{mode:?}");
+        assert_eq!(ALLOCATIONS.with(Cell::get), before, "{engine:?}, {mode:?}");
         assert_eq!(data[1][0], 1.0);
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Asm {
     pub(crate) code: Code,
     free: Vec<u32>,
     consts: BTreeMap<u64, u32>,
+    /// The last position that something jumps to: instructions before and after it do not always run together.
+    edge: u32,
 }
 
 impl Asm {
@@ -94,9 +96,15 @@ impl Asm {
         }
     }
 
-    /// Position of the next instruction.
-    pub(crate) fn here(&self) -> u32 {
-        self.code.insts.len() as u32
+    /// Position of the next instruction, which something will jump to.
+    pub(crate) fn here(&mut self) -> u32 {
+        self.edge = self.code.insts.len() as u32;
+        self.edge
+    }
+
+    /// The instruction before this position, where nothing jumps to the position.
+    pub(crate) fn last_of_block(&mut self) -> Option<&mut Inst> {
+        if self.edge == self.code.insts.len() as u32 { None } else { self.code.insts.last_mut() }
     }
 
     /// A jump forwards.

@@ -4,7 +4,7 @@
 //! function's template, which holds the constants; so a constant costs no more than a variable.
 
 use super::host::HintShape;
-use super::tile_code::TileInst;
+use super::tile_code::TileStep;
 use crate::Trap;
 use wsp_core::{AxisId, StructId, TierSetId};
 use wsp_ir::{BinOp, MathFn, ScalarTy, Span, UnOp};
@@ -92,7 +92,7 @@ pub(crate) enum Op {
     SetExtentScalar,
     SetExtentArray,
     AllocWs,
-    /// Tile instruction number `a`; a scalar result goes to `dst`.
+    /// Tile instruction number `a`, then the `b` after it; a scalar result, of a single one only, goes to `dst`.
     Tile,
 }
 
@@ -201,7 +201,7 @@ pub(crate) struct Code {
     pub(crate) axes: Vec<AxisSite>,
     pub(crate) tiers: Vec<(Thresholds, String)>,
     pub(crate) traps: Vec<Trap>,
-    pub(crate) tiles: Vec<TileInst>,
+    pub(crate) tiles: Vec<TileStep>,
 }
 
 /// A compiled function with the helpers it calls.

@@ -2,8 +2,9 @@
 
 use super::code::Program;
 use super::compile::{Compiler, Role};
+use super::engine::Runnable;
 use super::host::GeneratorHost;
-use super::vm::{self, Vm};
+use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap};
 use wsp_core::FuncId;
 use wsp_ir::{FuncKind, Module, Span};
@@ -11,7 +12,7 @@ use wsp_ir::{FuncKind, Module, Span};
 /// A generator in the form that runs.
 #[derive(Debug)]
 pub struct GeneratorCode {
-    program: Program,
+    code: Runnable,
 }
 
 impl GeneratorCode {
@@ -26,7 +27,17 @@ impl GeneratorCode {
         }
         let mut compiler = Compiler::new(module, env, Role::Generator);
         compiler.entry(func)?;
-        Ok(GeneratorCode { program: compiler.into_program() })
+        Ok(GeneratorCode { code: Runnable::new(compiler.into_program(), env)? })
+    }
+
+    /// The code that the interpreter runs.
+    pub(super) fn program(&self) -> &Program {
+        self.code.program()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn on(self, engine: crate::Engine) -> GeneratorCode {
+        GeneratorCode { code: self.code.on(engine) }
     }
 
     /// Runs the generator; `env` is the one it was compiled with, `steps_limit` the loop iterations and calls it may take
@@ -36,10 +47,11 @@ impl GeneratorCode {
     /// When an operation cannot be done, the host refuses something, the limit is reached, or the host says that the run
     /// is cancelled.
     pub fn run(&self, env: &Env, host: &mut dyn GeneratorHost, steps_limit: u64) -> Result<(), Trap> {
-        let (mut slots, mut words) = (Vec::new(), Vec::new());
-        let frame = vm::frame(&mut slots, self.program.entry());
-        let mut vm = Vm::new(&self.program, env, &mut words, steps_limit);
+        let (mut slots, mut buffers) = (Vec::new(), Buffers::default());
+        let program = self.program();
+        let frame = vm::frame(&mut slots, program.entry());
+        let mut vm = Vm::new(program, env, &mut buffers, steps_limit);
         vm.host = Some(host);
-        vm.run(frame).map(drop)
+        self.code.run(&mut vm, frame).map(drop)
     }
 }

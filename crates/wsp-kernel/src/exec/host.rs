@@ -1,5 +1,6 @@
 //! What a generator asks of the machine that runs it.
 
+use super::flat::FlatBuffer;
 use crate::Trap;
 use wsp_core::{AxisId, StructId, TierSetId};
 use wsp_ir::AffinityPolicy;
@@ -12,6 +13,12 @@ pub trait GeneratorHost {
     /// # Errors
     /// When the host cannot take it.
     fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap>;
+
+    /// Where descriptors go that need nothing but to be kept: an engine may put them there without [`GeneratorHost::emit`],
+    /// which does the same. Other hosts have none.
+    fn flat(&mut self) -> Option<&mut FlatBuffer> {
+        None
+    }
 
     /// Tasks emitted from here on start when all those before are complete.
     fn fence(&mut self);
@@ -101,6 +108,13 @@ pub(crate) struct HintShape {
     pub(crate) affinity: Vec<AffinityPolicy>,
     /// Depth and number of other axes.
     pub(crate) prefetch: Vec<(u32, u32)>,
+}
+
+impl HintShape {
+    /// Words that a task's hints take.
+    pub(crate) fn words(&self) -> usize {
+        self.affinity.len() + self.prefetch.iter().map(|(_, rest)| 1 + *rest as usize).sum::<usize>()
+    }
 }
 
 impl<'a> Hints<'a> {

@@ -1,11 +1,11 @@
 //! Kernels: compiled once per launch, run once per descriptor.
 
-use super::code::Program;
 use super::compile::{Compiler, Role, f32_bytes};
+use super::engine::Runnable;
 use super::tile_code::TileDecl;
 use super::tile_run::{ResetTiles, TileRun, TileSet};
 use super::tile_trap;
-use super::vm::Vm;
+use super::vm::{Buffers, Vm};
 use crate::memory::Shape;
 use crate::tile::Tiles;
 use crate::{Env, Mode, Trap};
@@ -17,7 +17,7 @@ use wsp_ir::{FuncKind, Module, Span};
 /// A kernel in the form that runs. One value serves any number of threads.
 #[derive(Debug)]
 pub struct KernelCode {
-    program: Program,
+    code: Runnable,
     tiles: Vec<TileDecl>,
     /// By tensor number, for traps.
     tensor_names: Vec<String>,
@@ -56,7 +56,7 @@ impl KernelCode {
             return Err(Trap::internal("a field that the descriptor does not have", span));
         }
         let code = KernelCode {
-            program,
+            code: Runnable::new(program, env)?,
             tiles,
             tensor_names: module.tensors.iter().map(|t| t.name.clone()).collect(),
             words,
@@ -81,7 +81,7 @@ impl KernelCode {
 
     /// Axes whose tile the kernel asks for, maybe more than once each.
     pub fn axes(&self) -> impl Iterator<Item = AxisId> {
-        self.program.funcs.iter().flat_map(|code| &code.axes).map(|site| site.axis)
+        self.code.program().funcs.iter().flat_map(|code| &code.axes).map(|site| site.axis)
     }
 
     /// Runs the kernel on one descriptor, given as its words in field order.
@@ -91,12 +91,13 @@ impl KernelCode {
     /// # Errors
     /// When an operation cannot be done; stores made before it stay.
     pub fn run(&self, scratch: &mut Scratch, env: &Env, descriptor: &[u32]) -> Result<(), Trap> {
-        let entry = self.program.entry();
+        let program = self.code.program();
+        let entry = program.entry();
         if let Some(words) = self.words.filter(|words| *words != descriptor.len()) {
             let message = format!("{} has {words} words, not {}", entry.title, descriptor.len());
             return Err(Trap::internal(message, Span::default()));
         }
-        let Scratch { slots, words, sets } = scratch;
+        let Scratch { slots, buffers, sets } = scratch;
         let set = find_set(sets, self)?;
         let guard = ResetTiles(set);
         guard.0.written.fill(false);
@@ -105,9 +106,9 @@ impl KernelCode {
             frame[*slot as usize] = u64::from(descriptor[*field as usize]);
         }
         let run = TileRun { set: &mut *guard.0, decls: &self.tiles, tensor_names: &self.tensor_names };
-        let mut vm = Vm::new(&self.program, env, words, env.kernel_steps);
+        let mut vm = Vm::new(program, env, buffers, env.kernel_steps);
         vm.tiles = Some(run);
-        vm.run(frame).map(drop)
+        self.code.run(&mut vm, frame).map(drop)
     }
 
     /// Tiles of this kernel's capacities, without memory yet.
@@ -126,7 +127,7 @@ impl KernelCode {
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(crate) slots: Vec<u64>,
-    pub(crate) words: Vec<u32>,
+    pub(crate) buffers: Buffers,
     /// By kernel, most recently used last.
     sets: Vec<TileSet>,
 }

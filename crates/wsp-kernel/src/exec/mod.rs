@@ -4,12 +4,28 @@
 //! every scalar operator does is written once, in [`ops`]: folding, the interpreter's slow path and traps share it.
 
 mod asm;
+mod cache;
 mod code;
 mod compile;
+mod engine;
+mod flat;
 mod generator;
+mod growth;
 mod host;
 mod kernel;
+#[cfg(all(
+    feature = "native",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64", target_arch = "s390x")
+))]
+mod native;
+#[cfg(not(all(
+    feature = "native",
+    any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64", target_arch = "s390x")
+)))]
+#[path = "no_native.rs"]
+mod native;
 mod ops;
+mod outlined;
 mod scalar;
 mod tile_code;
 mod tile_run;
@@ -21,7 +37,15 @@ mod vm;
 #[cfg(test)]
 mod tests;
 
+/// Whether this build compiles for this machine.
+pub(crate) fn has_native() -> bool {
+    native::Native::is_supported()
+}
+
+pub use cache::CodeCache;
+pub use flat::{FlatBuffer, FlatEvent, FlatFull, FlatSite};
 pub use generator::GeneratorCode;
+pub use growth::{Growing, GrowingWord, Rate, TierWord};
 pub use host::{Extent, GeneratorHost, Hints, PrefetchValue, WsRequest};
 pub use kernel::{KernelCode, Scratch};
 pub use scalar::{ScalarCode, TierCode, eval_launch_expr};

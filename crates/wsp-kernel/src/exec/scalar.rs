@@ -4,7 +4,7 @@ use super::asm::Operand;
 use super::code::{Op, Program, Thresholds, What};
 use super::compile::{Compiler, Params, Role};
 use super::kernel::Scratch;
-use super::vm::{self, Vm};
+use super::vm::{self, Buffers, Vm};
 use crate::{Env, Trap, Value};
 use wsp_core::{TierSetId, limits};
 use wsp_ir::{Expr, Module, ScalarTy, Span};
@@ -29,9 +29,9 @@ pub(crate) fn eval_with(module: &Module, env: &Env, params: Params<'_>, expr: &E
         Ok(())
     })?;
     let program = compiler.into_program();
-    let (mut slots, mut words) = (Vec::new(), Vec::new());
+    let (mut slots, mut buffers) = (Vec::new(), Buffers::default());
     let frame = vm::frame(&mut slots, program.entry());
-    let bits = Vm::new(&program, env, &mut words, limits::MAX_GENERATOR_STEPS).run(frame)?;
+    let bits = interpret(&mut Vm::new(&program, env, &mut buffers, limits::MAX_GENERATOR_STEPS), frame)?;
     Ok(Value::from_bits(expr.ty, bits))
 }
 
@@ -123,14 +123,20 @@ impl ScalarCode {
             return Err(Trap::internal(message, Span::default()));
         }
         let entry = program.entry();
-        let Scratch { slots, words, .. } = scratch;
+        let Scratch { slots, buffers, .. } = scratch;
         let frame = vm::frame(slots, entry);
         for (field, slot) in &entry.fields {
             frame[*slot as usize] = u64::from(descriptor[*field as usize]);
         }
-        let bits = Vm::new(program, env, words, env.kernel_steps).run(frame)?;
+        let bits = interpret(&mut Vm::new(program, env, buffers, env.kernel_steps), frame)?;
         Ok((frame, bits))
     }
+}
+
+/// Runs expressions: they are too short to be compiled for the machine.
+fn interpret(vm: &mut Vm<'_>, frame: &mut [u64]) -> Result<u64, Trap> {
+    vm.start()?;
+    vm.interpret(frame)
 }
 
 /// A program that leaves the values of expressions in slots and returns the last one.
@@ -212,10 +218,11 @@ impl TierCode {
                 Trap::new(super::trap::TIER_INDEX, message, Span::default())
             }),
             How::Conditions(program, slot) => {
-                let Scratch { slots, words, .. } = scratch;
+                let Scratch { slots, buffers, .. } = scratch;
                 let frame = vm::frame(slots, program.entry());
                 frame[*slot as usize] = value.to_bits();
-                Vm::new(program, env, words, env.kernel_steps).run(frame).map(|bits| bits as u32)
+                interpret(&mut Vm::new(program, env, buffers, env.kernel_steps), frame)
+                    .map(|bits| bits as u32)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::tile::{MatMul, TopK};
 use wsp_core::{DType, MAX_RANK};
-use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
+use wsp_ir::{BinaryTileOp, ReduceOp, Span, UnaryTileOp};
 
 /// Slots of a place's indices and the dimensions that the tile follows.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,30 @@ pub(crate) enum TileInst {
         cols: u32,
         value: u32,
     },
+    MaskBand {
+        tile: usize,
+        begin: u32,
+        end: u32,
+        group: u32,
+        value: u32,
+    },
+    Iota {
+        dst: usize,
+        start: u32,
+        cols: Option<u32>,
+    },
+    Insert {
+        dst: usize,
+        src: usize,
+        row: u32,
+        col: u32,
+    },
+    Extract {
+        dst: usize,
+        src: usize,
+        row: u32,
+        col: u32,
+    },
     TopK {
         kept: TopK,
         first: u32,
@@ -100,6 +124,13 @@ pub(crate) enum TileInst {
         at: PlaceCode,
         value: u32,
     },
+}
+
+/// A tile operation in the order of a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TileStep {
+    pub(crate) inst: TileInst,
+    pub(crate) span: Span,
 }
 
 /// A tile variable.

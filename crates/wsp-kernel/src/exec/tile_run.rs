@@ -49,14 +49,16 @@ impl TileRun<'_> {
         frame: &[u64],
         span: Span,
     ) -> Result<u64, Trap> {
-        let written = &self.set.written;
-        if let Some(tile) = inst.reads().into_iter().flatten().find(|tile| !written[*tile]) {
-            return Err(tile_trap::unwritten(&self.decls[tile], span));
+        for tile in inst.reads().into_iter().flatten() {
+            if !self.set.written[tile] {
+                return Err(tile_trap::unwritten(&self.decls[tile], span));
+            }
         }
-        let value = self.operate(inst, env, frame).map_err(|fault| match fault {
-            Some(fault) => tile_trap::operation(inst, self, fault, span),
-            None => Trap::internal("a tensor that is not bound", span),
-        })?;
+        let value = match self.operate(inst, env, frame) {
+            Ok(value) => value,
+            Err(Some(fault)) => return Err(tile_trap::operation(inst, self, fault, span)),
+            Err(None) => return Err(Trap::internal("a tensor that is not bound", span)),
+        };
         for tile in inst.writes().into_iter().flatten() {
             self.set.written[tile] = true;
         }
@@ -124,6 +126,15 @@ impl TileRun<'_> {
             TileInst::MaskCausal { tile, cols, value } => {
                 tiles.mask_causal(tile, word(cols).cast_signed(), real(value));
             }
+            TileInst::MaskBand { tile, begin, end, group, value } => {
+                let (begin, end) = (word(begin).cast_signed(), word(end).cast_signed());
+                tiles.mask_band(tile, begin, end, word(group), real(value));
+            }
+            TileInst::Iota { dst, start, cols } => {
+                tiles.iota(dst, word(start).cast_signed(), cols.map(word));
+            }
+            TileInst::Insert { dst, src, row, col } => tiles.insert(dst, src, (word(row), word(col)))?,
+            TileInst::Extract { dst, src, row, col } => tiles.extract(dst, src, (word(row), word(col))),
             TileInst::TopK { kept, first } => tiles.top_k(kept, word(first))?,
             TileInst::RowScalar { op, tile } => return Ok(bits32(tiles.row_scalar(op, tile)?)),
             TileInst::Rows(tile) => return Ok(u64::from(tiles.shape(tile).rows)),
@@ -169,7 +180,29 @@ fn window<'i>(at: &PlaceCode, frame: &[u64], index: &'i mut [u32; MAX_RANK]) -> 
 }
 
 impl TileInst {
+    /// Whether it has a scalar result.
+    pub(crate) fn yields(&self) -> bool {
+        matches!(
+            self,
+            TileInst::RowScalar { .. } | TileInst::Rows(_) | TileInst::Cols(_) | TileInst::LoadScalar(_)
+        )
+    }
+
+    /// Whether a tile is an operand or a result.
+    pub(crate) fn mentions(&self, tile: usize) -> bool {
+        let of_size =
+            matches!(*self, TileInst::Clear(t) | TileInst::Rows(t) | TileInst::Cols(t) if t == tile);
+        of_size || self.reads().contains(&Some(tile)) || self.writes().contains(&Some(tile))
+    }
+
+    /// The tile that has nothing afterwards of what it had before.
+    pub(crate) fn replaces(&self) -> Option<usize> {
+        let [Some(dst), None] = self.writes() else { return None };
+        (!self.reads().contains(&Some(dst))).then_some(dst)
+    }
+
     /// Tiles whose elements it reads.
+    #[inline]
     fn reads(&self) -> [Option<usize>; 3] {
         match *self {
             TileInst::Store { src, .. }
@@ -179,18 +212,22 @@ impl TileInst {
             | TileInst::Transpose { src, .. }
             | TileInst::Mask { tile: src, .. }
             | TileInst::MaskCausal { tile: src, .. }
+            | TileInst::MaskBand { tile: src, .. }
+            | TileInst::Extract { src, .. }
             | TileInst::TopK { kept: TopK { src, .. }, .. }
             | TileInst::RowScalar { tile: src, .. } => [Some(src), None, None],
             TileInst::Binary { a, b, .. } => match b {
                 RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b) => [Some(a), Some(b), None],
                 RhsCode::Scalar(_) => [Some(a), None, None],
             },
+            TileInst::Insert { dst, src, .. } => [Some(src), Some(dst), None],
             TileInst::MatMul(product) => {
                 [Some(product.a), Some(product.b), product.accumulate.then_some(product.dst)]
             }
             TileInst::Clear(_)
             | TileInst::Load { .. }
             | TileInst::Fill { .. }
+            | TileInst::Iota { .. }
             | TileInst::Rows(_)
             | TileInst::Cols(_)
             | TileInst::LoadScalar(_)
@@ -199,6 +236,7 @@ impl TileInst {
     }
 
     /// The tiles that have a value afterwards.
+    #[inline]
     fn writes(&self) -> [Option<usize>; 2] {
         match *self {
             TileInst::Load { dst, .. }
@@ -207,13 +245,17 @@ impl TileInst {
             | TileInst::Binary { dst, .. }
             | TileInst::RowReduce { dst, .. }
             | TileInst::ColReduce { dst, .. }
-            | TileInst::Transpose { dst, .. } => [Some(dst), None],
+            | TileInst::Transpose { dst, .. }
+            | TileInst::Iota { dst, .. }
+            | TileInst::Insert { dst, .. }
+            | TileInst::Extract { dst, .. } => [Some(dst), None],
             TileInst::MatMul(product) => [Some(product.dst), None],
             TileInst::TopK { kept, .. } => [Some(kept.values), Some(kept.indices)],
             TileInst::Clear(_)
             | TileInst::Store { .. }
             | TileInst::Mask { .. }
             | TileInst::MaskCausal { .. }
+            | TileInst::MaskBand { .. }
             | TileInst::RowScalar { .. }
             | TileInst::Rows(_)
             | TileInst::Cols(_)

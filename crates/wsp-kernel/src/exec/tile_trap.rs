@@ -113,6 +113,9 @@ fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
             let (values, indices) = (name(kept.values), name(kept.indices));
             format!("`{values}` and `{indices}` do not hold one list per row of `{}`", name(kept.src))
         }
+        TileInst::Insert { dst, src, .. } => {
+            format!("`{}` does not fit into what is valid of `{}` from there on", name(*src), name(*dst))
+        }
         TileInst::RowScalar { tile, .. } => format!("tile `{}` has more than one row", name(*tile)),
         TileInst::Store { src, .. } => {
             format!("tile `{}` does not fit its place in `{}`", name(*src), tensor_name(inst, run))
@@ -149,12 +152,16 @@ fn inst_tiles(inst: &TileInst) -> Vec<usize> {
         TileInst::Unary { dst, src, .. }
         | TileInst::RowReduce { dst, src, .. }
         | TileInst::ColReduce { dst, src, .. }
-        | TileInst::Transpose { dst, src } => vec![dst, src],
+        | TileInst::Transpose { dst, src }
+        | TileInst::Insert { dst, src, .. }
+        | TileInst::Extract { dst, src, .. } => vec![dst, src],
         TileInst::Load { dst: tile, .. }
         | TileInst::Fill { dst: tile, .. }
         | TileInst::Store { src: tile, .. }
         | TileInst::Mask { tile, .. }
         | TileInst::MaskCausal { tile, .. }
+        | TileInst::MaskBand { tile, .. }
+        | TileInst::Iota { dst: tile, .. }
         | TileInst::RowScalar { tile, .. } => vec![tile],
         TileInst::Clear(_)
         | TileInst::Rows(_)

@@ -60,6 +60,13 @@ impl IntView {
         }
     }
 
+    /// The first element, where all lie side by side as they are read.
+    #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "compiled code reads by address"))]
+    pub(crate) fn dense(&self) -> Option<*const u8> {
+        let whole = matches!(self.dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64);
+        (whole && self.stride == self.dtype.size()).then_some(self.ptr)
+    }
+
     /// The first elements, in order.
     ///
     /// # Panics

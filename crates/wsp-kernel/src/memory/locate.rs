@@ -1,9 +1,9 @@
 //! From indices to rows in memory.
 
-use super::{Fault, Layout, RowsView, Segment, Shape, TensorMem};
+use super::{Fault, Layout, Paged, RowsView, Segment, Shape, TensorMem};
 
 /// Most indices of one element: those of a tensor and the slot of a workspace field.
-const MAX_INDICES: usize = wsp_core::MAX_RANK + 2;
+pub(crate) const MAX_INDICES: usize = wsp_core::MAX_RANK + 2;
 
 /// Where a tile lies in a tensor: the first element, and the dimensions its rows and columns follow.
 #[derive(Clone, Copy, Debug)]
@@ -167,11 +167,14 @@ impl TensorMem {
             view.push(self.segment(offset, rows, stride, width)?);
             return Ok(());
         }
+        if let (Layout::Paged(paged), 1) = (self.layout(), dim) {
+            return self.page_runs(paged, index, rows, width, view);
+        }
         let first = index[dim];
         let mut done = 0;
         while done < rows {
             index[dim] = first + u64::from(done);
-            let (count, stride) = self.even_run(dim, index, rows - done, size)?;
+            let (count, stride) = self.even_run(index)?;
             let offset = self.layout().byte_offset(index, size)?;
             view.push(self.segment(offset, count, stride, width)?);
             done += count;
@@ -179,23 +182,43 @@ impl TensorMem {
         Ok(())
     }
 
-    /// Rows from the index on that are evenly spaced, and their distance in bytes, for a dimension that is not.
-    fn even_run(&self, dim: usize, index: &[u64], rows: u32, size: u64) -> Result<(u32, u64), Fault> {
-        match self.layout() {
-            Layout::Paged(paged) if dim == 1 => {
-                let used = u32::try_from(index[1] % u64::from(paged.page_size.max(1))).unwrap_or(0);
-                let left = paged.page_size.saturating_sub(used).max(1);
-                Ok((rows.min(left), paged.slot_stride.saturating_mul(size)))
-            }
-            _ => {
-                // Rows along the outer dimension: the next index must exist for each of them.
-                let extent = self.layout().extent(1, index);
-                if index[1] >= extent {
-                    return Err(Fault::IndexOutOfBounds { dim: 1, index: index[1], extent });
-                }
-                Ok((1, 0))
-            }
+    /// The runs of positions of a request, page by page.
+    fn page_runs(
+        &self,
+        paged: &Paged,
+        index: &[u64],
+        rows: u32,
+        width: u64,
+        view: &mut RowsView,
+    ) -> Result<(), Fault> {
+        let size = self.dtype().size() as u64;
+        let page_size = u64::from(paged.page_size.max(1));
+        let stride = paged.slot_stride.saturating_mul(size);
+        let inner = index[2].saturating_mul(paged.head_stride).saturating_add(index[3]);
+        let (mut position, end) = (index[1], index[1] + u64::from(rows));
+        let mut slot = position % page_size;
+        while position < end {
+            let page = u64::from(paged.page(index[0], position)?);
+            let count = (end - position).min(page_size - slot);
+            // Saturated, it is past the end of every buffer.
+            let element = page.saturating_mul(paged.page_stride).saturating_add(inner);
+            let element = element.saturating_add(slot.saturating_mul(paged.slot_stride));
+            // At most `rows`.
+            view.push(self.segment(element.saturating_mul(size), count as u32, stride, width)?);
+            position += count;
+            slot = 0;
         }
+        Ok(())
+    }
+
+    /// Rows from the index on that are evenly spaced, and their distance in bytes, for the outer dimension of ragged rows.
+    fn even_run(&self, index: &[u64]) -> Result<(u32, u64), Fault> {
+        // The next index must exist for each of them.
+        let extent = self.layout().extent(1, index);
+        if index[1] >= extent {
+            return Err(Fault::IndexOutOfBounds { dim: 1, index: index[1], extent });
+        }
+        Ok((1, 0))
     }
 
     /// A run of rows, once it is known to lie in the array.

@@ -32,6 +32,11 @@ impl TensorMem {
     }
 }
 
+/// Asks the processor to fetch the cache lines of some bytes, which need not be valid.
+pub(crate) fn prefetch_bytes(first: *const u8, bytes: usize) {
+    (0..bytes).step_by(LINE).for_each(|b| prefetch_line(first.wrapping_add(b)));
+}
+
 #[cfg(target_arch = "x86_64")]
 fn prefetch_line(line: *const u8) {
     // SAFETY: a prefetch reads nothing and never faults, whatever the address.

@@ -179,6 +179,12 @@ impl Simd for Avx2 {
         // SAFETY: a prefetch never faults.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
     }
+
+    #[inline(always)]
+    fn prefetch_far(self, p: *const u8) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
 }
 
 /// Lanes of each operand added at distance 4: the low half holds the sums of `a`, the high half those of `b`.

@@ -209,6 +209,12 @@ impl Simd for Avx512 {
         // SAFETY: a prefetch never faults.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
     }
+
+    #[inline(always)]
+    fn prefetch_far(self, p: *const u8) {
+        // SAFETY: a prefetch never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
 }
 
 /// Lanes of each operand added at distance 8, then 4: chunk `i` of the result holds the four sums of operand `i`.

@@ -5,7 +5,8 @@
 #![allow(clippy::needless_range_loop, reason = "indices of register blocks run over several arrays at once")]
 
 use super::elem::{Bf16, Elem, F16, F32};
-use super::kernels::{AHEAD_BYTES, Cursor, Grid, LINE, Rows};
+use super::fp8::{E4m3, E5m2};
+use super::kernels::{Cursor, Grid, LINE, Rows};
 use super::vector::Simd;
 use wsp_core::DType;
 
@@ -26,6 +27,8 @@ pub(super) unsafe fn matmul<S: Simd>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner:
         match b.dtype {
             DType::F16 => panels::<S, F16>(s, c, a, b, inner),
             DType::Bf16 => panels::<S, Bf16>(s, c, a, b, inner),
+            DType::F8E4m3 => panels::<S, E4m3>(s, c, a, b, inner),
+            DType::F8E5m2 => panels::<S, E5m2>(s, c, a, b, inner),
             _ => panels::<S, F32>(s, c, a, b, inner),
         }
     }
@@ -45,17 +48,16 @@ unsafe fn clear<S: Simd>(s: S, c: Grid) {
 #[inline(always)]
 unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: usize) {
     let mut rows = Cursor::new(b.runs, &[]);
-    let mut ahead = Cursor::new(b.runs, b.ahead);
-    ahead.skip_rows(AHEAD_BYTES.div_ceil((b.cols * E::SIZE).max(LINE)));
+    let [mut near, mut far] = Cursor::ahead(&b, b.cols * E::SIZE);
     let most = if S::REGISTERS == 32 { 8 } else { 4 };
     let mut k = 0;
     while k < inner {
         let mut panel =
-            Panel { rows: [core::ptr::null(); DEPTH], next: [core::ptr::null(); DEPTH], depth: 0 };
+            Panel { rows: [core::ptr::null(); DEPTH], next: [[core::ptr::null(); 2]; DEPTH], depth: 0 };
         while panel.depth < DEPTH.min(inner - k) {
             let Some(row) = rows.next() else { break };
             panel.rows[panel.depth] = row;
-            panel.next[panel.depth] = ahead.next().unwrap_or(row);
+            panel.next[panel.depth] = [near.next().unwrap_or(row), far.next().unwrap_or(row)];
             panel.depth += 1;
         }
         if panel.depth == 0 {
@@ -92,7 +94,7 @@ unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: u
 /// Rows of `B`, and as many that lie ahead.
 struct Panel {
     rows: [*const u8; DEPTH],
-    next: [*const u8; DEPTH],
+    next: [[*const u8; 2]; DEPTH],
     depth: usize,
 }
 
@@ -151,9 +153,10 @@ impl Job {
             for k in 0..panel.depth {
                 let offset = n * E::SIZE;
                 let row = panel.rows[k].add(offset);
-                let next = panel.next[k].wrapping_add(offset);
+                let [near, far] = panel.next[k].map(|next| next.wrapping_add(offset));
                 for line in (0..NU * pair * E::SIZE).step_by(LINE) {
-                    s.prefetch(next.wrapping_add(line));
+                    s.prefetch(near.wrapping_add(line));
+                    s.prefetch_far(far.wrapping_add(line));
                 }
                 let mut a = [s.splat(0.0); MR];
                 for m in 0..MR {

@@ -6,7 +6,8 @@
 #![allow(clippy::needless_range_loop, reason = "indices of register blocks run over several arrays at once")]
 
 use super::elem::{Bf16, Elem, F16, F32};
-use super::kernels::{AHEAD_BYTES, Cursor, Grid, LINE, PACK_ROWS, Rows};
+use super::fp8::{E4m3, E5m2};
+use super::kernels::{Cursor, Grid, LINE, PACK_ROWS, Rows};
 use super::vector::Simd;
 use wsp_core::DType;
 
@@ -29,6 +30,8 @@ pub(super) unsafe fn matmul<S: Simd>(
         match b.dtype {
             DType::F16 => blocks::<S, F16>(s, c, a, b, inner, accumulate, scratch),
             DType::Bf16 => blocks::<S, Bf16>(s, c, a, b, inner, accumulate, scratch),
+            DType::F8E4m3 => blocks::<S, E4m3>(s, c, a, b, inner, accumulate, scratch),
+            DType::F8E5m2 => blocks::<S, E5m2>(s, c, a, b, inner, accumulate, scratch),
             _ => blocks::<S, F32>(s, c, a, b, inner, accumulate, scratch),
         }
     }
@@ -120,12 +123,11 @@ impl Job<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd, E: Elem, const MR: usize, const NR: usize>(&self, s: S) {
         let mut rows = Cursor::new(self.b.runs, &[]);
-        let mut ahead = Cursor::new(self.b.runs, self.b.ahead);
-        ahead.skip_rows(AHEAD_BYTES.div_ceil((self.inner * E::SIZE).max(LINE)));
+        let [mut near, mut far] = Cursor::ahead(&self.b, self.inner * E::SIZE);
         let mut n = 0;
         while let Some(first) = rows.next() {
             let mut group = [first; NR];
-            let mut next = [first; NR];
+            let mut next = [[first; 2]; NR];
             let mut have = 1;
             while have < NR {
                 let Some(row) = rows.next() else { break };
@@ -136,7 +138,7 @@ impl Job<'_> {
                 group[r] = group[have - 1];
             }
             for row in &mut next {
-                *row = ahead.next().unwrap_or(first);
+                *row = [near.next().unwrap_or(first), far.next().unwrap_or(first)];
             }
             // SAFETY: every pointer of the group is a row of `B` with `inner` elements.
             let acc = unsafe { self.dots::<S, E, MR, NR>(s, group, next) };
@@ -152,7 +154,7 @@ impl Job<'_> {
         &self,
         s: S,
         rows: [*const u8; NR],
-        next: [*const u8; NR],
+        next: [[*const u8; 2]; NR],
     ) -> [[S::F; NR]; MR] {
         let pair = 2 * S::LANES;
         let (units, tail) = (self.inner / pair, self.inner % pair);
@@ -164,7 +166,8 @@ impl Job<'_> {
                 let offset = u * pair * E::SIZE;
                 for r in 0..NR {
                     for line in (0..pair * E::SIZE).step_by(LINE) {
-                        s.prefetch(next[r].wrapping_add(offset + line));
+                        s.prefetch(next[r][0].wrapping_add(offset + line));
+                        s.prefetch_far(next[r][1].wrapping_add(offset + line));
                     }
                     let b = E::load2(s, rows[r].add(offset));
                     for m in 0..MR {
@@ -176,7 +179,8 @@ impl Job<'_> {
                 let a = self.left::<S, MR>(s, units);
                 let offset = units * pair * E::SIZE;
                 for r in 0..NR {
-                    s.prefetch(next[r].wrapping_add(offset));
+                    s.prefetch(next[r][0].wrapping_add(offset));
+                    s.prefetch_far(next[r][1].wrapping_add(offset));
                     let b = E::load2_part(s, rows[r].add(offset), tail);
                     for m in 0..MR {
                         acc[m][r] = s.fma(a[m][1], b[1], s.fma(a[m][0], b[0], acc[m][r]));

@@ -1,4 +1,4 @@
-//! Exponentials.
+//! Exponentials and what is made of them.
 
 use super::vector::Simd;
 use core::f32::consts::{LN_2, LOG2_E};
@@ -30,6 +30,22 @@ pub(crate) fn exp<S: Simd>(s: S, x: S::F) -> S::F {
     let r = s.fma(n, s.splat(2.121_944_4e-4), r);
     let coefficients = [1.393_388_4e-3, 8.363_335e-3, 4.166_646_3e-2, 0.166_665_76, 0.5, 1.0, 1.0];
     s.scale(polynomial(s, r, coefficients), n, x, EXP_FLUSH)
+}
+
+/// `tanh x = E / (E + 2)` with `E = e^2x - 1 = 2ⁿ (e^r - 1) + (2ⁿ - 1)`, which does not cancel near 0, where `n` is 0.
+#[inline(always)]
+pub(crate) fn tanh<S: Simd>(s: S, x: S::F) -> S::F {
+    // From 9.02 on the nearest `f32` is 1.
+    let x = s.clamp(x, -9.5, 9.5);
+    let x = s.add(x, x);
+    let n = s.round(s.mul(x, s.splat(LOG2_E)));
+    let r = s.fma(n, s.splat(-0.693_359_4), x);
+    let r = s.fma(n, s.splat(2.121_944_4e-4), r);
+    let coefficients = [1.393_388_4e-3, 8.363_335e-3, 4.166_646_3e-2, 0.166_665_76, 0.5, 1.0];
+    let part = s.mul(r, polynomial(s, r, coefficients));
+    let power = s.scale(s.splat(1.0), n, n, -100.0);
+    let e = s.fma(power, part, s.sub(power, s.splat(1.0)));
+    s.div(e, s.add(e, s.splat(2.0)))
 }
 
 /// Horner's rule, highest power first.

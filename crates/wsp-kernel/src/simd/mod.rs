@@ -18,6 +18,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod elem;
+mod fp8;
 mod gemm_nn;
 mod gemm_nt;
 mod kernels;
@@ -28,5 +29,5 @@ mod portable;
 mod rows;
 mod vector;
 
-pub(crate) use kernels::{Grid, Kernels, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs, Rows};
+pub(crate) use kernels::{AHEAD_BYTES, Grid, Kernels, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs, Rows};
 pub use level::{Level, Mode};

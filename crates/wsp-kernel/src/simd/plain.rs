@@ -33,6 +33,7 @@ fn map(op: UnaryTileOp, x: f32) -> f32 {
         UnaryTileOp::Rsqrt => 1.0 / x.sqrt(),
         UnaryTileOp::Recip => 1.0 / x,
         UnaryTileOp::Relu => maximum(x, 0.0),
+        UnaryTileOp::Tanh => x.tanh(),
     }
 }
 

@@ -214,4 +214,7 @@ impl Simd for Portable {
 
     #[inline(always)]
     fn prefetch(self, _: *const u8) {}
+
+    #[inline(always)]
+    fn prefetch_far(self, _: *const u8) {}
 }

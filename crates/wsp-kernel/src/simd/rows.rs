@@ -3,6 +3,7 @@
 //! Rows of a [`Grid`] are padded to whole vectors, so that element-wise loops have no tails: what they write past the last
 //! column is never read as a value.
 
+use super::fp8;
 use super::kernels::{Grid, Rhs};
 use super::math;
 use super::vector::Simd;
@@ -71,8 +72,11 @@ maps! {
     Rsqrt(s, x) = s.div(s.splat(1.0), s.sqrt(x));
     Recip(s, x) = s.div(s.splat(1.0), x);
     Relu(s, x) = s.maximum(x, s.splat(0.0));
+    Tanh(s, x) = math::tanh(s, x);
     RoundF16(s, x) = s.round_f16(x);
     RoundBf16(s, x) = s.round_bf16(x);
+    RoundE4m3(s, x) = fp8::round_e4m3(s, x);
+    RoundE5m2(s, x) = fp8::round_e5m2(s, x);
 }
 
 zips! {
@@ -108,6 +112,7 @@ pub(super) unsafe fn unary<S: Simd>(s: S, op: UnaryTileOp, dst: Grid, src: Grid)
             UnaryTileOp::Rsqrt => map::<S, Rsqrt>(s, dst, src),
             UnaryTileOp::Recip => map::<S, Recip>(s, dst, src),
             UnaryTileOp::Relu => map::<S, Relu>(s, dst, src),
+            UnaryTileOp::Tanh => map::<S, Tanh>(s, dst, src),
             // Taken of a few row sums per task: not worth a polynomial.
             UnaryTileOp::Log | UnaryTileOp::Log2 => super::plain::unary(op, dst, src),
         }
@@ -176,6 +181,8 @@ pub(super) unsafe fn round<S: Simd>(s: S, grid: Grid, dtype: DType) {
         match dtype {
             DType::F16 => map::<S, RoundF16>(s, grid, grid),
             DType::Bf16 => map::<S, RoundBf16>(s, grid, grid),
+            DType::F8E4m3 => map::<S, RoundE4m3>(s, grid, grid),
+            DType::F8E5m2 => map::<S, RoundE5m2>(s, grid, grid),
             _ => {}
         }
     }
@@ -230,6 +237,8 @@ unsafe fn load<S: Simd>(s: S, p: *const u8, dtype: DType) -> S::F {
         match dtype {
             DType::F16 => s.load_f16(p),
             DType::Bf16 => s.load_bf16(p),
+            DType::F8E4m3 => fp8::load_e4m3(s, p),
+            DType::F8E5m2 => fp8::load_e5m2(s, p),
             _ => s.load(p.cast()),
         }
     }
@@ -243,6 +252,8 @@ unsafe fn store<S: Simd>(s: S, p: *mut u8, v: S::F, dtype: DType) {
         match dtype {
             DType::F16 => s.store_f16(p, v),
             DType::Bf16 => s.store_bf16(p, v),
+            DType::F8E4m3 => fp8::store_e4m3(s, p, v),
+            DType::F8E5m2 => fp8::store_e5m2(s, p, v),
             _ => s.store(p.cast(), v),
         }
     }

@@ -102,6 +102,8 @@ pub(crate) trait Simd: Copy {
         part
     }
 
-    /// Asks for the cache line at `p`, which need not be valid.
+    /// Asks for the cache line at `p`, which need not be valid, to be brought next to the core.
     fn prefetch(self, p: *const u8);
+    /// As [`Simd::prefetch`], into the next larger cache: for what is needed later.
+    fn prefetch_far(self, p: *const u8);
 }

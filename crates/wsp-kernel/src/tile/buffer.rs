@@ -22,11 +22,17 @@ impl Buffer {
     }
 
     /// At least `len` floats; their values are lost when the buffer has to grow.
+    #[inline]
     pub(super) fn reserve(&mut self, len: usize) -> *mut f32 {
         if len > self.len {
-            *self = Buffer::zeroed(len);
+            self.grow(len);
         }
         self.ptr.as_ptr()
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        *self = Buffer::zeroed(len);
     }
 
     /// The floats, as many as were ever reserved.

@@ -35,6 +35,7 @@ impl Tiles {
     pub(crate) fn unary(&mut self, op: UnaryTileOp, dst: usize, src: usize) -> Result<(), Fault> {
         let shape = self.tiles[src].shape;
         self.check_fit(dst, shape)?;
+        self.ask_for_rows();
         self.own(src);
         let src = self.grid(src);
         let to = self.begin(dst, shape);
@@ -60,6 +61,7 @@ impl Tiles {
             self.check_shape(b, need)?;
         }
         self.check_fit(dst, shape)?;
+        self.ask_for_rows();
         self.own(a);
         if let Some(b) = operand {
             self.own(b);
@@ -104,6 +106,36 @@ impl Tiles {
         self.round(tile);
     }
 
+    /// `TMASK_BAND`: in row `r`, valid elements outside of columns `begin + r / group .. end + r / group` become the value.
+    pub(crate) fn mask_band(&mut self, tile: usize, begin: i32, end: i32, group: u32, value: f32) {
+        self.own(tile);
+        let grid = self.grid(tile);
+        for r in 0..grid.rows {
+            let shift = (r / group.max(1) as usize) as i64;
+            // Between 0 and the columns of the grid.
+            let column = |c: i32| (i64::from(c) + shift).clamp(0, grid.cols as i64) as usize;
+            let row = Grid { ptr: grid.row(r), rows: 1, ..grid };
+            fill(row, column(end), value);
+            fill(Grid { cols: column(begin), ..row }, 0, value);
+        }
+        self.round(tile);
+    }
+
+    /// `TCI`: column `c` of every row becomes `start + c`, in at most `cols` columns of the capacity.
+    pub(crate) fn iota(&mut self, dst: usize, start: i32, cols: Option<u32>) {
+        let all = self.tiles[dst].capacity;
+        let grid = self.begin(dst, Shape::new(all.rows, cols.map_or(all.cols, |n| n.min(all.cols))));
+        for r in 0..grid.rows {
+            // SAFETY: the row has `cols` floats, and nothing else refers to the buffer here.
+            let row = unsafe { core::slice::from_raw_parts_mut(grid.row(r), grid.cols) };
+            for (c, to) in row.iter_mut().enumerate() {
+                *to = (i64::from(start) + c as i64) as f32;
+            }
+        }
+        self.round(dst);
+    }
+
+    #[inline]
     pub(super) fn check_shape(&self, tile: usize, need: Shape) -> Result<(), Fault> {
         let have = self.tiles[tile].shape;
         if have == need { Ok(()) } else { Err(Fault::ShapeMismatch { have, need }) }

@@ -28,6 +28,7 @@ impl Tiles {
     /// `Capacity`, or `ShapeMismatch` when it accumulates into a valid part of another shape.
     pub(crate) fn matmul(&mut self, product: MatMul) -> Result<(), Fault> {
         let MatMul { dst, a, b, transpose_b, accumulate } = product;
+        self.forget_waiting(b);
         let (left, right) = (self.tiles[a].shape, self.tiles[b].shape);
         let (n, k) = if transpose_b { (right.rows, right.cols) } else { (right.cols, right.rows) };
         let inner = left.cols.min(k) as usize;

@@ -1,7 +1,8 @@
-//! Reductions and transposition.
+//! Reductions, transposition, and parts of tiles.
 
 use super::Tiles;
 use crate::memory::{Fault, Shape};
+use crate::simd::Grid;
 use wsp_ir::ReduceOp;
 
 impl Tiles {
@@ -12,6 +13,7 @@ impl Tiles {
     pub(crate) fn row_reduce(&mut self, op: ReduceOp, dst: usize, src: usize) -> Result<(), Fault> {
         let shape = Shape::new(self.tiles[src].shape.rows, 1);
         self.check_fit(dst, shape)?;
+        self.ask_for_rows();
         self.own(src);
         let src = self.grid(src);
         let to = self.begin(dst, shape);
@@ -64,6 +66,37 @@ impl Tiles {
         }
     }
 
+    /// `TINSERT`: the valid part of `src` replaces that of `dst` from a row and column on.
+    ///
+    /// # Errors
+    /// `ShapeMismatch` when it does not fit there.
+    pub(crate) fn insert(&mut self, dst: usize, src: usize, (row, col): (u32, u32)) -> Result<(), Fault> {
+        let (have, part) = (self.tiles[dst].shape, self.tiles[src].shape);
+        let need = Shape::new(row.saturating_add(part.rows), col.saturating_add(part.cols));
+        if need.rows > have.rows || need.cols > have.cols {
+            return Err(Fault::ShapeMismatch { have, need });
+        }
+        self.own(src);
+        self.own(dst);
+        copy_block((self.grid(src), 0, 0), (self.grid(dst), row as usize, col as usize), part);
+        self.round(dst);
+        Ok(())
+    }
+
+    /// `TEXTRACT`: what `src` has from a row and column on, at most the capacity of `dst`.
+    pub(crate) fn extract(&mut self, dst: usize, src: usize, (row, col): (u32, u32)) {
+        let (have, room) = (self.tiles[src].shape, self.tiles[dst].capacity);
+        let shape = Shape::new(
+            have.rows.saturating_sub(row).min(room.rows),
+            have.cols.saturating_sub(col).min(room.cols),
+        );
+        self.own(src);
+        let from = self.grid(src);
+        let to = self.begin(dst, shape);
+        copy_block((from, row as usize, col as usize), (to, 0, 0), shape);
+        self.round(dst);
+    }
+
     /// `TTRANS`.
     ///
     /// # Errors
@@ -84,5 +117,23 @@ impl Tiles {
         self.swap_spare(dst, shape);
         self.round(dst);
         Ok(())
+    }
+}
+
+/// Copies a block of `shape` between two tiles, from and to a row and a column.
+fn copy_block(
+    (from, from_row, from_col): (Grid, usize, usize),
+    (to, to_row, to_col): (Grid, usize, usize),
+    shape: Shape,
+) {
+    if shape.cols == 0 {
+        return;
+    }
+    for r in 0..shape.rows as usize {
+        // SAFETY: the callers checked that both grids have these rows and columns, and they are different buffers.
+        unsafe {
+            let (from, to) = (from.row(from_row + r).add(from_col), to.row(to_row + r).add(to_col));
+            core::ptr::copy_nonoverlapping(from, to, shape.cols as usize);
+        }
     }
 }

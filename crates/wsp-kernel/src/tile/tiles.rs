@@ -1,8 +1,8 @@
 //! The tiles of one running function.
 
 use super::buffer::Buffer;
-use crate::memory::{Fault, RowsView, Segment, Shape};
-use crate::simd::{Grid, Kernels, Mode, ROW_ALIGN, Rows};
+use crate::memory::{Fault, MAX_INDICES, RowsView, Segment, Shape, TensorMem, prefetch_bytes};
+use crate::simd::{AHEAD_BYTES, Grid, Kernels, Mode, ROW_ALIGN, Rows};
 use wsp_core::DType;
 use wsp_core::limits::MAX_TILE_BYTES;
 
@@ -23,7 +23,21 @@ pub(crate) struct Tiles {
     pub(super) candidates: Vec<(f32, i32)>,
     /// Where a load finds its rows, before the destination is touched.
     pub(super) found: RowsView,
+    /// Rows to ask memory for while something else is computed.
+    pub(super) waiting: Option<Waiting>,
 }
+
+/// Rows of a tile in an array that no operation has used yet.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) tile: usize,
+    /// The next run of its rows, and the row in it.
+    run: usize,
+    row: usize,
+}
+
+/// What one operation asks for: what memory delivers in the time that a short one takes.
+const BURST_BYTES: usize = 1024;
 
 /// One tile.
 pub(super) struct Tile {
@@ -37,7 +51,41 @@ pub(super) struct Tile {
     /// Rows in an array; contiguous columns of a type that is exact in `elem`.
     pub(super) view: RowsView,
     /// The rows after those of `view`, which the next load probably wants.
-    pub(super) ahead: Vec<Segment>,
+    pub(super) ahead: RowsView,
+    /// The place that `ahead` was found for.
+    pub(super) guess: Guess,
+}
+
+/// A place in an array, and how much was wanted of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Guess {
+    /// Told apart by its address: good for as long as a run lasts, which never moves its arrays.
+    pub(super) array: *const TensorMem,
+    pub(super) index: [u32; MAX_INDICES],
+    pub(super) dims: (Option<u8>, Option<u8>),
+    pub(super) want: Shape,
+}
+
+// SAFETY: the address is compared, never followed.
+unsafe impl Send for Guess {}
+
+impl Guess {
+    pub(super) const NONE: Guess = Guess {
+        array: core::ptr::null(),
+        index: [0; MAX_INDICES],
+        dims: (None, None),
+        want: Shape::new(0, 0),
+    };
+}
+
+impl Tile {
+    /// Forgets every address in an array.
+    fn leave_array(&mut self) {
+        self.in_place = false;
+        self.view.clear();
+        self.ahead.clear();
+        self.guess = Guess::NONE;
+    }
 }
 
 impl Tiles {
@@ -56,6 +104,7 @@ impl Tiles {
             scratch: Buffer::new(),
             candidates: Vec::new(),
             found: RowsView::empty(),
+            waiting: None,
         }
     }
 
@@ -79,7 +128,8 @@ impl Tiles {
             in_place: false,
             buffer: Buffer::new(),
             view: RowsView::empty(),
-            ahead: Vec::new(),
+            ahead: RowsView::empty(),
+            guess: Guess::NONE,
         });
         Ok(self.tiles.len() - 1)
     }
@@ -87,21 +137,22 @@ impl Tiles {
     /// Makes every tile empty and forgets every address in an array. Ids stay valid.
     pub(crate) fn reset(&mut self) {
         self.found.clear();
+        self.waiting = None;
         for tile in 0..self.tiles.len() {
             self.clear(tile);
         }
     }
 
     /// Makes one tile empty.
-    pub(crate) fn clear(&mut self, tile: usize) {
-        let tile = &mut self.tiles[tile];
+    pub(crate) fn clear(&mut self, id: usize) {
+        let tile = &mut self.tiles[id];
         tile.shape = Shape::default();
-        tile.in_place = false;
-        tile.view.clear();
-        tile.ahead.clear();
+        tile.leave_array();
+        self.forget_waiting(id);
     }
 
     /// The valid part.
+    #[inline]
     pub(crate) fn shape(&self, tile: usize) -> Shape {
         self.tiles[tile].shape
     }
@@ -112,13 +163,61 @@ impl Tiles {
         self.tiles[tile].capacity
     }
 
-    /// Copies a tile that lies in an array into its own buffer.
-    pub(super) fn own(&mut self, id: usize) {
-        let kernels = self.kernels;
-        let tile = &mut self.tiles[id];
-        if !tile.in_place {
+    /// A tile was loaded in place: its rows, but for the first, which whoever used those before has asked for.
+    pub(super) fn expect_use(&mut self, tile: usize) {
+        let view = &self.tiles[tile].view;
+        let bytes = (view.cols as usize * view.dtype.size()).max(1);
+        let (mut run, mut row) = (0, AHEAD_BYTES.div_ceil(bytes));
+        // Of a short tile, measured, what its user itself asks for in time is better left to it.
+        if view.rows as usize <= 4 * row {
+            self.waiting = None;
             return;
         }
+        while let Some(rows) = view.segments.get(run).map(|segment| segment.rows).filter(|rows| *rows <= row)
+        {
+            (run, row) = (run + 1, row - rows);
+        }
+        self.waiting = (run < view.segments.len()).then_some(Waiting { tile, run, row });
+    }
+
+    /// Asks for some of the rows that wait to be used: called by short operations, during which memory would be idle.
+    #[inline]
+    pub(super) fn ask_for_rows(&mut self) {
+        if let Some(waiting) = self.waiting {
+            self.ask_for_some(waiting);
+        }
+    }
+
+    fn ask_for_some(&mut self, mut waiting: Waiting) {
+        let view = &self.tiles[waiting.tile].view;
+        let bytes = view.cols as usize * view.dtype.size();
+        let mut left = BURST_BYTES;
+        self.waiting = None;
+        while let Some(segment) = view.segments.get(waiting.run) {
+            if left == 0 {
+                self.waiting = Some(waiting);
+                return;
+            }
+            left = left.saturating_sub(bytes);
+            prefetch_bytes(segment.ptr.wrapping_add(waiting.row * segment.stride), bytes);
+            waiting.row += 1;
+            if waiting.row == segment.rows {
+                (waiting.run, waiting.row) = (waiting.run + 1, 0);
+            }
+        }
+    }
+
+    /// Copies a tile that lies in an array into its own buffer.
+    #[inline]
+    pub(super) fn own(&mut self, id: usize) {
+        if self.tiles[id].in_place {
+            self.copy_view(id);
+        }
+    }
+
+    fn copy_view(&mut self, id: usize) {
+        let kernels = self.kernels;
+        let tile = &mut self.tiles[id];
         let stride = stride_of(tile.capacity);
         let to = tile.buffer.reserve(stride * tile.capacity.rows as usize);
         for (r, row) in tile.view.row_ptrs().enumerate() {
@@ -126,12 +225,17 @@ impl Tiles {
             // `widen` takes; the buffer has `stride` floats for each.
             unsafe { (kernels.widen)(to.add(r * stride), row, tile.view.dtype, tile.view.cols as usize) };
         }
-        tile.in_place = false;
-        tile.view.clear();
-        tile.ahead.clear();
+        tile.leave_array();
+        self.forget_waiting(id);
+    }
+
+    /// A tile is used now, or no longer lies in an array.
+    pub(super) fn forget_waiting(&mut self, tile: usize) {
+        self.waiting = self.waiting.filter(|waiting| waiting.tile != tile);
     }
 
     /// The valid part of a tile that lies in its own buffer.
+    #[inline]
     pub(super) fn grid(&mut self, id: usize) -> Grid {
         let tile = &mut self.tiles[id];
         let stride = stride_of(tile.capacity);
@@ -140,6 +244,7 @@ impl Tiles {
     }
 
     /// Whether a result fits a destination.
+    #[inline]
     pub(super) fn check_fit(&self, dst: usize, need: Shape) -> Result<(), Fault> {
         let have = self.tiles[dst].capacity;
         if need.rows > have.rows || need.cols > have.cols {
@@ -149,12 +254,14 @@ impl Tiles {
     }
 
     /// Makes a tile's own buffer its valid part, of a shape that fits; returns it for writing.
+    #[inline]
     pub(super) fn begin(&mut self, dst: usize, shape: Shape) -> Grid {
         let tile = &mut self.tiles[dst];
         tile.shape = shape;
-        tile.in_place = false;
-        tile.view.clear();
-        tile.ahead.clear();
+        if tile.in_place {
+            tile.leave_array();
+            self.forget_waiting(dst);
+        }
         self.grid(dst)
     }
 
@@ -173,9 +280,10 @@ impl Tiles {
     }
 
     /// Rounds a result to the element type of its tile.
+    #[inline]
     pub(super) fn round(&mut self, dst: usize) {
         let elem = self.tiles[dst].elem;
-        if matches!(elem, DType::F16 | DType::Bf16) {
+        if elem.is_short_float() {
             let grid = self.grid(dst);
             // SAFETY: the grid is the tile's buffer.
             unsafe { (self.kernels.round)(grid, elem) };
@@ -183,11 +291,17 @@ impl Tiles {
     }
 
     /// The rows of a tile, wherever they lie.
+    #[inline]
     pub(super) fn rows<'a>(&'a self, id: usize, own: &'a mut [Segment; 1]) -> Rows<'a> {
         let tile = &self.tiles[id];
         let (rows, cols) = (tile.shape.rows as usize, tile.shape.cols as usize);
         if tile.in_place {
-            return Rows { runs: &tile.view.segments, ahead: &tile.ahead, cols, dtype: tile.view.dtype };
+            return Rows {
+                runs: &tile.view.segments,
+                ahead: &tile.ahead.segments,
+                cols,
+                dtype: tile.view.dtype,
+            };
         }
         let stride = stride_of(tile.capacity) * size_of::<f32>();
         own[0] = Segment { ptr: tile.buffer.ptr().cast(), rows, stride };

@@ -7,7 +7,7 @@ use crate::exec::ops;
 use crate::exec::tile_code::TileInst;
 use crate::{Trap, Value};
 use wsp_core::{FuncId, LocalId, ParamId};
-use wsp_ir::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, ReduceOp, ScalarTy, Span, UnOp};
+use wsp_ir::{Arg, ArrayRef, BinOp, Const, Expr, ExprKind, LocalTy, MathFn, ReduceOp, ScalarTy, Span, UnOp};
 
 impl<'a> FnCompiler<'_, 'a> {
     /// Compiles an expression. The result is in `want` or wherever it already lies; see [`FnCompiler::expr_into`].
@@ -73,6 +73,9 @@ impl<'a> FnCompiler<'_, 'a> {
             ExprKind::MaxBlocks => Ok(self.asm.constant(u64::from(self.cx.env.max_blocks))),
             ExprKind::AxisExtent(axis) => self.axis_extent(*axis, want, span),
             ExprKind::AxisTile(axis) => self.axis_tile(*axis, want, span),
+            ExprKind::ItemBegin(_) | ExprKind::ItemEnd(_) | ExprKind::ItemCount(_) => {
+                Err(Trap::internal("a schedule that was not lowered", span))
+            }
             ExprKind::TileMax(tile) => self.tile_scalar(ReduceOp::Max, *tile, want, span),
             ExprKind::TileSum(tile) => self.tile_scalar(ReduceOp::Sum, *tile, want, span),
             ExprKind::TileRows(tile) => {
@@ -286,6 +289,7 @@ impl<'a> FnCompiler<'_, 'a> {
                     ArrayRef::Meta(c, _) => {
                         unbound("cache", module.caches.get(c.index()).map_or("?", |c| &c.name), span)
                     }
+                    ArrayRef::Derived(_) => Trap::internal("an array that the host did not derive", span),
                     ArrayRef::Local(l) => Trap::internal(format!("variable {} is no array", l.0), span),
                 })
             }
@@ -337,10 +341,11 @@ impl<'a> FnCompiler<'_, 'a> {
             return Err(Trap::internal(format!("a call of `{}` with other arguments", callee.name), span));
         }
         let mut operands = Vec::with_capacity(args.len());
-        for arg in args {
-            operands.push(match arg {
-                Arg::Scalar(e) => self.expr(e, None)?,
-                Arg::Array(array) => self.array(*array, span)?,
+        for (arg, local) in args.iter().zip(&callee.locals) {
+            operands.push(match (arg, &local.ty) {
+                (Arg::Scalar(e), LocalTy::Scalar(ty)) if *ty == e.ty => self.expr(e, None)?,
+                (Arg::Array(array), LocalTy::Array(_)) => self.array(*array, span)?,
+                _ => return Err(Trap::internal("an argument of another type than its parameter", span)),
             });
         }
         let slots = operands.iter().map(|o| o.slot).collect();

@@ -4,7 +4,7 @@ use super::{FnCompiler, Home, Role, unbound};
 use crate::Trap;
 use crate::exec::asm::Operand;
 use crate::exec::code::{Op, What};
-use crate::exec::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst};
+use crate::exec::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst, TileStep};
 use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
 use crate::tile::{MatMul, TopK};
 use std::collections::BTreeSet;
@@ -80,10 +80,25 @@ impl<'a> FnCompiler<'_, 'a> {
         }
     }
 
+    /// An operation without a result. Those that always run one after the other become one instruction.
     pub(super) fn tile_stmt(&mut self, inst: TileInst, span: Span) -> Result<(), Trap> {
-        let sink = self.asm.temp();
-        self.tile_value(inst, Some(sink.slot), span)?;
-        self.asm.release(sink);
+        let number = self.asm.code.tiles.len();
+        let joins = self.asm.code.tiles.last().is_some_and(|last| !last.inst.yields());
+        let Some(last) = self.asm.last_of_block().filter(|last| joins && last.op == Op::Tile) else {
+            let sink = self.asm.temp();
+            self.tile_value(inst, Some(sink.slot), span)?;
+            self.asm.release(sink);
+            return Ok(());
+        };
+        let first = last.a as usize;
+        let tiles = &mut self.asm.code.tiles;
+        let dead = inst.replaces().and_then(|tile| dead_declaration(tiles, first, tile));
+        tiles.push(TileStep { inst, span });
+        if let Some(at) = dead {
+            tiles.remove(at);
+        }
+        let more = (number - first) as u32 - u32::from(dead.is_some());
+        self.asm.last_of_block().expect("the instruction found above should be there").b = more;
         Ok(())
     }
 
@@ -94,7 +109,7 @@ impl<'a> FnCompiler<'_, 'a> {
         span: Span,
     ) -> Result<Operand, Trap> {
         self.require(Role::Kernel, "a tile operation", span)?;
-        self.asm.code.tiles.push(inst);
+        self.asm.code.tiles.push(TileStep { inst, span });
         let number = self.asm.code.tiles.len() as u32 - 1;
         let dst = self.asm.target(want);
         self.emit(Op::Tile, ScalarTy::F32, dst.slot, (number, 0), span, What::Plain);
@@ -168,6 +183,32 @@ impl<'a> FnCompiler<'_, 'a> {
                 cols: self.scalar(cols, ScalarTy::I32, held)?,
                 value: self.scalar(value, ScalarTy::F32, held)?,
             },
+            TileOp::MaskBand { tile, begin, end, group, value } => TileInst::MaskBand {
+                tile: id(self, tile)?,
+                begin: self.scalar(begin, ScalarTy::I32, held)?,
+                end: self.scalar(end, ScalarTy::I32, held)?,
+                group: self.scalar(group, ScalarTy::U32, held)?,
+                value: self.scalar(value, ScalarTy::F32, held)?,
+            },
+            TileOp::Iota { dst, start, cols } => TileInst::Iota {
+                dst: id(self, dst)?,
+                start: self.scalar(start, ScalarTy::I32, held)?,
+                cols: self.optional(cols.as_ref(), held)?,
+            },
+            TileOp::Insert { dst, src, row, col } | TileOp::Extract { dst, src, row, col } => {
+                let insert = matches!(op, TileOp::Insert { .. });
+                let (dst, src) = (id(self, dst)?, id(self, src)?);
+                if dst == src {
+                    return Err(Trap::internal("a part of a tile moved within it", span));
+                }
+                let row = self.scalar(row, ScalarTy::U32, held)?;
+                let col = self.scalar(col, ScalarTy::U32, held)?;
+                if insert {
+                    TileInst::Insert { dst, src, row, col }
+                } else {
+                    TileInst::Extract { dst, src, row, col }
+                }
+            }
             TileOp::TopK { values, indices, src, first } => {
                 let kept =
                     TopK { values: id(self, values)?, indices: id(self, indices)?, src: id(self, src)? };
@@ -278,6 +319,16 @@ impl<'a> FnCompiler<'_, 'a> {
         held.into_iter().for_each(|o| self.asm.release(o));
         Ok(())
     }
+}
+
+/// Steps in which a declaration is looked for: those of a long loop body.
+const LOOK_BACK: usize = 64;
+
+/// Where, among the steps from `first` on, a tile is declared that nothing has used since: what replaces it now needs no empty one.
+fn dead_declaration(steps: &[TileStep], first: usize, tile: usize) -> Option<usize> {
+    let first = first.max(steps.len().saturating_sub(LOOK_BACK));
+    let last = first + steps[first..].iter().rposition(|step| step.inst.mentions(tile))?;
+    matches!(steps[last].inst, TileInst::Clear(_)).then_some(last)
 }
 
 /// Which elements an access is for.

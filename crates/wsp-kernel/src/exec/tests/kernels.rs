@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "tests lend their own vectors as tensors")]
 
 use super::*;
-use crate::{KernelCode, Layout, Mode, Scratch, TensorMem};
+use crate::{Engine, KernelCode, Layout, Mode, Scratch, TensorMem};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::DType;
@@ -49,18 +49,26 @@ impl Bench {
 
     fn run(&mut self, kernel: Function, descriptor: &[u32]) -> Result<(), Trap> {
         self.module.functions = vec![kernel];
-        let env = self.env();
-        let code = KernelCode::compile(&self.module, FuncId(0), &env)?;
-        let mut scratch = Scratch::new();
-        // Twice: what one run leaves behind must not matter to the next.
+        let mut env = self.env();
         let before = self.data.clone();
-        let first = code.run(&mut scratch, &env, descriptor);
-        let after = self.data.clone();
-        self.data.iter_mut().zip(&before).for_each(|(data, old)| data.copy_from_slice(old));
-        let second = code.run(&mut scratch, &env, descriptor);
-        assert_eq!(first, second);
-        assert_eq!(self.data, after);
-        second
+        let mut outcomes = Vec::new();
+        for engine in [Engine::Interpreter, Engine::Native].into_iter().filter(|e| e.is_available()) {
+            env.engine = engine;
+            let code = KernelCode::compile(&self.module, FuncId(0), &env)?;
+            let mut scratch = Scratch::new();
+            // Twice: what one run leaves behind must not matter to the next.
+            for _ in 0..2 {
+                self.data.iter_mut().zip(&before).for_each(|(data, old)| data.copy_from_slice(old));
+                let result = code.run(&mut scratch, &env, descriptor);
+                outcomes.push((result, self.data.clone()));
+            }
+        }
+        let (result, data) = outcomes.remove(0);
+        for (again, after) in outcomes {
+            assert_eq!(again, result);
+            assert_eq!(after, data);
+        }
+        result
     }
 }
 
@@ -312,6 +320,29 @@ fn a_tile_must_be_written_after_each_declaration() {
     let trap =
         bench.run(k.body(vec![load_rows(a, X, u(0), None), tile_op(product)]), &[0, 0, 0]).unwrap_err();
     assert_eq!(trap.message, "tile `acc` is used before anything is written to it");
+}
+
+#[test]
+fn one_of_several_operations_in_a_row_stops_at_its_own_place() {
+    let mut bench = Bench::new();
+    let mut k = Kernel::new();
+    let (a, b, c) = (k.tile("a", 4, 4), k.tile("b", 4, 4), k.tile("c", 4, 4));
+    let one = || Operand::Scalar(real(1.0));
+    let unwritten = Stmt { span: at(7), ..binary(BinaryTileOp::Add, c, b, one()) };
+    let body = vec![
+        declare(a),
+        declare(b),
+        load_rows(a, X, u(0), None),
+        binary(BinaryTileOp::Add, a, a, one()),
+        store_rows(Y, a, u(0)),
+        unwritten,
+        store_rows(Y, b, u(0)),
+    ];
+    let trap = bench.run(k.body(body), &[0, 0, 0]).unwrap_err();
+    assert_eq!(trap.message, "tile `b` is used before anything is written to it");
+    assert_eq!(trap.span, at(7));
+    // What came before it was done.
+    assert_eq!(bench.data[1][..4], [1.0, 2.0, 3.0, 4.0]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Functions built by hand, and what running them does.
 
+mod engines;
 mod generators;
 mod kernels;
 mod property;
@@ -7,7 +8,9 @@ mod scalars;
 mod statements;
 mod tiers;
 
-use crate::{Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest};
+use super::engine::Runnable;
+use super::vm::{Buffers, Vm};
+use crate::{Engine, Env, Extent, GeneratorCode, GeneratorHost, Hints, Trap, Value, WsRequest};
 use wsp_core::{AxisId, FuncId, LocalId, SpaceId, StructId, TensorId};
 use wsp_ir::{
     ArrayRef, BinOp, Const, Elem, Expr, ExprKind, Field, FileId, FuncKind, Function, LocalTy, Module, Param,
@@ -164,7 +167,7 @@ pub(super) fn add_tensor(module: &mut Module, name: &str, dims: &[u32]) -> Tenso
 }
 
 /// What a generator did.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Recorder {
     pub(super) tasks: Vec<Vec<u32>>,
     pub(super) hints: Vec<String>,
@@ -227,9 +230,17 @@ impl GeneratorHost for Recorder {
     }
 }
 
-/// Runs function 0, a generator.
+/// Runs function 0, a generator, on every engine.
 pub(super) fn run_in(module: &Module, env: &Env, host: &mut Recorder) -> Result<(), Trap> {
-    GeneratorCode::compile(module, FuncId(0), env)?.run(env, host, 1_000_000)
+    let compiled = || GeneratorCode::compile(module, FuncId(0), env);
+    let before = host.clone();
+    let result = compiled()?.on(Engine::Interpreter).run(env, host, 1_000_000);
+    if Engine::Native.is_available() {
+        let mut again = before;
+        let native = compiled()?.on(Engine::Native).run(env, &mut again, 1_000_000);
+        assert_eq!((&result, &*host), (&native, &again), "both engines should do the same");
+    }
+    result
 }
 
 /// Runs function 0, a generator, and returns what it emitted.
@@ -244,15 +255,45 @@ pub(super) fn emitted(fields: Vec<Expr>) -> Result<Vec<u32>, Trap> {
     Ok(run(&module(vec![Build::generator().body(vec![emit(fields)])]))?.remove(0))
 }
 
-/// The value that function 0, a helper without parameters, returns.
+/// The value that function 0, a helper without parameters, returns on every engine.
 pub(super) fn returned(module: &Module, params: Vec<Value>) -> Result<Value, Trap> {
+    returned_on([Engine::Interpreter, Engine::Native], module, params)
+}
+
+/// The value that function 0, a helper without parameters, returns on the first engine, and on the other if there is it.
+pub(super) fn returned_on(engines: [Engine; 2], module: &Module, params: Vec<Value>) -> Result<Value, Trap> {
     use super::compile::{Compiler, Role};
     let env = Env::new(module, params);
     let mut compiler = Compiler::new(module, &env, Role::Generator);
     compiler.entry(FuncId(0))?;
     let program = compiler.into_program();
-    let (mut slots, mut words) = (Vec::new(), Vec::new());
-    let frame = super::vm::frame(&mut slots, program.entry());
-    let bits = super::vm::Vm::new(&program, &env, &mut words, 1_000_000).run(frame)?;
-    Ok(Value::from_bits(module.functions[0].ret.expect("a helper returns something"), bits))
+    let ty = module.functions[0].ret.expect("a helper returns something");
+    let run = |engine| {
+        let code = Runnable::new(program.clone(), &env)?.on(engine);
+        let (mut slots, mut buffers) = (Vec::new(), Buffers::default());
+        let frame = super::vm::frame(&mut slots, program.entry());
+        let mut vm = Vm::new(&program, &env, &mut buffers, 1_000_000);
+        code.run(&mut vm, frame).map(|bits| Value::from_bits(ty, bits))
+    };
+    let result = run(engines[0]);
+    if engines[1] != engines[0] && engines[1].is_available() {
+        let other = run(engines[1]);
+        assert!(
+            same_result(&result, &other),
+            "{result:?} on {:?}, {other:?} on {:?}",
+            engines[0],
+            engines[1]
+        );
+    }
+    result
+}
+
+/// Equal, or both no number.
+pub(super) fn same_result(a: &Result<Value, Trap>, b: &Result<Value, Trap>) -> bool {
+    match (a, b) {
+        (Ok(x), Ok(y)) if x.as_int().is_none() && x.as_f64().is_nan() => {
+            x.ty() == y.ty() && y.as_f64().is_nan()
+        }
+        _ => a == b,
+    }
 }

@@ -271,7 +271,10 @@ fn through_variables(seed: u64, ty: ScalarTy, vars: &[Value]) -> (Expr, Expected
     }
     body.push(return_(e.clone()));
     m.functions = vec![f.body(body)];
-    (e, returned(&m, vars.to_vec()).map_err(|trap| trap.code.0))
+    // Compiling takes a thousand times as long as interpreting: some must do.
+    let second = if seed.is_multiple_of(16) { Engine::Native } else { Engine::Interpreter };
+    let got = returned_on([Engine::Interpreter, second], &m, vars.to_vec());
+    (e, got.map_err(|trap| trap.code.0))
 }
 
 /// The same expression over parameters, so that all of it is folded.

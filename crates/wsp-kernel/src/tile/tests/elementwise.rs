@@ -38,6 +38,7 @@ fn unary_f32(op: UnaryTileOp, x: f32) -> f32 {
         UnaryTileOp::Log2 => x.log2(),
         UnaryTileOp::Exp => x.exp(),
         UnaryTileOp::Exp2 => x.exp2(),
+        UnaryTileOp::Tanh => x.tanh(),
     }
 }
 

@@ -54,3 +54,22 @@ fn exponentials_of_special_values() {
         assert_eq!(apply(&mut tiles, UnaryTileOp::Exp2, &whole), powers, "{name}");
     }
 }
+
+/// 4 ulp: two rounded steps for `e^2x - 1`, the sum and the quotient.
+#[test]
+fn the_hyperbolic_tangent_is_within_four_ulp() {
+    let sides = (0..60_000).map(|i| 1e-6 * 1.000_28f32.powi(i));
+    let values: Vec<f32> = sides.flat_map(|x| [x, -x]).filter(|x| x.abs() < 20.0).collect();
+    for (name, mut tiles) in all_kernels() {
+        let have = apply(&mut tiles, UnaryTileOp::Tanh, &values);
+        let worst = values.iter().zip(&have).map(|(&x, &h)| ulps(h, f64::from(x).tanh())).fold(0.0, f64::max);
+        assert!(worst <= 4.0, "{name}: {worst} ulp");
+        let special = apply(
+            &mut tiles,
+            UnaryTileOp::Tanh,
+            &[0.0, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, f32::NAN],
+        );
+        assert_eq!(special[..5], [0.0, 1.0, -1.0, 1.0, -1.0], "{name}");
+        assert!(special[5].is_nan(), "{name}");
+    }
+}

@@ -5,7 +5,7 @@ use crate::memory::{Fault, Layout, Paged, Shape, round_to};
 use crate::tile::{MatMul, Tiles};
 use wsp_core::DType;
 
-const DTYPES: [DType; 3] = [DType::F32, DType::F16, DType::Bf16];
+const DTYPES: [DType; 5] = [DType::F32, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2];
 
 /// The product in `f64`, and the sum of the magnitudes of its terms.
 fn product(a: &Matrix, b: &Matrix, transpose_b: bool, c: Option<&Matrix>) -> (Vec<f64>, Vec<f64>) {
@@ -121,7 +121,7 @@ fn products_agree_with_f64_and_do_not_depend_on_paging() {
         let mut random = Random::new(20);
         for (i, &inner) in COLS.iter().enumerate() {
             for m in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17] {
-                let dtype = DTYPES[(i + m as usize) % 3];
+                let dtype = DTYPES[(i + m as usize) % DTYPES.len()];
                 let n = random.below(20);
                 check(&mut tiles, &mut random, (m, n, inner), dtype, true, name);
                 // Here `inner` is the width of the result: the sizes that matter for the blocks of columns.

@@ -1,9 +1,11 @@
 //! Every kernel table against single-element loops in `f64`.
 
+mod ahead;
 mod alias;
 mod elementwise;
 mod exponential;
 mod matmul;
+mod parts;
 mod reduce;
 mod select;
 mod transfer;

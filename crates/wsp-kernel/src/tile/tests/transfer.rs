@@ -4,7 +4,7 @@ use super::{Array, COLS, Matrix, Random, all_kernels, array_of, bits, get, put, 
 use crate::memory::{Fault, Layout, Shape, Window, round_to};
 use wsp_core::DType;
 
-const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::Bf16];
+const FLOATS: [DType; 6] = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2];
 
 #[test]
 fn a_load_rounds_to_the_tile_in_place_or_copied() {
@@ -63,7 +63,7 @@ fn a_load_takes_what_there_is() {
 fn columns_may_be_apart() {
     for (name, mut tiles) in all_kernels() {
         let source = Matrix::random(&mut Random::new(32), 7, 33, DType::F16);
-        for dtype in [DType::F32, DType::F16, DType::Bf16] {
+        for dtype in [DType::F32, DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
             let (mut array, layout) = array_of(&source, dtype);
             let mem = array.mem(layout);
             let tile = room(&mut tiles, 33, 7, DType::F32);
@@ -169,7 +169,7 @@ fn narrowing_matches_the_half_crate_on_every_special_value() {
     let shape = Shape::new(1, values.len() as u32);
     for (name, mut tiles) in all_kernels() {
         let tile = put(&mut tiles, &Matrix { shape, values: values.clone() }, DType::F32);
-        for dtype in [DType::F16, DType::Bf16] {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
             let mut array = Array::poisoned(values.len(), dtype);
             let mut want = Array::poisoned(values.len(), dtype);
             for (i, &v) in values.iter().enumerate() {
@@ -178,8 +178,26 @@ fn narrowing_matches_the_half_crate_on_every_special_value() {
             let mem = array.mem(Layout::Strided { dims: vec![1, shape.cols], strides: vec![0, 1] });
             tiles.store(&mem, tile, window(&[0, 0], 0, 1)).unwrap();
             drop(mem);
-            let differ = array.bytes.chunks(2).zip(want.bytes.chunks(2)).position(|(a, b)| a != b);
+            let size = dtype.size();
+            let differ = array.bytes.chunks(size).zip(want.bytes.chunks(size)).position(|(a, b)| a != b);
             assert_eq!(differ.map(|i| values[i].to_bits()), None, "{name} {dtype}");
+        }
+    }
+}
+
+#[test]
+fn every_byte_of_an_8_bit_float_is_widened_to_its_value() {
+    let tables = [(DType::F8E4m3, &wsp_core::fp8::E4M3_TO_F32), (DType::F8E5m2, &wsp_core::fp8::E5M2_TO_F32)];
+    for (name, mut tiles) in all_kernels() {
+        for (dtype, table) in tables {
+            let mut array = Array { bytes: (0..=255).collect(), dtype };
+            let mem = array.mem(Layout::Strided { dims: vec![1, 256], strides: vec![0, 1] });
+            let tile = room(&mut tiles, 1, 256, DType::F32);
+            tiles.load(tile, &mem, window(&[0, 0], 0, 1), None, None, false).unwrap();
+            for (byte, (have, want)) in get(&mut tiles, tile).values.iter().zip(table).enumerate() {
+                let same = have.to_bits() == want.to_bits() || (have.is_nan() && want.is_nan());
+                assert!(same, "{name} {dtype} {byte:#x}: {have}, not {want}");
+            }
         }
     }
 }

@@ -1,0 +1,538 @@
+//! One function in Cranelift's terms: blocks, jumps, steps and calls.
+
+use super::emission::Lent;
+use super::helpers::{self, Helper};
+use super::run::{ROW_TYPES, Row, Run};
+use crate::exec::code::{Code, Inst, Op, Program};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, FuncRef, Function, InstBuilder, MemFlagsData, SigRef, Signature, Value,
+};
+use cranelift_codegen::isa::{TargetFrontendConfig, TargetIsa};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use std::mem::offset_of;
+use wsp_ir::ScalarTy;
+
+/// What callers need to know of a function.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Arguments: the first slots of its frame.
+    args: usize,
+}
+
+impl Shape {
+    pub(super) fn of_all(program: &Program) -> Vec<Shape> {
+        let mut shapes = vec![Shape { args: 0 }; program.funcs.len()];
+        for site in program.funcs.iter().flat_map(|code| &code.calls) {
+            shapes[site.func].args = site.args.len();
+        }
+        shapes
+    }
+
+    /// The run, the frame and the arguments in; whether the run stopped out. The value is in the run.
+    pub(super) fn signature(self, isa: &dyn TargetIsa) -> Signature {
+        let mut signature = Signature::new(isa.default_call_conv());
+        signature.params.resize(2 + self.args, AbiParam::new(I64));
+        signature.returns.push(AbiParam::new(I64));
+        signature
+    }
+}
+
+/// Translates one function.
+pub(super) struct Translator<'t> {
+    pub(super) b: FunctionBuilder<'t>,
+    pub(super) code: &'t Code,
+    index: i64,
+    /// By slot; none for constants.
+    variables: Vec<Option<Variable>>,
+    run: Value,
+    frame: Value,
+    /// By instruction that something jumps to.
+    blocks: Vec<Option<Block>>,
+    /// Stops as the instruction whose number and operands it is given.
+    fault: Block,
+    /// Returns that the run stopped.
+    stopped: Block,
+    helper: SigRef,
+    funcs: &'t [FuncRef],
+    /// Whether tile operations read slots, so that all of them are kept in the frame too.
+    in_frame: bool,
+    /// Whether this is the function that runs of the program start with.
+    is_entry: bool,
+}
+
+/// Fills `func`, whose signature is set, with function number `index` of a program.
+pub(super) fn translate(
+    program: &Program,
+    index: usize,
+    shapes: &[Shape],
+    funcs: &[FuncRef],
+    func: &mut Function,
+    context: &mut FunctionBuilderContext,
+    target: TargetFrontendConfig,
+) {
+    let code = &program.funcs[index];
+    let mut b = FunctionBuilder::new(func, context);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let params = b.block_params(entry).to_vec();
+    let mut signature = Signature::new(b.func.signature.call_conv);
+    signature.params.resize(6, AbiParam::new(I64));
+    signature.returns.push(AbiParam::new(I64));
+    let helper = b.import_signature(signature);
+    let (fault, stopped) = (b.create_block(), b.create_block());
+    let mut t = Translator {
+        code,
+        index: index as i64,
+        variables: vec![None; code.template.len()],
+        run: params[0],
+        frame: params[1],
+        blocks: vec![None; code.insts.len() + 1],
+        fault,
+        stopped,
+        helper,
+        funcs,
+        in_frame: !code.tiles.is_empty(),
+        is_entry: index + 1 == program.funcs.len(),
+        b,
+    };
+    t.declare(&params[2..], shapes[index]);
+    t.find_blocks();
+    t.body();
+    t.endings();
+    t.b.seal_all_blocks();
+    t.b.finalize(target);
+}
+
+/// Whether an operation writes its `dst`.
+fn writes(op: Op) -> bool {
+    !matches!(
+        op,
+        Op::Jump
+            | Op::JumpIf
+            | Op::JumpIfNot
+            | Op::Back
+            | Op::CheckStep
+            | Op::Return
+            | Op::Stop
+            | Op::Emit
+            | Op::Fence
+            | Op::SetTile
+            | Op::SetExtentScalar
+            | Op::SetExtentArray
+    )
+}
+
+impl Translator<'_> {
+    /// A variable per slot that is ever written, with its first value.
+    fn declare(&mut self, args: &[Value], shape: Shape) {
+        let mut first: Vec<Option<Value>> = vec![None; self.code.template.len()];
+        for (slot, value) in first.iter_mut().zip(args).take(shape.args) {
+            *slot = Some(*value);
+        }
+        for (_, slot) in &self.code.fields {
+            first[*slot as usize] = Some(self.load_slot(*slot));
+        }
+        for i in self.code.insts.iter().filter(|i| writes(i.op)) {
+            let slot = i.dst as usize;
+            let start = self.code.template[slot];
+            first[slot].get_or_insert_with(|| self.b.ins().iconst(I64, start as i64));
+        }
+        for (slot, value) in first.into_iter().enumerate() {
+            if let Some(value) = value {
+                let variable = self.b.declare_var(I64);
+                self.b.def_var(variable, value);
+                self.variables[slot] = Some(variable);
+            }
+        }
+    }
+
+    /// A block per instruction that a jump goes to, and per one that a jump may not be taken to.
+    fn find_blocks(&mut self) {
+        for (pc, i) in self.code.insts.iter().enumerate() {
+            let targets = match i.op {
+                Op::Jump | Op::Back => [Some(i.b as usize), None],
+                Op::JumpIf | Op::JumpIfNot | Op::NextU | Op::NextI => [Some(i.b as usize), Some(pc + 1)],
+                _ => [None, None],
+            };
+            for target in targets.into_iter().flatten() {
+                if self.blocks[target].is_none() {
+                    self.blocks[target] = Some(self.b.create_block());
+                }
+            }
+        }
+    }
+
+    fn body(&mut self) {
+        let mut open = true;
+        for (pc, i) in self.code.insts.iter().enumerate() {
+            if let Some(block) = self.blocks[pc] {
+                if open {
+                    self.b.ins().jump(block, &[]);
+                }
+                self.b.switch_to_block(block);
+                open = true;
+            }
+            // Nothing jumps to what follows a jump and has no block.
+            if open {
+                self.inst(pc, *i);
+                open = !matches!(
+                    i.op,
+                    Op::Jump
+                        | Op::JumpIf
+                        | Op::JumpIfNot
+                        | Op::Back
+                        | Op::NextU
+                        | Op::NextI
+                        | Op::Return
+                        | Op::Stop
+                );
+            }
+        }
+    }
+
+    /// The blocks that all instructions share.
+    fn endings(&mut self) {
+        self.b.switch_to_block(self.fault);
+        self.b.set_cold_block(self.fault);
+        let [pc, a, b] = [0; 3].map(|_| self.b.append_block_param(self.fault, I64));
+        let status = self.call_helper(helpers::fault, pc, [a, b]);
+        self.b.ins().return_(&[status]);
+
+        self.b.switch_to_block(self.stopped);
+        self.b.set_cold_block(self.stopped);
+        let status = self.b.ins().iconst(I64, 1);
+        self.b.ins().return_(&[status]);
+    }
+
+    fn inst(&mut self, pc: usize, i: Inst) {
+        match i.op {
+            Op::Mov => {
+                let value = self.get(i.a);
+                self.set(i.dst, value);
+            }
+            Op::Jump => {
+                self.jump_to(i.b);
+            }
+            Op::JumpIf | Op::JumpIfNot => {
+                let test = self.get(i.a);
+                let (mut yes, mut no) = (self.target(i.b), self.target(pc as u32 + 1));
+                if i.op == Op::JumpIfNot {
+                    (yes, no) = (no, yes);
+                }
+                self.b.ins().brif(test, yes, &[], no, &[]);
+            }
+            Op::Back => {
+                self.step(pc);
+                self.jump_to(i.b);
+            }
+            Op::NextU | Op::NextI => self.next(pc, i),
+            Op::CheckStep => {
+                let step = self.get(i.a);
+                let signed = matches!(i.ty, ScalarTy::I32 | ScalarTy::I64);
+                let below = if signed { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
+                let bad = self.b.ins().icmp_imm_s(below, step, 1);
+                self.fault_if(bad, pc, [step, step]);
+            }
+            Op::Load => self.load(pc, i),
+            Op::Call => self.call(pc, i),
+            Op::Return => {
+                let value = self.get(i.a);
+                self.store_run(offset_of!(Run<'_, '_>, value), value);
+                let status = self.b.ins().iconst(I64, super::GOES_ON);
+                self.b.ins().return_(&[status]);
+            }
+            Op::Stop => {
+                let zero = self.b.ins().iconst(I64, 0);
+                let pc = self.b.ins().iconst(I64, pc as i64);
+                self.b.ins().jump(self.fault, &[pc.into(), zero.into(), zero.into()]);
+            }
+            Op::Emit if self.is_entry => self.emit(pc, i),
+            Op::Tier => self.tier(pc, i),
+            _ => {
+                if !self.arithmetic(pc, i) {
+                    self.outlined(pc, i);
+                }
+            }
+        }
+    }
+
+    pub(super) fn get(&mut self, slot: u32) -> Value {
+        match self.variables[slot as usize] {
+            Some(variable) => self.b.use_var(variable),
+            None => self.b.ins().iconst(I64, self.code.template[slot as usize] as i64),
+        }
+    }
+
+    /// The value of a slot that never changes.
+    pub(super) fn constant(&self, slot: u32) -> Option<u64> {
+        match self.variables[slot as usize] {
+            Some(_) => None,
+            None => Some(self.code.template[slot as usize]),
+        }
+    }
+
+    pub(super) fn set(&mut self, slot: u32, value: Value) {
+        let variable = self.variables[slot as usize].expect("a slot that is written should be a variable");
+        self.b.def_var(variable, value);
+        if self.in_frame {
+            self.store_slot(slot, value);
+        }
+    }
+
+    fn load_slot(&mut self, slot: u32) -> Value {
+        self.b.ins().load(I64, MemFlagsData::trusted(), self.frame, 8 * slot as i32)
+    }
+
+    fn store_slot(&mut self, slot: u32, value: Value) {
+        self.b.ins().store(MemFlagsData::trusted(), value, self.frame, 8 * slot as i32);
+    }
+
+    fn load_run(&mut self, offset: usize) -> Value {
+        self.b.ins().load(I64, MemFlagsData::trusted(), self.run, offset as i32)
+    }
+
+    fn store_run(&mut self, offset: usize, value: Value) {
+        self.b.ins().store(MemFlagsData::trusted(), value, self.run, offset as i32);
+    }
+
+    fn jump_to(&mut self, pc: u32) {
+        let target = self.target(pc);
+        self.b.ins().jump(target, &[]);
+    }
+
+    fn target(&self, pc: u32) -> Block {
+        self.blocks[pc as usize].expect("what is jumped to should have a block")
+    }
+
+    /// Goes on in a new block unless `cond`, which goes to `other`.
+    fn leave_if(&mut self, cond: Value, other: Block, args: &[BlockArg]) {
+        let next = self.b.create_block();
+        self.b.ins().brif(cond, other, args, next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Stops the run if `bad`, as the instruction does with these operands.
+    pub(super) fn fault_if(&mut self, bad: Value, pc: usize, [a, b]: [Value; 2]) {
+        let pc = self.b.ins().iconst(I64, pc as i64);
+        self.leave_if(bad, self.fault, &[pc.into(), a.into(), b.into()]);
+    }
+
+    fn call_helper(&mut self, helper: Helper, pc: Value, [a, b]: [Value; 2]) -> Value {
+        let address = self.b.ins().iconst(I64, helper as usize as i64);
+        let index = self.b.ins().iconst(I64, self.index);
+        let args = [self.run, self.frame, index, pc, a, b];
+        let call = self.b.ins().call_indirect(self.helper, address, &args);
+        self.b.inst_results(call)[0]
+    }
+
+    /// Calls a helper and leaves the function when the run stops.
+    fn call_checked(&mut self, helper: Helper, pc: usize) {
+        let zero = self.b.ins().iconst(I64, 0);
+        let pc = self.b.ins().iconst(I64, pc as i64);
+        let status = self.call_helper(helper, pc, [zero, zero]);
+        self.leave_if(status, self.stopped, &[]);
+    }
+
+    /// Has the instruction run outside, and takes its value over.
+    fn outlined(&mut self, pc: usize, i: Inst) {
+        self.spill(i);
+        self.call_checked(helpers::outlined, pc);
+        if writes(i.op) {
+            let value = self.load_run(offset_of!(Run<'_, '_>, value));
+            self.set(i.dst, value);
+        }
+    }
+
+    /// Writes the operands of an instruction to the frame.
+    fn spill(&mut self, i: Inst) {
+        let code = self.code;
+        let mut keep = |slots: &[u32]| {
+            for slot in slots {
+                let value = self.get(*slot);
+                self.store_slot(*slot, value);
+            }
+        };
+        match i.op {
+            // All slots are there already.
+            Op::Tile | Op::Fence | Op::AxisTile | Op::HostAxisTile | Op::HostAxisExtent => {}
+            Op::Emit => keep(&code.emits[i.a as usize].words),
+            Op::AllocWs => {
+                let site = &code.allocs[i.a as usize];
+                keep(&[site.tier, site.count, site.index]);
+                keep(&site.key);
+            }
+            Op::SetTile | Op::SetExtentScalar | Op::SetExtentArray => keep(&[i.b]),
+            Op::Unary | Op::Math | Op::Cast | Op::Tier | Op::ArrayLen => keep(&[i.a]),
+            _ => keep(&[i.a, i.b]),
+        }
+    }
+
+    /// Counts a step.
+    fn step(&mut self, pc: usize) {
+        let steps = self.load_run(offset_of!(Run<'_, '_>, steps));
+        let steps = self.b.ins().iadd_imm_s(steps, 1);
+        self.store_run(offset_of!(Run<'_, '_>, steps), steps);
+        let limit = self.load_run(offset_of!(Run<'_, '_>, check_at));
+        let due = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, steps, limit);
+        let (look, next) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(due, look, &[], next, &[]);
+        self.b.switch_to_block(look);
+        self.b.set_cold_block(look);
+        self.call_checked(helpers::check, pc);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// The end of a counted loop's body.
+    fn next(&mut self, pc: usize, i: Inst) {
+        self.step(pc);
+        let (now, bound, stride) = (self.get(i.dst), self.get(i.a), self.get(i.a + 1));
+        let sum = self.b.ins().iadd(now, stride);
+        let less = if i.op == Op::NextU { IntCC::UnsignedLessThan } else { IntCC::SignedLessThan };
+        let mut goes_on = self.b.ins().icmp(less, sum, bound);
+        if matches!(i.ty, ScalarTy::U64 | ScalarTy::I64) {
+            // The stride is at least 1: what is not above has gone round.
+            let above = self.b.ins().icmp(less, now, sum);
+            goes_on = self.b.ins().band(goes_on, above);
+        }
+        let (take, leave) = (self.b.create_block(), self.target(pc as u32 + 1));
+        self.b.ins().brif(goes_on, take, &[], leave, &[]);
+        self.b.switch_to_block(take);
+        self.set(i.dst, sum);
+        self.jump_to(i.b);
+    }
+
+    fn call(&mut self, pc: usize, i: Inst) {
+        self.step(pc);
+        let site = &self.code.calls[i.a as usize];
+        let below = self.b.ins().iadd_imm_s(self.frame, 8 * self.code.template.len() as i64);
+        let mut args = vec![self.run, below];
+        args.extend(site.args.iter().map(|slot| self.get(*slot)));
+        let call = self.b.ins().call(self.funcs[site.func], &args);
+        let status = self.b.inst_results(call)[0];
+        let (failed, next) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(status, failed, &[], next, &[]);
+        self.b.switch_to_block(failed);
+        self.b.set_cold_block(failed);
+        self.call_checked(helpers::called_from, pc);
+        self.b.ins().jump(self.stopped, &[]);
+        self.b.switch_to_block(next);
+        let value = self.load_run(offset_of!(Run<'_, '_>, value));
+        self.set(i.dst, value);
+    }
+
+    /// An element of an integer array; in line where it needs no conversion.
+    fn load(&mut self, pc: usize, i: Inst) {
+        let Some(kind) = ROW_TYPES.iter().position(|ty| *ty == i.ty) else {
+            return self.outlined(pc, i);
+        };
+        let (array, index) = (self.get(i.a), self.get(i.b));
+        let rows = self.load_run(offset_of!(Run<'_, '_>, rows));
+        let offset = self.b.ins().imul_imm_u(array, size_of::<Row>() as i64);
+        let row = self.b.ins().iadd(rows, offset);
+        let flags = MemFlagsData::trusted();
+        let len = self.b.ins().load(I64, flags, row, (offset_of!(Row, len) + 8 * kind) as i32);
+        let inside = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+        let (direct, outside, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let value = self.b.append_block_param(next, I64);
+        self.b.ins().brif(inside, direct, &[], outside, &[]);
+
+        self.b.switch_to_block(outside);
+        self.b.set_cold_block(outside);
+        self.spill(i);
+        self.call_checked(helpers::outlined, pc);
+        let converted = self.load_run(offset_of!(Run<'_, '_>, value));
+        self.b.ins().jump(next, &[converted.into()]);
+
+        self.b.switch_to_block(direct);
+        let first = self.b.ins().load(I64, flags, row, offset_of!(Row, first) as i32);
+        let wide = matches!(i.ty, ScalarTy::I64 | ScalarTy::U64);
+        let offset = self.b.ins().ishl_imm_u(index, if wide { 3 } else { 2 });
+        let at = self.b.ins().iadd(first, offset);
+        // Elements of views need no alignment.
+        let flags = MemFlagsData::new().with_notrap();
+        let element = match i.ty {
+            ScalarTy::I32 => self.b.ins().sload32(flags, at, 0),
+            ScalarTy::U32 => self.b.ins().uload32(flags, at, 0),
+            _ => self.b.ins().load(I64, flags, at, 0),
+        };
+        self.b.ins().jump(next, &[element.into()]);
+        self.b.switch_to_block(next);
+        self.set(i.dst, value);
+    }
+
+    /// A task: written to the host's buffer where there is room.
+    fn emit(&mut self, pc: usize, i: Inst) {
+        let site = &self.code.emits[i.a as usize];
+        let lent = offset_of!(Run<'_, '_>, lent);
+        let left_at = lent + offset_of!(Lent, left);
+        let left = self.load_run(left_at);
+        let (direct, full, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(left, direct, &[], full, &[]);
+
+        self.b.switch_to_block(full);
+        self.outlined(pc, i);
+        self.b.ins().jump(next, &[]);
+
+        self.b.switch_to_block(direct);
+        let left = self.b.ins().iadd_imm_s(left, -1);
+        self.store_run(left_at, left);
+        let (fields, hints) = site.words.split_at(site.fields);
+        self.append(fields, lent + offset_of!(Lent, next_word));
+        self.append(hints, lent + offset_of!(Lent, next_hint));
+        let flags = MemFlagsData::trusted();
+        let site_at = lent + offset_of!(Lent, next_site);
+        let at = self.load_run(site_at);
+        let numbers = self.load_run(lent + offset_of!(Lent, numbers));
+        let number = self.b.ins().uload16(I64, flags, numbers, 2 * i.a as i32);
+        self.b.ins().istore16(flags, number, at, 0);
+        let at = self.b.ins().iadd_imm_s(at, 2);
+        self.store_run(site_at, at);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Writes the low words of slots where the pointer in a field of the run says, and moves it on.
+    fn append(&mut self, slots: &[u32], pointer: usize) {
+        if slots.is_empty() {
+            return;
+        }
+        let at = self.load_run(pointer);
+        for (n, slot) in slots.iter().enumerate() {
+            let value = self.get(*slot);
+            self.b.ins().istore32(MemFlagsData::trusted(), value, at, 4 * n as i32);
+        }
+        let end = self.b.ins().iadd_imm_s(at, 4 * slots.len() as i64);
+        self.store_run(pointer, end);
+    }
+
+    /// The number of thresholds below a value.
+    fn tier(&mut self, pc: usize, i: Inst) {
+        let (thresholds, _) = &self.code.tiers[i.b as usize];
+        let signed = matches!(i.ty, ScalarTy::I32 | ScalarTy::I64);
+        let (least, most) =
+            if signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
+        if !i.ty.is_int() || thresholds.bounds.len() > 16 {
+            return self.outlined(pc, i);
+        }
+        let greater = if signed { IntCC::SignedGreaterThan } else { IntCC::UnsignedGreaterThan };
+        let value = self.get(i.a);
+        // Bounds below every value are passed by all, those from the greatest on by none.
+        let passed = thresholds.bounds.iter().filter(|bound| **bound < least).count();
+        let mut tier = self.b.ins().iconst(I64, passed as i64);
+        for bound in thresholds.bounds.iter().filter(|bound| (least..most).contains(bound)) {
+            let bound = self.b.ins().iconst(I64, *bound as i64);
+            let above = self.b.ins().icmp(greater, value, bound);
+            let above = self.b.ins().uextend(I64, above);
+            tier = self.b.ins().iadd(tier, above);
+        }
+        if !thresholds.default {
+            let none = self.b.ins().icmp_imm_s(IntCC::Equal, tier, thresholds.bounds.len() as i64);
+            self.fault_if(none, pc, [value, value]);
+        }
+        self.set(i.dst, tier);
+    }
+}

@@ -1,0 +1,145 @@
+//! What compiled code calls. Each yields whether the run stopped, and leaves its value in [`Run::value`].
+
+use super::GOES_ON;
+use super::run::{Run, Stopped};
+use crate::Trap;
+use crate::exec::code::Op;
+use crate::exec::outlined::span;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const STOPS: i64 = 1;
+
+/// A function with the run, the frame of the function that calls, its number, the number of the instruction and two operands.
+pub(super) type Helper = unsafe extern "C" fn(*mut Run<'_, '_>, *mut u64, i64, i64, u64, u64) -> i64;
+
+/// Runs `f` so that neither traps nor panics leave it otherwise than through the run.
+fn guarded(run: &mut Run<'_, '_>, f: impl FnOnce(&mut Run<'_, '_>) -> Result<u64, Trap>) -> i64 {
+    (run.vm.steps, run.vm.check_at) = (run.steps, run.check_at);
+    let outcome = catch_unwind(AssertUnwindSafe(|| f(run)));
+    (run.steps, run.check_at) = (run.vm.steps, run.vm.check_at);
+    match outcome {
+        Ok(Ok(value)) => {
+            run.value = value;
+            return GOES_ON;
+        }
+        Ok(Err(trap)) => run.stopped = Some(Stopped::Trap(trap)),
+        Err(payload) => run.stopped = Some(Stopped::Panic(payload)),
+    }
+    STOPS
+}
+
+/// The instruction as the interpreter would run it; its operands are in the frame.
+///
+/// # Safety
+/// Compiled code calls it with its own run and a frame of the function.
+pub(super) unsafe extern "C" fn outlined(
+    run: *mut Run<'_, '_>,
+    frame: *mut u64,
+    func: i64,
+    pc: i64,
+    _: u64,
+    _: u64,
+) -> i64 {
+    // SAFETY: the run lives as long as the code runs, which touches it between calls only.
+    let run = unsafe { &mut *run };
+    guarded(run, |run| {
+        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
+        // SAFETY: the slots of a frame are valid, and compiled code has written those that the instruction reads.
+        let frame = unsafe { std::slice::from_raw_parts(frame, code.template.len()) };
+        let host = matches!(
+            code.insts[pc].op,
+            Op::Emit
+                | Op::Fence
+                | Op::SetTile
+                | Op::SetExtentScalar
+                | Op::SetExtentArray
+                | Op::AllocWs
+                | Op::HostAxisTile
+                | Op::HostAxisExtent
+        );
+        if !host {
+            return run.vm.outlined(code, pc, frame);
+        }
+        run.lent.settle(run.vm);
+        let value = run.vm.outlined(code, pc, frame)?;
+        run.lent.renew(run.vm);
+        Ok(value)
+    })
+}
+
+/// Stops the run as the instruction does with these operands.
+///
+/// # Safety
+/// As for [`outlined`].
+pub(super) unsafe extern "C" fn fault(
+    run: *mut Run<'_, '_>,
+    frame: *mut u64,
+    func: i64,
+    pc: i64,
+    a: u64,
+    b: u64,
+) -> i64 {
+    // SAFETY: as in `outlined`.
+    let run = unsafe { &mut *run };
+    guarded(run, |run| {
+        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
+        // SAFETY: as in `outlined`.
+        let frame = unsafe { std::slice::from_raw_parts_mut(frame, code.template.len()) };
+        let i = code.insts[pc];
+        for (slot, value) in [(i.b, b), (i.a, a)] {
+            if let Some(place) = frame.get_mut(slot as usize) {
+                *place = value;
+            }
+        }
+        run.vm.outlined(code, pc, frame)?;
+        Err(Trap::internal("an instruction that stops compiled code only", span(code, pc)))
+    })
+}
+
+/// Looks at limits and the cancel flag.
+///
+/// # Safety
+/// As for [`outlined`].
+pub(super) unsafe extern "C" fn check(
+    run: *mut Run<'_, '_>,
+    _: *mut u64,
+    func: i64,
+    pc: i64,
+    _: u64,
+    _: u64,
+) -> i64 {
+    // SAFETY: as in `outlined`.
+    let run = unsafe { &mut *run };
+    guarded(run, |run| {
+        run.lent.settle(run.vm);
+        run.vm.check(&run.vm.program.funcs[func as usize], pc as usize)?;
+        run.lent.renew(run.vm);
+        Ok(0)
+    })
+}
+
+/// Says in the trap of a callee where it was called.
+///
+/// # Safety
+/// As for [`outlined`].
+pub(super) unsafe extern "C" fn called_from(
+    run: *mut Run<'_, '_>,
+    _: *mut u64,
+    func: i64,
+    pc: i64,
+    _: u64,
+    _: u64,
+) -> i64 {
+    // SAFETY: as in `outlined`.
+    let run = unsafe { &mut *run };
+    let stopped = run.stopped.take();
+    guarded(run, |run| {
+        let Some(Stopped::Trap(trap)) = stopped else {
+            run.stopped = stopped;
+            return Ok(0);
+        };
+        let code = &run.vm.program.funcs[func as usize];
+        Err(run.vm.called_from(trap, code, code.insts[pc as usize].a))
+    });
+    STOPS
+}

@@ -1,0 +1,71 @@
+//! The compiler for this machine, and one module of code per program.
+
+use super::function::{self, Shape};
+use crate::exec::code::Program;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module, default_libcall_names};
+use std::sync::OnceLock;
+
+/// Settings that differ from Cranelift's own. Code is small and mostly runs for a short time, so that compiling fast is worth
+/// more than the last percent.
+const SETTINGS: [(&str, &str); 6] = [
+    ("opt_level", "none"),
+    ("regalloc_algorithm", "backtracking"),
+    ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+    ("is_pic", "false"),
+    ("use_colocated_libcalls", "false"),
+    // Panics never pass through compiled code.
+    ("unwind_info", "false"),
+];
+
+/// The instruction set of this machine; none where Cranelift has no backend for it.
+pub(super) fn isa() -> Option<&'static OwnedTargetIsa> {
+    static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
+    ISA.get_or_init(|| {
+        let mut flags = settings::builder();
+        for (name, value) in SETTINGS {
+            flags.set(name, value).ok()?;
+        }
+        cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()
+    })
+    .as_ref()
+}
+
+/// Compiles the functions of a program; gives the address of the entry.
+pub(super) fn compile(program: &Program) -> Option<(JITModule, *const u8)> {
+    let mut module = JITModule::new(JITBuilder::with_isa(isa()?.clone(), default_libcall_names()));
+    match define_all(&mut module, program) {
+        Some(entry) => {
+            let address = module.get_finalized_function(entry);
+            Some((module, address))
+        }
+        None => {
+            // SAFETY: no address was taken.
+            unsafe { module.free_memory() };
+            None
+        }
+    }
+}
+
+fn define_all(module: &mut JITModule, program: &Program) -> Option<FuncId> {
+    let target = module.target_config();
+    let shapes = Shape::of_all(program);
+    let mut context = module.make_context();
+    let mut builder = FunctionBuilderContext::new();
+    let mut ids: Vec<FuncId> = Vec::with_capacity(program.funcs.len());
+    for index in 0..program.funcs.len() {
+        context.func.signature = shapes[index].signature(module.isa());
+        let id = module.declare_anonymous_function(&context.func.signature).ok()?;
+        ids.push(id);
+        let declared: Vec<_> =
+            ids.iter().map(|id| module.declare_func_in_func(*id, &mut context.func)).collect();
+        function::translate(program, index, &shapes, &declared, &mut context.func, &mut builder, target);
+        module.define_function(id, &mut context).ok()?;
+        module.clear_context(&mut context);
+    }
+    module.finalize_definitions().ok()?;
+    ids.last().copied()
+}

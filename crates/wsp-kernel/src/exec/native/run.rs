@@ -1,0 +1,91 @@
+//! What compiled code shares with the rest of a run.
+
+use super::emission::Lent;
+use crate::Trap;
+use crate::env::IntArray;
+use crate::exec::vm::Vm;
+use std::any::Any;
+use wsp_ir::{ScalarTy, Span};
+
+/// A run. Compiled code reads and writes the fields from the top down to `vm`.
+#[repr(C)]
+pub(super) struct Run<'r, 'a> {
+    /// As in [`Vm`]; there only while a helper runs.
+    pub(super) steps: u64,
+    pub(super) check_at: u64,
+    /// What a helper or a function yields.
+    pub(super) value: u64,
+    /// [`Row`]s by the number of the array.
+    pub(super) rows: *const Row,
+    pub(super) lent: Lent,
+    pub(super) vm: &'r mut Vm<'a>,
+    pub(super) stopped: Option<Stopped>,
+}
+
+/// Why a run stopped.
+pub(super) enum Stopped {
+    Trap(Trap),
+    /// A helper panicked: compiled code has nothing to unwind.
+    Panic(Box<dyn Any + Send>),
+}
+
+/// Where the elements of an integer array lie.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(super) first: *const u8,
+    /// Elements that may be read as each of [`ROW_TYPES`] without conversion: all of them for one type, none for others.
+    pub(super) len: [u64; 4],
+}
+
+/// Types of elements that compiled code reads by itself.
+pub(super) const ROW_TYPES: [ScalarTy; 4] = [ScalarTy::I32, ScalarTy::U32, ScalarTy::I64, ScalarTy::U64];
+
+// SAFETY: rows are read by compiled code only, in a run that filled them from its own surroundings.
+unsafe impl Send for Row {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Row {}
+
+impl Row {
+    /// Nothing can be read in line.
+    const NONE: Row = Row { first: std::ptr::null(), len: [0; 4] };
+
+    fn of(array: &IntArray) -> Row {
+        let first = match array {
+            IntArray::I32(a) => a.as_ptr().cast(),
+            IntArray::U32(a) => a.as_ptr().cast(),
+            IntArray::I64(a) => a.as_ptr().cast(),
+            IntArray::U64(a) => a.as_ptr().cast(),
+            IntArray::View(view) => match view.dense() {
+                Some(first) => first,
+                None => return Row::NONE,
+            },
+        };
+        let ty = array.ty();
+        Row { first, len: ROW_TYPES.map(|t| if t == ty { array.len() as u64 } else { 0 }) }
+    }
+}
+
+impl<'r, 'a> Run<'r, 'a> {
+    pub(super) fn new(vm: &'r mut Vm<'a>) -> Run<'r, 'a> {
+        let env = vm.env;
+        let numbers = env.array_count();
+        vm.rows.clear();
+        vm.rows.extend((0..numbers).map(|n| env.array(n as u64).map_or(Row::NONE, Row::of)));
+        let (steps, check_at, rows) = (vm.steps, vm.check_at, vm.rows.as_ptr());
+        let lent = Lent::new(vm);
+        Run { steps, check_at, value: 0, rows, lent, vm, stopped: None }
+    }
+
+    /// The outcome when the code has returned.
+    pub(super) fn finish(mut self, goes_on: bool) -> Result<u64, Trap> {
+        (self.vm.steps, self.vm.check_at) = (self.steps, self.check_at);
+        self.lent.settle(self.vm);
+        match self.stopped.take() {
+            None if goes_on => Ok(self.value),
+            None => Err(Trap::internal("compiled code stopped without a reason", Span::default())),
+            Some(Stopped::Trap(trap)) => Err(trap),
+            Some(Stopped::Panic(payload)) => std::panic::resume_unwind(payload),
+        }
+    }
+}
