@@ -4,7 +4,7 @@ use std::fmt::Write;
 use wsp_ir::workload::{
     Dependences, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Start, Timing, Trace, WindowMode,
 };
-use wsp_ir::{AffinityPolicy, AxisTile, OrderPolicy, TileSize};
+use wsp_ir::{AffinityPolicy, AxisTile, OrderPolicy, SplitPolicy, TileSize};
 
 /// Targets for which plans can be made.
 pub const TARGETS: &[&str] = &["cpu_sim"];
@@ -92,6 +92,14 @@ table! {
         "groups of `n` indices are issued in turn, one item of the next axis from each, skipping those that have no more";
     BLOCKED: "PTO_ORDER(axis, PTO_BLOCKED(n))", Enforced,
         "every index issues `n` items of the next axis before any index issues more";
+    LONGEST_FIRST: "PTO_ORDER(axis, PTO_LONGEST_FIRST)", Enforced,
+        "indices are issued by falling number of elements of the dynamic axis, equal ones by increasing index";
+    SPLIT_WHOLE: "PTO_SPLIT(axis, PTO_WHOLE)", Enforced,
+        "the axis has one item for every index of the others";
+    SPLIT_FIXED: "PTO_SPLIT(axis, PTO_FIXED(n))", Enforced,
+        "items have `n` elements, the last may be shorter: what an item holds depends on its own length only";
+    SPLIT_BALANCED: "PTO_SPLIT(axis, PTO_BALANCED(n))", Enforced,
+        "cores get equal shares of all elements: items end where shares end, at multiples of `n` elements";
     PREFETCH: "PTO_PREFETCH(axis, depth)", Hint,
         "when a task starts, the inputs of the task `depth` indices ahead are fetched if it is already generated";
     DEPENDENCY: "PTO_DEPENDENCY(reader.tensor, writer.tensor)", Enforced,
@@ -306,6 +314,16 @@ pub(crate) fn of_order(policy: OrderPolicy) -> &'static Capability {
         OrderPolicy::Parallel => PARALLEL,
         OrderPolicy::Interleaved(_) => INTERLEAVED,
         OrderPolicy::Blocked(_) => BLOCKED,
+        OrderPolicy::LongestFirst => LONGEST_FIRST,
+    }
+}
+
+/// The row for a split.
+pub(crate) fn of_split(policy: &SplitPolicy) -> &'static Capability {
+    match policy {
+        SplitPolicy::Whole => SPLIT_WHOLE,
+        SplitPolicy::Fixed(_) => SPLIT_FIXED,
+        SplitPolicy::Balanced(_) => SPLIT_BALANCED,
     }
 }
 

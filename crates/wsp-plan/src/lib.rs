@@ -12,6 +12,8 @@ mod fold;
 mod lower;
 mod options;
 pub mod ptow;
+mod reads;
+pub mod split;
 pub mod tg;
 pub mod view_kernel;
 mod walk;
@@ -25,4 +27,5 @@ pub use capability::{
 };
 pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library};
 pub use options::{CompileOptions, ParamValue};
+pub use reads::arrays_read;
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};

@@ -59,6 +59,17 @@ macro_rules! visit_tile {
                 $f(cols);
                 $f(value);
             }
+            TileOp::MaskBand { begin, end, group, value, .. } => {
+                [begin, end, group, value].into_iter().for_each($f);
+            }
+            TileOp::Iota { start, cols, .. } => {
+                $f(start);
+                cols.$iter().for_each($f);
+            }
+            TileOp::Insert { row, col, .. } | TileOp::Extract { row, col, .. } => {
+                $f(row);
+                $f(col);
+            }
             TileOp::TopK { first, .. } => $f(first),
             TileOp::Binary { .. }
             | TileOp::Unary { .. }
@@ -179,7 +190,7 @@ pub(crate) fn reads(expr: &Expr, out: &mut BTreeSet<LocalId>) {
 pub(crate) fn array_local(array: &ArrayRef) -> Option<LocalId> {
     match array {
         ArrayRef::Local(l) => Some(*l),
-        ArrayRef::Tensor(_) | ArrayRef::Meta(..) => None,
+        ArrayRef::Tensor(_) | ArrayRef::Meta(..) | ArrayRef::Derived(_) => None,
     }
 }
 

@@ -170,8 +170,14 @@ fn destinations(op: &TileOp) -> [Option<LocalId>; 2] {
         | TileOp::RowReduce { dst, .. }
         | TileOp::ColReduce { dst, .. }
         | TileOp::MatMul { dst, .. }
-        | TileOp::Transpose { dst, .. } => [Some(*dst), None],
+        | TileOp::Transpose { dst, .. }
+        | TileOp::Iota { dst, .. }
+        | TileOp::Extract { dst, .. } => [Some(*dst), None],
         TileOp::TopK { values, indices, .. } => [Some(*values), Some(*indices)],
-        TileOp::Store { .. } | TileOp::Mask { .. } | TileOp::MaskCausal { .. } => [None; 2],
+        TileOp::Store { .. }
+        | TileOp::Mask { .. }
+        | TileOp::MaskCausal { .. }
+        | TileOp::MaskBand { .. }
+        | TileOp::Insert { .. } => [None; 2],
     }
 }

@@ -54,7 +54,15 @@ impl Walker<'_> {
                 let src = self.shape(state, *src);
                 (*dst, Shape { rows: src.cols, cols: src.rows })
             }
-            TileOp::Mask { .. } | TileOp::MaskCausal { .. } => return,
+            TileOp::Iota { dst, cols, .. } => {
+                let all = self.capacity(*dst);
+                (*dst, Shape { cols: self.at_most(state, cols.as_ref(), all.cols), ..all })
+            }
+            TileOp::Extract { dst, .. } => (*dst, self.capacity(*dst)),
+            TileOp::Mask { .. }
+            | TileOp::MaskCausal { .. }
+            | TileOp::MaskBand { .. }
+            | TileOp::Insert { .. } => return,
             TileOp::TopK { values, indices, src, .. } => {
                 let rows = self.shape(state, *src).rows;
                 for tile in [*values, *indices] {

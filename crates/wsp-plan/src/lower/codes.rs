@@ -21,3 +21,7 @@ pub(crate) const NOT_SUPPORTED: Code = Code(415);
 pub(crate) const NO_EFFECT: Code = Code(416);
 pub(crate) const TOO_MANY_DYNAMIC: Code = Code(417);
 pub(crate) const ALIAS_RANKS: Code = Code(418);
+pub(crate) const SPLIT_AXIS: Code = Code(419);
+pub(crate) const SPLIT_TILE: Code = Code(420);
+pub(crate) const SPLIT_OTHERS: Code = Code(421);
+pub(crate) const ORDER_LENGTHS: Code = Code(422);

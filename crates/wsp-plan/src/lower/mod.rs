@@ -7,13 +7,13 @@ mod schedule;
 mod stages;
 
 use crate::capability::TARGETS;
-use crate::{Access, CompileOptions, access};
+use crate::{Access, CompileOptions, access, walk};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, ScheduleId, SpaceId, TensorId};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
-use wsp_ir::{FuncKind, Module};
+use wsp_ir::{ArrayRef, DerivedArray, ExprKind, FuncKind, Module};
 
 /// How ready tasks are picked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -73,6 +73,8 @@ pub struct LoweredPlan {
     /// The tensor whose memory each tensor of the module has: itself, or the first that the launch binds to the same
     /// argument. Functions name that one, and it and the others have one [`TensorUse`].
     pub memory: Vec<TensorId>,
+    /// Arrays that its generators read and that the host derives from those of a launch; none twice.
+    pub derived: Vec<DerivedArray>,
     /// Of a library, the kernels that are called; none when any may be whose descriptor some stage emits.
     pub called: Option<Vec<FuncId>>,
     /// Options the plan was made with.
@@ -111,12 +113,14 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     errors(stages::check_dependencies(&module, &per_stage))?;
     // Loops nest deeper than what they replace, and the limit on that holds for the plan as well.
     errors(wsp_ir::verify(&module))?;
+    let derived = derived_arrays(&module, &stages);
     Ok(LoweredPlan {
         module,
         stages,
         accesses,
         tensors,
         memory,
+        derived,
         called: None,
         options: options.clone(),
         notes,
@@ -151,6 +155,7 @@ pub fn lower_library(
         accesses,
         tensors,
         memory,
+        derived: Vec::new(),
         called: Some(kernels.to_vec()),
         options: options.clone(),
         notes,
@@ -160,6 +165,23 @@ pub fn lower_library(
 /// What each function of the module accesses. Kernels do not change in lowering, so this holds for the plan.
 fn summaries(module: &Module) -> Vec<Vec<Access>> {
     (0..module.functions.len()).map(|i| access::summarise(module, FuncId(i as u32))).collect()
+}
+
+/// The derived arrays that the generators of these stages read.
+fn derived_arrays(module: &Module, stages: &[PlanStage]) -> Vec<DerivedArray> {
+    let mut found = Vec::new();
+    for stage in stages {
+        walk::any_expr(&module.functions[stage.generator.index()].body, &mut |e| {
+            if let ExprKind::Load(ArrayRef::Derived(array), _) | ExprKind::ArrayLen(ArrayRef::Derived(array)) =
+                e.kind
+                && !found.contains(&array)
+            {
+                found.push(array);
+            }
+            false
+        });
+    }
+    found
 }
 
 /// What these kernels do with each tensor; tensors of one memory have one use.

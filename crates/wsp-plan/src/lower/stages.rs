@@ -1,13 +1,12 @@
 //! What a launch runs: its stages, the kernels they reach, and what those do with tensors.
 
 use crate::lower::codes;
-use crate::{Access, AccessMode, TensorUse, walk};
+use crate::{Access, AccessMode, TensorUse, arrays_read, walk};
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, GraphId, SpaceId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    ArrayRef, BindingSource, Consumer, DependencyRef, ExprKind, Graph, LaunchTarget, Module, Span, StmtKind,
-    Storage,
+    ArrayRef, BindingSource, Consumer, DependencyRef, Graph, LaunchTarget, Module, Span, StmtKind, Storage,
 };
 
 /// A stage before its generator is lowered.
@@ -94,34 +93,11 @@ pub(super) fn tensor_uses(
 }
 
 /// Integer arrays of the launch that a kernel and its helpers read.
-fn arrays_of(module: &Module, kernel: FuncId) -> BTreeSet<TensorId> {
-    let (mut functions, mut arrays) = (BTreeSet::new(), BTreeSet::new());
-    walk::callees(module, kernel, &mut functions);
-    for body in functions.iter().map(|id| &module.functions[id.index()].body) {
-        let mut note = |array: &ArrayRef| {
-            if let ArrayRef::Tensor(tensor) = array {
-                arrays.insert(*tensor);
-            }
-        };
-        walk::any_expr(body, &mut |e| {
-            match &e.kind {
-                ExprKind::Load(a, _) | ExprKind::ArrayMax(a, _) | ExprKind::ArraySum(a, _) => note(a),
-                ExprKind::Call(_, args) => args.iter().for_each(|arg| {
-                    if let wsp_ir::Arg::Array(a) = arg {
-                        note(a);
-                    }
-                }),
-                _ => {}
-            }
-            false
-        });
-        walk::stmts(body, &mut |stmt| {
-            if let StmtKind::LetArray { array, .. } = &stmt.kind {
-                note(array);
-            }
-        });
-    }
-    arrays
+fn arrays_of(module: &Module, kernel: FuncId) -> impl Iterator<Item = TensorId> {
+    arrays_read(module, kernel).into_iter().filter_map(|array| match array {
+        ArrayRef::Tensor(tensor) => Some(tensor),
+        _ => None,
+    })
 }
 
 /// Checks the dependencies of the launched graph against what its stages read and write; `uses` is per stage.

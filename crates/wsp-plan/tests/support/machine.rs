@@ -37,6 +37,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) params: Vec<u32>,
     pub(crate) arrays: BTreeMap<TensorId, Vec<u32>>,
     pub(crate) lengths: Vec<u32>,
+    /// Cores.
+    pub(crate) blocks: u32,
     pub(crate) tiles: BTreeMap<AxisId, u32>,
     pub(crate) shapes: BTreeMap<TensorId, Vec<u32>>,
     pub(crate) fields: Vec<u32>,
@@ -58,6 +60,7 @@ impl<'a> Machine<'a> {
             params: vec![0; module.params.len()],
             arrays: BTreeMap::new(),
             lengths: vec![],
+            blocks: 8,
             tiles: BTreeMap::new(),
             shapes: BTreeMap::new(),
             fields: vec![],
@@ -224,7 +227,21 @@ impl<'a> Machine<'a> {
                 (*dst, (self.valid[a].0, if *transpose_b { b.0 } else { b.1 }))
             }
             TileOp::Transpose { dst, src } => (*dst, (self.valid[src].1, self.valid[src].0)),
-            TileOp::Mask { .. } | TileOp::MaskCausal { .. } => return Ok(()),
+            TileOp::Mask { .. }
+            | TileOp::MaskCausal { .. }
+            | TileOp::MaskBand { .. }
+            | TileOp::Insert { .. } => return Ok(()),
+            TileOp::Iota { dst, cols, .. } => {
+                let (rows, all) = cap(self, *dst)?;
+                let cols = cols.as_ref().map_or(Ok(all), |e| self.u32(e))?;
+                (*dst, (rows, cols.min(all)))
+            }
+            TileOp::Extract { dst, src, row, col } => {
+                let (room, have) = (cap(self, *dst)?, self.valid[src]);
+                let (row, col) = (self.u32(row)?, self.u32(col)?);
+                let left = (have.0.saturating_sub(row), have.1.saturating_sub(col));
+                (*dst, (left.0.min(room.0), left.1.min(room.1)))
+            }
             TileOp::TopK { values, indices, src, .. } => {
                 let (rows, cols) = self.valid[src];
                 for tile in [values, indices] {
@@ -291,13 +308,41 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn element(&self, a: ArrayRef, i: usize) -> Run<u32> {
+    fn element(&self, a: ArrayRef, i: usize) -> Run<i128> {
         let data = match self.array(a) {
             ArrayRef::Tensor(t) => &self.arrays[&t],
             ArrayRef::Meta(_, MetaKind::Lengths) => &self.lengths,
+            ArrayRef::Derived(array) => return self.derived(array, i),
             other => panic!("{other:?}"),
         };
-        data.get(i).copied().ok_or_else(|| "index".to_owned())
+        data.get(i).map(|v| i128::from(*v)).ok_or_else(|| "index".to_owned())
+    }
+
+    /// The definition, element by element.
+    fn derived(&self, array: DerivedArray, i: usize) -> Run<i128> {
+        let data = match array.of {
+            LaunchArray::Tensor(t) => &self.arrays[&t],
+            LaunchArray::Meta(..) => &self.lengths,
+        };
+        let known = match array.kind {
+            Derivation::Starts => data.get(..i).map(|d| d.iter().map(|v| i128::from(*v)).sum()),
+            Derivation::LongestFirst => {
+                let mut order: Vec<usize> = (0..data.len()).collect();
+                order.sort_by_key(|i| std::cmp::Reverse(data[*i]));
+                order.get(i).map(|i| *i as i128)
+            }
+        };
+        known.ok_or_else(|| "index".to_owned())
+    }
+
+    fn length(&self, a: ArrayRef) -> i128 {
+        match self.array(a) {
+            ArrayRef::Tensor(t) => self.arrays[&t].len() as i128,
+            ArrayRef::Derived(DerivedArray { of: LaunchArray::Tensor(t), .. }) => {
+                self.arrays[&t].len() as i128
+            }
+            _ => self.lengths.len() as i128,
+        }
     }
 
     /// Checked as the language is: a result outside of its type is an error.
@@ -333,10 +378,11 @@ impl<'a> Machine<'a> {
             }
             ExprKind::Load(a, i) => {
                 let i = self.u32(i)?;
-                i128::from(self.element(*a, i as usize)?)
+                self.element(*a, i as usize)?
             }
+            ExprKind::ArrayLen(a) => self.length(*a),
             ExprKind::SelectTier(..) => 0,
-            ExprKind::MaxBlocks => 8,
+            ExprKind::MaxBlocks => i128::from(self.blocks),
             ExprKind::AxisTile(a) => i128::from(self.tiles[a]),
             ExprKind::TileRows(t) => i128::from(self.valid[t].0),
             ExprKind::TileCols(t) => i128::from(self.valid[t].1),

@@ -2,14 +2,15 @@
 
 use super::find::Site;
 use super::guard::{self, Guard};
+use super::split::Split;
 use crate::lower::codes;
 use crate::{fold, walk};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{AxisId, CacheId, DType, LocalId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    ArrayRef, Axis, AxisEnd, Block, Elem, Expr, ExprKind, Function, LocalTy, MetaKind, Module, ScalarTy,
-    Space, Span, StmtKind, TileSize,
+    ArrayRef, Axis, AxisEnd, Block, Elem, Expr, ExprKind, Function, LaunchArray, LocalTy, MetaKind, Module,
+    ScalarTy, Space, Span, StmtKind, TileSize,
 };
 
 /// Most dynamic axes of a space: loops that look for a largest extent nest in each other.
@@ -84,6 +85,8 @@ pub(super) struct NestAxis {
     pub(super) extent: Extent,
     /// Where the body guards it, and the bound there.
     pub(super) guard: Option<(usize, Expr)>,
+    /// Its indices in the order in which they are issued, where that is not the rising one.
+    pub(super) issued: Option<ArrayRef>,
 }
 
 /// What the axes need to know of the generator.
@@ -92,6 +95,57 @@ pub(super) struct AxisCx<'a> {
     pub(super) space: &'a Space,
     /// `PTO_SET_EXTENT`, scalars already held in a variable.
     pub(super) set: Vec<Site<(AxisId, SetExtent)>>,
+    /// What the generator's names of arrays stand for.
+    pub(super) arrays: BTreeMap<LocalId, ArrayRef>,
+}
+
+/// Where the elements of an axis come from.
+#[derive(Clone, Copy)]
+pub(super) enum Lengths {
+    /// One number.
+    Scalar,
+    /// A number per index of the first axis.
+    PerFirst(LaunchArray),
+}
+
+impl AxisCx<'_> {
+    /// The array that the launch binds.
+    fn launch_array(&self, array: ArrayRef) -> Option<LaunchArray> {
+        match array {
+            ArrayRef::Local(local) => self.launch_array(*self.arrays.get(&local)?),
+            ArrayRef::Tensor(tensor) => Some(LaunchArray::Tensor(tensor)),
+            ArrayRef::Meta(cache, kind) => Some(LaunchArray::Meta(cache, kind)),
+            ArrayRef::Derived(_) => None,
+        }
+    }
+
+    /// Where the elements of a dynamic axis at this position come from, other than a guard.
+    pub(super) fn lengths(&self, position: usize) -> Option<Lengths> {
+        let id = self.space.axes[position];
+        if self.module.axes[id.index()].end != AxisEnd::Dynamic {
+            return None;
+        }
+        match self.set.iter().find(|site| site.what.0 == id).map(|site| site.what.1) {
+            Some(SetExtent::Scalar(_)) => Some(Lengths::Scalar),
+            Some(SetExtent::PerOuter(array)) if position > 0 => {
+                self.launch_array(array).map(Lengths::PerFirst)
+            }
+            None if self.module.caches.len() == 1 && position > 0 => {
+                Some(Lengths::PerFirst(LaunchArray::Meta(CacheId(0), MetaKind::Lengths)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Lengths {
+    /// Positions in the space of the axes whose indices pick a length.
+    pub(super) fn uses(self) -> BTreeSet<usize> {
+        match self {
+            Lengths::Scalar => BTreeSet::new(),
+            Lengths::PerFirst(_) => BTreeSet::from([0]),
+        }
+    }
 }
 
 /// What `PTO_SET_EXTENT` gives: elements of the axis.
@@ -107,6 +161,7 @@ pub(super) enum SetExtent {
 pub(super) fn resolve(
     cx: &AxisCx<'_>,
     item: &Item<'_>,
+    splits: &[Option<Split>],
     func: &mut Function,
 ) -> Result<Vec<NestAxis>, Vec<Diagnostic>> {
     let (mut axes, mut wrong) = (Vec::new(), Vec::new());
@@ -120,9 +175,10 @@ pub(super) fn resolve(
     for (position, (&id, &var)) in cx.space.axes.iter().zip(item.vars).enumerate() {
         let axis = &cx.module.axes[id.index()];
         let start = if axis.tile.is_some() { Expr::u32(0, axis.span) } else { as_u32(&axis.start) };
-        let (extent, guard) = match &axis.end {
-            AxisEnd::Expr(end) => (Extent::constant(static_end(id, axis, end)), None),
-            AxisEnd::Dynamic => match dynamic_end(cx, item, func, (position, id, axis)) {
+        let (extent, guard) = match (&splits[position], &axis.end) {
+            (Some(split), _) => (split.extent(), None),
+            (None, AxisEnd::Expr(end)) => (Extent::constant(static_end(id, axis, end)), None),
+            (None, AxisEnd::Dynamic) => match dynamic_end(cx, item, func, (position, id, axis)) {
                 Ok(found) => found,
                 Err(diagnostic) => {
                     wrong.push(diagnostic);
@@ -130,7 +186,7 @@ pub(super) fn resolve(
                 }
             },
         };
-        axes.push(NestAxis { id, name: axis.name.clone(), var, start, extent, guard });
+        axes.push(NestAxis { id, name: axis.name.clone(), var, start, extent, guard, issued: None });
     }
     if wrong.is_empty() {
         wrong.extend(cycle(&axes, item.span));
@@ -138,11 +194,11 @@ pub(super) fn resolve(
     if wrong.is_empty() { Ok(axes) } else { Err(wrong) }
 }
 
-fn as_u32(e: &Expr) -> Expr {
+pub(super) fn as_u32(e: &Expr) -> Expr {
     fold::cast(e.clone(), ScalarTy::U32)
 }
 
-fn static_end(id: AxisId, axis: &Axis, end: &Expr) -> Expr {
+pub(super) fn static_end(id: AxisId, axis: &Axis, end: &Expr) -> Expr {
     let (start, end) = (as_u32(&axis.start), as_u32(end));
     match tile_size(id, axis) {
         // An end before the start leaves nothing.
@@ -151,7 +207,7 @@ fn static_end(id: AxisId, axis: &Axis, end: &Expr) -> Expr {
     }
 }
 
-fn tile_size(id: AxisId, axis: &Axis) -> Option<Expr> {
+pub(super) fn tile_size(id: AxisId, axis: &Axis) -> Option<Expr> {
     let tile = axis.tile.as_ref()?;
     Some(match &tile.size {
         TileSize::Fixed(e) => as_u32(e),
@@ -181,24 +237,39 @@ fn dynamic_end(
     if let Some(Guard { at, bound, extent }) = guard::find(item, cx.module, func, position) {
         return Ok((extent, Some((at, bound))));
     }
-    let elements = match cx.set.iter().find(|site| site.what.0 == id) {
-        Some(Site { what: (_, SetExtent::Scalar(local)), span, .. }) => {
-            Expr::local(*local, ScalarTy::U32, *span)
-        }
-        Some(Site { what: (_, SetExtent::PerOuter(array)), span, .. }) if position > 0 => {
-            element_at(cx.module, func, *array, item.vars[0], *span)
-        }
-        Some(Site { span, .. }) => return Err(first_axis_takes_a_scalar(axis, *span)),
-        None if cx.module.caches.len() == 1 && position > 0 => {
-            let lengths = ArrayRef::Meta(CacheId(0), MetaKind::Lengths);
-            element_at(cx.module, func, lengths, item.vars[0], axis.span)
-        }
-        None => return Err(no_extent(axis, item, func, position)),
+    let Some(elements) = elements(cx, item, func, position) else {
+        return Err(match cx.set.iter().find(|site| site.what.0 == id) {
+            Some(Site { span, .. }) => first_axis_takes_a_scalar(axis, *span),
+            None => no_extent(axis, item, func, position),
+        });
     };
     let mut reads = BTreeSet::new();
     walk::reads(&elements, &mut reads);
     let end = end_of_elements(id, axis, elements);
     Ok((Extent { setup: Vec::new(), end, uses: item.axes_read(&reads), guard: None }, None))
+}
+
+/// The elements of an axis for the indices at hand, where something other than a guard gives them.
+pub(super) fn elements(cx: &AxisCx<'_>, item: &Item<'_>, func: &Function, position: usize) -> Option<Expr> {
+    let id = cx.space.axes[position];
+    let axis = &cx.module.axes[id.index()];
+    if let AxisEnd::Expr(end) = &axis.end {
+        let start = as_u32(&axis.start);
+        return Some(fold::sub(fold::max(as_u32(end), start.clone()), start));
+    }
+    match cx.set.iter().find(|site| site.what.0 == id) {
+        Some(Site { what: (_, SetExtent::Scalar(local)), span, .. }) => {
+            Some(Expr::local(*local, ScalarTy::U32, *span))
+        }
+        Some(Site { what: (_, SetExtent::PerOuter(array)), span, .. }) if position > 0 => {
+            Some(element_at(cx.module, func, *array, item.vars[0], *span))
+        }
+        None if cx.module.caches.len() == 1 && position > 0 => {
+            let lengths = ArrayRef::Meta(CacheId(0), MetaKind::Lengths);
+            Some(element_at(cx.module, func, lengths, item.vars[0], axis.span))
+        }
+        _ => None,
+    }
 }
 
 /// An element of an array as `u32`.
@@ -215,6 +286,7 @@ fn element_at(module: &Module, func: &Function, array: ArrayRef, index: LocalId,
             Elem::Fixed(_) | Elem::Of(_) => ScalarTy::U32,
         },
         ArrayRef::Meta(..) => ScalarTy::U32,
+        ArrayRef::Derived(derived) => derived.kind.elem(),
     };
     let index = Box::new(Expr::local(index, ScalarTy::U32, span));
     fold::cast(Expr::new(ExprKind::Load(array, index), ty, span), ScalarTy::U32)

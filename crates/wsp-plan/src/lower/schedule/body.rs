@@ -1,7 +1,9 @@
 //! The body of the loop nest: what PTO_SCHEDULED_FOR did per item, with everything the front end left open filled in.
 
-use super::axes::{Item, NestAxis};
+use super::axes::{AxisCx, Item, NestAxis};
+use super::items;
 use super::nest::Nest;
+use super::split::Split;
 use crate::lower::codes;
 use crate::{fold, walk};
 use wsp_core::{AxisId, LocalId};
@@ -12,19 +14,29 @@ use wsp_ir::{
 
 /// The body: items that PTO_WHERE excludes are skipped, workspace is reserved by the extent of its axis, and every
 /// emitted task carries what the schedule says of it.
-pub(super) fn fill(item: &Item<'_>, nest: &mut Nest<'_>, schedule: Option<&Schedule>) -> Block {
+///
+/// # Errors
+/// Those of [`items::fill`].
+pub(super) fn fill(
+    cx: &AxisCx<'_>,
+    item: &Item<'_>,
+    nest: &mut Nest<'_>,
+    schedule: Option<&Schedule>,
+    splits: &[Option<Split>],
+) -> Result<Block, Vec<Diagnostic>> {
     let mut body = item.body.clone();
     if let Some(schedule) = schedule {
         attach_hints(&mut body, &hints(schedule, nest.axes));
     }
-    reserve(item, nest, &mut body);
+    reserve(item, nest, splits, &mut body);
+    items::fill(cx, item, nest, splits, &mut body)?;
     let excluded = item.constraints.iter().map(|c| {
         let skip = vec![Stmt { kind: StmtKind::Continue, span: c.span }];
         let kind = StmtKind::If { cond: fold::not(c.clone()), then: skip, otherwise: Vec::new() };
         Stmt { kind, span: c.span }
     });
     body.splice(0..0, excluded.collect::<Vec<_>>());
-    body
+    Ok(body)
 }
 
 /// `return` would leave out the items that come later, which the schedule decides.
@@ -67,7 +79,7 @@ fn attach_hints(block: &mut Block, what: &EmitHints) {
 }
 
 /// Replaces the open slot counts of `PTO_ALLOC_WS` by the extent of their axis for the item at hand.
-fn reserve(item: &Item<'_>, nest: &mut Nest<'_>, body: &mut Block) {
+fn reserve(item: &Item<'_>, nest: &mut Nest<'_>, splits: &[Option<Split>], body: &mut Block) {
     let axes = nest.axes;
     let mut at_start = Vec::new();
     // Guards further down first, so that the positions of the others stay right.
@@ -80,6 +92,10 @@ fn reserve(item: &Item<'_>, nest: &mut Nest<'_>, body: &mut Block) {
         let held = |value: Expr, span| Stmt { kind: StmtKind::Let { local: count, init: Some(value) }, span };
         for stmt in body.iter_mut() {
             set_counts(stmt, axis.id, count);
+        }
+        if let Some(split) = &splits[i] {
+            at_start.push(held(split.count(), item.span));
+            continue;
         }
         match &axis.guard {
             // At the guard the body has just computed it; later statements may change what it was computed from.

@@ -1,8 +1,9 @@
 //! What a generator says about its schedule, and where.
 
 use crate::walk;
-use wsp_core::{AxisId, ScheduleId};
-use wsp_ir::{Block, ExtentSource, Span, Stmt, StmtKind};
+use std::collections::BTreeMap;
+use wsp_core::{AxisId, LocalId, ScheduleId};
+use wsp_ir::{ArrayRef, Block, ExprKind, ExtentSource, Span, Stmt, StmtKind};
 
 /// A statement that concerns the schedule.
 #[derive(Clone, Copy)]
@@ -27,6 +28,12 @@ pub(super) struct Statements<'a> {
     pub(super) scheduled_for: Option<Site<&'a Stmt>>,
     pub(super) applied: Vec<Site<ScheduleId>>,
     pub(super) extents: Vec<Site<SetExtentStmt<'a>>>,
+    /// Where the tile of an axis is set.
+    pub(super) tiles: Vec<Site<AxisId>>,
+    /// Where the tile of an axis is asked for.
+    pub(super) tile_reads: Vec<Site<AxisId>>,
+    /// What names of arrays stand for.
+    pub(super) arrays: BTreeMap<LocalId, ArrayRef>,
 }
 
 /// Reads a generator.
@@ -46,8 +53,20 @@ fn collect<'a>(block: &'a Block, path: &[&Stmt], found: &mut Statements<'a>) {
             StmtKind::SetExtent { axis, extent } => {
                 found.extents.push(Site { what: SetExtentStmt { axis: *axis, extent }, span, certain });
             }
+            StmtKind::SetTile { axis, .. } => found.tiles.push(Site { what: *axis, span, certain }),
+            StmtKind::LetArray { local, array } => {
+                found.arrays.insert(*local, *array);
+            }
             _ => {}
         }
+        walk::exprs(stmt, &mut |e| {
+            e.any(&mut |e| {
+                if let ExprKind::AxisTile(axis) = e.kind {
+                    found.tile_reads.push(Site { what: axis, span: e.span, certain });
+                }
+                false
+            });
+        });
         walk::blocks(stmt).for_each(|inner| collect(inner, path, found));
     }
 }

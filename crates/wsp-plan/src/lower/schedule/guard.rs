@@ -226,6 +226,8 @@ fn has_no_effect(stmt: &Stmt, item: &Item<'_>, module: &Module) -> bool {
 fn is_pure(e: &Expr, module: &Module) -> bool {
     !e.any(&mut |e| match &e.kind {
         ExprKind::AllocWs(_) | ExprKind::LoadScalar(..) => true,
+        // What an item holds follows from how far its axis runs, not the other way round.
+        ExprKind::ItemBegin(_) | ExprKind::ItemEnd(_) | ExprKind::ItemCount(_) => true,
         ExprKind::Call(func, _) => !is_pure_helper(module, *func),
         _ => false,
     })

@@ -8,8 +8,11 @@ mod axes;
 mod body;
 mod find;
 mod guard;
+mod items;
 mod nest;
 mod rename;
+mod split;
+mod splits;
 mod summary;
 
 use crate::lower::{codes, errors};
@@ -52,8 +55,8 @@ pub(crate) fn lower_generator(
             }
             let summary = summary::of_schedule(module, declared, schedule, notes)?;
             let (set, held) = set_extents(&found, &mut func)?;
-            let cx = AxisCx { module, space: declared, set };
-            let loops = loops(&cx, site, schedule, &mut func)?;
+            let cx = AxisCx { module, space: declared, set, arrays: found.arrays.clone() };
+            let loops = loops(&cx, site, (schedule, &found), &mut func)?;
             (replace(body, &mut Some(loops), &held), summary)
         }
         None => {
@@ -81,7 +84,9 @@ pub(crate) fn foreign_axes(module: &Module, schedule: &Schedule, space: &Space) 
     let affinity = schedule.affinity.iter().map(|s| (&s.axis, s.span));
     let order = schedule.order.iter().map(|s| (&s.axis, s.span));
     let prefetch = schedule.prefetch.iter().map(|s| (&s.axis, s.span));
-    let foreign = affinity.chain(order).chain(prefetch).filter(|(axis, _)| !names.contains(&axis.as_str()));
+    let split = schedule.split.iter().map(|s| (&s.axis, s.span));
+    let all = affinity.chain(order).chain(prefetch).chain(split);
+    let foreign = all.filter(|(axis, _)| !names.contains(&axis.as_str()));
     foreign
         .map(|(axis, span)| {
             let message = format!("space `{}` has no axis `{axis}`", space.name);
@@ -166,18 +171,22 @@ fn set_extents(found: &Statements<'_>, func: &mut Function) -> Result<(Extents, 
 fn loops(
     cx: &AxisCx<'_>,
     site: Site<&Stmt>,
-    schedule: Option<&Schedule>,
+    (schedule, found): (Option<&Schedule>, &Statements<'_>),
     func: &mut Function,
 ) -> Result<Block, Vec<Diagnostic>> {
     let StmtKind::ScheduledFor { vars, body } = &site.what.kind else { return Ok(Vec::new()) };
     let constraints = cx.space.constraints.iter().map(|c| body::over_vars(c, vars)).collect();
     let item = Item::new(vars, body, constraints, site.span);
     errors(body::returns(&item))?;
-    let axes = axes::resolve(cx, &item, func)?;
+    let splits = splits::resolve(cx, &item, (schedule, found), func)?;
+    let mut axes = axes::resolve(cx, &item, &splits, func)?;
+    splits::longest_first(cx, schedule, &mut axes)?;
     let order = nesting(&axes, schedule);
     let mut nest = Nest { func, axes: &axes, order: &order, span: site.span };
-    let filled = body::fill(&item, &mut nest, schedule);
-    Ok(nest.build(filled))
+    let filled = body::fill(cx, &item, &mut nest, schedule, &splits)?;
+    let mut out: Block = splits.iter().flatten().flat_map(|split| split.header.clone()).collect();
+    out.extend(nest.build(filled));
+    Ok(out)
 }
 
 /// Axes from the outermost in: as PTO_ORDER lists them, then the rest as declared.

@@ -15,7 +15,9 @@ use super::axes::NestAxis;
 use super::rename::{self, Renaming};
 use crate::fold;
 use wsp_core::LocalId;
-use wsp_ir::{BinOp, Block, Expr, Function, LocalTy, OrderPolicy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_ir::{
+    ArrayRef, BinOp, Block, Expr, ExprKind, Function, LocalTy, OrderPolicy, ScalarTy, Span, Stmt, StmtKind,
+};
 
 /// What the nest is built from.
 pub(super) struct Nest<'a> {
@@ -116,8 +118,27 @@ impl Nest<'_> {
             let fence = vec![self.stmt(StmtKind::Fence)];
             inner.insert(0, self.stmt(StmtKind::If { cond: later, then: fence, otherwise: Vec::new() }));
         }
-        out.push(self.counted(var, lo, hi, inner));
+        out.push(match self.axes[axis].issued {
+            Some(issued) => self.issued(axis, issued, (lo, hi), inner),
+            None => self.counted(var, lo, hi, inner),
+        });
         out
+    }
+
+    /// The loop over the places of an axis whose indices are issued in another order than the rising one. The array
+    /// may have more indices than the axis.
+    fn issued(&mut self, axis: usize, issued: ArrayRef, (lo, hi): (Expr, Expr), inner: Block) -> Stmt {
+        let place = self.fresh(&format!("{}_place", self.axes[axis].name));
+        let (var, start) = (self.axes[axis].var, self.axes[axis].start.clone());
+        let load = ExprKind::Load(issued, Box::new(self.read(place)));
+        let mut body = vec![self.declare(var, Expr::new(load, ScalarTy::U32, self.span))];
+        let below = fold::binary(BinOp::Lt, self.read(var), self.axes[axis].extent.end.clone());
+        let exists = match start.as_const_int() {
+            Some(0) => below,
+            _ => Expr::binary(BinOp::And, fold::binary(BinOp::Ge, self.read(var), start), below),
+        };
+        body.push(self.stmt(StmtKind::If { cond: exists, then: inner, otherwise: Vec::new() }));
+        self.counted(place, lo, hi, body)
     }
 
     /// The inside of a loop over single values: deferred loops, the last one outermost.
@@ -180,7 +201,13 @@ impl Nest<'_> {
             }
             None => {
                 let (setup, end) = self.end(axis, scope);
-                (setup, axes[axis].start.clone(), end)
+                match axes[axis].issued {
+                    Some(issued) => {
+                        let places = Expr::new(ExprKind::ArrayLen(issued), ScalarTy::U32, self.span);
+                        (setup, self.lit(0), fold::max(end, places))
+                    }
+                    None => (setup, axes[axis].start.clone(), end),
+                }
             }
         }
     }
@@ -213,7 +240,11 @@ impl Nest<'_> {
             out.push(self.stmt(StmtKind::Assign { local: largest, value }));
             return out;
         };
-        let (mut out, lo, hi) = self.range(over, &mut scope);
+        let (mut out, lo, hi) = match self.axes[over].issued {
+            // Any range of its indices would do that holds those looked for; places are none.
+            Some(_) => (Block::new(), self.axes[over].start.clone(), self.axes[over].extent.end.clone()),
+            None => self.range(over, &mut scope),
+        };
         let var = self.fresh(&self.axes[over].name);
         scope.index[over] = Some(var);
         let inner = self.largest_end(axis, rest, scope, largest);

@@ -4,7 +4,7 @@ use crate::capability::{self, Capability, Support};
 use crate::lower::codes;
 use crate::{ReadyOrder, ScheduleSummary};
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::{Module, OrderPolicy, Schedule, Space, Span, TileSize};
+use wsp_ir::{Module, OrderPolicy, Schedule, Space, Span, SplitPolicy, TileSize};
 
 /// Of a generator with plain loops only.
 pub(super) fn of_plain_loops() -> ScheduleSummary {
@@ -90,7 +90,19 @@ fn statements(module: &Module, space: &Space, schedule: Option<&Schedule>) -> Ve
         let row = capability::of_order(s.policy);
         let number = match s.policy {
             OrderPolicy::Interleaved(n) | OrderPolicy::Blocked(n) => n.to_string(),
-            OrderPolicy::Sequential | OrderPolicy::SequentialStrict | OrderPolicy::Parallel => String::new(),
+            OrderPolicy::Sequential
+            | OrderPolicy::SequentialStrict
+            | OrderPolicy::Parallel
+            | OrderPolicy::LongestFirst => String::new(),
+        };
+        all.push(Statement { text: row.spelled(&s.axis, &number), span: s.span, row });
+    }
+    for s in schedule.into_iter().flat_map(|s| &s.split) {
+        let row = capability::of_split(&s.policy);
+        let number = match &s.policy {
+            SplitPolicy::Whole => String::new(),
+            SplitPolicy::Fixed(size) => size.as_const_int().map_or("…".to_owned(), |v| v.to_string()),
+            SplitPolicy::Balanced(align) => align.to_string(),
         };
         all.push(Statement { text: row.spelled(&s.axis, &number), span: s.span, row });
     }

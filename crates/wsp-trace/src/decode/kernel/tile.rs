@@ -34,6 +34,7 @@ const UNARY: &[(&str, UnaryTileOp)] = &[
     ("rsqrt", UnaryTileOp::Rsqrt),
     ("recip", UnaryTileOp::Recip),
     ("relu", UnaryTileOp::Relu),
+    ("tanh", UnaryTileOp::Tanh),
 ];
 
 const BINARY: &[(&str, BinaryTileOp)] = &[

@@ -1,0 +1,159 @@
+//! How `PTO_SPLIT` cuts requests into items, as plain functions: what a generator emits is compared with this, and a
+//! planner outside of a program may call it.
+//!
+//! A request has a length, in elements of the split axis, and is worked on once per head: a *range* is one request under
+//! one head. Ranges stand in the order of requests, those of one request in the order of heads. A range without elements
+//! has one item without elements, so that its outputs are written.
+
+mod line;
+
+pub use line::Line;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How ranges are cut.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Policy {
+    /// One item per range.
+    Whole,
+    /// Items of so many elements, at least 1; the last of a range may be shorter.
+    Fixed(u32),
+    /// Where the shares of equal cores end on the line of all ranges, moved to multiples of `align`, at least 1, of
+    /// the elements of a range.
+    Balanced {
+        /// Elements between two places where a cut may be.
+        align: u32,
+    },
+}
+
+/// What there is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Work<'a> {
+    /// Elements per request.
+    pub lengths: &'a [u32],
+    /// Ranges per request.
+    pub heads: u32,
+    /// Cores that share the work, at least 1.
+    pub cores: u32,
+}
+
+/// A part of a range that one core works on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Item {
+    /// The request.
+    pub request: u32,
+    /// The head.
+    pub head: u32,
+    /// Which item of its range this is.
+    pub index: u32,
+    /// How many items its range has.
+    pub count: u32,
+    /// First element.
+    pub begin: u32,
+    /// End, exclusive.
+    pub end: u32,
+}
+
+impl Item {
+    /// Its elements.
+    pub fn elements(&self) -> u32 {
+        self.end - self.begin
+    }
+}
+
+impl Work<'_> {
+    /// Elements of all ranges.
+    pub fn elements(&self) -> u64 {
+        self.lengths.iter().map(|&n| u64::from(n)).sum::<u64>() * u64::from(self.heads)
+    }
+
+    /// The items of all ranges, in the order of the ranges.
+    ///
+    /// Takes time and memory in proportion to items and cores.
+    pub fn items(&self, policy: Policy) -> Vec<Item> {
+        let mut items = Vec::with_capacity(self.lengths.len() * self.heads as usize);
+        let mut line = match policy {
+            Policy::Balanced { align } => Some(Line::new(self, align).cuts()),
+            Policy::Whole | Policy::Fixed(_) => None,
+        };
+        let mut ends = Vec::new();
+        for (request, &length) in self.lengths.iter().enumerate() {
+            for head in 0..self.heads {
+                ends.clear();
+                match (&mut line, policy) {
+                    (Some(cuts), _) => cuts.next_range(length, &mut ends),
+                    (None, Policy::Fixed(size)) => ends.extend((1..length.div_ceil(size)).map(|i| i * size)),
+                    (None, _) => {}
+                }
+                ends.push(length);
+                push_range(&mut items, request as u32, head, &ends);
+            }
+        }
+        items
+    }
+}
+
+fn push_range(items: &mut Vec<Item>, request: u32, head: u32, ends: &[u32]) {
+    let count = ends.len() as u32;
+    let mut begin = 0;
+    for (index, &end) in ends.iter().enumerate() {
+        items.push(Item { request, head, index: index as u32, count, begin, end });
+        begin = end;
+    }
+}
+
+/// Indices of the requests by falling length, equal ones by rising index: the order of `PTO_LONGEST_FIRST`.
+pub fn longest_first(lengths: &[u32]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
+    order.sort_by_key(|&request| Reverse(lengths[request as usize]));
+    order
+}
+
+/// Elements of the fullest core over those of a core on average, when each core in turn takes the next item as soon
+/// as it is free and an item takes as long as it has elements; 1 when there are no elements.
+pub fn balance(items: impl IntoIterator<Item = Item>, cores: u32) -> f64 {
+    let mut free: BinaryHeap<Reverse<u64>> = (0..cores.max(1)).map(|_| Reverse(0)).collect();
+    let (mut fullest, mut total) = (0u64, 0u64);
+    for item in items {
+        let Reverse(busy) = free.pop().expect("there should be a core");
+        let busy = busy + u64::from(item.elements());
+        fullest = fullest.max(busy);
+        total += u64::from(item.elements());
+        free.push(Reverse(busy));
+    }
+    ratio(fullest, total, cores)
+}
+
+/// The same when every item stays on the core whose share of the line it is, as `PTO_BALANCED` cuts it.
+pub fn balance_of_shares(work: &Work<'_>, items: &[Item], align: u32) -> f64 {
+    let mut fullest = 0u64;
+    let mut share = 0u64;
+    let cuts = Line::new(work, align);
+    let mut ends = cuts.share_ends().into_iter().peekable();
+    let mut place = 0u64;
+    for item in items {
+        // An item that begins where a share ends is the next core's.
+        while ends.next_if(|&end| end <= place).is_some() {
+            fullest = fullest.max(share);
+            share = 0;
+        }
+        share += u64::from(item.elements());
+        place += u64::from(item.elements());
+    }
+    ratio(fullest.max(share), work.elements(), work.cores)
+}
+
+fn ratio(fullest: u64, total: u64, cores: u32) -> f64 {
+    if total == 0 { 1.0 } else { fullest as f64 * f64::from(cores.max(1)) / total as f64 }
+}
+
+/// Workspace slots that the items need: one per item of a range that has several.
+pub fn workspace_slots(items: &[Item]) -> u64 {
+    items.iter().filter(|item| item.count > 1).count() as u64
+}
+
+/// Ranges of several items, whose partial results are merged.
+pub fn merges(items: &[Item]) -> u64 {
+    items.iter().filter(|item| item.count > 1 && item.index == 0).count() as u64
+}
