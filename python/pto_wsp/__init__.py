@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from . import _core, errors, pto
 from .axes import Dense, DenseDyn, Ragged, Sparse
-from .dtypes import bf16, f16, f32, f64, i32, i64, u8, u16, u32, u64
+from .dtypes import bf16, f8e4m3, f8e5m2, f16, f32, f64, i32, i64, u8, u16, u32, u64
 from .graphs import Block, GraphRun, TaskGraph
 from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_kernel
 from .library import load
@@ -78,6 +78,8 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "f8e4m3",
+    "f8e5m2",
     "i32",
     "i64",
     "kernel",

@@ -15,6 +15,8 @@ _FORMATS = {
     "f32": "f",
     "f64": "d",
     "bf16": "H",
+    "f8e4m3": "B",
+    "f8e5m2": "B",
     "u8": "B",
     "u16": "H",
     "i32": "i",
@@ -22,7 +24,16 @@ _FORMATS = {
     "i64": "q",
     "u64": "Q",
 }
-"""Formats of elements as module ``struct`` writes them; bf16 has none and is seen as its 16 bits."""
+"""Formats of elements as module ``struct`` writes them; bf16 and the 8-bit floats have none and are
+seen as their bits."""
+
+
+_OF_ML_DTYPES = {
+    "bf16": ("bfloat16", "uint16"),
+    "f8e4m3": ("float8_e4m3fn", "uint8"),
+    "f8e5m2": ("float8_e5m2", "uint8"),
+}
+"""What elements that NumPy does not have are called in ``ml_dtypes``, and the integers of their size."""
 
 
 def view(array: KernelArray) -> Any:
@@ -36,26 +47,27 @@ def view(array: KernelArray) -> Any:
 def to_numpy(array: KernelArray) -> Any:
     """``array`` as a NumPy array over the same memory, read-only where the kernel may only read.
 
-    Elements of bf16 have the type of ``ml_dtypes`` where it is installed, else they are ``uint16``: their
-    bits. Raises ``ImportError`` without NumPy.
+    Elements of bf16 and the 8-bit floats have the type of ``ml_dtypes`` where it is installed, else they are
+    ``uint16`` and ``uint8``: their bits. Raises ``ImportError`` without NumPy.
     """
     import numpy
 
     seen = numpy.asarray(array)
-    if array.dtype != "bf16":
+    if array.dtype not in _OF_ML_DTYPES:
         return seen
+    name, bits = _OF_ML_DTYPES[array.dtype]
     try:
         import ml_dtypes
     except ImportError:
-        return seen.view(numpy.uint16)
-    return seen.view(ml_dtypes.bfloat16)
+        return seen.view(bits)
+    return seen.view(getattr(ml_dtypes, name))
 
 
 def to_memoryview(array: KernelArray) -> memoryview:
     """``array`` as a memoryview over the same memory, read-only where the kernel may only read.
 
-    Elements of bf16 are seen as their 16 bits. Raises ``BufferError`` for a box whose elements do not lie
-    next to each other, which takes NumPy.
+    Elements of bf16 and the 8-bit floats are seen as their bits. Raises ``BufferError`` for a box whose
+    elements do not lie next to each other, which takes NumPy.
     """
     expected = array.nbytes
     for extent, stride in zip(array.shape, array.strides, strict=False):

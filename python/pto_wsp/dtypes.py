@@ -13,6 +13,8 @@ __all__ = [
     "f16",
     "f32",
     "f64",
+    "f8e4m3",
+    "f8e5m2",
     "i32",
     "i64",
     "u8",
@@ -43,6 +45,10 @@ f16 = DType("f16", "float", 2)
 """IEEE half precision: 11 significant bits, up to 65504."""
 bf16 = DType("bf16", "float", 2)
 """bfloat16: 8 significant bits, the range of `f32`."""
+f8e4m3 = DType("f8e4m3", "float", 1)
+"""OCP FP8 E4M3 (`float8_e4m3fn`): 4 significant bits, up to 448, no infinity."""
+f8e5m2 = DType("f8e5m2", "float", 1)
+"""OCP FP8 E5M2: 3 significant bits, up to 57344."""
 f32 = DType("f32", "float", 4)
 """IEEE single precision."""
 f64 = DType("f64", "float", 8)
@@ -60,13 +66,18 @@ i64 = DType("i64", "int", 8)
 u64 = DType("u64", "uint", 8)
 """Integers of 64 bits, without a sign."""
 
-DTYPES: dict[str, DType] = {d.name: d for d in (f16, bf16, f32, f64, u8, u16, i32, u32, i64, u64)}
+DTYPES: dict[str, DType] = {
+    d.name: d for d in (f16, bf16, f8e4m3, f8e5m2, f32, f64, u8, u16, i32, u32, i64, u64)
+}
 """All element types by name."""
 
 _OTHER_NAMES = {
     "float16": f16,
     "half": f16,
     "bfloat16": bf16,
+    "float8_e4m3": f8e4m3,
+    "float8_e4m3fn": f8e4m3,
+    "float8_e5m2": f8e5m2,
     "float32": f32,
     "float64": f64,
     "uint8": u8,

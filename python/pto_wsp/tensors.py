@@ -297,7 +297,7 @@ def _dtype(value: Any) -> DType:
         raise trace_error(
             1028,
             f"{describe(value)} is no element type",
-            help="element types: `f16 bf16 f32 f64 u8 u16 i32 u32 i64 u64` of `pto_wsp`",
+            help="element types: `f16 bf16 f8e4m3 f8e5m2 f32 f64 u8 u16 i32 u32 i64 u64` of `pto_wsp`",
         )
     return found
 

@@ -50,9 +50,16 @@ pub mod workload;
 /// What a program that compiles and runs a source needs.
 pub mod prelude {
     pub use wsp_core::DType;
-    pub use wsp_cpu::{KvLayout, LaunchOptions, Outcome, Program};
+    pub use wsp_cpu::{
+        Advance, Balance, Capacity, Growth, KvLayout, LaunchOptions, Outcome, Plan, PlanNeed, Program,
+    };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};
-    pub use wsp_lang::compile;
+    pub use wsp_lang::{compile, compile_with};
     pub use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};
 }
+
+/// The code of the reference page on plans.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/reference/plans.md")]
+mod plans_page {}

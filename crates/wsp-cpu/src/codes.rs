@@ -28,3 +28,6 @@ pub(crate) const STOPPED: Code = Code(574);
 pub(crate) const DESCRIPTOR_TOO_LONG: Code = Code(575);
 pub(crate) const TILE_CHANGES: Code = Code(576);
 pub(crate) const TOO_MANY_KERNELS: Code = Code(577);
+pub(crate) const STALE_PLAN: Code = Code(578);
+pub(crate) const PLAN_CAPACITY: Code = Code(579);
+pub(crate) const BAD_GROWTH: Code = Code(580);

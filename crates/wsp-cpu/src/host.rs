@@ -2,7 +2,7 @@
 
 use crate::planner::Planner;
 use wsp_core::{AxisId, SpaceId, StructId};
-use wsp_kernel::{Extent, GeneratorHost, Hints, Trap, WsRequest};
+use wsp_kernel::{Extent, FlatBuffer, GeneratorHost, Hints, Trap, WsRequest};
 
 /// Takes descriptors.
 pub(crate) trait Sink {
@@ -14,6 +14,11 @@ pub(crate) trait Sink {
         fields: &[u32],
         hints: Hints<'_>,
     ) -> Result<(), Trap>;
+
+    /// Where descriptors can go without [`Sink::emit`], for a sink that only keeps them.
+    fn flat(&mut self) -> Option<&mut FlatBuffer> {
+        None
+    }
 
     /// What follows starts when all before is complete.
     fn fence(&mut self);
@@ -39,6 +44,10 @@ impl<S: Sink> GeneratorHost for PlanHost<'_, '_, S> {
     fn emit(&mut self, descriptor: StructId, fields: &[u32], hints: Hints<'_>) -> Result<(), Trap> {
         self.planner.emitted = true;
         self.sink.emit(self.planner, descriptor, fields, hints)
+    }
+
+    fn flat(&mut self) -> Option<&mut FlatBuffer> {
+        self.sink.flat()
     }
 
     fn fence(&mut self) {

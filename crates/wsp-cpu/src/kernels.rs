@@ -164,10 +164,11 @@ fn shared_pages(plan: &LoweredPlan, bound: &bind::Bound) -> Vec<bool> {
     plan.module.tensors.iter().enumerate().map(shared).collect()
 }
 
-/// Whether some page is in the page table twice.
+/// Whether some page is, or for all that is known may be, in the page table twice.
 fn shares_pages(cache: &bind::BoundCache) -> bool {
     let used = cache.indptr.last().map_or(0, |&n| n as usize);
-    let mut pages = cache.indices[..used].to_vec();
+    let Some(pages) = cache.indices.get(..used) else { return true };
+    let mut pages = pages.to_vec();
     pages.sort_unstable();
     pages.windows(2).any(|pair| pair[0] == pair[1])
 }
@@ -219,6 +220,16 @@ impl LaunchKernel {
         mut f: impl FnMut(Region),
     ) {
         self.inputs.regions(evaluator, env, descriptor, |_, region| f(region));
+    }
+
+    /// Elements of inputs that a task with this descriptor reads at most.
+    pub(crate) fn cost(&self, evaluator: &mut Evaluator, env: &Env, descriptor: &[u32]) -> u64 {
+        let mut cost = 0u64;
+        self.inputs(evaluator, env, descriptor, |region| {
+            let sides = region.lo.iter().zip(&region.hi).map(|(lo, hi)| u64::from(hi - lo));
+            cost = cost.saturating_add(sides.fold(1, u64::saturating_mul));
+        });
+        cost
     }
 }
 

@@ -5,10 +5,12 @@
 
 mod bind;
 mod codes;
+mod derived;
 mod host;
 mod kernels;
 mod memory;
 mod options;
+mod plan;
 mod planner;
 mod program;
 mod runner;
@@ -21,6 +23,7 @@ pub mod workload;
 mod workspace;
 
 pub use options::{KvLayout, LaunchOptions};
+pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};
 pub use program::Program;
 pub use sizing::PlannedDescriptor;
 pub use stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};

@@ -76,7 +76,8 @@ pub(crate) fn metadata(plan: &LoweredPlan, bound: &Bound, axis_extents: Vec<Opti
     env
 }
 
-fn page_table(cache: &BoundCache) -> CacheArrays {
+/// A page table as generators and kernels see it.
+pub(crate) fn page_table(cache: &BoundCache) -> CacheArrays {
     CacheArrays {
         lengths: IntArray::U32(cache.lengths.clone()),
         indptr: IntArray::U32(cache.indptr.clone()),

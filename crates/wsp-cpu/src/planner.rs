@@ -2,7 +2,7 @@
 
 use crate::bind::Bound;
 use crate::codes;
-use crate::tiling::binary_search_chunk_size;
+use crate::tiling;
 use crate::workspace::Workspace;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) changed_tiles: Vec<AxisId>,
     /// Whether some task was emitted.
     pub(crate) emitted: bool,
+    /// Whether some tile was chosen, for the lengths that there are.
+    pub(crate) chose_tile: bool,
     stage: u32,
     space: SpaceId,
     extents: FxHashMap<AxisId, Extents>,
@@ -45,6 +47,7 @@ impl<'a> Planner<'a> {
             tiles: Vec::new(),
             changed_tiles: Vec::new(),
             emitted: false,
+            chose_tile: false,
             stage: 0,
             space: SpaceId(0),
             extents: FxHashMap::default(),
@@ -95,7 +98,10 @@ impl<'a> Planner<'a> {
         let declared = &self.plan.module.axes[axis.index()];
         let size = match declared.tile.as_ref().map(|t| &t.size) {
             Some(TileSize::Fixed(expr)) => self.launch_u32(expr)?,
-            Some(TileSize::Auto) => self.automatic_tile(axis)?,
+            Some(TileSize::Auto) => {
+                self.chose_tile = true;
+                self.automatic_tile(axis)?
+            }
             None => 1,
         };
         if size == 0 {
@@ -144,7 +150,7 @@ impl<'a> Planner<'a> {
         let others = space.axes.iter().skip(1).filter(|&&a| a != axis);
         let extents = others.filter_map(|a| self.env.axis_extents[a.index()]);
         let heads = extents.fold(1u64, |heads, n| heads.saturating_mul(u64::from(n)));
-        Ok(binary_search_chunk_size(&lengths, heads, self.env.max_blocks))
+        Ok(tiling::automatic_tile(&lengths, heads, self.env.max_blocks))
     }
 
     fn launch_u32(&self, expr: &wsp_ir::Expr) -> Result<u32, Trap> {

@@ -2,6 +2,7 @@
 
 use crate::bind::{Bound, bind};
 use crate::codes;
+use crate::derived;
 use crate::host::PlanHost;
 use crate::kernels::KernelTable;
 use crate::memory::{self, SlotLayout};
@@ -12,10 +13,11 @@ use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
 use crate::workload::{LibraryTasks, settings};
+use std::sync::Arc;
 use wsp_core::{KernelId, TensorId, limits};
-use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{Env, GeneratorCode, Trap, Value};
+use wsp_ir::{Span, Storage};
+use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::Bindings;
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
 use wsp_runtime::{
@@ -25,17 +27,19 @@ use wsp_runtime::{
 /// A lowered plan on `cpu_sim`.
 #[derive(Debug)]
 pub struct Program {
-    plan: LoweredPlan,
+    plan: Arc<LoweredPlan>,
+    /// Machine code of earlier launches.
+    code: CodeCache,
 }
 
 /// A launch that is bound, compiled and sized.
 pub(crate) struct Prepared {
-    bound: Bound,
+    pub(crate) bound: Bound,
     pub(crate) env: Env,
-    slots: SlotLayout,
+    pub(crate) slots: SlotLayout,
     pub(crate) kernels: KernelTable,
-    sizes: Sizes,
-    times: Times,
+    pub(crate) sizes: Sizes,
+    pub(crate) times: Times,
 }
 
 /// A launch whose tasks can start.
@@ -48,11 +52,16 @@ pub(crate) struct Launched<'l, 'k> {
 impl Program {
     /// A program from a plan.
     pub fn new(plan: LoweredPlan) -> Program {
-        Program { plan }
+        Program { plan: Arc::new(plan), code: CodeCache::default() }
     }
 
-    /// The plan it runs.
-    pub fn plan(&self) -> &LoweredPlan {
+    /// What it runs: the module with lowered generators.
+    pub fn lowered(&self) -> &LoweredPlan {
+        &self.plan
+    }
+
+    /// What it runs, to be shared.
+    pub(crate) fn shared(&self) -> &Arc<LoweredPlan> {
         &self.plan
     }
 
@@ -135,10 +144,11 @@ impl Program {
         runner.check_tiles(&self.plan.module, &sizes.changed_tiles).map_err(|fault| vec![fault])?;
         times.compile += clock::nanos_since(started);
 
-        let started = clock::now();
+        let (started, computed) = (clock::now(), clock::computed_nanos());
         let planner = Planner::new(&self.plan, &bound, &env);
         let runtime = run(Launched { runner: &runner, kernels: &kernels, planner })?;
         times.run = clock::nanos_since(started);
+        times.run_computed = clock::computed_nanos().saturating_sub(computed);
         drop(runner);
         let stats = RunStats {
             threads,
@@ -163,8 +173,7 @@ impl Program {
         options: &LaunchOptions,
         keep: bool,
     ) -> Result<(Prepared, Vec<GeneratorCode>), Vec<Diagnostic>> {
-        let absent = |id: TensorId| self.plan.tensors[id.index()].written;
-        let mut prepared = self.bind(arrays, options, &[], &absent)?;
+        let mut prepared = self.bind(arrays, options, &[], &|id| self.may_be_absent(id))?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         let stages = self.plan.stages.iter();
@@ -193,8 +202,10 @@ impl Program {
         let set = tasks.library_values(&self.plan, &options.set);
         let tables: Vec<&str> = tasks.module.tables.iter().map(|t| t.name.as_str()).collect();
         // Of a library a workload may use a part: what none of its kernels touches need not be there.
-        let absent =
-            |id: TensorId| self.plan.tensors[id.index()].written || !self.plan.tensors[id.index()].read;
+        let absent = |id: TensorId| match self.plan.module.tensors[id.index()].storage {
+            Storage::CacheValues(_) => !self.is_used(id),
+            _ => self.plan.tensors[id.index()].written || !self.is_used(id),
+        };
         let mut prepared = self.bind(arrays, &LaunchOptions { set, ..options.clone() }, &tables, &absent)?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
@@ -204,9 +215,15 @@ impl Program {
         Ok((prepared, bindings))
     }
 
+    /// Whether some kernel loads from a tensor or stores to it.
+    fn is_used(&self, id: TensorId) -> bool {
+        let tensor = &self.plan.tensors[id.index()];
+        tensor.read || tensor.written
+    }
+
     /// Binds the arrays and prepares the kernels. Arrays of the names `others` are somebody else's; those of tensors that
     /// may be `absent` need not be given.
-    fn bind(
+    pub(crate) fn bind(
         &self,
         arrays: &Arrays,
         options: &LaunchOptions,
@@ -215,19 +232,52 @@ impl Program {
     ) -> Result<Prepared, Vec<Diagnostic>> {
         let mut times = Times::default();
         let started = clock::now();
+        let (bound, env, slots) = self.bind_values(arrays, options, others, absent)?;
+        times.bind = clock::nanos_since(started);
+        let started = clock::now();
+        let kernels = KernelTable::new(&self.plan, &bound, &env)?;
+        times.compile = clock::nanos_since(started);
+        Ok(Prepared { bound, env, slots, kernels, sizes: Sizes::default(), times })
+    }
+
+    /// What generators see of arrays: shapes, integers, page tables.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays or the options.
+    pub(crate) fn bind_metadata(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
+        self.bind_values(arrays, options, &[], &|id| self.may_be_absent(id))
+    }
+
+    /// Whether a tensor needs no array: it is written first of all, or holds values of a cache that no kernel touches.
+    pub(crate) fn may_be_absent(&self, id: TensorId) -> bool {
+        match self.plan.module.tensors[id.index()].storage {
+            Storage::CacheValues(_) => !self.is_used(id),
+            _ => self.plan.tensors[id.index()].written,
+        }
+    }
+
+    fn bind_values(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+        others: &[&str],
+        absent: &dyn Fn(TensorId) -> bool,
+    ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
         let bound = bind(&self.plan.module, arrays, options, absent, others)?;
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
         planner::check_tier_workspaces(&self.plan, &bound, slots.bytes).map_err(one)?;
         let mut env = memory::metadata(&self.plan, &bound, extents);
         planner::settle_fixed_tiles(&self.plan, &bound, &env).map_err(one)?;
+        derived::derive(&self.plan.module, &self.plan.derived, &mut env).map_err(one)?;
         env.cancel = options.cancel.clone();
         (env.mode, env.engine) = (options.mode, options.engine);
-        times.bind = clock::nanos_since(started);
-        let started = clock::now();
-        let kernels = KernelTable::new(&self.plan, &bound, &env)?;
-        times.compile = clock::nanos_since(started);
-        Ok(Prepared { bound, env, slots, kernels, sizes: Sizes::default(), times })
+        env.code = self.code.clone();
+        Ok((bound, env, slots))
     }
 
     /// Runs the generators without running tasks.
@@ -250,7 +300,7 @@ impl Program {
         sink.finish(planner)
     }
 
-    fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
+    pub(crate) fn config(&self, options: &LaunchOptions) -> Result<RunConfig, Vec<Diagnostic>> {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let in_order = self.plan.stages.iter().any(|s| s.schedule.ready == ReadyOrder::Issue);
         let config = RunConfig {
@@ -326,11 +376,11 @@ impl Program {
 }
 
 /// A fault of a generator.
-fn generator_fault(trap: Trap) -> Diagnostic {
+pub(crate) fn generator_fault(trap: Trap) -> Diagnostic {
     if trap.code == codes::STOPPED { settings::cancelled() } else { trap.into() }
 }
 
-fn one(trap: Trap) -> Vec<Diagnostic> {
+pub(crate) fn one(trap: Trap) -> Vec<Diagnostic> {
     vec![trap.into()]
 }
 

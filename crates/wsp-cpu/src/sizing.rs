@@ -127,11 +127,7 @@ impl<'p> SizingSink<'p> {
         words: &[u32],
     ) -> PlannedDescriptor {
         let kernel = self.kernels.get(kernel);
-        let mut cost = 0u64;
-        kernel.inputs(&mut self.evaluator, planner.env, words, |region| {
-            let sides = region.lo.iter().zip(&region.hi).map(|(lo, hi)| u64::from(hi - lo));
-            cost = cost.saturating_add(sides.fold(1, u64::saturating_mul));
-        });
+        let cost = kernel.cost(&mut self.evaluator, planner.env, words);
         let stage = planner.stage();
         PlannedDescriptor { stage, descriptor, words: words.to_vec(), kernel: kernel.name.clone(), cost }
     }

@@ -47,6 +47,8 @@ pub struct Times {
     pub allocate: u64,
     /// From the start of generation to the last task's end.
     pub run: u64,
+    /// What all threads of the process computed in that time.
+    pub run_computed: u64,
 }
 
 /// What a launch computed, and how.

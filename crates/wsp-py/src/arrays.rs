@@ -297,6 +297,8 @@ fn of_typestr(text: &str, name: Option<&str>) -> Element {
     let parts = (text.get(..1), text.get(1..2), text.get(2..).and_then(|size| size.parse::<usize>().ok()));
     match parts {
         (Some(_), Some("V"), Some(2)) if name == Some("bfloat16") => Element::Of(DType::Bf16),
+        (Some(_), Some("V" | "f"), Some(1)) if name == Some("float8_e4m3fn") => Element::Of(DType::F8E4m3),
+        (Some(_), Some("V" | "f"), Some(1)) if name == Some("float8_e5m2") => Element::Of(DType::F8E5m2),
         (Some(order), Some(kind @ ("i" | "u" | "f")), Some(size)) => {
             of_kind(kind.chars().next().unwrap_or('V'), size, ByteOrder::of(order), text)
         }

@@ -321,7 +321,7 @@ pub(crate) fn integers(shared: &Shared, dtype: DType, stride: i64) -> Option<Vec
             DType::I64 => Some(unsafe { at(i).cast::<i64>().read_unaligned() }),
             // SAFETY: see above.
             DType::U64 => i64::try_from(unsafe { at(i).cast::<u64>().read_unaligned() }).ok(),
-            DType::F16 | DType::Bf16 | DType::F32 | DType::F64 => None,
+            DType::F16 | DType::Bf16 | DType::F32 | DType::F64 | DType::F8E4m3 | DType::F8E5m2 => None,
         })
         .collect()
 }

@@ -373,6 +373,8 @@ fn wrong_type(fact: &TensorFact, have: DType) -> Diagnostic {
         DType::F32 => "np.float32",
         DType::F64 => "np.float64",
         DType::Bf16 => "ml_dtypes.bfloat16",
+        DType::F8E4m3 => "ml_dtypes.float8_e4m3fn",
+        DType::F8E5m2 => "ml_dtypes.float8_e5m2",
         DType::U8 => "np.uint8",
         DType::U16 => "np.uint16",
         DType::I32 => "np.int32",

@@ -120,6 +120,7 @@ fn typestr(dtype: DType) -> &'static str {
         (DType::F64, false) => "<f8",
         (DType::F16, false) => "<f2",
         (DType::Bf16, _) => "|V2",
+        (DType::F8E4m3 | DType::F8E5m2, _) => "|V1",
         (DType::U8, _) => "|u1",
         (DType::U16, false) => "<u2",
         (DType::I32, false) => "<i4",

@@ -40,7 +40,8 @@ pub(crate) fn used(trace: &mut Trace, folder: &str) -> Result<Option<Module>, Ve
 }
 
 fn compile(path: &Path, text: &str, sources: &mut SourceMap) -> Result<Module, Vec<Diagnostic>> {
-    let (module, found) = wsp_lang::compile(&path.display().to_string(), text, sources);
+    let name = path.display().to_string();
+    let (module, found) = wsp_lang::compile_with(&name, text, sources, &mut read);
     module.ok_or(found)
 }
 

@@ -144,7 +144,7 @@ impl Program {
                 }
             }
             Body::Launch { program, .. } => {
-                for text in program.plan().stages.iter().flat_map(|stage| &stage.schedule.lines) {
+                for text in program.lowered().stages.iter().flat_map(|stage| &stage.schedule.lines) {
                     let parts: Vec<&str> = text.splitn(3, ": ").collect();
                     line(parts[0], parts.get(1).unwrap_or(&""), parts.get(2).unwrap_or(&""))?;
                 }

@@ -13,6 +13,13 @@ pub fn nanos_since(start: Instant) -> u64 {
     nanos_between(start, now())
 }
 
+/// Nanoseconds that all threads of this process have computed so far.
+pub fn computed_nanos() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let part = |n: i64| u64::try_from(n).unwrap_or(0);
+    part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec))
+}
+
 /// Nanoseconds from `start` to `end`; 0 when `end` is the earlier.
 pub fn nanos_between(start: Instant, end: Instant) -> u64 {
     let span = end.saturating_duration_since(start);

@@ -38,35 +38,43 @@ struct PageTable {
     last_page_len: Arc<[u32]>,
 }
 
+/// Whether some kernel uses the values of a cache. One whose values are part of its keys has no array of values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Values {
+    /// `NAME.v` must be there.
+    Needed,
+    /// `NAME.v` may be left out.
+    Unused,
+}
+
 /// Binds the arrays `NAME.k`, `NAME.v`, `NAME.indptr`, `NAME.indices` and `NAME.last_page_len`.
 /// `wanted` are the names of all arrays that the launch takes.
 pub(super) fn bind(
     name: &str,
     arrays: &Arrays,
     layout: KvLayout,
+    values: Values,
     wanted: &[String],
 ) -> Result<BoundCache, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut get = |field: &str, shape: &str| {
         let full = format!("{name}.{field}");
         let found = arrays.get(&full);
-        if found.is_none() {
+        if found.is_none() && (field != "v" || values == Values::Needed) {
             faults.push(super::faults::missing(&full, shape, arrays, wanted));
         }
         found
     };
     let axes = layout.axes();
     let keys = get("k", axes);
-    let values = get("v", axes);
+    let value_pages = get("v", axes);
     let indptr = get("indptr", "[batch + 1]");
     let indices = get("indices", "[pages in use]");
     let last = get("last_page_len", "[batch]");
-    let (Some(keys), Some(values), Some(indptr), Some(indices), Some(last)) =
-        (keys, values, indptr, indices, last)
-    else {
+    let (Some(keys), Some(indptr), Some(indices), Some(last)) = (keys, indptr, indices, last) else {
         return Err(faults);
     };
-    let dims = check_pages(name, keys, values, layout, &mut faults);
+    let dims = check_pages(name, keys, value_pages, layout, &mut faults);
     let table = match read_table(name, indptr, indices, last) {
         Ok(table) => table,
         Err(mut more) => {
@@ -96,12 +104,13 @@ pub(super) fn bind(
 fn check_pages(
     name: &str,
     keys: &Array,
-    values: &Array,
+    values: Option<&Array>,
     layout: KvLayout,
     faults: &mut Vec<Diagnostic>,
 ) -> Option<[u32; 4]> {
     let before = faults.len();
-    for (field, array) in [("k", keys), ("v", values)] {
+    for (field, array) in [("k", Some(keys)), ("v", values)] {
+        let Some(array) = array else { continue };
         if array.shape().len() != 4 {
             faults.push(
                 Diagnostic::error(
@@ -112,14 +121,14 @@ fn check_pages(
                 .help("shape it [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`"),
             );
         }
-        if !matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) {
+        if array.dtype() != DType::F32 && !array.dtype().is_short_float() {
             faults.push(super::faults::wrong_float(&format!("{name}.{field}"), array.dtype()));
         }
     }
     if faults.len() > before {
         return None;
     }
-    if keys.shape() != values.shape() {
+    if let Some(values) = values.filter(|values| values.shape() != keys.shape()) {
         faults.push(
             Diagnostic::error(codes::WRONG_EXTENT, format!("`{name}.k` and `{name}.v` differ in shape"))
                 .note(format!("`{name}.k` is {:?}, `{name}.v` is {:?}", keys.shape(), values.shape())),

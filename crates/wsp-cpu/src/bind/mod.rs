@@ -15,12 +15,12 @@ use crate::codes;
 use crate::options::LaunchOptions;
 use wsp_core::TensorId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module};
+use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module, Storage};
 use wsp_kernel::{IntArray, Value};
 use wsp_plan::{Array, Arrays};
 
 /// A launch whose inputs are checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bound {
     /// Value of each parameter of the module.
     pub(crate) params: Vec<Value>,
@@ -83,10 +83,18 @@ fn collect<'a>(
     for binding in &entry.launch.bindings {
         let param = &entry.params[binding.param as usize];
         match binding.source {
-            BindingSource::Cache(id) => match cache::bind(&param.name, arrays, options.kv_layout, &wanted) {
-                Ok(bound) => caches[id.index()] = Some(bound),
-                Err(mut more) => faults.append(&mut more),
-            },
+            BindingSource::Cache(id) => {
+                let mut tensors = module.tensors.iter();
+                let values = tensors.position(|t| t.storage == Storage::CacheValues(id));
+                let values = match values.is_some_and(|t| absent(TensorId(t as u32))) {
+                    true => cache::Values::Unused,
+                    false => cache::Values::Needed,
+                };
+                match cache::bind(&param.name, arrays, options.kv_layout, values, &wanted) {
+                    Ok(bound) => caches[id.index()] = Some(bound),
+                    Err(mut more) => faults.append(&mut more),
+                }
+            }
             BindingSource::Tensor(id) => {
                 let array = arrays.get(&param.name);
                 if array.is_none() && !absent(id) {

@@ -221,7 +221,7 @@ fn element(
             let (name, array) = inputs.of_tensor[other.index()].unzip();
             element(inputs, other, name, array.flatten())
         }
-        (Elem::Of(_), Some(array)) if matches!(array.dtype(), DType::F16 | DType::Bf16 | DType::F32) => {
+        (Elem::Of(_), Some(array)) if array.dtype() == DType::F32 || array.dtype().is_short_float() => {
             Ok(array.dtype())
         }
         (Elem::Of(_), Some(array)) => Err(faults::wrong_float(name.unwrap_or(&tensor.name), array.dtype())),
@@ -229,7 +229,10 @@ fn element(
             Storage::CacheKeys(cache) | Storage::CacheValues(cache) => {
                 let field = if matches!(tensor.storage, Storage::CacheKeys(_)) { "k" } else { "v" };
                 let cache = inputs.caches[cache.index()].as_ref().expect("caches are bound before shapes");
-                Ok(inputs.arrays[&format!("{}.{field}", cache.name)].dtype())
+                let array = inputs.arrays.get(&format!("{}.{field}", cache.name));
+                // Values that no kernel uses need no array.
+                let array = array.unwrap_or_else(|| &inputs.arrays[&format!("{}.k", cache.name)]);
+                Ok(array.dtype())
             }
             _ => Ok(DType::F32),
         },

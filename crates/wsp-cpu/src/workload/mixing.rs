@@ -39,6 +39,8 @@ fn element(dtype: DType, digest: u64, index: u64, into: &mut Vec<u8>) {
         DType::F32 => into.extend((0x3F80_0000 | (bits >> 41) as u32).to_le_bytes()),
         DType::F16 => into.extend((0x3C00 | (bits >> 54) as u16).to_le_bytes()),
         DType::Bf16 => into.extend((0x3F80 | (bits >> 57) as u16).to_le_bytes()),
+        DType::F8E4m3 => into.push(0x38 | (bits >> 61) as u8),
+        DType::F8E5m2 => into.push(0x3C | (bits >> 62) as u8),
         DType::U8 => into.push(bits as u8),
         DType::U16 => into.extend((bits as u16).to_le_bytes()),
         DType::I32 | DType::U32 => into.extend((bits as u32).to_le_bytes()),

@@ -268,8 +268,8 @@ impl WorkloadProgram {
                 let launch = run::launch_options(inputs, options);
                 let (prepared, bindings) = &program.prepare_tasks(tasks, &inputs.arrays, &launch)?;
                 let slots = slots(module, bindings, inputs)?;
-                let mut touch = tasks.touch(program.plan(), prepared);
-                let names = NamedTensor::of_library(&program.plan().module);
+                let mut touch = tasks.touch(program.lowered(), prepared);
+                let names = NamedTensor::of_library(&program.lowered().module);
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut touch, &names)
             }
         }

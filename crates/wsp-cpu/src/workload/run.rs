@@ -263,7 +263,7 @@ pub(crate) fn library(
     let mut notes = check(module, &bindings, schedule, options)?;
     if checks_order(schedule, options) {
         let (slots, cancel) = (slots(module, &bindings, inputs)?, options.cancel.as_deref());
-        let mut touch = tasks.touch(program.plan(), &prepared);
+        let mut touch = tasks.touch(program.lowered(), &prepared);
         Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
     }
     let arrays = &inputs.arrays;
@@ -275,7 +275,7 @@ pub(crate) fn library(
             (ran, None)
         }
         Way::Aicpus(config) => {
-            let tensors = NamedTensor::of_library(&program.plan().module);
+            let tensors = NamedTensor::of_library(&program.lowered().module);
             let generated =
                 Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
             let mut figures = None;

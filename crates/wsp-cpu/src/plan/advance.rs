@@ -1,0 +1,152 @@
+//! Plans of requests that grow.
+
+use super::Plan;
+use crate::bind::{Bound, BoundCache};
+use crate::codes;
+use crate::derived;
+use crate::memory;
+use crate::program::one;
+use std::sync::Arc;
+use wsp_core::TensorId;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{ArrayRef, MetaKind};
+use wsp_kernel::{Env, IntArray};
+use wsp_plan::LoweredPlan;
+
+/// How the requests of a plan grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Growth<'a> {
+    /// Every request by one token.
+    ByOne,
+    /// Every request to the length given for it, which may be shorter.
+    To(&'a [u32]),
+}
+
+/// How a plan was brought up to date.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Advance {
+    /// So many words were changed in place: nothing else depends on the new tokens.
+    Patched {
+        /// Words.
+        words: u32,
+    },
+    /// The generators ran again.
+    Regenerated,
+}
+
+impl Plan {
+    /// Brings the plan up to date in place when requests grow: what it holds afterwards is, word for word, what
+    /// [`crate::Program::plan`] would make for the new lengths. What belongs to the lengths follows them: the array `kv_lens` and
+    /// the page table but for the ids of pages. Other arrays stay as they were planned.
+    ///
+    /// When every request grows by one token, mostly a few words per descriptor change and nothing else. Which ones, and for how
+    /// long, a slower run of the generators finds out now and then, within an advance; from then on advances change just those
+    /// words, until chunks, branches or sizes become others.
+    ///
+    /// # Errors
+    /// Lengths that cannot be, a launch with several caches or a generator that reads page ids: the plan stays as it is. A
+    /// fault of a generator, or too little room: it cannot be run until it is advanced to lengths that fit.
+    pub fn advance(&mut self, growth: Growth<'_>) -> Result<Advance, Vec<Diagnostic>> {
+        let lengths = self.grown(growth).map_err(|fault| vec![fault])?;
+        if growth == Growth::ByOne && self.whole {
+            if self.patches.is_worth_it() {
+                self.catch_up()?;
+                self.look_ahead()?;
+            }
+            if let Some(words) = self.patches.advance(self.flat.words_mut()) {
+                self.set_lengths(lengths);
+                return Ok(Advance::Patched { words });
+            }
+        }
+        self.set_lengths(lengths);
+        self.generate()?;
+        Ok(Advance::Regenerated)
+    }
+
+    /// The lengths after growth.
+    fn grown(&self, growth: Growth<'_>) -> Result<Arc<[u32]>, Diagnostic> {
+        let [cache] = &self.bound.caches[..] else {
+            let count = self.bound.caches.len();
+            return Err(refused(&format!("the launch has {count} paged caches, and one is needed")));
+        };
+        let reads_pages = |array: &ArrayRef| matches!(array, ArrayRef::Meta(_, MetaKind::Indices));
+        if self.reads.iter().any(reads_pages) {
+            return Err(refused("the generator reads page ids, which lengths do not tell"));
+        }
+        match growth {
+            Growth::ByOne if cache.lengths.contains(&u32::MAX) => {
+                Err(refused("a request would have more than 4294967295 tokens"))
+            }
+            Growth::ByOne => Ok(cache.lengths.iter().map(|n| n + 1).collect()),
+            Growth::To(lengths) if lengths.len() == cache.lengths.len() => Ok(lengths.into()),
+            Growth::To(lengths) => {
+                let (have, need) = (lengths.len(), cache.lengths.len());
+                Err(refused(&format!("{have} lengths are given for {need} requests")))
+            }
+        }
+    }
+
+    /// Makes these the lengths of the requests.
+    fn set_lengths(&mut self, lengths: Arc<[u32]>) {
+        if let Some(id) = self.lowered.module.tensor_named("kv_lens").filter(|id| self.follows(*id)) {
+            self.bound.integers[id.index()] = Some(IntArray::U32(Arc::clone(&lengths)));
+        }
+        if let Some(cache) = self.bound.caches.first_mut() {
+            cache.lengths = lengths;
+        }
+        self.behind = true;
+    }
+
+    /// Whether a tensor holds the lengths of the cache's requests: binding has compared the two.
+    pub(super) fn follows(&self, id: TensorId) -> bool {
+        matches!(&self.bound.integers[id.index()], Some(IntArray::U32(lens))
+            if self.bound.caches.first().is_some_and(|cache| cache.lengths.len() == lens.len()))
+    }
+
+    /// Makes everything that generators see follow the lengths.
+    pub(super) fn catch_up(&mut self) -> Result<(), Vec<Diagnostic>> {
+        if self.behind {
+            follow(&mut self.bound);
+            refresh(&self.lowered, &self.bound, &mut self.env)?;
+            self.behind = false;
+        }
+        Ok(())
+    }
+
+    /// What kernels' summaries see, up to date.
+    pub(super) fn surroundings(&self) -> Result<(Bound, Env), Vec<Diagnostic>> {
+        let mut bound = self.bound.clone();
+        follow(&mut bound);
+        let mut env = memory::metadata(&self.lowered, &bound, self.env.axis_extents.clone());
+        refresh(&self.lowered, &bound, &mut env)?;
+        for (axis, tile) in self.env.axis_tiles.iter().enumerate() {
+            env.axis_tiles[axis] = tile.load(std::sync::atomic::Ordering::Relaxed).into();
+        }
+        Ok((bound, env))
+    }
+}
+
+/// Brings the page table to the lengths. Ids of pages that requests have grown into are not known.
+fn follow(bound: &mut Bound) {
+    let Some(cache) = bound.caches.first_mut() else { return };
+    let BoundCache { lengths, page_size, .. } = cache;
+    let page = (*page_size).max(1);
+    let ends = lengths.iter().scan(0u32, |end, n| {
+        *end = end.saturating_add(n.div_ceil(page));
+        Some(*end)
+    });
+    cache.indptr = std::iter::once(0).chain(ends).collect();
+    cache.last_page_len = lengths.iter().map(|&n| if n == 0 { 0 } else { (n - 1) % page + 1 }).collect();
+}
+
+/// Gives an environment the arrays of `bound` and what follows from them.
+fn refresh(plan: &LoweredPlan, bound: &Bound, env: &mut Env) -> Result<(), Vec<Diagnostic>> {
+    env.arrays.clone_from(&bound.integers);
+    env.caches = bound.caches.iter().map(|cache| Some(memory::page_table(cache))).collect();
+    derived::derive(&plan.module, &plan.derived, env).map_err(one)
+}
+
+fn refused(why: &str) -> Diagnostic {
+    Diagnostic::error(codes::BAD_GROWTH, format!("the plan cannot be advanced: {why}"))
+        .help("make another plan with `Program::plan`")
+}
