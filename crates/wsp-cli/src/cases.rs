@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::files::{Npz, to_u32};
-use crate::generate::{Fill, Names, PageTable, Problem, Side, Unused};
+use crate::generate::{Fill, Names, PageTable, Problem, QueryRows, Side, Unused, Values};
 use crate::layout::Layout;
 use std::path::Path;
 use wsp_core::DType;
@@ -16,13 +16,38 @@ pub struct Case {
     pub problem: Problem,
     /// What products of queries and keys are multiplied by.
     pub sm_scale: f64,
-    /// Outputs `[batch, q_heads, dim]`.
+    /// What is added to plain attention.
+    pub extras: Extras,
+    /// Lanes of an output.
+    pub out_lanes: usize,
+    /// The largest absolute value of a logit with some weight; 0 where it is of no interest.
+    pub max_logit: f64,
+    /// Outputs `[batch, q_heads, rows, out_lanes]`, of packed queries `[all rows, q_heads, out_lanes]`.
     pub o: Vec<f64>,
-    /// `log2` of sums of exponentials `[batch, q_heads]`.
+    /// `log2` of sums of exponentials, as outputs without lanes.
     pub lse: Vec<f64>,
     /// Results of parts of a request, when the case has them.
     pub partials: Option<Partials>,
     input_check: Vec<f64>,
+}
+
+/// What a case adds to plain attention; arrays of it are made with the others.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Extras {
+    /// Bound of logits; 0 for none.
+    pub soft_cap: f64,
+    /// Tokens seen before a query's own; negative for all.
+    pub window_left: i64,
+    /// Whether heads have the slopes of ALiBi.
+    pub alibi: bool,
+    /// Whether heads have sinks.
+    pub sinks: bool,
+    /// The base of rotary embeddings; 0 for none.
+    pub rope_theta: f64,
+    /// What stored keys are multiplied by.
+    pub k_scale: f64,
+    /// What stored values are multiplied by.
+    pub v_scale: f64,
 }
 
 /// Results of the chunks of each request.
@@ -55,15 +80,28 @@ pub struct MergeCase {
     pub s_merged: Vec<f64>,
 }
 
+impl Extras {
+    /// Plain attention.
+    pub const NONE: Extras = Extras {
+        soft_cap: 0.0,
+        window_left: -1,
+        alibi: false,
+        sinks: false,
+        rope_theta: 0.0,
+        k_scale: 1.0,
+        v_scale: 1.0,
+    };
+}
+
 impl Case {
     /// Reads a case and checks that its formula gives the numbers it was computed from.
     ///
     /// # Errors
-    /// When the file is not such a case, or needs what decode attention here does not have.
+    /// When the file is not such a case.
     pub fn load(path: &Path) -> Result<Case, Diagnostic> {
-        let mut file = CaseFile { npz: Npz::open(path)?, path };
-        file.refuse_unsupported()?;
-        let case = file.case()?;
+        let npz = Npz::open(path)?;
+        let entries = npz.names();
+        let case = CaseFile { npz, entries, path }.case()?;
         case.verify_inputs(path)?;
         Ok(case)
     }
@@ -79,7 +117,10 @@ impl Case {
     fn verify_inputs(&self, path: &Path) -> Result<(), Diagnostic> {
         let q = reals(&self.problem.queries()?);
         let k = reals(&self.problem.pages(Side::Keys, Unused::Formula)?);
-        let v = reals(&self.problem.pages(Side::Values, Unused::Formula)?);
+        let v = match self.problem.values {
+            Values::OfTheirOwn => reals(&self.problem.pages(Side::Values, Unused::Formula)?),
+            Values::OfKeys => vec![0.0; k.len()],
+        };
         let page = (self.problem.page_size * self.problem.kv_heads * self.problem.dim) as usize;
         let over_pages = |x: &[f64]| -> f64 {
             self.problem.table.indices.iter().flat_map(|&p| &x[p as usize * page..][..page]).sum()
@@ -129,6 +170,7 @@ impl MergeCase {
 
 struct CaseFile<'a> {
     npz: Npz,
+    entries: Vec<String>,
     path: &'a Path,
 }
 
@@ -142,12 +184,34 @@ impl CaseFile<'_> {
         }
     }
 
+    /// The number, or its default when the file says nothing of it.
+    fn real_or(&mut self, name: &str, default: f64) -> Result<f64, Diagnostic> {
+        if self.has(name) { self.real(name) } else { Ok(default) }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.entries.iter().any(|entry| entry == name)
+    }
+
     fn count(&mut self, name: &str) -> Result<u32, Diagnostic> {
         let x = self.real(name)?;
+        self.as_count(name, x)
+    }
+
+    fn count_or(&mut self, name: &str, default: u32) -> Result<u32, Diagnostic> {
+        let x = self.real_or(name, f64::from(default))?;
+        self.as_count(name, x)
+    }
+
+    fn as_count(&self, name: &str, x: f64) -> Result<u32, Diagnostic> {
         if x >= 0.0 && x <= f64::from(u32::MAX) && x.fract() == 0.0 {
             return Ok(x as u32);
         }
         Err(bad(self.path, &format!("`{name}` is {x}, not a count")))
+    }
+
+    fn flag(&mut self, name: &str) -> Result<bool, Diagnostic> {
+        Ok(self.real_or(name, 0.0)? != 0.0)
     }
 
     fn counts(&mut self, name: &str) -> Result<Vec<u32>, Diagnostic> {
@@ -166,44 +230,52 @@ impl CaseFile<'_> {
     fn dtype(&mut self, name: &str) -> Result<DType, Diagnostic> {
         let text = self.npz.text(name)?;
         match DType::from_name(&text) {
-            Some(dtype @ (DType::F16 | DType::Bf16 | DType::F32)) => Ok(dtype),
+            Some(dtype) if dtype.is_float() && dtype != DType::F64 => Ok(dtype),
             _ => Err(bad(self.path, &format!("`{name}` is `{text}`"))),
         }
     }
 
-    fn refuse_unsupported(&mut self) -> Result<(), Diagnostic> {
-        let plain = [
-            ("meta_soft_cap", 0.0),
-            ("meta_window_left", -1.0),
-            ("meta_alibi", 0.0),
-            ("meta_sink", 0.0),
-            ("meta_rope_theta", 0.0),
-            ("meta_q_len", 1.0),
-            ("meta_k_scale", 1.0),
-            ("meta_v_scale", 1.0),
-        ];
-        for (name, want) in plain {
-            let have = self.real(name)?;
-            if have != want {
-                return Err(bad(self.path, &format!("`{name}` is {have}; only {want} is supported")));
-            }
-        }
-        Ok(())
-    }
-
     fn fill(&mut self, which: &str) -> Result<Fill, Diagnostic> {
         let scale = if which == "q" { "meta_q_scale".to_owned() } else { format!("meta_{which}_fill_scale") };
-        let constant = self.real(&format!("meta_{which}_const"))?;
-        let ramp = if which == "k" { self.real("meta_k_ramp")? } else { f64::NAN };
+        let constant = self.real_or(&format!("meta_{which}_const"), f64::NAN)?;
+        let ramp = if which == "k" { self.real_or("meta_k_ramp", f64::NAN)? } else { f64::NAN };
         Ok(match (constant.is_nan(), ramp.is_nan()) {
             (false, _) => Fill::Constant(constant),
             (true, false) => Fill::Ramp { slope: ramp },
-            (true, true) => Fill::Random { scale: self.real(&scale)? },
+            (true, true) => Fill::Random { scale: self.real_or(&scale, 1.0)? },
         })
     }
 
-    fn case(&mut self) -> Result<Case, Diagnostic> {
-        let problem = Problem {
+    fn case(mut self) -> Result<Case, Diagnostic> {
+        let latent_lanes = self.count_or("meta_dv", 0)?;
+        let problem = self.problem(latent_lanes)?;
+        self.check_table(&problem)?;
+        let mut case = Case {
+            sm_scale: self.real("meta_sm_scale")?,
+            extras: self.extras()?,
+            out_lanes: if latent_lanes > 0 { latent_lanes } else { problem.dim } as usize,
+            max_logit: self.real_or("meta_max_logit", 0.0)?,
+            o: self.reals("o")?,
+            lse: self.reals("lse_base2")?,
+            partials: self.partials(problem.lens.len())?,
+            input_check: self.reals("input_check")?,
+            problem,
+        };
+        if let QueryRows::Each(rows) = case.problem.rows {
+            // Files have rows before heads.
+            let heads = case.problem.q_heads as usize;
+            case.o = heads_first(&case.o, rows as usize, heads, case.out_lanes);
+            case.lse = heads_first(&case.lse, rows as usize, heads, 1);
+        }
+        Ok(case)
+    }
+
+    fn problem(&mut self, latent_lanes: u32) -> Result<Problem, Diagnostic> {
+        let rows = match self.has("q_lens") {
+            true => QueryRows::Packed(self.counts("q_lens")?),
+            false => QueryRows::Each(self.count_or("meta_q_len", 1)?),
+        };
+        Ok(Problem {
             seed: u64::from(self.count("meta_seed")?),
             lens: self.counts("kv_lens")?,
             table: PageTable {
@@ -212,6 +284,8 @@ impl CaseFile<'_> {
                 last_page_len: self.counts("kv_last_page_len")?,
                 pages: self.count("meta_num_pages")?,
             },
+            prefix_pages: self.count_or("meta_prefix_pages", 0)?,
+            rows,
             q_heads: self.count("meta_qh")?,
             kv_heads: self.count("meta_h")?,
             dim: self.count("meta_d")?,
@@ -219,18 +293,22 @@ impl CaseFile<'_> {
             dtype: self.dtype("meta_dtype")?,
             kv_dtype: self.dtype("meta_kv_dtype")?,
             layout: Layout::Nhd,
+            values: if latent_lanes > 0 { Values::OfKeys } else { Values::OfTheirOwn },
             q: self.fill("q")?,
             k: self.fill("k")?,
             v: self.fill("v")?,
-        };
-        self.check_table(&problem)?;
-        Ok(Case {
-            sm_scale: self.real("meta_sm_scale")?,
-            o: self.reals("o")?,
-            lse: self.reals("lse_base2")?,
-            partials: self.partials(problem.lens.len())?,
-            input_check: self.reals("input_check")?,
-            problem,
+        })
+    }
+
+    fn extras(&mut self) -> Result<Extras, Diagnostic> {
+        Ok(Extras {
+            soft_cap: self.real_or("meta_soft_cap", 0.0)?,
+            window_left: self.real_or("meta_window_left", -1.0)? as i64,
+            alibi: self.flag("meta_alibi")?,
+            sinks: self.flag("meta_sink")?,
+            rope_theta: self.real_or("meta_rope_theta", 0.0)?,
+            k_scale: self.real_or("meta_k_scale", 1.0)?,
+            v_scale: self.real_or("meta_v_scale", 1.0)?,
         })
     }
 
@@ -246,7 +324,7 @@ impl CaseFile<'_> {
     }
 
     fn partials(&mut self, batch: usize) -> Result<Option<Partials>, Diagnostic> {
-        let chunk = self.count("meta_part_chunk")?;
+        let chunk = self.count_or("meta_part_chunk", 0)?;
         if chunk == 0 {
             return Ok(None);
         }
@@ -257,6 +335,22 @@ impl CaseFile<'_> {
         }
         Ok(Some(partials))
     }
+}
+
+/// `[batch, rows, heads, lanes]` as `[batch, heads, rows, lanes]`.
+fn heads_first(values: &[f64], rows: usize, heads: usize, lanes: usize) -> Vec<f64> {
+    if rows <= 1 {
+        return values.to_vec();
+    }
+    let mut out = Vec::with_capacity(values.len());
+    for request in values.chunks_exact((rows * heads * lanes).max(1)) {
+        for head in 0..heads {
+            for row in 0..rows {
+                out.extend_from_slice(&request[(row * heads + head) * lanes..][..lanes]);
+            }
+        }
+    }
+    out
 }
 
 fn bad(path: &Path, why: &str) -> Diagnostic {

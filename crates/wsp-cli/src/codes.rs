@@ -27,6 +27,7 @@ pub(crate) const CANNOT_COMPARE: Code = Code(532);
 pub(crate) const CHECK_FAILED: Code = Code(533);
 pub(crate) const NOTHING_TO_CHECK: Code = Code(534);
 pub(crate) const BAD_CASE: Code = Code(540);
+pub(crate) const PEER_FAILED: Code = Code(550);
 pub(crate) const NOT_A_WORKLOAD: Code = Code(880);
 pub(crate) const OUTPUTS_COLLIDE: Code = Code(881);
 pub(crate) const OPTION_OF_OTHERS: Code = Code(882);

@@ -3,6 +3,7 @@
 pub mod unit;
 pub mod workload;
 
+use crate::files::read_source;
 use crate::layout::Layout;
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
 use std::sync::Arc;
@@ -68,12 +69,12 @@ pub struct RunOutcome {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Compiles a source file of `sources`.
+/// Compiles a source file and those that it includes.
 ///
 /// # Errors
 /// What is wrong with the source.
 pub fn compile(sources: &mut SourceMap, name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
-    match wsp_lang::compile(name, text, sources) {
+    match wsp_lang::compile_with(name, text, sources, &mut read_source) {
         (Some(module), warnings) => Ok(Compiled { module, warnings }),
         (None, faults) => Err(faults),
     }
@@ -96,19 +97,19 @@ pub fn inputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
 pub fn plan(loaded: &Loaded, options: &Options) -> Result<PlanReport, Vec<Diagnostic>> {
     let program = lower(loaded, options)?;
     let plan = program.explain(&loaded.arrays, &launch_options(options))?;
-    let module = &program.plan().module;
-    let (schedule, schedule_lines) = schedule(program.plan());
+    let module = &program.lowered().module;
+    let (schedule, schedule_lines) = schedule(program.lowered());
     Ok(PlanReport {
         types: module.structs.iter().map(descriptor_type).collect(),
         descriptors: plan.list.iter().map(|item| descriptor(module, item)).collect(),
         tiles: plan.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
         workspace_slots: plan.workspace_slots,
         workspace_bytes: plan.workspace_bytes,
-        max_blocks: program.plan().options.max_blocks,
+        max_blocks: program.lowered().options.max_blocks,
         schedule,
         schedule_lines,
         plan: Duration::from_nanos(plan.sizing_ns),
-        warnings: warnings(program.plan(), plan.notes),
+        warnings: warnings(program.lowered(), plan.notes),
         ..PlanReport::default()
     })
 }
@@ -123,18 +124,18 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
     let lowering = clock::nanos_since(started);
     let outcome = program.execute(&loaded.arrays, &launch_options(options))?;
     let stats = &outcome.stats;
-    let (schedule, schedule_lines) = schedule(program.plan());
+    let (schedule, schedule_lines) = schedule(program.lowered());
     let times = stats.times;
     let before = lowering + times.bind + times.compile + times.sizing + times.allocate;
     Ok(RunOutcome {
         params: stats.params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
         stats: RunStats {
             threads: stats.threads,
-            max_blocks: program.plan().options.max_blocks,
+            max_blocks: program.lowered().options.max_blocks,
             schedule,
             schedule_lines,
             tiles: stats.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
-            tasks: task_groups(&program.plan().module, &stats.kernels),
+            tasks: task_groups(&program.lowered().module, &stats.kernels),
             workspace_slots: stats.workspace_slots,
             workspace_bytes: stats.workspace_bytes,
             costs: Vec::new(),
@@ -142,6 +143,7 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
             plan: Duration::from_nanos(times.sizing),
             first_task: Duration::from_nanos(before + stats.runtime.first_start_ns.unwrap_or(0)),
             run: Duration::from_nanos(times.run),
+            run_computed: Duration::from_nanos(times.run_computed),
             graph: graph_stats(&stats.runtime),
             worker_busy: stats
                 .runtime
@@ -151,7 +153,7 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
                 .collect(),
         },
         outputs: outcome.outputs,
-        warnings: warnings(program.plan(), outcome.notes),
+        warnings: warnings(program.lowered(), outcome.notes),
     })
 }
 

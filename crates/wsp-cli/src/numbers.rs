@@ -1,7 +1,7 @@
 //! Conversions between stored elements and `f32`.
 //!
-//! Written without branches, so that loops over them vectorise, and apart from those the kernels use, so that the
-//! reference shares nothing with what it checks.
+//! Those of 16 bits are written without branches, so that loops over them vectorise. All are written apart from those the
+//! kernels use, so that the reference shares nothing with what it checks.
 
 use wsp_plan::Array;
 
@@ -26,6 +26,10 @@ pub(crate) struct F32;
 pub(crate) struct F16;
 /// bfloat16.
 pub(crate) struct Bf16;
+/// OCP FP8 E4M3: no infinity, and beyond 448 NaN.
+pub(crate) struct F8E4m3;
+/// OCP FP8 E5M2.
+pub(crate) struct F8E5m2;
 
 macro_rules! slices {
     ($bits:ty) => {
@@ -113,6 +117,74 @@ impl Elem for Bf16 {
     }
 }
 
+/// An 8-bit float: its significand's stored bits, its bias, the code of its largest number, and what stands beyond it.
+struct Small {
+    stored: i32,
+    bias: i32,
+    largest: u32,
+    beyond: u32,
+    nan: u32,
+}
+
+impl Small {
+    const E4M3: Small = Small { stored: 3, bias: 7, largest: 0x7e, beyond: 0x7f, nan: 0x7f };
+    const E5M2: Small = Small { stored: 2, bias: 15, largest: 0x7b, beyond: 0x7c, nan: 0x7e };
+
+    fn encode(&self, value: f32) -> u8 {
+        let sign = (value.to_bits() >> 24) & 0x80;
+        let magnitude = f64::from(value.abs());
+        if magnitude.is_nan() {
+            return (sign | self.nan) as u8;
+        }
+        let bits = value.abs().to_bits();
+        let exponent = ((bits >> 23) as i32 - 127).max(1 - self.bias);
+        // Counted in units of the last place, numbers go on with the next exponent's codes when they round up to it.
+        let units = (magnitude * 2f64.powi(self.stored - exponent)).round_ties_even();
+        let code = (f64::from((exponent + self.bias - 1) << self.stored) + units) as u32;
+        (sign | if code > self.largest { self.beyond } else { code }) as u8
+    }
+
+    fn decode(&self, bits: u8) -> f32 {
+        let code = u32::from(bits & 0x7f);
+        let magnitude = if code > self.largest {
+            if code == self.beyond && self.beyond != self.nan { f32::INFINITY } else { f32::NAN }
+        } else {
+            let exponent = (code >> self.stored) as i32;
+            let implied = u32::from(exponent > 0) << self.stored;
+            let units = (code & ((1 << self.stored) - 1)) | implied;
+            units as f32 * 2f32.powi(exponent.max(1) - self.bias - self.stored)
+        };
+        if bits & 0x80 == 0 { magnitude } else { -magnitude }
+    }
+}
+
+macro_rules! small {
+    ($name:ty, $form:expr) => {
+        impl Elem for $name {
+            type Bits = u8;
+
+            fn encode(value: f32) -> u8 {
+                $form.encode(value)
+            }
+
+            fn decode(bits: u8) -> f32 {
+                $form.decode(bits)
+            }
+
+            fn slice(array: &Array) -> &[u8] {
+                array.bytes()
+            }
+
+            fn slice_mut(array: &mut Array) -> &mut [u8] {
+                array.bytes_mut()
+            }
+        }
+    };
+}
+
+small!(F8E4m3, Small::E4M3);
+small!(F8E5m2, Small::E5M2);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +217,40 @@ mod tests {
             return;
         }
         assert_eq!(ours, theirs, "{} of {value:e}", std::any::type_name::<T>());
+    }
+
+    #[test]
+    fn every_byte_is_what_the_core_crate_says_and_rounds_to_itself() {
+        for bits in 0..=u8::MAX {
+            for (ours, theirs, back) in [
+                (
+                    F8E4m3::decode(bits),
+                    wsp_core::fp8::e4m3_to_f32(bits),
+                    F8E4m3::encode(F8E4m3::decode(bits)),
+                ),
+                (
+                    F8E5m2::decode(bits),
+                    wsp_core::fp8::e5m2_to_f32(bits),
+                    F8E5m2::encode(F8E5m2::decode(bits)),
+                ),
+            ] {
+                assert!(ours == theirs || (ours.is_nan() && theirs.is_nan()), "{bits:#x}: {ours} {theirs}");
+                assert!(back == bits || ours.is_nan(), "{bits:#x}: {back:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_to_bytes_is_to_nearest_even_as_in_the_core_crate() {
+        for high in 0..=u16::MAX {
+            for low in [0, 1, 0x7fff, 0x8000, 0xffff] {
+                let value = f32::from_bits(u32::from(high) << 16 | low);
+                if !value.is_nan() {
+                    assert_eq!(F8E4m3::encode(value), wsp_core::fp8::e4m3_from_f32(value), "{value:e}");
+                    assert_eq!(F8E5m2::encode(value), wsp_core::fp8::e5m2_from_f32(value), "{value:e}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,83 +6,142 @@
     reason = "a test fails by panicking and makes its own files"
 )]
 
-use std::path::PathBuf;
+mod decode_cases;
+
+use decode_cases::{cases, is_latent, merges, names, root};
 use wsp_cli::Layout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::files::to_u32;
 use wsp_cli::generate::Names;
-use wsp_cli::reference::Attention;
+use wsp_cli::reference::{Attention, Cache, Dense, Features, merge, to_f64};
+use wsp_plan::Arrays;
 
-const CASES: [&str; 8] = [
-    "01_mha_basic",
-    "02_gqa4_d128_page1",
-    "05_kvlen0",
-    "06_page_edges",
-    "08_skew",
-    "22_split_partials_128",
-    "27_tier_edges",
-    "28_batch64_ragged",
-];
+/// Two f64 computations of sums of at most some ten thousand terms.
+const AGREE: f64 = 1e-13;
 
-fn path(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/decode_cases").join(format!("{name}.npz"))
+/// The page table of a cache.
+struct Table {
+    indptr: Vec<u32>,
+    indices: Vec<u32>,
+    last_page_len: Vec<u32>,
 }
 
-fn names() -> Names {
-    Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()) }
+impl Table {
+    fn of(arrays: &Arrays, cache: &str) -> Table {
+        let field = |field: &str| to_u32(field, &arrays[&format!("{cache}.{field}")]).unwrap();
+        Table { indptr: field("indptr"), indices: field("indices"), last_page_len: field("last_page_len") }
+    }
+
+    fn cache<'a>(&'a self, arrays: &'a Arrays, cache: &str, layout: Layout) -> Cache<'a> {
+        Cache {
+            k: &arrays[&format!("{cache}.k")],
+            v: arrays.get(&format!("{cache}.v")),
+            indptr: &self.indptr,
+            indices: &self.indices,
+            last_page_len: &self.last_page_len,
+            layout,
+        }
+    }
+}
+
+/// What the reference gives for the arrays of a case.
+fn dense(case: &Case, names: &Names, layout: Layout) -> Dense {
+    let arrays = case.arrays(layout, names).unwrap();
+    assert_eq!(arrays.contains_key("kv.v"), !is_latent(case));
+    let own = Table::of(&arrays, "kv");
+    let prefix = names.prefix.as_ref().map(|name| (name, Table::of(&arrays, name)));
+    let heads =
+        |name: &Option<String>| name.as_ref().map(|n| to_f64(&arrays[n]).unwrap()).unwrap_or_default();
+    let (slopes, sinks) = (heads(&names.slopes), heads(&names.sinks));
+    let q_indptr = names.q_indptr.as_ref().map(|name| to_u32(name, &arrays[name]).unwrap());
+    let extras = case.extras;
+    let problem = Attention {
+        q: &arrays["q"],
+        q_indptr: q_indptr.as_deref(),
+        cache: own.cache(&arrays, "kv", layout),
+        prefix: prefix.as_ref().map(|(name, table)| table.cache(&arrays, name, layout)),
+        out_lanes: case.out_lanes,
+        sm_scale: Some(case.sm_scale),
+        features: Features {
+            soft_cap: extras.soft_cap,
+            window_left: u64::try_from(extras.window_left).ok(),
+            slopes: &slopes,
+            rope_theta: extras.rope_theta,
+            sinks: &sinks,
+            k_scale: extras.k_scale,
+            v_scale: extras.v_scale,
+        },
+    };
+    problem.dense(2).unwrap_or_else(|why| panic!("{why}"))
 }
 
 fn assert_close(case: &str, what: &str, have: &[f64], want: &[f64]) {
     assert_eq!(have.len(), want.len(), "{case} {what}");
     for (i, (a, b)) in have.iter().zip(want).enumerate() {
-        assert!(a == b || (a - b).abs() < 1e-13, "{case} {what}[{i}]: {a} {b}");
+        assert!(a == b || (a - b).abs() <= AGREE * b.abs().max(1.0), "{case} {what}[{i}]: {a} {b}");
     }
 }
 
 #[test]
 fn the_reference_agrees_with_every_case_in_both_layouts() {
-    for name in CASES {
-        let case = Case::load(&path(name)).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+    let mut count = 0;
+    for (name, case) in cases() {
         for layout in [Layout::Nhd, Layout::Hnd] {
-            let arrays = case.arrays(layout, &names()).unwrap();
-            let table = |field: &str| to_u32(field, &arrays[&format!("kv.{field}")]).unwrap();
-            let dense = Attention {
-                q: &arrays["q"],
-                k: &arrays["kv.k"],
-                v: &arrays["kv.v"],
-                indptr: &table("indptr"),
-                indices: &table("indices"),
-                last_page_len: &table("last_page_len"),
-                sm_scale: Some(case.sm_scale),
-                layout,
-            }
-            .dense(2)
-            .unwrap();
-            assert_close(name, "o", &dense.o, &case.o);
-            assert_close(name, "lse", &dense.lse, &case.lse);
+            let dense = dense(&case, &names(&case), layout);
+            assert_close(&name, "o", &dense.o, &case.o);
+            assert_close(&name, "lse", &dense.lse, &case.lse);
+        }
+        count += 1;
+    }
+    assert_eq!(count, 8 + 24 + 49, "the cases of README.md: given, described, our own");
+}
+
+#[test]
+fn a_prefix_apart_is_a_prefix_shared() {
+    let mut count = 0;
+    for (name, case) in cases().filter(|(_, case)| case.problem.prefix_pages > 0) {
+        let tokens = case.problem.prefix_pages * case.problem.page_size;
+        if case.problem.lens.iter().all(|&length| length >= tokens) {
+            let names = Names { prefix: Some("prefix".to_owned()), ..names(&case) };
+            let dense = dense(&case, &names, Layout::Hnd);
+            assert_close(&name, "o", &dense.o, &case.o);
+            assert_close(&name, "lse", &dense.lse, &case.lse);
+            count += 1;
         }
     }
+    assert_eq!(count, 2);
 }
 
 #[test]
-fn partial_results_come_with_the_split_case() {
-    let case = Case::load(&path("22_split_partials_128")).unwrap();
-    let partials = case.partials.unwrap();
-    assert_eq!(partials.chunk, 128);
-    let chunks: Vec<usize> = partials.lse.iter().map(|l| l.len() / case.problem.q_heads as usize).collect();
-    assert_eq!(chunks, [8, 1, 2]);
+fn partial_results_come_with_the_split_cases() {
+    let split: Vec<(String, Vec<usize>)> = cases()
+        .filter_map(|(name, case)| {
+            let heads = case.problem.q_heads as usize;
+            let partials = case.partials?;
+            Some((name, partials.lse.iter().map(|l| l.len() / heads).collect()))
+        })
+        .collect();
+    let want = [("07_long_65536", vec![8]), ("22_split_partials_128", vec![8, 1, 2])];
+    assert_eq!(split, want.map(|(name, chunks)| (name.to_owned(), chunks)));
 }
 
 #[test]
-fn the_merge_case_is_read() {
-    let case = MergeCase::load(&path("40_merge_states")).unwrap();
-    assert_eq!((case.rows, case.states, case.dim), (10, 6, 64));
-    assert_eq!(case.v.len(), 10 * 6 * 64);
-    assert_eq!(case.s_merged.len(), 10);
+fn the_reference_agrees_with_every_merge() {
+    let mut count = 0;
+    for (name, case) in merges() {
+        let v: Vec<f64> = case.v.iter().map(|&x| f64::from(x)).collect();
+        let (o, lse) = merge(&v, &case.s, case.states, case.dim);
+        assert_close(&name, "v", &o, &case.v_merged);
+        assert_close(&name, "s", &lse, &case.s_merged);
+        count += 1;
+    }
+    assert_eq!(count, 4);
 }
 
 #[test]
 fn a_file_that_is_no_case_is_refused() {
-    assert!(Case::load(&path("40_merge_states")).is_err());
-    assert!(Case::load(&path("none")).is_err());
+    let folder = root().join("testdata/decode_cases");
+    assert!(Case::load(&folder.join("40_merge_states.npz")).is_err());
+    assert!(Case::load(&folder.join("none.npz")).is_err());
+    assert!(MergeCase::load(&folder.join("01_mha_basic.npz")).is_err());
 }

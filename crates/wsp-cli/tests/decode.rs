@@ -11,6 +11,7 @@ use wsp_cli::Layout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_cli::generate::Names;
+use wsp_cli::reference::{Attention, Cache};
 use wsp_core::DType;
 use wsp_ir::{Module, SourceMap};
 use wsp_kernel::Mode;
@@ -60,7 +61,7 @@ fn module(path: &str, more: &str) -> Module {
 }
 
 fn names() -> Names {
-    Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()) }
+    Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()), ..Names::default() }
 }
 
 fn load(module: &Module, case: &Case, layout: Layout) -> Loaded {
@@ -128,18 +129,16 @@ fn bf16_data_match_the_dense_reference_as_f16_data_do() {
     let arrays = problem.arrays(&names()).unwrap();
     let loaded = Loaded { module: program, arrays };
     let table = |field: &str| wsp_cli::files::to_u32(field, &loaded.arrays[&format!("kv.{field}")]).unwrap();
-    let dense = wsp_cli::reference::Attention {
-        q: &loaded.arrays["q"],
+    let (indptr, indices, last_page_len) = (table("indptr"), table("indices"), table("last_page_len"));
+    let cache = Cache {
         k: &loaded.arrays["kv.k"],
-        v: &loaded.arrays["kv.v"],
-        indptr: &table("indptr"),
-        indices: &table("indices"),
-        last_page_len: &table("last_page_len"),
-        sm_scale: Some(case.sm_scale),
+        v: Some(&loaded.arrays["kv.v"]),
+        indptr: &indptr,
+        indices: &indices,
+        last_page_len: &last_page_len,
         layout: Layout::Nhd,
-    }
-    .dense(2)
-    .unwrap();
+    };
+    let dense = Attention::plain(&loaded.arrays["q"], cache, Some(case.sm_scale)).dense(2).unwrap();
     let outcome = run(&loaded, &options(&case, Layout::Nhd, 2, 128));
     assert_close("bf16", f32s(&outcome.outputs["output"]), &dense.o);
     assert_close("bf16", f32s(&outcome.outputs["lse"]), &dense.lse);

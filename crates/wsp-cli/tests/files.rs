@@ -7,7 +7,7 @@
 )]
 
 use std::path::Path;
-use wsp_cli::files::{Npz, read_inputs, read_npy, read_source, take_u16_as_bf16, write_npz};
+use wsp_cli::files::{Npz, read_inputs, read_npy, read_source, take_bits_as_floats, write_npz};
 use wsp_core::DType;
 use wsp_plan::{Array, Arrays};
 
@@ -41,7 +41,7 @@ fn what_is_written_is_read_back() {
     write_npz(&path, &arrays).unwrap();
     let mut read = read_inputs(Some(&path), &[], &all).unwrap();
     assert_eq!(read["x.bf16"].dtype(), DType::U16);
-    take_u16_as_bf16(&mut read, ["x.bf16", "x.f32", "absent"]);
+    take_bits_as_floats(&mut read, ["x.bf16", "x.f8e4m3", "x.f32", "absent"]);
     assert_eq!(arrays.len(), read.len());
     for (name, array) in &arrays {
         assert_eq!(array.shape(), read[name].shape(), "{name}");

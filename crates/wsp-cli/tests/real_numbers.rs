@@ -7,6 +7,7 @@
     reason = "a test fails by panicking and reads the examples"
 )]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wsp_cli::Layout;
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute, inputs};
@@ -48,7 +49,8 @@ fn load(text: &str, pairs: &str, set: &[(&str, i128)], seed: u64) -> Loaded {
     let wanted = inputs(&module).unwrap();
     let pairs: Pairs = pairs.parse().unwrap();
     let is_input = |id| wanted.contains(&id);
-    let arrays = generate_tensors(&module, &pairs, &settings(set), seed, &is_input).unwrap();
+    let arrays =
+        generate_tensors(&module, &pairs, &settings(set), &BTreeMap::new(), seed, &is_input).unwrap();
     Loaded { module, arrays }
 }
 
@@ -312,12 +314,15 @@ fn a_broken_indexer_is_noticed() {
 #[test]
 fn sizes_that_do_not_fit_are_refused_with_what_to_type() {
     let module = module(&read(LLAMA));
-    let fault = generate_tensors(&module, &"seq=5".parse().unwrap(), &[], 1, &|_| true).unwrap_err();
+    let fault = generate_tensors(&module, &"seq=5".parse().unwrap(), &[], &BTreeMap::new(), 1, &|_| true)
+        .unwrap_err();
     assert_eq!(fault.help, ["`seq` is a parameter: `--set seq=5`"]);
     let module = self::module(&read(PREFILL));
-    let fault = generate_tensors(&module, &"total=5".parse().unwrap(), &[], 1, &|_| true).unwrap_err();
+    let fault = generate_tensors(&module, &"total=5".parse().unwrap(), &[], &BTreeMap::new(), 1, &|_| true)
+        .unwrap_err();
     assert!(fault.message.contains("follows from the data"), "{}", fault.message);
-    let fault = generate_tensors(&module, &"routes=1".parse().unwrap(), &[], 1, &|_| true).unwrap_err();
+    let fault = generate_tensors(&module, &"routes=1".parse().unwrap(), &[], &BTreeMap::new(), 1, &|_| true)
+        .unwrap_err();
     assert!(fault.message.contains("routes"), "{}", fault.message);
 }
 

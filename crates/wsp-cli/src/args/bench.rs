@@ -1,9 +1,11 @@
 //! `wsp bench`.
 
 use super::LaunchArgs;
+use super::values::engine;
 use crate::generate;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use wsp_kernel::Engine;
 
 /// What can be measured.
 #[derive(Subcommand, Debug)]
@@ -14,8 +16,35 @@ pub(crate) enum BenchCommand {
     Generate(BenchGenerateArgs),
     /// Task graphs: assembling, loading and re-running them, beside other runtimes
     Isa(BenchIsaArgs),
+    /// Plans of decode attention: planning time, balance, updates, for batches of many lengths
+    Plan(BenchPlanArgs),
     /// The task runtime: build, run and memory per task, METG, streams and inference, beside other runtimes
     Runtime(BenchRuntimeArgs),
+}
+
+/// `wsp bench plan`.
+#[derive(Args, Debug)]
+pub(crate) struct BenchPlanArgs {
+    /// A folder of `.txt` files with one length per line [18 batches that come with wsp]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) lens: Option<PathBuf>,
+
+    /// Numbers of cores to plan for
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "72,132",
+          value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) cores: Vec<u32>,
+
+    /// What runs the generators: auto, interpreter, native
+    #[arg(long, value_name = "NAME", value_parser = engine)]
+    pub(crate) engine: Option<Engine>,
+
+    /// Measurements of which the median is taken, after some to warm up
+    #[arg(long, value_name = "N", default_value_t = 51, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) repeats: u32,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 /// `wsp bench isa`.
@@ -192,9 +221,41 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     pub(crate) check: bool,
 
+    /// Clock that rates and ratios are taken from
+    #[arg(long, value_enum, default_value_t = BenchClock::Wall)]
+    pub(crate) clock: BenchClock,
+
+    /// Measure other libraries on the same arrays in turn; DIR holds their programs [benches/peers/decode]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true,
+          default_missing_value = "benches/peers/decode")]
+    pub(crate) peers: Option<PathBuf>,
+
+    /// First install what the peers need into the project's target folder, from the package index
+    #[arg(long, requires = "peers")]
+    pub(crate) install: bool,
+
     /// Write the numbers as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// A clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum BenchClock {
+    /// Time that passes
+    Wall,
+    /// Time that each thread computes on average: for machines that are busy with other work
+    Cpu,
+}
+
+impl BenchClock {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            BenchClock::Wall => "wall",
+            BenchClock::Cpu => "cpu",
+        }
+    }
 }
 
 /// A set of lengths.

@@ -8,8 +8,8 @@ mod unit;
 mod values;
 
 pub(crate) use bench::{
-    BenchArgs, BenchCommand, BenchGenerateArgs, BenchIsaArgs, BenchLayout, BenchRuntimeArgs, BenchType,
-    GenerateSection, PeersArgs, RuntimeSection, SetName,
+    BenchArgs, BenchClock, BenchCommand, BenchGenerateArgs, BenchIsaArgs, BenchLayout, BenchPlanArgs,
+    BenchRuntimeArgs, BenchType, GenerateSection, PeersArgs, RuntimeSection, SetName,
 };
 pub(crate) use graph::{DepsArg, GraphArgs};
 pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs};

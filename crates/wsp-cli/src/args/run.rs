@@ -17,7 +17,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) launch: LaunchArgs,
 
-    /// Write the outputs to an archive (bf16 as uint16)
+    /// Write the outputs to an archive (bf16 as uint16, e4m3 as uint8)
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) outputs: Option<PathBuf>,
 

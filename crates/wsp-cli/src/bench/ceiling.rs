@@ -1,7 +1,7 @@
 //! The most that this machine can read from memory: what no kernel that reads the same bytes can beat.
 
+use super::runtime::measure::{Moment, Span};
 use std::hint::black_box;
-use std::time::Instant;
 
 /// Bytes that one step of a loop reads.
 const BLOCK: usize = 256;
@@ -13,15 +13,21 @@ const WALKS: [fn(&[u8]) -> u64; 4] = [sum::<1>, sum::<2>, sum::<4>, sum::<8>];
 /// Reads all the bytes with some threads, several times in each of several ways; the best rate in 10^9 bytes per second.
 pub fn read_rate(parts: &[&[u8]], threads: u32, repeats: u32) -> f64 {
     let total: usize = parts.iter().map(|p| p.len()).sum();
-    let mut best = f64::INFINITY;
+    total as f64 / read_time(parts, threads, repeats).wall
+}
+
+/// Reads all the bytes with some threads, several times in each of several ways; the least time of each clock.
+pub(crate) fn read_time(parts: &[&[u8]], threads: u32, repeats: u32) -> Span {
+    let mut best = Span { wall: f64::INFINITY, cpu: f64::INFINITY };
     for _ in 0..repeats.max(1) {
         for walk in WALKS {
-            let start = Instant::now();
+            let start = Moment::now();
             black_box(read(parts, threads.max(1) as usize, walk));
-            best = best.min(start.elapsed().as_secs_f64());
+            let span = start.to(Moment::now());
+            best = Span { wall: best.wall.min(span.wall), cpu: best.cpu.min(span.cpu) };
         }
     }
-    total as f64 / best / 1e9
+    best
 }
 
 fn read(parts: &[&[u8]], threads: usize, walk: fn(&[u8]) -> u64) -> u64 {

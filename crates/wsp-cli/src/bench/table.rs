@@ -1,47 +1,98 @@
 //! The table of measurements.
 
-use crate::args::SetName;
+use super::runtime::measure::Span;
+use crate::args::{BenchClock, SetName};
+use crate::layout::Layout;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use wsp_core::DType;
+
+/// What is measured at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    /// The batch.
+    pub(crate) set: SetName,
+    /// Element type of queries, keys and values.
+    pub(crate) dtype: DType,
+    /// Order of heads and tokens in a page.
+    pub(crate) layout: Layout,
+}
 
 /// One measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    /// The batch.
-    pub(crate) set: SetName,
-    /// Element type of queries, keys and values.
-    pub(crate) dtype: &'static str,
-    /// Order of heads and tokens in a page.
-    pub(crate) layout: &'static str,
+    /// Of what.
+    pub(crate) point: Point,
     /// Worker threads.
     pub(crate) threads: u32,
     /// Bytes of keys and values.
     pub(crate) kv_bytes: u64,
-    /// Median time of a run.
-    pub(crate) ms: f64,
-    /// Best time of a run.
-    pub(crate) best_ms: f64,
-    /// Median time from the start of a run to its first task.
+    /// Median nanoseconds of a run.
+    pub(crate) run: Span,
+    /// Least nanoseconds of a run.
+    pub(crate) best: Span,
+    /// Median milliseconds from the start of a run to its first task.
     pub(crate) first_task_ms: f64,
-    /// What as many threads can read, in 10^9 bytes per second.
-    pub(crate) ceiling: f64,
+    /// Nanoseconds that as many threads need to read as many bytes.
+    pub(crate) floor: Span,
+    /// The clock that rates and ratios are taken from.
+    pub(crate) clock: BenchClock,
     /// The largest error as a multiple of what is allowed, when it was checked.
     pub(crate) error: Option<f64>,
 }
 
-impl Row {
-    /// Bytes of keys and values per second, in units of 10^9.
-    fn rate(&self) -> f64 {
-        self.kv_bytes as f64 / self.ms / 1e6
-    }
-
-    /// How many times slower than the ceiling.
-    fn ratio(&self) -> f64 {
-        self.ceiling / self.rate()
+/// Milliseconds by a clock: those of a span, or those that each of `threads` threads computed in it.
+pub(crate) fn ms(span: Span, clock: BenchClock, threads: u32) -> f64 {
+    match clock {
+        BenchClock::Wall => span.wall / 1e6,
+        BenchClock::Cpu => span.cpu / 1e6 / f64::from(threads.max(1)),
     }
 }
 
-fn letter(set: SetName) -> &'static str {
+impl Row {
+    /// Milliseconds of a run.
+    pub(crate) fn ms(&self) -> f64 {
+        ms(self.run, self.clock, self.threads)
+    }
+
+    /// Milliseconds of a mere read of the keys and values.
+    pub(crate) fn floor_ms(&self) -> f64 {
+        ms(self.floor, self.clock, self.threads)
+    }
+
+    /// How many times slower than a mere read.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.ms() / self.floor_ms()
+    }
+
+    /// The ratio that decode attention on one thread, and on two or more, should not exceed.
+    fn target(&self) -> f64 {
+        match (self.point.dtype, self.threads) {
+            (DType::Bf16, 1) => 1.5,
+            (DType::Bf16, _) => 1.4,
+            (_, 1) => 1.8,
+            (_, _) => 1.6,
+        }
+    }
+
+    /// Whether the ratio is as it should be, in a word.
+    pub(crate) fn verdict(&self) -> &'static str {
+        if self.ratio() <= self.target() { "pass" } else { "over" }
+    }
+
+    /// Whether the ratio is as it should be, and how it should be.
+    pub(crate) fn target_text(&self) -> String {
+        format!("{} {}", self.verdict(), self.target())
+    }
+
+    /// Bytes of keys and values in 10^9 per second.
+    fn rate(&self, ms: f64) -> f64 {
+        self.kv_bytes as f64 / ms / 1e6
+    }
+}
+
+/// As it is typed.
+pub(crate) fn letter(set: SetName) -> &'static str {
     match set {
         SetName::A => "a",
         SetName::B => "b",
@@ -53,21 +104,23 @@ fn letter(set: SetName) -> &'static str {
 /// The heading, or one line per row.
 pub(crate) fn print(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<4}{:<6}{:<8}{:>7}{:>12}{:>10}{:>15}{:>8}\n",
-        "set", "type", "layout", "threads", "ms", "GB/s", "ceiling GB/s", "ratio"
+        "{:<4}{:<6}{:<8}{:>7}{:>12}{:>10}{:>10}{:>15}{:>8}{:>10}\n",
+        "set", "type", "layout", "threads", "ms", "CPU ms", "GB/s", "ceiling GB/s", "ratio", "target"
     );
     for row in rows {
         let _ = writeln!(
             text,
-            "{:<4}{:<6}{:<8}{:>7}{:>12.2}{:>10.2}{:>15.2}{:>8.2}",
-            letter(row.set),
-            row.dtype,
-            row.layout,
+            "{:<4}{:<6}{:<8}{:>7}{:>12.2}{:>10.2}{:>10.2}{:>15.2}{:>8.2}{:>10}",
+            letter(row.point.set),
+            row.point.dtype.name(),
+            row.point.layout.name(),
             row.threads,
-            row.ms,
-            row.rate(),
-            row.ceiling,
-            row.ratio()
+            row.run.wall / 1e6,
+            row.run.cpu / 1e6,
+            row.rate(row.ms()),
+            row.rate(row.floor_ms()),
+            row.ratio(),
+            row.target_text(),
         );
     }
     text
@@ -75,23 +128,47 @@ pub(crate) fn print(rows: &[Row]) -> String {
 
 /// The rows for machines.
 pub(crate) fn json(rows: &[Row]) -> Value {
-    let one = |row: &Row| {
-        json!({
-            "set": letter(row.set),
-            "dtype": row.dtype,
-            "layout": row.layout,
-            "threads": row.threads,
-            "kv_bytes": row.kv_bytes,
-            "ms": row.ms,
-            "best_ms": row.best_ms,
-            "first_task_ms": row.first_task_ms,
-            "gb_per_s": row.rate(),
-            "ceiling_gb_per_s": row.ceiling,
-            "ratio": row.ratio(),
-            "error_over_tolerance": row.error,
-        })
-    };
-    rows.iter().map(one).collect()
+    rows.iter().map(json_row).collect()
+}
+
+/// A row for machines.
+pub(crate) fn json_row(row: &Row) -> Value {
+    json!({
+        "set": letter(row.point.set),
+        "dtype": row.point.dtype.name(),
+        "layout": row.point.layout.name(),
+        "threads": row.threads,
+        "kv_bytes": row.kv_bytes,
+        "ms": row.run.wall / 1e6,
+        "best_ms": row.best.wall / 1e6,
+        "cpu_ms": row.run.cpu / 1e6,
+        "best_cpu_ms": row.best.cpu / 1e6,
+        "first_task_ms": row.first_task_ms,
+        "floor_ms": row.floor.wall / 1e6,
+        "floor_cpu_ms": row.floor.cpu / 1e6,
+        "gb_per_s": row.rate(row.ms()),
+        "ceiling_gb_per_s": row.rate(row.floor_ms()),
+        "ratio": row.ratio(),
+        "target": row.target(),
+        "within_target": row.verdict() == "pass",
+        "error_over_tolerance": row.error,
+    })
+}
+
+/// A row of round numbers.
+#[cfg(test)]
+pub(crate) fn example(clock: BenchClock) -> Row {
+    Row {
+        point: Point { set: SetName::A, dtype: DType::F16, layout: Layout::Nhd },
+        threads: 2,
+        kv_bytes: 268_435_456,
+        run: Span { wall: 1e8, cpu: 8e7 },
+        best: Span { wall: 9.9e7, cpu: 7.9e7 },
+        first_task_ms: 0.3,
+        floor: Span { wall: 2.5e7, cpu: 5e7 },
+        clock,
+        error: None,
+    }
 }
 
 #[cfg(test)]
@@ -101,23 +178,29 @@ mod tests {
 
     #[test]
     fn the_ratio_is_how_many_times_slower_than_the_ceiling() {
-        let row = Row {
-            set: SetName::A,
-            dtype: "f16",
-            layout: "NHD",
-            threads: 2,
-            kv_bytes: 268_435_456,
-            ms: 100.0,
-            best_ms: 99.0,
-            first_task_ms: 0.3,
-            ceiling: 10.0,
-            error: None,
-        };
         expect![[r#"
-            set type  layout  threads          ms      GB/s   ceiling GB/s   ratio
-            a   f16   NHD           2      100.00      2.68          10.00    3.73
+            set type  layout  threads          ms    CPU ms      GB/s   ceiling GB/s   ratio    target
+            a   f16   NHD           2      100.00     80.00      2.68          10.74    4.00  over 1.6
         "#]]
-        .assert_eq(&print(&[row]));
-        assert!((json(&[row])[0]["ratio"].as_f64().unwrap() - 3.725).abs() < 1e-3);
+        .assert_eq(&print(&[example(BenchClock::Wall)]));
+    }
+
+    #[test]
+    fn by_the_clock_of_the_processor_ratios_are_of_what_each_thread_computed() {
+        let row = example(BenchClock::Cpu);
+        assert_eq!((row.ms(), row.floor_ms(), row.ratio()), (40.0, 25.0, 1.6));
+        let json = &json(&[row])[0];
+        assert_eq!((json["ms"].as_f64(), json["cpu_ms"].as_f64()), (Some(100.0), Some(80.0)));
+        assert_eq!((json["ratio"].as_f64(), json["within_target"].as_bool()), (Some(1.6), Some(true)));
+    }
+
+    #[test]
+    fn targets_are_those_of_type_and_threads() {
+        let target = |dtype, threads| {
+            let row = example(BenchClock::Wall);
+            Row { point: Point { dtype, ..row.point }, threads, ..row }.target()
+        };
+        assert_eq!([target(DType::F16, 1), target(DType::F16, 2)], [1.8, 1.6]);
+        assert_eq!([target(DType::Bf16, 1), target(DType::Bf16, 2), target(DType::Bf16, 8)], [1.5, 1.4, 1.4]);
     }
 }

@@ -1,9 +1,10 @@
 //! `wsp bench decode`: measures the decode attention program on fixed batches.
 
 use super::run::compare;
-use super::{Outcome, Session, options};
+use super::{Outcome, Session, bench_peers, options};
 use crate::args::{BenchArgs, BenchLayout, BenchType, SetName};
-use crate::bench::{Row, describe, json, lengths, print, read_rate};
+use crate::bench::runtime::measure::{Span, median};
+use crate::bench::{Point, Row, describe, json, lengths, print, read_time};
 use crate::codes;
 use crate::engine::{self, Loaded, Options};
 use crate::files::write_text;
@@ -11,31 +12,25 @@ use crate::generate::{Lens, Names, Spec, generate};
 use crate::layout::Layout;
 use crate::machine;
 use crate::report::{DataSummary, bytes};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 use wsp_core::DType;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
+use wsp_kernel::{Engine, Level, Mode};
+use wsp_plan::{Array, Arrays};
 use wsp_runtime::clock;
 
 /// The program that is measured unless another is named.
 const EXAMPLE: &str = include_str!("../../../../examples/decode_attention.pto");
 /// Heads and lanes of Llama-3-8B.
-const HEADS: (u32, u32) = (32, 8);
+pub(super) const HEADS: (u32, u32) = (32, 8);
 const DIM: u32 = 128;
 const PAGE: u32 = 16;
 /// Times the ceiling is measured; the best counts.
 const CEILING_REPEATS: u32 = 5;
 /// Memory left to everything but keys and values.
 const SPARE_BYTES: u64 = 256 << 20;
-
-/// What is measured at one time.
-#[derive(Clone, Copy)]
-struct Point {
-    set: SetName,
-    dtype: DType,
-    layout: Layout,
-}
 
 /// Measures, printing a line per measurement.
 pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -52,21 +47,20 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
         None => session.compile_text("decode_attention.pto", EXAMPLE.to_owned())?,
     };
     let source_ms = ms(Duration::from_nanos(clock::nanos_since(started)));
+    if let Some(programs) = &args.peers {
+        return bench_peers::decode(session, args, &module, programs);
+    }
     session.terminal.print(&print(&[]));
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
-    for &set in &args.sets {
-        for dtype in args.dtypes.iter().map(|t| if *t == BenchType::F16 { DType::F16 } else { DType::Bf16 }) {
-            for layout in
-                args.layouts.iter().map(|l| if *l == BenchLayout::Nhd { Layout::Nhd } else { Layout::Hnd })
-            {
-                let point = Point { set, dtype, layout };
-                if let Some(reason) = too_large(point) {
-                    session.terminal.print(&format!("{reason}\n"));
-                    skipped.push(reason);
-                    continue;
-                }
-                rows.extend(measure(session, &module, args, point)?);
+    for (set, dtype) in problems(args) {
+        for layout in layouts(args) {
+            let point = Point { set, dtype, layout };
+            if let Some(reason) = too_large(point, kv_bytes(point)) {
+                session.terminal.print(&format!("{reason}\n"));
+                skipped.push(reason);
+                continue;
             }
+            rows.extend(measure(session, &module, args, point)?);
         }
     }
     let slowest = rows.iter().map(|row| row.first_task_ms).fold(0.0, f64::max);
@@ -74,25 +68,68 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
         "source to first task: {:.2} ms (source to module {source_ms:.2}, launch to first task {slowest:.2} at most)\n",
         source_ms + slowest
     ));
-    if let Some(path) = &args.json {
-        let machine = json!({
-            "processor": machine::processor(), "cores": machine::cores(), "simd": machine::simd_level(),
-        });
-        let all = json!({ "machine": machine, "repeats": args.repeats, "source_ms": source_ms, "rows": json(&rows), "skipped": skipped });
-        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
-    }
+    let mut all = setting(args);
+    all["source_ms"] = json!(source_ms);
+    all["rows"] = json(&rows);
+    all["skipped"] = json!(skipped);
+    write(args, &all)?;
     Ok(Outcome::Done)
 }
 
+/// Sets and element types that are asked for.
+pub(super) fn problems(args: &BenchArgs) -> Vec<(SetName, DType)> {
+    let dtype = |name: &BenchType| if *name == BenchType::F16 { DType::F16 } else { DType::Bf16 };
+    let dtypes = || args.dtypes.iter().map(dtype);
+    args.sets.iter().flat_map(|&set| dtypes().map(move |dtype| (set, dtype))).collect()
+}
+
+/// Layouts that are asked for.
+pub(super) fn layouts(args: &BenchArgs) -> Vec<Layout> {
+    let layout = |name: &BenchLayout| if *name == BenchLayout::Nhd { Layout::Nhd } else { Layout::Hnd };
+    args.layouts.iter().map(layout).collect()
+}
+
+/// What the figures depend on, for machines.
+pub(super) fn setting(args: &BenchArgs) -> Value {
+    let isa = match args.launch.isa.unwrap_or_default() {
+        Mode::Plain => "plain",
+        Mode::Fast => Level::detect().name(),
+        Mode::At(level) => level.name(),
+    };
+    let native = match args.launch.engine.unwrap_or_default() {
+        Engine::Auto => Engine::Native.is_available(),
+        engine => engine == Engine::Native,
+    };
+    json!({
+        "machine": {
+            "processor": machine::processor(), "cores": machine::cores(), "simd": machine::simd_level(),
+        },
+        "isa": isa,
+        "engine": if native { "native" } else { "interpreter" },
+        "schedule": args.launch.schedule,
+        "clock": args.clock.name(),
+        "optimised": !cfg!(debug_assertions),
+        "repeats": args.repeats,
+    })
+}
+
+/// Writes the figures where that is asked for.
+pub(super) fn write(args: &BenchArgs, all: &Value) -> Result<(), Vec<Diagnostic>> {
+    match &args.json {
+        Some(path) => write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault]),
+        None => Ok(()),
+    }
+}
+
 /// Bytes of keys and values, with what pages round up.
-fn kv_bytes(point: Point) -> u64 {
+pub(super) fn kv_bytes(point: Point) -> u64 {
     let pages: u64 = lengths(point.set).iter().map(|n| u64::from(n.div_ceil(PAGE)) + 1).sum();
     pages * u64::from(PAGE) * u64::from(HEADS.1) * u64::from(DIM) * 2 * point.dtype.size() as u64
 }
 
-/// Why a point cannot be measured here.
-fn too_large(point: Point) -> Option<String> {
-    let need = kv_bytes(point) + SPARE_BYTES;
+/// Why a point that takes so many bytes cannot be measured here.
+pub(super) fn too_large(point: Point, takes: u64) -> Option<String> {
+    let need = takes + SPARE_BYTES;
     let have = machine::available_memory()?;
     (need > have).then(|| {
         format!(
@@ -107,13 +144,13 @@ fn too_large(point: Point) -> Option<String> {
     })
 }
 
-fn measure(
+/// Arrays of a point, under the names that the program has for them.
+pub(super) fn arrays(
     session: &Session,
-    module: &Module,
+    names: &Names,
     args: &BenchArgs,
     point: Point,
-) -> Result<Vec<Row>, Vec<Diagnostic>> {
-    let names = Names::of(module).map_err(|fault| vec![fault])?;
+) -> Result<Arrays, Vec<Diagnostic>> {
     let spec = Spec {
         batch: None,
         lens: Lens::List(lengths(point.set)),
@@ -123,32 +160,40 @@ fn measure(
         page: PAGE,
         dtype: point.dtype,
         layout: Some(point.layout),
+        ..Spec::default()
     };
     session.terminal.progress(&format!("making up {}", describe(point.set)));
-    let arrays = generate(&spec, args.seed, point.layout, &names).map_err(|fault| vec![fault])?;
-    let loaded = Loaded { module: module.clone(), arrays };
-    let kv: Vec<&[u8]> =
-        ["k", "v"].iter().map(|f| loaded.arrays[&format!("{}.{f}", names.kv)].bytes()).collect();
+    generate(&spec, args.seed, point.layout, names).map_err(|fault| vec![fault])
+}
+
+/// What as many threads need to read the keys and values of a program's arrays, page by page what tokens take of them.
+pub(super) fn floor(arrays: &Arrays, names: &Names, kv_bytes: u64, threads: u32) -> Span {
+    // Where values are part of their keys there is no array of values.
+    let side = |f: &&str| arrays.get(&format!("{}.{f}", names.kv));
+    let kv: Vec<&[u8]> = ["k", "v"].iter().filter_map(side).map(Array::bytes).collect();
+    let total: usize = kv.iter().map(|part| part.len()).sum();
+    read_time(&kv, threads, CEILING_REPEATS).over(total as f64 / kv_bytes.max(1) as f64)
+}
+
+fn measure(
+    session: &Session,
+    module: &Module,
+    args: &BenchArgs,
+    point: Point,
+) -> Result<Vec<Row>, Vec<Diagnostic>> {
+    let names = Names::of(module).map_err(|fault| vec![fault])?;
+    let loaded = Loaded { module: module.clone(), arrays: arrays(session, &names, args, point)? };
     let data = DataSummary::of(module, &loaded.arrays, point.layout).unwrap_or_default();
     let mut rows = Vec::new();
     for &threads in &args.threads {
-        let ceiling = read_rate(&kv, threads, CEILING_REPEATS);
+        let floor = floor(&loaded.arrays, &names, data.kv_bytes, threads);
         let mut options = options(&args.launch, threads, session.interrupt.flag());
         options.layout = point.layout;
         let check = args.check && rows.is_empty();
-        let times = session.interrupt.while_running(|| time(&loaded, &options, args.repeats, check))?;
-        let row = Row {
-            set: point.set,
-            dtype: point.dtype.name(),
-            layout: point.layout.name(),
-            threads,
-            kv_bytes: data.kv_bytes,
-            ms: times.median,
-            best_ms: times.best,
-            first_task_ms: times.first_task,
-            ceiling,
-            error: times.error,
-        };
+        let (times, error) =
+            session.interrupt.while_running(|| time(&loaded, &options, args.repeats, check))?;
+        let row = times.row(point, threads, data.kv_bytes, floor, args);
+        let row = Row { error, ..row };
         let line = print(&[row]);
         session.terminal.print(line.split_once('\n').map_or("", |(_, line)| line));
         rows.push(row);
@@ -156,26 +201,60 @@ fn measure(
     Ok(rows)
 }
 
-/// Milliseconds of several runs.
-struct Times {
-    median: f64,
-    best: f64,
-    first_task: f64,
-    error: Option<f64>,
+/// Runs of a program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    runs: Vec<Span>,
+    first_tasks: Vec<f64>,
 }
 
-fn time(loaded: &Loaded, options: &Options, repeats: u32, check: bool) -> Result<Times, Vec<Diagnostic>> {
+impl Runs {
+    /// Runs once more.
+    pub(super) fn again(&mut self, loaded: &Loaded, options: &Options) -> Result<(), Vec<Diagnostic>> {
+        let stats = engine::execute(loaded, options)?.stats;
+        let nanos = |time: Duration| time.as_nanos() as f64;
+        self.runs.push(Span { wall: nanos(stats.run), cpu: nanos(stats.run_computed) });
+        self.first_tasks.push(ms(stats.first_task));
+        Ok(())
+    }
+
+    /// What they come to.
+    pub(super) fn row(
+        &self,
+        point: Point,
+        threads: u32,
+        kv_bytes: u64,
+        floor: Span,
+        args: &BenchArgs,
+    ) -> Row {
+        let least = |of: fn(&Span) -> f64| self.runs.iter().map(of).fold(f64::INFINITY, f64::min);
+        Row {
+            point,
+            threads,
+            kv_bytes,
+            run: Span::median(&self.runs),
+            best: Span { wall: least(|s| s.wall), cpu: least(|s| s.cpu) },
+            first_task_ms: median(self.first_tasks.clone()),
+            floor,
+            clock: args.clock,
+            error: None,
+        }
+    }
+}
+
+fn time(
+    loaded: &Loaded,
+    options: &Options,
+    repeats: u32,
+    check: bool,
+) -> Result<(Runs, Option<f64>), Vec<Diagnostic>> {
     let first = engine::execute(loaded, options)?;
     let error = if check { Some(largest_error(loaded, &first, options.layout)?) } else { None };
-    let (mut runs, mut starts) = (Vec::new(), Vec::new());
+    let mut runs = Runs::default();
     for _ in 0..repeats {
-        let stats = engine::execute(loaded, options)?.stats;
-        runs.push(ms(stats.run));
-        starts.push(ms(stats.first_task));
+        runs.again(loaded, options)?;
     }
-    runs.sort_by(f64::total_cmp);
-    starts.sort_by(f64::total_cmp);
-    Ok(Times { median: runs[runs.len() / 2], best: runs[0], first_task: starts[starts.len() / 2], error })
+    Ok((runs, error))
 }
 
 fn ms(time: Duration) -> f64 {
@@ -183,7 +262,7 @@ fn ms(time: Duration) -> f64 {
 }
 
 /// The largest error as a multiple of what is allowed; an error when that is above 1.
-fn largest_error(
+pub(super) fn largest_error(
     loaded: &Loaded,
     outcome: &engine::RunOutcome,
     layout: Layout,

@@ -4,11 +4,13 @@ use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
 use crate::engine;
-use crate::files::{entry_names, read_inputs, take_u16_as_bf16};
-use crate::generate::{Names, Spec, generate, generate_tensors};
+use crate::files::{entry_names, read_inputs, take_bits_as_floats};
+use crate::generate::{Names, Pairs, Spec, generate, generate_tensors};
 use crate::layout::Layout;
+use std::collections::BTreeMap;
+use wsp_core::TensorId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{EntryTy, Module};
+use wsp_ir::{BindingSource, EntryTy, Module};
 use wsp_plan::Arrays;
 
 /// Fields of a paged cache that hold data.
@@ -49,7 +51,7 @@ pub(super) fn load(
                 data.iter().chain(&tables).map(String::as_str).filter(|n| !arrays.contains_key(*n)).collect();
             session.warn(&misspelt(&entry_names(path).map_err(|fault| vec![fault])?, &absent));
         }
-        take_u16_as_bf16(&mut arrays, data.iter().map(String::as_str));
+        take_bits_as_floats(&mut arrays, data.iter().map(String::as_str));
         return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: None });
     }
     let pairs = args.generate.clone().unwrap_or_default();
@@ -57,11 +59,14 @@ pub(super) fn load(
     if !takes_cache(module) {
         let inputs = engine::inputs(module)?;
         let set = super::params(launch);
-        let arrays = generate_tensors(module, &pairs, &set, args.seed, &|id| inputs.contains(&id));
+        let none = BTreeMap::new();
+        let arrays = generate_tensors(module, &pairs, &set, &none, args.seed, &|id| inputs.contains(&id));
         let arrays = arrays.map_err(|fault| vec![fault])?;
         return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: Some(args.seed) });
     }
-    let spec = Spec::from_pairs(&pairs)
+    let set = super::params(launch);
+    let spec = Spec::fit(module, &set)
+        .with(&pairs)
         .map_err(|fault| vec![Diagnostic::error(codes::CANNOT_GENERATE, format!("`--generate`: {fault}"))])?;
     if let (Some(made), Some(asked)) = (spec.layout, asked)
         && made != asked
@@ -75,8 +80,34 @@ pub(super) fn load(
         ]);
     }
     let layout = spec.layout.or(asked).unwrap_or_default();
-    let arrays = Names::of(module).and_then(|names| generate(&spec, args.seed, layout, &names));
-    Ok(Data { arrays: arrays.map_err(|fault| vec![fault])?, layout, seed: Some(args.seed) })
+    let names = Names::of(module).map_err(|fault| vec![fault])?;
+    let mut arrays = generate(&spec, args.seed, layout, &names).map_err(|fault| vec![fault])?;
+    let others = others(module, &arrays)?;
+    if !others.is_empty() {
+        let known = spec.extents(module, &names, &arrays);
+        let pairs = Pairs::of("dtype", spec.dtype.name());
+        let made = generate_tensors(module, &pairs, &set, &known, args.seed, &|id| others.contains(&id));
+        arrays.extend(made.map_err(|fault| vec![fault])?);
+    }
+    Ok(Data { arrays, layout, seed: Some(args.seed) })
+}
+
+/// Inputs of a program that are not among the arrays of decode attention.
+fn others(module: &Module, made: &Arrays) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
+    let Some(entry) = &module.entry else { return Ok(Vec::new()) };
+    let mut others = Vec::new();
+    for binding in &entry.launch.bindings {
+        if let BindingSource::Tensor(id) = binding.source
+            && !made.contains_key(&entry.params[binding.param as usize].name)
+        {
+            others.push(id);
+        }
+    }
+    if !others.is_empty() {
+        let inputs = engine::inputs(module)?;
+        others.retain(|id| inputs.contains(id));
+    }
+    Ok(others)
 }
 
 /// Entries of an archive that look like a misspelt name of an array that is absent.

@@ -7,6 +7,7 @@ use crate::report::bytes;
 use crate::terminal::Terminal;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
+use wsp_kernel::Engine;
 
 /// Prints what kernels and benchmarks depend on.
 pub(super) fn doctor(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -31,6 +32,7 @@ fn text() -> String {
         ("processor", machine::processor().unwrap_or_else(unknown)),
         ("cores", machine::cores().to_string()),
         ("SIMD", format!("{} kernels", machine::simd_level())),
+        ("engine", engine().to_owned()),
         ("features", listed(&features)),
         ("missing", listed(&missing)),
         ("caches", machine::caches().join(", ")),
@@ -50,6 +52,11 @@ fn text() -> String {
         out.push_str(&format!("note: {advice}\n"));
     }
     out
+}
+
+/// What runs the scalar code of generators and kernels here, if nothing else is asked for.
+fn engine() -> &'static str {
+    if Engine::Native.is_available() { "native" } else { "interpreter" }
 }
 
 fn listed(names: &[&str]) -> String {
@@ -85,6 +92,7 @@ fn as_json() -> serde_json::Value {
         "processor": machine::processor(),
         "cores": machine::cores(),
         "simd": machine::simd_level(),
+        "engine": engine(),
         "features": features,
         "caches": machine::caches(),
         "memory": { "total": machine::total_memory(), "available": machine::available_memory() },

@@ -4,6 +4,8 @@ mod asm;
 mod bench;
 mod bench_generate;
 mod bench_isa;
+mod bench_peers;
+mod bench_plan;
 mod bench_runtime;
 mod check;
 mod data;
@@ -87,6 +89,7 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),
         Command::Bench(BenchCommand::Generate(args)) => bench_generate::generate(&mut session, &args),
         Command::Bench(BenchCommand::Isa(args)) => bench_isa::isa(&mut session, &args),
+        Command::Bench(BenchCommand::Plan(args)) => bench_plan::plan(&mut session, &args),
         Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(&mut session, &args),
         Command::Config(args) => tables::config(&session.terminal, &args),
         Command::Targets(args) => tables::targets(&session.terminal, &args),

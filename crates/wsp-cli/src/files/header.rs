@@ -188,8 +188,10 @@ fn descr_of(text: &str) -> Descr {
         "u4" => DType::U32,
         "i8" => DType::I64,
         "u8" => DType::U64,
-        // What ml_dtypes' bfloat16 calls itself.
+        // What the bfloat16, float8_e4m3fn and float8_e5m2 of ml_dtypes call themselves.
         "V2" => DType::Bf16,
+        "V1" => DType::F8E4m3,
+        "f1" => DType::F8E5m2,
         _ => {
             let chars = kind.strip_prefix('U').and_then(|n| n.parse().ok());
             return match chars {
@@ -232,7 +234,9 @@ mod tests {
         let other = |d: &str| parse(&print(d, &[2])).unwrap().descr;
         assert_eq!(other("|O"), Descr::Other("|O".to_owned()));
         assert_eq!(other("<U3"), Descr::Text { chars: 3, big_endian: false });
-        assert_eq!(other("|V2"), Descr::Number { dtype: DType::Bf16, big_endian: false });
+        for (text, dtype) in [("|V2", DType::Bf16), ("<V1", DType::F8E4m3), ("<f1", DType::F8E5m2)] {
+            assert_eq!(other(text), Descr::Number { dtype, big_endian: false });
+        }
         let structured = "{'descr': [('a', '<f4'), ('b', '<i4')], 'fortran_order': False, 'shape': (2,), }";
         assert!(matches!(parse(structured).unwrap().descr, Descr::Other(t) if t.starts_with("[('a'")));
     }

@@ -18,7 +18,7 @@ pub use npz::Npz;
 pub(crate) use program::{read_program, write_program};
 pub(crate) use unit::{read_start, read_unit_bytes, read_unit_text};
 pub use write::write_npz;
-pub(crate) use write::{write_stream, write_text};
+pub(crate) use write::{write_array, write_stream, write_text};
 
 use crate::codes;
 use fault::{open, shown, unreadable};
@@ -120,14 +120,18 @@ fn keep(arrays: &mut Arrays, faults: &mut Vec<Diagnostic>, name: &str, array: Re
     }
 }
 
-/// Takes the `uint16` arrays among `names` as bf16: numpy has no bf16, so data arrays carry its bits that way.
-pub fn take_u16_as_bf16<'a>(arrays: &mut Arrays, names: impl IntoIterator<Item = &'a str>) {
+/// Takes the `uint16` arrays among `names` as bf16 and the `uint8` ones as E4M3: numpy has neither, so data arrays carry their
+/// bits that way.
+pub fn take_bits_as_floats<'a>(arrays: &mut Arrays, names: impl IntoIterator<Item = &'a str>) {
     for name in names {
-        if arrays.get(name).is_some_and(|a| a.dtype() == DType::U16) {
-            let array = arrays.remove(name).expect("the array should be there");
-            let array = array.reinterpret(DType::Bf16).expect("u16 and bf16 should have one size");
-            arrays.insert(name.to_owned(), array);
-        }
+        let meant = match arrays.get(name).map(Array::dtype) {
+            Some(DType::U16) => DType::Bf16,
+            Some(DType::U8) => DType::F8E4m3,
+            _ => continue,
+        };
+        let array = arrays.remove(name).expect("the array should be there");
+        let array = array.reinterpret(meant).expect("both types should have one size");
+        arrays.insert(name.to_owned(), array);
     }
 }
 

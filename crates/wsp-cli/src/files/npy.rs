@@ -231,7 +231,7 @@ impl Stream<'_> {
             }
         };
         Diagnostic::error(codes::UNSUPPORTED_TYPE, format!("{} holds elements of type `{shown}`", self.what))
-            .note("supported are f2 f4 f8 u1 u2 i4 u4 i8 u8 and ml_dtypes' bfloat16")
+            .note("supported are f2 f4 f8 u1 u2 i4 u4 i8 u8 and ml_dtypes' bfloat16, float8_e4m3fn and float8_e5m2")
             .help(help)
     }
 }

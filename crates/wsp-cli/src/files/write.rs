@@ -41,6 +41,14 @@ pub(crate) fn write_stream(
     })
 }
 
+/// Writes an array to a `.npy` file; bf16 as `uint16`.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write_array(path: &Path, array: &Array) -> Result<(), Diagnostic> {
+    write_stream(path, &mut |mut out| write_npy(&mut out, array))
+}
+
 /// Has a file written beside its place and moves it there.
 fn replace(path: &Path, write: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> Result<(), Diagnostic> {
     // Devices and pipes are written as they are.
@@ -167,7 +175,8 @@ fn descr(dtype: DType) -> &'static str {
         DType::F64 => "<f8",
         DType::F16 => "<f2",
         DType::Bf16 | DType::U16 => "<u2",
-        DType::U8 => "|u1",
+        DType::U8 | DType::F8E4m3 => "|u1",
+        DType::F8E5m2 => "<f1",
         DType::I32 => "<i4",
         DType::U32 => "<u4",
         DType::I64 => "<i8",

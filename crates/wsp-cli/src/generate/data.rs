@@ -8,10 +8,14 @@ use crate::codes;
 use crate::files::{check_memory, no_array};
 use crate::layout::Layout;
 use crate::machine;
-use crate::numbers::{Bf16, Elem, F16, F32};
+use crate::numbers::{Bf16, Elem, F8E4m3, F8E5m2, F16, F32};
+use crate::reference::alibi_slopes;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
+
+/// Sinks lie in `[-SINK_SCALE, SINK_SCALE)`.
+const SINK_SCALE: f64 = 2.0;
 
 /// What a tensor is filled with.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -37,6 +41,25 @@ impl Fill {
     }
 }
 
+/// How many queries the requests have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum QueryRows {
+    /// So many each: queries are `[batch, q_heads, rows, dim]`.
+    Each(u32),
+    /// Packed, so many of one request after the other: queries are `[all rows, q_heads, dim]`.
+    Packed(Vec<u32>),
+}
+
+/// What values are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Values {
+    /// An array like that of keys.
+    #[default]
+    OfTheirOwn,
+    /// The first lanes of keys.
+    OfKeys,
+}
+
 /// A decode attention problem, from which arrays are made.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -46,6 +69,10 @@ pub struct Problem {
     pub lens: Vec<u32>,
     /// Where they are.
     pub table: PageTable,
+    /// Pages that every request begins with; they go to a cache of their own when [`Names::prefix`] names one.
+    pub prefix_pages: u32,
+    /// Queries of each request.
+    pub rows: QueryRows,
     /// Query heads.
     pub q_heads: u32,
     /// KV heads.
@@ -60,6 +87,8 @@ pub struct Problem {
     pub kv_dtype: DType,
     /// Order of heads and tokens in a page.
     pub layout: Layout,
+    /// What values are.
+    pub values: Values,
     /// Queries.
     pub q: Fill,
     /// Keys.
@@ -94,24 +123,78 @@ impl Problem {
     pub fn arrays(&self, names: &Names) -> Result<Arrays, Diagnostic> {
         let mut arrays = Arrays::new();
         arrays.insert(names.q.clone(), self.queries()?);
-        arrays.insert(format!("{}.k", names.kv), self.pages(Side::Keys, Unused::Poison)?);
-        arrays.insert(format!("{}.v", names.kv), self.pages(Side::Values, Unused::Poison)?);
-        arrays.insert(format!("{}.indptr", names.kv), integers(&self.table.indptr)?);
-        arrays.insert(format!("{}.indices", names.kv), integers(&self.table.indices)?);
-        arrays.insert(format!("{}.last_page_len", names.kv), integers(&self.table.last_page_len)?);
+        match &names.prefix {
+            Some(prefix) => {
+                let (shared, own) = self.split();
+                shared.cache(prefix, &mut arrays)?;
+                own.cache(&names.kv, &mut arrays)?;
+            }
+            None => self.cache(&names.kv, &mut arrays)?,
+        }
         if let Some(lens) = &names.lens {
             arrays.insert(lens.clone(), integers(&self.lens)?);
+        }
+        if let (Some(name), QueryRows::Packed(rows)) = (&names.q_indptr, &self.rows) {
+            let ends = rows.iter().scan(0, |end, rows| {
+                *end += rows;
+                Some(*end)
+            });
+            let indptr: Vec<u32> = std::iter::once(0).chain(ends).collect();
+            arrays.insert(name.clone(), integers(&indptr)?);
+        }
+        if let Some(name) = &names.slopes {
+            let slopes: Vec<f32> = alibi_slopes(self.q_heads).into_iter().map(|x| x as f32).collect();
+            arrays.insert(name.clone(), numbers(&slopes)?);
+        }
+        if let Some(name) = &names.sinks {
+            arrays.insert(name.clone(), numbers(&self.sinks())?);
         }
         Ok(arrays)
     }
 
-    /// Queries `[batch, q_heads, 1, dim]`.
+    fn cache(&self, name: &str, arrays: &mut Arrays) -> Result<(), Diagnostic> {
+        arrays.insert(format!("{name}.k"), self.pages(Side::Keys, Unused::Poison)?);
+        if self.values == Values::OfTheirOwn {
+            arrays.insert(format!("{name}.v"), self.pages(Side::Values, Unused::Poison)?);
+        }
+        arrays.insert(format!("{name}.indptr"), integers(&self.table.indptr)?);
+        arrays.insert(format!("{name}.indices"), integers(&self.table.indices)?);
+        arrays.insert(format!("{name}.last_page_len"), integers(&self.table.last_page_len)?);
+        Ok(())
+    }
+
+    /// The pages that all requests begin with as those of one request, and what each request has beside them.
+    fn split(&self) -> (Problem, Problem) {
+        let (shared, own) = self.table.split(self.prefix_pages, self.page_size);
+        let tokens = self.prefix_pages * self.page_size;
+        let lens = self.lens.iter().map(|n| n.saturating_sub(tokens)).collect();
+        let shared = Problem { table: shared, lens: vec![tokens], prefix_pages: 0, ..self.clone() };
+        (shared, Problem { table: own, lens, prefix_pages: 0, ..self.clone() })
+    }
+
+    /// Logits of attention sinks, one per query head.
+    fn sinks(&self) -> Vec<f32> {
+        let mut sinks = vec![0.0; self.q_heads as usize];
+        fill::random::<F32>(key(self.seed, stream::SINKS), 0, SINK_SCALE, &mut sinks);
+        sinks
+    }
+
+    /// Queries, in the shape that [`QueryRows`] says.
     pub(crate) fn queries(&self) -> Result<Array, Diagnostic> {
-        let shape = [self.lens.len() as u64, u64::from(self.q_heads), 1, u64::from(self.dim)];
-        let mut array = room("`q`", self.dtype, &shape)?;
+        let (heads, dim) = (u64::from(self.q_heads), u64::from(self.dim));
+        let mut array = match &self.rows {
+            QueryRows::Each(rows) => {
+                room("`q`", self.dtype, &[self.lens.len() as u64, heads, u64::from(*rows), dim])?
+            }
+            QueryRows::Packed(rows) => {
+                room("`q`", self.dtype, &[rows.iter().map(|&n| u64::from(n)).sum(), heads, dim])?
+            }
+        };
         match self.dtype {
             DType::F16 => self.fill_queries::<F16>(&mut array),
             DType::Bf16 => self.fill_queries::<Bf16>(&mut array),
+            DType::F8E4m3 => self.fill_queries::<F8E4m3>(&mut array),
+            DType::F8E5m2 => self.fill_queries::<F8E5m2>(&mut array),
             _ => self.fill_queries::<F32>(&mut array),
         }
         Ok(array)
@@ -119,10 +202,21 @@ impl Problem {
 
     fn fill_queries<E: Elem>(&self, array: &mut Array) {
         let out = E::slice_mut(array);
-        match self.q {
-            Fill::Random { scale } => fill::random::<E>(key(self.seed, stream::Q), 0, scale, out),
-            Fill::Constant(value) => fill::constant::<E>(value, out),
-            Fill::Ramp { slope } => fill::constant::<E>(slope, out),
+        let scale = match self.q {
+            Fill::Random { scale } => scale,
+            Fill::Constant(value) | Fill::Ramp { slope: value } => return fill::constant::<E>(value, out),
+        };
+        let key = key(self.seed, stream::Q);
+        let rows = match self.rows {
+            QueryRows::Each(rows) if rows > 1 => rows as usize,
+            QueryRows::Each(_) | QueryRows::Packed(_) => return fill::random::<E>(key, 0, scale, out),
+        };
+        // The formula counts rows of a request before heads.
+        let heads = self.q_heads as usize;
+        for (i, row) in out.chunks_mut(self.dim as usize).enumerate() {
+            let (b, h, r) = (i / (heads * rows), i / rows % heads, i % rows);
+            let first = ((b * rows + r) * heads + h) * self.dim as usize;
+            fill::random::<E>(key, first as u64, scale, row);
         }
     }
 
@@ -139,6 +233,8 @@ impl Problem {
         match self.kv_dtype {
             DType::F16 => self.fill_pages::<F16>(side, unused, &mut array),
             DType::Bf16 => self.fill_pages::<Bf16>(side, unused, &mut array),
+            DType::F8E4m3 => self.fill_pages::<F8E4m3>(side, unused, &mut array),
+            DType::F8E5m2 => self.fill_pages::<F8E5m2>(side, unused, &mut array),
             _ => self.fill_pages::<F32>(side, unused, &mut array),
         }
         Ok(array)
@@ -217,6 +313,12 @@ fn room(what: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {
     };
     check_memory(what, bytes)?;
     Array::zeros(dtype, shape).map_err(|e| no_array(what, e))
+}
+
+fn numbers(values: &[f32]) -> Result<Array, Diagnostic> {
+    let mut array = room("numbers of heads", DType::F32, &[values.len() as u64])?;
+    array.as_slice_mut::<f32>().expect("the array should hold f32").copy_from_slice(values);
+    Ok(array)
 }
 
 fn integers(values: &[u32]) -> Result<Array, Diagnostic> {

@@ -5,6 +5,7 @@ pub(super) mod stream {
     pub(in crate::generate) const Q: u64 = 1;
     pub(in crate::generate) const K: u64 = 2;
     pub(in crate::generate) const V: u64 = 3;
+    pub(in crate::generate) const SINKS: u64 = 5;
     pub(in crate::generate) const LENGTHS: u64 = 101;
     pub(in crate::generate) const PAGES: u64 = 102;
     pub(in crate::generate) const ROUTES: u64 = 103;

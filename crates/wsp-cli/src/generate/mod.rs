@@ -5,6 +5,7 @@
 
 mod data;
 mod fill;
+mod fit;
 mod hash;
 mod lengths;
 mod names;
@@ -14,7 +15,7 @@ mod spec;
 mod tensors;
 mod unit;
 
-pub use data::{Fill, Problem};
+pub use data::{Fill, Problem, QueryRows, Values};
 pub(crate) use data::{Side, Unused};
 pub use names::Names;
 pub use pages::PageTable;
@@ -36,27 +37,42 @@ pub const DEFAULT_SEED: u64 = 1;
 /// # Errors
 /// When a list of lengths cannot be read, or the data would not fit u32 counts or memory.
 pub fn generate(spec: &Spec, seed: u64, layout: Layout, names: &Names) -> Result<Arrays, Diagnostic> {
-    let lens = lengths::draw(spec, seed)?;
+    let mut lens = lengths::draw(spec, seed)?;
+    for length in &mut lens {
+        *length = length.checked_add(spec.prefix).ok_or_else(too_long)?;
+    }
     // Before pages are dealt, which takes long for a batch that no memory holds.
     let tokens: u64 = lens.iter().map(|&n| u64::from(n)).sum();
-    let row = u64::from(spec.kv_heads) * u64::from(spec.dim) * 2 * spec.dtype.size() as u64;
+    let kv_dtype = spec.kv_dtype.unwrap_or(spec.dtype);
+    let row = u64::from(spec.kv_heads) * u64::from(spec.dim) * 2 * kv_dtype.size() as u64;
     crate::files::check_memory("the KV cache", tokens.saturating_mul(row))?;
     let problem = Problem {
         seed,
-        table: PageTable::shuffled(&lens, spec.page, seed)?,
+        table: PageTable::shuffled(&lens, spec.page, spec.prefix / spec.page, seed)?,
         lens,
+        prefix_pages: spec.prefix / spec.page,
+        rows: QueryRows::Each(spec.rows),
         q_heads: spec.q_heads,
         kv_heads: spec.kv_heads,
         dim: spec.dim,
         page_size: spec.page,
         dtype: spec.dtype,
-        kv_dtype: spec.dtype,
+        kv_dtype,
         layout: spec.layout.unwrap_or(layout),
+        values: spec.values,
         q: Fill::random(),
         k: Fill::random(),
         v: Fill::random(),
     };
     problem.arrays(names)
+}
+
+fn too_long() -> Diagnostic {
+    Diagnostic::error(
+        crate::codes::TOO_MUCH_DATA,
+        "a request with the prefix has more tokens than u32 counts",
+    )
+    .help("take shorter requests, or a smaller `prefix=`")
 }
 
 #[cfg(test)]
@@ -65,7 +81,7 @@ mod tests {
     use wsp_core::DType;
 
     fn names() -> Names {
-        Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()) }
+        Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()), ..Names::default() }
     }
 
     fn make(spec: &str) -> Arrays {
@@ -100,6 +116,34 @@ mod tests {
             b[((page * 2 + head) * 16 + slot) * 8 + lane]
         );
         assert_eq!(hnd["kv.v"].shape(), [7, 2, 16, 8]);
+    }
+
+    #[test]
+    fn a_prefix_goes_to_every_request_or_to_a_cache_of_its_own() {
+        let spec = "len=5/0/33,heads=4/2,dim=8,prefix=32,dtype=f32";
+        let shared = make(spec);
+        assert_eq!(shared["kv_lens"].as_slice::<u32>().unwrap(), [37, 32, 65]);
+        let indices = shared["kv.indices"].as_slice::<u32>().unwrap();
+        assert_eq!((&indices[..2], &indices[..2]), (&indices[3..5], &indices[5..7]));
+        let names = Names { prefix: Some("prefix".to_owned()), lens: None, ..names() };
+        let apart = generate(&spec.parse().unwrap(), 7, Layout::Nhd, &names).unwrap();
+        assert_eq!(apart["prefix.indptr"].as_slice::<u32>().unwrap(), [0, 2]);
+        assert_eq!(apart["kv.indptr"].as_slice::<u32>().unwrap(), [0, 1, 1, 4]);
+        let numbers = |name: &str| {
+            apart[name].as_slice::<f32>().unwrap().iter().filter(|x| !x.is_nan()).count() / (2 * 8)
+        };
+        assert_eq!((numbers("prefix.k"), numbers("kv.v")), (32, 5 + 33));
+    }
+
+    #[test]
+    fn several_queries_and_numbers_of_heads_are_made() {
+        let names = Names { slopes: Some("slopes".to_owned()), sinks: Some("sinks".to_owned()), ..names() };
+        let spec: Spec = "len=5/9,heads=4/2,dim=8,rows=3,kv_dtype=f8e4m3".parse().unwrap();
+        let arrays = generate(&spec, 7, Layout::Nhd, &names).unwrap();
+        assert_eq!(arrays["q"].shape(), [2, 4, 3, 8]);
+        assert_eq!((arrays["kv.k"].dtype(), arrays["kv.k"].shape()), (DType::F8E4m3, &[5u64, 16, 2, 8][..]));
+        assert_eq!(arrays["slopes"].as_slice::<f32>().unwrap(), [0.25, 0.0625, 0.015625, 0.00390625]);
+        assert!(arrays["sinks"].as_slice::<f32>().unwrap().iter().all(|x| x.abs() <= 2.0));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Under which names a program wants its data.
 
 use crate::codes;
-use crate::reference::{PAGED_DECODE_ATTENTION, entry_cache, role};
+use crate::reference::{MLA_DECODE, PAGED_DECODE_ATTENTION, entry_cache, role};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{EntryTy, Module};
+use wsp_ir::{EntryTy, Module, Reference};
 
 /// Names of the host entry's parameters for decode attention data.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
     /// Queries.
     pub q: String,
@@ -14,6 +14,14 @@ pub struct Names {
     pub kv: String,
     /// Lengths, where the entry takes them.
     pub lens: Option<String>,
+    /// A cache of what stands before the tokens of every request.
+    pub prefix: Option<String>,
+    /// Where the packed queries of each request begin.
+    pub q_indptr: Option<String>,
+    /// A slope for each query head.
+    pub slopes: Option<String>,
+    /// The logit of a sink for each query head.
+    pub sinks: Option<String>,
 }
 
 impl Names {
@@ -22,27 +30,46 @@ impl Names {
     /// # Errors
     /// When the program names no reference for which data can be made.
     pub fn of(module: &Module) -> Result<Names, Diagnostic> {
-        let reference = module.references.iter().find(|r| r.name == PAGED_DECODE_ATTENTION);
-        let (Some(entry), Some(reference)) = (&module.entry, reference) else {
+        let (Some(entry), Some(reference)) = (&module.entry, decode_reference(module)) else {
             return Err(Diagnostic::error(codes::CANNOT_GENERATE, "data for this program cannot be made up")
                 .note(format!(
                     "data are made for programs with a `PTO_REFERENCE({PAGED_DECODE_ATTENTION}, …)`"
                 ))
                 .help("give its arrays with `--inputs FILE.npz` or `--input NAME=FILE.npy`"));
         };
-        let q = role(reference, "q")?.to_owned();
-        let kv = entry_cache(module, role(reference, "kv")?)?.to_owned();
+        let named = |what: &str| role(reference, what).ok().map(str::to_owned);
+        let prefix = match role(reference, "prefix") {
+            Ok(name) => Some(entry_cache(module, name)?.to_owned()),
+            Err(_) => None,
+        };
+        // Arrays of integers that play no other role.
+        let plays = |name: &str| module.references.iter().flat_map(|r| &r.roles).any(|(_, n)| n == name);
         let arrays: Vec<&str> = entry
             .params
             .iter()
-            .filter(|p| matches!(p.ty, EntryTy::Array(_)))
+            .filter(|p| matches!(p.ty, EntryTy::Array(_)) && !plays(&p.name))
             .map(|p| p.name.as_str())
             .collect();
-        let named = reference.roles.iter().find(|(role, _)| role == "lens").map(|(_, name)| name.as_str());
-        let lens = named.or(match arrays.as_slice() {
-            [only] => Some(*only),
-            many => many.iter().copied().find(|n| n.contains("len")),
+        let lens = named("lens").or_else(|| {
+            let only = match arrays.as_slice() {
+                [only] => Some(*only),
+                many => many.iter().copied().find(|n| n.contains("len")),
+            };
+            only.map(str::to_owned)
         });
-        Ok(Names { q, kv, lens: lens.map(str::to_owned) })
+        Ok(Names {
+            q: role(reference, "q")?.to_owned(),
+            kv: entry_cache(module, role(reference, "kv")?)?.to_owned(),
+            lens,
+            prefix,
+            q_indptr: named("q_indptr"),
+            slopes: named("alibi"),
+            sinks: named("sinks"),
+        })
     }
+}
+
+/// The reference of a program that says which of its parameters are the data of decode attention.
+pub(super) fn decode_reference(module: &Module) -> Option<&Reference> {
+    module.references.iter().find(|r| [PAGED_DECODE_ATTENTION, MLA_DECODE].contains(&r.name.as_str()))
 }

@@ -5,7 +5,7 @@ use super::hash::{Draws, stream};
 use super::lengths;
 use super::spec::{Lens, Pairs, Spec};
 use crate::codes;
-use crate::reference::{LLAMA_LAYER, MOE_LAYER, RAGGED_PREFILL, TOPK_INDEXER, role};
+use crate::reference::{LLAMA_LAYER, MERGE_STATES, MOE_LAYER, RAGGED_PREFILL, TOPK_INDEXER, role};
 use std::collections::BTreeMap;
 use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::Diagnostic;
@@ -20,6 +20,8 @@ const ROUTES_KEY: &str = "routes";
 const PROMPTS: [u32; 6] = [256, 0, 1, 17, 700, 65];
 /// Requests of a plain run of the indexer: both sides of every tier.
 const INDEXED: [u32; 10] = [700, 0, 1, 2048, 2049, 8192, 8193, 65_536, 65_537, 63];
+/// Logarithms of sums of attention states lie in `[-STATE_SIZES, STATE_SIZES)`.
+const STATE_SIZES: f64 = 12.0;
 /// Steps per unit of the indexer's inputs: sums of their products are exact in `f32`, so that ties are ties.
 const GRID: f64 = 8.0;
 
@@ -71,6 +73,9 @@ pub(super) fn inputs(
             MOE_LAYER => maker.experts(reference)?,
             RAGGED_PREFILL => maker.prompts(reference)?,
             TOPK_INDEXER => maker.indexed(reference)?,
+            MERGE_STATES => {
+                maker.fill(reference, "s", Values::Random { center: 0.0, scale: STATE_SIZES })?;
+            }
             _ => {}
         }
     }

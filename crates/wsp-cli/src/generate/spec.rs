@@ -1,5 +1,6 @@
 //! The grammar of `--generate`.
 
+use super::data::Values;
 use crate::layout::Layout;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -19,7 +20,10 @@ const KEYS: &[(&str, &str)] = &[
     ("heads", "QUERY/KV, such as `32/8`"),
     ("dim", "elements per head"),
     ("page", "tokens per page"),
+    ("rows", "queries per request, the last of its tokens"),
+    ("prefix", "tokens that all requests begin with, a multiple of `page`"),
     ("dtype", "f16, bf16 or f32"),
+    ("kv_dtype", "f16, bf16, f32, f8e4m3 or f8e5m2"),
     ("layout", "NHD or HND"),
 ];
 
@@ -37,8 +41,12 @@ For programs that take a paged KV cache:
   heads=Q/KV          query heads / KV heads [8/2]
   dim=N               elements per head [128]
   page=N              tokens per page [16]
+  rows=N              queries per request, the last of its tokens [1]
+  prefix=N            tokens that all requests begin with, beside their length [0]
   dtype=T             f16, bf16 or f32 [f16]
+  kv_dtype=T          that of keys and values: also f8e4m3 or f8e5m2 [dtype]
   layout=L            NHD or HND [NHD]
+Constants in the shapes of the program and its PTO_REFERENCE change these defaults.
 Example: batch=16,len=4096,heads=32/8
 For other programs:
   NAME=N              an extent that a shape names [256]
@@ -81,8 +89,16 @@ pub struct Spec {
     pub dim: u32,
     /// Tokens per page.
     pub page: u32,
-    /// Element type of queries, keys and values.
+    /// Queries per request.
+    pub rows: u32,
+    /// Tokens that all requests begin with; `lens` come after them.
+    pub prefix: u32,
+    /// Element type of queries, and of keys and values unless `kv_dtype` says otherwise.
     pub dtype: DType,
+    /// Element type of keys and values.
+    pub kv_dtype: Option<DType>,
+    /// What values are.
+    pub values: Values,
     /// Order of heads and tokens in a page.
     pub layout: Option<Layout>,
 }
@@ -98,7 +114,11 @@ impl Default for Spec {
             kv_heads: 2,
             dim: 128,
             page: 16,
+            rows: 1,
+            prefix: 0,
             dtype: DType::F16,
+            kv_dtype: None,
+            values: Values::OfTheirOwn,
             layout: None,
         }
     }
@@ -133,6 +153,11 @@ impl Pairs {
     /// The pairs with these keys.
     pub(super) fn only(&self, keys: &[&str]) -> Pairs {
         Pairs(self.0.iter().filter(|(key, _)| keys.contains(&key.as_str())).cloned().collect())
+    }
+
+    /// One pair.
+    pub fn of(key: &str, value: &str) -> Pairs {
+        Pairs(vec![(key.to_owned(), value.to_owned())])
     }
 
     fn has(&self, key: &str) -> bool {
@@ -180,7 +205,15 @@ impl Spec {
     /// # Errors
     /// When a key or value is not of the grammar.
     pub fn from_pairs(pairs: &Pairs) -> Result<Spec, SpecError> {
-        let mut spec = Spec::default();
+        Spec::default().with(pairs)
+    }
+
+    /// This specification where the pairs say nothing else.
+    ///
+    /// # Errors
+    /// When a key or value is not of the grammar.
+    pub fn with(self, pairs: &Pairs) -> Result<Spec, SpecError> {
+        let mut spec = self;
         for (key, value) in pairs.iter() {
             spec.set(key, value)?;
         }
@@ -195,6 +228,12 @@ impl Spec {
                 list.len()
             ));
         }
+        if !spec.prefix.is_multiple_of(spec.page) {
+            return error(format!(
+                "`prefix={}` is no multiple of `page={}`; whole pages are shared",
+                spec.prefix, spec.page
+            ));
+        }
         Ok(spec)
     }
 
@@ -207,7 +246,10 @@ impl Spec {
             "heads" => (self.q_heads, self.kv_heads) = heads(value)?,
             "dim" => self.dim = number(key, value, 1, MAX_EXTENT)?,
             "page" => self.page = number(key, value, 1, MAX_EXTENT)?,
+            "rows" => self.rows = number(key, value, 1, MAX_EXTENT)?,
+            "prefix" => self.prefix = number(key, value, 0, u32::MAX)?,
             "dtype" => self.dtype = dtype(value)?,
+            "kv_dtype" => self.kv_dtype = Some(kv_dtype(value)?),
             "layout" => {
                 let Some(layout) = Layout::from_name(value) else {
                     return error(format!("`layout` is NHD or HND, not `{value}`"));
@@ -282,6 +324,14 @@ pub(super) fn dtype(value: &str) -> Result<DType, SpecError> {
     }
 }
 
+fn kv_dtype(value: &str) -> Result<DType, SpecError> {
+    match DType::from_name(value) {
+        Some(dtype @ (DType::F8E4m3 | DType::F8E5m2)) => Ok(dtype),
+        _ => dtype(value)
+            .map_err(|_| SpecError(format!("`kv_dtype` is f16, bf16, f32, f8e4m3 or f8e5m2, not `{value}`"))),
+    }
+}
+
 fn lens(value: &str) -> Result<Lens, SpecError> {
     if value == "ragged" {
         return Ok(Lens::Ragged);
@@ -349,6 +399,8 @@ mod tests {
         assert_eq!((spec.dtype, spec.layout), (DType::Bf16, Some(Layout::Hnd)));
         assert_eq!("".parse::<Spec>().unwrap(), Spec::default());
         assert_eq!("heads=8".parse::<Spec>().unwrap().kv_heads, 8);
+        let spec: Spec = "rows=4,prefix=64,kv_dtype=f8e5m2".parse().unwrap();
+        assert_eq!((spec.rows, spec.prefix, spec.kv_dtype), (4, 64, Some(DType::F8E5m2)));
         assert_eq!("lens=a/b.txt".parse::<Spec>().unwrap().lens, Lens::File("a/b.txt".into()));
     }
 
@@ -370,6 +422,9 @@ mod tests {
         assert!(fails("len=99999999999").contains("whole number"));
         assert!(fails("dtype=i32").contains("f16, bf16 or f32"));
         assert!(fails("layout=HDN").contains("NHD or HND"));
+        assert!(fails("kv_dtype=i8").contains("f8e4m3 or f8e5m2"));
+        assert!(fails("prefix=40").contains("multiple of `page=16`"));
+        assert!(fails("rows=0").contains("out of range"));
         assert!(fails("zzzzzz=1").contains("known are batch"));
         assert!(fails("page=0").contains("out of range"));
     }

@@ -6,7 +6,8 @@ use super::hash::key;
 use super::roles::{self, Inputs, Values};
 use super::spec::{Pairs, dtype, number};
 use crate::codes;
-use crate::numbers::{Bf16, Elem as Number, F16, F32};
+use crate::numbers::{Bf16, Elem as Number, F8E4m3, F8E5m2, F16, F32};
+use std::collections::BTreeMap;
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Dim, Elem, EntryParam, EntryTy, Module, ParamSource};
@@ -20,7 +21,7 @@ const PLAIN: Values = Values::Random { center: 0.0, scale: 1.0 };
 /// Elements per piece of work of one thread.
 const PIECE: usize = 1 << 16;
 
-/// Makes an array for every tensor of the launch that `is_input` names.
+/// Makes an array for every tensor of the launch that `is_input` names. `known` are extents that other arrays have.
 ///
 /// # Errors
 /// When a key names no extent, a value is out of range, or an input cannot be made up.
@@ -28,13 +29,18 @@ pub fn generate_tensors(
     module: &Module,
     pairs: &Pairs,
     set: &[(String, ParamValue)],
+    known: &BTreeMap<ParamId, u32>,
     seed: u64,
     is_input: &dyn Fn(TensorId) -> bool,
 ) -> Result<Arrays, Diagnostic> {
     let elem = element(module, pairs)?;
     // Sizes decide what the reference asks for, and that decides the extents which are left.
-    let sizes = params(module, pairs, set, &Inputs::default())?;
-    let wanted = roles::inputs(module, pairs, &sizes, seed)?;
+    let before = Inputs { extents: known.clone(), ..Inputs::default() };
+    let sizes = params(module, pairs, set, &before)?;
+    let mut wanted = roles::inputs(module, pairs, &sizes, seed)?;
+    for (&id, &extent) in known {
+        wanted.extents.entry(id).or_insert(extent);
+    }
     let params = params(module, pairs, set, &wanted)?;
     let mut arrays = Arrays::new();
     let Some(entry) = &module.entry else { return Ok(arrays) };
@@ -162,6 +168,8 @@ pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) ->
         DType::F32 => fill_as::<F32>(&mut array, values, stream),
         DType::F16 => fill_as::<F16>(&mut array, values, stream),
         DType::Bf16 => fill_as::<Bf16>(&mut array, values, stream),
+        DType::F8E4m3 => fill_as::<F8E4m3>(&mut array, values, stream),
+        DType::F8E5m2 => fill_as::<F8E5m2>(&mut array, values, stream),
         _ => return None,
     }
     Some(array)
@@ -215,7 +223,7 @@ mod tests {
     }
 
     fn make(spec: &str) -> Result<Arrays, Diagnostic> {
-        generate_tensors(&compiled(SOURCE), &spec.parse().unwrap(), &[], 1, &|_| true)
+        generate_tensors(&compiled(SOURCE), &spec.parse().unwrap(), &[], &BTreeMap::new(), 1, &|_| true)
     }
 
     #[test]
@@ -224,7 +232,8 @@ mod tests {
         let module = compiled(&source.replace(".y = y }", ".y = y, .rows = n }"));
         for name in ["n", "rows"] {
             let set = [(name.to_owned(), ParamValue::Int(5))];
-            let arrays = generate_tensors(&module, &Pairs::default(), &set, 1, &|_| true).unwrap();
+            let arrays =
+                generate_tensors(&module, &Pairs::default(), &set, &BTreeMap::new(), 1, &|_| true).unwrap();
             assert_eq!(arrays["x"].shape(), [5, 256], "{name}");
         }
     }

@@ -1,231 +1,265 @@
 //! Dense decode attention in f64: a naive softmax in two passes.
 
-use super::dense::{dot, exponentials};
+use super::dense::dot;
+use super::features::Features;
+use super::paged::{Cache, Pages};
 use super::rows::Rows;
-use crate::layout::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wsp_plan::Array;
 
 /// The raw arrays of a decode attention problem.
+///
+/// The `n` query rows of a request of `len` tokens stand at its last `n` positions, and row `r` sees the tokens up to its own:
+/// positions up to `len - n + r`.
 #[derive(Clone, Copy)]
 pub struct Attention<'a> {
-    /// Queries `[batch, q_heads, 1, dim]`.
+    /// Queries `[batch, q_heads, rows, dim]`, or `[all rows, q_heads, dim]` with `q_indptr`.
     pub q: &'a Array,
-    /// Pages of keys, in `layout`.
-    pub k: &'a Array,
-    /// Pages of values, in `layout`.
-    pub v: &'a Array,
-    /// Request `b` holds pages `indices[indptr[b]..indptr[b + 1]]`.
-    pub indptr: &'a [u32],
-    /// Page ids.
-    pub indices: &'a [u32],
-    /// Tokens in the last page of each request.
-    pub last_page_len: &'a [u32],
+    /// Request `b` has rows `q_indptr[b]..q_indptr[b + 1]` of packed queries.
+    pub q_indptr: Option<&'a [u32]>,
+    /// Keys and values.
+    pub cache: Cache<'a>,
+    /// A cache with one request whose tokens stand before those of every request.
+    pub prefix: Option<Cache<'a>>,
+    /// Lanes of an output: as many as of a value, or the first of those of a key that values are part of.
+    pub out_lanes: usize,
     /// What products of queries and keys are multiplied by; `1 / sqrt(dim)` when none.
     pub sm_scale: Option<f64>,
-    /// Order of heads and tokens in a page.
-    pub layout: Layout,
+    /// What models add.
+    pub features: Features<'a>,
 }
 
 /// What dense attention gives.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dense {
-    /// Outputs `[batch, q_heads, dim]`; 0 for a request without tokens.
+    /// Outputs, in the order of the queries with `out_lanes` for `dim`; 0 for a row that sees no token.
     pub o: Vec<f64>,
-    /// `log2` of the sums of exponentials `[batch, q_heads]`; `-inf` for a request without tokens.
+    /// `log2` of the sums of exponentials, in the order of the queries without `dim`; `-inf` for a row that sees no token and
+    /// has no sink.
     pub lse: Vec<f64>,
 }
 
 /// The problem with its extents checked.
 struct Checked<'a> {
     q: Rows<'a>,
-    k: Rows<'a>,
-    v: Rows<'a>,
     problem: &'a Attention<'a>,
+    own: Pages<'a>,
+    prefix: Option<Pages<'a>>,
     batch: usize,
     q_heads: usize,
-    kv_heads: usize,
-    page_size: usize,
+    /// Rows of each request, when all have as many.
+    rows: usize,
     dim: usize,
     scale: f64,
 }
 
-/// What the query heads of one KV head and one request give.
-struct Piece {
-    unit: usize,
-    o: Vec<f64>,
-    lse: Vec<f64>,
+/// One row of one query head.
+struct Query {
+    /// Its number among the rows of the result.
+    row: usize,
+    head: usize,
+    position: i64,
+    lanes: Vec<f64>,
 }
 
-impl Attention<'_> {
+/// What one query gives.
+struct Answer {
+    row: usize,
+    o: Vec<f64>,
+    lse: f64,
+}
+
+impl<'a> Attention<'a> {
+    /// Attention without additions; outputs have as many lanes as queries.
+    pub fn plain(q: &'a Array, cache: Cache<'a>, sm_scale: Option<f64>) -> Attention<'a> {
+        Attention {
+            q,
+            q_indptr: None,
+            cache,
+            prefix: None,
+            out_lanes: q.shape().last().copied().unwrap_or(0) as usize,
+            sm_scale,
+            features: Features::default(),
+        }
+    }
+
     /// Computes outputs with `threads` threads; the result does not depend on their number.
     ///
     /// # Errors
     /// What is wrong, when the arrays do not form a problem.
     pub fn dense(&self, threads: usize) -> Result<Dense, String> {
         let checked = self.checked()?;
-        let units = checked.batch * checked.kv_heads;
+        let units = checked.batch * checked.own.heads;
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut pieces = Vec::new();
+            let mut answers = Vec::new();
             loop {
                 // Relaxed: the counter hands out numbers and orders nothing else.
                 let unit = next.fetch_add(1, Ordering::Relaxed);
                 if unit >= units {
-                    return pieces;
+                    return answers;
                 }
-                pieces.push(checked.piece(unit));
+                answers.extend(checked.answers(unit / checked.own.heads, unit % checked.own.heads));
             }
         };
-        let pieces: Vec<Piece> = std::thread::scope(|scope| {
+        let answers: Vec<Answer> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads.min(units)).map(|_| scope.spawn(work)).collect();
-            let mut pieces = work();
+            let mut answers = work();
             for other in others {
-                pieces.extend(other.join().expect("the reference should not panic"));
+                answers.extend(other.join().expect("the reference should not panic"));
             }
-            pieces
+            answers
         });
-        Ok(checked.gather(&pieces))
+        let lanes = self.out_lanes;
+        let mut dense = Dense { o: vec![0.0; answers.len() * lanes], lse: vec![0.0; answers.len()] };
+        for answer in answers {
+            dense.o[answer.row * lanes..][..lanes].copy_from_slice(&answer.o);
+            dense.lse[answer.row] = answer.lse;
+        }
+        Ok(dense)
     }
 
     fn checked(&self) -> Result<Checked<'_>, String> {
-        let &[batch, q_heads, 1, dim] = self.q.shape() else {
-            return Err(format!("queries are [batch, heads, 1, dim], not {:?}", self.q.shape()));
-        };
-        let &[pages, a, b, lanes] = self.k.shape() else {
-            return Err(format!("a page array has 4 dimensions, not {:?}", self.k.shape()));
-        };
-        let (page_size, kv_heads) = match self.layout {
-            Layout::Nhd => (a, b),
-            Layout::Hnd => (b, a),
-        };
-        if self.v.shape() != self.k.shape() {
-            return Err(format!("keys are {:?}, values {:?}", self.k.shape(), self.v.shape()));
+        let (batch, q_heads, rows, dim) = self.extents()?;
+        let own = Pages::new(self.cache, batch)?;
+        let prefix = self.prefix.map(|prefix| Pages::new(prefix, 1)).transpose()?;
+        for pages in prefix.iter().chain([&own]) {
+            let fits = pages.key_lanes == dim
+                && pages.heads == own.heads
+                && q_heads.is_multiple_of(pages.heads)
+                && self.out_lanes <= pages.value_lanes
+                && (self.cache.v.is_none() || self.out_lanes == pages.value_lanes);
+            if !fits {
+                let (q, k) = (self.q.shape(), self.cache.k.shape());
+                return Err(format!(
+                    "queries {q:?} and outputs of {} lanes do not go with pages {k:?}",
+                    self.out_lanes
+                ));
+            }
         }
-        if lanes != dim || kv_heads == 0 || page_size == 0 || q_heads % kv_heads != 0 {
-            return Err(format!("queries {:?} do not go with pages {:?}", self.q.shape(), self.k.shape()));
+        for (name, values) in [("slopes", self.features.slopes), ("sinks", self.features.sinks)] {
+            if !values.is_empty() && values.len() != q_heads {
+                return Err(format!("there are {} {name} for {q_heads} query heads", values.len()));
+            }
         }
-        let real = |array, name: &str| Rows::new(array).ok_or_else(|| format!("{name} are not real numbers"));
-        let checked = Checked {
-            q: real(self.q, "queries")?,
-            k: real(self.k, "keys")?,
-            v: real(self.v, "values")?,
+        Ok(Checked {
+            q: Rows::new(self.q).ok_or_else(|| "queries are not real numbers".to_owned())?,
             problem: self,
-            batch: batch as usize,
-            q_heads: q_heads as usize,
-            kv_heads: kv_heads as usize,
-            page_size: page_size as usize,
-            dim: dim as usize,
+            own,
+            prefix,
+            batch,
+            q_heads,
+            rows,
+            dim,
             scale: self.sm_scale.unwrap_or(1.0 / (dim as f64).sqrt()),
-        };
-        checked.check_table(pages)?;
-        Ok(checked)
+        })
+    }
+
+    /// Requests, query heads, rows of each request and lanes.
+    fn extents(&self) -> Result<(usize, usize, usize, usize), String> {
+        match (self.q_indptr, self.q.shape()) {
+            (None, &[batch, heads, rows, dim]) => {
+                Ok((batch as usize, heads as usize, rows as usize, dim as usize))
+            }
+            (Some(indptr), &[total, heads, dim]) => {
+                let ascending = indptr.is_sorted() && indptr.first() == Some(&0);
+                if ascending && indptr.last().map(|&end| u64::from(end)) == Some(total) {
+                    return Ok((indptr.len() - 1, heads as usize, 0, dim as usize));
+                }
+                Err(format!("{} row pointers do not cut {total} rows of queries", indptr.len()))
+            }
+            (None, other) => Err(format!("queries are [batch, heads, rows, dim], not {other:?}")),
+            (Some(_), other) => Err(format!("packed queries are [rows, heads, dim], not {other:?}")),
+        }
     }
 }
 
 impl Checked<'_> {
-    fn check_table(&self, pages: u64) -> Result<(), String> {
-        let Attention { indptr, indices, last_page_len, .. } = *self.problem;
-        if indptr.len() != self.batch + 1 || last_page_len.len() != self.batch {
-            return Err(format!(
-                "{} requests need {} row pointers and {} last page lengths; there are {} and {}",
-                self.batch,
-                self.batch + 1,
-                self.batch,
-                indptr.len(),
-                last_page_len.len()
-            ));
-        }
-        for b in 0..self.batch {
-            let (first, end) = (indptr[b] as usize, indptr[b + 1] as usize);
-            if first > end || end > indices.len() {
-                return Err(format!("request {b} holds pages {first}..{end} of {}", indices.len()));
-            }
-            if last_page_len[b] as usize > self.page_size || (first < end && last_page_len[b] == 0) {
-                return Err(format!("request {b} has {} tokens in its last page", last_page_len[b]));
-            }
-            if let Some(page) = indices[first..end].iter().find(|&&p| u64::from(p) >= pages) {
-                return Err(format!("request {b} holds page {page} of {pages}"));
-            }
-        }
-        Ok(())
+    fn tokens(&self, b: usize) -> (usize, usize) {
+        (self.prefix.as_ref().map_or(0, |prefix| prefix.tokens(0)), self.own.tokens(b))
     }
 
-    fn tokens(&self, b: usize) -> usize {
-        let held = (self.problem.indptr[b + 1] - self.problem.indptr[b]) as usize;
-        if held == 0 { 0 } else { (held - 1) * self.page_size + self.problem.last_page_len[b] as usize }
-    }
-
-    /// Where the row of a token and KV head begins in the page arrays.
-    fn row(&self, b: usize, token: usize, head: usize) -> usize {
-        let page = self.problem.indices[self.problem.indptr[b] as usize + token / self.page_size] as usize;
-        let slot = token % self.page_size;
-        let row = match self.problem.layout {
-            Layout::Nhd => (page * self.page_size + slot) * self.kv_heads + head,
-            Layout::Hnd => (page * self.kv_heads + head) * self.page_size + slot,
+    /// The queries of a request that share a KV head, rotated to their positions.
+    fn queries(&self, b: usize, kv_head: usize, tokens: usize) -> Vec<Query> {
+        let group = self.q_heads / self.own.heads;
+        let (first, rows) = match self.problem.q_indptr {
+            Some(indptr) => (indptr[b] as usize, (indptr[b + 1] - indptr[b]) as usize),
+            None => (0, self.rows),
         };
-        row * self.dim
+        let each = (kv_head * group..(kv_head + 1) * group).flat_map(|h| (0..rows).map(move |r| (h, r)));
+        let query = |(head, r): (usize, usize)| {
+            let row = match self.problem.q_indptr {
+                Some(_) => (first + r) * self.q_heads + head,
+                None => (b * self.q_heads + head) * rows + r,
+            };
+            let mut lanes = vec![0.0; self.dim];
+            self.q.read(row * self.dim, &mut lanes);
+            let position = tokens as i64 - rows as i64 + r as i64;
+            self.problem.features.rotate(&mut lanes, position);
+            Query { row, head, position, lanes }
+        };
+        each.map(query).collect()
     }
 
-    fn piece(&self, unit: usize) -> Piece {
-        let (b, head) = (unit / self.kv_heads, unit % self.kv_heads);
-        let (group, dim, tokens) = (self.q_heads / self.kv_heads, self.dim, self.tokens(b));
-        let mut o = vec![0.0; group * dim];
-        if tokens == 0 {
-            return Piece { unit, o, lse: vec![f64::NEG_INFINITY; group] };
+    /// Calls `work(position, pages, request, token)` for the tokens of a request, those of the prefix first.
+    fn each_token(&self, b: usize, mut work: impl FnMut(usize, &Pages<'_>, usize, usize)) {
+        let (before, own) = self.tokens(b);
+        if let Some(prefix) = &self.prefix {
+            (0..before).for_each(|t| work(t, prefix, 0, t));
         }
-        let mut q = vec![0.0; group * dim];
-        self.q.read((b * self.q_heads + head * group) * dim, &mut q);
-        let mut row = vec![0.0; dim];
-        let mut logits = vec![0.0; group * tokens];
-        for t in 0..tokens {
-            self.k.read(self.row(b, t, head), &mut row);
-            for g in 0..group {
-                logits[g * tokens + t] = dot(&q[g * dim..][..dim], &row) * self.scale;
-            }
-        }
-        let (mut sums, mut lse) = (Vec::with_capacity(group), Vec::with_capacity(group));
-        for logits in logits.chunks_exact_mut(tokens) {
-            let (sum, log) = exponentials(logits);
-            sums.push(sum);
-            lse.push(log);
-        }
-        for t in 0..tokens {
-            self.v.read(self.row(b, t, head), &mut row);
-            for (g, o) in o.chunks_exact_mut(dim.max(1)).enumerate() {
-                let weight = logits[g * tokens + t];
-                for (o, v) in o.iter_mut().zip(&row) {
-                    *o += weight * v;
+        (0..own).for_each(|t| work(before + t, &self.own, b, t));
+    }
+
+    fn answers(&self, b: usize, kv_head: usize) -> Vec<Answer> {
+        let features = &self.problem.features;
+        let (before, own) = self.tokens(b);
+        let tokens = before + own;
+        let queries = self.queries(b, kv_head, tokens);
+        let mut key = vec![0.0; self.dim];
+        let mut logits = vec![f64::NEG_INFINITY; queries.len() * tokens];
+        self.each_token(b, |position, pages, request, token| {
+            pages.key(request, token, kv_head, &mut key);
+            key.iter_mut().for_each(|k| *k *= features.k_scale);
+            features.rotate(&mut key, position as i64);
+            for (i, query) in queries.iter().enumerate() {
+                let distance = position as i64 - query.position;
+                if features.sees(distance) {
+                    let product = dot(&query.lanes, &key) * self.scale;
+                    logits[i * tokens + position] = features.logit(product, query.head, distance);
                 }
             }
+        });
+        let lanes = self.problem.out_lanes;
+        let mut sums = Vec::with_capacity(queries.len());
+        let mut answers = Vec::with_capacity(queries.len());
+        for (i, query) in queries.iter().enumerate() {
+            let (sum, lse) = features.exponentials(&mut logits[i * tokens..][..tokens], query.head);
+            sums.push(sum);
+            answers.push(Answer { row: query.row, o: vec![0.0; lanes], lse });
         }
-        for (o, sum) in o.chunks_exact_mut(dim.max(1)).zip(&sums) {
-            for o in o {
-                *o /= sum;
+        let mut value = vec![0.0; lanes];
+        self.each_token(b, |position, pages, request, token| {
+            pages.value(request, token, kv_head, &mut value);
+            for (i, answer) in answers.iter_mut().enumerate() {
+                let weight = logits[i * tokens + position];
+                if weight != 0.0 {
+                    answer.o.iter_mut().zip(&value).for_each(|(o, v)| *o += weight * v);
+                }
+            }
+        });
+        for (answer, sum) in answers.iter_mut().zip(sums) {
+            if sum > 0.0 {
+                answer.o.iter_mut().for_each(|o| *o *= features.v_scale / sum);
             }
         }
-        Piece { unit, o, lse }
-    }
-
-    fn gather(&self, pieces: &[Piece]) -> Dense {
-        let group = self.q_heads / self.kv_heads;
-        let mut dense = Dense {
-            o: vec![0.0; self.batch * self.q_heads * self.dim],
-            lse: vec![0.0; self.batch * self.q_heads],
-        };
-        for piece in pieces {
-            // Units follow requests, then KV heads, as the query heads of the result do.
-            let first = piece.unit * group;
-            dense.o[first * self.dim..][..piece.o.len()].copy_from_slice(&piece.o);
-            dense.lse[first..][..group].copy_from_slice(&piece.lse);
-        }
-        dense
+        answers
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
     use wsp_core::DType;
 
     fn array(shape: &[u64], values: &[f32]) -> Array {
@@ -234,22 +268,17 @@ mod tests {
         array
     }
 
+    fn cache<'a>(k: &'a Array, indptr: &'a [u32], indices: &'a [u32], last_page_len: &'a [u32]) -> Cache<'a> {
+        Cache { k, v: Some(k), indptr, indices, last_page_len, layout: Layout::Nhd }
+    }
+
     #[test]
     fn two_tokens_by_hand() {
         let q = array(&[1, 1, 1, 2], &[1.0, 0.0]);
         let k = array(&[2, 1, 1, 2], &[0.0, 9.0, 2.0, 9.0]);
         let v = array(&[2, 1, 1, 2], &[10.0, 0.0, 20.0, 4.0]);
-        let problem = Attention {
-            q: &q,
-            k: &k,
-            v: &v,
-            indptr: &[0, 2],
-            indices: &[1, 0],
-            last_page_len: &[1],
-            sm_scale: Some(0.5),
-            layout: Layout::Nhd,
-        };
-        let dense = problem.dense(2).unwrap();
+        let cache = Cache { v: Some(&v), ..cache(&k, &[0, 2], &[1, 0], &[1]) };
+        let dense = Attention::plain(&q, cache, Some(0.5)).dense(2).unwrap();
         // Logits are 1 and 0.
         let (a, b) = (std::f64::consts::E, 1.0);
         assert!((dense.o[0] - (20.0 * a + 10.0 * b) / (a + b)).abs() < 1e-14);
@@ -258,42 +287,54 @@ mod tests {
     }
 
     #[test]
+    fn rows_see_tokens_up_to_their_own_and_packed_ones_are_rows_of_their_request() {
+        let q = array(&[1, 1, 2, 1], &[0.0, 0.0]);
+        let k = array(&[1, 2, 1, 1], &[3.0, 5.0]);
+        let cache = cache(&k, &[0, 1], &[0], &[2]);
+        let each = Attention::plain(&q, cache, None);
+        assert_eq!(each.dense(1).unwrap(), Dense { o: vec![3.0, 4.0], lse: vec![0.0, 1.0] });
+        let q = array(&[2, 1, 1], &[0.0, 0.0]);
+        let packed = Attention { q: &q, q_indptr: Some(&[0, 2]), ..each };
+        assert_eq!(packed.dense(1), each.dense(1));
+        assert!(Attention { q_indptr: Some(&[0, 3]), ..packed }.dense(1).is_err());
+        assert!(Attention { q_indptr: None, ..packed }.dense(1).is_err());
+    }
+
+    #[test]
     fn a_request_without_tokens_gives_zero_and_minus_infinity() {
         let q = array(&[1, 2, 1, 1], &[1.0, 1.0]);
         let k = array(&[1, 1, 1, 1], &[f32::NAN]);
-        let table = Attention {
-            q: &q,
-            k: &k,
-            v: &k,
-            indptr: &[0, 0],
-            indices: &[],
-            last_page_len: &[0],
-            sm_scale: None,
-            layout: Layout::Nhd,
-        };
-        assert_eq!(table.dense(1).unwrap(), Dense { o: vec![0.0; 2], lse: vec![f64::NEG_INFINITY; 2] });
+        let problem = Attention::plain(&q, cache(&k, &[0, 0], &[], &[0]), None);
+        assert_eq!(problem.dense(1).unwrap(), Dense { o: vec![0.0; 2], lse: vec![f64::NEG_INFINITY; 2] });
     }
 
     #[test]
     fn page_tables_that_cannot_be_are_refused() {
         let q = array(&[1, 1, 1, 1], &[1.0]);
         let k = array(&[1, 2, 1, 1], &[1.0, 1.0]);
-        let good = Attention {
-            q: &q,
-            k: &k,
-            v: &k,
-            indptr: &[0, 1],
-            indices: &[0],
-            last_page_len: &[2],
-            sm_scale: None,
-            layout: Layout::Nhd,
-        };
+        let good = cache(&k, &[0, 1], &[0], &[2]);
+        let dense = |cache| Attention::plain(&q, cache, None).dense(1);
+        assert!(dense(good).is_ok());
+        for bad in [
+            Cache { indices: &[1], ..good },
+            Cache { indptr: &[1, 0], ..good },
+            Cache { indptr: &[0, 2], ..good },
+            Cache { indptr: &[0], ..good },
+            Cache { last_page_len: &[3], ..good },
+            Cache { last_page_len: &[0], ..good },
+        ] {
+            assert!(dense(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn numbers_of_heads_and_lanes_must_fit() {
+        let q = array(&[1, 2, 1, 1], &[1.0, 1.0]);
+        let k = array(&[1, 2, 1, 1], &[1.0, 1.0]);
+        let good = Attention::plain(&q, cache(&k, &[0, 1], &[0], &[2]), None);
+        let sinks = Features { sinks: &[1.0], ..Features::default() };
         assert!(good.dense(1).is_ok());
-        assert!(Attention { indices: &[1], ..good }.dense(1).is_err());
-        assert!(Attention { indptr: &[1, 0], ..good }.dense(1).is_err());
-        assert!(Attention { indptr: &[0, 2], ..good }.dense(1).is_err());
-        assert!(Attention { indptr: &[0], ..good }.dense(1).is_err());
-        assert!(Attention { last_page_len: &[3], ..good }.dense(1).is_err());
-        assert!(Attention { last_page_len: &[0], ..good }.dense(1).is_err());
+        assert!(Attention { features: sinks, ..good }.dense(1).is_err());
+        assert!(Attention { out_lanes: 2, ..good }.dense(1).is_err());
     }
 }

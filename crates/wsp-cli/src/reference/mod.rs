@@ -4,10 +4,14 @@
 
 mod attention;
 mod compare;
+mod decode;
 mod deepseek;
 mod dense;
+mod features;
 mod llama;
+mod merge;
 mod moe;
+mod paged;
 mod power;
 mod prefill;
 mod rows;
@@ -15,16 +19,23 @@ mod topk;
 
 pub use attention::{Attention, Dense};
 pub use compare::{Comparison, Tolerance, Worst, compare};
+pub use features::Features;
+pub(crate) use features::alibi_slopes;
+pub use merge::merge;
+pub use paged::Cache;
 
 use crate::codes;
-use crate::files::to_u32;
 use crate::layout::Layout;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module, Reference};
 use wsp_plan::{Array, Arrays};
 
-/// Decode attention over a paged KV cache, one query token per request.
+/// Decode attention over a paged KV cache.
 pub const PAGED_DECODE_ATTENTION: &str = "paged_decode_attention";
+/// Decode attention over a cache of latent vectors: values are the first lanes of keys.
+pub const MLA_DECODE: &str = "mla_decode";
+/// One attention state from several.
+pub const MERGE_STATES: &str = "merge_states";
 /// A decoder layer of a LLaMA model.
 pub const LLAMA_LAYER: &str = "llama_layer";
 /// A mixture of experts with tokens routed in CSR form.
@@ -58,8 +69,20 @@ pub const REFERENCES: &[ReferenceInfo] = &[
     ReferenceInfo {
         name: PAGED_DECODE_ATTENTION,
         required: &["q", "kv", "output"],
-        optional: &["lse", "sm_scale", "lens"],
-        check: check_attention,
+        optional: decode::OPTIONAL,
+        check: decode::check,
+    },
+    ReferenceInfo {
+        name: MLA_DECODE,
+        required: &["q", "kv", "output"],
+        optional: &["lse", "sm_scale", "lens", "v_dim"],
+        check: decode::check_latent,
+    },
+    ReferenceInfo {
+        name: MERGE_STATES,
+        required: &["v", "s", "output"],
+        optional: &["lse"],
+        check: merge::check,
     },
     ReferenceInfo {
         name: LLAMA_LAYER,
@@ -174,47 +197,6 @@ pub fn verify(reference: &Reference) -> Result<&'static ReferenceInfo, Vec<Diagn
 pub fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let info = verify(reference)?;
     (info.check)(reference, cx).map_err(|fault| vec![fault])
-}
-
-fn check_attention(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
-    let input = |name: &str| find(reference, cx.inputs, name);
-    let kv = role(reference, "kv")?;
-    let table = |field: &str| {
-        let name = format!("{kv}.{field}");
-        input(&name).and_then(|array| to_u32(&name, array))
-    };
-    let q = input(role(reference, "q")?)?;
-    let sm_scale = match role(reference, "sm_scale") {
-        Ok(name) => Some((cx.params)(name).ok_or_else(|| {
-            Diagnostic::error(
-                codes::CANNOT_COMPARE,
-                format!("`{name}` has no value to compute a reference with"),
-            )
-            .at(reference.span, "its role is `sm_scale`")
-            .help(format!("declare `PTO_PARAM(float, {name}, …)`"))
-        })?),
-        Err(_) => None,
-    };
-    let (indptr, indices, last_page_len) = (table("indptr")?, table("indices")?, table("last_page_len")?);
-    let problem = Attention {
-        q,
-        k: input(&format!("{kv}.k"))?,
-        v: input(&format!("{kv}.v"))?,
-        indptr: &indptr,
-        indices: &indices,
-        last_page_len: &last_page_len,
-        sm_scale,
-        layout: cx.layout,
-    };
-    let dense = problem.dense(cx.threads).map_err(|why| {
-        Diagnostic::error(codes::CANNOT_COMPARE, "the reference cannot be computed from these arrays")
-            .note(why)
-    })?;
-    let mut results = vec![one(reference, cx, "output", &dense.o, Tolerance::of_output(q.dtype()))?];
-    if role(reference, "lse").is_ok() {
-        results.push(one(reference, cx, "lse", &dense.lse, Tolerance::of_lse(q.dtype()))?);
-    }
-    Ok(results)
 }
 
 fn one(

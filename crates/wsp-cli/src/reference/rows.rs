@@ -1,6 +1,6 @@
 //! Elements of any float array as f64.
 
-use crate::numbers::{Bf16, Elem, F16, F32};
+use crate::numbers::{Bf16, Elem, F8E4m3, F8E5m2, F16, F32};
 use wsp_core::DType;
 use wsp_plan::Array;
 
@@ -22,6 +22,8 @@ impl<'a> Rows<'a> {
             DType::F16 => decode::<F16>(self.array, at, out),
             DType::Bf16 => decode::<Bf16>(self.array, at, out),
             DType::F32 => decode::<F32>(self.array, at, out),
+            DType::F8E4m3 => decode::<F8E4m3>(self.array, at, out),
+            DType::F8E5m2 => decode::<F8E5m2>(self.array, at, out),
             _ => {
                 let values = self.array.as_slice::<f64>().expect("what is left should be f64");
                 out.copy_from_slice(&values[at..at + out.len()]);

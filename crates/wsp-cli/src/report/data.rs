@@ -44,7 +44,9 @@ impl DataSummary {
             self.sequences += 1;
             self.tokens = self.tokens.checked_add(tokens)?;
             self.longest = self.longest.max(tokens);
-            let row = heads.checked_mul(dim)?.checked_mul(2 * keys.dtype().size() as u64)?;
+            // A cache of latent vectors has no array of values.
+            let parts = 1 + u64::from(arrays.contains_key(&format!("{name}.v")));
+            let row = heads.checked_mul(dim)?.checked_mul(parts * keys.dtype().size() as u64)?;
             self.kv_bytes = self.kv_bytes.checked_add(tokens.checked_mul(row)?)?;
         }
         Some(())
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn tokens_and_bytes_are_those_of_the_requests() {
-        let names = Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: None };
+        let names = Names { q: "q".to_owned(), kv: "kv".to_owned(), ..Names::default() };
         for layout in [Layout::Nhd, Layout::Hnd] {
             let spec = "len=5/0/33,heads=4/2,dim=8,dtype=f16".parse().unwrap();
             let arrays = generate(&spec, 1, layout, &names).unwrap();

@@ -70,6 +70,8 @@ pub struct RunStats {
     pub first_task: Duration,
     /// From the start of the generators to the end of the last task.
     pub run: Duration,
+    /// What all threads computed in that time.
+    pub run_computed: Duration,
     /// How long each worker ran kernels.
     pub worker_busy: Vec<Duration>,
     /// What became of the schedule's wishes, and what the task graph did.
@@ -206,6 +208,7 @@ pub(crate) fn sample() -> RunReport {
             plan: Duration::from_micros(140),
             first_task: Duration::from_micros(412),
             run: Duration::from_micros(14_200),
+            run_computed: Duration::from_micros(27_100),
             worker_busy: vec![Duration::from_millis(14), Duration::from_millis(13)],
             graph: GraphStats {
                 raw: 12,

@@ -4,7 +4,7 @@ use crate::args::DataArgs;
 use crate::codes;
 use crate::commands::data::misspelt;
 use crate::commands::workload::read_named;
-use crate::files::{entry_names, take_u16_as_bf16};
+use crate::files::{entry_names, take_bits_as_floats};
 use crate::generate::{Scale, make_tensor};
 use crate::unit::UnitTensor;
 use wsp_core::DType;
@@ -35,7 +35,7 @@ pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, 
         data.warnings = misspelt(&entry_names(path).map_err(|fault| vec![fault])?, &absent);
     }
     let bf16 = tensors.iter().filter(|t| t.dtype == Some(DType::Bf16)).map(|t| t.name.as_str());
-    take_u16_as_bf16(&mut arrays, bf16);
+    take_bits_as_floats(&mut arrays, bf16);
     data.given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
     let mut faults = Vec::new();
     for tensor in tensors {

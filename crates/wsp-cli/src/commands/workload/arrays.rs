@@ -6,8 +6,9 @@ use crate::codes;
 use crate::commands::data;
 use crate::engine;
 use crate::engine::workload::library_values;
-use crate::files::{read_inputs, take_u16_as_bf16};
+use crate::files::{read_inputs, take_bits_as_floats};
 use crate::generate::generate_tensors;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wsp_core::DType;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -60,14 +61,16 @@ pub(super) fn read(
     let names: Vec<&str> = own.chain(of_library()).map(String::as_str).collect();
     let mut arrays = read_named(args.inputs.as_deref(), &args.input, &names, THE_WORKLOAD)?;
     let bf16 = module.tensors.iter().filter(|t| t.dtype == DType::Bf16).map(|t| t.name.as_str());
-    take_u16_as_bf16(&mut arrays, bf16.chain(data.iter().map(String::as_str)));
+    take_bits_as_floats(&mut arrays, bf16.chain(data.iter().map(String::as_str)));
     if let Some(library) = &source.library
         && !of_library().any(|name| arrays.contains_key(name))
     {
         let inputs = engine::inputs(library)?;
         let values = library_values(source, set);
         let pairs = args.generate.clone().unwrap_or_default();
-        let made = generate_tensors(library, &pairs, &values, args.seed, &|id| inputs.contains(&id));
+        let made = generate_tensors(library, &pairs, &values, &BTreeMap::new(), args.seed, &|id| {
+            inputs.contains(&id)
+        });
         arrays.extend(made.map_err(|fault| vec![fault])?);
     }
     Ok(arrays)

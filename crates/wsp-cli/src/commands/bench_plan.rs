@@ -1,0 +1,46 @@
+//! `wsp bench plan`: measures plans of the decode attention examples.
+
+use super::{Outcome, Session};
+use crate::args::BenchPlanArgs;
+use crate::bench::plan::{CASES, embedded, heading, json, line, measure, notes, of_folder};
+use crate::files::write_text;
+use crate::machine;
+use serde_json::json;
+use wsp_ir::diag::Diagnostic;
+
+/// Measures, printing a line per batch.
+pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let batches = match &args.lens {
+        Some(folder) => of_folder(folder),
+        None => embedded(),
+    };
+    let batches = batches.map_err(|fault| vec![fault])?;
+    if cfg!(debug_assertions) {
+        session.terminal.print("this build of wsp is not optimised: its figures say nothing about speed\n");
+    }
+    session.terminal.print(&heading());
+    let engine = args.engine.unwrap_or_default();
+    let mut rows = Vec::new();
+    for case in CASES {
+        let module = case.module(&mut session.sources)?;
+        for &cores in &args.cores {
+            let program = case.program(&module, cores)?;
+            for batch in &batches {
+                let row = session
+                    .interrupt
+                    .while_running(|| measure(case, &program, batch, cores, engine, args.repeats))?;
+                session.terminal.print(&line(&row));
+                rows.push(row);
+            }
+        }
+    }
+    session.terminal.print(notes());
+    if let Some(path) = &args.json {
+        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+        let all = json!({
+            "machine": machine, "optimised": !cfg!(debug_assertions), "repeats": args.repeats, "rows": json(&rows),
+        });
+        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
+    }
+    Ok(Outcome::Done)
+}
