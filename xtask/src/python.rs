@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
 /// Folders of Python files.
-const PYTHON_FOLDERS: [&str; 3] = ["python", "examples/python", "benches/python"];
+const PYTHON_FOLDERS: [&str; 4] = ["python", "examples/python", "benches/python", "benches/peers/decode"];
 
 /// Programs that may be a Python; the first that is recent enough is taken.
 const PYTHONS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"];
