@@ -130,7 +130,7 @@ fn a_peer_that_prints_something_else_is_an_error_that_shows_it() {
         let output = field.run();
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{program}: {message}");
-        for part in ["WSP0550"].iter().chain(&shown) {
+        for part in ["WSP0541"].iter().chain(&shown) {
             assert!(message.contains(part), "{program}: {part} is not in {message}");
         }
         field.assert_tidy();
@@ -182,7 +182,7 @@ fn installing_goes_with_measuring_and_says_when_it_fails() {
     let output = field.command().arg("--install").output().unwrap();
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1));
-    assert!(message.contains("WSP0550") && message.contains("leave out `--install`"), "{message}");
+    assert!(message.contains("WSP0541") && message.contains("leave out `--install`"), "{message}");
 }
 
 /// The programs of the project itself, as far as the Python here can run them: each gives its lines or says what it lacks.

@@ -93,7 +93,7 @@ mod tests {
     fn shares_that_end_between_descriptors_are_even_in_order_only() {
         let balance = Balance::of(&[6, 4, 5, 5, 3, 3, 4], 3);
         assert_eq!(balance.consecutive, 1.0);
-        assert_eq!(balance.longest_first, 1.1);
+        assert_eq!(balance.longest_first, 1.2);
     }
 
     #[test]

@@ -185,7 +185,7 @@ The program has no `PTO_REFERENCE`, so its outputs cannot be checked. Add one, o
 A file of reference cases lacks an entry or holds values that cannot be; the note says which.",
     },
     CodeInfo {
-        code: Code(550),
+        code: Code(541),
         title: "a peer of a benchmark failed",
         explanation: "\
 `wsp bench decode --peers` runs the programs of `benches/peers/decode` beside the measured one. One of them ended before
