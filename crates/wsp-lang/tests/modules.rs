@@ -552,9 +552,9 @@ fn the_decode_example_says_what_its_source_says() {
 fn the_tiers_of_the_decode_example_differ_in_their_tile_only() {
     let module = compile(EXAMPLE);
     for (name, size) in [
-        ("decode_kernel_2k", 64),
-        ("decode_kernel_8k", 128),
-        ("decode_kernel_64k", 256),
+        ("decode_kernel_2k", 128),
+        ("decode_kernel_8k", 256),
+        ("decode_kernel_64k", 512),
         ("decode_kernel_128k", 512),
     ] {
         let kernel = function(&module, name);
