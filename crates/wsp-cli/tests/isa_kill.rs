@@ -140,7 +140,7 @@ fn a_checkpoint_belongs_to_its_unit() {
 
 /// Fifty runs of the thousand steps: `cargo test --release -p wsp-cli --test isa_kill -- --ignored`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "a quarter of a minute; the suite repeats a few kills"]
 fn fifty_of_fifty_killed_runs_give_the_uninterrupted_result() {
     let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/thousand_steps.tg");
     let killed = kill_and_resume(&unit, 50);
