@@ -1,6 +1,6 @@
 //! What expanders look like. `UPDATE_EXPECT=1` writes the stored ones again.
 
-#[path = "../../wsp-plan/tests/workload_support/mod.rs"]
+#[path = "../../wsp-plan/tests/it/workload_support/mod.rs"]
 mod workload_support;
 
 use expect_test::{ExpectFile, expect_file};

@@ -1,10 +1,10 @@
 //! Generated expanders on N AICPUs hand over, together, what the host's expansion of a workload generates: the same tasks,
 //! each once and by its owner, and a fault at the same place.
 
-#[path = "../../wsp-plan/tests/ptow_support/schedules.rs"]
+#[path = "../../wsp-plan/tests/it/ptow_support/schedules.rs"]
 mod schedules;
 mod support;
-#[path = "../../wsp-plan/tests/workload_support/mod.rs"]
+#[path = "../../wsp-plan/tests/it/workload_support/mod.rs"]
 mod workload_support;
 
 use std::collections::BTreeMap;

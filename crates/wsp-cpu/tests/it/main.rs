@@ -1,0 +1,15 @@
+//! Integration tests, in one program: they link once.
+
+mod plans;
+mod splits;
+mod tg;
+mod tg_examples;
+mod workload_aicpus;
+mod workload_library;
+mod workload_matrix;
+mod workload_pipelines;
+mod workload_probes;
+mod workload_refusals;
+mod workload_view_refusals;
+mod workload_views;
+mod workloads;

@@ -1,0 +1,222 @@
+//! Workloads over kernels of a used file: what they compute, and which schedules they refuse.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use crate::workloads::{WIDE, library_program, report};
+use wsp_core::DType;
+use wsp_cpu::workload::{
+    Bodies, Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
+};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_plan::{Array, ParamValue};
+
+/// Kernels over the rows of `x`: one doubles a row into `y`, one adds a row of `y` to one of `z`, one doubles two rows
+/// of `y`.
+const LIBRARY: &str = "
+    PTO_PARAM(uint32_t, rows, 4)
+    PTO_PARAM(float, scale, 1.0f)
+    PTO_SHAPE(x, rows, 4)
+    PTO_SHAPE(y, rows, 4)
+    PTO_SHAPE(z, rows, 4)
+    struct Row { uint32_t i; };
+    struct Rows { uint32_t first; };
+    struct Pair { uint32_t from; uint32_t to; };
+    PTO_SPACE(S) { PTO_AXIS(row, 0, rows) }
+    PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .i = r }); } }
+    PTO_KERNEL_IMPL(double_row) {
+        auto d = PTO_GET_DESCRIPTOR<Row>();
+        VecTile<float, 1, 4> t;
+        TLOAD(t, x, {d.i});
+        TADD(t, t, t);
+        TSTORE(y, t, {d.i});
+    }
+    PTO_KERNEL_IMPL(add_row) {
+        auto d = PTO_GET_DESCRIPTOR<Pair>();
+        VecTile<float, 1, 4> t;
+        VecTile<float, 1, 4> u;
+        TLOAD(t, y, {d.from});
+        TLOAD(u, z, {d.to});
+        TADD(u, u, t);
+        TSTORE(z, u, {d.to});
+    }
+    PTO_KERNEL_IMPL(double_two) {
+        auto d = PTO_GET_DESCRIPTOR<Rows>();
+        VecTile<float, 2, 4> t;
+        TLOAD(t, y, {d.first});
+        TADD(t, t, t);
+        TSTORE(y, t, {d.first});
+    }
+    PTO_KERNEL_IMPL(idle) {}
+    void entry(Tensor<float> x, Tensor<float> y, Tensor<float> z) { PTO_LAUNCH(S, { .x = x, .y = y, .z = z }); }";
+
+fn linked(text: &str) -> WorkloadProgram {
+    library_program(text, LIBRARY).unwrap_or_else(|found| panic!("{}", report(&found)))
+}
+
+fn inputs() -> WorkloadInputs {
+    let array = |first: usize| {
+        let mut array = Array::zeros(DType::F32, &[4, 4]).unwrap();
+        let elements = array.as_slice_mut::<f32>().unwrap();
+        elements.iter_mut().enumerate().for_each(|(i, x)| *x = (i + first) as f32);
+        array
+    };
+    let arrays = [("x", array(0)), ("y", array(0)), ("z", array(100))];
+    WorkloadInputs {
+        arrays: arrays.map(|(name, a)| (name.to_owned(), a)).into(),
+        ..WorkloadInputs::default()
+    }
+}
+
+fn run(text: &str, options: &WorkloadOptions) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+    linked(text).execute(&inputs(), options)
+}
+
+/// The outputs of a run, and the code of the first fault of one that fails.
+fn z(text: &str, options: &WorkloadOptions) -> Result<Vec<f32>, Code> {
+    let outcome = run(text, options).map_err(|faults| faults[0].code)?;
+    Ok(outcome.outputs["z"].as_slice::<f32>().unwrap().to_vec())
+}
+
+fn sequential() -> WorkloadOptions {
+    WorkloadOptions { sequential: true, ..WorkloadOptions::default() }
+}
+
+/// Doubles every row, then adds all to the first row of `z`.
+fn sum(after: &str, schedule: &str) -> String {
+    format!(
+        "param n = 4; workload main {{
+            for r in 0..n {{ let d = double_row(i = r); add_row(to = 0, from = r){after}; }}
+        }} schedule {{ {schedule} }}"
+    )
+}
+
+#[test]
+fn every_schedule_gives_what_one_task_after_another_gives() {
+    let expected = z(&sum("", ""), &sequential()).unwrap();
+    // 2 * (0 + 4 + 8 + 12) over the column, and 100 of `z`.
+    assert_eq!(expected[..4], [148.0, 157.0, 166.0, 175.0]);
+    for (after, schedule) in [
+        ("", "task_graph(deps = overlap, window = (2, stall), ready = fifo);"),
+        ("", "task_graph(deps = hybrid, ready = work_steal); batch_deps(3);"),
+        ("", "task_graph(deps = exact);"),
+        (" after d", "task_graph(deps = explicit);"),
+        ("", "task_graph(pools = by_unit(2, 1)); pipeline_depth(1, global);"),
+    ] {
+        let text = sum(after, schedule);
+        let options = WorkloadOptions { threads: if schedule.contains("pools") { 0 } else { 3 }, ..WIDE };
+        assert_eq!(z(&text, &options).as_deref(), Ok(expected.as_slice()), "{schedule}");
+        assert_eq!(z(&text, &sequential()).as_deref(), Ok(expected.as_slice()), "sequentially, {schedule}");
+    }
+}
+
+#[test]
+fn explicit_dependences_that_miss_a_hazard_of_library_kernels_are_refused() {
+    let faults = run(&sum("", "task_graph(deps = explicit);"), &WIDE).unwrap_err();
+    let message = report(&faults);
+    assert!(message.contains("kernel `double_row` and task 1 of kernel `add_row` conflict"), "{message}");
+    // One task after another needs no dependences.
+    assert!(z(&sum("", "task_graph(deps = explicit);"), &sequential()).is_ok());
+}
+
+#[test]
+fn exact_dependences_refuse_library_kernels_whose_boxes_overlap_and_differ() {
+    let text = "workload main { double_row(1); double_two(0); } schedule { task_graph(deps = exact); }";
+    let message = report(&run(text, &WIDE).unwrap_err());
+    assert!(message.contains("`y[1..2, 0..4]` and `y[0..2, 0..4]` overlap and are not equal"), "{message}");
+    let message = report(&linked(text).simulate(&inputs(), &WIDE).unwrap_err());
+    assert!(message.contains("overlap and are not equal"), "{message}");
+    assert!(run(text, &sequential()).is_ok());
+}
+
+#[test]
+fn an_outcome_tells_the_parameters_of_the_workload_and_those_of_the_used_file() {
+    let text =
+        "param rows = 4; param n = 3; table t = [1]; workload main { for r in 0..n { double_row(r); } }";
+    let mut inputs = inputs();
+    inputs.set = vec![("n".to_owned(), ParamValue::Int(2))];
+    let mut table = Array::zeros(DType::I64, &[1]).unwrap();
+    table.as_slice_mut::<i64>().unwrap()[0] = 7;
+    inputs.arrays.insert("t".to_owned(), table);
+    let outcome = linked(text).execute(&inputs, &WIDE).unwrap();
+    assert_eq!(outcome.params, [("rows".to_owned(), 4), ("n".to_owned(), 2)]);
+    assert!(outcome.library_params.iter().any(|(name, _)| name == "scale"));
+    assert_eq!((outcome.bodies, outcome.runtime.tasks), (Bodies::Library, 2));
+    // The table is the workload's, though the used file knows none of that name.
+    assert_eq!(report(&outcome.notes), "");
+}
+
+#[test]
+fn a_graph_lists_the_boxes_of_library_kernels() {
+    let detail = Detail { accesses: true, missed: true };
+    let program = linked(&sum("", ""));
+    let listing = program.graph(&inputs(), GraphDeps::Explicit, detail, &WorkloadOptions::default()).unwrap();
+    // Nothing writes `x`, so that reads of it are left out.
+    assert_eq!(listing.accesses.len(), 4 * (1 + 3));
+    let overlap = program.graph(&inputs(), GraphDeps::Overlap, detail, &WorkloadOptions::default()).unwrap();
+    assert!(listing.missed_count >= 4 && overlap.missed_count == 0, "{:?}", listing.missed);
+}
+
+#[test]
+fn what_does_not_fit_the_used_file_is_refused_when_it_is_linked() {
+    for (text, code, part) in [
+        (
+            "tensor a: f32[4]; kernel k(in a); workload main { k(a); double_row(0); }",
+            850,
+            "kernel `k` has no body",
+        ),
+        ("workload main { double_rows(0); }", 851, "did you mean `double_row`"),
+        ("workload main { double_row(j = 0); }", 852, "has no field `j`"),
+        ("workload main { double_row(); }", 852, "is not given `i`"),
+        ("workload main { double_row(0, 1); }", 852, "is given 2 arguments"),
+        ("workload main { double_row(0, i = 1); }", 852, "is given `i` twice"),
+        ("tensor x: f32[4]; workload main { double_row(0); }", 853, "`x` is declared in the used file too"),
+        ("param rows = 2 * 2; workload main { double_row(rows); }", 853, "write `param rows;`"),
+        ("workload main { idle(); }", 852, "kernel `idle` takes no descriptor"),
+        ("let rows = 4; workload main { double_row(0); }", 853, "write `param rows;`"),
+        ("param scale = 2; workload main { double_row(scale); }", 853, "there it is a real number"),
+    ] {
+        let faults = library_program(text, LIBRARY).expect_err(text);
+        assert_eq!(faults[0].code, Code(code), "{}", report(&faults));
+        assert!(report(&faults).contains(part), "{}", report(&faults));
+    }
+}
+
+#[test]
+fn a_task_that_cannot_be_is_refused_before_anything_runs() {
+    for (text, code, part) in [
+        (
+            "workload main { for r in 0..2 { double_row(r - 1); } }",
+            862,
+            "argument 1 of kernel `double_row` is -1",
+        ),
+        (
+            "slot s = 1; workload main { while s > 0 max 3 { double_row(0); } }",
+            854,
+            "no kernel of a used file can write",
+        ),
+    ] {
+        let faults = run(text, &WIDE).unwrap_err();
+        assert_eq!(faults[0].code, Code(code), "{}", report(&faults));
+        assert!(report(&faults).contains(part), "{}", report(&faults));
+    }
+}
+
+#[test]
+fn arrays_that_no_called_kernel_touches_need_not_be_there() {
+    let mut given = inputs();
+    given.arrays.remove("z");
+    let outcome = linked("workload main { double_row(1); }").execute(&given, &WIDE);
+    let outcome = outcome.unwrap_or_else(|found| panic!("{}", report(&found)));
+    assert_eq!(outcome.outputs["y"].as_slice::<f32>().unwrap()[4..8], [8.0, 10.0, 12.0, 14.0]);
+    given.arrays.remove("x");
+    let faults = linked("workload main { double_row(1); }").execute(&given, &WIDE).unwrap_err();
+    assert!(report(&faults).contains("`x`"), "{}", report(&faults));
+}
+
+#[test]
+fn a_kernel_of_task_graphs_is_no_kernel_of_tasks() {
+    let entries = "PTO_SHAPE(x, rows, 4) PTO_KERNEL_IMPL(clear, Tensor<float> x) { PTO_STORE_SCALAR(x, 0.0f, {0, 0}); }";
+    let faults = library_program("workload main { clear(0, 1); }", entries).unwrap_err();
+    let message = report(&faults);
+    assert!(message.contains("kernel `clear` is no kernel of tasks"), "{message}");
+    assert!(message.contains("TG_KERNEL"), "{message}");
+}

@@ -1,0 +1,187 @@
+//! What runs, graphs and simulations of declared kernels refuse, and with which words.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use crate::workloads::{WIDE, program, report};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_core::DType;
+use wsp_cpu::workload::{Detail, GraphDeps, KernelRegistry, WorkloadInputs, WorkloadOptions};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_plan::Array;
+
+const CHAIN: &str = "tensor x: f32[4]; kernel step(inout x); workload main { for i in 0..3 { step(x); } }";
+
+fn expect(faults: Vec<Diagnostic>, code: u16, part: &str) {
+    assert_eq!(faults[0].code, Code(code), "{}", report(&faults));
+    assert!(report(&faults).contains(part), "{}", report(&faults));
+}
+
+fn run(text: &str, inputs: &WorkloadInputs, options: &WorkloadOptions) -> Vec<Diagnostic> {
+    program(text).execute(inputs, options).expect_err("the run should be refused")
+}
+
+fn none() -> WorkloadOptions {
+    WorkloadOptions::default()
+}
+
+fn sequential() -> WorkloadOptions {
+    WorkloadOptions { sequential: true, ..none() }
+}
+
+#[test]
+fn a_function_for_a_kernel_that_is_not_declared_is_refused() {
+    let mut registry = KernelRegistry::new();
+    registry.register("stop", |_| Ok(())).unwrap();
+    expect(program(CHAIN).with_kernels(registry).unwrap_err(), 851, "did you mean `step`");
+}
+
+#[test]
+fn a_tensor_that_no_memory_holds_is_refused() {
+    let text = "tensor x: u8[4294967295, 1048576]; kernel step(inout x); workload main { step(x[0, 0]); }";
+    expect(run(text, &WorkloadInputs::default(), &WIDE), 855, "tensor `x`");
+}
+
+#[test]
+fn options_that_contradict_the_schedule_or_each_other_are_refused() {
+    let pools = format!("{CHAIN} schedule {{ task_graph(pools = by_unit(1, 1)); }}");
+    let cycles = format!("{CHAIN} schedule {{ task_graph(trace = cycles); }}");
+    for (text, options, part) in [
+        (pools.as_str(), WorkloadOptions { threads: 3, ..none() }, "the schedule's pools have 1 + 1 workers"),
+        (CHAIN, WorkloadOptions { threads: 4_000_000, ..none() }, "`threads` is 4000000"),
+        (CHAIN, WorkloadOptions { window: Some(0), ..none() }, "is 0"),
+        (CHAIN, WorkloadOptions { plain: true, ..none() }, "no kernel comes from a used file"),
+        (CHAIN, WorkloadOptions { trace: true, ..sequential() }, "records no times"),
+        (&cycles, none(), "virtual time"),
+    ] {
+        expect(run(text, &WorkloadInputs::default(), &options), 864, part);
+    }
+    // One task after another has no pools.
+    assert!(program(&pools).execute(&WorkloadInputs::default(), &sequential()).is_ok());
+}
+
+#[test]
+fn a_graph_takes_no_option_that_would_not_change_it() {
+    for (name, options) in [
+        ("threads", WorkloadOptions { threads: 1, ..none() }),
+        ("window", WorkloadOptions { window: Some(1), ..none() }),
+        ("seed", WorkloadOptions { seed: 1, ..none() }),
+        ("trace", WorkloadOptions { trace: true, ..none() }),
+        ("plain", WorkloadOptions { plain: true, ..none() }),
+        ("sequential", sequential()),
+    ] {
+        let listed = program(CHAIN).graph(
+            &WorkloadInputs::default(),
+            GraphDeps::Schedule,
+            Detail::default(),
+            &options,
+        );
+        expect(listed.unwrap_err(), 864, &format!("`{name}`"));
+    }
+    for options in [WorkloadOptions { plain: true, ..none() }, sequential()] {
+        expect(
+            program(CHAIN).simulate(&WorkloadInputs::default(), &options).unwrap_err(),
+            864,
+            "no kernel runs",
+        );
+    }
+}
+
+#[test]
+fn a_raised_flag_stops_runs_graphs_and_simulations() {
+    let flag = Some(Arc::new(AtomicBool::new(true)));
+    let options = WorkloadOptions { cancel: flag, ..none() };
+    let text = "tensor x: f32[4]; kernel step(inout x);
+        workload main { for i in 0..100000 { step(x); } }";
+    let inputs = WorkloadInputs::default();
+    expect(run(text, &inputs, &options), 574, "cancelled");
+    expect(run(text, &inputs, &WorkloadOptions { sequential: true, ..options.clone() }), 574, "cancelled");
+    let program = program(text);
+    let listed = program.graph(&inputs, GraphDeps::Overlap, Detail::default(), &options);
+    expect(listed.unwrap_err(), 574, "cancelled");
+    expect(program.simulate(&inputs, &options).unwrap_err(), 574, "cancelled");
+}
+
+#[test]
+fn arrays_that_do_not_fit_are_refused_and_those_nobody_names_are_noted() {
+    let text = "table t = [1, 2]; slot s = 3; tensor x: f32[4]; kernel step(inout x);
+        workload main { for i in 0..t[0] + s { step(x); } }";
+    let with = |name: &str, dtype, shape: &[u64]| WorkloadInputs {
+        arrays: [(name.to_owned(), Array::zeros(dtype, shape).unwrap())].into(),
+        ..WorkloadInputs::default()
+    };
+    for (name, dtype, shape, part) in [
+        ("x", DType::F64, &[4][..], "array `x` does not fit its tensor"),
+        ("x", DType::F32, &[5], "array `x` does not fit its tensor"),
+        ("x", DType::F32, &[2, 2], "array `x` does not fit its tensor"),
+        ("s", DType::I32, &[1], "array `s` does not fit its tensor"),
+        ("t", DType::F32, &[2], "array `t` is no table"),
+        ("t", DType::I64, &[1, 2], "array `t` is no table"),
+    ] {
+        expect(run(text, &with(name, dtype, shape), &WIDE), 863, part);
+    }
+    let outcome = program(CHAIN).execute(&with("xx", DType::F32, &[4]), &WIDE).unwrap();
+    assert!(report(&outcome.notes).contains("array `xx` is not used"), "{}", report(&outcome.notes));
+}
+
+#[test]
+fn a_slot_starts_with_the_value_of_its_array_in_runs_and_graphs() {
+    let text = "slot s = 3; tensor x: f32[4]; kernel step(inout x);
+        workload main { while s > 3 max 2 { step(x); } }";
+    let mut array = Array::zeros(DType::I64, &[1]).unwrap();
+    array.as_slice_mut::<i64>().unwrap()[0] = 5;
+    let inputs = WorkloadInputs { arrays: [("s".to_owned(), array)].into(), ..WorkloadInputs::default() };
+    let program = program(text);
+    let listed = program.graph(&inputs, GraphDeps::Overlap, Detail::default(), &none());
+    // The condition never becomes false: the bound on rounds ends both.
+    assert!(report(&listed.unwrap_err()).contains('2'));
+    assert!(program.execute(&inputs, &sequential()).is_err());
+    assert_eq!(program.execute(&WorkloadInputs::default(), &WIDE).unwrap().runtime.tasks, 0);
+}
+
+#[test]
+fn explicit_dependences_cannot_follow_computed_values_and_say_what_can() {
+    let text = "tensor x: f32[4]; slot left = 5; kernel step(inout x, inout left);
+        workload main { while left > 0 max 9 { step(x, left); } } schedule { task_graph(deps = explicit); }";
+    let faults = run(text, &WorkloadInputs::default(), &WIDE);
+    assert!(
+        report(&faults).contains("deps = hybrid") && !report(&faults).contains("wsp run"),
+        "{}",
+        report(&faults)
+    );
+    expect(faults, 854, "slot `left`");
+}
+
+#[test]
+fn a_graph_of_too_many_tasks_is_refused() {
+    let text = "tensor x: f32[4]; kernel step(inout x);
+        workload main { for i in 0..10000 { for j in 0..10000 { step(x); } } }";
+    let listed =
+        program(text).graph(&WorkloadInputs::default(), GraphDeps::Overlap, Detail::default(), &none());
+    expect(listed.unwrap_err(), 861, "100000000 tasks");
+}
+
+#[test]
+fn a_negative_cost_is_refused_and_a_simulation_refuses_what_a_run_does() {
+    let text = |cost: &str, schedule: &str| {
+        format!(
+            "tensor x: f32[4]; kernel step(n, inout x) cost {cost};
+             workload main {{ parallel for i in 0..3 {{ step(i, x); }} }} schedule {{ {schedule} }}"
+        )
+    };
+    let simulate = |text: String| program(&text).simulate(&WorkloadInputs::default(), &WIDE);
+    expect(simulate(text("1 - n", "")).unwrap_err(), 866, "is -1");
+    expect(simulate(text("1", "task_graph(deps = explicit);")).unwrap_err(), 860, "nothing orders them");
+    expect(simulate(text("1", "task_graph(window = (1, abort));")).unwrap_err(), 859, "window");
+    assert_eq!(simulate(text("7", "")).unwrap().simulation.makespan, 21);
+}
+
+#[test]
+fn a_sequential_run_counts_the_tasks_of_each_kernel() {
+    let text = "tensor x: f32[4]; kernel a(inout x); kernel b(inout x);
+        workload main { for i in 0..3 { a(x); a(x); b(x); } }";
+    for options in [sequential(), WIDE] {
+        let outcome = program(text).execute(&WorkloadInputs::default(), &options).unwrap();
+        let counts: Vec<u64> = outcome.kernels.iter().map(|k| k.tasks).collect();
+        assert_eq!((outcome.runtime.tasks, counts), (9, vec![6, 3]));
+    }
+}

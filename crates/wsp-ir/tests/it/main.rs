@@ -1,0 +1,10 @@
+//! Integration tests, in one program: they link once.
+
+mod tg_verify;
+mod workload_build;
+mod workload_gen;
+mod workload_malformed;
+mod workload_no_panic;
+mod workload_random;
+mod workload_reference;
+mod workload_text;

@@ -1,0 +1,10 @@
+//! Integration tests, in one program: they link once.
+
+mod codes;
+mod documents;
+mod entries;
+mod include;
+mod malformed;
+mod modules;
+mod no_panic;
+mod reference;

@@ -1,0 +1,25 @@
+//! Integration tests, in one program: they link once.
+
+mod access_soundness;
+mod decode_example;
+mod expected_accesses;
+mod lowering;
+mod ptow_differential;
+mod ptow_limits;
+mod ptow_lowering;
+mod ptow_support;
+mod schedule_order;
+mod schedule_property;
+mod split;
+mod support;
+mod tg_any_unit;
+mod tg_lint;
+mod tg_machine;
+mod tg_matrix;
+mod workload_bind;
+mod workload_expand;
+mod workload_graphs;
+mod workload_oracle;
+mod workload_pipeline;
+mod workload_schedule;
+mod workload_support;
