@@ -4,6 +4,7 @@
 //!   environment of their own included, and runs the README's first command. Its last line is `N passed, N failed`: tests,
 //!   and every other check that failed.
 //! * `python` installs the Python package and runs its tests only.
+//! * `cross` runs the tests of the kernels for AArch64, on another machine with QEMU; `test` does without.
 //! * `tidy` checks the project's own rules only.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
+mod cross;
 mod project;
 mod python;
 mod readme;
@@ -41,8 +43,9 @@ fn run() -> Result<bool> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => steps::test(&project),
         ["python"] => steps::python(&project),
+        ["cross"] => steps::cross(&project),
         ["tidy"] => steps::tidy(&project),
         ["bless"] => steps::bless(&project),
-        _ => bail!("usage: cargo xtask test | python | tidy | bless"),
+        _ => bail!("usage: cargo xtask test | python | cross | tidy | bless"),
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn counted(
 }
 
 /// The counts of a line like `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
-fn result_line(line: &str) -> Option<Tally> {
+pub(crate) fn result_line(line: &str) -> Option<Tally> {
     let counts = line.trim().strip_prefix("test result: ")?.split_once(". ")?.1;
     let count = |name: &str| {
         let part = counts.split("; ").find_map(|part| part.strip_suffix(name))?;

@@ -1,5 +1,6 @@
 //! The steps of each command, with headings and times.
 
+use crate::cross;
 use crate::project::Project;
 use crate::python;
 use crate::readme;
@@ -100,6 +101,13 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
 pub(crate) fn python(project: &Project) -> Result<bool> {
     let mut run = Run::default();
     run.step("Python package", |tally| python::test(project, tally));
+    Ok(run.finish())
+}
+
+/// `cargo xtask cross`
+pub(crate) fn cross(project: &Project) -> Result<bool> {
+    let mut run = Run::default();
+    run.step("AArch64", |tally| cross::test(project, tally));
     Ok(run.finish())
 }
 

@@ -7,9 +7,10 @@
 )]
 
 use serde_json::Value;
+use std::io::Read;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// A peer that finds its arrays, and takes a second for each run.
@@ -25,15 +26,15 @@ for line in sys.stdin:
     print(json.dumps({"wall_ms": [1e5, 5e4, 1.0][int(line)], "cpu_ms": 7.0}), flush=True)
 "#;
 
-/// A peer that is ready and then computes for ever, heedless of signals that can be heeded.
+/// A peer that is ready, says its number when it is to run, and then computes for ever, heedless of signals that can be heeded.
 const ENDLESS: &str = r#"
-import os, signal, sys, time
+import os, signal, socket, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 print('{"version": "1.0", "forms": [{"name": "only", "error": 0.0}]}', flush=True)
 sys.stdin.readline()
-with open(os.environ["PEER_STARTED"] + ".new", "w") as file:
-    file.write(str(os.getpid()))
-os.rename(os.environ["PEER_STARTED"] + ".new", os.environ["PEER_STARTED"])
+with socket.socket(socket.AF_UNIX) as test:
+    test.connect(os.environ["PEER_STARTED"])
+    test.sendall(str(os.getpid()).encode())
 while True:
     time.sleep(60)
 "#;
@@ -141,14 +142,19 @@ fn a_peer_that_prints_something_else_is_an_error_that_shows_it() {
 fn ctrl_c_ends_the_peers_and_takes_their_files_away() {
     let field = Field::with(ENDLESS);
     let started = field.dir.path().join("started");
+    let listener = UnixListener::bind(&started).unwrap();
     let mut command = field.command();
-    command.env("PEER_STARTED", &started).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env("PEER_STARTED", &started).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut wsp = command.spawn().unwrap();
-    while !started.exists() {
-        assert!(wsp.try_wait().unwrap().is_none(), "it ended before the peer was measured");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let peer = std::fs::read_to_string(&started).unwrap();
+    let mut stdout = wsp.stdout.take().unwrap();
+    // Whatever ends it before the peer is measured ends the wait as well: a connection that says nothing.
+    std::thread::spawn(move || {
+        stdout.read_to_end(&mut Vec::new()).unwrap();
+        let _ = UnixStream::connect(started);
+    });
+    let mut peer = String::new();
+    listener.accept().unwrap().0.read_to_string(&mut peer).unwrap();
+    assert!(!peer.is_empty(), "it ended before the peer was measured");
     let sent = Command::new("kill").args(["-INT", &wsp.id().to_string()]).status().unwrap();
     assert!(sent.success());
     assert_eq!(wsp.wait().unwrap().code(), Some(130));

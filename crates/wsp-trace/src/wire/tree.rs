@@ -1,7 +1,7 @@
 //! JSON as a tree.
 
 use super::{Decoded, Fault, MAX_BYTES, MAX_FIELDS, MAX_LEVELS, MAX_VALUES, codes};
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
