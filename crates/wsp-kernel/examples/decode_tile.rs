@@ -93,10 +93,10 @@ fn timed<T>(least: &mut f64, run: impl FnOnce() -> T) {
     *least = least.min(start.elapsed().as_secs_f64());
 }
 
-fn read_all(lines: &[Line]) -> u64 {
+fn read_all(pages: &[Page]) -> u64 {
     let mut lanes = [0u64; 8];
-    for line in lines {
-        for (lane, word) in lanes.iter_mut().zip(line.0.as_chunks::<8>().0) {
+    for block in pages.iter().flat_map(|page| page.0.as_chunks::<64>().0) {
+        for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
             *lane = lane.wrapping_add(u64::from_le_bytes(*word));
         }
     }
@@ -108,17 +108,17 @@ fn function(module: &Module, name: &str) -> FuncId {
     FuncId(index as u32)
 }
 
-/// A cache line: arrays start at one, as those of the command line do.
+/// A page of memory: large arrays start at one, as those of the command line do.
 #[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Line([u8; 64]);
+#[repr(align(4096))]
+struct Page([u8; 4096]);
 
 /// Arrays of a launch.
 struct Data {
     dtype: DType,
-    q: Vec<Line>,
-    keys: Vec<Line>,
-    values: Vec<Line>,
+    q: Vec<Page>,
+    keys: Vec<Page>,
+    values: Vec<Page>,
     output: Vec<f32>,
     lse: Vec<f32>,
     pages: Vec<u32>,
@@ -140,9 +140,9 @@ impl Data {
         if std::env::var_os("HOT").is_some() {
             pages.iter_mut().for_each(|page| *page %= 4);
         }
-        let mut floats = |n: usize| -> Vec<Line> {
-            let mut lines = vec![Line([0; 64]); (n * dtype.size()).div_ceil(64)];
-            let elements = lines.iter_mut().flat_map(|line| line.0.chunks_exact_mut(dtype.size()));
+        let mut floats = |n: usize| -> Vec<Page> {
+            let mut pages = vec![Page([0; 4096]); (n * dtype.size()).div_ceil(4096)];
+            let elements = pages.iter_mut().flat_map(|page| page.0.chunks_exact_mut(dtype.size()));
             for element in elements {
                 let x = (random() % 2001) as f32 / 1000.0 - 1.0;
                 match dtype {
@@ -151,7 +151,7 @@ impl Data {
                     _ => element.copy_from_slice(&x.to_le_bytes()),
                 }
             }
-            lines
+            pages
         };
         let rows = BATCH * HEADS * GROUP;
         Data {

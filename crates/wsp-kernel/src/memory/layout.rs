@@ -153,17 +153,30 @@ impl Layout {
 impl Paged {
     /// The page that holds a position of a request.
     pub(super) fn page(&self, batch: u64, position: u64) -> Result<u32, Fault> {
-        let missing = Fault::PageMissing { batch: u32::try_from(batch).unwrap_or(u32::MAX), position };
-        let b = usize::try_from(batch).map_err(|_| missing)?;
-        let (Some(&first), Some(&end)) = (self.indptr.get(b), self.indptr.get(b.saturating_add(1))) else {
-            return Err(missing);
+        self.pages(batch, position, position).map(|pages| pages[0])
+    }
+
+    /// The pages that hold positions `first..=last` of a request.
+    pub(super) fn pages(&self, batch: u64, first: u64, last: u64) -> Result<&[u32], Fault> {
+        let missing =
+            |position| Fault::PageMissing { batch: u32::try_from(batch).unwrap_or(u32::MAX), position };
+        let page_size = u64::from(self.page_size);
+        let (Some(from), Some(to)) = (first.checked_div(page_size), last.checked_div(page_size)) else {
+            return Err(missing(first));
         };
-        let entry =
-            position.checked_div(u64::from(self.page_size)).map(|page| page.saturating_add(u64::from(first)));
-        entry
-            .filter(|&entry| entry < u64::from(end))
-            .and_then(|entry| self.indices.get(usize::try_from(entry).ok()?).copied())
-            .ok_or(missing)
+        let have = self.entries(batch).unwrap_or_default();
+        let wanted = usize::try_from(from).ok().zip(usize::try_from(to).ok());
+        wanted.and_then(|(from, to)| have.get(from..=to)).ok_or_else(|| {
+            // The first position that has no page.
+            missing(first.max((have.len() as u64).saturating_mul(page_size)))
+        })
+    }
+
+    /// The pages of a request, as far as the arrays have them.
+    fn entries(&self, batch: u64) -> Option<&[u32]> {
+        let b = usize::try_from(batch).ok()?;
+        let (first, end) = (*self.indptr.get(b)? as usize, *self.indptr.get(b.checked_add(1)?)? as usize);
+        self.indices.get(first..end.min(self.indices.len()))
     }
 
     fn extent(&self, dim: usize, batch: u64) -> u64 {

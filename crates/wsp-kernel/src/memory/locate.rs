@@ -195,17 +195,18 @@ impl TensorMem {
         let page_size = u64::from(paged.page_size.max(1));
         let stride = paged.slot_stride.saturating_mul(size);
         let inner = index[2].saturating_mul(paged.head_stride).saturating_add(index[3]);
-        let (mut position, end) = (index[1], index[1] + u64::from(rows));
-        let mut slot = position % page_size;
-        while position < end {
-            let page = u64::from(paged.page(index[0], position)?);
-            let count = (end - position).min(page_size - slot);
+        let (first, end) = (index[1], index[1] + u64::from(rows));
+        let pages = paged.pages(index[0], first, end - 1)?;
+        let mut slot = first % page_size;
+        let mut left = u64::from(rows);
+        for &page in pages {
+            let count = left.min(page_size - slot);
             // Saturated, it is past the end of every buffer.
-            let element = page.saturating_mul(paged.page_stride).saturating_add(inner);
+            let element = u64::from(page).saturating_mul(paged.page_stride).saturating_add(inner);
             let element = element.saturating_add(slot.saturating_mul(paged.slot_stride));
             // At most `rows`.
             view.push(self.segment(element.saturating_mul(size), count as u32, stride, width)?);
-            position += count;
+            left -= count;
             slot = 0;
         }
         Ok(())

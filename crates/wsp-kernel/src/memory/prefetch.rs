@@ -3,8 +3,8 @@
 use super::{Clip, RowsView, Shape, TensorMem, Window};
 use wsp_core::Region;
 
-/// Most cache lines that one call asks for: the start of a task's inputs, not all of them.
-const MOST_LINES: usize = 64;
+/// Most cache lines that one call asks for: the start of a task's inputs, up to where its matrix products ask for the rest in time.
+const MOST_LINES: usize = 128;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -27,7 +27,7 @@ impl TensorMem {
         }
         let bytes = (view.cols as usize).saturating_mul(view.col_stride);
         let lines =
-            view.row_ptrs().flat_map(|row| (0..bytes).step_by(LINE).map(move |b| row.wrapping_add(b)));
+            view.starts().iter().flat_map(|row| (0..bytes).step_by(LINE).map(move |b| row.wrapping_add(b)));
         lines.take(MOST_LINES).for_each(|line| prefetch_line(line));
     }
 }
@@ -43,6 +43,14 @@ fn prefetch_line(line: *const u8) {
     unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(line.cast()) }
 }
 
+#[cfg(target_arch = "aarch64")]
+fn prefetch_line(line: *const u8) {
+    // SAFETY: a prefetch reads nothing and never faults, whatever the address.
+    unsafe {
+        std::arch::asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, readonly, preserves_flags));
+    }
+}
+
 /// Other processors fetch ahead on their own.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn prefetch_line(_: *const u8) {}

@@ -20,7 +20,7 @@ fn covered(view: &RowsView) -> Vec<Vec<u16>> {
         // SAFETY: the view covers the element.
         unsafe { row.wrapping_add(c as usize * view.col_stride).cast::<u16>().read_unaligned() }
     };
-    view.row_ptrs().map(|row| (0..view.cols).map(|c| element(row, c)).collect()).collect()
+    view.starts().iter().map(|&row| (0..view.cols).map(|c| element(row, c)).collect()).collect()
 }
 
 fn locate(mem: &TensorMem, at: Window<'_>, want: Shape) -> Result<RowsView, Fault> {
@@ -67,8 +67,6 @@ fn pages_are_found_and_joined_where_memory_goes_on() {
     let mem = mem(&mut elements, Layout::Paged(paged()));
     let view = locate(&mem, window(&[0, 1, 1, 0], Some(1), Some(3)), Shape::new(9, 2)).unwrap();
     assert_eq!(covered(&view), [[57, 58], [3, 4], [9, 10], [15, 16]]);
-    // Pages 0 and 1 lie side by side.
-    assert_eq!(view.segments.len(), 2);
     let view = locate(&mem, window(&[1, 0, 0, 1], Some(1), Some(3)), Shape::new(9, 9)).unwrap();
     assert_eq!(covered(&view), [[37, 38], [43, 44], [25, 26]]);
     // Rows along heads, and along requests.
@@ -90,7 +88,7 @@ fn paged_faults_say_what_is_out_of_range() {
     // Request 1 is too short for its row.
     assert_eq!(locate(&mem, window(&[0, 4, 0, 0], Some(0), Some(3)), all).err(), out(1, 4, 3));
     let rows = locate(&mem, window(&[0, 7, 0, 0], Some(1), Some(3)), all).unwrap();
-    assert_eq!((rows.rows, rows.segments.len()), (0, 0));
+    assert_eq!((rows.rows, rows.starts().len()), (0, 0));
     assert_eq!(
         locate(&mem, window(&[0, 0, 0, 0], None, Some(1)), all).err(),
         Some(Fault::ColumnDimension { dim: 1 })
@@ -242,11 +240,11 @@ proptest! {
         let found = mem.locate(window(index, row_dim, col_dim), Shape::new(rows, cols), clip, &mut view);
         prop_assert!(view.rows <= rows && view.cols <= cols);
         if found.is_err() || view.rows == 0 || view.cols == 0 {
-            prop_assert!(view.segments.is_empty());
+            prop_assert!(view.starts().is_empty());
         } else {
             let (first, end) = (mem.ptr() as usize, mem.ptr() as usize + 128);
-            prop_assert_eq!(view.segments.iter().map(|s| s.rows).sum::<usize>(), view.rows as usize);
-            for row in view.row_ptrs() {
+            prop_assert_eq!(view.starts().len(), view.rows as usize);
+            for &row in view.starts() {
                 let last = row as usize + (view.cols as usize - 1) * view.col_stride + 2;
                 prop_assert!(row as usize >= first && last <= end);
             }

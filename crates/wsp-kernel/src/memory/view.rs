@@ -15,11 +15,11 @@ pub(crate) struct Segment {
     pub(crate) stride: usize,
 }
 
-/// What a tile covers of an array: runs of rows, top to bottom, all with the same columns.
+/// What a tile covers of an array: rows, top to bottom, all with the same columns.
 #[derive(Clone, Debug)]
 pub(crate) struct RowsView {
-    /// The runs; none when there are no rows or no columns.
-    pub(crate) segments: Vec<Segment>,
+    /// First element of each row; none when there are no rows or no columns.
+    starts: Vec<*mut u8>,
     /// Rows in all.
     pub(crate) rows: u32,
     /// Columns.
@@ -30,18 +30,18 @@ pub(crate) struct RowsView {
     pub(crate) dtype: DType,
 }
 
-// SAFETY: the pointer comes from a `TensorMem`, which any thread may use under the contract of `TensorMem::new`.
-unsafe impl Send for Segment {}
+// SAFETY: the pointers come from a `TensorMem`, which any thread may use under the contract of `TensorMem::new`.
+unsafe impl Send for RowsView {}
 
 impl RowsView {
     /// A view of nothing.
     pub(crate) fn empty() -> RowsView {
-        RowsView { segments: Vec::new(), rows: 0, cols: 0, col_stride: 0, dtype: DType::F32 }
+        RowsView { starts: Vec::new(), rows: 0, cols: 0, col_stride: 0, dtype: DType::F32 }
     }
 
     /// Forgets every address; keeps the allocation.
     pub(crate) fn clear(&mut self) {
-        self.segments.clear();
+        self.starts.clear();
         self.rows = 0;
         self.cols = 0;
     }
@@ -52,20 +52,18 @@ impl RowsView {
     }
 
     /// First element of each row, top to bottom.
-    pub(crate) fn row_ptrs(&self) -> impl Iterator<Item = *mut u8> + '_ {
-        // `wrapping_add` stays in the array: only rows of the segment are visited.
-        self.segments.iter().flat_map(|s| (0..s.rows).map(move |r| s.ptr.wrapping_add(r * s.stride)))
+    pub(crate) fn starts(&self) -> &[*mut u8] {
+        &self.starts
     }
 
-    /// Adds a run of rows, joining it to the last one where memory goes on evenly.
+    /// Bytes from the first element of a row to the end of its last one, where they lie side by side.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.cols as usize * self.dtype.size()
+    }
+
+    /// Adds a run of rows.
     pub(super) fn push(&mut self, run: Segment) {
-        if let Some(last) = self.segments.last_mut() {
-            let next = last.ptr.wrapping_add(last.rows * last.stride);
-            if last.rows > 1 && next == run.ptr && (run.rows == 1 || run.stride == last.stride) {
-                last.rows += run.rows;
-                return;
-            }
-        }
-        self.segments.push(run);
+        // `wrapping_add` stays in the array: only rows of the run are added.
+        self.starts.extend((0..run.rows).map(|r| run.ptr.wrapping_add(r * run.stride)));
     }
 }

@@ -9,9 +9,9 @@ use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
 kernel_table!(Avx512(()), #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
 
-/// The CPU has AVX-512 F, BW, VL and DQ; only this module's kernels make one.
+/// The CPU has AVX-512 F, BW, VL and DQ; only kernels that are compiled for it make one.
 #[derive(Clone, Copy)]
-struct Avx512(());
+pub(super) struct Avx512(pub(super) ());
 
 /// Rounding of conversions: to nearest, ties to even, no exceptions.
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;

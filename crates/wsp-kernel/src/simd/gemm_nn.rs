@@ -6,7 +6,7 @@
 
 use super::elem::{Bf16, Elem, F16, F32};
 use super::fp8::{E4m3, E5m2};
-use super::kernels::{Cursor, Grid, LINE, Rows};
+use super::kernels::{Distance, Grid, LINE, Rows};
 use super::vector::Simd;
 use wsp_core::DType;
 
@@ -47,22 +47,13 @@ unsafe fn clear<S: Simd>(s: S, c: Grid) {
 /// `DEPTH` rows of `B` at a time.
 #[inline(always)]
 unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: usize) {
-    let mut rows = Cursor::new(b.runs, &[]);
-    let [mut near, mut far] = Cursor::ahead(&b, b.cols * E::SIZE);
+    let Distance { near, far } = b.distance();
     let most = if S::REGISTERS == 32 { 8 } else { 4 };
+    let inner = inner.min(b.rows);
     let mut k = 0;
     while k < inner {
-        let mut panel =
-            Panel { rows: [core::ptr::null(); DEPTH], next: [[core::ptr::null(); 2]; DEPTH], depth: 0 };
-        while panel.depth < DEPTH.min(inner - k) {
-            let Some(row) = rows.next() else { break };
-            panel.rows[panel.depth] = row;
-            panel.next[panel.depth] = [near.next().unwrap_or(row), far.next().unwrap_or(row)];
-            panel.depth += 1;
-        }
-        if panel.depth == 0 {
-            return;
-        }
+        let ahead = |distance: usize| b.starts.as_ptr().wrapping_add(k + distance);
+        let panel = Panel { rows: ahead(0), near: ahead(near), far: ahead(far), depth: DEPTH.min(inner - k) };
         let mut m = 0;
         while m < c.rows {
             let count = (c.rows - m).min(most);
@@ -91,10 +82,11 @@ unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: u
     }
 }
 
-/// Rows of `B`, and as many that lie ahead.
+/// Lists of `depth` rows of `B` and of those that lie ahead.
 struct Panel {
-    rows: [*const u8; DEPTH],
-    next: [[*const u8; 2]; DEPTH],
+    rows: *const *const u8,
+    near: *const *const u8,
+    far: *const *const u8,
     depth: usize,
 }
 
@@ -152,9 +144,11 @@ impl Job {
             }
             for k in 0..panel.depth {
                 let offset = n * E::SIZE;
-                let row = panel.rows[k].add(offset);
-                let [near, far] = panel.next[k].map(|next| next.wrapping_add(offset));
-                for line in (0..NU * pair * E::SIZE).step_by(LINE) {
+                let row = (*panel.rows.add(k)).add(offset);
+                let near = (*panel.near.add(k)).wrapping_add(offset);
+                let far = (*panel.far.add(k)).wrapping_add(offset);
+                // Narrow vectors take several blocks per line.
+                for line in (0..NU * pair * E::SIZE).step_by(LINE).filter(|_| offset.is_multiple_of(LINE)) {
                     s.prefetch(near.wrapping_add(line));
                     s.prefetch_far(far.wrapping_add(line));
                 }

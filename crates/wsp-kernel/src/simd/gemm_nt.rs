@@ -7,7 +7,7 @@
 
 use super::elem::{Bf16, Elem, F16, F32};
 use super::fp8::{E4m3, E5m2};
-use super::kernels::{Cursor, Grid, LINE, PACK_ROWS, Rows};
+use super::kernels::{Distance, Grid, LINE, PACK_ROWS, Rows};
 use super::vector::Simd;
 use wsp_core::DType;
 
@@ -16,68 +16,155 @@ use wsp_core::DType;
 /// # Safety
 /// The contract of [`super::Kernels`].
 #[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "the instruction set, and what an entry of the table takes")]
 pub(super) unsafe fn matmul<S: Simd>(
     s: S,
     c: Grid,
     a: Grid,
+    _: DType,
     b: Rows<'_>,
     inner: usize,
     accumulate: bool,
     scratch: *mut f32,
 ) {
+    let product = Product { c, a, b, inner, accumulate, scratch };
     // SAFETY: the caller's contract, passed on.
     unsafe {
         match b.dtype {
-            DType::F16 => blocks::<S, F16>(s, c, a, b, inner, accumulate, scratch),
-            DType::Bf16 => blocks::<S, Bf16>(s, c, a, b, inner, accumulate, scratch),
-            DType::F8E4m3 => blocks::<S, E4m3>(s, c, a, b, inner, accumulate, scratch),
-            DType::F8E5m2 => blocks::<S, E5m2>(s, c, a, b, inner, accumulate, scratch),
-            _ => blocks::<S, F32>(s, c, a, b, inner, accumulate, scratch),
+            DType::F16 => product.run::<S, Widened<F16>>(s),
+            DType::Bf16 => product.run::<S, Widened<Bf16>>(s),
+            DType::F8E4m3 => product.run::<S, Widened<E4m3>>(s),
+            DType::F8E5m2 => product.run::<S, Widened<E5m2>>(s),
+            _ => product.run::<S, Widened<F32>>(s),
         }
     }
 }
 
-/// Rows of `A` in blocks that fit the registers.
-#[inline(always)]
-unsafe fn blocks<S: Simd, E: Elem>(
-    s: S,
-    c: Grid,
-    a: Grid,
-    b: Rows<'_>,
-    inner: usize,
-    accumulate: bool,
-    scratch: *mut f32,
-) {
-    let most = if S::REGISTERS == 32 { PACK_ROWS } else { PACK_ROWS / 2 };
-    let mut m = 0;
-    while m < c.rows {
-        let rows = (c.rows - m).min(most);
-        let job = Job { c: c.row(m), ldc: c.stride, b, inner, accumulate, packed: scratch };
-        // SAFETY: the caller's contract; the block lies within both grids, and the scratch space takes `PACK_ROWS` rows.
+/// How two vectors' worth of elements are multiplied and added.
+pub(super) trait Dot<S: Simd> {
+    /// Elements of the left operand, packed: as many as of the right.
+    type Left: Copy;
+    /// `2 · LANES` elements of the right operand.
+    type Right: Copy;
+    /// Bytes per element of the right operand.
+    const SIZE: usize;
+
+    /// Writes a row's elements in the order of [`Dot::Left`] to `packed + 2 · LANES` floats, given in memory order.
+    ///
+    /// # Safety
+    /// `packed` is valid for writes of `2 · LANES` floats.
+    unsafe fn pack(s: S, a: [S::F; 2], packed: *mut f32);
+
+    /// # Safety
+    /// [`Dot::pack`] wrote to `packed`.
+    unsafe fn left(s: S, packed: *const f32) -> Self::Left;
+
+    /// # Safety
+    /// `p` is valid for a read of `2 · LANES` elements.
+    unsafe fn right(s: S, p: *const u8) -> Self::Right;
+
+    /// The first `n` elements, then zeros.
+    ///
+    /// # Safety
+    /// `p` is valid for a read of `n` elements, at most `2 · LANES`.
+    #[inline(always)]
+    unsafe fn right_part(s: S, p: *const u8, n: usize) -> Self::Right {
+        // SAFETY: the caller's promise; two vectors of any element are at most 128 bytes, which a part has.
         unsafe {
-            pack::<S, E>(s, a.row(m), a.stride, rows, inner, scratch);
-            match (S::REGISTERS, rows) {
-                (32, 1) => job.run::<S, E, 1, 8>(s),
-                (32, 2) => job.run::<S, E, 2, 8>(s),
-                (32, 3) => job.run::<S, E, 3, 4>(s),
-                (32, 4) => job.run::<S, E, 4, 4>(s),
-                (32, 5) => job.run::<S, E, 5, 2>(s),
-                (32, 6) => job.run::<S, E, 6, 2>(s),
-                (32, 7) => job.run::<S, E, 7, 2>(s),
-                (32, _) => job.run::<S, E, 8, 2>(s),
-                (_, 1) => job.run::<S, E, 1, 8>(s),
-                (_, 2) => job.run::<S, E, 2, 4>(s),
-                (_, 3) => job.run::<S, E, 3, 2>(s),
-                (_, _) => job.run::<S, E, 4, 2>(s),
-            }
+            let part = s.part(p, n * Self::SIZE);
+            Self::right(s, part.0.as_ptr())
         }
-        m += rows;
+    }
+
+    /// Adds the products of elements to lanes of `acc`.
+    fn add(s: S, acc: S::F, a: Self::Left, b: Self::Right) -> S::F;
+}
+
+/// Elements are widened to `f32`: exact products, one rounding per addition.
+pub(super) struct Widened<E>(core::marker::PhantomData<E>);
+
+impl<S: Simd, E: Elem> Dot<S> for Widened<E> {
+    type Left = [S::F; 2];
+    type Right = [S::F; 2];
+    const SIZE: usize = E::SIZE;
+
+    #[inline(always)]
+    unsafe fn pack(s: S, a: [S::F; 2], packed: *mut f32) {
+        let [first, second] = E::order(s, a);
+        // SAFETY: the caller's promise.
+        unsafe {
+            s.store(packed, first);
+            s.store(packed.add(S::LANES), second);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn left(s: S, packed: *const f32) -> [S::F; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [s.load(packed), s.load(packed.add(S::LANES))] }
+    }
+
+    #[inline(always)]
+    unsafe fn right(s: S, p: *const u8) -> [S::F; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { E::load2(s, p) }
+    }
+
+    #[inline(always)]
+    fn add(s: S, acc: S::F, a: [S::F; 2], b: [S::F; 2]) -> S::F {
+        s.fma(a[1], b[1], s.fma(a[0], b[0], acc))
     }
 }
 
-/// Rows of `A` side by side: per pair of vectors, `rows` pairs in the lane order of `E`; zeros after the last element.
+/// The operands of a product.
+pub(super) struct Product<'a> {
+    pub(super) c: Grid,
+    pub(super) a: Grid,
+    pub(super) b: Rows<'a>,
+    pub(super) inner: usize,
+    pub(super) accumulate: bool,
+    pub(super) scratch: *mut f32,
+}
+
+impl Product<'_> {
+    /// Rows of `A` in blocks that fit the registers.
+    ///
+    /// # Safety
+    /// The contract of [`super::Kernels`]; `b.dtype` is what `D` takes.
+    #[inline(always)]
+    pub(super) unsafe fn run<S: Simd, D: Dot<S>>(&self, s: S) {
+        let Product { c, a, b, inner, accumulate, scratch } = *self;
+        let most = if S::REGISTERS == 32 { PACK_ROWS } else { PACK_ROWS / 2 };
+        let mut m = 0;
+        while m < c.rows {
+            let rows = (c.rows - m).min(most);
+            let job = Job { c: c.row(m), ldc: c.stride, b, inner, accumulate, packed: scratch };
+            // SAFETY: the caller's contract; the block lies within both grids, and the scratch space takes `PACK_ROWS` rows.
+            unsafe {
+                pack::<S, D>(s, a.row(m), a.stride, rows, inner, scratch);
+                match (S::REGISTERS, rows) {
+                    (32, 1) => job.run::<S, D, 1, 8>(s),
+                    (32, 2) => job.run::<S, D, 2, 8>(s),
+                    (32, 3) => job.run::<S, D, 3, 4>(s),
+                    (32, 4) => job.run::<S, D, 4, 4>(s),
+                    (32, 5) => job.run::<S, D, 5, 2>(s),
+                    (32, 6) => job.run::<S, D, 6, 2>(s),
+                    (32, 7) => job.run::<S, D, 7, 2>(s),
+                    (32, _) => job.run::<S, D, 8, 2>(s),
+                    (_, 1) => job.run::<S, D, 1, 8>(s),
+                    (_, 2) => job.run::<S, D, 2, 4>(s),
+                    (_, 3) => job.run::<S, D, 3, 2>(s),
+                    (_, _) => job.run::<S, D, 4, 2>(s),
+                }
+            }
+            m += rows;
+        }
+    }
+}
+
+/// Rows of `A` side by side: per pair of vectors, `rows` pairs in the order of `D`; zeros after the last element.
 #[inline(always)]
-unsafe fn pack<S: Simd, E: Elem>(
+unsafe fn pack<S: Simd, D: Dot<S>>(
     s: S,
     a: *const f32,
     lda: usize,
@@ -100,10 +187,7 @@ unsafe fn pack<S: Simd, E: Elem>(
                 } else {
                     s.splat(0.0)
                 };
-                let [first, second] = E::order(s, [first, second]);
-                let to = packed.add((u * rows + m) * pair);
-                s.store(to, first);
-                s.store(to.add(S::LANES), second);
+                D::pack(s, [first, second], packed.add((u * rows + m) * pair));
             }
         }
     }
@@ -121,40 +205,38 @@ struct Job<'a> {
 
 impl Job<'_> {
     #[inline(always)]
-    unsafe fn run<S: Simd, E: Elem, const MR: usize, const NR: usize>(&self, s: S) {
-        let mut rows = Cursor::new(self.b.runs, &[]);
-        let [mut near, mut far] = Cursor::ahead(&self.b, self.inner * E::SIZE);
+    unsafe fn run<S: Simd, D: Dot<S>, const MR: usize, const NR: usize>(&self, s: S) {
+        let Distance { near, far } = self.b.distance();
+        let count = self.b.rows;
+        let starts = self.b.starts.as_ptr();
         let mut n = 0;
-        while let Some(first) = rows.next() {
-            let mut group = [first; NR];
-            let mut next = [[first; 2]; NR];
-            let mut have = 1;
-            while have < NR {
-                let Some(row) = rows.next() else { break };
-                group[have] = row;
-                have += 1;
+        while n < count {
+            let have = (count - n).min(NR);
+            let mut group = Group { rows: [core::ptr::null(); NR], near: starts, far: starts };
+            // SAFETY: the addresses of rows are followed by `far` and `MOST_TOGETHER` others, and `NR` is at most that.
+            unsafe {
+                for r in 0..NR {
+                    group.rows[r] = *starts.add(n + r.min(have - 1));
+                }
+                group.near = starts.add(n + near);
+                group.far = starts.add(n + far);
             }
-            for r in have..NR {
-                group[r] = group[have - 1];
+            // SAFETY: every pointer of the group is a row of `B` with `inner` elements; `n + have` rows of `B` have been
+            // seen, and `C` has a column for each.
+            unsafe {
+                let acc = self.dots::<S, D, MR, NR>(s, group);
+                self.finish::<S, MR, NR>(s, acc, n, have);
             }
-            for row in &mut next {
-                *row = [near.next().unwrap_or(first), far.next().unwrap_or(first)];
-            }
-            // SAFETY: every pointer of the group is a row of `B` with `inner` elements.
-            let acc = unsafe { self.dots::<S, E, MR, NR>(s, group, next) };
-            // SAFETY: `n + have` rows of `B` have been seen, and `C` has a column for each.
-            unsafe { self.finish::<S, MR, NR>(s, acc, n, have) };
             n += have;
         }
     }
 
     /// One accumulator per element of an `MR × NR` block of `C`.
     #[inline(always)]
-    unsafe fn dots<S: Simd, E: Elem, const MR: usize, const NR: usize>(
+    unsafe fn dots<S: Simd, D: Dot<S>, const MR: usize, const NR: usize>(
         &self,
         s: S,
-        rows: [*const u8; NR],
-        next: [[*const u8; 2]; NR],
+        group: Group<NR>,
     ) -> [[S::F; NR]; MR] {
         let pair = 2 * S::LANES;
         let (units, tail) = (self.inner / pair, self.inner % pair);
@@ -162,28 +244,26 @@ impl Job<'_> {
         // SAFETY: whole pairs lie within `inner`, the tail is read by count; `packed` has a pair per row and unit.
         unsafe {
             for u in 0..units {
-                let a = self.left::<S, MR>(s, u);
-                let offset = u * pair * E::SIZE;
+                let a = self.left::<S, D, MR>(s, u);
+                let offset = u * pair * D::SIZE;
                 for r in 0..NR {
-                    for line in (0..pair * E::SIZE).step_by(LINE) {
-                        s.prefetch(next[r][0].wrapping_add(offset + line));
-                        s.prefetch_far(next[r][1].wrapping_add(offset + line));
+                    for line in (0..pair * D::SIZE).step_by(LINE) {
+                        group.ask(s, r, offset + line);
                     }
-                    let b = E::load2(s, rows[r].add(offset));
+                    let b = D::right(s, group.rows[r].add(offset));
                     for m in 0..MR {
-                        acc[m][r] = s.fma(a[m][1], b[1], s.fma(a[m][0], b[0], acc[m][r]));
+                        acc[m][r] = D::add(s, acc[m][r], a[m], b);
                     }
                 }
             }
             if tail > 0 {
-                let a = self.left::<S, MR>(s, units);
-                let offset = units * pair * E::SIZE;
+                let a = self.left::<S, D, MR>(s, units);
+                let offset = units * pair * D::SIZE;
                 for r in 0..NR {
-                    s.prefetch(next[r][0].wrapping_add(offset));
-                    s.prefetch_far(next[r][1].wrapping_add(offset));
-                    let b = E::load2_part(s, rows[r].add(offset), tail);
+                    group.ask(s, r, offset);
+                    let b = D::right_part(s, group.rows[r].add(offset), tail);
                     for m in 0..MR {
-                        acc[m][r] = s.fma(a[m][1], b[1], s.fma(a[m][0], b[0], acc[m][r]));
+                        acc[m][r] = D::add(s, acc[m][r], a[m], b);
                     }
                 }
             }
@@ -192,17 +272,10 @@ impl Job<'_> {
     }
 
     #[inline(always)]
-    unsafe fn left<S: Simd, const MR: usize>(&self, s: S, unit: usize) -> [[S::F; 2]; MR] {
+    unsafe fn left<S: Simd, D: Dot<S>, const MR: usize>(&self, s: S, unit: usize) -> [D::Left; MR] {
         let pair = 2 * S::LANES;
-        let mut a = [[s.splat(0.0); 2]; MR];
-        for m in 0..MR {
-            // SAFETY: `packed` has `MR` pairs per unit.
-            unsafe {
-                let from = self.packed.add((unit * MR + m) * pair);
-                a[m] = [s.load(from), s.load(from.add(S::LANES))];
-            }
-        }
-        a
+        // SAFETY: `packed` has `MR` pairs per unit.
+        core::array::from_fn(|m| unsafe { D::left(s, self.packed.add((unit * MR + m) * pair)) })
     }
 
     /// Adds the lanes up and writes the first `have` columns of the block at column `n`.
@@ -243,5 +316,31 @@ impl Job<'_> {
                 }
             }
         }
+    }
+}
+
+/// Rows of `B` that are taken together, and the lists of those to be asked for meanwhile.
+#[derive(Clone, Copy)]
+struct Group<const NR: usize> {
+    rows: [*const u8; NR],
+    near: *const *const u8,
+    far: *const *const u8,
+}
+
+impl<const NR: usize> Group<NR> {
+    /// Asks for the lines at `offset` of the rows ahead of row `r`.
+    ///
+    /// # Safety
+    /// `near` and `far` have `NR` addresses.
+    #[inline(always)]
+    unsafe fn ask<S: Simd>(&self, s: S, r: usize, offset: usize) {
+        // Narrow vectors take several steps per line.
+        if !offset.is_multiple_of(LINE) {
+            return;
+        }
+        // SAFETY: the caller's promise.
+        let (near, far) = unsafe { (*self.near.add(r), *self.far.add(r)) };
+        s.prefetch(near.wrapping_add(offset));
+        s.prefetch_far(far.wrapping_add(offset));
     }
 }

@@ -1,6 +1,5 @@
 //! The table of kernels.
 
-use crate::memory::Segment;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
@@ -13,12 +12,15 @@ pub(crate) const PACK_ROWS: usize = 8;
 /// Elements to which a packed row of a left operand is padded: two of the widest vectors.
 pub(crate) const PACK_ALIGN: usize = 2 * ROW_ALIGN;
 
-/// How far ahead of the row in use a matrix product asks for rows: what memory delivers in the time of two answers.
-pub(crate) const AHEAD_BYTES: usize = 8192;
+/// How far ahead of the row in use rows come next to the core, measured: memory delivers what the first-level cache can wait for.
+const NEAR_BYTES: usize = 8 * 1024;
 
-/// How far ahead rows that lie apart come next to the core. Before, they go to the second-level cache only: what brings lines there
-/// fetches their neighbours along, for which the first level has no room.
-const NEAR_BYTES: usize = 2048;
+/// How far ahead they come into the second-level cache: what brings a line there fetches its neighbours along, for which the
+/// first level has no room.
+const FAR_BYTES: usize = 20 * 1024;
+
+/// Most rows of a right operand that a kernel takes together.
+pub(crate) const MOST_TOGETHER: usize = 8;
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
@@ -45,13 +47,38 @@ impl Grid {
 
 /// The right operand of a matrix product, read where it lies.
 ///
-/// **Contract:** every row of `runs` is valid for reads of `cols` elements of `dtype`, side by side; `ahead` is only prefetched.
+/// **Contract:** the first `rows` addresses are valid for reads of `cols` elements of `dtype`, side by side. At least
+/// [`Distance::far`] and [`MOST_TOGETHER`] more follow, which are only prefetched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rows<'a> {
-    pub(crate) runs: &'a [Segment],
-    pub(crate) ahead: &'a [Segment],
+    pub(crate) starts: &'a [*const u8],
+    pub(crate) rows: usize,
     pub(crate) cols: usize,
     pub(crate) dtype: DType,
+}
+
+impl Rows<'_> {
+    /// How far ahead of a row of this operand others are asked for.
+    pub(crate) fn distance(&self) -> Distance {
+        Distance::of(self.cols * self.dtype.size())
+    }
+}
+
+/// How many rows ahead of the one in use are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distance {
+    /// To be next to the core.
+    pub(crate) near: usize,
+    /// To be in the next larger cache.
+    pub(crate) far: usize,
+}
+
+impl Distance {
+    /// Of rows of which so many bytes are used.
+    pub(crate) fn of(bytes: usize) -> Distance {
+        let bytes = bytes.max(LINE);
+        Distance { near: NEAR_BYTES.div_ceil(bytes), far: FAR_BYTES.div_ceil(bytes) }
+    }
 }
 
 /// The right operand of an element-wise operation.
@@ -66,6 +93,17 @@ pub(crate) enum Rhs {
     /// One value.
     Scalar(f32),
 }
+
+/// See [`Kernels::matmul_nt`].
+pub(crate) type MatMulNt = unsafe fn(
+    c: Grid,
+    a: Grid,
+    a_type: DType,
+    b: Rows<'_>,
+    inner: usize,
+    accumulate: bool,
+    scratch: *mut f32,
+);
 
 /// The kernels of one instruction set.
 ///
@@ -82,10 +120,9 @@ pub(crate) struct Kernels {
     pub(crate) row_reduce: unsafe fn(op: ReduceOp, dst: Grid, src: Grid),
     /// `dst[0][c] = op over src[..][c]`; `dst` may be `src`.
     pub(crate) col_reduce: unsafe fn(op: ReduceOp, dst: Grid, src: Grid),
-    /// `c[m][n] (+)= Σₖ a[m][k] · b[n][k]` for `k < inner`. `scratch` holds `PACK_ROWS · inner` floats, `inner` rounded up to
-    /// [`PACK_ALIGN`].
-    pub(crate) matmul_nt:
-        unsafe fn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool, scratch: *mut f32),
+    /// `c[m][n] (+)= Σₖ a[m][k] · b[n][k]` for `k < inner`, where `a` holds values of `a_type`. `scratch` holds `PACK_ROWS · inner`
+    /// floats, `inner` rounded up to [`PACK_ALIGN`].
+    pub(crate) matmul_nt: MatMulNt,
     /// `c[m][n] (+)= Σₖ a[m][k] · b[k][n]` for `k < inner`.
     pub(crate) matmul_nn: unsafe fn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool),
     /// `n` elements of `dtype` (`f32`, `f16` or `bf16`) at `src` into a row of a grid.
@@ -96,84 +133,20 @@ pub(crate) struct Kernels {
     pub(crate) round: unsafe fn(grid: Grid, dtype: DType),
 }
 
-/// Walks rows in runs, then those of a second list.
-#[derive(Clone)]
-pub(crate) struct Cursor<'a> {
-    runs: core::slice::Iter<'a, Segment>,
-    then: &'a [Segment],
-    at: *const u8,
-    left: usize,
-    stride: usize,
-}
-
-impl<'a> Cursor<'a> {
-    pub(crate) fn new(runs: &'a [Segment], then: &'a [Segment]) -> Cursor<'a> {
-        Cursor { runs: runs.iter(), then, at: core::ptr::null(), left: 0, stride: 0 }
-    }
-
-    /// The rows to be brought near and those to be asked for while `b` is walked from its first row, `bytes` of each row in use.
-    pub(crate) fn ahead(b: &Rows<'a>, bytes: usize) -> [Cursor<'a>; 2] {
-        let apart = b.runs.iter().any(|run| run.stride > bytes);
-        [if apart { NEAR_BYTES } else { AHEAD_BYTES }, AHEAD_BYTES].map(|distance| {
-            let mut cursor = Cursor::new(b.runs, b.ahead);
-            cursor.skip_rows(distance.div_ceil(bytes.max(LINE)));
-            cursor
-        })
-    }
-
-    /// Passes over `n` rows, run by run.
-    fn skip_rows(&mut self, mut n: usize) {
-        while n > 0 {
-            if self.left == 0 && !self.enter() {
-                return;
-            }
-            let step = n.min(self.left);
-            self.at = self.at.wrapping_add(step * self.stride);
-            self.left -= step;
-            n -= step;
-        }
-    }
-
-    /// The next row.
-    #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<*const u8> {
-        if self.left == 0 && !self.enter() {
-            return None;
-        }
-        let row = self.at;
-        self.left -= 1;
-        // Past the last row of a run this leaves the array, but is never read.
-        self.at = self.at.wrapping_add(self.stride);
-        Some(row)
-    }
-
-    fn enter(&mut self) -> bool {
-        loop {
-            match self.runs.next() {
-                Some(run) if run.rows > 0 => {
-                    (self.at, self.left, self.stride) = (run.ptr, run.rows, run.stride);
-                    return true;
-                }
-                Some(_) => {}
-                None if self.then.is_empty() => return false,
-                None => self.runs = core::mem::take(&mut self.then).iter(),
-            }
-        }
-    }
-}
-
 /// Fills a table from the generic kernels; every function is compiled with the features of the instruction set.
 macro_rules! kernel_table {
     ($token:expr $(, #[$feature:meta])?) => {
-        pub(crate) static KERNELS: Kernels =
+        pub(crate) const TABLE: Kernels =
             Kernels { unary, binary, row_reduce, col_reduce, matmul_nt, matmul_nn, widen, narrow, round };
+
+        pub(crate) static KERNELS: Kernels = TABLE;
 
         kernel_table! { @functions $token $(, #[$feature])?;
             unary(op: UnaryTileOp, dst: Grid, src: Grid) = rows::unary;
             binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) = rows::binary;
             row_reduce(op: ReduceOp, dst: Grid, src: Grid) = rows::row_reduce;
             col_reduce(op: ReduceOp, dst: Grid, src: Grid) = rows::col_reduce;
-            matmul_nt(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool, scratch: *mut f32) = gemm_nt::matmul;
+            matmul_nt(c: Grid, a: Grid, a_type: DType, b: Rows<'_>, inner: usize, accumulate: bool, scratch: *mut f32) = gemm_nt::matmul;
             matmul_nn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool) = gemm_nn::matmul;
             widen(dst: *mut f32, src: *const u8, dtype: DType, n: usize) = rows::widen;
             narrow(dst: *mut u8, src: *const f32, dtype: DType, n: usize) = rows::narrow;

@@ -69,6 +69,8 @@ impl Level {
             }
             #[cfg(target_arch = "x86_64")]
             Level::Avx512Bf16 => Level::Avx512.is_available() && is_x86_feature_detected!("avx512bf16"),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => true,
             _ => false,
         }
     }
@@ -77,9 +79,13 @@ impl Level {
     pub(crate) fn kernels(self) -> &'static Kernels {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 | Level::Avx512Bf16 if self.is_available() => &super::avx512::KERNELS,
+            Level::Avx512Bf16 if self.is_available() => &super::avx512_bf16::KERNELS,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 if self.is_available() => &super::avx512::KERNELS,
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 if self.is_available() => &super::avx2::KERNELS,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => &super::neon::KERNELS,
             _ => &super::portable::KERNELS,
         }
     }

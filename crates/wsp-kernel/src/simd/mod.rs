@@ -17,6 +17,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_bf16;
 mod elem;
 mod fp8;
 mod gemm_nn;
@@ -24,10 +26,14 @@ mod gemm_nt;
 mod kernels;
 mod level;
 mod math;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod plain;
 mod portable;
 mod rows;
 mod vector;
 
-pub(crate) use kernels::{AHEAD_BYTES, Grid, Kernels, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs, Rows};
+pub(crate) use kernels::{
+    Distance, Grid, Kernels, MOST_TOGETHER, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs, Rows,
+};
 pub use level::{Level, Mode};

@@ -1,6 +1,6 @@
 //! Loops over single elements: the oracle of the vector kernels.
 
-use super::kernels::{Cursor, Grid, Kernels, Rhs, Rows};
+use super::kernels::{Grid, Kernels, Rhs, Rows};
 use crate::memory::{read_f32, round_to, write_f32};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
@@ -127,10 +127,9 @@ unsafe fn col_reduce(op: ReduceOp, dst: Grid, src: Grid) {
     }
 }
 
-unsafe fn matmul_nt(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool, _: *mut f32) {
-    let mut rows = Cursor::new(b.runs, &[]);
-    for n in 0..c.cols {
-        let Some(row) = rows.next() else { return };
+unsafe fn matmul_nt(c: Grid, a: Grid, _: DType, b: Rows<'_>, inner: usize, accumulate: bool, _: *mut f32) {
+    for n in 0..c.cols.min(b.rows) {
+        let row = b.starts[n];
         for m in 0..c.rows {
             let mut sum = 0.0;
             for k in 0..inner {
@@ -146,11 +145,10 @@ unsafe fn matmul_nt(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: boo
 unsafe fn matmul_nn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool) {
     for m in 0..c.rows {
         for n in 0..c.cols {
-            let mut rows = Cursor::new(b.runs, &[]);
             // SAFETY: the destination has the result's shape.
             let mut sum = if accumulate { unsafe { *at(c, m, n) } } else { 0.0 };
-            for k in 0..inner {
-                let Some(row) = rows.next() else { break };
+            for k in 0..inner.min(b.rows) {
+                let row = b.starts[k];
                 // SAFETY: `inner` is at most the columns of `a`; rows of `b` have the columns of the result.
                 sum += unsafe { *at(a, m, k) * read_f32(row.add(n * b.dtype.size()), b.dtype) };
             }

@@ -2,7 +2,7 @@
 
 use super::Tiles;
 use super::elementwise::fill;
-use crate::memory::{Fault, Segment, Shape};
+use crate::memory::{Fault, Shape};
 use crate::simd::{PACK_ALIGN, PACK_ROWS};
 use wsp_ir::UnaryTileOp;
 
@@ -28,7 +28,6 @@ impl Tiles {
     /// `Capacity`, or `ShapeMismatch` when it accumulates into a valid part of another shape.
     pub(crate) fn matmul(&mut self, product: MatMul) -> Result<(), Fault> {
         let MatMul { dst, a, b, transpose_b, accumulate } = product;
-        self.forget_waiting(b);
         let (left, right) = (self.tiles[a].shape, self.tiles[b].shape);
         let (n, k) = if transpose_b { (right.rows, right.cols) } else { (right.cols, right.rows) };
         let inner = left.cols.min(k) as usize;
@@ -39,7 +38,7 @@ impl Tiles {
             self.own(dst);
         }
         self.own(a);
-        let from = self.grid(a);
+        let (from, a_type) = (self.grid(a), self.tiles[a].elem);
         let aliased = dst == a || dst == b;
         let to = match (aliased, accumulate) {
             (false, _) => self.begin(dst, shape),
@@ -56,15 +55,15 @@ impl Tiles {
             fill(to, 0, 0.0);
         }
         let scratch = self.scratch.reserve(PACK_ROWS * inner.next_multiple_of(PACK_ALIGN));
-        let mut own = [Segment { ptr: core::ptr::null_mut(), rows: 0, stride: 0 }];
-        let rows = self.rows(b, &mut own);
+        self.follow(b);
+        let rows = self.rows(b);
         // SAFETY: `to` is a buffer that no operand lies in; `inner` is at most the columns of `a` and the columns (rows) of
         // `b`; the rows of `b` are a tile's buffer or a view, which `locate` checked; the scratch space has the size asked for.
         unsafe {
             if inner == 0 {
                 // Nothing to add.
             } else if transpose_b {
-                (self.kernels.matmul_nt)(to, from, rows, inner, accumulate, scratch);
+                (self.kernels.matmul_nt)(to, from, a_type, rows, inner, accumulate, scratch);
             } else {
                 (self.kernels.matmul_nn)(to, from, rows, inner, accumulate);
             }

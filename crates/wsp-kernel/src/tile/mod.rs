@@ -16,6 +16,7 @@
 mod buffer;
 mod elementwise;
 mod matmul;
+mod order;
 mod reduce;
 mod tiles;
 mod top_k;

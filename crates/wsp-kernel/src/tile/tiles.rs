@@ -1,8 +1,9 @@
 //! The tiles of one running function.
 
 use super::buffer::Buffer;
-use crate::memory::{Fault, MAX_INDICES, RowsView, Segment, Shape, TensorMem, prefetch_bytes};
-use crate::simd::{AHEAD_BYTES, Grid, Kernels, Mode, ROW_ALIGN, Rows};
+use super::order::Order;
+use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, TensorMem, prefetch_bytes};
+use crate::simd::{Distance, Grid, Kernels, Mode, ROW_ALIGN, Rows};
 use wsp_core::DType;
 use wsp_core::limits::MAX_TILE_BYTES;
 
@@ -25,14 +26,17 @@ pub(crate) struct Tiles {
     pub(super) found: RowsView,
     /// Rows to ask memory for while something else is computed.
     pub(super) waiting: Option<Waiting>,
+    /// The rows of the right operand of a matrix product.
+    pub(super) order: Order,
+    /// The last right operand that lay in an array.
+    pub(super) last_followed: Option<usize>,
 }
 
 /// Rows of a tile in an array that no operation has used yet.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) tile: usize,
-    /// The next run of its rows, and the row in it.
-    run: usize,
+    /// The next of its rows.
     row: usize,
 }
 
@@ -54,6 +58,8 @@ pub(super) struct Tile {
     pub(super) ahead: RowsView,
     /// The place that `ahead` was found for.
     pub(super) guess: Guess,
+    /// Which tile in an array was multiplied with after this one, last time.
+    pub(super) then: Option<usize>,
 }
 
 /// A place in an array, and how much was wanted of it.
@@ -105,6 +111,8 @@ impl Tiles {
             candidates: Vec::new(),
             found: RowsView::empty(),
             waiting: None,
+            order: Order::default(),
+            last_followed: None,
         }
     }
 
@@ -130,6 +138,7 @@ impl Tiles {
             view: RowsView::empty(),
             ahead: RowsView::empty(),
             guess: Guess::NONE,
+            then: None,
         });
         Ok(self.tiles.len() - 1)
     }
@@ -138,6 +147,8 @@ impl Tiles {
     pub(crate) fn reset(&mut self) {
         self.found.clear();
         self.waiting = None;
+        self.last_followed = None;
+        self.order.clear();
         for tile in 0..self.tiles.len() {
             self.clear(tile);
         }
@@ -163,21 +174,10 @@ impl Tiles {
         self.tiles[tile].capacity
     }
 
-    /// A tile was loaded in place: its rows, but for the first, which whoever used those before has asked for.
+    /// A tile was loaded in place: its rows, but for the first, which whoever is used before asks for.
     pub(super) fn expect_use(&mut self, tile: usize) {
-        let view = &self.tiles[tile].view;
-        let bytes = (view.cols as usize * view.dtype.size()).max(1);
-        let (mut run, mut row) = (0, AHEAD_BYTES.div_ceil(bytes));
-        // Of a short tile, measured, what its user itself asks for in time is better left to it.
-        if view.rows as usize <= 4 * row {
-            self.waiting = None;
-            return;
-        }
-        while let Some(rows) = view.segments.get(run).map(|segment| segment.rows).filter(|rows| *rows <= row)
-        {
-            (run, row) = (run + 1, row - rows);
-        }
-        self.waiting = (run < view.segments.len()).then_some(Waiting { tile, run, row });
+        let row = Distance::of(self.tiles[tile].view.row_bytes()).far;
+        self.waiting = Some(Waiting { tile, row });
     }
 
     /// Asks for some of the rows that wait to be used: called by short operations, during which memory would be idle.
@@ -188,22 +188,38 @@ impl Tiles {
         }
     }
 
-    fn ask_for_some(&mut self, mut waiting: Waiting) {
-        let view = &self.tiles[waiting.tile].view;
-        let bytes = view.cols as usize * view.dtype.size();
-        let mut left = BURST_BYTES;
-        self.waiting = None;
-        while let Some(segment) = view.segments.get(waiting.run) {
-            if left == 0 {
-                self.waiting = Some(waiting);
-                return;
-            }
-            left = left.saturating_sub(bytes);
-            prefetch_bytes(segment.ptr.wrapping_add(waiting.row * segment.stride), bytes);
-            waiting.row += 1;
-            if waiting.row == segment.rows {
-                (waiting.run, waiting.row) = (waiting.run + 1, 0);
-            }
+    fn ask_for_some(&mut self, Waiting { tile, row }: Waiting) {
+        let view = &self.tiles[tile].view;
+        let bytes = view.row_bytes();
+        let end = view.starts().len().min(row + BURST_BYTES.div_ceil(bytes.max(1)));
+        if let Some(rows) = view.starts().get(row..end) {
+            rows.iter().for_each(|start| prefetch_bytes(*start, bytes));
+            self.waiting = Some(Waiting { tile, row: end });
+        }
+    }
+
+    /// Lists the rows of a tile that is multiplied with now, and those that will be needed after them: of the tile that waits to be
+    /// used, or else of what is likely to be loaded next.
+    pub(super) fn follow(&mut self, id: usize) {
+        self.forget_waiting(id);
+        self.order.clear();
+        let tile = &self.tiles[id];
+        if !tile.in_place {
+            let stride = stride_of(tile.capacity) * size_of::<f32>();
+            self.order.push_run(tile.buffer.ptr().cast(), tile.shape.rows as usize, stride);
+            self.order.end(Distance::of(stride));
+            return;
+        }
+        let distance = Distance::of(tile.view.row_bytes());
+        self.order.push(tile.view.starts());
+        let next = match self.waiting {
+            Some(waiting) => &self.tiles[waiting.tile].view,
+            None => &self.tiles[tile.then.unwrap_or(id)].ahead,
+        };
+        self.order.push(&next.starts()[..next.starts().len().min(distance.far)]);
+        self.order.end(distance);
+        if let Some(last) = self.last_followed.replace(id) {
+            self.tiles[last].then = Some(id);
         }
     }
 
@@ -220,7 +236,7 @@ impl Tiles {
         let tile = &mut self.tiles[id];
         let stride = stride_of(tile.capacity);
         let to = tile.buffer.reserve(stride * tile.capacity.rows as usize);
-        for (r, row) in tile.view.row_ptrs().enumerate() {
+        for (r, &row) in tile.view.starts().iter().enumerate() {
             // SAFETY: a view has at most `capacity.rows` rows of at most `capacity.cols` contiguous elements of a type that
             // `widen` takes; the buffer has `stride` floats for each.
             unsafe { (kernels.widen)(to.add(r * stride), row, tile.view.dtype, tile.view.cols as usize) };
@@ -290,22 +306,17 @@ impl Tiles {
         }
     }
 
-    /// The rows of a tile, wherever they lie.
+    /// The rows that [`Tiles::follow`] listed.
     #[inline]
-    pub(super) fn rows<'a>(&'a self, id: usize, own: &'a mut [Segment; 1]) -> Rows<'a> {
+    pub(super) fn rows(&self, id: usize) -> Rows<'_> {
         let tile = &self.tiles[id];
-        let (rows, cols) = (tile.shape.rows as usize, tile.shape.cols as usize);
-        if tile.in_place {
-            return Rows {
-                runs: &tile.view.segments,
-                ahead: &tile.ahead.segments,
-                cols,
-                dtype: tile.view.dtype,
-            };
+        let dtype = if tile.in_place { tile.view.dtype } else { DType::F32 };
+        Rows {
+            starts: self.order.starts(),
+            rows: tile.shape.rows as usize,
+            cols: tile.shape.cols as usize,
+            dtype,
         }
-        let stride = stride_of(tile.capacity) * size_of::<f32>();
-        own[0] = Segment { ptr: tile.buffer.ptr().cast(), rows, stride };
-        Rows { runs: own, ahead: &[], cols, dtype: DType::F32 }
     }
 }
 

@@ -70,7 +70,7 @@ impl Tiles {
         self.own(src);
         let grid = self.grid(src);
         let narrow = self.found.is_contiguous() && dtype != DType::F64;
-        for (r, to) in self.found.row_ptrs().enumerate() {
+        for (r, &to) in self.found.starts().iter().enumerate() {
             let from = grid.row(r);
             if narrow {
                 // SAFETY: `locate` checked `cols` contiguous elements at `to`; the grid has them too.
@@ -132,7 +132,7 @@ impl Tiles {
         let found = core::mem::replace(&mut self.found, RowsView::empty());
         let grid = self.begin(dst, Shape::new(found.rows, found.cols));
         let widen = found.is_contiguous() && found.dtype != DType::F64;
-        for (r, from) in found.row_ptrs().enumerate() {
+        for (r, &from) in found.starts().iter().enumerate() {
             let to = grid.row(r);
             if widen {
                 // SAFETY: `locate` checked `cols` contiguous elements at `from`; the grid has a padded row for them.

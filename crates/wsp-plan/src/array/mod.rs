@@ -1,13 +1,11 @@
 //! Arrays that a launch takes and gives.
 
+mod memory;
+
+use memory::Memory;
 use std::collections::BTreeMap;
 use wsp_core::DType;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
-/// The unit of storage: one cache line, so that every array starts on one.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C, align(64))]
-struct Line([u8; 64]);
 
 /// Arrays by the names of the host entry's parameters: `q`, `kv.k`, `kv.indptr`, ….
 pub type Arrays = BTreeMap<String, Array>;
@@ -18,7 +16,7 @@ pub struct Array {
     dtype: DType,
     shape: Vec<u64>,
     bytes: usize,
-    lines: Vec<Line>,
+    memory: Memory,
 }
 
 /// An array that cannot be made.
@@ -56,11 +54,7 @@ impl Array {
             .and_then(|b| usize::try_from(b).ok())
             .filter(|b| *b <= isize::MAX as usize - 64)
             .ok_or(ArrayError::TooLarge)?;
-        let count = bytes.div_ceil(64);
-        let mut lines = Vec::new();
-        lines.try_reserve_exact(count).map_err(|_| ArrayError::OutOfMemory { bytes: bytes as u64 })?;
-        lines.resize(count, Line([0; 64]));
-        Ok(Array { dtype, shape: shape.to_vec(), bytes, lines })
+        Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::zeros(bytes)? })
     }
 
     /// Element type.
@@ -83,14 +77,14 @@ impl Array {
         self.bytes == 0
     }
 
-    /// The elements as little-endian bytes; starts on a 64-byte boundary.
+    /// The elements as little-endian bytes; starts on a 64-byte boundary, from 32 MiB on at a page.
     pub fn bytes(&self) -> &[u8] {
-        &self.lines.as_bytes()[..self.bytes]
+        &self.memory.bytes()[..self.bytes]
     }
 
     /// The elements as little-endian bytes, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.lines.as_mut_bytes()[..self.bytes]
+        &mut self.memory.bytes_mut()[..self.bytes]
     }
 
     /// The elements as values of a plain type; `None` when its size is not that of the element type.

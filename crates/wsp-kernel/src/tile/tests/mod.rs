@@ -20,7 +20,13 @@ pub(super) const COLS: [u32; 12] = [0, 1, 7, 15, 16, 17, 64, 80, 96, 128, 130, 5
 
 /// Tiles with the kernels of every level this machine has, and the plain ones.
 pub(super) fn all_kernels() -> Vec<(&'static str, Tiles)> {
-    let levels = [("portable", Level::Portable), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
+    let levels = [
+        ("portable", Level::Portable),
+        ("avx2", Level::Avx2),
+        ("avx512", Level::Avx512),
+        ("avx512_bf16", Level::Avx512Bf16),
+        ("neon", Level::Neon),
+    ];
     let mut all = vec![("plain", Tiles::new(Mode::Plain))];
     for (name, level) in levels.into_iter().filter(|(_, level)| level.is_available()) {
         all.push((name, Tiles::with_kernels(level.kernels(), true)));
