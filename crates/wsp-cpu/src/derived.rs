@@ -1,6 +1,7 @@
 //! Arrays that lowered schedules read and that follow from arrays of the launch.
 
 use crate::codes;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use wsp_ir::{Derivation, DerivedArray, LaunchArray, MetaKind, Module, Span};
 use wsp_kernel::{Env, IntArray, Trap};
@@ -10,7 +11,7 @@ use wsp_kernel::{Env, IntArray, Trap};
 /// # Errors
 /// When a source is not bound, or holds what is no number of elements.
 pub(crate) fn derive(module: &Module, wanted: &[DerivedArray], env: &mut Env) -> Result<(), Trap> {
-    env.derived = wanted
+    let derived = wanted
         .iter()
         .map(|&array| {
             let lengths = lengths(module, array.of, env)?;
@@ -21,11 +22,12 @@ pub(crate) fn derive(module: &Module, wanted: &[DerivedArray], env: &mut Env) ->
             Ok((array, derived))
         })
         .collect::<Result<_, Trap>>()?;
+    env.derived = derived;
     Ok(())
 }
 
 /// The elements of a source.
-fn lengths(module: &Module, of: LaunchArray, env: &Env) -> Result<Vec<u32>, Trap> {
+fn lengths<'e>(module: &Module, of: LaunchArray, env: &'e Env) -> Result<Cow<'e, [u32]>, Trap> {
     let (array, declared) = match of {
         LaunchArray::Tensor(id) => {
             let tensor = module.tensors.get(id.index());
@@ -44,6 +46,9 @@ fn lengths(module: &Module, of: LaunchArray, env: &Env) -> Result<Vec<u32>, Trap
     };
     let unbound = || Trap::internal("an array of lengths that is not bound", Span::default());
     let (array, (name, span)) = (array.ok_or_else(unbound)?, declared.ok_or_else(unbound)?);
+    if let IntArray::U32(lengths) = array {
+        return Ok(Cow::Borrowed(lengths));
+    }
     (0..array.len())
         .map(|at| {
             let value = element(array, at);

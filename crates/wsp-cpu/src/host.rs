@@ -58,6 +58,10 @@ impl<S: Sink> GeneratorHost for PlanHost<'_, '_, S> {
         self.planner.slot(request)
     }
 
+    fn remembers_slots(&self) -> bool {
+        true
+    }
+
     fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap> {
         self.planner.set_tile(axis, size);
         Ok(())

@@ -1,12 +1,8 @@
 //! Where `PTO_ALLOC_WS` puts slots.
 
 use crate::codes;
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use wsp_ir::Span;
 use wsp_kernel::{Trap, WsRequest};
-
-type Key = SmallVec<[u32; 8]>;
 
 /// A reservation: slots side by side for one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,13 +10,20 @@ struct Reservation {
     base: u32,
     count: u32,
     slot_bytes: u64,
+    /// Where its key lies in [`Workspace::keys`]: stage and tier set come first.
+    key: usize,
+    words: usize,
 }
 
 /// The workspace of one launch. The same requests in the same order give the same offsets, so that a sizing run tells
 /// the exact size beforehand.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    reservations: FxHashMap<Key, Reservation>,
+    reservations: Vec<Reservation>,
+    keys: Vec<u32>,
+    /// One more than the number of a reservation, or 0, from the place on where the hash of its key says; a power of two, and
+    /// at least twice as many as there are reservations.
+    table: Vec<u32>,
     bytes: u64,
     slots: u64,
 }
@@ -36,17 +39,24 @@ impl Workspace {
         self.bytes
     }
 
+    /// Forgets all reservations; allocations stay.
+    pub(crate) fn clear(&mut self) {
+        self.reservations.clear();
+        self.keys.clear();
+        self.table.fill(0);
+        self.bytes = 0;
+        self.slots = 0;
+    }
+
     /// Offset of the slot asked for. `stage` keeps the keys of different generators apart.
     pub(crate) fn slot(&mut self, stage: u32, request: &WsRequest<'_>) -> Result<u32, Trap> {
         if request.slot_bytes == 0 {
             return Ok(0);
         }
-        let mut key: Key = SmallVec::with_capacity(request.key.len() + 2);
-        key.extend([stage, request.set.0]);
-        key.extend_from_slice(request.key);
-        let held = match self.reservations.get(&key) {
-            Some(held) => *held,
-            None => self.reserve(key, request)?,
+        let head = [stage, request.set.0];
+        let held = match self.find(head, request.key) {
+            Ok(number) => self.reservations[number],
+            Err(place) => self.reserve(place, head, request)?,
         };
         if held.count != request.count || held.slot_bytes != request.slot_bytes {
             return Err(Trap::new(
@@ -61,7 +71,49 @@ impl Workspace {
         Ok(held.base + request.index * request.slot_bytes as u32)
     }
 
-    fn reserve(&mut self, key: Key, request: &WsRequest<'_>) -> Result<Reservation, Trap> {
+    /// The reservation of a key, or the place of the table where it belongs.
+    fn find(&mut self, head: [u32; 2], key: &[u32]) -> Result<usize, usize> {
+        if self.table.len() < 2 * (self.reservations.len() + 1) {
+            self.grow();
+        }
+        let mask = self.table.len() - 1;
+        let mut place = hash(head.iter().chain(key)) & mask;
+        loop {
+            let Some(number) = (self.table[place] as usize).checked_sub(1) else { return Err(place) };
+            let [stage, set, rest @ ..] = self.key(number) else { return Err(place) };
+            if [*stage, *set] == head && rest == key {
+                return Ok(number);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    fn key(&self, number: usize) -> &[u32] {
+        let held = &self.reservations[number];
+        &self.keys[held.key..held.key + held.words]
+    }
+
+    /// Makes the table larger.
+    #[cold]
+    fn grow(&mut self) {
+        let size = (2 * self.table.len()).max(64);
+        self.table.clear();
+        self.table.resize(size, 0);
+        for number in 0..self.reservations.len() {
+            let mut place = hash(self.key(number)) & (size - 1);
+            while self.table[place] != 0 {
+                place = (place + 1) & (size - 1);
+            }
+            self.table[place] = number as u32 + 1;
+        }
+    }
+
+    fn reserve(
+        &mut self,
+        place: usize,
+        head: [u32; 2],
+        request: &WsRequest<'_>,
+    ) -> Result<Reservation, Trap> {
         let end =
             request.slot_bytes.checked_mul(u64::from(request.count)).and_then(|b| b.checked_add(self.bytes));
         let end = end.filter(|&end| u32::try_from(end).is_ok()).ok_or_else(|| {
@@ -75,13 +127,29 @@ impl Workspace {
                 self.bytes, request.count, request.slot_bytes
             ))
         })?;
-        let base = u32::try_from(self.bytes).expect("offsets up to the end are checked to fit 32 bits");
-        let reservation = Reservation { base, count: request.count, slot_bytes: request.slot_bytes };
+        let reservation = Reservation {
+            base: u32::try_from(self.bytes).expect("offsets up to the end are checked to fit 32 bits"),
+            count: request.count,
+            slot_bytes: request.slot_bytes,
+            key: self.keys.len(),
+            words: head.len() + request.key.len(),
+        };
         self.bytes = end;
         self.slots += u64::from(request.count);
-        self.reservations.insert(key, reservation);
+        self.keys.extend(head);
+        self.keys.extend_from_slice(request.key);
+        self.reservations.push(reservation);
+        self.table[place] = self.reservations.len() as u32;
         Ok(reservation)
     }
+}
+
+/// A place in a table of any size for a key: its low bits are those of the upper half of products, which all words reach.
+fn hash<'w>(words: impl IntoIterator<Item = &'w u32>) -> usize {
+    // The golden ratio in 64 bits: keys that count up go far apart.
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |hash: u64, word: &u32| (hash.rotate_left(5) ^ u64::from(*word)).wrapping_mul(FACTOR);
+    (words.into_iter().fold(0, mix) >> 32) as usize
 }
 
 #[cfg(test)]
@@ -115,6 +183,26 @@ mod tests {
         let mut ws = Workspace::default();
         assert_eq!(ws.slot(0, &request(&[0], u32::MAX, 0)).unwrap_err().code, codes::WORKSPACE);
         assert_eq!(ws.bytes(), 0);
+    }
+
+    #[test]
+    fn many_keys_keep_their_slots_and_are_forgotten_together() {
+        let mut ws = Workspace::default();
+        for _ in 0..2 {
+            for round in 0..2 {
+                for n in 0..1000 {
+                    let slot = ws.slot(n % 3, &request(&[n / 30, n % 30], 2, round)).unwrap();
+                    assert_eq!(slot, (2 * n + round) * 192);
+                }
+            }
+            assert_eq!((ws.slots(), ws.bytes()), (2000, 2000 * 192));
+            ws.clear();
+            assert_eq!((ws.slots(), ws.bytes()), (0, 0));
+        }
+        // A key is more than its words in a row.
+        assert_eq!(ws.slot(0, &request(&[], 1, 0)).unwrap(), 0);
+        assert_eq!(ws.slot(0, &request(&[0], 1, 0)).unwrap(), 192);
+        assert_eq!(ws.slot(0, &request(&[0, 0], 1, 0)).unwrap(), 384);
     }
 
     #[test]

@@ -103,10 +103,15 @@ impl Plan {
             if self.bound.caches.first().is_some_and(|cache| cache.lengths.len() == lens.len()))
     }
 
-    /// Makes everything that generators see follow the lengths.
+    /// Makes everything that generators read follow the lengths.
     pub(super) fn catch_up(&mut self) -> Result<(), Vec<Diagnostic>> {
         if self.behind {
-            follow(&mut self.bound);
+            let pages = |array: &ArrayRef| {
+                matches!(array, ArrayRef::Meta(_, MetaKind::Indptr | MetaKind::LastPageLen))
+            };
+            if self.reads.iter().any(pages) {
+                follow(&mut self.bound);
+            }
             refresh(&self.lowered, &self.bound, &mut self.env)?;
             self.behind = false;
         }

@@ -4,26 +4,27 @@ use super::Plan;
 use crate::bind::Bound;
 use crate::codes;
 use crate::memory::SlotLayout;
+use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::program::Program;
 use std::sync::Arc;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ArrayRef, MetaKind, ParamSource};
 use wsp_kernel::{IntArray, Value};
-use wsp_plan::{Arrays, LoweredPlan, arrays_read};
+use wsp_plan::{LoweredPlan, arrays_read};
 
 impl Plan {
     /// Whether [`Program::execute_plan`] would take it with these arrays and options.
     ///
     /// # Errors
     /// What is wrong with the arrays or the options by themselves.
-    pub fn is_current_for(
+    pub fn is_current_for<'a>(
         &self,
         program: &Program,
-        arrays: &Arrays,
+        arrays: impl Into<Metadata<'a>>,
         options: &LaunchOptions,
     ) -> Result<bool, Vec<Diagnostic>> {
-        let (bound, _, slots) = program.bind_metadata(arrays, options)?;
+        let (bound, _, slots) = program.bind_metadata(&arrays.into(), options)?;
         Ok(self.check_current(program, &bound, &slots).is_ok())
     }
 

@@ -6,6 +6,7 @@ use crate::codes;
 use crate::host::{PlanHost, Sink};
 use crate::planner::{Planner, at};
 use crate::program::{generator_fault, one};
+use crate::workspace::Workspace;
 use wsp_core::{StructId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ArrayRef, Span};
@@ -91,16 +92,17 @@ impl Sink for CompareSink<'_> {
 }
 
 impl Run<'_> {
-    /// Runs every generator; descriptors go to `flat`, what it held before is forgotten.
+    /// Runs every generator; descriptors go to `flat`, slots are those of `workspace`, and what these held before is forgotten.
     pub(super) fn fill(
         &self,
         generators: &[GeneratorCode],
         flat: &mut FlatBuffer,
+        workspace: &mut Workspace,
     ) -> Result<(Settled, Missed), Vec<Diagnostic>> {
         flat.clear();
         let sink = FlatSink { flat, missed: Missed::default() };
         let (sink, settled) = self
-            .each(generators, sink, |stage, code, host| {
+            .each(generators, workspace, sink, |stage, code, host| {
                 host.sink.flat.enter(stage);
                 code.run(self.env, host, limits::MAX_GENERATOR_STEPS)
             })
@@ -116,9 +118,9 @@ impl Run<'_> {
         rate: &dyn Fn(ArrayRef) -> Rate,
         words: &[u32],
     ) -> Result<Option<Vec<(usize, Growing)>>, Vec<Diagnostic>> {
-        let mut found: Vec<(usize, Growing)> = Vec::new();
+        let (mut found, mut workspace) = (Vec::<(usize, Growing)>::new(), Workspace::default());
         let (sink, settled) = self
-            .each(generators, CompareSink { words, at: 0, same: true }, |_, code, host| {
+            .each(generators, &mut workspace, CompareSink { words, at: 0, same: true }, |_, code, host| {
                 let first = host.sink.at;
                 found.push((first, code.grow(self.env, host, rate, limits::MAX_GENERATOR_STEPS)?));
                 Ok(())
@@ -132,10 +134,13 @@ impl Run<'_> {
     fn each<S: Sink>(
         &self,
         generators: &[GeneratorCode],
+        workspace: &mut Workspace,
         sink: S,
         mut run: impl FnMut(u32, &GeneratorCode, &mut PlanHost<'_, '_, S>) -> Result<(), Trap>,
     ) -> Result<(S, Settled), Trap> {
         let mut planner = Planner::new(self.plan, self.bound, self.env);
+        workspace.clear();
+        planner.workspace = std::mem::take(workspace);
         let mut host = PlanHost { planner: &mut planner, sink };
         for (stage, code) in (0u32..).zip(generators) {
             let space = self.plan.stages[stage as usize].space;
@@ -151,6 +156,7 @@ impl Run<'_> {
             changed_tiles: planner.changed_tiles,
             chose_tile: planner.chose_tile,
         };
+        *workspace = planner.workspace;
         Ok((sink, settled))
     }
 }
@@ -162,8 +168,8 @@ pub(super) fn need(run: &Run<'_>) -> Result<PlanNeed, Vec<Diagnostic>> {
         .map(|stage| GeneratorCode::compile(&run.plan.module, stage.generator, run.env))
         .collect::<Result<Vec<_>, _>>()
         .map_err(one)?;
-    let (settled, missed) =
-        run.fill(&generators, &mut fixed_buffer(run.plan, 0).map_err(|fault| vec![fault])?)?;
+    let mut flat = fixed_buffer(run.plan, 0).map_err(|fault| vec![fault])?;
+    let (settled, missed) = run.fill(&generators, &mut flat, &mut Workspace::default())?;
     Ok(PlanNeed {
         descriptors: missed.descriptors,
         words: missed.words,

@@ -18,14 +18,16 @@ pub use balance::Balance;
 
 use crate::bind::Bound;
 use crate::memory::SlotLayout;
+use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::program::{Program, one};
+use crate::workspace::Workspace;
 use std::sync::Arc;
 use wsp_core::{AxisId, StructId, limits};
 use wsp_ir::ArrayRef;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Env, FlatBuffer, FlatEvent, GeneratorCode};
-use wsp_plan::{Arrays, LoweredPlan};
+use wsp_plan::LoweredPlan;
 use wsp_runtime::clock;
 
 /// Room of a plan.
@@ -97,9 +99,11 @@ pub struct Plan {
     capacity: Capacity,
     flat: FlatBuffer,
     settled: Settled,
+    /// Room for what a run of the generators reserves.
+    workspace: Workspace,
     /// Whether the descriptors are those of `bound`: not so after an advance that failed.
     whole: bool,
-    /// Whether `env`, and of `bound` all but lengths, are still those of the last run of the generators.
+    /// Whether `env`, and what generators read of `bound` but lengths, are still those of the last run of the generators.
     behind: bool,
     patches: patches::Patches,
     generated_ns: u64,
@@ -107,17 +111,17 @@ pub struct Plan {
 
 impl Program {
     /// Runs the generators for these arrays and keeps what they emit. No kernel runs, and of arrays other than integer ones
-    /// only shapes and element types are looked at.
+    /// only shapes and element types are looked at, so that [`Metadata`] are enough.
     ///
     /// # Errors
     /// What is wrong with the arrays, the options or the program; a plan that does not fit `capacity`.
-    pub fn plan(
+    pub fn plan<'a>(
         &self,
-        arrays: &Arrays,
+        arrays: impl Into<Metadata<'a>>,
         options: &LaunchOptions,
         capacity: Capacity,
     ) -> Result<Plan, Vec<Diagnostic>> {
-        let (bound, env, slots) = self.bind_metadata(arrays, options)?;
+        let (bound, env, slots) = self.bind_metadata(&arrays.into(), options)?;
         let lowered = Arc::clone(self.shared());
         let generators = lowered.stages.iter();
         let generators = generators
@@ -141,6 +145,7 @@ impl Program {
             capacity,
             flat,
             settled: Settled::default(),
+            workspace: Workspace::default(),
             whole: false,
             patches: patches::Patches::default(),
             behind: false,
@@ -154,12 +159,12 @@ impl Program {
     ///
     /// # Errors
     /// What is wrong with the arrays, the options or the program.
-    pub fn workspace_query(
+    pub fn workspace_query<'a>(
         &self,
-        arrays: &Arrays,
+        arrays: impl Into<Metadata<'a>>,
         options: &LaunchOptions,
     ) -> Result<PlanNeed, Vec<Diagnostic>> {
-        let (bound, env, _) = self.bind_metadata(arrays, options)?;
+        let (bound, env, _) = self.bind_metadata(&arrays.into(), options)?;
         generate::need(&generate::Run { plan: self.lowered(), bound: &bound, env: &env })
     }
 }
@@ -240,7 +245,7 @@ impl Plan {
         self.catch_up()?;
         let started = clock::now();
         let run = generate::Run { plan: &self.lowered, bound: &self.bound, env: &self.env };
-        let (settled, missed) = run.fill(&self.generators, &mut self.flat)?;
+        let (settled, missed) = run.fill(&self.generators, &mut self.flat, &mut self.workspace)?;
         self.generated_ns = clock::nanos_since(started);
         self.settled = settled;
         self.check_room(missed)?;

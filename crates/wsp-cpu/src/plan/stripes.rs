@@ -18,22 +18,19 @@ pub(super) struct Stripe {
 impl Stripe {
     /// Changes the words for one token more; how many.
     pub(super) fn advance(&self, words: &mut [u32]) -> u32 {
+        // The last descriptor of all may end before the distance does.
+        let descriptors = words[self.first..].chunks_mut(self.distance).take(self.count);
         match self.lanes[..] {
-            [one] => self.change(words, &[one]),
-            [one, two] => self.change(words, &[one, two]),
-            ref more => self.change(words, more),
+            [(0, rate)] => descriptors.for_each(|words| add(words, [rate])),
+            // Words side by side are one load and one store.
+            [(0, one), (1, two)] => descriptors.for_each(|words| add(words, [one, two])),
+            ref more => descriptors.for_each(|words| {
+                for &(at, rate) in more {
+                    words[at] = words[at].wrapping_add(rate);
+                }
+            }),
         }
         (self.count * self.lanes.len()) as u32
-    }
-
-    #[inline]
-    fn change(&self, words: &mut [u32], lanes: &[(usize, u32)]) {
-        // The last descriptor of all may end before the distance does.
-        for of_one in words[self.first..].chunks_mut(self.distance).take(self.count) {
-            for &(at, rate) in lanes {
-                of_one[at] = of_one[at].wrapping_add(rate);
-            }
-        }
     }
 
     /// How far it begins behind another one of the same descriptors; none if it is of others.
@@ -42,6 +39,14 @@ impl Stripe {
         let fits = apart < self.distance && self.distance == other.distance && self.count == other.count;
         fits.then_some(apart)
     }
+}
+
+/// Adds to the first words.
+#[inline]
+fn add<const N: usize>(words: &mut [u32], rates: [u32; N]) {
+    let words: &mut [u32; N] =
+        words.first_chunk_mut().expect("a descriptor should have the words that change");
+    *words = std::array::from_fn(|i| words[i].wrapping_add(rates[i]));
 }
 
 /// The words that change, in stripes; per stage with the stage's first word.

@@ -111,7 +111,7 @@ fn function_key(code: &Code, key: &mut Vec<u64>) {
     }
     key.push(code.allocs.len() as u64);
     for site in &code.allocs {
-        key.extend([site.tier, site.count, site.index].map(u64::from));
+        key.extend([site.set.0, site.tier, site.count, site.index].map(u64::from));
         words(key, &site.key);
     }
     key.push(code.tiers.len() as u64);

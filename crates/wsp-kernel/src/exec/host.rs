@@ -29,6 +29,12 @@ pub trait GeneratorHost {
     /// When workspace or the range of offsets is exhausted.
     fn alloc_ws(&mut self, request: &WsRequest<'_>) -> Result<u32, Trap>;
 
+    /// Whether the slots of a key lie side by side, and where they lie as long as the run lasts: slot `i` is `i · slot_bytes`
+    /// behind slot 0. Then an engine need not ask again for slots of a key, tier and count that it has asked for.
+    fn remembers_slots(&self) -> bool {
+        false
+    }
+
     /// `PTO_SET_TILE`; the size is at least 1.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use super::outlined::{binary_trap, span};
 use super::tile_run::TileRun;
 use super::trap::{CANCELLED, STEP_LIMIT};
 use crate::{Env, Poll, Trap};
+use std::cell::Cell;
 use wsp_ir::Span;
 
 /// Steps between two looks at the cancel flag.
@@ -18,6 +19,7 @@ pub(crate) struct Buffers {
     words: Vec<u32>,
     rows: Vec<Row>,
     sites: Vec<u16>,
+    known: Vec<Cell<u64>>,
 }
 
 /// A run of one program.
@@ -31,6 +33,9 @@ pub(crate) struct Vm<'a> {
     pub(crate) rows: &'a mut Vec<Row>,
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "for compiled code"))]
     pub(crate) sites: &'a mut Vec<u16>,
+    /// For compiled code: the reservations of workspace that were asked for last.
+    #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "for compiled code"))]
+    pub(crate) known: &'a mut Vec<Cell<u64>>,
     pub(crate) host: Option<&'a mut dyn GeneratorHost>,
     pub(crate) tiles: Option<TileRun<'a>>,
     /// Loop iterations and calls so far.
@@ -63,9 +68,9 @@ fn bits32(value: f32) -> u64 {
 
 impl<'a> Vm<'a> {
     pub(crate) fn new(program: &'a Program, env: &'a Env, buffers: &'a mut Buffers, limit: u64) -> Vm<'a> {
-        let Buffers { words, rows, sites } = buffers;
+        let Buffers { words, rows, sites, known } = buffers;
         let check_at = POLL_STEPS.min(limit);
-        Vm { program, env, words, rows, sites, host: None, tiles: None, steps: 0, check_at, limit }
+        Vm { program, env, words, rows, sites, known, host: None, tiles: None, steps: 0, check_at, limit }
     }
 
     /// Interprets the entry on slots from [`frame`].

@@ -72,22 +72,40 @@ impl Work<'_> {
     ///
     /// Takes time and memory in proportion to items and cores.
     pub fn items(&self, policy: Policy) -> Vec<Item> {
-        let mut items = Vec::with_capacity(self.lengths.len() * self.heads as usize);
-        let mut line = match policy {
-            Policy::Balanced { align } => Some(Line::new(self, align).cuts()),
-            Policy::Whole | Policy::Fixed(_) => None,
-        };
+        match policy {
+            Policy::Whole => self.ranges(0, |_, _| {}),
+            Policy::Fixed(size) => {
+                self.ranges(0, |length, ends| ends.extend((1..length.div_ceil(size)).map(|i| i * size)))
+            }
+            Policy::Balanced { align } => {
+                let line = Line::new(self, align);
+                let shares = line.shares();
+                let mut cuts = line.cuts();
+                self.ranges(shares, |length, ends| {
+                    if !cuts.is_clear(length) {
+                        cuts.inside(length, ends);
+                    }
+                    cuts.pass(length);
+                })
+            }
+        }
+    }
+
+    /// The items of all ranges, which `cut` cuts: it adds the cuts inside of the next range, which has so many elements. `more`
+    /// is how many items there may be beside one per range, as far as that is known.
+    fn ranges(&self, more: u64, mut cut: impl FnMut(u32, &mut Vec<u32>)) -> Vec<Item> {
+        let mut items = Vec::with_capacity(self.lengths.len() * self.heads as usize + more as usize);
         let mut ends = Vec::new();
-        for (request, &length) in self.lengths.iter().enumerate() {
+        for (request, &length) in (0u32..).zip(self.lengths) {
             for head in 0..self.heads {
-                ends.clear();
-                match (&mut line, policy) {
-                    (Some(cuts), _) => cuts.next_range(length, &mut ends),
-                    (None, Policy::Fixed(size)) => ends.extend((1..length.div_ceil(size)).map(|i| i * size)),
-                    (None, _) => {}
+                cut(length, &mut ends);
+                if ends.is_empty() {
+                    items.push(Item { request, head, index: 0, count: 1, begin: 0, end: length });
+                    continue;
                 }
                 ends.push(length);
-                push_range(&mut items, request as u32, head, &ends);
+                push_range(&mut items, request, head, &ends);
+                ends.clear();
             }
         }
         items

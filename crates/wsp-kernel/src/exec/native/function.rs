@@ -1,8 +1,7 @@
 //! One function in Cranelift's terms: blocks, jumps, steps and calls.
 
-use super::emission::Lent;
 use super::helpers::{self, Helper};
-use super::run::{ROW_TYPES, Row, Run};
+use super::run::Run;
 use crate::exec::code::{Code, Inst, Op, Program};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -46,16 +45,16 @@ pub(super) struct Translator<'t> {
     index: i64,
     /// By slot; none for constants.
     variables: Vec<Option<Variable>>,
-    run: Value,
-    frame: Value,
+    pub(super) run: Value,
+    pub(super) frame: Value,
     /// By instruction that something jumps to.
     blocks: Vec<Option<Block>>,
     /// Stops as the instruction whose number and operands it is given.
     fault: Block,
     /// Returns that the run stopped.
-    stopped: Block,
+    pub(super) stopped: Block,
     helper: SigRef,
-    funcs: &'t [FuncRef],
+    pub(super) funcs: &'t [FuncRef],
     /// Whether tile operations read slots, so that all of them are kept in the frame too.
     in_frame: bool,
     /// Whether this is the function that runs of the program start with.
@@ -250,6 +249,7 @@ impl Translator<'_> {
                 self.b.ins().jump(self.fault, &[pc.into(), zero.into(), zero.into()]);
             }
             Op::Emit if self.is_entry => self.emit(pc, i),
+            Op::AllocWs if self.is_entry => self.alloc_ws(pc, i),
             Op::Tier => self.tier(pc, i),
             _ => {
                 if !self.arithmetic(pc, i) {
@@ -290,25 +290,25 @@ impl Translator<'_> {
         self.b.ins().store(MemFlagsData::trusted(), value, self.frame, 8 * slot as i32);
     }
 
-    fn load_run(&mut self, offset: usize) -> Value {
+    pub(super) fn load_run(&mut self, offset: usize) -> Value {
         self.b.ins().load(I64, MemFlagsData::trusted(), self.run, offset as i32)
     }
 
-    fn store_run(&mut self, offset: usize, value: Value) {
+    pub(super) fn store_run(&mut self, offset: usize, value: Value) {
         self.b.ins().store(MemFlagsData::trusted(), value, self.run, offset as i32);
     }
 
-    fn jump_to(&mut self, pc: u32) {
+    pub(super) fn jump_to(&mut self, pc: u32) {
         let target = self.target(pc);
         self.b.ins().jump(target, &[]);
     }
 
-    fn target(&self, pc: u32) -> Block {
+    pub(super) fn target(&self, pc: u32) -> Block {
         self.blocks[pc as usize].expect("what is jumped to should have a block")
     }
 
     /// Goes on in a new block unless `cond`, which goes to `other`.
-    fn leave_if(&mut self, cond: Value, other: Block, args: &[BlockArg]) {
+    pub(super) fn leave_if(&mut self, cond: Value, other: Block, args: &[BlockArg]) {
         let next = self.b.create_block();
         self.b.ins().brif(cond, other, args, next, &[]);
         self.b.switch_to_block(next);
@@ -316,8 +316,14 @@ impl Translator<'_> {
 
     /// Stops the run if `bad`, as the instruction does with these operands.
     pub(super) fn fault_if(&mut self, bad: Value, pc: usize, [a, b]: [Value; 2]) {
+        // In a block of its own, so that the way on has nothing to do but the test.
+        let (stop, next) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(bad, stop, &[], next, &[]);
+        self.b.switch_to_block(stop);
+        self.b.set_cold_block(stop);
         let pc = self.b.ins().iconst(I64, pc as i64);
-        self.leave_if(bad, self.fault, &[pc.into(), a.into(), b.into()]);
+        self.b.ins().jump(self.fault, &[pc.into(), a.into(), b.into()]);
+        self.b.switch_to_block(next);
     }
 
     fn call_helper(&mut self, helper: Helper, pc: Value, [a, b]: [Value; 2]) -> Value {
@@ -329,7 +335,7 @@ impl Translator<'_> {
     }
 
     /// Calls a helper and leaves the function when the run stops.
-    fn call_checked(&mut self, helper: Helper, pc: usize) {
+    pub(super) fn call_checked(&mut self, helper: Helper, pc: usize) {
         let zero = self.b.ins().iconst(I64, 0);
         let pc = self.b.ins().iconst(I64, pc as i64);
         let status = self.call_helper(helper, pc, [zero, zero]);
@@ -337,7 +343,7 @@ impl Translator<'_> {
     }
 
     /// Has the instruction run outside, and takes its value over.
-    fn outlined(&mut self, pc: usize, i: Inst) {
+    pub(super) fn outlined(&mut self, pc: usize, i: Inst) {
         self.spill(i);
         self.call_checked(helpers::outlined, pc);
         if writes(i.op) {
@@ -347,7 +353,7 @@ impl Translator<'_> {
     }
 
     /// Writes the operands of an instruction to the frame.
-    fn spill(&mut self, i: Inst) {
+    pub(super) fn spill(&mut self, i: Inst) {
         let code = self.code;
         let mut keep = |slots: &[u32]| {
             for slot in slots {
@@ -368,171 +374,5 @@ impl Translator<'_> {
             Op::Unary | Op::Math | Op::Cast | Op::Tier | Op::ArrayLen => keep(&[i.a]),
             _ => keep(&[i.a, i.b]),
         }
-    }
-
-    /// Counts a step.
-    fn step(&mut self, pc: usize) {
-        let steps = self.load_run(offset_of!(Run<'_, '_>, steps));
-        let steps = self.b.ins().iadd_imm_s(steps, 1);
-        self.store_run(offset_of!(Run<'_, '_>, steps), steps);
-        let limit = self.load_run(offset_of!(Run<'_, '_>, check_at));
-        let due = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, steps, limit);
-        let (look, next) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(due, look, &[], next, &[]);
-        self.b.switch_to_block(look);
-        self.b.set_cold_block(look);
-        self.call_checked(helpers::check, pc);
-        self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
-    }
-
-    /// The end of a counted loop's body.
-    fn next(&mut self, pc: usize, i: Inst) {
-        self.step(pc);
-        let (now, bound, stride) = (self.get(i.dst), self.get(i.a), self.get(i.a + 1));
-        let sum = self.b.ins().iadd(now, stride);
-        let less = if i.op == Op::NextU { IntCC::UnsignedLessThan } else { IntCC::SignedLessThan };
-        let mut goes_on = self.b.ins().icmp(less, sum, bound);
-        if matches!(i.ty, ScalarTy::U64 | ScalarTy::I64) {
-            // The stride is at least 1: what is not above has gone round.
-            let above = self.b.ins().icmp(less, now, sum);
-            goes_on = self.b.ins().band(goes_on, above);
-        }
-        let (take, leave) = (self.b.create_block(), self.target(pc as u32 + 1));
-        self.b.ins().brif(goes_on, take, &[], leave, &[]);
-        self.b.switch_to_block(take);
-        self.set(i.dst, sum);
-        self.jump_to(i.b);
-    }
-
-    fn call(&mut self, pc: usize, i: Inst) {
-        self.step(pc);
-        let site = &self.code.calls[i.a as usize];
-        let below = self.b.ins().iadd_imm_s(self.frame, 8 * self.code.template.len() as i64);
-        let mut args = vec![self.run, below];
-        args.extend(site.args.iter().map(|slot| self.get(*slot)));
-        let call = self.b.ins().call(self.funcs[site.func], &args);
-        let status = self.b.inst_results(call)[0];
-        let (failed, next) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(status, failed, &[], next, &[]);
-        self.b.switch_to_block(failed);
-        self.b.set_cold_block(failed);
-        self.call_checked(helpers::called_from, pc);
-        self.b.ins().jump(self.stopped, &[]);
-        self.b.switch_to_block(next);
-        let value = self.load_run(offset_of!(Run<'_, '_>, value));
-        self.set(i.dst, value);
-    }
-
-    /// An element of an integer array; in line where it needs no conversion.
-    fn load(&mut self, pc: usize, i: Inst) {
-        let Some(kind) = ROW_TYPES.iter().position(|ty| *ty == i.ty) else {
-            return self.outlined(pc, i);
-        };
-        let (array, index) = (self.get(i.a), self.get(i.b));
-        let rows = self.load_run(offset_of!(Run<'_, '_>, rows));
-        let offset = self.b.ins().imul_imm_u(array, size_of::<Row>() as i64);
-        let row = self.b.ins().iadd(rows, offset);
-        let flags = MemFlagsData::trusted();
-        let len = self.b.ins().load(I64, flags, row, (offset_of!(Row, len) + 8 * kind) as i32);
-        let inside = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
-        let (direct, outside, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        let value = self.b.append_block_param(next, I64);
-        self.b.ins().brif(inside, direct, &[], outside, &[]);
-
-        self.b.switch_to_block(outside);
-        self.b.set_cold_block(outside);
-        self.spill(i);
-        self.call_checked(helpers::outlined, pc);
-        let converted = self.load_run(offset_of!(Run<'_, '_>, value));
-        self.b.ins().jump(next, &[converted.into()]);
-
-        self.b.switch_to_block(direct);
-        let first = self.b.ins().load(I64, flags, row, offset_of!(Row, first) as i32);
-        let wide = matches!(i.ty, ScalarTy::I64 | ScalarTy::U64);
-        let offset = self.b.ins().ishl_imm_u(index, if wide { 3 } else { 2 });
-        let at = self.b.ins().iadd(first, offset);
-        // Elements of views need no alignment.
-        let flags = MemFlagsData::new().with_notrap();
-        let element = match i.ty {
-            ScalarTy::I32 => self.b.ins().sload32(flags, at, 0),
-            ScalarTy::U32 => self.b.ins().uload32(flags, at, 0),
-            _ => self.b.ins().load(I64, flags, at, 0),
-        };
-        self.b.ins().jump(next, &[element.into()]);
-        self.b.switch_to_block(next);
-        self.set(i.dst, value);
-    }
-
-    /// A task: written to the host's buffer where there is room.
-    fn emit(&mut self, pc: usize, i: Inst) {
-        let site = &self.code.emits[i.a as usize];
-        let lent = offset_of!(Run<'_, '_>, lent);
-        let left_at = lent + offset_of!(Lent, left);
-        let left = self.load_run(left_at);
-        let (direct, full, next) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(left, direct, &[], full, &[]);
-
-        self.b.switch_to_block(full);
-        self.outlined(pc, i);
-        self.b.ins().jump(next, &[]);
-
-        self.b.switch_to_block(direct);
-        let left = self.b.ins().iadd_imm_s(left, -1);
-        self.store_run(left_at, left);
-        let (fields, hints) = site.words.split_at(site.fields);
-        self.append(fields, lent + offset_of!(Lent, next_word));
-        self.append(hints, lent + offset_of!(Lent, next_hint));
-        let flags = MemFlagsData::trusted();
-        let site_at = lent + offset_of!(Lent, next_site);
-        let at = self.load_run(site_at);
-        let numbers = self.load_run(lent + offset_of!(Lent, numbers));
-        let number = self.b.ins().uload16(I64, flags, numbers, 2 * i.a as i32);
-        self.b.ins().istore16(flags, number, at, 0);
-        let at = self.b.ins().iadd_imm_s(at, 2);
-        self.store_run(site_at, at);
-        self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
-    }
-
-    /// Writes the low words of slots where the pointer in a field of the run says, and moves it on.
-    fn append(&mut self, slots: &[u32], pointer: usize) {
-        if slots.is_empty() {
-            return;
-        }
-        let at = self.load_run(pointer);
-        for (n, slot) in slots.iter().enumerate() {
-            let value = self.get(*slot);
-            self.b.ins().istore32(MemFlagsData::trusted(), value, at, 4 * n as i32);
-        }
-        let end = self.b.ins().iadd_imm_s(at, 4 * slots.len() as i64);
-        self.store_run(pointer, end);
-    }
-
-    /// The number of thresholds below a value.
-    fn tier(&mut self, pc: usize, i: Inst) {
-        let (thresholds, _) = &self.code.tiers[i.b as usize];
-        let signed = matches!(i.ty, ScalarTy::I32 | ScalarTy::I64);
-        let (least, most) =
-            if signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
-        if !i.ty.is_int() || thresholds.bounds.len() > 16 {
-            return self.outlined(pc, i);
-        }
-        let greater = if signed { IntCC::SignedGreaterThan } else { IntCC::UnsignedGreaterThan };
-        let value = self.get(i.a);
-        // Bounds below every value are passed by all, those from the greatest on by none.
-        let passed = thresholds.bounds.iter().filter(|bound| **bound < least).count();
-        let mut tier = self.b.ins().iconst(I64, passed as i64);
-        for bound in thresholds.bounds.iter().filter(|bound| (least..most).contains(bound)) {
-            let bound = self.b.ins().iconst(I64, *bound as i64);
-            let above = self.b.ins().icmp(greater, value, bound);
-            let above = self.b.ins().uextend(I64, above);
-            tier = self.b.ins().iadd(tier, above);
-        }
-        if !thresholds.default {
-            let none = self.b.ins().icmp_imm_s(IntCC::Equal, tier, thresholds.bounds.len() as i64);
-            self.fault_if(none, pc, [value, value]);
-        }
-        self.set(i.dst, tier);
     }
 }

@@ -3,7 +3,7 @@
 use super::GOES_ON;
 use super::run::{Run, Stopped};
 use crate::Trap;
-use crate::exec::code::Op;
+use crate::exec::code::{Code, Op};
 use crate::exec::outlined::span;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -46,7 +46,7 @@ pub(super) unsafe extern "C" fn outlined(
         let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
         // SAFETY: the slots of a frame are valid, and compiled code has written those that the instruction reads.
         let frame = unsafe { std::slice::from_raw_parts(frame, code.template.len()) };
-        let host = matches!(
+        let asks = matches!(
             code.insts[pc].op,
             Op::Emit
                 | Op::Fence
@@ -57,13 +57,39 @@ pub(super) unsafe extern "C" fn outlined(
                 | Op::HostAxisTile
                 | Op::HostAxisExtent
         );
-        if !host {
-            return run.vm.outlined(code, pc, frame);
-        }
-        run.lent.settle(run.vm);
-        let value = run.vm.outlined(code, pc, frame)?;
-        run.lent.renew(run.vm);
-        Ok(value)
+        if asks { ask(run, code, pc, frame) } else { run.vm.outlined(code, pc, frame) }
+    })
+}
+
+/// An instruction that asks or tells the host something.
+fn ask(run: &mut Run<'_, '_>, code: &Code, pc: usize, frame: &[u64]) -> Result<u64, Trap> {
+    run.lent.settle(run.vm);
+    let value = run.vm.outlined(code, pc, frame)?;
+    run.lent.renew(run.vm);
+    Ok(value)
+}
+
+/// A slot of workspace from the host, whose reservation is taken down.
+///
+/// # Safety
+/// As for [`outlined`].
+pub(super) unsafe extern "C" fn alloc_ws(
+    run: *mut Run<'_, '_>,
+    frame: *mut u64,
+    func: i64,
+    pc: i64,
+    _: u64,
+    _: u64,
+) -> i64 {
+    // SAFETY: as in `outlined`.
+    let run = unsafe { &mut *run };
+    guarded(run, |run| {
+        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
+        // SAFETY: as in `outlined`.
+        let frame = unsafe { std::slice::from_raw_parts(frame, code.template.len()) };
+        let offset = ask(run, code, pc, frame)?;
+        run.remember(code, code.insts[pc].a, frame, offset);
+        Ok(offset)
     })
 }
 

@@ -9,10 +9,31 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use std::sync::OnceLock;
 
-/// Settings that differ from Cranelift's own. Code is small and mostly runs for a short time, so that compiling fast is worth
-/// more than the last percent.
-const SETTINGS: [(&str, &str); 6] = [
-    ("opt_level", "none"),
+/// What code is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Effort {
+    /// Mostly it runs for a short time, between calls of tile operations: compiling fast is worth more than the last percent.
+    Fast,
+    /// It runs once per task of a plan, and what is the same for many of them is worked out once.
+    Thorough,
+}
+
+impl Effort {
+    /// Of a program: thorough for what emits tasks.
+    fn of(program: &Program) -> Effort {
+        if program.entry().emits.is_empty() { Effort::Fast } else { Effort::Thorough }
+    }
+
+    fn level(self) -> &'static str {
+        match self {
+            Effort::Fast => "none",
+            Effort::Thorough => "speed",
+        }
+    }
+}
+
+/// Settings that differ from Cranelift's own.
+const SETTINGS: [(&str, &str); 5] = [
     ("regalloc_algorithm", "backtracking"),
     ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
     ("is_pic", "false"),
@@ -22,21 +43,24 @@ const SETTINGS: [(&str, &str); 6] = [
 ];
 
 /// The instruction set of this machine; none where Cranelift has no backend for it.
-pub(super) fn isa() -> Option<&'static OwnedTargetIsa> {
-    static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
-    ISA.get_or_init(|| {
-        let mut flags = settings::builder();
-        for (name, value) in SETTINGS {
-            flags.set(name, value).ok()?;
-        }
-        cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()
-    })
-    .as_ref()
+pub(super) fn isa(effort: Effort) -> Option<&'static OwnedTargetIsa> {
+    static ISAS: [OnceLock<Option<OwnedTargetIsa>>; 2] = [const { OnceLock::new() }; 2];
+    ISAS[effort as usize]
+        .get_or_init(|| {
+            let mut flags = settings::builder();
+            flags.set("opt_level", effort.level()).ok()?;
+            for (name, value) in SETTINGS {
+                flags.set(name, value).ok()?;
+            }
+            cranelift_native::builder().ok()?.finish(settings::Flags::new(flags)).ok()
+        })
+        .as_ref()
 }
 
 /// Compiles the functions of a program; gives the address of the entry.
 pub(super) fn compile(program: &Program) -> Option<(JITModule, *const u8)> {
-    let mut module = JITModule::new(JITBuilder::with_isa(isa()?.clone(), default_libcall_names()));
+    let isa = isa(Effort::of(program))?;
+    let mut module = JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()));
     match define_all(&mut module, program) {
         Some(entry) => {
             let address = module.get_finalized_function(entry);

@@ -9,12 +9,15 @@
 #![allow(unsafe_code, reason = "runs machine code that Cranelift made, and is called back by it")]
 
 mod arith;
+mod control;
 mod convert;
 mod emission;
 mod function;
 mod helpers;
+mod lookup;
 mod machine;
 mod run;
+mod workspace;
 
 use super::code::Program;
 use super::vm::Vm;
@@ -41,7 +44,7 @@ pub(crate) struct Native {
 impl Native {
     /// Whether there is a compiler for this machine.
     pub(crate) fn is_supported() -> bool {
-        machine::isa().is_some()
+        machine::isa(machine::Effort::Fast).is_some()
     }
 
     /// Compiles a program; none when it is too large for the compiler.

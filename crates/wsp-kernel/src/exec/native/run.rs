@@ -1,10 +1,12 @@
 //! What compiled code shares with the rest of a run.
 
 use super::emission::Lent;
+use super::workspace;
 use crate::Trap;
 use crate::env::IntArray;
 use crate::exec::vm::Vm;
 use std::any::Any;
+use std::cell::Cell;
 use wsp_ir::{ScalarTy, Span};
 
 /// A run. Compiled code reads and writes the fields from the top down to `vm`.
@@ -17,6 +19,8 @@ pub(super) struct Run<'r, 'a> {
     pub(super) value: u64,
     /// [`Row`]s by the number of the array.
     pub(super) rows: *const Row,
+    /// What is known of reservations: [`super::workspace`].
+    pub(super) known: *const Cell<u64>,
     pub(super) lent: Lent,
     pub(super) vm: &'r mut Vm<'a>,
     pub(super) stopped: Option<Stopped>,
@@ -72,9 +76,11 @@ impl<'r, 'a> Run<'r, 'a> {
         let numbers = env.array_count();
         vm.rows.clear();
         vm.rows.extend((0..numbers).map(|n| env.array(n as u64).map_or(Row::NONE, Row::of)));
-        let (steps, check_at, rows) = (vm.steps, vm.check_at, vm.rows.as_ptr());
+        vm.known.clear();
+        vm.known.resize(workspace::words(vm.program.entry()), Cell::new(0));
+        let (steps, check_at, rows, known) = (vm.steps, vm.check_at, vm.rows.as_ptr(), vm.known.as_ptr());
         let lent = Lent::new(vm);
-        Run { steps, check_at, value: 0, rows, lent, vm, stopped: None }
+        Run { steps, check_at, value: 0, rows, known, lent, vm, stopped: None }
     }
 
     /// The outcome when the code has returned.

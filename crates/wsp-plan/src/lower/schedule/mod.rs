@@ -5,6 +5,7 @@
 //! is in [`nest`], how far a dynamic axis runs in [`axes`] and [`guard`].
 
 mod axes;
+mod balanced;
 mod body;
 mod find;
 mod guard;

@@ -3,25 +3,13 @@
 //! A split gives an axis variables that hold what is known of the current indices of the other axes: its elements, its
 //! items and, where it is balanced, its place on the line of all elements. They are set wherever the nest works out how
 //! far the axis runs, which it does on every way into the body, so the body may read them.
-//!
-//! # Balanced splits
-//!
-//! The elements of all indices of the other axes, in the order of the space, lie on one line of `total` elements. Of
-//! `cores` equal shares share `k` ends at `total · k / cores`. A cut `o` elements into the range of some indices is moved to
-//! the nearest multiple of `align` there, which is `⌊(o + half) / align⌋ · align` with `half = ⌊align / 2⌋`; where that is
-//! the begin of the range, or not before its end, nothing is cut. Of a range of `n` elements those with
-//! `align - half <= o < min(n, ⌈n / align⌉ · align - half)` remain. The number of shares that end before place `x` of the
-//! line is `⌈x · cores / total⌉ - 1`, so counting the cuts takes one division where there are none and else two, and
-//! finding one of them takes one.
 
 use super::axes::{self, AxisCx, Extent, Item, Lengths};
+use super::balanced::Balanced;
 use crate::fold;
 use std::collections::BTreeSet;
 use wsp_core::{AxisId, LocalId};
-use wsp_ir::{
-    ArrayRef, AxisEnd, BinOp, Block, Derivation, DerivedArray, Expr, ExprKind, Function, LaunchArray,
-    LocalTy, ScalarTy, Span, Stmt, StmtKind,
-};
+use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, LocalTy, ScalarTy, Span, Stmt, StmtKind};
 
 /// A split axis.
 pub(super) struct Split {
@@ -44,14 +32,7 @@ enum Cuts {
     /// Items of `size` elements.
     Fixed { size: Expr, elements: Expr, count: Expr },
     /// Shares of cores.
-    Balanced { line: Box<Line>, elements: Expr, count: Expr, before: Expr, from: Expr },
-}
-
-/// The line of all elements; `u64`.
-struct Line {
-    total: Expr,
-    cores: Expr,
-    align: u32,
+    Balanced(Box<Balanced>),
 }
 
 impl Split {
@@ -64,7 +45,8 @@ impl Split {
     pub(super) fn count(&self) -> Expr {
         match &self.cuts {
             Cuts::Whole { .. } => Expr::u32(1, self.span),
-            Cuts::Fixed { count, .. } | Cuts::Balanced { count, .. } => count.clone(),
+            Cuts::Fixed { count, .. } => count.clone(),
+            Cuts::Balanced(balanced) => balanced.count.clone(),
         }
     }
 
@@ -74,9 +56,9 @@ impl Split {
         let offset = match &self.cuts {
             Cuts::Whole { .. } => zero,
             Cuts::Fixed { size, .. } => fold::mul(index, size.clone()),
-            Cuts::Balanced { .. } => {
+            Cuts::Balanced(balanced) => {
                 let first = fold::binary(BinOp::Eq, index.clone(), zero.clone());
-                select(first, zero, self.cut(index))
+                select(first, zero, balanced.cut(index))
             }
         };
         fold::add(self.start.clone(), offset)
@@ -90,33 +72,18 @@ impl Split {
                 let begin = fold::mul(index, size.clone());
                 fold::add(begin.clone(), fold::min(size.clone(), fold::sub(elements.clone(), begin)))
             }
-            Cuts::Balanced { elements, count, .. } => {
+            Cuts::Balanced(balanced) => {
                 let next = fold::add(index, Expr::u32(1, self.span));
-                let last = fold::binary(BinOp::Eq, next.clone(), count.clone());
-                select(last, elements.clone(), self.cut(next))
+                let last = fold::binary(BinOp::Eq, next.clone(), balanced.count.clone());
+                select(last, balanced.elements.clone(), balanced.cut(next))
             }
         };
         fold::add(self.start.clone(), offset)
     }
-
-    /// The cut between items `index - 1` and `index`, for an index from 1 on.
-    fn cut(&self, index: Expr) -> Expr {
-        let Cuts::Balanced { line, before, from, .. } = &self.cuts else { return index };
-        let share = fold::add(before.clone(), wide(index));
-        let place = fold::mul(share, line.total.clone());
-        let half = fold::mul(self.wide(line.align / 2), line.cores.clone());
-        let offset = fold::add(fold::sub(place, fold::mul(from.clone(), line.cores.clone())), half);
-        let step = fold::mul(line.cores.clone(), self.wide(line.align));
-        let at = fold::mul(fold::binary(BinOp::Div, offset, step), self.wide(line.align));
-        fold::cast(at, ScalarTy::U32)
-    }
-
-    fn wide(&self, value: u32) -> Expr {
-        fold::int(i128::from(value), ScalarTy::U64, self.span)
-    }
 }
 
-fn wide(e: Expr) -> Expr {
+/// An expression as `u64`.
+pub(super) fn wide(e: Expr) -> Expr {
     fold::cast(e, ScalarTy::U64)
 }
 
@@ -166,126 +133,12 @@ impl Maker<'_, '_> {
     /// `PTO_BALANCED(align)`; the ends of the other axes are known at launch.
     pub(super) fn balanced(mut self, align: u32) -> Split {
         let (mut header, mut setup) = (Block::new(), Block::new());
-        let line = self.line(align, &mut header);
-        let elements = self.declare("elements", None, ScalarTy::U32, &mut header);
-        let count = self.declare("items", None, ScalarTy::U32, &mut header);
-        let from = self.declare("from", None, ScalarTy::U64, &mut header);
-        let before = self.declare("before", None, ScalarTy::U64, &mut header);
-        let length = self.elements();
-        setup.push(self.assign(&elements, length));
-        let place = self.place(&elements);
-        setup.push(self.assign(&from, place));
-        setup.push(self.assign(&count, Expr::u32(1, self.span)));
-        setup.push(self.cuts_inside(&line, (&elements, &count), (&from, &before)));
+        let balanced = self.balance(align, &mut header, &mut setup);
         let uses = (0..self.cx.space.axes.len()).filter(|i| *i != self.position).collect();
-        let line = Box::new(line);
-        self.split(header, setup, uses, Cuts::Balanced { line, elements, count, before, from })
+        self.split(header, setup, uses, Cuts::Balanced(Box::new(balanced)))
     }
 
-    /// The number of cuts inside the range at hand, and of those before it.
-    fn cuts_inside(
-        &self,
-        line: &Line,
-        (elements, count): (&Expr, &Expr),
-        (from, before): (&Expr, &Expr),
-    ) -> Stmt {
-        let (align, half) = (self.int(line.align), self.int(line.align / 2));
-        let one = self.int(1);
-        // Shares that end before a place of the line, which is not its begin.
-        let ended = |place: Expr| {
-            let shares = fold::ceil_div(fold::mul(place, line.cores.clone()), line.total.clone());
-            fold::sub(shares, one.clone())
-        };
-        let length = wide(elements.clone());
-        let first = fold::min(fold::sub(align.clone(), half.clone()), length.clone());
-        let padded = fold::mul(fold::ceil_div(length.clone(), align.clone()), align);
-        let past = fold::min(fold::sub(padded, half), length);
-        let (first, past) = (fold::add(from.clone(), first), fold::add(from.clone(), past));
-        let next = fold::mul(fold::add(before.clone(), one.clone()), line.total.clone());
-        let cut = fold::binary(BinOp::Lt, next, fold::mul(past.clone(), line.cores.clone()));
-        let inside = fold::sub(ended(past), before.clone());
-        let items = fold::add(fold::cast(inside, ScalarTy::U32), Expr::u32(1, self.span));
-        // Most ranges are not cut, and those take no second division.
-        let several = vec![self.assign(count, items)];
-        let several = self.stmt(StmtKind::If { cond: cut, then: several, otherwise: Block::new() });
-        let then = vec![self.assign(before, ended(first)), several];
-        let cond = fold::binary(BinOp::Gt, elements.clone(), Expr::u32(0, self.span));
-        self.stmt(StmtKind::If { cond, then, otherwise: Block::new() })
-    }
-
-    /// The line: its length, and how many cores share it. Fewer than there are where shares would be shorter than what
-    /// cuts are aligned to.
-    fn line(&mut self, align: u32, header: &mut Block) -> Line {
-        let tuples = self.others().into_iter().fold(self.int(1), |tuples, axis| {
-            let (_, count) = self.indices(axis);
-            fold::mul(tuples, wide(count))
-        });
-        let along = match self.lengths {
-            Lengths::Scalar => wide(self.elements()),
-            Lengths::PerFirst(array) => {
-                let (start, count) = self.indices(0);
-                fold::sub(self.starts(array, fold::add(start, count)), self.first_start(array))
-            }
-        };
-        let total = self.declare("line", Some(fold::mul(along, tuples)), ScalarTy::U64, header);
-        let blocks = wide(Expr::new(ExprKind::MaxBlocks, ScalarTy::U32, self.span));
-        let most = fold::binary(BinOp::Div, total.clone(), self.int(align));
-        let cores = fold::max(fold::min(blocks, most), self.int(1));
-        let cores = self.declare("shares", Some(cores), ScalarTy::U64, header);
-        Line { total, cores, align }
-    }
-
-    /// Where the range at hand begins on the line.
-    fn place(&mut self, elements: &Expr) -> Expr {
-        let others = self.others();
-        let tuples = others.iter().fold(self.int(1), |all, axis| fold::mul(all, wide(self.indices(*axis).1)));
-        let rank = others.iter().fold(self.int(0), |rank, axis| {
-            let (start, count) = self.indices(*axis);
-            let index = Expr::local(self.item.vars[*axis], ScalarTy::U32, self.span);
-            fold::add(fold::mul(rank, wide(count)), wide(fold::sub(index, start)))
-        });
-        let within = fold::mul(rank, wide(elements.clone()));
-        match self.lengths {
-            Lengths::Scalar => within,
-            Lengths::PerFirst(array) => {
-                let first = Expr::local(self.item.vars[0], ScalarTy::U32, self.span);
-                let before = fold::sub(self.starts(array, first), self.first_start(array));
-                fold::add(fold::mul(before, tuples), within)
-            }
-        }
-    }
-
-    /// The sum of the lengths before the first index of the first axis.
-    fn first_start(&self, of: LaunchArray) -> Expr {
-        match self.indices(0).0 {
-            start if start.as_const_int() == Some(0) => self.int(0),
-            start => self.starts(of, start),
-        }
-    }
-
-    /// The sum of the lengths before an index of the first axis.
-    fn starts(&self, of: LaunchArray, index: Expr) -> Expr {
-        let array = ArrayRef::Derived(DerivedArray { kind: Derivation::Starts, of });
-        Expr::new(ExprKind::Load(array, Box::new(index)), ScalarTy::U64, self.span)
-    }
-
-    /// The axes beside the split one whose indices repeat the same lengths.
-    fn others(&self) -> Vec<usize> {
-        let first = usize::from(matches!(self.lengths, Lengths::PerFirst(_)));
-        (first..self.cx.space.axes.len()).filter(|i| *i != self.position).collect()
-    }
-
-    /// First index of an axis with a fixed end, and how many there are.
-    fn indices(&self, axis: usize) -> (Expr, Expr) {
-        let id = self.cx.space.axes[axis];
-        let declared = &self.cx.module.axes[id.index()];
-        let AxisEnd::Expr(end) = &declared.end else { return (self.zero(), self.zero()) };
-        let start = if declared.tile.is_some() { self.zero() } else { axes::as_u32(&declared.start) };
-        let end = axes::static_end(id, declared, end);
-        (start.clone(), fold::sub(fold::max(end, start.clone()), start))
-    }
-
-    fn elements(&mut self) -> Expr {
+    pub(super) fn elements(&mut self) -> Expr {
         axes::elements(self.cx, self.item, self.func, self.position).unwrap_or_else(|| self.zero())
     }
 
@@ -298,12 +151,16 @@ impl Maker<'_, '_> {
         self.cx.space.axes[self.position]
     }
 
-    fn zero(&self) -> Expr {
+    pub(super) fn zero(&self) -> Expr {
         Expr::u32(0, self.span)
     }
 
-    fn int(&self, value: u32) -> Expr {
+    pub(super) fn int(&self, value: u32) -> Expr {
         fold::int(i128::from(value), ScalarTy::U64, self.span)
+    }
+
+    pub(super) fn when(&self, cond: Expr, then: Block) -> Stmt {
+        self.stmt(StmtKind::If { cond, then, otherwise: Block::new() })
     }
 
     fn stmt(&self, kind: StmtKind) -> Stmt {
@@ -311,14 +168,14 @@ impl Maker<'_, '_> {
     }
 
     /// A variable that stands before the loops; without a first value it is 0.
-    fn declare(&mut self, what: &str, init: Option<Expr>, ty: ScalarTy, out: &mut Block) -> Expr {
+    pub(super) fn declare(&mut self, what: &str, init: Option<Expr>, ty: ScalarTy, out: &mut Block) -> Expr {
         let name = format!("{}_{what}", self.cx.module.axes[self.id().index()].name);
         let local: LocalId = self.func.add_local(name, LocalTy::Scalar(ty), self.span);
         out.push(self.stmt(StmtKind::Let { local, init }));
         Expr::local(local, ty, self.span)
     }
 
-    fn assign(&self, to: &Expr, value: Expr) -> Stmt {
+    pub(super) fn assign(&self, to: &Expr, value: Expr) -> Stmt {
         let ExprKind::Local(local) = to.kind else {
             unreachable!("the variables of a split are variables");
         };
