@@ -16,6 +16,7 @@ from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_ker
 from .library import load
 from .loops import P
 from .pipes import Channel
+from .plans import Advance, Balance, Capacity, Plan, PlanDescriptor, PlanNeed
 from .policies import (
     Deps,
     DispatchPolicy,
@@ -26,8 +27,9 @@ from .policies import (
     TimingPolicy,
     TracePolicy,
 )
-from .program import BoundProgram, Program, Run
+from .program import Program
 from .results import Graph, Simulation, Stats
+from .runs import BoundProgram, Run
 from .tables import Slot, Table
 from .tensors import Buffer, Tensor, tensor
 from .tracing import Task
@@ -37,9 +39,12 @@ from .workload import Workload, combine, sequential, workload
 __version__: str = _core.__version__
 
 __all__ = [
+    "Advance",
+    "Balance",
     "Block",
     "BoundProgram",
     "Buffer",
+    "Capacity",
     "Channel",
     "Constexpr",
     "Dense",
@@ -52,6 +57,9 @@ __all__ = [
     "InOut",
     "Out",
     "P",
+    "Plan",
+    "PlanDescriptor",
+    "PlanNeed",
     "Pools",
     "Program",
     "Ragged",

@@ -39,7 +39,7 @@ def compile(
     callables: Mapping[str, Callable[[tuple[KernelArray, ...], tuple[int, ...]], object]] | None = None,
     library_dir: str | None = None,
 ) -> Program:
-    """Compiles a trace. Options: `target`, `schedule`, `max_blocks`, `optimization_level` (0 to 3)."""
+    """Compiles a trace. Options: `target`, `schedule`, `max_blocks`, `kv_layout`, `optimization_level`."""
 
 def stop_all() -> None:
     """Stops all runs that go on and waits for their ends."""
@@ -85,6 +85,24 @@ class Program:
         self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Runs the program on arrays, tables and sizes by name, in place, and gives its figures."""
+
+    def make_plan(
+        self,
+        named: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        capacity: tuple[int, int] | None = None,
+    ) -> Plan:
+        """A plan of a host entry. An array may be given as element type and extents: `("f16", (4, 16))`."""
+
+    def workspace_query(
+        self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[int, int, int, int]:
+        """What a plan needs: descriptors, words, bytes and slots of workspace."""
+
+    def execute_plan(
+        self, plan: Plan, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Runs a plan and gives its figures."""
 
     def start(self, named: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None) -> Run:
         """Starts a run on a thread of its own."""
@@ -132,6 +150,48 @@ class Program:
     @property
     def compile_ns(self) -> int:
         """Nanoseconds that the compilation took."""
+
+class Plan:
+    """Descriptors of a launch, ready to run."""
+
+    def advance(self, lengths: object = None) -> int | None:
+        """Brings it up to date: words changed in place, None when the generators ran again."""
+
+    def regenerate(self) -> None:
+        """Runs the generators again."""
+
+    def words(self) -> KernelArray:
+        """Its words: where they lie if its room is fixed, else a copy."""
+
+    def descriptors(self) -> list[tuple[int, str, int, int]]:
+        """Stage, name of the type, first word and number of words of each descriptor."""
+
+    def need(self) -> tuple[int, int, int, int]:
+        """Descriptors, words, bytes and slots of workspace."""
+
+    def lengths(self) -> dict[str, list[int]]:
+        """Tokens per request of each cache."""
+
+    def tiles(self) -> dict[str, int]:
+        """The tile of each axis that was set or chosen."""
+
+    def costs(self) -> bytes:
+        """Elements that each descriptor reads, as words of 64 bits."""
+
+    def balance(self, cores: int) -> tuple[float, float]:
+        """The fullest core over the mean: consecutive descriptors, and longest first."""
+
+    def is_current_for(
+        self,
+        program: Program,
+        named: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Whether the program would run it with these arguments."""
+
+    @property
+    def generated_ns(self) -> int:
+        """Nanoseconds that the generators took when they ran last."""
 
 class Run:
     """A run that goes on while Python does other things."""

@@ -30,6 +30,7 @@ __all__ = [
     "FormatError",
     "KernelError",
     "Label",
+    "PlanError",
     "ScheduleError",
     "Span",
     "TraceError",
@@ -193,6 +194,10 @@ class ArgumentError(WspError, TypeError, ValueError):
     """Arrays, sizes or other values of a call do not fit: missing, surplus, of another type or shape."""
 
 
+class PlanError(WspError):
+    """A plan is stale, has too little room, or cannot follow the growth of requests."""
+
+
 class DeadlockError(WspError):
     """Processes of a pipeline wait for each other and none can go on."""
 
@@ -216,7 +221,10 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (500, ArgumentError),  # data
     (567, CompileError),
     (568, ExecutionError),
+    (569, ArgumentError),  # what a program requires of its inputs
+    (570, ExecutionError),
     (575, CompileError),
+    (578, PlanError),
     (600, KernelError),  # faults of kernels that run
     (607, ExecutionError),
     (610, KernelError),

@@ -33,8 +33,11 @@ class Library:
         return self._path
 
     def program(self, target: str = "cpu_sim", **options: Any) -> Program:
-        """The program of the file's host entry; options as those of `Workload.compile`. Its arrays are copied
-        in and back.
+        """The program of the file's host entry. Its arrays are copied in and back.
+
+        Options are those of `Workload.compile`, and `schedule`, the name of one that the file has;
+        `max_blocks`, the number of cores that generators see; `kv_layout`, `"NHD"` or `"HND"`, the order of
+        tokens and heads in the pages of caches.
         """
         return launch_file(self._path, target, options)
 

@@ -14,9 +14,12 @@ _INTEGERS = {
     "num_aicpus": (0, 65535, "AICPUs that generate tasks; 0 lets the host do it"),
     "optimization_level": (0, 3, "0 runs tile operations in their plain form, 1 to 3 with vector units"),
     "seed": (0, 2**64 - 1, "for random choices of schedules"),
+    "max_blocks": (1, 2**32 - 1, "what `PTO_GET_MAX_BLOCKS()` says"),
 }
 _TRUTHS = ("enable_profiling", "enable_debug")
 _CHOICES = {"expand": ("host", "bytecode")}
+_OF_LAUNCHES = ("schedule", "max_blocks", "kv_layout")
+"""Options of host entries of files; of a workload these are said by the workload."""
 _REFUSED = {
     "num_streams": "write `.streams(n)` on the workload",
     "grid": "write `.spatial_map(grid=(x, y))` on the workload",
@@ -33,8 +36,10 @@ DEFAULTS: dict[str, Any] = {
 """The options with the values that hold when they are not given."""
 
 
-def checked_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """All options with their values. `num_streams` and `grid` may be None, which says nothing."""
+def checked_options(target: Any, given: dict[str, Any], also: tuple[str, ...] = ()) -> dict[str, Any]:
+    """All options with their values. `num_streams` and `grid` may be None, which says nothing. What is taken
+    `also` is named where an option is unknown.
+    """
     if not isinstance(target, str):
         raise compile_error(1221, f"`target` is {describe(target)}", help='write `target="cpu_sim"`')
     found = dict(DEFAULTS)
@@ -47,7 +52,7 @@ def checked_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
                     notes="what belongs to a schedule is said by the workload",
                     help=_REFUSED[name],
                 )
-        elif name in _INTEGERS:
+        elif name in _INTEGERS and name not in _OF_LAUNCHES:
             found[name] = _integer(name, value)
         elif name in _TRUTHS:
             if not isinstance(value, bool):
@@ -59,7 +64,7 @@ def checked_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
                 raise compile_error(1221, f"`{name}` is {describe(value)}", help=f"give {choices}")
             found[name] = value
         else:
-            raise _unknown(name)
+            raise _unknown(name, also)
     _agree(found)
     return {"target": target, **found}
 
@@ -103,8 +108,8 @@ def _integer(name: str, value: Any) -> int:
     return number
 
 
-def _unknown(name: str) -> Exception:
-    known = [*DEFAULTS, *_REFUSED]
+def _unknown(name: str, also: tuple[str, ...]) -> Exception:
+    known = [*DEFAULTS, *also, *_REFUSED]
     return compile_error(
         1220,
         f"`compile` has no option `{name}`",
@@ -113,9 +118,27 @@ def _unknown(name: str) -> Exception:
     )
 
 
+def launch_options(target: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """All options of the host entry of a file with their values."""
+    own = {name: given[name] for name in _OF_LAUNCHES if given.get(name) is not None}
+    others = {name: value for name, value in given.items() if name not in _OF_LAUNCHES}
+    options = checked_options(target, others, _OF_LAUNCHES)
+    schedule, layout = own.get("schedule"), own.get("kv_layout")
+    if schedule is not None and not isinstance(schedule, str):
+        raise compile_error(
+            1221, f"`schedule` is {describe(schedule)}", help='give a name: `schedule="Split"`'
+        )
+    if layout is not None and layout not in ("NHD", "HND"):
+        raise compile_error(1221, f"`kv_layout` is {describe(layout)}", help='give `"NHD"` or `"HND"`')
+    if "max_blocks" in own:
+        own["max_blocks"] = _integer("max_blocks", own["max_blocks"])
+    return {**options, **own}
+
+
 def compile_part(options: dict[str, Any]) -> dict[str, Any]:
     """What the compiler takes."""
-    return {"target": options["target"], "optimization_level": options["optimization_level"]}
+    names = ("target", "optimization_level", *_OF_LAUNCHES)
+    return {name: options[name] for name in names if name in options}
 
 
 def run_part(options: dict[str, Any]) -> dict[str, Any]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import os
-import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, overload
 
 from . import _core, errors
 from ._raise import PlacedAtCaller, compile_error
-from .options import checked_options, compile_part, run_part
+from .expr import describe
+from .options import checked_options, compile_part, launch_options, run_part
+from .plans import Capacity, Plan, PlanNeed, by_name, described, make_plan
 from .results import Graph, Simulation, Stats, graph_of, simulation_of
+from .runs import BoundProgram, Run
 from .saved import files_of, no_program, pack, unpack
 from .spans import caller_span
 
@@ -40,7 +42,7 @@ def compile_workload(workload: Workload, target: Any, given: dict[str, Any]) -> 
 
 def launch_file(path: str, target: Any, given: dict[str, Any]) -> Program:
     """A program of the host entry of a `.pto` file."""
-    options = checked_options(target, given)
+    options = launch_options(target, given)
     core = _core.load_program(path, options=compile_part(options))
     return Program._made(core, b"", options, {}, {}, os.path.basename(path), "auto")
 
@@ -209,6 +211,55 @@ class Program:
         """Milliseconds that the last run took, 0 before."""
         return 0.0 if self._last is None else self._last.execute_time_ms
 
+    # Planning, of the host entry of a file.
+
+    @overload
+    def plan(self) -> str: ...
+
+    @overload
+    def plan(
+        self, arrays: Mapping[str, Any], /, *, capacity: Capacity | None = None, **named: Any
+    ) -> Plan: ...
+
+    def plan(
+        self, arrays: Mapping[str, Any] | None = None, /, *, capacity: Capacity | None = None, **named: Any
+    ) -> str | Plan:
+        """Of the host entry of a file a plan for arrays, by name. Without arguments a text: what the target
+        does with the schedule, the kernels and what runs for them.
+
+        Of arrays that are no integers only element type and shape are looked at, so a `Tensor` will do before
+        there is memory. Errors: `ArgumentError` for what is missing or does not fit, `PlanError` for too
+        little room.
+        """
+        if arrays is None and capacity is None and not named:
+            return self._as_text()
+        return make_plan(self, described(self, arrays, named), capacity)
+
+    def workspace_query(self, arrays: Mapping[str, Any] | None = None, /, **named: Any) -> PlanNeed:
+        """What a plan for these arrays needs, exactly, without keeping one."""
+        with _AT_CALLER:
+            given = described(self, arrays, named)
+            return PlanNeed(*self._core.workspace_query(given, self._run_options))
+
+    def execute_plan(self, plan: Plan, arrays: Mapping[str, Any] | None = None, /, **named: Any) -> Stats:
+        """Runs a plan: the bits of `execute`, without the generators.
+
+        The arrays may be others than those that it was made for, as long as lengths, shapes and parameters
+        are the same. Errors: `PlanError` for a stale plan, and those of `execute`.
+        """
+        if not isinstance(plan, Plan):
+            raise errors.make(
+                errors.ArgumentError,
+                1262,
+                f"`plan` is {describe(plan)}",
+                span=caller_span(),
+                help=["make one with `program.plan(arrays)`"],
+            )
+        with _AT_CALLER:
+            given = by_name(self, arrays, named)
+            figures = self._core.execute_plan(plan._core, given, self._run_options)
+        return self._ended(figures)
+
     # Looking.
 
     @property
@@ -247,8 +298,8 @@ class Program:
         """The workload as `.wsp` text, with its schedule; empty for the host entry of a file."""
         return _core.check(self._trace) if self._trace else ""
 
-    def plan(self) -> str:
-        """What the target does with the schedule, the kernels and what runs for them, as text."""
+    def _as_text(self) -> str:
+        """What the target does with the schedule, the kernels and what runs for them."""
         plan = self._core.plan()
         lines = [f"program {self._name} for {self.target}"]
         lines += _table("schedule", [(e["primitive"], e["support"], e["meaning"]) for e in plan["schedule"]])
@@ -259,7 +310,7 @@ class Program:
 
     def explain(self) -> str:
         """The plan, the workload, and which implementation its policies choose, as text."""
-        lines = [self.plan(), "implementation"]
+        lines = [self._as_text(), "implementation"]
         lines.append(f"  ready queue  {_QUEUES[self._ready]}")
         threads = self._options["num_threads"]
         lines.append(f"  threads      {threads or 'one per core'}")
@@ -334,82 +385,6 @@ class Program:
     def __repr__(self) -> str:
         given = ", ".join(f"{name}: {what}" for name, what in self.arguments.items())
         return f"<program {self._name}({given}) for {self.target}>"
-
-
-class Run:
-    """A run that goes on while Python does other things."""
-
-    __slots__ = ("_core", "_program", "_started", "_stats")
-
-    def __init__(self, program: Program, core: Any) -> None:
-        self._program = program
-        self._core = core
-        self._started = time.perf_counter()
-        self._stats: Stats | None = None
-
-    def is_complete(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self._core.done()
-
-    def synchronize(self) -> Stats:
-        """Waits for its end and gives its figures; raises what failed it."""
-        stats = self.wait()
-        assert stats is not None
-        return stats
-
-    def wait(self, timeout: float | None = None) -> Stats | None:
-        """As `synchronize`, at most for `timeout` seconds; None when it goes on."""
-        if self._stats is None:
-            figures = self._core.wait(timeout)
-            self._stats = None if figures is None else self._program._ended(figures)
-        return self._stats
-
-    def cancel(self) -> None:
-        """Stops it when the tasks that have started are over; waiting raises an `ExecutionError` then."""
-        self._core.cancel()
-
-    @property
-    def elapsed_ms(self) -> float:
-        """Milliseconds that it took, or has taken so far."""
-        if self._stats is None:
-            return (time.perf_counter() - self._started) * 1e3
-        return self._stats.execute_time_ms
-
-    @property
-    def stats(self) -> Stats | None:
-        """Its figures, None while it goes on."""
-        return self.wait(0.0) if self._core.done() else None
-
-    def __repr__(self) -> str:
-        return f"<run of {self._program.name}: {'ended' if self.is_complete() else 'goes on'}>"
-
-
-class BoundProgram:
-    """A program with its arrays, checked once: calling it runs it."""
-
-    __slots__ = ("__call__", "_core", "_program")
-
-    def __init__(self, program: Program, core: Any) -> None:
-        self._program = program
-        self._core = core
-        self.__call__ = core.__call__
-
-    def run(self) -> None:
-        """Runs the program; the same as calling it."""
-        self._core()
-
-    def rebind(self, **named: Any) -> None:
-        """Exchanges arrays, tables and sizes for the runs to come; what is not named stays."""
-        with _AT_CALLER:
-            self._core.rebind(named)
-
-    @property
-    def stats(self) -> Stats:
-        """The figures of the last call; its `run_id` is 0."""
-        return self._program._stats_of(self._core.stats(), 0)
-
-    def __repr__(self) -> str:
-        return f"<bound {self._program!r}>"
 
 
 def _table(title: str, rows: list[tuple[str, ...]]) -> list[str]:

@@ -75,7 +75,8 @@ def run(page: Path) -> list[tuple[Block, str]]:
 
 
 @pytest.mark.parametrize("page", [TUTORIAL, REFERENCE], ids=lambda page: page.stem)
-def test_code_of_a_page_prints_what_the_page_shows(page: Path) -> None:
+def test_code_of_a_page_prints_what_the_page_shows(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS.parent)
     ran = run(page)
     assert ran
     for block, printed in ran:

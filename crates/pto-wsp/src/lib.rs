@@ -51,7 +51,8 @@ pub mod workload;
 pub mod prelude {
     pub use wsp_core::DType;
     pub use wsp_cpu::{
-        Advance, Balance, Capacity, Growth, KvLayout, LaunchOptions, Outcome, Plan, PlanNeed, Program,
+        Advance, Balance, Capacity, Growth, KvLayout, LaunchOptions, Metadata, Outcome, Plan, PlanNeed,
+        Program,
     };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};

@@ -1,5 +1,6 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
+mod includes;
 pub mod unit;
 pub mod workload;
 
@@ -76,7 +77,9 @@ pub struct RunOutcome {
 pub fn compile(sources: &mut SourceMap, name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
     match wsp_lang::compile_with(name, text, sources, &mut read_source) {
         (Some(module), warnings) => Ok(Compiled { module, warnings }),
-        (None, faults) => Err(faults),
+        (None, faults) => {
+            Err(includes::part_of_programs(name, text, &faults).map_or(faults, |one| vec![one]))
+        }
     }
 }
 

@@ -347,3 +347,30 @@ fn a_misspelt_entry_of_an_archive_is_named() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).unwrap().contains("did you mean `kv.indptr`?"));
 }
+
+#[test]
+fn an_include_by_itself_is_one_error_that_names_its_programs() {
+    for (part, program) in
+        [("split.pto", "decode.pto"), ("rotary.pto", "gpt_oss.pto"), ("common.pto", "mla.pto")]
+    {
+        let path = root().join("examples/attention").join(part);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let compiled = compile(&mut SourceMap::default(), &path.display().to_string(), &text);
+        let Err(faults) = compiled else { continue };
+        assert_eq!((faults.len(), faults[0].code.0), (1, 515), "{faults:?}");
+        assert!(faults[0].message.contains(&format!("`{part}` is no program")), "{faults:?}");
+        assert!(faults[0].notes[0].contains(program) || faults[0].notes[0].contains('…'), "{faults:?}");
+        assert!(faults[0].help[0].contains("examples/attention"), "{faults:?}");
+    }
+}
+
+#[test]
+fn a_broken_file_that_nothing_includes_keeps_its_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("alone.pto");
+    let text = "const uint32_t a = b;\nconst uint32_t c = d;\n";
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.path().join("other.pto"), "#include \"alone.txt\"\n").unwrap();
+    let faults = compile(&mut SourceMap::default(), &path.display().to_string(), text).unwrap_err();
+    assert_eq!(faults.len(), 2, "{faults:?}");
+}

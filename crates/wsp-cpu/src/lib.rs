@@ -9,6 +9,7 @@ mod derived;
 mod host;
 mod kernels;
 mod memory;
+mod metadata;
 mod options;
 mod plan;
 mod planner;
@@ -22,6 +23,7 @@ mod tiling;
 pub mod workload;
 mod workspace;
 
+pub use metadata::Metadata;
 pub use options::{KvLayout, LaunchOptions};
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};
 pub use program::Program;

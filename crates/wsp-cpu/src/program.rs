@@ -6,6 +6,7 @@ use crate::derived;
 use crate::host::PlanHost;
 use crate::kernels::KernelTable;
 use crate::memory::{self, SlotLayout};
+use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::planner::{self, Planner, at};
 use crate::runner::KernelRunner;
@@ -232,7 +233,7 @@ impl Program {
     ) -> Result<Prepared, Vec<Diagnostic>> {
         let mut times = Times::default();
         let started = clock::now();
-        let (bound, env, slots) = self.bind_values(arrays, options, others, absent)?;
+        let (bound, env, slots) = self.bind_values(&Metadata::from(arrays), options, others, absent)?;
         times.bind = clock::nanos_since(started);
         let started = clock::now();
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;
@@ -246,7 +247,7 @@ impl Program {
     /// What is wrong with the arrays or the options.
     pub(crate) fn bind_metadata(
         &self,
-        arrays: &Arrays,
+        arrays: &Metadata<'_>,
         options: &LaunchOptions,
     ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
         self.bind_values(arrays, options, &[], &|id| self.may_be_absent(id))
@@ -262,7 +263,7 @@ impl Program {
 
     fn bind_values(
         &self,
-        arrays: &Arrays,
+        arrays: &Metadata<'_>,
         options: &LaunchOptions,
         others: &[&str],
         absent: &dyn Fn(TensorId) -> bool,

@@ -12,14 +12,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use wsp_cpu::workload::{KernelRegistry, Mode, WorkloadProgram};
+use wsp_cpu::workload::{KernelRegistry, WorkloadProgram};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::{FuncKind, Module, SourceMap};
 use wsp_runtime::clock;
 use wsp_trace::{KernelBody, Trace};
 
 const NO_BODY: Code = Code(850);
-const BAD_OPTION: Code = Code(864);
 const MISSING: Code = Code(1259);
 const SURPLUS: Code = Code(1260);
 
@@ -167,10 +166,6 @@ pub(crate) fn load_program(
 
 /// The program of a file's host entry.
 fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Result<Inner, Vec<Diagnostic>> {
-    if compilation.mode == Mode::Plain {
-        let message = "`optimization_level` is no choice for the host entry of a `.pto` file";
-        return Err(vec![Diagnostic::error(BAD_OPTION, message).help("give `plain` to its runs")]);
-    }
     let module = library::open(path, sources)?;
     let plan = wsp_plan::lower(&module, &compilation.options)?;
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
@@ -182,6 +177,11 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         bodies: kernels.map(|f| (f.name.clone(), "library")).collect(),
         compile_ns: 0,
         timeline: Mutex::new(None),
-        body: Body::Launch { program: Box::new(wsp_cpu::Program::new(plan)), module: Box::default() },
+        body: Body::Launch {
+            program: Box::new(wsp_cpu::Program::new(plan)),
+            module: Box::default(),
+            kv_layout: compilation.kv_layout,
+            mode: compilation.mode,
+        },
     })
 }

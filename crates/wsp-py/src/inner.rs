@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, PoisonError};
 use wsp_cpu::workload::{Bodies, Mode, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
-use wsp_cpu::{LaunchOptions, Outcome};
+use wsp_cpu::{KvLayout, LaunchOptions, Outcome, Plan};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::workload::WorkloadModule;
@@ -26,6 +26,10 @@ pub(crate) enum Body {
         program: Box<wsp_cpu::Program>,
         /// A workload without anything, for what looks at one.
         module: Box<WorkloadModule>,
+        /// Order of heads and tokens in pages.
+        kv_layout: KvLayout,
+        /// How tile operations are implemented.
+        mode: Mode,
     },
 }
 
@@ -88,10 +92,63 @@ impl Inner {
         match &self.body {
             Body::Workload(program) => program.execute(&arguments.inputs, options),
             Body::Launch { program, .. } => {
-                let launch = launch_options(arguments, options)?;
+                let launch = self.launch_options(arguments, options)?;
                 program.execute(&arguments.inputs.arrays, &launch).map(of_launch)
             }
         }
+    }
+
+    /// Runs a plan.
+    ///
+    /// # Errors
+    /// What failed the run.
+    pub(crate) fn execute_plan(
+        &self,
+        plan: &Plan,
+        arguments: &Arguments,
+        options: &WorkloadOptions,
+    ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+        let Body::Launch { program, .. } = &self.body else { return Err(vec![of_workload("no plans")]) };
+        let launch = self.launch_options(arguments, options)?;
+        program.execute_plan(plan, &arguments.inputs.arrays, &launch).map(of_launch)
+    }
+
+    /// The program of a host entry, for what only these can do.
+    pub(crate) fn launch_program(&self, py: Python<'_>, lacks: &str) -> PyResult<&wsp_cpu::Program> {
+        match &self.body {
+            Body::Launch { program, .. } => Ok(program),
+            Body::Workload(_) => Err(errors::fault(py, of_workload(lacks))),
+        }
+    }
+
+    /// The options of a run as those of a launch.
+    ///
+    /// # Errors
+    /// Options that do not apply.
+    pub(crate) fn launch_options(
+        &self,
+        arguments: &Arguments,
+        options: &WorkloadOptions,
+    ) -> Result<LaunchOptions, Vec<Diagnostic>> {
+        if options.aicpus != 0 {
+            let message = "option `aicpus` does not apply to the host entry of a `.pto` file";
+            return Err(vec![Diagnostic::error(OF_OTHERS, message).help("leave it out")]);
+        }
+        let (kv_layout, mode) = match &self.body {
+            Body::Launch { kv_layout, mode, .. } => (*kv_layout, *mode),
+            Body::Workload(_) => Default::default(),
+        };
+        Ok(LaunchOptions {
+            threads: if options.sequential { 1 } else { options.threads },
+            kv_layout,
+            set: arguments.inputs.set.clone(),
+            window: options.window,
+            seed: options.seed,
+            trace: options.trace,
+            mode: if options.plain || options.sequential { Mode::Plain } else { mode },
+            cancel: options.cancel.clone(),
+            ..LaunchOptions::default()
+        })
     }
 
     /// Keeps when and where tasks ran, if it was recorded.
@@ -139,25 +196,10 @@ impl Inner {
     }
 }
 
-/// The options of a run as those of a launch.
-fn launch_options(
-    arguments: &Arguments,
-    options: &WorkloadOptions,
-) -> Result<LaunchOptions, Vec<Diagnostic>> {
-    if options.aicpus != 0 {
-        let message = "option `aicpus` does not apply to the host entry of a `.pto` file";
-        return Err(vec![Diagnostic::error(OF_OTHERS, message).help("leave it out")]);
-    }
-    Ok(LaunchOptions {
-        threads: if options.sequential { 1 } else { options.threads },
-        set: arguments.inputs.set.clone(),
-        window: options.window,
-        seed: options.seed,
-        trace: options.trace,
-        mode: if options.plain || options.sequential { Mode::Plain } else { Mode::Fast },
-        cancel: options.cancel.clone(),
-        ..LaunchOptions::default()
-    })
+/// A workload lacks something that host entries have.
+fn of_workload(lacks: &str) -> Diagnostic {
+    Diagnostic::error(OF_OTHERS, format!("a workload has {lacks}"))
+        .help("plans are of host entries of `.pto` files: `load(\"file.pto\").program()`")
 }
 
 /// What a launch gives in the form of what workloads give.

@@ -1,14 +1,16 @@
 //! What a call gives a program by name, checked and bound: arrays, tables, sizes.
 
 use crate::arrays::{PyArray, type_name};
+use crate::integers::{integer_list, is_list, not_integers, of_integers};
 use crate::signature::{Role, Signature, TensorFact, value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use wsp_core::DType;
+use wsp_cpu::Metadata;
 use wsp_cpu::workload::{Absent, WorkloadInputs};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, WorkloadModule};
-use wsp_plan::{Array, Arrays, ParamValue};
+use wsp_plan::{Arrays, ParamValue};
 
 const WRONG_TYPE: Code = Code(1252);
 const WRONG_SHAPE: Code = Code(1253);
@@ -17,7 +19,6 @@ const MISSING: Code = Code(1259);
 const SURPLUS: Code = Code(1260);
 const CONTRADICTION: Code = Code(1261);
 const BAD_SIZE: Code = Code(1262);
-const BAD_TABLE: Code = Code(1263);
 
 /// What is needed of the arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) enum Need {
     Everything,
     /// Sizes and tables: tasks are listed only. Arrays may be given for the sizes that their shapes tell.
     Sizes,
+    /// Shapes of a used file's arrays, and the elements of those of integers: a launch is planned.
+    Shapes,
 }
 
 /// Where a size comes from.
@@ -44,9 +47,17 @@ pub(crate) struct Arguments {
     pub(crate) inputs: WorkloadInputs,
     /// Arrays that kernels of a used file see copies of, by name: they take what the kernels wrote.
     pub(crate) copied: Vec<(String, PyArray)>,
+    /// Arrays of a used file of which only element type and shape are taken.
+    pub(crate) shapes: Vec<(String, DType, Vec<u64>)>,
 }
 
 impl Arguments {
+    /// What planning sees of the arrays of a used file.
+    pub(crate) fn metadata(&self) -> Metadata<'_> {
+        let whole = Metadata::from(&self.inputs.arrays);
+        self.shapes.iter().fold(whole, |known, (name, dtype, shape)| known.with_shape(name, *dtype, shape))
+    }
+
     /// Copies what kernels of a used file wrote into the caller's arrays; what is not among these stays in `outputs`.
     pub(crate) fn give_back(&self, outputs: &mut Arrays) {
         outputs.retain(|name, array| {
@@ -72,6 +83,8 @@ pub(crate) fn bind(
         inputs: WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::default() },
         arrays: signature.tensors.iter().map(|_| None).collect(),
         copied: Vec::new(),
+        shapes: Vec::new(),
+        need,
         sizes: vec![None; signature.params.len()],
         origins: vec![Origin::Given; signature.params.len()],
         faults: Vec::new(),
@@ -83,7 +96,7 @@ pub(crate) fn bind(
     }
     binder.infer();
     binder.check_shapes();
-    binder.check_missing(need);
+    binder.check_missing();
     binder.finish()
 }
 
@@ -95,6 +108,9 @@ struct Binder<'a> {
     arrays: Vec<Option<PyArray>>,
     /// Of a used file.
     copied: Vec<(String, PyArray)>,
+    /// Of a used file, by shape alone.
+    shapes: Vec<(String, DType, Vec<u64>)>,
+    need: Need,
     /// By size.
     sizes: Vec<Option<i64>>,
     origins: Vec<Origin>,
@@ -179,34 +195,31 @@ impl Binder<'_> {
 
     fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
         let fact = &self.signature.tables[t];
-        let fault = |what: String| {
-            Diagnostic::error(BAD_TABLE, format!("`{}` is no table: {what}", fact.given))
-                .help("give a list of integers, or an array of integers with one dimension")
-        };
-        let listed = object.is_instance_of::<pyo3::types::PyList>()
-            || object.is_instance_of::<pyo3::types::PyTuple>()
-            || object.is_instance_of::<pyo3::types::PyRange>();
-        let values: Vec<i64> = if listed {
-            object.extract().map_err(|error: PyErr| fault(error.to_string()))?
-        } else {
-            let array = PyArray::of(&fact.given, object)?;
-            if array.dims().len() != 1 {
-                return Err(fault(format!("it has {} dimensions", array.dims().len())));
-            }
-            let other = || fault(format!("its elements are of type {}, or one does not fit", array.dtype));
-            array.integers().ok_or_else(other)?
-        };
-        let mut array = Array::zeros(DType::I64, &[values.len() as u64])
-            .map_err(|_| fault(format!("there is no memory for {} elements", values.len())))?;
-        if let Some(elements) = array.as_slice_mut::<i64>() {
-            elements.copy_from_slice(&values);
-        }
-        self.inputs.arrays.insert(fact.name.clone(), array);
+        let values =
+            integer_list(&fact.given, object).map_err(|refused| not_integers(&fact.given, refused))?;
+        self.inputs.arrays.insert(fact.name.clone(), of_integers(&fact.given, &values)?);
         Ok(())
     }
 
     fn library_array(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        if self.need == Need::Shapes
+            && let Ok((dtype, dims)) = object.extract::<(String, Vec<u64>)>()
+            && let Some(dtype) = DType::ALL.into_iter().find(|known| known.name() == dtype)
+        {
+            self.shapes.push((name.to_owned(), dtype, dims));
+            return Ok(());
+        }
+        if is_list(object) {
+            let listed = integer_list(name, object).map_err(|refused| not_integers(name, refused))?;
+            self.inputs.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
+            return Ok(());
+        }
         let array = PyArray::of(name, object)?;
+        if self.need == Need::Shapes && array.dtype.is_float() {
+            let dims = array.dims().iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+            self.shapes.push((name.to_owned(), array.dtype, dims));
+            return Ok(());
+        }
         self.inputs.arrays.insert(name.to_owned(), array.to_array(name)?);
         if array.writable() {
             self.copied.push((name.to_owned(), array));
@@ -297,7 +310,8 @@ impl Binder<'_> {
         }
     }
 
-    fn check_missing(&mut self, need: Need) {
+    fn check_missing(&mut self) {
+        let need = self.need;
         // What was given and refused is not missing.
         if !self.faults.is_empty() {
             return;
@@ -361,7 +375,7 @@ impl Binder<'_> {
         let set =
             set.filter_map(|(fact, size)| Some((fact.name.clone(), ParamValue::Int(i128::from((*size)?)))));
         self.inputs.set.extend(set);
-        Ok(Arguments { inputs: self.inputs, copied: self.copied })
+        Ok(Arguments { inputs: self.inputs, copied: self.copied, shapes: self.shapes })
     }
 }
 

@@ -3,7 +3,7 @@
 //! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
 //!
 //! [`compile`] makes programs of traces, [`program`] runs them: [`inputs`] binds what a call gives by name, [`arrays`] finds the memory of
-//! arrays, [`runs`] waits for runs while it looks at signals, [`kernels`] calls Python functions for tasks, [`graphs`] has task
+//! arrays, [`runs`] waits for runs while it looks at signals, [`plans`] keeps what generators emitted, [`kernels`] calls Python functions for tasks, [`graphs`] has task
 //! graphs, [`errors`] makes exceptions of findings.
 #![deny(unsafe_code)]
 
@@ -14,9 +14,11 @@ mod ffi;
 mod graphs;
 mod inner;
 mod inputs;
+mod integers;
 mod kernels;
 mod library;
 mod options;
+mod plans;
 mod prepared;
 mod program;
 mod registry;
@@ -45,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graphs::task_graph_bytes, module)?)?;
     module.add_class::<graphs::TaskGraph>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<plans::Plan>()?;
     module.add_class::<runs::Run>()?;
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<kernels::KernelArray>()?;

@@ -4,6 +4,7 @@ use crate::arrays::type_name;
 use crate::errors;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
+use wsp_cpu::KvLayout;
 use wsp_cpu::workload::{Expand, GraphDeps, Mode, WorkloadOptions};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_plan::CompileOptions;
@@ -16,16 +17,29 @@ pub(crate) struct Compilation {
     pub(crate) options: CompileOptions,
     /// How tile operations of compiled kernels are implemented.
     pub(crate) mode: Mode,
+    /// Order of heads and tokens in pages of caches, of a host entry.
+    pub(crate) kv_layout: KvLayout,
 }
 
-/// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `optimization_level`.
+/// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `kv_layout`,
+/// `optimization_level`.
 pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Compilation> {
-    let mut found = Compilation { options: CompileOptions::default(), mode: Mode::Fast };
-    each(py, given, &["target", "schedule", "max_blocks", "optimization_level"], |name, value| {
+    let mut found =
+        Compilation { options: CompileOptions::default(), mode: Mode::Fast, kv_layout: KvLayout::default() };
+    let known = ["target", "schedule", "max_blocks", "kv_layout", "optimization_level"];
+    each(py, given, &known, |name, value| {
         match name {
             "target" => found.options.target = read(name, value, "a string")?,
             "schedule" => found.options.schedule = Some(read(name, value, "a string")?),
             "max_blocks" => found.options.max_blocks = integer(name, value, 1, u32::MAX)?,
+            "kv_layout" => {
+                let wanted = "`\"NHD\"` or `\"HND\"`";
+                found.kv_layout = match read::<String>(name, value, wanted)?.as_str() {
+                    "NHD" => KvLayout::Nhd,
+                    "HND" => KvLayout::Hnd,
+                    other => return Err(bad(name, &format!("is `{other}`"), wanted)),
+                }
+            }
             _ => {
                 let level = integer(name, value, 0, 3)?;
                 found.mode = if level == 0 { Mode::Plain } else { Mode::Fast };

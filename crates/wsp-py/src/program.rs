@@ -4,6 +4,7 @@ use crate::errors;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
 use crate::options;
+use crate::plans::Plan;
 use crate::prepared::Prepared;
 use crate::results;
 use crate::runs::{self, Run};
@@ -25,6 +26,17 @@ impl Program {
     pub(crate) fn new(inner: Inner) -> Program {
         Program { inner: Arc::new(inner) }
     }
+
+    /// What planning takes: the program, shapes and integers, options.
+    pub(crate) fn planned(
+        &self,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(&Arc<Inner>, Arguments, WorkloadOptions)> {
+        let options = self.inner.run_options(py, options)?;
+        Ok((&self.inner, self.inner.bind(py, named, Need::Shapes)?, options))
+    }
 }
 
 #[pymethods]
@@ -40,6 +52,45 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = runs::execute(py, &self.inner, arguments, options)?;
+        results::outcome(py, outcome, &self.inner.signature, &self.inner.sources)
+    }
+
+    /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
+    #[pyo3(signature = (named=None, options=None, capacity=None))]
+    fn make_plan(
+        &self,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
+        capacity: Option<(u32, u64)>,
+    ) -> PyResult<Plan> {
+        let (inner, arguments, options) = self.planned(py, named, options)?;
+        Plan::make(py, inner, &arguments, &options, capacity)
+    }
+
+    /// What a plan needs: descriptors, words, bytes and slots of workspace.
+    #[pyo3(signature = (named=None, options=None))]
+    fn workspace_query(
+        &self,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(u64, u64, u64, u64)> {
+        let (inner, arguments, options) = self.planned(py, named, options)?;
+        Plan::query(py, inner, &arguments, &options)
+    }
+
+    /// Runs a plan and gives its figures.
+    #[pyo3(signature = (plan, named=None, options=None))]
+    fn execute_plan<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        named: Option<&Bound<'py, PyDict>>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (arguments, options) = self.inner.launch(py, named, options)?;
+        let outcome = plan.run(py, &self.inner, arguments, options)?;
         results::outcome(py, outcome, &self.inner.signature, &self.inner.sources)
     }
 

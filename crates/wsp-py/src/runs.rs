@@ -129,6 +129,32 @@ pub(crate) fn execute(
     outcome.ok_or_else(|| internal("a run has no outcome").raise(py, inner))
 }
 
+/// Runs a program in another way than by itself, and waits for its end; the interpreter is released meanwhile. None when
+/// `run` gives none.
+///
+/// # Errors
+/// What failed the run, and what a signal handler raises.
+pub(crate) fn executed(
+    py: Python<'_>,
+    inner: &Inner,
+    arguments: Arguments,
+    mut options: WorkloadOptions,
+    run: impl FnOnce(&Arguments, &WorkloadOptions) -> Option<Result<WorkloadOutcome, Vec<Diagnostic>>> + Send,
+) -> PyResult<Option<WorkloadOutcome>> {
+    let ran = interruptible(py, |cancel| {
+        options.cancel = Some(cancel);
+        let outcome = run(&arguments, &options)?;
+        Some(outcome.map(|mut outcome| {
+            arguments.give_back(&mut outcome.outputs);
+            outcome
+        }))
+    })?;
+    let Some(outcome) = ran else { return Ok(None) };
+    let outcome = outcome.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
+    inner.keep(Timeline::of_run(&outcome));
+    Ok(Some(outcome))
+}
+
 /// Does something that takes long and stops when its flag is set, on a thread of its own, while this one looks at signals.
 ///
 /// # Errors

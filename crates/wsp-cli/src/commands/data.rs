@@ -7,6 +7,7 @@ use crate::engine;
 use crate::files::{entry_names, read_inputs, take_bits_as_floats};
 use crate::generate::{Names, Pairs, Spec, generate, generate_tensors};
 use crate::layout::Layout;
+use crate::reference::{RAGGED_PREFILL, role};
 use std::collections::BTreeMap;
 use wsp_core::TensorId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -15,6 +16,8 @@ use wsp_plan::Arrays;
 
 /// Fields of a paged cache that hold data.
 const CACHE_DATA: [&str; 2] = ["k", "v"];
+/// Most tokens of made-up prompts that are appended to a cache: their attention in f64 takes its time.
+const PROMPT_TOKENS: u32 = 2048;
 /// Fields of a paged cache that hold its page table.
 const CACHE_TABLE: [&str; 3] = ["indptr", "indices", "last_page_len"];
 
@@ -86,10 +89,41 @@ pub(super) fn load(
     if !others.is_empty() {
         let known = spec.extents(module, &names, &arrays);
         let pairs = Pairs::of("dtype", spec.dtype.name());
+        let pairs = match appends(module) {
+            true => pairs.and("len", &first_lengths(&arrays, &names.kv, spec.page)),
+            false => pairs,
+        };
         let made = generate_tensors(module, &pairs, &set, &known, args.seed, &|id| others.contains(&id));
         arrays.extend(made.map_err(|fault| vec![fault])?);
     }
     Ok(Data { arrays, layout, seed: Some(args.seed) })
+}
+
+/// Whether prompts are appended to the cache, so that they have to fit its first requests.
+fn appends(module: &Module) -> bool {
+    module
+        .references
+        .iter()
+        .any(|reference| reference.name == RAGGED_PREFILL && role(reference, "kv").is_ok())
+}
+
+/// Lengths of the first requests of a cache, as many as have `PROMPT_TOKENS` together, as a list.
+fn first_lengths(arrays: &Arrays, cache: &str, page: u32) -> String {
+    let table = |field: &str| {
+        arrays.get(&format!("{cache}.{field}")).and_then(|a| a.as_slice::<u32>()).unwrap_or_default()
+    };
+    let (indptr, last) = (table("indptr"), table("last_page_len"));
+    let lengths = indptr.windows(2).zip(last).map(|(w, last)| match w[1] - w[0] {
+        0 => 0,
+        pages => (pages - 1) * page + last,
+    });
+    let within = lengths.scan(0u32, |total, n| {
+        *total = total.saturating_add(n);
+        (*total <= PROMPT_TOKENS).then(|| n.to_string())
+    });
+    let list: Vec<String> = within.collect();
+    // A length by itself would be that of a whole batch.
+    if list.len() < 2 { "0/0".to_owned() } else { list.join("/") }
 }
 
 /// Inputs of a program that are not among the arrays of decode attention.

@@ -12,6 +12,8 @@ use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Queries per request where a shape leaves them open.
 const OPEN_ROWS: u32 = 4;
+/// Most queries per request where they are packed.
+const PACKED_ROWS: u32 = 80;
 /// Tokens of a prefix with a cache of its own.
 const PREFIX: u32 = 1024;
 /// Query heads per KV head where a shape says of KV heads only.
@@ -36,6 +38,12 @@ impl Spec {
         }
         if let Some(&[_, heads, rows, dim]) = q.as_deref() {
             spec.rows = rows.unwrap_or(OPEN_ROWS);
+            spec.dim = dim.unwrap_or(spec.dim);
+            spec.q_heads = heads.unwrap_or(spec.q_heads);
+        }
+        if let Some(&[_, heads, dim]) = q.as_deref() {
+            // Packed queries.
+            spec.rows = PACKED_ROWS;
             spec.dim = dim.unwrap_or(spec.dim);
             spec.q_heads = heads.unwrap_or(spec.q_heads);
         }

@@ -46,12 +46,17 @@ pub fn generate(spec: &Spec, seed: u64, layout: Layout, names: &Names) -> Result
     let kv_dtype = spec.kv_dtype.unwrap_or(spec.dtype);
     let row = u64::from(spec.kv_heads) * u64::from(spec.dim) * 2 * kv_dtype.size() as u64;
     crate::files::check_memory("the KV cache", tokens.saturating_mul(row))?;
+    let rows = match names.q_indptr {
+        // A request asks with tokens that it has.
+        Some(_) => QueryRows::Packed(lens.iter().map(|&n| n.min(spec.rows)).collect()),
+        None => QueryRows::Each(spec.rows),
+    };
     let problem = Problem {
         seed,
         table: PageTable::shuffled(&lens, spec.page, spec.prefix / spec.page, seed)?,
         lens,
         prefix_pages: spec.prefix / spec.page,
-        rows: QueryRows::Each(spec.rows),
+        rows,
         q_heads: spec.q_heads,
         kv_heads: spec.kv_heads,
         dim: spec.dim,

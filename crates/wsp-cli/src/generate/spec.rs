@@ -160,6 +160,12 @@ impl Pairs {
         Pairs(vec![(key.to_owned(), value.to_owned())])
     }
 
+    /// With one more pair, whose key is not there yet.
+    pub fn and(mut self, key: &str, value: &str) -> Pairs {
+        self.0.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
     fn has(&self, key: &str) -> bool {
         self.iter().any(|(k, _)| k == key)
     }

@@ -120,10 +120,15 @@ impl Table {
         name: &str,
         values: Values,
     ) -> Result<Cache<'a>, Diagnostic> {
+        // What a launch appends to a cache is there for what decodes.
+        let pages = |name: &str| match cx.outputs.get(name) {
+            Some(written) => Ok(written),
+            None => find(reference, cx.inputs, name),
+        };
         Ok(Cache {
-            k: find(reference, cx.inputs, &format!("{name}.k"))?,
+            k: pages(&format!("{name}.k"))?,
             v: match values {
-                Values::OfTheirOwn => Some(find(reference, cx.inputs, &format!("{name}.v"))?),
+                Values::OfTheirOwn => Some(pages(&format!("{name}.v"))?),
                 Values::OfKeys => None,
             },
             indptr: &self.indptr,

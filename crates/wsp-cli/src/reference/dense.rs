@@ -22,7 +22,15 @@ pub(super) struct Dense {
 impl Dense {
     /// The input that plays a role.
     pub(super) fn input(reference: &Reference, cx: &Context<'_>, what: &str) -> Result<Dense, Diagnostic> {
-        let name = role(reference, what)?;
+        Dense::input_named(reference, cx, role(reference, what)?)
+    }
+
+    /// An input by its name.
+    pub(super) fn input_named(
+        reference: &Reference,
+        cx: &Context<'_>,
+        name: &str,
+    ) -> Result<Dense, Diagnostic> {
         let array = find(reference, cx.inputs, name)?;
         Dense::of(array).ok_or_else(|| unfit(reference, format!("`{name}` is {array:?}, no real numbers")))
     }

@@ -115,7 +115,7 @@ pub const REFERENCES: &[ReferenceInfo] = &[
     ReferenceInfo {
         name: RAGGED_PREFILL,
         required: &["q", "k", "v", "indptr", "output"],
-        optional: &["lse", "sm_scale"],
+        optional: &["lse", "sm_scale", "kv"],
         check: prefill::check,
     },
     ReferenceInfo {

@@ -1,9 +1,11 @@
-//! Causal attention over a ragged batch of prompts in f64.
+//! Causal attention over a ragged batch of prompts in f64, and the cache that their keys and values are appended to.
 
 use super::dense::{
     Dense, attend, by_rows, compare_sums, dot, expect_rows, expect_shape, integers, number, unfit,
 };
-use super::{Comparison, Context, role};
+use super::{Comparison, Context, Tolerance, compare, find, role};
+use crate::files::to_u32;
+use crate::layout::Layout;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -34,6 +36,11 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     if role(reference, "lse").is_ok() {
         all.push(compare_sums(reference, cx, "lse", &lse, dim)?);
     }
+    if let Ok(cache) = role(reference, "kv") {
+        for (side, rows) in [("k", &prompts.k), ("v", &prompts.v)] {
+            all.push(prompts.appended(reference, cx, cache, side, rows)?);
+        }
+    }
     Ok(all)
 }
 
@@ -60,6 +67,68 @@ impl Prompts {
             Err(_) => 1.0 / (dim as f64).sqrt(),
         };
         Ok(Prompts { q, k, v, indptr, heads, kv_heads, scale, threads: cx.threads })
+    }
+
+    /// Compares the pages of a cache, `k` or `v` by `side`, with what they were, but for prompt `b`, which is the first tokens of request `b`.
+    fn appended(
+        &self,
+        reference: &Reference,
+        cx: &Context<'_>,
+        cache: &str,
+        side: &str,
+        rows: &Dense,
+    ) -> Result<Comparison, Diagnostic> {
+        let name = &format!("{cache}.{side}");
+        let table = |field: &str| {
+            let name = format!("{cache}.{field}");
+            find(reference, cx.inputs, &name).and_then(|array| to_u32(&name, array))
+        };
+        let (indptr, indices) = (table("indptr")?, table("indices")?);
+        let mut pages = Dense::input_named(reference, cx, name)?;
+        let (dim, heads) = (self.q.cols(), self.kv_heads);
+        let page_size = match (&pages.shape[..], cx.layout) {
+            (&[_, size, h, lanes], Layout::Nhd) | (&[_, h, size, lanes], Layout::Hnd)
+                if (h, lanes) == (heads, dim) && size > 0 =>
+            {
+                size
+            }
+            (shape, _) => {
+                return Err(unfit(
+                    reference,
+                    format!("pages {shape:?} are not for {heads} heads of {dim} lanes"),
+                ));
+            }
+        };
+        for (b, prompt) in self.indptr.windows(2).enumerate() {
+            for (token, row) in (prompt[0]..prompt[1]).enumerate() {
+                let held = indptr.get(b).map_or(usize::MAX, |&first| first as usize + token / page_size);
+                let end = indptr.get(b + 1).map_or(0, |&end| end as usize);
+                let page = match indices.get(held).filter(|_| held < end) {
+                    Some(&page) => page as usize,
+                    None => {
+                        return Err(unfit(reference, format!("request {b} has no page for token {token}")));
+                    }
+                };
+                for head in 0..heads {
+                    let slot = token % page_size;
+                    let at = match cx.layout {
+                        Layout::Nhd => (page * page_size + slot) * heads + head,
+                        Layout::Hnd => (page * heads + head) * page_size + slot,
+                    };
+                    let place = pages.values.get_mut(at * dim..(at + 1) * dim);
+                    let place = place.ok_or_else(|| unfit(reference, format!("there is no page {page}")))?;
+                    place.copy_from_slice(rows.row(row * heads + head));
+                }
+            }
+        }
+        let dtype = find(reference, cx.inputs, name)?.dtype();
+        let given = find(reference, cx.inputs, role(reference, side)?)?.dtype();
+        // Rows are stored as they are, unless the cache has another type.
+        let tolerance = match given == dtype {
+            true => Tolerance { abs: f64::MIN_POSITIVE, rel: 0.0 },
+            false => Tolerance::of_output(dtype),
+        };
+        compare(name, find(reference, cx.outputs, name)?, &pages.values, tolerance)
     }
 
     /// Per token and query head its output, then `log2` of its sum of exponentials.

@@ -40,7 +40,8 @@ fn integers(values: &[u32]) -> Array {
     array
 }
 
-/// The arrays of `prefill_decode.pto`: keys and values of prompts packed, those of the other requests in pages.
+/// The arrays of `prefill_decode.pto`: keys and values of prompts packed, and the pages of all requests, prompts first. Those of
+/// prompts hold NaN, for they are to be appended.
 fn arrays(case: &Case, layout: Layout, prompts: &[usize], decoding: &[usize]) -> Arrays {
     let problem = &case.problem;
     let base = case.arrays(layout, &names(case)).unwrap();
@@ -52,21 +53,31 @@ fn arrays(case: &Case, layout: Layout, prompts: &[usize], decoding: &[usize]) ->
     let total = prompt_rows.len();
     let q = |rows: Vec<usize>, shape: &[u64]| gather(&base["q"], shape, heads * dim, rows.into_iter());
     arrays.insert("prompt_q".to_owned(), q(prompt_rows, &shape(total, heads)));
-    let one = [decoding.len() as u64, heads as u64, 1, dim as u64];
-    arrays.insert("q".to_owned(), q(rows(case, decoding), &one));
+    let asking = last_rows(case, prompts, decoding);
+    let one = [asking.len() as u64, heads as u64, 1, dim as u64];
+    arrays.insert("q".to_owned(), q(asking, &one));
     for (packed, pages) in [("prompt_k", "kv.k"), ("prompt_v", "kv.v")] {
-        let places = prompts.iter().flat_map(|&b| {
-            (0..problem.lens[b] as usize * kv_heads).map(move |i| {
-                let (token, head) = (i / kv_heads, i % kv_heads);
-                let page = table.indices[table.indptr[b] as usize + token / page_size] as usize;
-                match layout {
-                    Layout::Nhd => (page * page_size + token % page_size) * kv_heads + head,
-                    Layout::Hnd => (page * kv_heads + head) * page_size + token % page_size,
-                }
-            })
-        });
-        arrays.insert(packed.to_owned(), gather(&base[pages], &shape(total, kv_heads), dim, places));
-        arrays.insert(pages.to_owned(), base[pages].clone());
+        let place = |b: usize, i: usize| {
+            let (token, head) = (i / kv_heads, i % kv_heads);
+            let page = table.indices[table.indptr[b] as usize + token / page_size] as usize;
+            match layout {
+                Layout::Nhd => (page * page_size + token % page_size) * kv_heads + head,
+                Layout::Hnd => (page * kv_heads + head) * page_size + token % page_size,
+            }
+        };
+        let places: Vec<usize> = prompts
+            .iter()
+            .flat_map(|&b| (0..problem.lens[b] as usize * kv_heads).map(move |i| place(b, i)))
+            .collect();
+        let rows = gather(&base[pages], &shape(total, kv_heads), dim, places.iter().copied());
+        arrays.insert(packed.to_owned(), rows);
+        let mut before = base[pages].clone();
+        let bytes = dim * before.dtype().size();
+        for place in places {
+            // All bits set is NaN in every float type.
+            before.bytes_mut()[place * bytes..][..bytes].fill(0xff);
+        }
+        arrays.insert(pages.to_owned(), before);
     }
     let mut indptr = vec![0];
     for &b in prompts {
@@ -74,7 +85,7 @@ fn arrays(case: &Case, layout: Layout, prompts: &[usize], decoding: &[usize]) ->
     }
     arrays.insert("prompt_indptr".to_owned(), integers(&indptr));
     let (mut indptr, mut indices, mut last) = (vec![0], Vec::new(), Vec::new());
-    for &b in decoding {
+    for &b in prompts.iter().chain(decoding) {
         indices.extend(&table.indices[table.indptr[b] as usize..table.indptr[b + 1] as usize]);
         indptr.push(indices.len() as u32);
         last.push(table.last_page_len[b]);
@@ -85,18 +96,25 @@ fn arrays(case: &Case, layout: Layout, prompts: &[usize], decoding: &[usize]) ->
     arrays
 }
 
+/// The packed row of the last query of each request, prompts first.
+fn last_rows(case: &Case, prompts: &[usize], decoding: &[usize]) -> Vec<usize> {
+    let last = |&b: &usize| rows(case, &[b]).last().copied();
+    prompts.iter().chain(decoding).filter_map(last).collect()
+}
+
 #[test]
-fn prompts_match_beside_decoding_requests() {
+fn prompts_match_and_are_there_for_what_decodes() {
     let program = module("examples/attention/prefill_decode.pto");
     let mut count = 0;
     for (name, case) in cases() {
         let Some((prompts, decoding)) = split(&case) else { continue };
         count += 1;
         let heads = case.problem.q_heads as usize;
-        let of = |values: &[f64], lanes: usize, requests: &[usize]| -> Vec<f64> {
-            let row = |row: usize| values[row * heads * lanes..][..heads * lanes].to_vec();
-            rows(&case, requests).into_iter().flat_map(row).collect()
+        let of = |values: &[f64], lanes: usize, rows: &[usize]| -> Vec<f64> {
+            let row = |&row: &usize| values[row * heads * lanes..][..heads * lanes].to_vec();
+            rows.iter().flat_map(row).collect()
         };
+        let (prompt_rows, last) = (rows(&case, &prompts), last_rows(&case, &prompts, &decoding));
         for (at, (mode, engine)) in combinations().into_iter().enumerate() {
             let layout = [Layout::Nhd, Layout::Hnd][at % 2];
             let loaded =
@@ -105,13 +123,17 @@ fn prompts_match_beside_decoding_requests() {
             let options = Options { threads: 2, layout, set, mode, engine, ..Options::default() };
             let what = format!("{name}, {mode:?}, {engine:?}, {layout}");
             let outcome = execute(&loaded, &options).unwrap_or_else(|faults| panic!("{what}: {faults:?}"));
-            for (output, lse, requests) in
-                [("prompt_output", "prompt_lse", &prompts), ("output", "lse", &decoding)]
+            for (output, lse, rows) in
+                [("prompt_output", "prompt_lse", &prompt_rows), ("output", "lse", &last)]
             {
-                let (o, sums) = (of(&case.o, case.out_lanes, requests), of(&case.lse, 1, requests));
+                let (o, sums) = (of(&case.o, case.out_lanes, rows), of(&case.lse, 1, rows));
                 let output = share(&what, &outcome.outputs[output], &o, |want| allowed(&case, want));
                 let lse = share(&what, &outcome.outputs[lse], &sums, |want| allowed(&case, want));
                 assert!(output <= 1.0 && lse <= 1.0, "{what}: output {output:.3}, lse {lse:.3}");
+            }
+            let base = case.arrays(layout, &names(&case)).unwrap();
+            for pages in ["kv.k", "kv.v"] {
+                assert!(outcome.outputs[pages].bytes() == base[pages].bytes(), "{what}: {pages}");
             }
         }
     }

@@ -67,6 +67,35 @@ pub(super) const TARGETS: &[Target] = &[
         ..PLAIN
     },
     Target {
+        feature: "RoPE and sinks",
+        file: "examples/attention/gpt_oss.pto",
+        takes: |case| {
+            let Extras { rope_theta, sinks, .. } = case.extras;
+            rope_theta > 0.0 && sinks && only(case, &[Feature::Rope, Feature::Sinks, Feature::Window])
+        },
+        set: rope_and_window,
+        ..PLAIN
+    },
+    Target {
+        feature: "RoPE, queries",
+        file: "examples/attention/rope_speculative.pto",
+        takes: |case| {
+            case.extras.rope_theta > 0.0
+                && matches!(case.problem.rows, QueryRows::Each(rows) if rows > 1 || case.problem.seed % 2 == 0)
+                && only(case, &[Feature::Rope, Feature::Rows, Feature::Window])
+        },
+        set: rope_and_window,
+        ..PLAIN
+    },
+    Target {
+        feature: "rest of prompts",
+        file: "examples/attention/extend.pto",
+        takes: |case| matches!(case.problem.rows, QueryRows::Packed(_)) && only(case, &[Feature::Rows]),
+        names: |case| Names { q_indptr: Some("q_indptr".to_owned()), ..names(case) },
+        schedules: &[],
+        ..PLAIN
+    },
+    Target {
         feature: "sinks",
         file: "examples/attention/sinks.pto",
         takes: |case| case.extras.sinks && only(case, &[Feature::Sinks]),
@@ -167,6 +196,10 @@ fn only(case: &Case, allowed: &[Feature]) -> bool {
 
 fn is_plain(case: &Case) -> bool {
     features(case).is_empty()
+}
+
+fn rope_and_window(case: &Case) -> Vec<(&'static str, ParamValue)> {
+    vec![("rope_theta", ParamValue::Float(case.extras.rope_theta)), ("window_left", window(case))]
 }
 
 fn window(case: &Case) -> ParamValue {

@@ -2,11 +2,11 @@
 
 use super::integers::to_u32;
 use crate::codes;
+use crate::metadata::{ArrayFact, Metadata};
 use crate::options::KvLayout;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
-use wsp_plan::{Array, Arrays};
 
 /// A cache as bound.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(super) enum Values {
 /// `wanted` are the names of all arrays that the launch takes.
 pub(super) fn bind(
     name: &str,
-    arrays: &Arrays,
+    arrays: &Metadata<'_>,
     layout: KvLayout,
     values: Values,
     wanted: &[String],
@@ -103,8 +103,8 @@ pub(super) fn bind(
 /// `[pages, page_size, heads, lanes]` when both page arrays agree and are usable.
 fn check_pages(
     name: &str,
-    keys: &Array,
-    values: Option<&Array>,
+    keys: &ArrayFact<'_>,
+    values: Option<&ArrayFact<'_>>,
     layout: KvLayout,
     faults: &mut Vec<Diagnostic>,
 ) -> Option<[u32; 4]> {
@@ -160,12 +160,12 @@ fn check_pages(
 
 fn read_table(
     name: &str,
-    indptr: &Array,
-    indices: &Array,
-    last: &Array,
+    indptr: &ArrayFact<'_>,
+    indices: &ArrayFact<'_>,
+    last: &ArrayFact<'_>,
 ) -> Result<PageTable, Vec<Diagnostic>> {
     let mut faults = Vec::new();
-    let mut read = |field: &str, array: &Array| {
+    let mut read = |field: &str, array: &ArrayFact<'_>| {
         let full = format!("{name}.{field}");
         let result = super::faults::rank_one(&full, array).and_then(|()| to_u32(&full, array));
         result.map_err(|fault| faults.push(fault)).ok()

@@ -1,14 +1,14 @@
 //! Faults of arrays that several parts of binding report.
 
 use crate::codes;
+use crate::metadata::{ArrayFact, Metadata};
 use wsp_core::{DType, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{Dim, Expr, ExprKind, Module};
-use wsp_plan::{Array, Arrays};
 
 /// An array the launch needs and does not have.
-pub(super) fn missing(name: &str, shape: &str, arrays: &Arrays, wanted: &[String]) -> Diagnostic {
-    let given: Vec<&str> = arrays.keys().map(String::as_str).collect();
+pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[String]) -> Diagnostic {
+    let given: Vec<&str> = arrays.names().collect();
     let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
     if given.is_empty() {
         fault = fault
@@ -25,7 +25,7 @@ pub(super) fn missing(name: &str, shape: &str, arrays: &Arrays, wanted: &[String
     fault
 }
 
-pub(super) fn rank_one(name: &str, array: &Array) -> Result<(), Diagnostic> {
+pub(super) fn rank_one(name: &str, array: &ArrayFact<'_>) -> Result<(), Diagnostic> {
     if array.shape().len() == 1 {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub(super) fn rank_one(name: &str, array: &Array) -> Result<(), Diagnostic> {
 pub(super) fn wrong_float(name: &str, found: DType) -> Diagnostic {
     Diagnostic::error(
         codes::WRONG_DTYPE,
-        format!("array `{name}` holds {found}, but f16, bf16 or f32 is needed"),
+        format!("array `{name}` holds {found}, but f32, f16, bf16 or an 8-bit float is needed"),
     )
     .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
 }

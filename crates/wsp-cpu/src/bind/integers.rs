@@ -1,19 +1,19 @@
 //! Integer arrays from whatever integer type the user has.
 
 use crate::codes;
+use crate::metadata::ArrayFact;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::IntArray;
-use wsp_plan::Array;
 
 /// The elements of an integer array as `u32`.
-pub(super) fn to_u32(name: &str, array: &Array) -> Result<Arc<[u32]>, Diagnostic> {
+pub(super) fn to_u32(name: &str, array: &ArrayFact<'_>) -> Result<Arc<[u32]>, Diagnostic> {
     convert(name, array, "uint32")
 }
 
 /// The elements of an integer array as the type that the program declares.
-pub(super) fn to_declared(name: &str, array: &Array, want: DType) -> Result<IntArray, Diagnostic> {
+pub(super) fn to_declared(name: &str, array: &ArrayFact<'_>, want: DType) -> Result<IntArray, Diagnostic> {
     match want {
         DType::I32 => convert(name, array, "int32").map(IntArray::I32),
         DType::I64 => convert(name, array, "int64").map(IntArray::I64),
@@ -22,7 +22,17 @@ pub(super) fn to_declared(name: &str, array: &Array, want: DType) -> Result<IntA
     }
 }
 
-fn convert<T: TryFrom<i128>>(name: &str, array: &Array, want: &str) -> Result<Arc<[T]>, Diagnostic> {
+fn convert<T: TryFrom<i128>>(name: &str, array: &ArrayFact<'_>, want: &str) -> Result<Arc<[T]>, Diagnostic> {
+    let array = match array.elements() {
+        Some(whole) => whole,
+        None if array.dtype().is_float() => return Err(no_integers(name, array.dtype(), want)),
+        None => {
+            let message = format!("array `{name}` is given by its shape, and its elements are needed");
+            return Err(Diagnostic::error(codes::MISSING_ARRAY, message)
+                .note(format!("its shape is {:?}", array.shape()))
+                .help("give the whole array: generators read page tables, lengths and other integers"));
+        }
+    };
     match array.dtype() {
         DType::U8 => narrow(name, array.as_slice::<u8>(), want),
         DType::U16 => narrow(name, array.as_slice::<u16>(), want),
@@ -30,12 +40,13 @@ fn convert<T: TryFrom<i128>>(name: &str, array: &Array, want: &str) -> Result<Ar
         DType::U32 => narrow(name, array.as_slice::<u32>(), want),
         DType::I64 => narrow(name, array.as_slice::<i64>(), want),
         DType::U64 => narrow(name, array.as_slice::<u64>(), want),
-        other => Err(Diagnostic::error(
-            codes::WRONG_DTYPE,
-            format!("array `{name}` holds {other}, but integers are needed"),
-        )
-        .help(format!("save `{name}` as {want}"))),
+        other => Err(no_integers(name, other, want)),
     }
+}
+
+fn no_integers(name: &str, found: DType, want: &str) -> Diagnostic {
+    let message = format!("array `{name}` holds {found}, but integers are needed");
+    Diagnostic::error(codes::WRONG_DTYPE, message).help(format!("save `{name}` as {want}"))
 }
 
 fn narrow<S: Copy + Into<i128>, T: TryFrom<i128>>(

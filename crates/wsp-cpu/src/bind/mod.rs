@@ -12,12 +12,12 @@ pub(crate) use cache::BoundCache;
 pub(crate) use shapes::{BoundDim, BoundTensor};
 
 use crate::codes;
+use crate::metadata::{ArrayFact, Metadata};
 use crate::options::LaunchOptions;
 use wsp_core::TensorId;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module, Storage};
 use wsp_kernel::{IntArray, Value};
-use wsp_plan::{Array, Arrays};
 
 /// A launch whose inputs are checked.
 #[derive(Clone, Debug)]
@@ -37,18 +37,18 @@ pub(crate) struct Bound {
 /// What is known of the launch's arrays before parameters have values.
 pub(crate) struct Inputs<'a> {
     module: &'a Module,
-    arrays: &'a Arrays,
+    arrays: &'a Metadata<'a>,
     options: &'a LaunchOptions,
     caches: Vec<Option<BoundCache>>,
     /// The array of each launch tensor, with its name.
-    of_tensor: Vec<Option<(&'a str, Option<&'a Array>)>>,
+    of_tensor: Vec<Option<(&'a str, Option<&'a ArrayFact<'a>>)>>,
 }
 
 /// Binds arrays and options to a module. `absent` tells which tensors need no array. Arrays
 /// of the names `others` are somebody else's.
 pub(crate) fn bind(
     module: &Module,
-    arrays: &Arrays,
+    arrays: &Metadata<'_>,
     options: &LaunchOptions,
     absent: &dyn Fn(TensorId) -> bool,
     others: &[&str],
@@ -72,7 +72,7 @@ pub(crate) fn bind(
 fn collect<'a>(
     module: &'a Module,
     entry: &'a Entry,
-    arrays: &'a Arrays,
+    arrays: &'a Metadata<'a>,
     options: &'a LaunchOptions,
     absent: &dyn Fn(TensorId) -> bool,
 ) -> Result<Inputs<'a>, Vec<Diagnostic>> {
@@ -141,11 +141,11 @@ fn array_names(entry: &Entry) -> Vec<String> {
 }
 
 /// Warnings about arrays that no parameter names.
-fn unused_arrays(entry: &Entry, arrays: &Arrays, others: &[&str]) -> Vec<Diagnostic> {
+fn unused_arrays(entry: &Entry, arrays: &Metadata<'_>, others: &[&str]) -> Vec<Diagnostic> {
     let known = array_names(entry);
     arrays
-        .keys()
-        .filter(|name| !known.contains(name) && !others.contains(&name.as_str()))
+        .names()
+        .filter(|name| !known.iter().any(|k| k == name) && !others.contains(name))
         .map(|name| {
             let warning = Diagnostic::warning(
                 codes::UNUSED_ARRAY,

@@ -2,11 +2,11 @@
 
 use super::{Inputs, faults, integers};
 use crate::codes;
+use crate::metadata::ArrayFact;
 use wsp_core::{AxisId, CacheId, DType, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Dim, Elem, Expr, ExprKind, Module, Storage};
 use wsp_kernel::{IntArray, Value, eval_launch_expr};
-use wsp_plan::Array;
 
 /// One dimension of a bound tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ fn wrong_extent(
     module: &Module,
     id: TensorId,
     name: &str,
-    array: &Array,
+    array: &ArrayFact<'_>,
     dim: usize,
     expr: &Expr,
     need: u32,
@@ -170,7 +170,7 @@ fn wrong_cache(
         2 => format!("the pages of cache `{name}` have {have} heads, but must have {what}"),
         _ => format!("the heads of cache `{name}` have {have} elements, but must have {what}"),
     };
-    let shape = inputs.arrays.get(&format!("{name}.k")).map_or(&[][..], Array::shape);
+    let shape = inputs.arrays.get(&format!("{name}.k")).map_or(&[][..], ArrayFact::shape);
     let mut fault = Diagnostic::error(codes::WRONG_EXTENT, message)
         .at(inputs.module.tensors[id.index()].span, "declared here");
     fault = match dim {
@@ -199,7 +199,7 @@ fn element(
     inputs: &Inputs<'_>,
     id: TensorId,
     name: Option<&str>,
-    array: Option<&Array>,
+    array: Option<&ArrayFact<'_>>,
 ) -> Result<DType, Diagnostic> {
     let tensor = &inputs.module.tensors[id.index()];
     match (tensor.elem, array) {
@@ -231,8 +231,8 @@ fn element(
                 let cache = inputs.caches[cache.index()].as_ref().expect("caches are bound before shapes");
                 let array = inputs.arrays.get(&format!("{}.{field}", cache.name));
                 // Values that no kernel uses need no array.
-                let array = array.unwrap_or_else(|| &inputs.arrays[&format!("{}.k", cache.name)]);
-                Ok(array.dtype())
+                let array = array.or_else(|| inputs.arrays.get(&format!("{}.k", cache.name)));
+                Ok(array.expect("a bound cache should have keys").dtype())
             }
             _ => Ok(DType::F32),
         },

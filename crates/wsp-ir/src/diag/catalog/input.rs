@@ -111,6 +111,12 @@ that belong to no character: it is probably another file than the one meant.",
             with other names may hold anything and are passed over.",
     },
     CodeInfo {
+        code: Code(515),
+        title: "a file is part of programs, and none itself",
+        explanation: "The file has no host entry and does not compile by itself: it uses what the programs that include it with \
+            `#include` define. The message names those of its folder; run one of them.",
+    },
+    CodeInfo {
         code: Code(520),
         title: "a list of lengths is wrong",
         explanation: "\

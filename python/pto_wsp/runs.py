@@ -1,0 +1,90 @@
+"""Runs that go on beside their caller, and programs that are bound to arrays."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ._raise import PlacedAtCaller
+from .results import Stats
+
+if TYPE_CHECKING:
+    from .program import Program
+
+_AT_CALLER = PlacedAtCaller()
+
+
+class Run:
+    """A run that goes on while Python does other things."""
+
+    __slots__ = ("_core", "_program", "_started", "_stats")
+
+    def __init__(self, program: Program, core: Any) -> None:
+        self._program = program
+        self._core = core
+        self._started = time.perf_counter()
+        self._stats: Stats | None = None
+
+    def is_complete(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self._core.done()
+
+    def synchronize(self) -> Stats:
+        """Waits for its end and gives its figures; raises what failed it."""
+        stats = self.wait()
+        assert stats is not None
+        return stats
+
+    def wait(self, timeout: float | None = None) -> Stats | None:
+        """As `synchronize`, at most for `timeout` seconds; None when it goes on."""
+        if self._stats is None:
+            figures = self._core.wait(timeout)
+            self._stats = None if figures is None else self._program._ended(figures)
+        return self._stats
+
+    def cancel(self) -> None:
+        """Stops it when the tasks that have started are over; waiting raises an `ExecutionError` then."""
+        self._core.cancel()
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Milliseconds that it took, or has taken so far."""
+        if self._stats is None:
+            return (time.perf_counter() - self._started) * 1e3
+        return self._stats.execute_time_ms
+
+    @property
+    def stats(self) -> Stats | None:
+        """Its figures, None while it goes on."""
+        return self.wait(0.0) if self._core.done() else None
+
+    def __repr__(self) -> str:
+        return f"<run of {self._program.name}: {'ended' if self.is_complete() else 'goes on'}>"
+
+
+class BoundProgram:
+    """A program with its arrays, checked once: calling it runs it."""
+
+    __slots__ = ("__call__", "_core", "_program")
+
+    def __init__(self, program: Program, core: Any) -> None:
+        self._program = program
+        self._core = core
+        self.__call__ = core.__call__
+
+    def run(self) -> None:
+        """Runs the program; the same as calling it."""
+        self._core()
+
+    def rebind(self, **named: Any) -> None:
+        """Exchanges arrays, tables and sizes for the runs to come; what is not named stays."""
+        with _AT_CALLER:
+            self._core.rebind(named)
+
+    @property
+    def stats(self) -> Stats:
+        """The figures of the last call; its `run_id` is 0."""
+        return self._program._stats_of(self._core.stats(), 0)
+
+    def __repr__(self) -> str:
+        return f"<bound {self._program!r}>"

@@ -1,0 +1,329 @@
+"""Plans: a run of one is a run of its program, an advanced one is one made anew, and misuse is told."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from misuse import Cases, Misuse, check, copies
+from pto_wsp import Capacity, Plan, PlanNeed, Program, Tensor, errors, f16, f32, load, u32
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DECODE = EXAMPLES / "attention/decode.pto"
+PAGE, QO_HEADS, KV_HEADS, DIM = 16, 4, 2, 16
+
+
+def program(schedule: str = "Fixed", **options: Any) -> Program:
+    """The decode program for eight cores."""
+    return load(DECODE).program(schedule=schedule, max_blocks=8, num_threads=2, **options)
+
+
+def table(lengths: list[int]) -> dict[str, np.ndarray]:
+    """A page table with pages in falling order."""
+    pages = [-(-n // PAGE) for n in lengths]
+    return {
+        "kv.indptr": np.cumsum([0, *pages]).astype(np.uint32),
+        "kv.indices": np.arange(sum(pages), dtype=np.uint32)[::-1].copy(),
+        "kv.last_page_len": np.array([(n - 1) % PAGE + 1 if n else 0 for n in lengths], np.uint32),
+    }
+
+
+def shapes(lengths: list[int]) -> dict[str, Any]:
+    """What a host knows before there are tensors."""
+    cache = (sum(-(-n // PAGE) for n in lengths), PAGE, KV_HEADS, DIM)
+    q = (len(lengths), QO_HEADS, 1, DIM)
+    return {"q": Tensor(q, f16), "kv.k": Tensor(cache, f16), "kv.v": Tensor(cache, f16), **table(lengths)}
+
+
+def arrays(lengths: list[int], seed: int = 0) -> dict[str, np.ndarray]:
+    """Made-up arrays for requests of these lengths, and room for the results."""
+    rng = np.random.default_rng(seed)
+    made = {
+        name: rng.standard_normal(each.shape).astype(np.float16) if isinstance(each, Tensor) else each
+        for name, each in shapes(lengths).items()
+    }
+    batch = len(lengths)
+    room = {
+        "output": np.zeros((batch, QO_HEADS, 1, DIM), np.float32),
+        "lse": np.zeros((batch, QO_HEADS), np.float32),
+    }
+    return {**made, **room}
+
+
+def contents(plan: Plan) -> tuple[Any, ...]:
+    """Everything that a plan holds, by value."""
+    listed = [(d.stage, d.name, d.first, d.words.tolist()) for d in plan.descriptors]
+    return listed, plan.words.tolist(), plan.need, plan.tiles, plan.lengths
+
+
+@pytest.mark.parametrize("schedule", ["Fixed", "Balanced", "Whole"])
+def test_a_run_of_a_plan_has_the_bits_of_a_run_of_the_program(schedule: str) -> None:
+    lengths = [1200, 0, 40, 513]
+    decode = program(schedule)
+    plan = decode.plan(shapes(lengths))
+    for seed in (1, 2):  # Layers: other tensors, the same plan.
+        want, have = arrays(lengths, seed), arrays(lengths, seed)
+        stats = decode.execute(**want)
+        assert decode.execute_plan(plan, have).num_tasks == stats.num_tasks == plan.need.descriptors
+        assert want["output"].tobytes() == have["output"].tobytes() and np.any(have["output"])
+        assert want["lse"].tobytes() == have["lse"].tobytes()
+
+
+def test_shapes_give_the_plan_of_whole_arrays_and_a_query_its_need() -> None:
+    lengths = [1200, 0, 40, 513]
+    decode = program()
+    plan = decode.plan(arrays(lengths))
+    assert contents(decode.plan(shapes(lengths))) == contents(plan)
+    assert decode.workspace_query(shapes(lengths)) == decode.workspace_query(arrays(lengths)) == plan.need
+    assert isinstance(plan.need, PlanNeed) and plan.need.words == plan.words.size
+    assert plan.is_current_for(arrays(lengths)) and plan.is_current_for(**shapes(lengths))
+    assert not plan.is_current_for(shapes([1201, 0, 40, 513]))
+
+
+def test_page_tables_may_be_lists() -> None:
+    decode = program()
+    lists = {name: each.tolist() for name, each in table([700, 3]).items()}
+    assert contents(decode.plan({**shapes([700, 3]), **lists})) == contents(decode.plan(shapes([700, 3])))
+
+
+def test_a_cache_that_no_machine_could_hold_is_planned() -> None:
+    decode = program()
+    huge = Tensor((2**31, PAGE, KV_HEADS, DIM), f32)  # Over four terabytes.
+    plan = decode.plan({**shapes([700]), "kv.k": huge, "kv.v": huge, "q": Tensor((1, 4, 1, DIM), f32)})
+    assert plan.need == decode.workspace_query(shapes([700]))
+
+
+@pytest.mark.parametrize("schedule", ["Fixed", "Balanced"])
+def test_an_advanced_plan_is_one_made_anew(schedule: str) -> None:
+    lengths = [1000, 0, 505, 40]
+    decode = program(schedule)
+    plan = decode.plan(shapes(lengths))
+    patched = 0
+    for _ in range(40):
+        lengths = [n + 1 for n in lengths]
+        patched += not plan.advance().regenerated
+        assert contents(plan) == contents(decode.plan(shapes(lengths)))
+    assert patched > 0 or schedule == "Balanced"
+    for lengths in ([3, 4000, 0, 1], [512, 513, 1024, 0]):
+        for given in (lengths, np.array(lengths, np.uint32), tuple(lengths)):
+            assert plan.advance(given).regenerated
+        assert contents(plan) == contents(decode.plan(shapes(lengths)))
+    want, have = arrays(lengths), arrays(lengths)
+    decode.execute(**want)
+    decode.execute_plan(plan, **have)
+    assert want["output"].tobytes() == have["output"].tobytes()
+    before = contents(plan)
+    plan.regenerate()
+    assert contents(plan) == before
+
+
+def test_words_of_a_plan_with_room_are_seen_where_they_lie() -> None:
+    decode = program()
+    need = decode.workspace_query(shapes([1100]))
+    plan = decode.plan(shapes([1000]), capacity=Capacity(need.descriptors, need.workspace_bytes))
+    words, before = plan.words, plan.words.copy()
+    assert words.dtype == np.uint32 and not words.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        words[0] = 1
+    for _ in range(20):
+        plan.advance()
+        assert plan.words.ctypes.data == words.ctypes.data
+    assert not np.array_equal(words, before) and np.array_equal(words, plan.words)
+    plan.advance([1100])
+    assert plan.need == need and plan.words.ctypes.data == words.ctypes.data
+    last = plan.words.tolist()
+    seen = plan.words
+    del plan
+    assert seen.tolist() == last  # A view keeps what it shows.
+
+
+def test_words_without_room_are_a_copy() -> None:
+    plan = program().plan(shapes([100]))
+    words = plan.words
+    before = words.copy()
+    plan.advance([5000])
+    assert np.array_equal(words, before) and not words.flags.writeable
+
+
+def test_costs_and_balance_are_those_of_the_pieces() -> None:
+    plan = program().plan(shapes([1024, 512]))
+    pieces = [d for d in plan.descriptors if d.name == "Piece"]
+    costs = plan.costs[[d.name == "Piece" for d in plan.descriptors]]
+    assert len(pieces) == KV_HEADS * 3 and len(set(costs.tolist())) == 1
+    balance = plan.balance(6)
+    assert balance.best == min(balance.consecutive, balance.longest_first) == 1.0
+    assert plan.balance(12).best == 2.0
+    assert "descriptors in" in repr(plan) and plan.generated_ns > 0 and plan.capacity is None
+
+
+def test_an_order_of_heads_and_tokens_and_plain_operations_are_options() -> None:
+    lengths = [300, 20]
+    given = arrays(lengths)
+    program().execute(**given)
+    turned = {**arrays(lengths)}
+    for name in ("kv.k", "kv.v"):
+        turned[name] = np.ascontiguousarray(turned[name].transpose(0, 2, 1, 3))
+    other = program(kv_layout="HND")
+    other.execute_plan(other.plan(turned), turned)
+    assert given["output"].tobytes() == turned["output"].tobytes()
+    plain = arrays(lengths)
+    program(optimization_level=0).execute(**plain)
+    # Sums in another order, in f32.
+    assert np.allclose(plain["output"], given["output"], rtol=1e-4, atol=1e-6)
+
+
+def test_a_plan_is_run_by_several_threads_at_once() -> None:
+    lengths = [1200, 40]
+    decode = program()
+    plan = decode.plan(shapes(lengths))
+    want = arrays(lengths)
+    decode.execute(**want)
+    given = [arrays(lengths) for _ in range(4)]
+    threads = [threading.Thread(target=decode.execute_plan, args=(plan, each)) for each in given]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(each["output"].tobytes() == want["output"].tobytes() for each in given)
+
+
+def test_a_plan_that_lacks_room_is_usable_again_at_lengths_that_fit() -> None:
+    decode = program()
+    need = decode.workspace_query(shapes([1000]))
+    plan = decode.plan(shapes([1000]), capacity=Capacity(need.descriptors, need.workspace_bytes))
+    with pytest.raises(errors.PlanError) as full:
+        plan.advance([4000])
+    assert full.value.code == "WSP0579" and str(need.descriptors) in str(full.value)
+    with pytest.raises(errors.PlanError) as stale:
+        decode.execute_plan(plan, arrays([4000]))
+    assert stale.value.code == "WSP0578"
+    plan.advance([900])
+    assert contents(plan) == contents(decode.plan(shapes([900])))
+
+
+def test_the_example_is_right() -> None:
+    sys.path.insert(0, str(EXAMPLES / "python"))
+    import decode_plan
+
+    # What sums in f32 over some hundred tokens leave; a lost bit of f16 (5e-4) shows.
+    assert decode_plan.main(20) <= 1e-5
+
+
+CASES = Cases([])
+
+
+@CASES.add(errors.PlanError, "WSP0578", "`lengths of kv[1]` is 41, and was 40")
+def other_lengths() -> None:
+    decode = program()
+    decode.execute_plan(decode.plan(shapes([700, 40])), arrays([700, 41]))  # here
+
+
+@CASES.add(errors.PlanError, "WSP0578", "it is for 8 cores, this program for 9")
+def another_program() -> None:
+    nine = load(DECODE).program(schedule="Fixed", max_blocks=9)
+    nine.execute_plan(program().plan(shapes([700])), arrays([700]))  # here
+
+
+@CASES.add(errors.PlanError, "WSP0579", "program.workspace_query(arrays)")
+def too_little_room() -> None:
+    program().plan(shapes([700]), capacity=Capacity(descriptors=1, workspace_bytes=0))  # here
+
+
+@CASES.add(errors.PlanError, "WSP0580", "1 lengths are given for 2 requests")
+def lengths_of_other_requests() -> None:
+    program().plan(shapes([700, 40])).advance([5])  # here
+
+
+@CASES.add(errors.PlanError, "WSP0580", "request 1 cannot have -1 tokens")
+def a_negative_length() -> None:
+    program().plan(shapes([700, 40])).advance([5, -1])  # here
+
+
+@CASES.add(errors.PlanError, "WSP0580", "a list of integers")
+def lengths_that_are_no_integers() -> None:
+    program().plan(shapes([700])).advance([0.5])  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP0550", "its elements are needed")
+def a_page_table_by_its_shape() -> None:
+    program().plan({**shapes([700]), "kv.indptr": Tensor((2,), u32)})  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1250", "`q` is no array")
+def a_tensor_in_a_run() -> None:
+    decode = program()
+    decode.execute_plan(decode.plan(shapes([700])), shapes([700]))  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "all of its extents as integers")
+def an_extent_by_name() -> None:
+    program().plan({**shapes([700]), "q": Tensor(("batch", 4, 1, DIM), f16)})  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1260", "did you mean `kv.indptr`?")
+def a_misspelt_array() -> None:
+    program().plan({**shapes([700]), "kv.indprt": np.zeros(2, np.uint32)})  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "program.plan(arrays)")
+def no_plan() -> None:
+    program().execute_plan(None, arrays([700]))  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "`descriptors` of a capacity")
+def a_negative_room() -> None:
+    program().plan(shapes([700]), capacity=Capacity(-1, 0))  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "give arrays by name")
+def a_number_for_arrays() -> None:
+    program().plan(5)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1263", "a list of integers")
+def a_page_table_of_floats() -> None:
+    program().plan({**shapes([700]), "kv.indptr": [0, 43.5]})  # here
+
+
+@CASES.add(errors.CompileError, "WSP1220", "did you mean `max_blocks`?")
+def a_misspelt_option() -> None:
+    load(DECODE).program(maxblocks=9)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "`capacity` is")
+def a_number_for_a_room() -> None:
+    program().plan(shapes([700]), capacity=100)  # here
+
+
+@CASES.add(errors.ArgumentError, "WSP1262", "from 1 to 4294967295")
+def no_cores() -> None:
+    program().plan(shapes([700])).balance(0)  # here
+
+
+@CASES.add(errors.CompileError, "WSP0882", "host entries of `.pto` files")
+def a_plan_of_a_workload() -> None:
+    copies.compile().plan({"n": 4})  # here
+
+
+@CASES.add(errors.CompileError, "WSP1220", "`schedule`")
+def a_schedule_of_a_workload() -> None:
+    copies.compile(schedule="Fixed")  # here
+
+
+@CASES.add(errors.CompileError, "WSP1221", '"NHD"')
+def an_unknown_order() -> None:
+    load(DECODE).program(kv_layout="DHN")  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP0403", "`Fixed`")
+def an_unknown_schedule() -> None:
+    load(DECODE).program(schedule="Fixd")  # here
+
+
+@pytest.mark.parametrize("case", CASES.all, ids=str)
+def test_misuse(case: Misuse) -> None:
+    check(case)
