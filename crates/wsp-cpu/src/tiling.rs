@@ -84,20 +84,26 @@ mod tests {
             .unwrap_or(longest)
     }
 
-    /// Greedy list scheduling of all items, in the order of requests and heads: what a run comes to.
+    /// Greedy list scheduling of all items, in the order of requests and heads, a merge after the last item of its range: what a
+    /// run comes to.
     fn simulated(lengths: &[u32], heads: u64, cores: u32, tile: u32) -> u128 {
         let mut busy = vec![0u128; cores as usize];
+        let mut run = |ready: u128, cost: u128| {
+            let core = busy.iter_mut().min().expect("there should be a core");
+            *core = (*core).max(ready) + cost;
+            *core
+        };
+        let mut end = 0;
         for _ in 0..heads {
             for &length in lengths {
                 let count = length.div_ceil(tile);
-                for item in 0..count {
-                    let merge = if count > 1 { MERGE } else { 0 };
-                    let cost = u128::from(tile.min(length - item * tile)) + TASK + merge;
-                    *busy.iter_mut().min().expect("there should be a core") += cost;
-                }
+                let cost = |item: u32| u128::from(tile.min(length - item * tile)) + TASK;
+                let last = (0..count).map(|item| run(0, cost(item))).max().unwrap_or(0);
+                let merge = if count > 1 { MERGE * u128::from(count) } else { 0 };
+                end = end.max(if merge > 0 { run(last, merge) } else { last });
             }
         }
-        busy.into_iter().max().unwrap_or(0)
+        end
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! **Accuracy.** `exp` and `exp2` are within 2 ulp, `-inf → 0`, `+inf → +inf`, NaN stays; results below 2⁻¹²⁶ are 0. Sums and
 //! products add in a fixed order that depends on the number of elements and the level only: a dot product of `k` elements
 //! runs as one fused multiply-add chain per lane, lanes are then added pairwise (distance 8, 4, 2, 1 for 16 lanes). Its error
-//! is at most about `(k / lanes + log₂ lanes) · 2⁻²⁴ · Σ|aᵢbᵢ|`. Element-wise arithmetic is rounded once, as in IEEE 754.
+//! is at most about `(k / lanes + log₂ lanes) · 2⁻²⁴ · Σ|aᵢbᵢ|`. Element-wise arithmetic is rounded once, as in IEEE 754. With
+//! [`Level::Avx512Bf16`], the lanes of a dot product of two bfloat16 operands take neighbouring elements: the same bound.
 #![allow(
     unsafe_code,
     reason = "intrinsics, and pointers to operands that may alias or lie in an array of the launch"

@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::order::Order;
 use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, TensorMem, prefetch_bytes};
-use crate::simd::{Distance, Grid, Kernels, Mode, ROW_ALIGN, Rows};
+use crate::simd::{Distance, Grid, Kernels, MOST_TOGETHER, Mode, ROW_ALIGN, Rows};
 use wsp_core::DType;
 use wsp_core::limits::MAX_TILE_BYTES;
 
@@ -207,7 +207,7 @@ impl Tiles {
         if !tile.in_place {
             let stride = stride_of(tile.capacity) * size_of::<f32>();
             self.order.push_run(tile.buffer.ptr().cast(), tile.shape.rows as usize, stride);
-            self.order.end(Distance::of(stride));
+            self.order.end(Distance::of(tile.shape.cols as usize * size_of::<f32>()));
             return;
         }
         let distance = Distance::of(tile.view.row_bytes());
@@ -311,12 +311,10 @@ impl Tiles {
     pub(super) fn rows(&self, id: usize) -> Rows<'_> {
         let tile = &self.tiles[id];
         let dtype = if tile.in_place { tile.view.dtype } else { DType::F32 };
-        Rows {
-            starts: self.order.starts(),
-            rows: tile.shape.rows as usize,
-            cols: tile.shape.cols as usize,
-            dtype,
-        }
+        let (rows, cols) = (tile.shape.rows as usize, tile.shape.cols as usize);
+        let rows = Rows { starts: self.order.starts(), rows, cols, dtype };
+        debug_assert!(cols == 0 || rows.starts.len() >= rows.rows + rows.distance().far + MOST_TOGETHER);
+        rows
     }
 }
 

@@ -81,17 +81,17 @@ fn check(
     tiles: &mut Tiles,
     random: &mut Random,
     shape: (u32, u32, u32),
-    dtype: DType,
+    [left, dtype]: [DType; 2],
     transpose_b: bool,
     what: &str,
 ) {
     let (m, n, k) = shape;
     let (brows, bcols) = if transpose_b { (n, k) } else { (k, n) };
-    let a = Matrix::random(random, m, k, DType::F32);
+    let a = Matrix::random(random, m, k, left);
     let b = Matrix::random(random, brows, bcols, dtype);
     let c = Matrix::random(random, m, n, DType::F32);
-    let what = format!("{what} {m}x{n}x{k} {dtype} transposed {transpose_b}");
-    let ta = put(tiles, &a, DType::F32);
+    let what = format!("{what} {m}x{n}x{k} {left} by {dtype} transposed {transpose_b}");
+    let ta = put(tiles, &a, left);
     let tb = put(tiles, &b, dtype);
     for c in [None, Some(&c)] {
         let (sums, sizes) = product(&a, &b, transpose_b, c);
@@ -123,17 +123,18 @@ fn products_agree_with_f64_and_do_not_depend_on_paging() {
             for m in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17] {
                 let dtype = DTYPES[(i + m as usize) % DTYPES.len()];
                 let n = random.below(20);
-                check(&mut tiles, &mut random, (m, n, inner), dtype, true, name);
+                check(&mut tiles, &mut random, (m, n, inner), [DType::F32, dtype], true, name);
+                check(&mut tiles, &mut random, (m, n, inner), [DType::Bf16; 2], true, name);
                 // Here `inner` is the width of the result: the sizes that matter for the blocks of columns.
                 let k = random.below(70);
-                check(&mut tiles, &mut random, (m, inner, k), dtype, false, name);
+                check(&mut tiles, &mut random, (m, inner, k), [DType::F32, dtype], false, name);
             }
         }
         for dtype in DTYPES {
-            check(&mut tiles, &mut random, (4, 64, 128), dtype, true, name);
-            check(&mut tiles, &mut random, (4, 128, 64), dtype, false, name);
-            check(&mut tiles, &mut random, (0, 5, 16), dtype, true, name);
-            check(&mut tiles, &mut random, (0, 5, 16), dtype, false, name);
+            check(&mut tiles, &mut random, (4, 64, 128), [DType::F32, dtype], true, name);
+            check(&mut tiles, &mut random, (4, 128, 64), [DType::F32, dtype], false, name);
+            check(&mut tiles, &mut random, (0, 5, 16), [DType::F32, dtype], true, name);
+            check(&mut tiles, &mut random, (0, 5, 16), [DType::F32, dtype], false, name);
         }
     }
 }
@@ -181,6 +182,22 @@ fn the_inner_dimension_is_the_smaller_one() {
         set(&mut tiles, nothing, &Matrix { shape: Shape::new(0, 40), values: Vec::new() });
         let have = multiply(&mut tiles, ta, nothing, false, None);
         assert!(have.shape == Shape::new(4, 40) && have.values.iter().all(|&x| x == 0.0), "{name}");
+    }
+}
+
+#[test]
+fn an_operand_may_fill_a_corner_of_its_tile() {
+    for (name, mut tiles) in all_kernels() {
+        let mut random = Random::new(25);
+        for transpose_b in [true, false] {
+            let a = Matrix::random(&mut random, 4, 5, DType::F32);
+            let b = Matrix::random(&mut random, 5, 5, DType::F32);
+            let (ta, tb) = (put(&mut tiles, &a, DType::F32), room(&mut tiles, 300, 1000, DType::F32));
+            set(&mut tiles, tb, &b);
+            let (sums, sizes) = product(&a, &b, transpose_b, None);
+            let have = multiply(&mut tiles, ta, tb, transpose_b, None);
+            assert_close(&have, &sums, |i| 1e-6 * sizes[i], name);
+        }
     }
 }
 
