@@ -144,9 +144,10 @@ mod tests {
         ) {
             let tile = automatic_tile(&lengths, heads, cores);
             let best = (8..17).map(|k| simulated(&lengths, heads, cores, 1 << k)).min().unwrap_or(0);
-            // The estimate knows no gaps: at worst the last round of items is as long as all before it.
+            // A run takes at most twice the estimate, as list scheduling leaves no more gaps than that (Graham, 1969), and the
+            // estimate is at most one and a half times a run: the share of a core, and half of the largest item.
             let found = simulated(&lengths, heads, cores, tile);
-            prop_assert!(found <= 2 * best, "{tile}: {found} beside {best}");
+            prop_assert!(found <= 3 * best, "{tile}: {found} beside {best}");
         }
 
         #[test]
