@@ -33,6 +33,13 @@ fn verified(program: &[u8]) -> Result<(), String> {
 }
 
 #[test]
+fn a_row_behind_a_label_has_its_name() {
+    let [labelled, plain] =
+        ["here: .kernel one vector\nHALT\n", ".kernel one vector\nhere: HALT\n"].map(encoded);
+    assert_eq!(labelled, plain);
+}
+
+#[test]
 fn made_up_programs_keep_every_rule_and_survive_the_round_trip() {
     for seed in 0..4000 {
         let decisions = bytes(seed, 16 + (seed as usize % 64) * 16);

@@ -148,9 +148,11 @@ impl Job {
                 let near = (*panel.near.add(k)).wrapping_add(offset);
                 let far = (*panel.far.add(k)).wrapping_add(offset);
                 // Narrow vectors take several blocks per line.
-                for line in (0..NU * pair * E::SIZE).step_by(LINE).filter(|_| offset.is_multiple_of(LINE)) {
-                    s.prefetch(near.wrapping_add(line));
-                    s.prefetch_far(far.wrapping_add(line));
+                if offset.is_multiple_of(LINE) {
+                    for line in (0..NU * pair * E::SIZE).step_by(LINE) {
+                        s.prefetch(near.wrapping_add(line));
+                        s.prefetch_far(far.wrapping_add(line));
+                    }
                 }
                 let mut a = [s.splat(0.0); MR];
                 for m in 0..MR {

@@ -274,8 +274,14 @@ impl Job<'_> {
     #[inline(always)]
     unsafe fn left<S: Simd, D: Dot<S>, const MR: usize>(&self, s: S, unit: usize) -> [D::Left; MR] {
         let pair = 2 * S::LANES;
+        // A loop and no closure: a closure is compiled without the instruction set where it is not inlined.
         // SAFETY: `packed` has `MR` pairs per unit.
-        core::array::from_fn(|m| unsafe { D::left(s, self.packed.add((unit * MR + m) * pair)) })
+        let mut a = unsafe { [D::left(s, self.packed.add(unit * MR * pair)); MR] };
+        for m in 1..MR {
+            // SAFETY: as above.
+            a[m] = unsafe { D::left(s, self.packed.add((unit * MR + m) * pair)) };
+        }
+        a
     }
 
     /// Adds the lanes up and writes the first `have` columns of the block at column `n`.

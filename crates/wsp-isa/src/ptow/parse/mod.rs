@@ -215,9 +215,13 @@ impl<'t> Assembler<'t> {
         self.image.words.len() - 1
     }
 
-    /// Takes the symbols that a line declares.
+    /// Takes the symbols that a line declares, behind its labels.
     fn declarations(&mut self, line: &Line) {
-        let [directive, second, ..] = line.tokens.as_slice() else { return };
+        let mut tokens = line.tokens.as_slice();
+        while let [Token { tok: Tok::Ident, .. }, Token { tok: Tok::Punct(":"), .. }, rest @ ..] = tokens {
+            tokens = rest;
+        }
+        let [directive, second, ..] = tokens else { return };
         if directive.tok != Tok::Directive {
             return;
         }
