@@ -28,6 +28,27 @@ fn guarded(run: &mut Run<'_, '_>, f: impl FnOnce(&mut Run<'_, '_>) -> Result<u64
     STOPS
 }
 
+/// As [`guarded`], with the instruction and the frame.
+///
+/// # Safety
+/// As for [`outlined`].
+unsafe fn on_frame(
+    run: *mut Run<'_, '_>,
+    frame: *mut u64,
+    func: i64,
+    pc: i64,
+    f: impl FnOnce(&mut Run<'_, '_>, &Code, usize, &mut [u64]) -> Result<u64, Trap>,
+) -> i64 {
+    // SAFETY: the run lives as long as the code runs, which touches it between calls only.
+    let run = unsafe { &mut *run };
+    guarded(run, |run| {
+        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
+        // SAFETY: the slots of a frame are valid, and compiled code has written those that the instruction reads.
+        let frame = unsafe { std::slice::from_raw_parts_mut(frame, code.template.len()) };
+        f(run, code, pc, frame)
+    })
+}
+
 /// The instruction as the interpreter would run it; its operands are in the frame.
 ///
 /// # Safety
@@ -40,12 +61,7 @@ pub(super) unsafe extern "C" fn outlined(
     _: u64,
     _: u64,
 ) -> i64 {
-    // SAFETY: the run lives as long as the code runs, which touches it between calls only.
-    let run = unsafe { &mut *run };
-    guarded(run, |run| {
-        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
-        // SAFETY: the slots of a frame are valid, and compiled code has written those that the instruction reads.
-        let frame = unsafe { std::slice::from_raw_parts(frame, code.template.len()) };
+    let f = |run: &mut Run<'_, '_>, code: &Code, pc: usize, frame: &mut [u64]| {
         let asks = matches!(
             code.insts[pc].op,
             Op::Emit
@@ -58,7 +74,9 @@ pub(super) unsafe extern "C" fn outlined(
                 | Op::HostAxisExtent
         );
         if asks { ask(run, code, pc, frame) } else { run.vm.outlined(code, pc, frame) }
-    })
+    };
+    // SAFETY: compiled code gives what the helper asks for.
+    unsafe { on_frame(run, frame, func, pc, f) }
 }
 
 /// An instruction that asks or tells the host something.
@@ -81,16 +99,13 @@ pub(super) unsafe extern "C" fn alloc_ws(
     _: u64,
     _: u64,
 ) -> i64 {
-    // SAFETY: as in `outlined`.
-    let run = unsafe { &mut *run };
-    guarded(run, |run| {
-        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
-        // SAFETY: as in `outlined`.
-        let frame = unsafe { std::slice::from_raw_parts(frame, code.template.len()) };
+    let f = |run: &mut Run<'_, '_>, code: &Code, pc: usize, frame: &mut [u64]| {
         let offset = ask(run, code, pc, frame)?;
         run.remember(code, code.insts[pc].a, frame, offset);
         Ok(offset)
-    })
+    };
+    // SAFETY: compiled code gives what the helper asks for.
+    unsafe { on_frame(run, frame, func, pc, f) }
 }
 
 /// Stops the run as the instruction does with these operands.
@@ -105,12 +120,7 @@ pub(super) unsafe extern "C" fn fault(
     a: u64,
     b: u64,
 ) -> i64 {
-    // SAFETY: as in `outlined`.
-    let run = unsafe { &mut *run };
-    guarded(run, |run| {
-        let (code, pc) = (&run.vm.program.funcs[func as usize], pc as usize);
-        // SAFETY: as in `outlined`.
-        let frame = unsafe { std::slice::from_raw_parts_mut(frame, code.template.len()) };
+    let f = |run: &mut Run<'_, '_>, code: &Code, pc: usize, frame: &mut [u64]| {
         let i = code.insts[pc];
         for (slot, value) in [(i.b, b), (i.a, a)] {
             if let Some(place) = frame.get_mut(slot as usize) {
@@ -119,7 +129,9 @@ pub(super) unsafe extern "C" fn fault(
         }
         run.vm.outlined(code, pc, frame)?;
         Err(Trap::internal("an instruction that stops compiled code only", span(code, pc)))
-    })
+    };
+    // SAFETY: compiled code gives what the helper asks for.
+    unsafe { on_frame(run, frame, func, pc, f) }
 }
 
 /// Looks at limits and the cancel flag.
