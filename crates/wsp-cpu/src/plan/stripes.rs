@@ -21,14 +21,26 @@ impl Stripe {
         // The last descriptor of all may end before the distance does.
         let descriptors = words[self.first..].chunks_mut(self.distance).take(self.count);
         match self.lanes[..] {
-            [(0, rate)] => descriptors.for_each(|words| add(words, [rate])),
-            // Words side by side are one load and one store.
-            [(0, one), (1, two)] => descriptors.for_each(|words| add(words, [one, two])),
-            ref more => descriptors.for_each(|words| {
-                for &(at, rate) in more {
-                    words[at] = words[at].wrapping_add(rate);
+            [(0, rate)] => {
+                for words in descriptors {
+                    words[0] = words[0].wrapping_add(rate);
                 }
-            }),
+            }
+            // Words side by side are one load and one store.
+            [(0, one), (1, two)] => {
+                for words in descriptors {
+                    let [first, second] =
+                        words.first_chunk_mut().expect("a descriptor should have the words that change");
+                    (*first, *second) = (first.wrapping_add(one), second.wrapping_add(two));
+                }
+            }
+            ref more => {
+                for words in descriptors {
+                    for &(at, rate) in more {
+                        words[at] = words[at].wrapping_add(rate);
+                    }
+                }
+            }
         }
         (self.count * self.lanes.len()) as u32
     }
@@ -39,14 +51,6 @@ impl Stripe {
         let fits = apart < self.distance && self.distance == other.distance && self.count == other.count;
         fits.then_some(apart)
     }
-}
-
-/// Adds to the first words.
-#[inline]
-fn add<const N: usize>(words: &mut [u32], rates: [u32; N]) {
-    let words: &mut [u32; N] =
-        words.first_chunk_mut().expect("a descriptor should have the words that change");
-    *words = std::array::from_fn(|i| words[i].wrapping_add(rates[i]));
 }
 
 /// The words that change, in stripes; per stage with the stage's first word.
