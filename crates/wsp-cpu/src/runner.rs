@@ -81,9 +81,10 @@ impl TaskRunner for KernelRunner<'_> {
 
     fn prefetch(&self, worker: usize, kernel: KernelId, payload: &[u32]) {
         let mut own = self.worker(worker);
-        self.kernels.get(kernel).inputs(&mut own.evaluator, self.env, payload, |region| {
+        let Worker { scratch, evaluator } = &mut *own;
+        self.kernels.get(kernel).inputs(evaluator, self.env, payload, |region| {
             if let Some(memory) = &self.env.tensors[region.tensor.index()] {
-                memory.prefetch(&region);
+                scratch.prefetch(memory, &region);
             }
         });
     }

@@ -3,7 +3,7 @@
 //! `cargo run --release -p wsp-kernel --example decode_tile [-- KERNEL [TYPE...]]`, where `KERNEL` is 2k, 8k, 64k or 128k and a
 //! type f16, bf16 or f32. Every task is timed alone, several times, and the least times are added up: what else
 //! the machine does meanwhile matters little. With `HOT` set all pages of the cache are the same few: no waiting for memory. `ISA` names
-//! instruction sets to compare.
+//! instruction sets to compare, `TOKENS` the length of each request.
 
 #![allow(unsafe_code, reason = "tensors of a launch are memory that the caller vouches for")]
 #![allow(
@@ -20,8 +20,8 @@ use wsp_ir::{Module, ParamSource, SourceMap, Storage};
 use wsp_kernel::{Env, KernelCode, Layout, Mode, Paged, Scratch, TensorMem, Value, eval_launch_expr};
 
 const PROGRAM: &str = include_str!("../../../examples/decode_attention.pto");
-const BATCH: usize = 16;
-const TOKENS: usize = 2048;
+/// Tokens of all requests together.
+const ALL_TOKENS: usize = 32_768;
 const HEADS: usize = 8;
 const GROUP: usize = 4;
 const DIM: usize = 128;
@@ -29,7 +29,7 @@ const PAGE: usize = 16;
 const ROUNDS: usize = 12;
 
 /// Elements of one array of the cache.
-const CACHE: usize = BATCH * TOKENS * HEADS * DIM;
+const CACHE: usize = ALL_TOKENS * HEADS * DIM;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +39,8 @@ fn main() {
         Ok(names) => names.split(',').filter_map(Mode::from_name).collect(),
         Err(_) => vec![Mode::Fast],
     };
+    let tokens = std::env::var("TOKENS").map_or(2048, |n| n.parse().expect("TOKENS is a number"));
+    let batch = ALL_TOKENS / tokens;
     let mut sources = SourceMap::default();
     let (module, findings) = wsp_lang::compile("decode_attention.pto", PROGRAM, &mut sources);
     let module = module.unwrap_or_else(|| panic!("{findings:?}"));
@@ -48,10 +50,10 @@ fn main() {
         if !measured {
             continue;
         }
-        let data = Data::new(dtype);
+        let data = Data::new(dtype, batch, tokens);
         for nhd in [false, true] {
-            let mut floor = vec![f64::INFINITY; BATCH * HEADS];
-            let mut tasks = vec![vec![f64::INFINITY; BATCH * HEADS]; modes.len()];
+            let mut floor = vec![f64::INFINITY; batch * HEADS];
+            let mut tasks = vec![vec![f64::INFINITY; batch * HEADS]; modes.len()];
             let envs: Vec<Env> = modes.iter().map(|mode| data.env(&module, *mode, nhd)).collect();
             let codes: Vec<KernelCode> = envs
                 .iter()
@@ -61,7 +63,7 @@ fn main() {
                 .collect();
             for _ in 0..ROUNDS {
                 for (task, least) in floor.iter_mut().enumerate() {
-                    let share = data.keys.len() / (BATCH * HEADS);
+                    let share = data.keys.len() / (batch * HEADS);
                     let parts =
                         [&data.keys, &data.values].map(|part| &part[task * share..(task + 1) * share]);
                     timed(least, || parts.map(read_all));
@@ -70,7 +72,7 @@ fn main() {
                     let mut scratch = Scratch::new();
                     for (task, least) in least.iter_mut().enumerate() {
                         let (batch, head) = ((task / HEADS) as u32, (task % HEADS) as u32);
-                        let words = [0, batch, 0, head, 0, TOKENS as u32, 1, 0];
+                        let words = [0, batch, 0, head, 0, tokens as u32, 1, 0];
                         timed(least, || code.run(&mut scratch, env, &words).expect("it runs"));
                     }
                 }
@@ -82,7 +84,11 @@ fn main() {
             for (mode, least) in modes.iter().zip(&tasks) {
                 print!("  {mode:?} {:5.1} GB/s {:.2}x", rate(total(least)), total(least) / base);
             }
-            println!("  {:08x}", data.checksum());
+            println!(
+                "  {:.2} us per task  {:08x}",
+                total(&tasks[0]) / (batch * HEADS) as f64 * 1e6,
+                data.checksum()
+            );
         }
     }
 }
@@ -116,6 +122,8 @@ struct Page([u8; 4096]);
 /// Arrays of a launch.
 struct Data {
     dtype: DType,
+    batch: usize,
+    tokens: usize,
     q: Vec<Page>,
     keys: Vec<Page>,
     values: Vec<Page>,
@@ -125,7 +133,7 @@ struct Data {
 }
 
 impl Data {
-    fn new(dtype: DType) -> Data {
+    fn new(dtype: DType, batch: usize, tokens: usize) -> Data {
         let mut state = 88_172_645_463_325_252u64;
         let mut random = move || {
             state ^= state << 13;
@@ -133,7 +141,7 @@ impl Data {
             state ^= state << 17;
             state >> 40
         };
-        let mut pages: Vec<u32> = (0..(BATCH * TOKENS / PAGE) as u32).collect();
+        let mut pages: Vec<u32> = (0..(ALL_TOKENS / PAGE) as u32).collect();
         for i in (1..pages.len()).rev() {
             pages.swap(i, random() as usize % (i + 1));
         }
@@ -153,9 +161,11 @@ impl Data {
             }
             pages
         };
-        let rows = BATCH * HEADS * GROUP;
+        let rows = batch * HEADS * GROUP;
         Data {
             dtype,
+            batch,
+            tokens,
             q: floats(rows * DIM),
             keys: floats(CACHE),
             values: floats(CACHE),
@@ -171,17 +181,17 @@ impl Data {
     }
 
     fn env(&self, module: &Module, mode: Mode, nhd: bool) -> Env {
-        let mut env = Env::new(module, params(module));
+        let mut env = Env::new(module, params(module, self.batch));
         env.mode = mode;
         for (tensor, slot) in module.tensors.iter().zip(&mut env.tensors) {
             let (bytes, dtype, layout) = match (&tensor.storage, tensor.name.as_str()) {
                 (Storage::CacheKeys(_), _) => (bytes_of(&self.keys), self.dtype, self.paged(nhd)),
                 (Storage::CacheValues(_), _) => (bytes_of(&self.values), self.dtype, self.paged(nhd)),
-                (_, "q") => (bytes_of(&self.q), self.dtype, strided(&[BATCH, HEADS * GROUP, 1, DIM])),
+                (_, "q") => (bytes_of(&self.q), self.dtype, strided(&[self.batch, HEADS * GROUP, 1, DIM])),
                 (_, "output") => {
-                    (bytes_of(&self.output), DType::F32, strided(&[BATCH, HEADS * GROUP, 1, DIM]))
+                    (bytes_of(&self.output), DType::F32, strided(&[self.batch, HEADS * GROUP, 1, DIM]))
                 }
-                (_, "lse") => (bytes_of(&self.lse), DType::F32, strided(&[BATCH, HEADS * GROUP])),
+                (_, "lse") => (bytes_of(&self.lse), DType::F32, strided(&[self.batch, HEADS * GROUP])),
                 // Workspace: a single chunk writes none.
                 (_, name) => {
                     let cols = if name == "partial_o" { DIM as u32 } else { 1 };
@@ -203,9 +213,9 @@ impl Data {
 
     fn paged(&self, nhd: bool) -> Layout {
         let (heads, lanes, page) = (HEADS as u64, DIM as u64, PAGE as u64);
-        let indptr: Vec<u32> = (0..=BATCH).map(|b| (b * TOKENS / PAGE) as u32).collect();
+        let indptr: Vec<u32> = (0..=self.batch).map(|b| (b * self.tokens / PAGE) as u32).collect();
         Layout::Paged(Paged {
-            lengths: vec![TOKENS as u32; BATCH].into(),
+            lengths: vec![self.tokens as u32; self.batch].into(),
             indptr: indptr.into(),
             indices: self.pages.clone().into(),
             page_size: PAGE as u32,
@@ -230,7 +240,7 @@ fn strided(dims: &[usize]) -> Layout {
     Layout::Strided { dims: dims.iter().map(|&n| n as u32).collect(), strides }
 }
 
-fn params(module: &Module) -> Vec<Value> {
+fn params(module: &Module, batch: usize) -> Vec<Value> {
     let mut params: Vec<Value> = Vec::new();
     for param in &module.params {
         let known: Vec<Option<Value>> = params.iter().copied().map(Some).collect();
@@ -239,7 +249,7 @@ fn params(module: &Module) -> Vec<Value> {
                 eval_launch_expr(module, e, &known).expect("parameters have values")
             }
             ParamSource::Shape { .. } | ParamSource::Entry => Value::U32(match param.name.as_str() {
-                "batch_size" => BATCH,
+                "batch_size" => batch,
                 "num_qo_heads" => HEADS * GROUP,
                 "num_kv_heads" => HEADS,
                 _ => DIM,

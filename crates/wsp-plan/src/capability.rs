@@ -101,7 +101,7 @@ table! {
     SPLIT_BALANCED: "PTO_SPLIT(axis, PTO_BALANCED(n))", Enforced,
         "cores get equal shares of all elements: items end where shares end, at multiples of `n` elements";
     PREFETCH: "PTO_PREFETCH(axis, depth)", Hint,
-        "when a task starts, the inputs of the task `depth` indices ahead are fetched if it is already generated";
+        "when a task starts, the small inputs of the task `depth` indices ahead are fetched if it is already generated";
     DEPENDENCY: "PTO_DEPENDENCY(reader.tensor, writer.tensor)", Enforced,
         "tasks wait for those whose data they load, which is inferred from kernels and checked against the statement";
     PROFILE_GUIDED: "PTO_PROFILE_GUIDED(axis, policies)", Error,

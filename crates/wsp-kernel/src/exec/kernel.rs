@@ -3,15 +3,15 @@
 use super::compile::{Compiler, Role, f32_bytes};
 use super::engine::Runnable;
 use super::tile_code::TileDecl;
-use super::tile_run::{ResetTiles, TileRun, TileSet};
+use super::tile_run::{ResetTiles, TileRun, TileSet, Written};
 use super::tile_trap;
 use super::vm::{Buffers, Vm};
-use crate::memory::Shape;
+use crate::memory::{RowsView, Shape};
 use crate::tile::Tiles;
-use crate::{Env, Mode, Trap};
+use crate::{Env, Mode, TensorMem, Trap};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wsp_core::{AxisId, FuncId, TensorId};
+use wsp_core::{AxisId, FuncId, Region, TensorId};
 use wsp_ir::{FuncKind, Module, Span};
 
 /// A kernel in the form that runs. One value serves any number of threads.
@@ -97,10 +97,10 @@ impl KernelCode {
             let message = format!("{} has {words} words, not {}", entry.title, descriptor.len());
             return Err(Trap::internal(message, Span::default()));
         }
-        let Scratch { slots, buffers, sets } = scratch;
+        let Scratch { slots, buffers, sets, .. } = scratch;
         let set = find_set(sets, self)?;
         let guard = ResetTiles(set);
-        guard.0.written.fill(false);
+        guard.0.written.forget_all();
         let frame = super::vm::frame(slots, entry);
         for (field, slot) in &entry.fields {
             frame[*slot as usize] = u64::from(descriptor[*field as usize]);
@@ -130,12 +130,20 @@ pub struct Scratch {
     pub(crate) buffers: Buffers,
     /// By kernel, most recently used last.
     sets: Vec<TileSet>,
+    /// Rows to prefetch.
+    rows: RowsView,
 }
 
 impl Scratch {
     /// Empty; grows with the first run of each kernel.
     pub fn new() -> Scratch {
         Scratch::default()
+    }
+
+    /// Asks the processor to fetch the first cache lines of a box of an array. Parts outside the array are left out; nothing
+    /// changes.
+    pub fn prefetch(&mut self, array: &TensorMem, region: &Region) {
+        array.prefetch(region, &mut self.rows);
     }
 }
 
@@ -154,7 +162,7 @@ fn find_set<'s>(sets: &'s mut Vec<TileSet>, kernel: &KernelCode) -> Result<&'s m
                 sets.remove(0);
             }
             let tiles = kernel.new_tiles(Span::default())?;
-            sets.push(TileSet { key: kernel.key, tiles, written: vec![false; kernel.tiles.len()] });
+            sets.push(TileSet { key: kernel.key, tiles, written: Written::new(kernel.tiles.len()) });
         }
     }
     Ok(sets.last_mut().expect("the set found or added above should be last"))

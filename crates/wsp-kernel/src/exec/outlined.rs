@@ -154,8 +154,8 @@ impl<'a> Vm<'a> {
         };
         let (mut value, mut work) = (0, 0);
         for step in steps {
-            value = run.execute(&step.inst, self.env, frame, step.span)?;
-            work += run.work(&step.inst) / TILE_WORK_PER_STEP;
+            value = run.execute(step, self.env, frame)?;
+            work += step.work / TILE_WORK_PER_STEP;
         }
         // A loop of large operations must look as often in time as a loop of small ones.
         self.check_at = self.check_at.saturating_sub(work);

@@ -126,11 +126,129 @@ pub(crate) enum TileInst {
     },
 }
 
-/// A tile operation in the order of a function.
+impl TileInst {
+    /// About how much it does at most: elements of its result, products of a matrix product.
+    fn work(&self, tiles: &[TileDecl]) -> u64 {
+        let elements = |tile: usize| {
+            tiles.get(tile).map_or(0, |tile| u64::from(tile.rows).saturating_mul(u64::from(tile.cols)))
+        };
+        match *self {
+            TileInst::MatMul(product) => {
+                let inner = tiles.get(product.a).map_or(0, |a| u64::from(a.cols));
+                elements(product.dst).saturating_mul(inner)
+            }
+            TileInst::RowReduce { src, .. }
+            | TileInst::ColReduce { src, .. }
+            | TileInst::Store { src, .. } => elements(src),
+            TileInst::TopK { kept, .. } => elements(kept.src).saturating_add(elements(kept.values)),
+            _ => self.writes()[0].map_or(0, elements),
+        }
+    }
+
+    /// Whether it has a scalar result.
+    pub(crate) fn yields(&self) -> bool {
+        matches!(
+            self,
+            TileInst::RowScalar { .. } | TileInst::Rows(_) | TileInst::Cols(_) | TileInst::LoadScalar(_)
+        )
+    }
+
+    /// Whether a tile is an operand or a result.
+    pub(crate) fn mentions(&self, tile: usize) -> bool {
+        let of_size =
+            matches!(*self, TileInst::Clear(t) | TileInst::Rows(t) | TileInst::Cols(t) if t == tile);
+        of_size || self.reads().contains(&Some(tile)) || self.writes().contains(&Some(tile))
+    }
+
+    /// The tile that has nothing afterwards of what it had before.
+    pub(crate) fn replaces(&self) -> Option<usize> {
+        let [Some(dst), None] = self.writes() else { return None };
+        (!self.reads().contains(&Some(dst))).then_some(dst)
+    }
+
+    /// Tiles whose elements it reads.
+    fn reads(&self) -> [Option<usize>; 3] {
+        match *self {
+            TileInst::Store { src, .. }
+            | TileInst::Unary { src, .. }
+            | TileInst::RowReduce { src, .. }
+            | TileInst::ColReduce { src, .. }
+            | TileInst::Transpose { src, .. }
+            | TileInst::Mask { tile: src, .. }
+            | TileInst::MaskCausal { tile: src, .. }
+            | TileInst::MaskBand { tile: src, .. }
+            | TileInst::Extract { src, .. }
+            | TileInst::TopK { kept: TopK { src, .. }, .. }
+            | TileInst::RowScalar { tile: src, .. } => [Some(src), None, None],
+            TileInst::Binary { a, b, .. } => match b {
+                RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b) => [Some(a), Some(b), None],
+                RhsCode::Scalar(_) => [Some(a), None, None],
+            },
+            TileInst::Insert { dst, src, .. } => [Some(src), Some(dst), None],
+            TileInst::MatMul(product) => {
+                [Some(product.a), Some(product.b), product.accumulate.then_some(product.dst)]
+            }
+            TileInst::Clear(_)
+            | TileInst::Load { .. }
+            | TileInst::Fill { .. }
+            | TileInst::Iota { .. }
+            | TileInst::Rows(_)
+            | TileInst::Cols(_)
+            | TileInst::LoadScalar(_)
+            | TileInst::StoreScalar { .. } => [None; 3],
+        }
+    }
+
+    /// The tiles that have a value afterwards.
+    fn writes(&self) -> [Option<usize>; 2] {
+        match *self {
+            TileInst::Load { dst, .. }
+            | TileInst::Fill { dst, .. }
+            | TileInst::Unary { dst, .. }
+            | TileInst::Binary { dst, .. }
+            | TileInst::RowReduce { dst, .. }
+            | TileInst::ColReduce { dst, .. }
+            | TileInst::Transpose { dst, .. }
+            | TileInst::Iota { dst, .. }
+            | TileInst::Insert { dst, .. }
+            | TileInst::Extract { dst, .. } => [Some(dst), None],
+            TileInst::MatMul(product) => [Some(product.dst), None],
+            TileInst::TopK { kept, .. } => [Some(kept.values), Some(kept.indices)],
+            TileInst::Clear(_)
+            | TileInst::Store { .. }
+            | TileInst::Mask { .. }
+            | TileInst::MaskCausal { .. }
+            | TileInst::MaskBand { .. }
+            | TileInst::RowScalar { .. }
+            | TileInst::Rows(_)
+            | TileInst::Cols(_)
+            | TileInst::LoadScalar(_)
+            | TileInst::StoreScalar { .. } => [None; 2],
+        }
+    }
+}
+
+/// A tile operation in the order of a function, with what is known of it before it runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TileStep {
     pub(crate) inst: TileInst,
     pub(crate) span: Span,
+    /// Tiles whose elements it reads, from 1 on; 0 for none.
+    pub(super) reads: [u32; 3],
+    /// Tiles that have a value afterwards, in the same way.
+    pub(super) writes: [u32; 2],
+    /// Elements of its result, or products of a matrix product, at most.
+    pub(super) work: u64,
+}
+
+impl TileStep {
+    /// An operation on some of these tiles.
+    pub(super) fn new(inst: TileInst, tiles: &[TileDecl], span: Span) -> TileStep {
+        // Tiles are fewer than their bytes, which are limited.
+        let number = |tile: Option<usize>| tile.map_or(0, |tile| tile as u32 + 1);
+        let (reads, writes) = (inst.reads().map(number), inst.writes().map(number));
+        TileStep { inst, span, reads, writes, work: inst.work(tiles) }
+    }
 }
 
 /// A tile variable.

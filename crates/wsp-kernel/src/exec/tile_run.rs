@@ -1,12 +1,11 @@
 //! Runs tile operations.
 
-use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst};
+use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst, TileStep};
 use super::tile_trap;
 use crate::memory::{Fault, TensorMem, Window};
-use crate::tile::{Rhs, Tiles, TopK};
+use crate::tile::{Rhs, Tiles};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
-use wsp_ir::Span;
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {
@@ -14,12 +13,30 @@ pub(crate) struct TileSet {
     pub(crate) key: u64,
     pub(crate) tiles: Tiles,
     /// Whether anything was written to each tile since its declaration.
-    pub(crate) written: Vec<bool>,
+    pub(crate) written: Written,
+}
+
+/// Whether tiles have values, by [`TileStep`]'s numbers: of none, number 0, it always holds.
+pub(crate) struct Written(Vec<bool>);
+
+impl Written {
+    /// For so many tiles.
+    pub(crate) fn new(tiles: usize) -> Written {
+        let mut written = Written(vec![false; tiles + 1]);
+        written.forget_all();
+        written
+    }
+
+    /// No tile has a value.
+    pub(crate) fn forget_all(&mut self) {
+        self.0.fill(false);
+        self.0[0] = true;
+    }
 }
 
 impl std::fmt::Debug for TileSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TileSet").field("key", &self.key).field("tiles", &self.written.len()).finish()
+        f.debug_struct("TileSet").field("key", &self.key).field("tiles", &(self.written.0.len() - 1)).finish()
     }
 }
 
@@ -42,44 +59,37 @@ pub(crate) struct TileRun<'a> {
 
 impl TileRun<'_> {
     /// Runs one operation; the scalar it yields, if any, is in slot form.
-    pub(crate) fn execute(
-        &mut self,
-        inst: &TileInst,
-        env: &Env,
-        frame: &[u64],
-        span: Span,
-    ) -> Result<u64, Trap> {
-        for tile in inst.reads().into_iter().flatten() {
-            if !self.set.written[tile] {
-                return Err(tile_trap::unwritten(&self.decls[tile], span));
-            }
+    #[inline]
+    pub(crate) fn execute(&mut self, step: &TileStep, env: &Env, frame: &[u64]) -> Result<u64, Trap> {
+        let written = &self.set.written.0;
+        let [a, b, c] = step.reads.map(|tile| written[tile as usize]);
+        if !(a & b & c) {
+            return Err(self.unwritten(step));
         }
-        let value = match self.operate(inst, env, frame) {
+        let value = match self.operate(&step.inst, env, frame) {
             Ok(value) => value,
-            Err(Some(fault)) => return Err(tile_trap::operation(inst, self, fault, span)),
-            Err(None) => return Err(Trap::internal("a tensor that is not bound", span)),
+            Err(fault) => return Err(self.failed(step, fault)),
         };
-        for tile in inst.writes().into_iter().flatten() {
-            self.set.written[tile] = true;
+        for tile in step.writes {
+            self.set.written.0[tile as usize] = true;
         }
         Ok(value)
     }
 
-    /// About how much an operation does: elements of its result, products of a matrix product.
-    pub(crate) fn work(&self, inst: &TileInst) -> u64 {
-        let elements = |tile: usize| {
-            let shape = self.set.tiles.shape(tile);
-            u64::from(shape.rows) * u64::from(shape.cols)
-        };
-        match *inst {
-            TileInst::MatMul(product) => {
-                elements(product.dst).saturating_mul(u64::from(self.set.tiles.shape(product.a).cols))
-            }
-            TileInst::RowReduce { src, .. }
-            | TileInst::ColReduce { src, .. }
-            | TileInst::Store { src, .. } => elements(src),
-            TileInst::TopK { kept, .. } => elements(kept.src).saturating_add(elements(kept.values)),
-            _ => inst.writes()[0].map_or(0, elements),
+    #[cold]
+    fn unwritten(&self, step: &TileStep) -> Trap {
+        let missing = step.reads.iter().find(|tile| !self.set.written.0[**tile as usize]);
+        match missing.and_then(|tile| self.decls.get((*tile as usize).wrapping_sub(1))) {
+            Some(decl) => tile_trap::unwritten(decl, step.span),
+            None => Trap::internal("a tile that is not declared", step.span),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, step: &TileStep, fault: Option<Fault>) -> Trap {
+        match fault {
+            Some(fault) => tile_trap::operation(&step.inst, self, fault, step.span),
+            None => Trap::internal("a tensor that is not bound", step.span),
         }
     }
 
@@ -91,7 +101,7 @@ impl TileRun<'_> {
         match *inst {
             TileInst::Clear(tile) => {
                 tiles.clear(tile);
-                self.set.written[tile] = false;
+                self.set.written.0[tile + 1] = false;
             }
             TileInst::Load { dst, ref at, rows, cols, allow_view } => {
                 let mut index = [0; MAX_RANK];
@@ -177,90 +187,4 @@ fn window<'i>(at: &PlaceCode, frame: &[u64], index: &'i mut [u32; MAX_RANK]) -> 
         *value = frame[*slot as usize] as u32;
     }
     Window { index, row_dim: at.row_dim, col_dim: at.col_dim }
-}
-
-impl TileInst {
-    /// Whether it has a scalar result.
-    pub(crate) fn yields(&self) -> bool {
-        matches!(
-            self,
-            TileInst::RowScalar { .. } | TileInst::Rows(_) | TileInst::Cols(_) | TileInst::LoadScalar(_)
-        )
-    }
-
-    /// Whether a tile is an operand or a result.
-    pub(crate) fn mentions(&self, tile: usize) -> bool {
-        let of_size =
-            matches!(*self, TileInst::Clear(t) | TileInst::Rows(t) | TileInst::Cols(t) if t == tile);
-        of_size || self.reads().contains(&Some(tile)) || self.writes().contains(&Some(tile))
-    }
-
-    /// The tile that has nothing afterwards of what it had before.
-    pub(crate) fn replaces(&self) -> Option<usize> {
-        let [Some(dst), None] = self.writes() else { return None };
-        (!self.reads().contains(&Some(dst))).then_some(dst)
-    }
-
-    /// Tiles whose elements it reads.
-    #[inline]
-    fn reads(&self) -> [Option<usize>; 3] {
-        match *self {
-            TileInst::Store { src, .. }
-            | TileInst::Unary { src, .. }
-            | TileInst::RowReduce { src, .. }
-            | TileInst::ColReduce { src, .. }
-            | TileInst::Transpose { src, .. }
-            | TileInst::Mask { tile: src, .. }
-            | TileInst::MaskCausal { tile: src, .. }
-            | TileInst::MaskBand { tile: src, .. }
-            | TileInst::Extract { src, .. }
-            | TileInst::TopK { kept: TopK { src, .. }, .. }
-            | TileInst::RowScalar { tile: src, .. } => [Some(src), None, None],
-            TileInst::Binary { a, b, .. } => match b {
-                RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b) => [Some(a), Some(b), None],
-                RhsCode::Scalar(_) => [Some(a), None, None],
-            },
-            TileInst::Insert { dst, src, .. } => [Some(src), Some(dst), None],
-            TileInst::MatMul(product) => {
-                [Some(product.a), Some(product.b), product.accumulate.then_some(product.dst)]
-            }
-            TileInst::Clear(_)
-            | TileInst::Load { .. }
-            | TileInst::Fill { .. }
-            | TileInst::Iota { .. }
-            | TileInst::Rows(_)
-            | TileInst::Cols(_)
-            | TileInst::LoadScalar(_)
-            | TileInst::StoreScalar { .. } => [None; 3],
-        }
-    }
-
-    /// The tiles that have a value afterwards.
-    #[inline]
-    fn writes(&self) -> [Option<usize>; 2] {
-        match *self {
-            TileInst::Load { dst, .. }
-            | TileInst::Fill { dst, .. }
-            | TileInst::Unary { dst, .. }
-            | TileInst::Binary { dst, .. }
-            | TileInst::RowReduce { dst, .. }
-            | TileInst::ColReduce { dst, .. }
-            | TileInst::Transpose { dst, .. }
-            | TileInst::Iota { dst, .. }
-            | TileInst::Insert { dst, .. }
-            | TileInst::Extract { dst, .. } => [Some(dst), None],
-            TileInst::MatMul(product) => [Some(product.dst), None],
-            TileInst::TopK { kept, .. } => [Some(kept.values), Some(kept.indices)],
-            TileInst::Clear(_)
-            | TileInst::Store { .. }
-            | TileInst::Mask { .. }
-            | TileInst::MaskCausal { .. }
-            | TileInst::MaskBand { .. }
-            | TileInst::RowScalar { .. }
-            | TileInst::Rows(_)
-            | TileInst::Cols(_)
-            | TileInst::LoadScalar(_)
-            | TileInst::StoreScalar { .. } => [None; 2],
-        }
-    }
 }

@@ -33,6 +33,12 @@ pub(crate) struct RowsView {
 // SAFETY: the pointers come from a `TensorMem`, which any thread may use under the contract of `TensorMem::new`.
 unsafe impl Send for RowsView {}
 
+impl Default for RowsView {
+    fn default() -> RowsView {
+        RowsView::empty()
+    }
+}
+
 impl RowsView {
     /// A view of nothing.
     pub(crate) fn empty() -> RowsView {

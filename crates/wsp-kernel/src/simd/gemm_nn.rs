@@ -52,8 +52,9 @@ unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: u
     let inner = inner.min(b.rows);
     let mut k = 0;
     while k < inner {
-        let ahead = |distance: usize| b.starts.as_ptr().wrapping_add(k + distance);
-        let panel = Panel { rows: ahead(0), near: ahead(near), far: ahead(far), depth: DEPTH.min(inner - k) };
+        let rows = b.starts.as_ptr().wrapping_add(k);
+        let (near, far) = (rows.wrapping_add(near), rows.wrapping_add(far));
+        let panel = Panel { rows, near, far, depth: DEPTH.min(inner - k) };
         let mut m = 0;
         while m < c.rows {
             let count = (c.rows - m).min(most);

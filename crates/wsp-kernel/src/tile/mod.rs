@@ -18,6 +18,7 @@ mod elementwise;
 mod matmul;
 mod order;
 mod reduce;
+mod stride;
 mod tiles;
 mod top_k;
 mod transfer;

@@ -2,6 +2,7 @@
 
 use super::buffer::Buffer;
 use super::order::Order;
+use super::stride::Stride;
 use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, TensorMem, prefetch_bytes};
 use crate::simd::{Distance, Grid, Kernels, MOST_TOGETHER, Mode, ROW_ALIGN, Rows};
 use wsp_core::DType;
@@ -28,7 +29,7 @@ pub(crate) struct Tiles {
     pub(super) waiting: Option<Waiting>,
     /// The rows of the right operand of a matrix product.
     pub(super) order: Order,
-    /// The last right operand that lay in an array.
+    /// The last right operand that lay in an array, of this run or the one before.
     pub(super) last_followed: Option<usize>,
 }
 
@@ -39,6 +40,9 @@ pub(super) struct Waiting {
     /// The next of its rows.
     row: usize,
 }
+
+/// Rows of a tile from which on it is probably one of many along its tensor.
+pub(super) const WORTH_LOOKING_AHEAD: u32 = 16;
 
 /// What one operation asks for: what memory delivers in the time that a short one takes.
 const BURST_BYTES: usize = 1024;
@@ -60,6 +64,8 @@ pub(super) struct Tile {
     pub(super) guess: Guess,
     /// Which tile in an array was multiplied with after this one, last time.
     pub(super) then: Option<usize>,
+    /// Where runs load it first.
+    pub(super) stride: Stride,
 }
 
 /// A place in an array, and how much was wanted of it.
@@ -139,6 +145,7 @@ impl Tiles {
             ahead: RowsView::empty(),
             guess: Guess::NONE,
             then: None,
+            stride: Stride::default(),
         });
         Ok(self.tiles.len() - 1)
     }
@@ -147,10 +154,10 @@ impl Tiles {
     pub(crate) fn reset(&mut self) {
         self.found.clear();
         self.waiting = None;
-        self.last_followed = None;
         self.order.clear();
         for tile in 0..self.tiles.len() {
             self.clear(tile);
+            self.tiles[tile].stride.begin();
         }
     }
 
@@ -174,10 +181,13 @@ impl Tiles {
         self.tiles[tile].capacity
     }
 
-    /// A tile was loaded in place: its rows, but for the first, which whoever is used before asks for.
+    /// A tile was loaded in place: its rows, but for the first, which whoever is used before asks for. Of a few rows, as a query
+    /// has, there is nothing to ask for.
     pub(super) fn expect_use(&mut self, tile: usize) {
-        let row = Distance::of(self.tiles[tile].view.row_bytes()).far;
-        self.waiting = Some(Waiting { tile, row });
+        let view = &self.tiles[tile].view;
+        if view.rows >= WORTH_LOOKING_AHEAD {
+            self.waiting = Some(Waiting { tile, row: Distance::of(view.row_bytes()).far });
+        }
     }
 
     /// Asks for some of the rows that wait to be used: called by short operations, during which memory would be idle.

@@ -1,14 +1,10 @@
 //! Between tiles and arrays.
 
 use super::Tiles;
-use super::tiles::Guess;
-use crate::memory::{
-    Clip, Fault, Layout, MAX_INDICES, RowsView, Shape, TensorMem, Window, read_f32, write_f32,
-};
+use super::tiles::{Guess, WORTH_LOOKING_AHEAD};
+use crate::memory::{Clip, Fault, Layout, MAX_INDICES, Shape, TensorMem, Window, read_f32, write_f32};
+use crate::simd::Distance;
 use wsp_core::DType;
-
-/// Rows of a tile from which on it is probably one of many along its tensor.
-const WORTH_LOOKING_AHEAD: u32 = 16;
 
 impl Tiles {
     /// `TLOAD`: at most `rows` by `cols`, where given.
@@ -106,30 +102,47 @@ impl Tiles {
             && guess.index[..at.index.len().min(MAX_INDICES)] == *at.index
     }
 
-    /// Finds the rows after a view, as many again, to be prefetched while the view is used.
+    /// Finds the rows after a view, as many again, to be prefetched while the view is used: those of this run, or where it has no
+    /// more, those with which the next run probably begins.
     fn look_ahead(&mut self, dst: usize, mem: &TensorMem, at: Window<'_>, want: Shape) {
         let mut guess = Guess { array: mem, index: [0; MAX_INDICES], dims: (at.row_dim, at.col_dim), want };
         let (Some(dim), Some(index)) = (at.row_dim, guess.index.get_mut(..at.index.len())) else { return };
+        let alone = self.waiting.is_none();
         let tile = &mut self.tiles[dst];
         index.copy_from_slice(at.index);
         let Some(first) = index.get_mut(usize::from(dim)) else { return };
         let slots = dim == 0 && matches!(mem.layout(), Layout::Slots { .. });
-        if slots || want.rows < WORTH_LOOKING_AHEAD || tile.shape.rows < want.rows {
+        if slots || want.rows < WORTH_LOOKING_AHEAD {
             return;
         }
-        *first = first.saturating_add(want.rows);
-        let next = Window { index, ..at };
-        // A guess: what cannot be located is not prefetched.
-        if mem.locate(next, want, Clip::Clamp, &mut self.found).is_ok() {
-            core::mem::swap(&mut tile.ahead, &mut self.found);
-            tile.guess = guess;
+        tile.stride.observe(at.index);
+        if tile.shape.rows == want.rows {
+            *first = first.saturating_add(want.rows);
+            let next = Window { index, ..at };
+            // A guess: what cannot be located is not prefetched.
+            let found = mem.locate(next, want, Clip::Clamp, &mut self.found);
+            if found.is_ok() && !self.found.starts().is_empty() {
+                core::mem::swap(&mut tile.ahead, &mut self.found);
+                tile.guess = guess;
+                self.found.clear();
+                return;
+            }
+        }
+        // What is loaded while another tile waits to be used is asked for while that one is.
+        if let Some(next) = tile.stride.next().filter(|_| alone) {
+            let next = Window { index: &next[..at.index.len()], ..at };
+            let rows = Distance::of(tile.view.row_bytes()).far as u32;
+            let want = Shape::new(tile.capacity.rows.min(rows), want.cols);
+            if mem.locate(next, want, Clip::Clamp, &mut self.found).is_ok() {
+                core::mem::swap(&mut tile.ahead, &mut self.found);
+            }
         }
         self.found.clear();
     }
 
     /// Copies the rows found into the tile's buffer.
     fn copy_in(&mut self, dst: usize) {
-        let found = core::mem::replace(&mut self.found, RowsView::empty());
+        let found = core::mem::take(&mut self.found);
         let grid = self.begin(dst, Shape::new(found.rows, found.cols));
         let widen = found.is_contiguous() && found.dtype != DType::F64;
         for (r, &from) in found.starts().iter().enumerate() {

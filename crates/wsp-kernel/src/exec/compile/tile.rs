@@ -93,7 +93,7 @@ impl<'a> FnCompiler<'_, 'a> {
         let first = last.a as usize;
         let tiles = &mut self.asm.code.tiles;
         let dead = inst.replaces().and_then(|tile| dead_declaration(tiles, first, tile));
-        tiles.push(TileStep { inst, span });
+        tiles.push(TileStep::new(inst, &self.cx.tiles, span));
         if let Some(at) = dead {
             tiles.remove(at);
         }
@@ -109,7 +109,7 @@ impl<'a> FnCompiler<'_, 'a> {
         span: Span,
     ) -> Result<Operand, Trap> {
         self.require(Role::Kernel, "a tile operation", span)?;
-        self.asm.code.tiles.push(TileStep { inst, span });
+        self.asm.code.tiles.push(TileStep::new(inst, &self.cx.tiles, span));
         let number = self.asm.code.tiles.len() as u32 - 1;
         let dst = self.asm.target(want);
         self.emit(Op::Tile, ScalarTy::F32, dst.slot, (number, 0), span, What::Plain);

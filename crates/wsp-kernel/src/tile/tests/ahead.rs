@@ -85,3 +85,43 @@ fn a_load_that_was_foreseen_finds_what_a_first_load_finds() {
         tiles.reset();
     }
 }
+
+#[test]
+fn the_last_product_of_a_run_asks_for_the_first_rows_of_the_next() {
+    let (mut array, layout) = cache(&[20, 40]);
+    let mem = array.mem(layout);
+    // Only what stays in its array is asked for.
+    for (name, mut tiles) in all_kernels().into_iter().filter(|(_, tiles)| tiles.views) {
+        let walked = room(&mut tiles, 32, LANES, DType::Bf16);
+        let unit = room(&mut tiles, 32, 32, DType::F32);
+        let product = room(&mut tiles, 32, LANES, DType::F32);
+        let all = room(&mut tiles, 32, LANES, DType::Bf16);
+        // Per run, what is asked for after the rows in use: known when the step from head to head has come back, and another one
+        // has not since.
+        let runs = [([0, 0, 0, 0], None), ([0, 0, 1, 0], None), ([0, 0, 2, 0], Some([0, 0, 3, 0]))];
+        let more = [([1, 0, 0, 0], None), ([1, 0, 1, 0], Some([1, 0, 2, 0]))];
+        for (index, next) in runs.into_iter().chain(more) {
+            for position in (0..40 - 20 * (1 - index[0])).step_by(32) {
+                let index = [index[0], position, index[2], 0];
+                tiles.load(walked, &mem, window(&index, 1, 3), None, None, true).unwrap();
+                let rows = tiles.shape(walked).rows;
+                set(&mut tiles, unit, &identity(rows));
+                let multiply =
+                    MatMul { dst: product, a: unit, b: walked, transpose_b: false, accumulate: false };
+                tiles.matmul(multiply).unwrap();
+            }
+            let used = tiles.shape(walked).rows as usize;
+            let asked = tiles.order.starts()[used..].to_vec();
+            let mut expected = Vec::new();
+            // The head after the last one does not exist.
+            if let Some(next) = next.filter(|next| next[2] < HEADS) {
+                tiles.load(all, &mem, window(&next, 1, 3), None, None, true).unwrap();
+                expected.extend(tiles.tiles[all].view.starts().iter().map(|start| start.cast_const()));
+            }
+            let last = expected.last().copied().unwrap_or(asked[0]);
+            assert!(asked.starts_with(&expected), "{name} {index:?}");
+            assert!(asked[expected.len()..].iter().all(|start| *start == last), "{name} {index:?}");
+            tiles.reset();
+        }
+    }
+}
