@@ -33,8 +33,10 @@ pub(crate) struct Row {
     pub(crate) best: Span,
     /// Median milliseconds from the start of a run to its first task.
     pub(crate) first_task_ms: f64,
-    /// Nanoseconds that as many threads need to read as many bytes.
+    /// Median nanoseconds that as many threads need to read as many bytes.
     pub(crate) floor: Span,
+    /// Median of how many times longer a run takes than the read just before it.
+    pub(crate) ratios: Span,
     /// The clock that rates and ratios are taken from.
     pub(crate) clock: BenchClock,
     /// The largest error as a multiple of what is allowed, when it was checked.
@@ -60,9 +62,12 @@ impl Row {
         ms(self.floor, self.clock, self.threads)
     }
 
-    /// How many times slower than a mere read.
+    /// How many times slower than a mere read at the same time.
     pub(crate) fn ratio(&self) -> f64 {
-        self.ms() / self.floor_ms()
+        match self.clock {
+            BenchClock::Wall => self.ratios.wall,
+            BenchClock::Cpu => self.ratios.cpu,
+        }
     }
 
     /// The ratio that decode attention on one thread, and on two or more, should not exceed.
@@ -166,6 +171,7 @@ pub(crate) fn example(clock: BenchClock) -> Row {
         best: Span { wall: 9.9e7, cpu: 7.9e7 },
         first_task_ms: 0.3,
         floor: Span { wall: 2.5e7, cpu: 5e7 },
+        ratios: Span { wall: 4.0, cpu: 1.6 },
         clock,
         error: None,
     }

@@ -27,8 +27,6 @@ const EXAMPLE: &str = include_str!("../../../../examples/decode_attention.pto");
 pub(super) const HEADS: (u32, u32) = (32, 8);
 const DIM: u32 = 128;
 const PAGE: u32 = 16;
-/// Times the ceiling is measured; the best counts.
-const CEILING_REPEATS: u32 = 5;
 /// Memory left to everything but keys and values.
 const SPARE_BYTES: u64 = 256 << 20;
 
@@ -166,13 +164,28 @@ pub(super) fn arrays(
     generate(&spec, args.seed, point.layout, names).map_err(|fault| vec![fault])
 }
 
-/// What as many threads need to read the keys and values of a program's arrays, page by page what tokens take of them.
-pub(super) fn floor(arrays: &Arrays, names: &Names, kv_bytes: u64, threads: u32) -> Span {
-    // Where values are part of their keys there is no array of values.
-    let side = |f: &&str| arrays.get(&format!("{}.{f}", names.kv));
-    let kv: Vec<&[u8]> = ["k", "v"].iter().filter_map(side).map(Array::bytes).collect();
-    let total: usize = kv.iter().map(|part| part.len()).sum();
-    read_time(&kv, threads, CEILING_REPEATS).over(total as f64 / kv_bytes.max(1) as f64)
+/// A mere read of the keys and values of a program's arrays by as many threads, page by page what tokens take of them.
+pub(super) struct Floor<'a> {
+    kv: Vec<&'a [u8]>,
+    /// Bytes that are read for one that counts.
+    padding: f64,
+    threads: u32,
+}
+
+impl<'a> Floor<'a> {
+    /// Of arrays in which tokens take `kv_bytes`.
+    pub(super) fn new(arrays: &'a Arrays, names: &Names, kv_bytes: u64, threads: u32) -> Floor<'a> {
+        // Where values are part of their keys there is no array of values.
+        let side = |f: &&str| arrays.get(&format!("{}.{f}", names.kv));
+        let kv: Vec<&[u8]> = ["k", "v"].iter().filter_map(side).map(Array::bytes).collect();
+        let total: usize = kv.iter().map(|part| part.len()).sum();
+        Floor { kv, padding: total as f64 / kv_bytes.max(1) as f64, threads }
+    }
+
+    /// What it takes now.
+    fn read(&self) -> Span {
+        read_time(&self.kv, self.threads, 1).over(self.padding)
+    }
 }
 
 fn measure(
@@ -186,13 +199,13 @@ fn measure(
     let data = DataSummary::of(module, &loaded.arrays, point.layout).unwrap_or_default();
     let mut rows = Vec::new();
     for &threads in &args.threads {
-        let floor = floor(&loaded.arrays, &names, data.kv_bytes, threads);
+        let floor = Floor::new(&loaded.arrays, &names, data.kv_bytes, threads);
         let mut options = options(&args.launch, threads, session.interrupt.flag());
         options.layout = point.layout;
         let check = args.check && rows.is_empty();
         let (times, error) =
-            session.interrupt.while_running(|| time(&loaded, &options, args.repeats, check))?;
-        let row = times.row(point, threads, data.kv_bytes, floor, args);
+            session.interrupt.while_running(|| time(&loaded, &options, &floor, args.repeats, check))?;
+        let row = times.row(point, threads, data.kv_bytes, args);
         let row = Row { error, ..row };
         let line = print(&[row]);
         session.terminal.print(line.split_once('\n').map_or("", |(_, line)| line));
@@ -201,16 +214,23 @@ fn measure(
     Ok(rows)
 }
 
-/// Runs of a program.
+/// Runs of a program, each after a mere read of the same data: a machine that is faster now and slower then is so for both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
+    floors: Vec<Span>,
     runs: Vec<Span>,
     first_tasks: Vec<f64>,
 }
 
 impl Runs {
-    /// Runs once more.
-    pub(super) fn again(&mut self, loaded: &Loaded, options: &Options) -> Result<(), Vec<Diagnostic>> {
+    /// Reads and runs once more.
+    pub(super) fn again(
+        &mut self,
+        loaded: &Loaded,
+        options: &Options,
+        floor: &Floor<'_>,
+    ) -> Result<(), Vec<Diagnostic>> {
+        self.floors.push(floor.read());
         let stats = engine::execute(loaded, options)?.stats;
         let nanos = |time: Duration| time.as_nanos() as f64;
         self.runs.push(Span { wall: nanos(stats.run), cpu: nanos(stats.run_computed) });
@@ -219,15 +239,10 @@ impl Runs {
     }
 
     /// What they come to.
-    pub(super) fn row(
-        &self,
-        point: Point,
-        threads: u32,
-        kv_bytes: u64,
-        floor: Span,
-        args: &BenchArgs,
-    ) -> Row {
+    pub(super) fn row(&self, point: Point, threads: u32, kv_bytes: u64, args: &BenchArgs) -> Row {
         let least = |of: fn(&Span) -> f64| self.runs.iter().map(of).fold(f64::INFINITY, f64::min);
+        let pairs = self.runs.iter().zip(&self.floors);
+        let ratios: Vec<Span> = pairs.map(|(run, floor)| run.ratio(*floor)).collect();
         Row {
             point,
             threads,
@@ -235,7 +250,8 @@ impl Runs {
             run: Span::median(&self.runs),
             best: Span { wall: least(|s| s.wall), cpu: least(|s| s.cpu) },
             first_task_ms: median(self.first_tasks.clone()),
-            floor,
+            floor: Span::median(&self.floors),
+            ratios: Span::median(&ratios),
             clock: args.clock,
             error: None,
         }
@@ -245,6 +261,7 @@ impl Runs {
 fn time(
     loaded: &Loaded,
     options: &Options,
+    floor: &Floor<'_>,
     repeats: u32,
     check: bool,
 ) -> Result<(Runs, Option<f64>), Vec<Diagnostic>> {
@@ -252,7 +269,7 @@ fn time(
     let error = if check { Some(largest_error(loaded, &first, options.layout)?) } else { None };
     let mut runs = Runs::default();
     for _ in 0..repeats {
-        runs.again(loaded, options)?;
+        runs.again(loaded, options, floor)?;
     }
     Ok((runs, error))
 }

@@ -1,7 +1,7 @@
 //! `wsp bench decode --peers`: ours and other libraries in turn on the same arrays.
 
 use super::bench::{
-    HEADS, Runs, arrays, floor, kv_bytes, largest_error, layouts, problems, setting, too_large, write,
+    Floor, HEADS, Runs, arrays, kv_bytes, largest_error, layouts, problems, setting, too_large, write,
 };
 use super::{Outcome, Session, options};
 use crate::args::{BenchArgs, SetName};
@@ -40,9 +40,10 @@ struct Case {
 }
 
 /// What ours has come to in one layout.
-struct Ours {
+struct Ours<'a> {
     options: Options,
     error: f64,
+    floor: Floor<'a>,
     runs: Runs,
 }
 
@@ -176,26 +177,26 @@ impl Case {
         let bound = Bound::to_first(threads);
         session.terminal.progress("starting the peers");
         let mut team = Team::start(place, self.workspace.path(), threads, &flag).map_err(peer_fault)?;
+        let kv_bytes = lengths(self.set).iter().map(|&n| u64::from(n)).sum::<u64>() * self.bytes_per_token();
         let mut ours = Vec::new();
         for (layout, loaded) in &self.loaded {
             let mut options = options(&args.launch, threads, flag.clone());
             options.layout = *layout;
             let warm = engine::execute(loaded, &options)?;
-            ours.push(Ours { options, error: self.error(&warm), runs: Runs::default() });
+            let floor = Floor::new(&loaded.arrays, &self.names, kv_bytes, threads);
+            ours.push(Ours { options, error: self.error(&warm), floor, runs: Runs::default() });
         }
         for _ in 0..args.repeats {
             for (mine, (_, loaded)) in ours.iter_mut().zip(&self.loaded) {
-                mine.runs.again(loaded, &mine.options)?;
+                mine.runs.again(loaded, &mine.options, &mine.floor)?;
             }
             team.round(&flag).map_err(peer_fault)?;
         }
         let peers = team.results();
-        let kv_bytes = lengths(self.set).iter().map(|&n| u64::from(n)).sum::<u64>() * self.bytes_per_token();
         let mut rows = Vec::new();
-        for (mine, (layout, loaded)) in ours.iter().zip(&self.loaded) {
-            let floor = floor(&loaded.arrays, &self.names, kv_bytes, threads);
+        for (mine, (layout, _)) in ours.iter().zip(&self.loaded) {
             let point = Point { set: self.set, dtype: self.dtype, layout: *layout };
-            let row = mine.runs.row(point, threads, kv_bytes, floor, args);
+            let row = mine.runs.row(point, threads, kv_bytes, args);
             rows.push(Compared { row, error: mine.error, peers: peers.clone() });
         }
         drop(bound);
