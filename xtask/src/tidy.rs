@@ -4,6 +4,7 @@
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * no file names a place of one machine ([`paths`]);
+//! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
 
@@ -11,6 +12,7 @@ mod conformance;
 mod layers;
 mod licence;
 mod paths;
+mod vectors;
 
 use crate::project::Project;
 use anyhow::{Context, Result, bail};
@@ -24,10 +26,14 @@ const SKIPPED: [&str; 3] = ["target", ".git", ".venv"];
 const TEXT: [&str; 13] =
     ["rs", "py", "pyi", "toml", "md", "pto", "wsp", "tg", "json", "yml", "yaml", "sh", "lock"];
 
+/// Where functions are generic over the instruction set.
+const KERNELS: &str = "crates/wsp-kernel/src";
+
 /// What breaks a rule, a line each, in a stable order.
 pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut conformance = conformance::Conformance::default();
+    let mut vectors = false;
     for path in files(project.root())? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
@@ -50,6 +56,19 @@ pub(crate) fn check(project: &Project) -> Result<Vec<String>> {
                 .into_iter()
                 .map(|(line, found)| format!("{name}:{line}: names a place of one machine, `{found}…`")),
         );
+        if name.starts_with(KERNELS) {
+            vectors |= vectors::applies(&text);
+            let used = vectors::find(&text).into_iter();
+            faults.extend(used.map(|(line, what)| {
+                format!(
+                    "{name}:{line}: {what} in a file with functions for any instruction set; write a loop"
+                )
+            }));
+        }
+    }
+    if !vectors {
+        faults
+            .push(format!("{KERNELS}: no file has functions `<S: Simd>`, so the rule of closures sees none"));
     }
     faults.extend(conformance.faults());
     if !project.root().join("Cargo.lock").is_file() {
