@@ -26,6 +26,7 @@ from pto_wsp import (
     Table,
     Tensor,
     Workload,
+    empty,
     f32,
     kernel,
     pto,
@@ -111,6 +112,13 @@ def build(group: int = 4, head_dim: int = 64) -> Workload:
     )
 
 
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Made-up keys or values, which begin at a page of memory."""
+    made = empty(shape, f32)
+    rng.standard_normal(dtype=np.float32, out=made)
+    return made
+
+
 def make(
     lengths: list[int], kv_heads: int = 2, group: int = 4, head_dim: int = 64, seed: int = 0
 ) -> dict[str, object]:
@@ -125,8 +133,8 @@ def make(
         "chunk": chunks,
         "most_chunks": int(max(chunks, default=0)),
         "q": rng.standard_normal(q_shape, dtype=np.float32),
-        "k": rng.standard_normal(kv_shape, dtype=np.float32),
-        "v": rng.standard_normal(kv_shape, dtype=np.float32),
+        "k": normal(rng, kv_shape),
+        "v": normal(rng, kv_shape),
         "out": np.zeros(q_shape, np.float32),
         "lse": np.zeros(q_shape[:3], np.float32),
     }

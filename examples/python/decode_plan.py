@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import reference
-from pto_wsp import Capacity, Tensor, f16, load
+from pto_wsp import Capacity, Tensor, f16, load, zeros
 
 FILE = Path(__file__).resolve().parents[1] / "attention" / "decode.pto"
 LAYERS = 3
@@ -113,7 +113,7 @@ def main(steps: int = 24) -> float:
     layers = []
     for _ in range(LAYERS):
         plain = [([], []) for _ in lengths]
-        layers.append(Layer(np.zeros(cache, np.float16), np.zeros(cache, np.float16), plain))
+        layers.append(Layer(zeros(cache, f16), zeros(cache, f16), plain))
         for request, tokens in enumerate(lengths):
             for _ in range(tokens):
                 layers[-1].append(pages, request, rng)

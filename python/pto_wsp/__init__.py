@@ -15,6 +15,7 @@ from .graphs import Block, GraphRun, TaskGraph
 from .kernels import Constexpr, In, InOut, Out, Scalar, Tile, kernel, python_kernel
 from .library import load
 from .loops import P
+from .memory import empty, zeros
 from .pipes import Channel
 from .plans import Advance, Balance, Capacity, Plan, PlanDescriptor, PlanNeed
 from .policies import (
@@ -82,6 +83,7 @@ __all__ = [
     "Workload",
     "bf16",
     "combine",
+    "empty",
     "errors",
     "f16",
     "f32",
@@ -102,4 +104,5 @@ __all__ = [
     "u32",
     "u64",
     "workload",
+    "zeros",
 ]

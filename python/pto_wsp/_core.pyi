@@ -30,7 +30,7 @@ def library(path: str) -> dict[str, Any]:
     """What a `.pto` file has: `kernels` (`name`, `fields`), `arrays`, `params`, `entry`."""
 
 def load_program(path: str, *, options: Mapping[str, Any] | None = None) -> Program:
-    """Compiles the host entry of a `.pto` file. Arrays are copied in, and what it wrote is copied back."""
+    """Compiles the host entry of a `.pto` file."""
 
 def compile(
     trace: bytes,
@@ -40,6 +40,9 @@ def compile(
     library_dir: str | None = None,
 ) -> Program:
     """Compiles a trace. Options: `target`, `schedule`, `max_blocks`, `kv_layout`, `optimization_level`."""
+
+def new_array(dtype: str, shape: Sequence[int]) -> KernelArray:
+    """An array of zeros that begins at a page of memory."""
 
 def stop_all() -> None:
     """Stops all runs that go on and waits for their ends."""
@@ -125,7 +128,7 @@ class Program:
     def transfer(self, named: Mapping[str, Any] | None = None, aicpus: int = 1) -> dict[str, Any]:
         """The bytes that a launch on this many AICPUs transfers."""
 
-    def plan(self) -> dict[str, Any]:
+    def explain(self) -> dict[str, Any]:
         """What the target does with the schedule, the kernels and what runs for them."""
 
     def trace_json(self) -> str | None:

@@ -219,6 +219,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (415, ScheduleError),
     (417, CompileError),
     (500, ArgumentError),  # data
+    (515, CompileError),  # a file that is an include
+    (516, ArgumentError),
     (567, CompileError),
     (568, ExecutionError),
     (569, ArgumentError),  # what a program requires of its inputs

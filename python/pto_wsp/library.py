@@ -33,7 +33,8 @@ class Library:
         return self._path
 
     def program(self, target: str = "cpu_sim", **options: Any) -> Program:
-        """The program of the file's host entry. Its arrays are copied in and back.
+        """The program of the file's host entry. Arrays of real numbers in row-major order are read where they
+        lie, others are copied in, and what kernels wrote is copied back.
 
         Options are those of `Workload.compile`, and `schedule`, the name of one that the file has;
         `max_blocks`, the number of cores that generators see; `kv_layout`, `"NHD"` or `"HND"`, the order of
@@ -42,7 +43,7 @@ class Library:
         return launch_file(self._path, target, options)
 
     def __getattr__(self, name: str) -> LibraryKernel:
-        if name.startswith("__"):
+        if name.startswith("__") or name in Library.__slots__:
             raise AttributeError(name)
         if name not in self._kernels:
             near = did_you_mean(name, self._kernels)

@@ -165,9 +165,12 @@ class Plan:
     def advance(self, lengths: Any = None) -> Advance:
         """Brings the plan up to date in place: every request has one token more, or these lengths.
 
-        What it holds afterwards is, word for word, the plan that would be made for the new lengths. Errors:
-        `PlanError` for lengths that cannot be, where the plan stays as it is, and for too little room, where
-        it cannot be run until it is advanced to lengths that fit.
+        What it holds afterwards is, word for word, the plan that would be made for the new lengths; only a
+        plan of balanced pieces whose words were changed in place keeps its cuts, as long as they are even.
+        Then results are those of a plan made anew up to rounding.
+
+        Errors: `PlanError` for lengths that cannot be, where the plan stays as it is, and for too little
+        room, where it cannot be run until it is advanced to lengths that fit.
         """
         with _AT_CALLER:
             return Advance(self._core.advance(lengths))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from . import _core, errors
 from ._raise import PlacedAtCaller, compile_error
@@ -122,7 +122,7 @@ class Program:
         self._runs = []
         self._last = None
         self._run_ids = itertools.count(1)
-        self._streams = self._core.plan()["streams"] or 0
+        self._streams = self._core.explain()["streams"] or 0
         return self
 
     # Running.
@@ -213,26 +213,26 @@ class Program:
 
     # Planning, of the host entry of a file.
 
-    @overload
-    def plan(self) -> str: ...
-
-    @overload
-    def plan(
-        self, arrays: Mapping[str, Any], /, *, capacity: Capacity | None = None, **named: Any
-    ) -> Plan: ...
-
     def plan(
         self, arrays: Mapping[str, Any] | None = None, /, *, capacity: Capacity | None = None, **named: Any
-    ) -> str | Plan:
-        """Of the host entry of a file a plan for arrays, by name. Without arguments a text: what the target
-        does with the schedule, the kernels and what runs for them.
+    ) -> Plan:
+        """Of the host entry of a file a plan for arrays, by name.
 
         Of arrays that are no integers only element type and shape are looked at, so a `Tensor` will do before
         there is memory. Errors: `ArgumentError` for what is missing or does not fit, `PlanError` for too
         little room.
         """
-        if arrays is None and capacity is None and not named:
-            return self._as_text()
+        if arrays is None and not named:
+            raise errors.make(
+                errors.ArgumentError,
+                1259,
+                "no arrays are given to `plan`",
+                span=caller_span(),
+                help=[
+                    "give them by name, `program.plan(arrays)` or `program.plan(q=q, …)`",
+                    "`program.explain()` says what the target does with the schedule",
+                ],
+            )
         return make_plan(self, described(self, arrays, named), capacity)
 
     def workspace_query(self, arrays: Mapping[str, Any] | None = None, /, **named: Any) -> PlanNeed:
@@ -242,7 +242,8 @@ class Program:
             return PlanNeed(*self._core.workspace_query(given, self._run_options))
 
     def execute_plan(self, plan: Plan, arrays: Mapping[str, Any] | None = None, /, **named: Any) -> Stats:
-        """Runs a plan: the bits of `execute`, without the generators.
+        """Runs a plan: the bits of `execute`, without the generators, where it has the pieces of a plan made
+        anew, and the same up to rounding where it kept those of balanced ones.
 
         The arrays may be others than those that it was made for, as long as lengths, shapes and parameters
         are the same. Errors: `PlanError` for a stale plan, and those of `execute`.
@@ -298,23 +299,19 @@ class Program:
         """The workload as `.wsp` text, with its schedule; empty for the host entry of a file."""
         return _core.check(self._trace) if self._trace else ""
 
-    def _as_text(self) -> str:
-        """What the target does with the schedule, the kernels and what runs for them."""
-        plan = self._core.plan()
-        lines = [f"program {self._name} for {self.target}"]
-        lines += _table("schedule", [(e["primitive"], e["support"], e["meaning"]) for e in plan["schedule"]])
-        lines += _table("kernels", [(k["name"], k["unit"], k["body"]) for k in plan["kernels"]])
-        lines += _table("arguments", list(self.arguments.items()))
-        lines += _table("notes", [(note,) for note in plan["notes"]])
-        return "\n".join(lines) + "\n"
-
     def explain(self) -> str:
-        """The plan, the workload, and which implementation its policies choose, as text."""
-        lines = [self._as_text(), "implementation"]
-        lines.append(f"  ready queue  {_QUEUES[self._ready]}")
-        threads = self._options["num_threads"]
-        lines.append(f"  threads      {threads or 'one per core'}")
-        return "\n".join(lines) + "\n\n" + self.ir
+        """What the target does with each part of the schedule, the kernels and what runs for them, what a run
+        takes, and what its policies come to, as text.
+        """
+        about = self._core.explain()
+        lines = [f"program {self._name} for {self.target}"]
+        lines += _table("schedule", [(e["primitive"], e["support"], e["meaning"]) for e in about["schedule"]])
+        lines += _table("kernels", [(k["name"], k["unit"], k["body"]) for k in about["kernels"]])
+        lines += _table("arguments", list(self.arguments.items()))
+        lines += _table("notes", [(note,) for note in about["notes"]])
+        threads = str(self._options["num_threads"] or "one per core")
+        lines += _table("implementation", [("ready queue", _QUEUES[self._ready]), ("threads", threads)])
+        return "\n".join(lines) + "\n"
 
     def graph(self, **named: Any) -> Graph:
         """The tasks and their edges for these sizes and tables, without running anything."""

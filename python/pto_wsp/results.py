@@ -33,6 +33,11 @@ class Stats:
         return {name: (tasks, busy) for name, tasks, busy in self.details.get("kernels", [])}
 
     @property
+    def notes(self) -> list[str]:
+        """What there is to say of the run and its arrays."""
+        return list(self.details.get("notes", []))
+
+    @property
     def tasks_by_worker(self) -> list[int]:
         """How many tasks each thread ran."""
         return list(self.details.get("tasks_by_worker", []))

@@ -152,6 +152,26 @@ def test_the_host_entry_of_a_file_is_a_program():
     x = numpy.ones((40, 64), numpy.float32)
     y = numpy.zeros_like(x)
     assert program.execute(x=x, y=y).num_tasks == 3 and numpy.array_equal(y, x / 64)
-    assert "softmax_rows" in program.plan()
+    assert "softmax_rows" in program.explain()
     with pytest.raises(errors.CompileError, match="from a file"):
         program.to_bytes()
+
+
+def test_a_file_that_programs_include_is_one_error_that_names_them():
+    part = Path(__file__).parents[2] / "examples/attention/split.pto"
+    with pytest.raises(errors.CompileError) as caught:
+        load(part)
+    error = caught.value
+    assert error.code == "WSP0515" and len(error.diagnostics) == 1
+    assert error.message == "`split.pto` is no program: programs include it" and error.file == str(part)
+    assert "`decode.pto`" in error.notes[0] and "examples/attention" in error.help[0]
+
+
+def test_a_broken_file_that_nothing_includes_keeps_its_errors(tmp_path):
+    alone = tmp_path / "alone.pto"
+    alone.write_text("f();\ng(;\n")
+    (tmp_path / "other.pto").write_text(PTO.read_text())
+    (tmp_path / "binary.pto").write_bytes(b"\xff")
+    with pytest.raises(errors.CompileError) as caught:
+        load(alone)
+    assert caught.value.code != "WSP0515" and caught.value.file == str(alone)

@@ -17,7 +17,6 @@ pub(crate) const BAD_INTEGER: Code = Code(511);
 pub(crate) const NOT_INTEGERS: Code = Code(512);
 pub(crate) const BAD_SOURCE_FILE: Code = Code(513);
 pub(crate) const UNUSED_ENTRY: Code = Code(514);
-pub(crate) const PART_OF_PROGRAMS: Code = Code(515);
 pub(crate) const BAD_LENGTHS: Code = Code(520);
 pub(crate) const TOO_MUCH_DATA: Code = Code(521);
 pub(crate) const CANNOT_GENERATE: Code = Code(522);

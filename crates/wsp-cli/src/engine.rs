@@ -1,10 +1,9 @@
 //! The boundary to compiler and backend: everything the commands ask of them goes through these functions.
 
-mod includes;
 pub mod unit;
 pub mod workload;
 
-use crate::files::read_source;
+use crate::files::{files_in, read_source};
 use crate::layout::Layout;
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
 use std::sync::Arc;
@@ -78,7 +77,8 @@ pub fn compile(sources: &mut SourceMap, name: &str, text: &str) -> Result<Compil
     match wsp_lang::compile_with(name, text, sources, &mut read_source) {
         (Some(module), warnings) => Ok(Compiled { module, warnings }),
         (None, faults) => {
-            Err(includes::part_of_programs(name, text, &faults).map_or(faults, |one| vec![one]))
+            let part = wsp_lang::part_of_programs(name, text, &faults, files_in, &mut read_source);
+            Err(part.map_or(faults, |one| vec![one]))
         }
     }
 }

@@ -104,3 +104,5 @@ pub(crate) const TOO_MANY_FILES: Code = Code(52);
 pub(crate) const NO_FILES: Code = Code(53);
 /// `#include "…` without its second quotation mark.
 pub(crate) const MALFORMED_INCLUDE: Code = Code(54);
+/// A file that programs include, and that is none itself. A code of the inputs of command line and package, which ask for it.
+pub(crate) const PART_OF_PROGRAMS: Code = Code(515);

@@ -11,8 +11,10 @@ mod include;
 mod lexer;
 mod number;
 mod parser;
+mod part;
 mod sema;
 
 pub use compile::{compile, compile_with};
 pub use include::Reader;
 pub use parser::parse;
+pub use part::part_of_programs;

@@ -108,13 +108,40 @@ impl PyArray {
         ffi::view(&self.shared, self.dtype, self.strides()).map_err(|fault| layout(name, fault))
     }
 
+    /// The array for a launch, read where it lies: real numbers in row-major order. Integers are copied, as a plan remembers those
+    /// that it was made for, and what has no elements has no place.
+    pub(crate) fn in_place(&self) -> Option<Array> {
+        let aligned = self.shared.address.is_multiple_of(self.dtype.size());
+        if !(self.dtype.is_float() && aligned && self.is_dense()) {
+            return None;
+        }
+        let shape = self.shape();
+        let bytes = shape.iter().try_fold(self.dtype.size() as u64, |bytes, &n| bytes.checked_mul(n))?;
+        let bytes = usize::try_from(bytes).ok().filter(|&bytes| bytes > 0)?;
+        Array::held(self.dtype, &shape, ffi::held(&self.shared, bytes))
+    }
+
+    /// Whether its elements lie in row-major order without gaps.
+    fn is_dense(&self) -> bool {
+        let mut step = self.dtype.size() as i64;
+        self.shared.dims.iter().zip(self.strides()).rev().all(|(&extent, stride)| {
+            let fits = extent == 1 || stride == step;
+            step = step.saturating_mul(extent);
+            fits
+        })
+    }
+
+    /// Extents as those of an array.
+    fn shape(&self) -> Vec<u64> {
+        self.shared.dims.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect()
+    }
+
     /// A copy in row-major order.
     ///
     /// # Errors
     /// There is no memory for it.
     pub(crate) fn to_array(&self, name: &str) -> Result<Array, Diagnostic> {
-        let shape: Vec<u64> = self.shared.dims.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
-        let mut array = Array::zeros(self.dtype, &shape).map_err(|_| {
+        let mut array = Array::zeros(self.dtype, &self.shape()).map_err(|_| {
             Diagnostic::error(NO_MEMORY, format!("there is no memory for a copy of array `{name}`"))
         })?;
         ffi::copy_from(&self.shared, &self.strides(), self.dtype.size(), array.bytes_mut());

@@ -146,7 +146,8 @@ fn link(
     })
 }
 
-/// Compiles the host entry of a `.pto` file. Its arrays are copied in, and what it wrote is copied back.
+/// Compiles the host entry of a `.pto` file. Real numbers in row-major order are read where they lie, other arrays are copied, and
+/// what it wrote is copied back.
 #[pyfunction]
 #[pyo3(signature = (path, *, options=None))]
 pub(crate) fn load_program(

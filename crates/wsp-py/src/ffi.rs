@@ -45,6 +45,26 @@ pub(crate) fn view(shared: &Shared, dtype: DType, strides: Vec<i64>) -> Result<A
     unsafe { ArrayView::new(pointer, dtype, dims, strides, access, shared.owner.clone()) }
 }
 
+/// Memory that a launch reads where it lies.
+struct HeldBytes {
+    address: usize,
+    bytes: usize,
+    _owner: Owner,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: `held` was told that so many bytes lie there, and the owner is held. Whoever gave the array leaves it alone
+        // while a run reads it, as for every array library.
+        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
+    }
+}
+
+/// The bytes of an array whose elements lie next to each other, of which there is one at least.
+pub(crate) fn held(shared: &Shared, bytes: usize) -> Arc<dyn AsRef<[u8]> + Send + Sync> {
+    Arc::new(HeldBytes { address: shared.address, bytes, _owner: shared.owner.clone() })
+}
+
 /// `Py_buffer`. Its layout is part of the stable interface from Python 3.11 on, and was the same in 3.10.
 #[repr(C)]
 struct RawBuffer {
@@ -330,11 +350,12 @@ pub(crate) fn integers(shared: &Shared, dtype: DType, stride: i64) -> Option<Vec
 /// number of bytes.
 pub(crate) fn copy_from(shared: &Shared, strides: &[i64], size: usize, to: &mut [u8]) {
     let base = shared.address as *const u8;
-    let mut chunks = to.chunks_exact_mut(size);
-    offsets(&shared.dims, strides, |offset| {
+    let Some((rank, run)) = runs(&shared.dims, strides, size) else { return };
+    let mut chunks = to.chunks_exact_mut(run);
+    offsets(&shared.dims[..rank], strides, |offset| {
         let Some(chunk) = chunks.next() else { return };
-        // SAFETY: by the protocol that stated extents and strides, an element lies there while the owner is held.
-        unsafe { std::ptr::copy_nonoverlapping(base.wrapping_offset(offset), chunk.as_mut_ptr(), size) };
+        // SAFETY: by the protocol that stated extents and strides, elements of so many bytes lie there while the owner is held.
+        unsafe { std::ptr::copy_nonoverlapping(base.wrapping_offset(offset), chunk.as_mut_ptr(), run) };
     });
 }
 
@@ -342,20 +363,31 @@ pub(crate) fn copy_from(shared: &Shared, strides: &[i64], size: usize, to: &mut 
 pub(crate) fn copy_to(shared: &Shared, strides: &[i64], size: usize, from: &[u8]) {
     assert!(shared.writable, "an array that is copied to should be writable");
     let base = shared.address as *mut u8;
-    let mut chunks = from.chunks_exact(size);
-    offsets(&shared.dims, strides, |offset| {
+    let Some((rank, run)) = runs(&shared.dims, strides, size) else { return };
+    let mut chunks = from.chunks_exact(run);
+    offsets(&shared.dims[..rank], strides, |offset| {
         let Some(chunk) = chunks.next() else { return };
-        // SAFETY: by the protocol that stated extents and strides, an element that may be written lies there while the owner
-        // is held.
-        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), base.wrapping_offset(offset), size) };
+        // SAFETY: by the protocol that stated extents and strides, elements of so many bytes that may be written lie there while
+        // the owner is held.
+        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), base.wrapping_offset(offset), run) };
     });
 }
 
-/// Calls `f` with the place of every element in bytes, in row-major order.
-fn offsets(dims: &[i64], strides: &[i64], mut f: impl FnMut(isize)) {
+/// How many outer dimensions the runs of elements next to each other have, and the bytes of a run; none without elements.
+fn runs(dims: &[i64], strides: &[i64], size: usize) -> Option<(usize, usize)> {
     if dims.iter().any(|&n| n <= 0) {
-        return;
+        return None;
     }
+    let (mut rank, mut run) = (dims.len(), size);
+    while rank > 0 && i64::try_from(run) == Ok(strides[rank - 1]) {
+        rank -= 1;
+        run = run.checked_mul(usize::try_from(dims[rank]).ok()?)?;
+    }
+    Some((rank, run))
+}
+
+/// Calls `f` with the place of every run in bytes, in row-major order.
+fn offsets(dims: &[i64], strides: &[i64], mut f: impl FnMut(isize)) {
     let mut index = vec![0i64; dims.len()];
     loop {
         let offset = index.iter().zip(strides).fold(0i64, |sum, (i, s)| sum.wrapping_add(i.wrapping_mul(*s)));

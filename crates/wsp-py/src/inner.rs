@@ -3,6 +3,7 @@
 use crate::errors;
 use crate::inputs::{self, Arguments, Need};
 use crate::options;
+use crate::pages;
 use crate::signature::Signature;
 use crate::timeline::Timeline;
 use pyo3::prelude::*;
@@ -89,13 +90,15 @@ impl Inner {
         arguments: &Arguments,
         options: &WorkloadOptions,
     ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-        match &self.body {
-            Body::Workload(program) => program.execute(&arguments.inputs, options),
+        let mut outcome = match &self.body {
+            Body::Workload(program) => program.execute(&arguments.inputs, options)?,
             Body::Launch { program, .. } => {
                 let launch = self.launch_options(arguments, options)?;
-                program.execute(&arguments.inputs.arrays, &launch).map(of_launch)
+                of_launch(program.execute(&arguments.inputs.arrays, &launch)?)
             }
-        }
+        };
+        self.tell(&mut outcome, arguments);
+        Ok(outcome)
     }
 
     /// Runs a plan.
@@ -110,7 +113,15 @@ impl Inner {
     ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
         let Body::Launch { program, .. } = &self.body else { return Err(vec![of_workload("no plans")]) };
         let launch = self.launch_options(arguments, options)?;
-        program.execute_plan(plan, &arguments.inputs.arrays, &launch).map(of_launch)
+        let mut outcome = of_launch(program.execute_plan(plan, &arguments.inputs.arrays, &launch)?);
+        self.tell(&mut outcome, arguments);
+        Ok(outcome)
+    }
+
+    /// Adds what there is to say of the arrays of a run.
+    fn tell(&self, outcome: &mut WorkloadOutcome, arguments: &Arguments) {
+        let caches = &self.signature.library.caches;
+        outcome.notes.extend(pages::notes(caches, arguments, &outcome.outputs));
     }
 
     /// The program of a host entry, for what only these can do.

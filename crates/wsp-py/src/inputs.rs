@@ -1,10 +1,14 @@
 //! What a call gives a program by name, checked and bound: arrays, tables, sizes.
 
+mod library;
+mod shapes;
+
 use crate::arrays::{PyArray, type_name};
-use crate::integers::{integer_list, is_list, not_integers, of_integers};
-use crate::signature::{Role, Signature, TensorFact, value};
+use crate::integers::{integer_list, not_integers, of_integers};
+use crate::signature::{Role, Signature, TensorFact};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::PyDict;
+use shapes::Origin;
 use wsp_core::DType;
 use wsp_cpu::Metadata;
 use wsp_cpu::workload::{Absent, WorkloadInputs};
@@ -13,11 +17,9 @@ use wsp_ir::workload::{IntExprKind, WorkloadModule};
 use wsp_plan::{Arrays, ParamValue};
 
 const WRONG_TYPE: Code = Code(1252);
-const WRONG_SHAPE: Code = Code(1253);
 const READ_ONLY: Code = Code(1255);
 const MISSING: Code = Code(1259);
 const SURPLUS: Code = Code(1260);
-const CONTRADICTION: Code = Code(1261);
 const BAD_SIZE: Code = Code(1262);
 
 /// What is needed of the arguments.
@@ -31,24 +33,17 @@ pub(crate) enum Need {
     Shapes,
 }
 
-/// Where a size comes from.
-#[derive(Clone)]
-enum Origin {
-    /// The caller names it.
-    Given,
-    /// It is the extent of an array along a dimension.
-    Extent { array: String, dim: usize },
-}
-
 /// The arguments of a call.
 #[derive(Default)]
 pub(crate) struct Arguments {
     /// What the program is given.
     pub(crate) inputs: WorkloadInputs,
-    /// Arrays that kernels of a used file see copies of, by name: they take what the kernels wrote.
+    /// Arrays of a used file that may be written, by name: they take what its kernels wrote.
     pub(crate) copied: Vec<(String, PyArray)>,
     /// Arrays of a used file of which only element type and shape are taken.
     pub(crate) shapes: Vec<(String, DType, Vec<u64>)>,
+    /// Arrays of a used file that are read in a copy, by name.
+    pub(crate) moved: Vec<String>,
 }
 
 impl Arguments {
@@ -84,6 +79,7 @@ pub(crate) fn bind(
         arrays: signature.tensors.iter().map(|_| None).collect(),
         copied: Vec::new(),
         shapes: Vec::new(),
+        moved: Vec::new(),
         need,
         sizes: vec![None; signature.params.len()],
         origins: vec![Origin::Given; signature.params.len()],
@@ -110,6 +106,8 @@ struct Binder<'a> {
     copied: Vec<(String, PyArray)>,
     /// Of a used file, by shape alone.
     shapes: Vec<(String, DType, Vec<u64>)>,
+    /// Of a used file, read in a copy.
+    moved: Vec<String>,
     need: Need,
     /// By size.
     sizes: Vec<Option<i64>>,
@@ -177,68 +175,11 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn wrong_shape(&self, fact: &TensorFact, array: &PyArray) -> Diagnostic {
-        let (want, have) = (fact.dims.len(), array.dims().len());
-        let message = if have == want {
-            format!("array `{}` has another shape than its tensor", fact.given)
-        } else {
-            let plural = if have == 1 { "" } else { "s" };
-            format!("array `{}` has {have} dimension{plural}, and its tensor {want}", fact.given)
-        };
-        Diagnostic::error(WRONG_SHAPE, message).note(format!(
-            "the array has the shape {:?}, the tensor is {}{}",
-            array.dims(),
-            fact.dtype,
-            self.signature.extents(fact)
-        ))
-    }
-
     fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
         let fact = &self.signature.tables[t];
         let values =
             integer_list(&fact.given, object).map_err(|refused| not_integers(&fact.given, refused))?;
         self.inputs.arrays.insert(fact.name.clone(), of_integers(&fact.given, &values)?);
-        Ok(())
-    }
-
-    fn library_array(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
-        if self.need == Need::Shapes
-            && let Ok((dtype, dims)) = object.extract::<(String, Vec<u64>)>()
-            && let Some(dtype) = DType::ALL.into_iter().find(|known| known.name() == dtype)
-        {
-            self.shapes.push((name.to_owned(), dtype, dims));
-            return Ok(());
-        }
-        if is_list(object) {
-            let listed = integer_list(name, object).map_err(|refused| not_integers(name, refused))?;
-            self.inputs.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
-            return Ok(());
-        }
-        let array = PyArray::of(name, object)?;
-        if self.need == Need::Shapes && array.dtype.is_float() {
-            let dims = array.dims().iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
-            self.shapes.push((name.to_owned(), array.dtype, dims));
-            return Ok(());
-        }
-        self.inputs.arrays.insert(name.to_owned(), array.to_array(name)?);
-        if array.writable() {
-            self.copied.push((name.to_owned(), array));
-        }
-        Ok(())
-    }
-
-    fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
-        let value = if let Ok(value) = object.cast::<PyBool>() {
-            ParamValue::Bool(value.is_true())
-        } else if let Ok(value) = object.extract::<i64>() {
-            ParamValue::Int(value.into())
-        } else if let Ok(value) = object.extract::<f64>() {
-            ParamValue::Float(value)
-        } else {
-            let message = format!("parameter `{name}` is given a value of type `{}`", type_name(object));
-            return Err(Diagnostic::error(BAD_SIZE, message).help("give an integer, a float or a bool"));
-        };
-        self.inputs.set.push((name.to_owned(), value));
         Ok(())
     }
 
@@ -258,56 +199,6 @@ impl Binder<'_> {
         })?;
         self.sizes[p] = Some(size);
         Ok(())
-    }
-
-    /// Takes sizes from the extents of arrays where these are a size and nothing else.
-    fn infer(&mut self) {
-        for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
-            let Some(array) = array else { continue };
-            for (dim, (extent, &have)) in fact.dims.iter().zip(array.dims()).enumerate() {
-                let IntExprKind::Param(id) = extent.kind else { continue };
-                let p = id.index();
-                if self.signature.params[p].derived {
-                    continue;
-                }
-                match self.sizes[p] {
-                    None => {
-                        self.sizes[p] = Some(have);
-                        self.origins[p] = Origin::Extent { array: fact.given.clone(), dim };
-                    }
-                    Some(size) if size == have => {}
-                    Some(size) => {
-                        let name = &self.signature.params[p].given;
-                        self.faults.push(contradiction(name, size, &self.origins[p], &fact.given, dim, have));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Compares all other extents with what sizes make of them, as far as that is known here.
-    fn check_shapes(&mut self) {
-        for (fact, array) in self.signature.tensors.iter().zip(&self.arrays) {
-            let Some(array) = array else { continue };
-            let wrong = fact.dims.iter().zip(array.dims()).any(|(extent, &have)| {
-                let settable = match extent.kind {
-                    IntExprKind::Param(id) => !self.signature.params[id.index()].derived,
-                    _ => false,
-                };
-                !settable && value(extent, self.module, &self.sizes).is_some_and(|want| want != have)
-            });
-            if !wrong {
-                continue;
-            }
-            let want: Vec<String> = fact
-                .dims
-                .iter()
-                .map(|d| value(d, self.module, &self.sizes).map_or("?".to_owned(), |n| n.to_string()))
-                .collect();
-            let fault =
-                self.wrong_shape(fact, array).help(format!("give it the shape [{}]", want.join(", ")));
-            self.faults.push(fault);
-        }
     }
 
     fn check_missing(&mut self) {
@@ -375,7 +266,8 @@ impl Binder<'_> {
         let set =
             set.filter_map(|(fact, size)| Some((fact.name.clone(), ParamValue::Int(i128::from((*size)?)))));
         self.inputs.set.extend(set);
-        Ok(Arguments { inputs: self.inputs, copied: self.copied, shapes: self.shapes })
+        let Binder { inputs, copied, shapes, moved, .. } = self;
+        Ok(Arguments { inputs, copied, shapes, moved })
     }
 }
 
@@ -398,13 +290,4 @@ fn wrong_type(fact: &TensorFact, have: DType) -> Diagnostic {
     };
     Diagnostic::error(WRONG_TYPE, message)
         .help(format!("convert it, `{name} = {name}.astype({numpy})`, or declare the tensor with {have}"))
-}
-
-fn contradiction(name: &str, size: i64, origin: &Origin, array: &str, dim: usize, have: i64) -> Diagnostic {
-    let from = match origin {
-        Origin::Given => "as it is given".to_owned(),
-        Origin::Extent { array, dim } => format!("along dimension {dim} of `{array}`"),
-    };
-    let message = format!("size `{name}` is {size} {from}, and {have} along dimension {dim} of `{array}`");
-    Diagnostic::error(CONTRADICTION, message).help(format!("give arrays that agree on `{name}`"))
 }

@@ -3,7 +3,7 @@
 //! **Boundary:** the only crate that knows Python. Its users are the modules of `python/pto_wsp`, not people.
 //!
 //! [`compile`] makes programs of traces, [`program`] runs them: [`inputs`] binds what a call gives by name, [`arrays`] finds the memory of
-//! arrays, [`runs`] waits for runs while it looks at signals, [`plans`] keeps what generators emitted, [`kernels`] calls Python functions for tasks, [`graphs`] has task
+//! arrays, [`pages`] makes such that begin at pages, [`runs`] waits for runs while it looks at signals, [`plans`] keeps what generators emitted, [`kernels`] calls Python functions for tasks, [`graphs`] has task
 //! graphs, [`errors`] makes exceptions of findings.
 #![deny(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod integers;
 mod kernels;
 mod library;
 mod options;
+mod pages;
 mod plans;
 mod prepared;
 mod program;
@@ -42,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compile::compile, module)?)?;
     module.add_function(wrap_pyfunction!(compile::load_program, module)?)?;
     module.add_function(wrap_pyfunction!(library::library, module)?)?;
+    module.add_function(wrap_pyfunction!(pages::new_array, module)?)?;
     module.add_function(wrap_pyfunction!(registry::stop_all, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::task_graph_text, module)?)?;
     module.add_function(wrap_pyfunction!(graphs::task_graph_bytes, module)?)?;

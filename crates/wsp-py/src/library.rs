@@ -5,7 +5,7 @@ use crate::signature::LibraryFacts;
 use crate::stack;
 use pyo3::prelude::*;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{EntryTy, FuncKind, Module, SourceMap};
@@ -42,7 +42,16 @@ pub(crate) fn used(trace: &mut Trace, folder: &str) -> Result<Option<Module>, Ve
 fn compile(path: &Path, text: &str, sources: &mut SourceMap) -> Result<Module, Vec<Diagnostic>> {
     let name = path.display().to_string();
     let (module, found) = wsp_lang::compile_with(&name, text, sources, &mut read);
-    module.ok_or(found)
+    module.ok_or_else(|| {
+        let part = wsp_lang::part_of_programs(&name, text, &found, files_in, &mut read);
+        part.map_or(found, |one| vec![one])
+    })
+}
+
+/// The files of a folder, in any order; none where it cannot be read.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().map(|entry| folder.join(entry.file_name())).collect()
 }
 
 /// Reads and compiles a file.
@@ -80,6 +89,7 @@ pub(crate) fn facts(module: &Module) -> LibraryFacts {
             EntryTy::PagedKvCache => {
                 let parts = ["k", "v", "indptr", "indices", "last_page_len"];
                 facts.arrays.extend(parts.map(|part| format!("{}.{part}", param.name)));
+                facts.caches.extend(["k", "v"].map(|part| format!("{}.{part}", param.name)));
             }
             EntryTy::Scalar(_) => facts.params.push(param.name.clone()),
             _ => facts.arrays.push(param.name.clone()),

@@ -176,8 +176,8 @@ impl Program {
     }
 
     /// What the target does with the schedule, the kernels and what runs for them: `schedule`, `kernels`, `notes`.
-    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (plan, lines, kernels) = (PyDict::new(py), PyList::empty(py), PyList::empty(py));
+    fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (about, lines, kernels) = (PyDict::new(py), PyList::empty(py), PyList::empty(py));
         let line = |primitive: &str, support: &str, meaning: &str| -> PyResult<()> {
             let entry = PyDict::new(py);
             entry.set_item("primitive", primitive)?;
@@ -210,11 +210,11 @@ impl Program {
             entry.set_item("body", body)?;
             kernels.append(entry)?;
         }
-        plan.set_item("schedule", lines)?;
-        plan.set_item("kernels", kernels)?;
-        plan.set_item("streams", streams)?;
-        plan.set_item("notes", self.notes())?;
-        Ok(plan)
+        about.set_item("schedule", lines)?;
+        about.set_item("kernels", kernels)?;
+        about.set_item("streams", streams)?;
+        about.set_item("notes", self.notes())?;
+        Ok(about)
     }
 
     /// When and where tasks ran in the last run that recorded it, as JSON for Perfetto; none before.

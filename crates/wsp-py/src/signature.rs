@@ -59,11 +59,13 @@ pub(crate) struct ParamFact {
     pub(crate) default: bool,
 }
 
-/// What a used file takes: its kernels see copies of these arrays, not the caller's memory.
+/// What a used file takes. Its kernels read arrays where they lie, and write into copies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LibraryFacts {
     /// Names of arrays.
     pub(crate) arrays: Vec<String>,
+    /// Those among them that hold keys and values in pages.
+    pub(crate) caches: Vec<String>,
     /// Names of parameters.
     pub(crate) params: Vec<String>,
 }

@@ -29,9 +29,6 @@ use wsp_core::{DType, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
-/// Most files of a folder that are looked at.
-const MOST_BESIDE: usize = 256;
-
 /// The text of a source file.
 ///
 /// # Errors
@@ -57,17 +54,10 @@ pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// The sources in the folder of a file, in alphabetical order; none where it cannot be read.
-pub(crate) fn sources_beside(path: &Path) -> Vec<PathBuf> {
-    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let files = entries.flatten().map(|entry| folder.join(entry.file_name()));
-    let mut sources: Vec<PathBuf> = files
-        .filter(|file| file.extension().is_some_and(|ending| ending == "pto"))
-        .take(MOST_BESIDE)
-        .collect();
-    sources.sort();
-    sources
+/// The files of a folder, in any order; none where it cannot be read.
+pub(crate) fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().map(|entry| folder.join(entry.file_name())).collect()
 }
 
 /// The text of a small data file, such as a list of lengths.

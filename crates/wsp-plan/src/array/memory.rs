@@ -2,6 +2,7 @@
 
 use super::ArrayError;
 use memmap2::MmapMut;
+use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// One cache line, so that every array starts on one.
@@ -13,23 +14,24 @@ pub(super) struct Line([u8; 64]);
 /// cache are often as large as one. Below, allocators recycle memory that has been touched before, which is faster.
 const OWN_PAGES: usize = 32 << 20;
 
-/// Zeroed memory that starts on a cache line, or on a page where it is large.
+/// Bytes that somebody else keeps: always the same ones, as long as it lives.
+pub(super) type Held = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Zeroed memory that starts on a cache line, or on a page where it is large; or that of somebody else.
 pub(super) enum Memory {
     Lines(Vec<Line>),
     Pages(MmapMut),
+    /// Read where it is. Who writes gets a copy.
+    Held(Held),
 }
 
 impl Memory {
     /// At least so many bytes of zeros.
     pub(super) fn zeros(bytes: usize) -> Result<Memory, ArrayError> {
-        let refused = ArrayError::OutOfMemory { bytes: bytes as u64 };
         if bytes >= OWN_PAGES {
-            let pages = MmapMut::map_anon(bytes).map_err(|_| refused)?;
-            // A wish: systems without large pages refuse it, and small ones do.
-            #[cfg(target_os = "linux")]
-            let _ = pages.advise(memmap2::Advice::HugePage);
-            return Ok(Memory::Pages(pages));
+            return Memory::pages(bytes);
         }
+        let refused = ArrayError::OutOfMemory { bytes: bytes as u64 };
         let count = bytes.div_ceil(size_of::<Line>());
         let mut lines = Vec::new();
         lines.try_reserve_exact(count).map_err(|_| refused)?;
@@ -37,18 +39,42 @@ impl Memory {
         Ok(Memory::Lines(lines))
     }
 
+    /// At least so many bytes of zeros, and at least one, that start on a page.
+    pub(super) fn pages(bytes: usize) -> Result<Memory, ArrayError> {
+        let refused = ArrayError::OutOfMemory { bytes: bytes as u64 };
+        let pages = MmapMut::map_anon(bytes.max(1)).map_err(|_| refused)?;
+        // A wish: systems without large pages refuse it, and small ones do.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        Ok(Memory::Pages(pages))
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Memory::Lines(lines) => lines.as_bytes(),
             Memory::Pages(pages) => pages,
+            Memory::Held(held) => (**held).as_ref(),
         }
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        if let Memory::Held(_) = self {
+            *self = self.copied();
+        }
         match self {
             Memory::Lines(lines) => lines.as_mut_bytes(),
             Memory::Pages(pages) => pages,
+            Memory::Held(_) => unreachable!("a copy lies in memory of our own"),
         }
+    }
+
+    /// The same bytes in memory of our own.
+    fn copied(&self) -> Memory {
+        let bytes = self.bytes();
+        let mut copy =
+            Memory::zeros(bytes.len()).expect("memory for a copy should be there, as for a vector's");
+        copy.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        copy
     }
 }
 
@@ -56,12 +82,7 @@ impl Clone for Memory {
     fn clone(&self) -> Memory {
         match self {
             Memory::Lines(lines) => Memory::Lines(lines.clone()),
-            Memory::Pages(pages) => {
-                let mut copy =
-                    Memory::zeros(pages.len()).expect("memory for a copy should be there, as for a vector's");
-                copy.bytes_mut().copy_from_slice(pages);
-                copy
-            }
+            Memory::Pages(_) | Memory::Held(_) => self.copied(),
         }
     }
 }

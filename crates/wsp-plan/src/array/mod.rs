@@ -4,6 +4,7 @@ mod memory;
 
 use memory::Memory;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use wsp_core::DType;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -48,13 +49,24 @@ impl Array {
     /// # Errors
     /// When the shape overflows or memory is refused.
     pub fn zeros(dtype: DType, shape: &[u64]) -> Result<Array, ArrayError> {
-        let bytes = shape
-            .iter()
-            .try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n))
-            .and_then(|b| usize::try_from(b).ok())
-            .filter(|b| *b <= isize::MAX as usize - 64)
-            .ok_or(ArrayError::TooLarge)?;
+        let bytes = size(dtype, shape)?;
         Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::zeros(bytes)? })
+    }
+
+    /// An array of zeros that begins at a page of memory, whatever its size. The system is asked for large pages.
+    ///
+    /// # Errors
+    /// When the shape overflows or memory is refused.
+    pub fn on_pages(dtype: DType, shape: &[u64]) -> Result<Array, ArrayError> {
+        let bytes = size(dtype, shape)?;
+        Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::pages(bytes)? })
+    }
+
+    /// An array over memory of somebody else, which is read where it is, in row-major order; who writes the array writes a
+    /// copy. `None` when there are fewer bytes than the shape needs.
+    pub fn held(dtype: DType, shape: &[u64], memory: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Option<Array> {
+        let bytes = size(dtype, shape).ok().filter(|&bytes| bytes <= (*memory).as_ref().len())?;
+        Some(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::Held(memory) })
     }
 
     /// Element type.
@@ -77,7 +89,8 @@ impl Array {
         self.bytes == 0
     }
 
-    /// The elements as little-endian bytes; starts on a 64-byte boundary, from 32 MiB on at a page.
+    /// The elements as little-endian bytes; starts on a 64-byte boundary, from 32 MiB on at a page, where the memory is not of
+    /// somebody else.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.bytes()[..self.bytes]
     }
@@ -126,6 +139,16 @@ impl Array {
     }
 }
 
+/// Bytes of a shape.
+fn size(dtype: DType, shape: &[u64]) -> Result<usize, ArrayError> {
+    shape
+        .iter()
+        .try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n))
+        .and_then(|b| usize::try_from(b).ok())
+        .filter(|b| *b <= isize::MAX as usize - 64)
+        .ok_or(ArrayError::TooLarge)
+}
+
 impl std::fmt::Debug for Array {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{:?}", self.dtype, self.shape)
@@ -149,5 +172,29 @@ mod tests {
         assert_eq!(a.bytes().as_ptr() as usize % 64, 0);
         assert_eq!(a.as_slice::<f32>().unwrap()[14], 2.5);
         assert!(a.as_slice::<f64>().is_none());
+    }
+
+    #[test]
+    fn an_array_of_any_size_can_begin_at_a_page() {
+        for shape in [&[0][..], &[], &[3, 5], &[1 << 12, 1 << 10]] {
+            let mut a = Array::on_pages(DType::F32, shape).unwrap();
+            assert_eq!(a.bytes().as_ptr() as usize % 4096, 0, "{shape:?}");
+            assert!(a.bytes().iter().all(|&byte| byte == 0), "{shape:?}");
+            a.bytes_mut().fill(1);
+            assert_eq!(a.bytes().len() as u64, 4 * shape.iter().product::<u64>());
+        }
+        assert_eq!(Array::on_pages(DType::F32, &[u64::MAX, 2]).err(), Some(ArrayError::TooLarge));
+    }
+
+    #[test]
+    fn memory_of_somebody_else_is_read_where_it_is_and_never_written() {
+        let theirs: Arc<[u8; 8]> = Arc::new([1, 2, 3, 4, 5, 6, 7, 8]);
+        let mut a = Array::held(DType::U8, &[2, 3], theirs.clone()).unwrap();
+        assert_eq!((a.bytes().as_ptr(), a.bytes()), (theirs.as_ptr(), &theirs[..6]));
+        let copy = a.clone();
+        assert_ne!(copy.bytes().as_ptr(), theirs.as_ptr());
+        a.bytes_mut()[0] = 9;
+        assert_eq!((a.bytes(), copy.bytes(), theirs[0]), (&[9, 2, 3, 4, 5, 6][..], &theirs[..6], 1));
+        assert!(Array::held(DType::U16, &[5], theirs).is_none());
     }
 }

@@ -109,4 +109,27 @@ fit 64 bits with sign, is given.",
 An option of a compilation or a run does not exist, or has a value of another type or outside its range. The message lists the
 options or says the range.",
     },
+    CodeInfo {
+        code: Code(1265),
+        title: "array that cannot be made",
+        explanation: "\
+`pto_wsp.zeros` and `pto_wsp.empty` take a shape, which is an integer or a tuple of integers from 0, and an element type. The
+shape given is another value, has a negative extent or needs more bytes than can be addressed, or the type is one that NumPy has
+with `ml_dtypes` only, which is not installed.",
+    },
+    CodeInfo {
+        code: Code(1266),
+        title: "cache that begins inside a page",
+        explanation: "\
+An array of keys or values of at least 1 MiB does not begin at a page of memory, so its own pages lie across those of the machine.
+Processors fetch ahead up to the end of a page of memory only, and elements that lie across cache lines are fetched twice, so attention
+over such a cache takes up to twice as long. The results are the same. Make room for caches with `pto_wsp.empty(shape, dtype)`.",
+    },
+    CodeInfo {
+        code: Code(1267),
+        title: "large array that is copied for each run",
+        explanation: "\
+An array of real numbers of at least 1 MiB does not lie in row-major order without gaps, or not at a multiple of its elements' size, so
+a run of a `.pto` file's program copies it first, which takes longer than most runs. Copy it once: `x = np.ascontiguousarray(x)`.",
+    },
 ];

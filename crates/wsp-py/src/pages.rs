@@ -1,0 +1,94 @@
+//! Arrays that begin at pages of memory: made for callers, and told of where a large cache does not, or an array is copied.
+
+use crate::errors;
+use crate::inputs::Arguments;
+use crate::kernels::KernelArray;
+use pyo3::prelude::*;
+use wsp_core::DType;
+use wsp_ir::diag::{Code, Diagnostic, Severity};
+use wsp_plan::{Array, ArrayError, Arrays};
+
+const NO_MEMORY: Code = Code(855);
+const UNSUPPORTED: Code = Code(1251);
+const BAD_SHAPE: Code = Code(1265);
+const OFF_PAGE: Code = Code(1266);
+const COPIED: Code = Code(1267);
+
+/// Bytes of a page of memory: processors fetch ahead up to its end.
+const PAGE: usize = 4096;
+/// Arrays below this many bytes are copied, or in the processor's own caches, soon.
+const LARGE: usize = 1 << 20;
+
+/// An array of zeros that begins at a page of memory; `dtype` by the name of the IR.
+#[pyfunction]
+pub(crate) fn new_array(py: Python<'_>, dtype: &str, shape: Vec<u64>) -> PyResult<KernelArray> {
+    let known = DType::ALL.into_iter().find(|known| known.name() == dtype);
+    let dtype = known.ok_or_else(|| {
+        errors::fault(py, Diagnostic::error(UNSUPPORTED, format!("there is no element type `{dtype}`")))
+    })?;
+    let made = py.detach(|| Array::on_pages(dtype, &shape));
+    made.map(KernelArray::owning).map_err(|fault| errors::fault(py, not_made(fault, dtype, &shape)))
+}
+
+fn not_made(fault: ArrayError, dtype: DType, shape: &[u64]) -> Diagnostic {
+    let code = match fault {
+        ArrayError::TooLarge => BAD_SHAPE,
+        ArrayError::OutOfMemory { .. } => NO_MEMORY,
+    };
+    Diagnostic::error(code, format!("there is no array {dtype}{shape:?}: {fault}")).help("give smaller sizes")
+}
+
+/// What to say of the arrays that a run read: of large ones that were copied for it, and of large caches that do not begin at a
+/// page. `caches` are names of their arrays; what is in `outputs` was written, elsewhere.
+pub(crate) fn notes(caches: &[String], arguments: &Arguments, outputs: &Arrays) -> Vec<Diagnostic> {
+    let read = |name: &&String| !outputs.contains_key(*name);
+    let moved: Vec<_> =
+        arguments.moved.iter().filter(read).filter_map(|name| large(name, arguments)).collect();
+    let kept = caches.iter().filter(read).filter(|&name| !arguments.moved.contains(name));
+    let kept = kept.filter_map(|name| large(name, arguments));
+    let off: Vec<_> = kept.filter(|(_, array)| behind(array) != 0).collect();
+    [copied(&moved), off_page(&off)].into_iter().flatten().collect()
+}
+
+/// A large array of real numbers with its name; none for others.
+fn large<'a>(name: &'a str, arguments: &'a Arguments) -> Option<(&'a str, &'a Array)> {
+    let array = arguments.inputs.arrays.get(name)?;
+    (array.dtype().is_float() && array.bytes().len() >= LARGE).then_some((name, array))
+}
+
+fn copied(arrays: &[(&str, &Array)]) -> Option<Diagnostic> {
+    let (what, one) = named(arrays)?;
+    let is = if one { "is" } else { "are" };
+    Some(
+        Diagnostic::new(COPIED, Severity::Note, format!("{what} {is} copied for each run"))
+            .note("elements are read where they lie in row-major order without gaps, at multiples of their size")
+            .help("give `np.ascontiguousarray(…)` of it, made once"),
+    )
+}
+
+fn off_page(arrays: &[(&str, &Array)]) -> Option<Diagnostic> {
+    let (what, one) = named(arrays)?;
+    let begin = if one { "begins" } else { "begin" };
+    let &(name, first) = arrays.first()?;
+    Some(
+        Diagnostic::new(OFF_PAGE, Severity::Note, format!("{what} {begin} inside a page of memory"))
+            .note(format!("`{name}` begins {} bytes behind the start of a page of {PAGE}", behind(first)))
+            .help("make room for caches with `pto_wsp.empty(shape, dtype)`, which begins at a page"),
+    )
+}
+
+/// How many bytes behind the start of a page an array begins.
+fn behind(array: &Array) -> usize {
+    array.bytes().as_ptr().addr() % PAGE
+}
+
+/// "array `a`", "arrays `a` and `b`", and whether it is one; none for none.
+fn named(arrays: &[(&str, &Array)]) -> Option<(String, bool)> {
+    let names: Vec<&str> = arrays.iter().map(|(name, _)| *name).collect();
+    let plural = match names.len() {
+        0 => return None,
+        1 => "",
+        _ => "s",
+    };
+    Some((format!("array{plural} `{}`", names.join("` and `")), plural.is_empty()))
+}
