@@ -10,6 +10,7 @@ mod hash;
 mod lengths;
 mod names;
 mod pages;
+mod pairs;
 mod roles;
 mod spec;
 mod tensors;
@@ -19,7 +20,8 @@ pub use data::{Fill, Problem, QueryRows, Values};
 pub(crate) use data::{Side, Unused};
 pub use names::Names;
 pub use pages::PageTable;
-pub use spec::{HELP, Lens, Pairs, Spec, SpecError};
+pub use pairs::{Pairs, SpecError};
+pub use spec::{HELP, Lens, Spec};
 pub use tensors::generate_tensors;
 pub use unit::{Scale, make_tensor};
 

@@ -3,7 +3,8 @@
 
 use super::hash::{Draws, stream};
 use super::lengths;
-use super::spec::{Lens, Pairs, Spec};
+use super::pairs::Pairs;
+use super::spec::{Lens, Spec};
 use crate::codes;
 use crate::reference::{LLAMA_LAYER, MERGE_STATES, MOE_LAYER, RAGGED_PREFILL, TOPK_INDEXER, role};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
-//! The grammar of `--generate`.
+//! The keys of `--generate`, and what their values mean.
 
 use super::data::Values;
+use super::pairs::{Pairs, SpecError, error};
 use crate::layout::Layout;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -124,79 +125,6 @@ impl Default for Spec {
     }
 }
 
-/// What is wrong with a specification, and what to type.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SpecError(String);
-
-impl std::fmt::Display for SpecError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
-
-fn error<T>(text: String) -> Result<T, SpecError> {
-    Err(SpecError(text))
-}
-
-/// `KEY=VALUE` pairs as typed; what the keys mean depends on the program.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Pairs(Vec<(String, String)>);
-
-impl Pairs {
-    /// Keys and values in the order typed.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
-    }
-
-    /// The pairs with these keys.
-    pub(super) fn only(&self, keys: &[&str]) -> Pairs {
-        Pairs(self.0.iter().filter(|(key, _)| keys.contains(&key.as_str())).cloned().collect())
-    }
-
-    /// One pair.
-    pub fn of(key: &str, value: &str) -> Pairs {
-        Pairs(vec![(key.to_owned(), value.to_owned())])
-    }
-
-    /// With one more pair, whose key is not there yet.
-    pub fn and(mut self, key: &str, value: &str) -> Pairs {
-        self.0.push((key.to_owned(), value.to_owned()));
-        self
-    }
-
-    fn has(&self, key: &str) -> bool {
-        self.iter().any(|(k, _)| k == key)
-    }
-}
-
-impl FromStr for Pairs {
-    type Err = SpecError;
-
-    fn from_str(text: &str) -> Result<Pairs, SpecError> {
-        let mut pairs = Pairs::default();
-        for pair in split(text) {
-            let pair = pair.trim();
-            if pair.is_empty() {
-                return error(
-                    "an empty part; write KEY=VALUE pairs joined by commas, as in `batch=16,len=4096`"
-                        .to_owned(),
-                );
-            }
-            let Some((key, value)) = pair.split_once('=') else {
-                return error(format!("`{pair}` has no value; {}", usage(pair)));
-            };
-            let (key, value) = (key.trim(), value.trim());
-            if pairs.has(key) {
-                return error(format!("`{key}` is given twice"));
-            }
-            pairs.0.push((key.to_owned(), value.to_owned()));
-        }
-        Ok(pairs)
-    }
-}
-
 impl FromStr for Spec {
     type Err = SpecError;
 
@@ -269,7 +197,7 @@ impl Spec {
 }
 
 /// What to type for a key that may be misspelt.
-fn usage(key: &str) -> String {
+pub(super) fn usage(key: &str) -> String {
     let names = KEYS.iter().map(|(name, _)| *name);
     let near = KEYS
         .iter()
@@ -281,27 +209,6 @@ fn usage(key: &str) -> String {
         Some((name, what)) => format!("did you mean `{name}=`? it takes {what}"),
         None => format!("known are {}", names.collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// Splits at commas that are not inside parentheses.
-fn split(text: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut start) = (Vec::new(), 0usize, 0usize);
-    if text.trim().is_empty() {
-        return parts;
-    }
-    for (i, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&text[start..i]);
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
 }
 
 pub(super) fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32, SpecError> {

@@ -3,8 +3,9 @@
 
 use super::fill::{parallel, random};
 use super::hash::key;
+use super::pairs::Pairs;
 use super::roles::{self, Inputs, Values};
-use super::spec::{Pairs, dtype, number};
+use super::spec::{dtype, number};
 use crate::codes;
 use crate::numbers::{Bf16, Elem as Number, F8E4m3, F8E5m2, F16, F32};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::body::{Binding, Body, BodyKind};
 use super::codes;
 use super::diags::{Reported, Res};
 use super::functions::Role;
-use super::tile_ops::may_agree;
+use super::tile_shapes::may_agree;
 use super::types::{Head, role_name};
 use crate::ast::{self, Ident, Indirection, TemplateArg, TypeBase};
 use wsp_core::{LocalId, StructId};

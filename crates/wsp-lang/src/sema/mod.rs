@@ -23,6 +23,7 @@ mod helpers;
 mod inline;
 mod loops;
 mod names;
+mod operands;
 mod place;
 mod schedules;
 mod shapes;
@@ -32,8 +33,10 @@ mod structs;
 mod tiers;
 mod tile_ops;
 mod tile_parts;
+mod tile_shapes;
 mod tiles;
 mod types;
+mod variables;
 mod walk;
 
 use crate::ast;
