@@ -41,6 +41,20 @@ fn lengths_of_a_folder_give_a_row_per_schedule_and_number_of_cores() {
 }
 
 #[test]
+fn updates_of_balanced_plans_are_patches() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    // Of 40 requests under 8 heads each of 8 cores has 40, which grow alike.
+    std::fs::write(at("even.txt"), "5000\n".repeat(40)).unwrap();
+    let (folder, file) = (dir.path().display().to_string(), at("plans.json"));
+    let output = bench(&["--lens", &folder, "--cores", "8", "--repeats", "5", "--json", &file]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let all: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let balanced = all["rows"].as_array().unwrap().iter().find(|row| row["schedule"] == "balanced").unwrap();
+    assert_eq!((&balanced["update"]["patched"], &balanced["update"]["advances"]), (&5.into(), &5.into()));
+}
+
+#[test]
 fn a_folder_without_lengths_is_an_error_that_says_what_to_give() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().display().to_string();

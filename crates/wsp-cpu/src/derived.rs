@@ -1,20 +1,24 @@
 //! Arrays that lowered schedules read and that follow from arrays of the launch.
 
+use crate::bind::Bound;
 use crate::codes;
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use wsp_ir::{Derivation, DerivedArray, LaunchArray, MetaKind, Module, Span};
+use wsp_core::AxisId;
+use wsp_ir::{Derivation, LaunchArray, MetaKind, Module, Span};
 use wsp_kernel::{Env, IntArray, Trap};
+use wsp_plan::LoweredPlan;
 
-/// Derives the arrays and gives them to `env`.
+/// Derives the arrays of a plan and gives them to `env`.
 ///
 /// # Errors
 /// When a source is not bound, or holds what is no number of elements.
-pub(crate) fn derive(module: &Module, wanted: &[DerivedArray], env: &mut Env) -> Result<(), Trap> {
-    let derived = wanted
+pub(crate) fn derive(plan: &LoweredPlan, bound: &Bound, env: &mut Env) -> Result<(), Trap> {
+    let derived = plan
+        .derived
         .iter()
         .map(|&array| {
-            let lengths = lengths(module, array.of, env)?;
+            let lengths = elements(plan, bound, (array.of, array.last), env)?;
             let derived = match array.kind {
                 Derivation::Starts => IntArray::U64(starts(&lengths).into()),
                 Derivation::LongestFirst => IntArray::U32(longest_first(&lengths).into()),
@@ -26,7 +30,27 @@ pub(crate) fn derive(module: &Module, wanted: &[DerivedArray], env: &mut Env) ->
     Ok(())
 }
 
+/// The elements of a source, of which only so many last ones count as the axis has.
+///
+/// # Errors
+/// When it is not bound, or holds what is no number of elements.
+pub(crate) fn elements<'e>(
+    plan: &LoweredPlan,
+    bound: &Bound,
+    (of, axis): (LaunchArray, Option<AxisId>),
+    env: &'e Env,
+) -> Result<Cow<'e, [u32]>, Trap> {
+    let lengths = lengths(&plan.module, of, env)?;
+    Ok(match axis.map_or(u32::MAX, |axis| bound.last(axis)) {
+        u32::MAX => lengths,
+        last => lengths.iter().map(|length| *length.min(&last)).collect(),
+    })
+}
+
 /// The elements of a source.
+///
+/// # Errors
+/// When it is not bound, or holds what is no number of elements.
 fn lengths<'e>(module: &Module, of: LaunchArray, env: &'e Env) -> Result<Cow<'e, [u32]>, Trap> {
     let (array, declared) = match of {
         LaunchArray::Tensor(id) => {

@@ -83,9 +83,10 @@ impl<'a> Planner<'a> {
     }
 
     pub(crate) fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) {
+        let last = self.bound.last(axis);
         let extents = match extent {
-            Extent::Scalar(n) => Extents::Scalar(n),
-            Extent::PerOuter(values) => Extents::PerOuter(values.into()),
+            Extent::Scalar(n) => Extents::Scalar(n.min(last)),
+            Extent::PerOuter(values) => Extents::PerOuter(values.iter().map(|n| *n.min(&last)).collect()),
         };
         self.extents.insert(axis, extents);
     }
@@ -159,7 +160,10 @@ impl<'a> Planner<'a> {
 }
 
 /// A launch-time expression as an index.
-fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
+///
+/// # Errors
+/// When it stops, or has another value.
+pub(crate) fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
     let params: Vec<Option<Value>> = bound.params.iter().copied().map(Some).collect();
     let value = eval_launch_expr(&plan.module, expr, &params)?;
     value.as_u32().ok_or_else(|| {
@@ -181,6 +185,11 @@ pub(crate) fn settle_fixed_tiles(plan: &LoweredPlan, bound: &Bound, env: &Env) -
         }
     }
     Ok(())
+}
+
+/// How many last elements there are at most of the axes of which generators say so.
+pub(crate) fn last_elements(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<(AxisId, u32)>, Trap> {
+    plan.last.iter().map(|(axis, last)| Ok((*axis, launch_u32(plan, bound, last)?))).collect()
 }
 
 /// Extents of the axes whose bounds are known at launch.

@@ -268,13 +268,14 @@ impl Program {
         others: &[&str],
         absent: &dyn Fn(TensorId) -> bool,
     ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
-        let bound = bind(&self.plan.module, arrays, options, absent, others)?;
+        let mut bound = bind(&self.plan.module, arrays, options, absent, others)?;
+        bound.last = planner::last_elements(&self.plan, &bound).map_err(one)?;
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
         planner::check_tier_workspaces(&self.plan, &bound, slots.bytes).map_err(one)?;
         let mut env = memory::metadata(&self.plan, &bound, extents);
         planner::settle_fixed_tiles(&self.plan, &bound, &env).map_err(one)?;
-        derived::derive(&self.plan.module, &self.plan.derived, &mut env).map_err(one)?;
+        derived::derive(&self.plan, &bound, &mut env).map_err(one)?;
         env.cancel = options.cancel.clone();
         (env.mode, env.engine) = (options.mode, options.engine);
         env.code = self.code.clone();

@@ -145,6 +145,8 @@ pub struct DerivedArray {
     pub kind: Derivation,
     /// From what: integers from 0 to 4294967295.
     pub of: LaunchArray,
+    /// Larger elements count as the number of last elements that `PTO_SET_EXTENT` gives for this axis.
+    pub last: Option<AxisId>,
 }
 
 /// How an array follows from another.

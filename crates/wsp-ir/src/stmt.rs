@@ -147,6 +147,8 @@ pub enum StmtKind {
         axis: AxisId,
         /// The extents.
         extent: ExtentSource,
+        /// Of each, only so many last elements exist; `u32`, known at launch.
+        last: Option<Expr>,
     },
     /// A tile operation.
     Tile(TileOp),

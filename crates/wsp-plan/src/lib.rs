@@ -25,7 +25,9 @@ pub use capability::{
     AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, TARGETS, WORKLOAD_CAPABILITIES,
     aicpu_capabilities_markdown, capabilities_markdown, workload_capabilities_markdown,
 };
-pub use lower::{LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library};
+pub use lower::{
+    BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library,
+};
 pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};

@@ -25,14 +25,18 @@ macro_rules! visit_stmt {
                 }
             }
             StmtKind::SetTile { size, .. } => $f(size),
-            StmtKind::SetExtent { extent: ExtentSource::Scalar(e), .. } => $f(e),
+            StmtKind::SetExtent { extent, last, .. } => {
+                if let ExtentSource::Scalar(e) = extent {
+                    $f(e);
+                }
+                last.$iter().for_each($f);
+            }
             StmtKind::Tile(op) => $tile(op, $f),
             StmtKind::StoreScalar { index, value, .. } => {
                 index.$iter().for_each(&mut *$f);
                 $f(value);
             }
-            StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. }
-            | StmtKind::LetArray { .. }
+            StmtKind::LetArray { .. }
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Fence

@@ -14,7 +14,7 @@ pub(crate) use shapes::{BoundDim, BoundTensor};
 use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
 use crate::options::LaunchOptions;
-use wsp_core::TensorId;
+use wsp_core::{AxisId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module, Storage};
 use wsp_kernel::{IntArray, Value};
@@ -30,8 +30,17 @@ pub(crate) struct Bound {
     pub(crate) tensors: Vec<BoundTensor>,
     /// Contents of rank-1 integer tensors, by tensor.
     pub(crate) integers: Vec<Option<IntArray>>,
+    /// How many last elements of an axis there are at most, for axes of which that is said.
+    pub(crate) last: Vec<(AxisId, u32)>,
     /// Warnings.
     pub(crate) notes: Vec<Diagnostic>,
+}
+
+impl Bound {
+    /// How many last elements of an axis there are at most.
+    pub(crate) fn last(&self, axis: AxisId) -> u32 {
+        self.last.iter().find(|(of, _)| *of == axis).map_or(u32::MAX, |(_, last)| *last)
+    }
 }
 
 /// What is known of the launch's arrays before parameters have values.
@@ -65,7 +74,14 @@ pub(crate) fn bind(
     params::check_requirements(module, &params)?;
     let caches =
         inputs.caches.into_iter().map(|c| c.expect("every cache of an entry is bound or reported")).collect();
-    Ok(Bound { params, caches, tensors, integers, notes: unused_arrays(entry, arrays, others) })
+    Ok(Bound {
+        params,
+        caches,
+        tensors,
+        integers,
+        last: Vec::new(),
+        notes: unused_arrays(entry, arrays, others),
+    })
 }
 
 /// Finds the array of every entry parameter.

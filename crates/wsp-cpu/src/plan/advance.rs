@@ -35,13 +35,19 @@ pub enum Advance {
 }
 
 impl Plan {
-    /// Brings the plan up to date in place when requests grow: what it holds afterwards is, word for word, what
-    /// [`crate::Program::plan`] would make for the new lengths. What belongs to the lengths follows them: the array `kv_lens` and
+    /// Brings the plan up to date in place when requests grow. What belongs to the lengths follows them: the array `kv_lens` and
     /// the page table but for the ids of pages. Other arrays stay as they were planned.
+    ///
+    /// What it holds afterwards is, word for word, what [`crate::Program::plan`] would make for the new lengths, but for cuts of
+    /// balanced splits: while words are [`Advance::Patched`] these stay where they are, so that the last item of each request
+    /// grows. Items cover every request exactly all the same, and are cut anew before cores become uneven: before the fullest
+    /// has more than 1.03 times the elements of a core on average or, where it had from the beginning, before that ratio has risen
+    /// by 0.03. The order of sums is that of the items, so results are those of a plan made anew up to rounding.
     ///
     /// When every request grows by one token, mostly a few words per descriptor change and nothing else. Which ones, and for how
     /// long, a slower run of the generators finds out now and then, within an advance; from then on advances change just those
-    /// words, until chunks, branches or sizes become others.
+    /// words, until chunks, branches or sizes become others, or cuts are to be made again. [`Plan::regenerate`] makes them at
+    /// any time.
     ///
     /// # Errors
     /// Lengths that cannot be, a launch with several caches or a generator that reads page ids: the plan stays as it is. A
@@ -88,7 +94,9 @@ impl Plan {
 
     /// Makes these the lengths of the requests.
     fn set_lengths(&mut self, lengths: Arc<[u32]>) {
-        if let Some(id) = self.lowered.module.tensor_named("kv_lens").filter(|id| self.follows(*id)) {
+        if let Some(id) =
+            self.lowered.module.tensor_named("kv_lens").filter(|id| self.grows(ArrayRef::Tensor(*id)))
+        {
             self.bound.integers[id.index()] = Some(IntArray::U32(Arc::clone(&lengths)));
         }
         if let Some(cache) = self.bound.caches.first_mut() {
@@ -148,7 +156,7 @@ fn follow(bound: &mut Bound) {
 fn refresh(plan: &LoweredPlan, bound: &Bound, env: &mut Env) -> Result<(), Vec<Diagnostic>> {
     env.arrays.clone_from(&bound.integers);
     env.caches = bound.caches.iter().map(|cache| Some(memory::page_table(cache))).collect();
-    derived::derive(&plan.module, &plan.derived, env).map_err(one)
+    derived::derive(plan, bound, env).map_err(one)
 }
 
 fn refused(why: &str) -> Diagnostic {

@@ -9,6 +9,7 @@ mod balance;
 mod costs;
 mod current;
 mod generate;
+mod kept;
 mod patches;
 mod replay;
 mod stripes;

@@ -5,7 +5,7 @@ use super::generate::Run;
 use super::stripes::{Stripe, stripes};
 use std::cmp::Reverse;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{ArrayRef, Derivation, LaunchArray, MetaKind};
+use wsp_ir::{ArrayRef, LaunchArray, MetaKind};
 use wsp_kernel::{Growing, Rate};
 
 /// A reach below this is not worth the run that finds it out: that takes as long as some tens of runs of compiled code.
@@ -55,9 +55,10 @@ impl Patches {
         self.wait == 0
     }
 
-    /// Takes what was found out, per stage with the stage's first word. Where it does not reach far, the next try waits.
-    pub(super) fn learn(&mut self, found: Option<Vec<(usize, Growing)>>) {
-        let reach = found.iter().flatten().map(|(_, growing)| growing.reach).min().unwrap_or(0);
+    /// Takes what was found out, per stage with the stage's first word; it is of use for no more than `most` tokens. Where it does
+    /// not reach far, the next try waits.
+    pub(super) fn learn(&mut self, found: Option<Vec<(usize, Growing)>>, most: u64) {
+        let reach = found.iter().flatten().map(|(_, growing)| growing.reach.min(most)).min().unwrap_or(0);
         self.patience = if reach < LITTLE { (self.patience + 1).min(MOST_PATIENCE) } else { 0 };
         self.wait = if reach < LITTLE { 1 << self.patience } else { 0 };
         let Some(growing) = found.filter(|_| reach > 0) else { return };
@@ -102,29 +103,19 @@ impl Plan {
     /// Finds out what follows growing requests; the plan's surroundings must be up to date.
     pub(super) fn look_ahead(&mut self) -> Result<(), Vec<Diagnostic>> {
         let run = Run { plan: &self.lowered, bound: &self.bound, env: &self.env };
-        let lens = self.lowered.module.tensor_named("kv_lens").filter(|id| self.follows(*id));
         let rate = |array: ArrayRef| match array {
-            ArrayRef::Local(_) => Rate::Unknown,
-            ArrayRef::Tensor(id) if Some(id) == lens => Rate::One,
+            _ if self.grows(array) => Rate::One,
             ArrayRef::Tensor(_) => Rate::Constant,
-            ArrayRef::Meta(_, MetaKind::Lengths) => Rate::One,
-            ArrayRef::Meta(..) => Rate::Unknown,
-            ArrayRef::Derived(derived) => {
-                let grows = match derived.of {
-                    LaunchArray::Tensor(id) => Some(id) == lens,
-                    LaunchArray::Meta(_, MetaKind::Lengths) => true,
-                    LaunchArray::Meta(..) => return Rate::Unknown,
-                };
-                match derived.kind {
-                    _ if !grows => Rate::Constant,
-                    Derivation::Starts => Rate::Index,
-                    // All grow alike, so their order stays.
-                    Derivation::LongestFirst => Rate::Constant,
-                }
-            }
+            ArrayRef::Local(_) | ArrayRef::Meta(..) => Rate::Unknown,
+            ArrayRef::Derived(derived) => match derived.of {
+                LaunchArray::Meta(_, kind) if kind != MetaKind::Lengths => Rate::Unknown,
+                // All requests grow alike, so an order by length stays. Cuts stay where they are as long as they are good.
+                LaunchArray::Meta(..) | LaunchArray::Tensor(_) => Rate::Constant,
+            },
         };
         let found = run.look_ahead(&self.generators, &rate, self.flat.words())?;
-        self.patches.learn(found);
+        let kept = if found.is_some() { self.kept_for() } else { 0 };
+        self.patches.learn(found, kept);
         Ok(())
     }
 }

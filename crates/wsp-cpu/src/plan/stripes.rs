@@ -1,4 +1,4 @@
-//! Words of many descriptors that change alike.
+//! Words of many descriptors that change alike, at equal distances.
 
 use wsp_kernel::Growing;
 
@@ -44,54 +44,55 @@ impl Stripe {
         }
         (self.count * self.lanes.len()) as u32
     }
-
-    /// How far it begins behind another one of the same descriptors; none if it is of others.
-    fn follows(&self, other: &Stripe) -> Option<usize> {
-        let apart = self.first.checked_sub(other.first)?;
-        let fits = apart < self.distance && self.distance == other.distance && self.count == other.count;
-        fits.then_some(apart)
-    }
 }
+
+/// Most words of one period: a request of several pieces and a merge has some.
+const MOST_LANES: usize = 16;
+/// A period that repeats so often is not looked for any further.
+const OFTEN: usize = 8;
+/// Fewer repetitions may be those of words that lie apart by chance, and hide the period behind them.
+const SOME: usize = 3;
 
 /// The words that change, in stripes; per stage with the stage's first word.
 pub(super) fn stripes(growing: &[(usize, Growing)]) -> Vec<Stripe> {
-    let mut done: Vec<Stripe> = Vec::new();
-    // The stripe that each field is adding to.
-    let mut open: Vec<Option<Stripe>> = Vec::new();
-    for (first, growing) in growing {
-        for word in &growing.words {
-            let (at, rate) = (first + word.word, word.rate as u32);
-            open.resize_with(open.len().max(word.field + 1), || None);
-            let slot = &mut open[word.field];
-            if let Some(stripe) = slot
-                && stripe.lanes[0].1 == rate
-            {
-                if stripe.count == 1 {
-                    stripe.distance = at - stripe.first;
-                }
-                if at == stripe.first + stripe.count * stripe.distance {
-                    stripe.count += 1;
-                    continue;
-                }
-            }
-            done.extend(slot.replace(Stripe { first: at, distance: 1, count: 1, lanes: vec![(0, rate)] }));
-        }
-    }
-    done.extend(open.into_iter().flatten());
-    joined(done)
-}
-
-/// Stripes of the same descriptors as one, so that each descriptor is gone to once.
-fn joined(mut stripes: Vec<Stripe>) -> Vec<Stripe> {
-    stripes.sort_unstable_by_key(|stripe| stripe.first);
-    let mut all: Vec<Stripe> = Vec::with_capacity(stripes.len());
-    for stripe in stripes {
-        match all.last_mut().and_then(|last| Some((stripe.follows(last)?, last))) {
-            Some((apart, last)) => last.lanes.push((apart, stripe.lanes[0].1)),
-            None => all.push(stripe),
-        }
+    let of_stage = |(first, growing): &(usize, Growing)| {
+        let first = *first;
+        growing.words.iter().map(move |word| (first + word.word, word.rate as u32)).collect::<Vec<_>>()
+    };
+    let words: Vec<(usize, u32)> = growing.iter().flat_map(of_stage).collect();
+    let (mut all, mut rest) = (Vec::new(), &words[..]);
+    while let Some(&(first, _)) = rest.first() {
+        let (period, count) = repeated(rest);
+        let lanes: Vec<_> = rest[..period].iter().map(|(at, rate)| (at - first, *rate)).collect();
+        let distance = if count > 1 { rest[period].0 - first } else { 1 };
+        all.push(Stripe { first, distance, count, lanes });
+        rest = &rest[period * count..];
     }
     all
+}
+
+/// How many words, which are given with their changes, are a period at the beginning, and how often it stands there.
+fn repeated(words: &[(usize, u32)]) -> (usize, usize) {
+    let mut best = (1, 1);
+    for period in 1..=MOST_LANES {
+        let count = repetitions(words, period);
+        if count >= SOME && period * count > best.0 * best.1 {
+            best = (period, count);
+        }
+        if count >= OFTEN {
+            break;
+        }
+    }
+    best
+}
+
+/// How often the first `period` words stand at the beginning, each time as far behind the time before.
+fn repetitions(words: &[(usize, u32)], period: usize) -> usize {
+    let Some((second, _)) = words.get(period) else { return 1 };
+    let distance = second - words[0].0;
+    let pairs = words.iter().zip(&words[period..]);
+    let same = pairs.take_while(|(a, b)| (a.0 + distance, a.1) == **b).count();
+    1 + same / period
 }
 
 #[cfg(test)]
@@ -100,8 +101,8 @@ mod tests {
     use proptest::prelude::*;
     use wsp_kernel::GrowingWord;
 
-    fn growing(words: &[(usize, usize, i64)]) -> Growing {
-        let word = |&(word, field, rate): &(usize, usize, i64)| GrowingWord { word, field, rate };
+    fn growing(words: &[(usize, i64)]) -> Growing {
+        let word = |&(word, rate): &(usize, i64)| GrowingWord { word, rate };
         let mut growing = Growing::default();
         growing.words.extend(words.iter().map(word));
         growing
@@ -109,11 +110,30 @@ mod tests {
 
     #[test]
     fn two_fields_of_many_descriptors_are_one_stripe() {
-        let words: Vec<_> = (0..50).flat_map(|d| [(7 * d + 3, 3, 1), (7 * d + 4, 4, -2)]).collect();
+        let words: Vec<_> = (0..50).flat_map(|d| [(7 * d + 3, 1), (7 * d + 4, -2)]).collect();
         let found = stripes(&[(100, growing(&words))]);
         let want =
             Stripe { first: 103, distance: 7, count: 50, lanes: vec![(0, 1), (1, 2u32.wrapping_neg())] };
         assert_eq!(found, [want]);
+    }
+
+    #[test]
+    fn a_request_that_is_cut_leaves_stripes_before_and_behind_it() {
+        // Of its two pieces the second one alone has an end that changes, and a merge of four words follows.
+        let uncut =
+            |first: usize| (0..20).flat_map(move |d| [(first + 7 * d + 3, 1), (first + 7 * d + 4, 1)]);
+        let words: Vec<_> = uncut(0).chain([(144, 1), (150, 1), (151, 1)]).chain(uncut(158)).collect();
+        let counts = stripes(&[(0, growing(&words))]).iter().map(|s| (s.first, s.count)).collect::<Vec<_>>();
+        assert_eq!(counts, [(3, 20), (144, 1), (150, 1), (151, 1), (161, 20)]);
+    }
+
+    #[test]
+    fn requests_of_several_pieces_and_a_merge_are_one_stripe() {
+        // Of two pieces both know the length, the second one ends there; the merge knows neither.
+        let words: Vec<_> =
+            (0..20).flat_map(|d| [(18 * d + 4, 1), (18 * d + 10, 1), (18 * d + 11, 1)]).collect();
+        let want = Stripe { first: 4, distance: 18, count: 20, lanes: vec![(0, 1), (6, 1), (7, 1)] };
+        assert_eq!(stripes(&[(0, growing(&words))]), [want]);
     }
 
     proptest! {
@@ -124,11 +144,11 @@ mod tests {
             let (mut at, mut list) = (0, Vec::new());
             for (fields, changes) in &descriptors {
                 let of_one = changes.iter().take(*fields).enumerate().filter(|(_, (grows, _))| *grows);
-                list.extend(of_one.map(|(field, (_, rate))| (at + field, field, *rate)));
+                list.extend(of_one.map(|(field, (_, rate))| (at + field, *rate)));
                 at += fields;
             }
             let (mut have, mut want) = (vec![10u32; at], vec![10u32; at]);
-            list.iter().for_each(|(word, _, rate)| want[*word] = want[*word].wrapping_add(*rate as u32));
+            list.iter().for_each(|(word, rate)| want[*word] = want[*word].wrapping_add(*rate as u32));
             let found = stripes(&[(0, growing(&list))]);
             let changed: u32 = found.iter().map(|stripe| stripe.advance(&mut have)).sum();
             prop_assert_eq!(have, want);

@@ -4,6 +4,7 @@ mod plans;
 mod splits;
 mod tg;
 mod tg_examples;
+mod windows;
 mod workload_aicpus;
 mod workload_library;
 mod workload_matrix;

@@ -78,12 +78,12 @@ PTO_KERNEL_IMPL(join) {
 void run(PagedKVCache kv, Tensor<float> sums) { PTO_LAUNCH(Sums, { .kv_cache = kv, .sums = sums }); }
 ";
 
-const HEADS: u64 = 2;
-const LANES: u64 = 16;
+pub(crate) const HEADS: u64 = 2;
+pub(crate) const LANES: u64 = 16;
 const PAGE: u32 = 8;
 const SCHEDULES: [&str; 4] = ["Whole", "Fixed", "Balanced", "HeadsFirst"];
 
-fn program(schedule: &str, cores: u32) -> Program {
+pub(crate) fn program(schedule: &str, cores: u32) -> Program {
     let mut sources = SourceMap::default();
     let (module, findings) = wsp_lang::compile("splits.pto", SOURCE, &mut sources);
     let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
@@ -95,11 +95,11 @@ fn program(schedule: &str, cores: u32) -> Program {
     Program::new(lower(&module, &options).unwrap_or_else(|found| panic!("{}", report(&found))))
 }
 
-fn report(found: &[Diagnostic]) -> String {
+pub(crate) fn report(found: &[Diagnostic]) -> String {
     render_all(found, &SourceMap::default(), false)
 }
 
-fn options(threads: u32, size: u32) -> LaunchOptions {
+pub(crate) fn options(threads: u32, size: u32) -> LaunchOptions {
     let set = vec![("size".to_owned(), ParamValue::Int(i128::from(size)))];
     LaunchOptions { threads, set, ..LaunchOptions::default() }
 }
@@ -111,14 +111,14 @@ fn integers(values: &[u32]) -> Array {
 }
 
 /// The key of a lane at a position: large and small ones, so that the order of a sum shows in its bits.
-fn key(request: u64, position: u32, head: u64, lane: u64) -> f32 {
+pub(crate) fn key(request: u64, position: u32, head: u64, lane: u64) -> f32 {
     let mixed =
         (request * 31 + u64::from(position) * 7 + head * 3 + lane + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((mixed >> 40) as f32 - 8_388_608.0) * if mixed & 1 == 0 { 1e-3 } else { 1.0 }
 }
 
 /// Requests with these numbers and lengths.
-fn arrays(requests: &[(u64, u32)]) -> Arrays {
+pub(crate) fn arrays(requests: &[(u64, u32)]) -> Arrays {
     let pages: Vec<u32> = requests.iter().map(|(_, n)| n.div_ceil(PAGE)).collect();
     let mut indptr = vec![0];
     pages.iter().for_each(|n| indptr.push(indptr[indptr.len() - 1] + n));

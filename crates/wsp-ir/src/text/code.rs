@@ -16,7 +16,7 @@ record! {
     "slot" => WsSlot { tiers, tier, key, count, index };
     "prefetch" => PrefetchHint { value, depth, rest };
     "place" => Place { index, row_dim, col_dim };
-    "from" => DerivedArray { kind, of };
+    "from" => DerivedArray { kind, of, last };
 }
 
 choice! {
@@ -54,7 +54,7 @@ choice! {
         "while" => While { cond, step, body }, "break" => Break, "continue" => Continue, "return" => Return(value),
         "emit" => Emit { descriptor, fields, hints }, "fence" => Fence,
         "scheduled_for" => ScheduledFor { vars, body }, "apply_schedule" => ApplySchedule(schedule),
-        "set_tile" => SetTile { axis, size }, "set_extent" => SetExtent { axis, extent }, "tile_op" => Tile(op),
+        "set_tile" => SetTile { axis, size }, "set_extent" => SetExtent { axis, extent, last }, "tile_op" => Tile(op),
         "store_scalar" => StoreScalar { tensor, index, value },
     }
     ExtentSource { "scalar" => Scalar(value), "per_outer" => PerOuter(array) }

@@ -118,7 +118,12 @@ impl Walk {
             }
             StmtKind::ScheduledFor { vars: _, body } => self.block(body, depth),
             StmtKind::SetTile { axis: _, size } => self.expr(size, depth),
-            StmtKind::SetExtent { axis: _, extent: ExtentSource::Scalar(extent) } => self.expr(extent, depth),
+            StmtKind::SetExtent { axis: _, extent, last } => {
+                self.exprs(last, depth);
+                if let ExtentSource::Scalar(extent) = extent {
+                    self.expr(extent, depth);
+                }
+            }
             StmtKind::Tile(op) => self.tile_op(op, depth),
             StmtKind::StoreScalar { tensor: _, index, value } => {
                 self.exprs(index, depth);
@@ -128,8 +133,7 @@ impl Walk {
             | StmtKind::Break
             | StmtKind::Continue
             | StmtKind::Fence
-            | StmtKind::ApplySchedule(_)
-            | StmtKind::SetExtent { axis: _, extent: ExtentSource::PerOuter(_) } => {}
+            | StmtKind::ApplySchedule(_) => {}
         }
     }
 

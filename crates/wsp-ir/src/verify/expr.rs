@@ -362,6 +362,9 @@ impl<'m> Checker<'m> {
             }
             ArrayRef::Derived(derived) => {
                 self.array(derived.of.into(), span)?;
+                if let Some(axis) = derived.last {
+                    self.lookup(&self.module.axes, axis.index(), "axis", span)?;
+                }
                 Some(derived.kind.elem())
             }
         }

@@ -75,7 +75,13 @@ impl<'m> Checker<'m> {
                 self.own_axis(*axis, span);
                 self.axis(*axis, span, |a| a.tile.is_some(), "is not tiled");
             }
-            StmtKind::SetExtent { axis, extent } => {
+            StmtKind::SetExtent { axis, extent, last } => {
+                if let Some(last) = last {
+                    self.launch_int(last, "the number of last elements");
+                    self.require(last.ty == ScalarTy::U32, rule::OPERAND, last.span, || {
+                        format!("the number of last elements must be `u32`, not `{}`", last.ty.name())
+                    });
+                }
                 match extent {
                     ExtentSource::Scalar(value) => {
                         self.typed(value, ScalarTy::U32, rule::OPERAND, "an extent")

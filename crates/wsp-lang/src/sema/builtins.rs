@@ -179,7 +179,7 @@ pub(crate) const FUNCTIONS: &[BuiltinFn] = &[
     entry("PTO_EMIT_DESCRIPTOR", Builtin::Emit, (1, 1), Where::Generators),
     entry("PTO_APPLY_SCHEDULE", Builtin::ApplySchedule, (1, 1), Where::Generators),
     entry("PTO_SET_TILE", Builtin::SetTile, (2, 2), Where::Generators),
-    entry("PTO_SET_EXTENT", Builtin::SetExtent, (2, 2), Where::Generators),
+    entry("PTO_SET_EXTENT", Builtin::SetExtent, (2, 3), Where::Generators),
     entry("PTO_LAUNCH", Builtin::Launch, (2, 2), Where::Functions),
     entry("PTO_ROWS", Builtin::Marker, (1, 1), Where::Anywhere),
     entry("PTO_TRANSPOSE", Builtin::Marker, (1, 1), Where::Anywhere),

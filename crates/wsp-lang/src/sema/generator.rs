@@ -14,6 +14,9 @@ use wsp_ir::{
     EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize, WsSlot,
 };
 
+/// What the third argument of `PTO_SET_EXTENT` is.
+const LAST: &str = "the number of last elements";
+
 impl Sema<'_> {
     /// A predefined function as a statement; none when it is only good for its value.
     pub(crate) fn builtin_statement(
@@ -119,7 +122,8 @@ impl Sema<'_> {
             true => ExtentSource::PerOuter(self.array(b, &args[1])?.0),
             false => ExtentSource::Scalar(self.scalar_as(b, &args[1], ScalarTy::U32)?),
         };
-        Ok(StmtKind::SetExtent { axis, extent })
+        let last = args.get(2).map(|last| self.launch_value(b, last, ScalarTy::U32, LAST)).transpose()?;
+        Ok(StmtKind::SetExtent { axis, extent, last })
     }
 
     fn emit(&mut self, b: &mut Body, arg: &ast::Expr, span: Span) -> Res<StmtKind> {

@@ -11,9 +11,9 @@ use crate::{Access, CompileOptions, access, walk};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, ScheduleId, SpaceId, TensorId};
+use wsp_core::{AxisId, FuncId, ScheduleId, SpaceId, TensorId};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
-use wsp_ir::{ArrayRef, DerivedArray, ExprKind, FuncKind, Module};
+use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, LaunchArray, Module, StmtKind};
 
 /// How ready tasks are picked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,6 +48,26 @@ pub struct ScheduleSummary {
     pub ready: ReadyOrder,
     /// One line per statement: what the target does with it.
     pub lines: Vec<String>,
+    /// The line that a balanced split cuts, where indices have lengths.
+    pub balanced: Option<BalancedLine>,
+}
+
+/// What the cuts of a balanced split follow from: the line of the elements of all index tuples. Expressions are over
+/// parameters.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BalancedLine {
+    /// Elements per index of the first axis.
+    pub lengths: LaunchArray,
+    /// Of these, as many last ones as this axis has ([`LoweredPlan::last`]).
+    pub last: Option<AxisId>,
+    /// The first index of that axis, `u32`.
+    pub start: Expr,
+    /// How many indices it has, `u32`.
+    pub count: Expr,
+    /// Ranges per index, one behind the other, `u64`.
+    pub ranges: Expr,
+    /// Cuts are at multiples of so many elements of a range.
+    pub align: u32,
 }
 
 /// How the program uses a tensor.
@@ -75,6 +95,8 @@ pub struct LoweredPlan {
     pub memory: Vec<TensorId>,
     /// Arrays that its generators read and that the host derives from those of a launch; none twice.
     pub derived: Vec<DerivedArray>,
+    /// How many last elements of an axis there are at most, where `PTO_SET_EXTENT` says so; expressions over parameters.
+    pub last: Vec<(AxisId, Expr)>,
     /// Of a library, the kernels that are called; none when any may be whose descriptor some stage emits.
     pub called: Option<Vec<FuncId>>,
     /// Options the plan was made with.
@@ -115,6 +137,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     errors(wsp_ir::verify(&module))?;
     let derived = derived_arrays(&module, &stages);
     Ok(LoweredPlan {
+        last: last_elements(&module, &stages),
         module,
         stages,
         accesses,
@@ -156,6 +179,7 @@ pub fn lower_library(
         tensors,
         memory,
         derived: Vec::new(),
+        last: Vec::new(),
         called: Some(kernels.to_vec()),
         options: options.clone(),
         notes,
@@ -179,6 +203,19 @@ fn derived_arrays(module: &Module, stages: &[PlanStage]) -> Vec<DerivedArray> {
                 found.push(array);
             }
             false
+        });
+    }
+    found
+}
+
+/// How many last elements of an axis there are, as the generators of these stages say.
+fn last_elements(module: &Module, stages: &[PlanStage]) -> Vec<(AxisId, Expr)> {
+    let mut found = Vec::new();
+    for stage in stages {
+        walk::stmts(&module.functions[stage.generator.index()].body, &mut |stmt| {
+            if let StmtKind::SetExtent { axis, last: Some(last), .. } = &stmt.kind {
+                found.push((*axis, last.clone()));
+            }
         });
     }
     found

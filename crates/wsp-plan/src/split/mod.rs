@@ -5,8 +5,10 @@
 //! one head. Ranges stand in the order of requests, those of one request in the order of heads. A range without elements
 //! has one item without elements, so that its outputs are written.
 
+mod growth;
 mod line;
 
+pub use growth::tokens_in_balance;
 pub use line::Line;
 
 use std::cmp::Reverse;
@@ -145,21 +147,26 @@ pub fn balance(items: impl IntoIterator<Item = Item>, cores: u32) -> f64 {
 
 /// The same when every item stays on the core whose share of the line it is, as `PTO_BALANCED` cuts it.
 pub fn balance_of_shares(work: &Work<'_>, items: &[Item], align: u32) -> f64 {
-    let mut fullest = 0u64;
-    let mut share = 0u64;
-    let cuts = Line::new(work, align);
-    let mut ends = cuts.share_ends().into_iter().peekable();
-    let mut place = 0u64;
-    for item in items {
+    let mut loads = vec![0u64; Line::new(work, align).shares() as usize];
+    for (item, share) in items.iter().zip(shares_of(work, items, align)) {
+        loads[share] += u64::from(item.elements());
+    }
+    ratio(loads.into_iter().max().unwrap_or(0), work.elements(), work.cores)
+}
+
+/// The share, from 0, that each item of the line lies in; `items` are those of [`Policy::Balanced`] in their order.
+pub fn shares_of(work: &Work<'_>, items: &[Item], align: u32) -> Vec<usize> {
+    let mut ends = Line::new(work, align).share_ends().into_iter().peekable();
+    let (mut share, mut place) = (0, 0);
+    let of = |item: &Item| {
         // An item that begins where a share ends is the next core's.
         while ends.next_if(|&end| end <= place).is_some() {
-            fullest = fullest.max(share);
-            share = 0;
+            share += 1;
         }
-        share += u64::from(item.elements());
         place += u64::from(item.elements());
-    }
-    ratio(fullest.max(share), work.elements(), work.cores)
+        share
+    };
+    items.iter().map(of).collect()
 }
 
 fn ratio(fullest: u64, total: u64, cores: u32) -> f64 {

@@ -148,7 +148,8 @@ fn return_does_not_leave_the_loop() {
 
 #[test]
 fn an_extent_is_set_once_and_for_sure() {
-    let set_extent = || s(StmtKind::SetExtent { axis: AxisId(1), extent: ExtentSource::Scalar(n(3)) });
+    let set_extent =
+        || s(StmtKind::SetExtent { axis: AxisId(1), extent: ExtentSource::Scalar(n(3)), last: None });
     let mut p = decode();
     p.body.clear();
     p.before = vec![set_extent(), set_extent()];
@@ -161,8 +162,20 @@ fn an_extent_is_set_once_and_for_sure() {
 fn the_first_axis_has_one_extent() {
     let mut p = Program::new(vec![axis("a", n(0), None, None)]);
     let extent = ExtentSource::PerOuter(ArrayRef::Tensor(TensorId(0)));
-    p.before = vec![s(StmtKind::SetExtent { axis: AxisId(0), extent })];
+    p.before = vec![s(StmtKind::SetExtent { axis: AxisId(0), extent, last: None })];
     assert_eq!(refused(&p.module(None), &options(None)).code.0, 409);
+}
+
+#[test]
+fn an_axis_without_tiles_has_no_last_elements() {
+    let mut p = Program::new(vec![axis("a", n(0), Some(param(0)), None), axis("b", n(0), None, None)]);
+    let extent = || ExtentSource::Scalar(n(30));
+    p.before = vec![s(StmtKind::SetExtent { axis: AxisId(1), extent: extent(), last: Some(n(4)) })];
+    let found = refused(&p.module(None), &options(None));
+    assert_eq!(found.code.0, 409);
+    assert!(found.help.iter().any(|help| help.contains("PTO_TILE(b, PTO_AUTO)")), "{found:?}");
+    p.before = vec![s(StmtKind::SetExtent { axis: AxisId(1), extent: extent(), last: None })];
+    lower(&p.module(None), &options(None)).unwrap();
 }
 
 #[test]

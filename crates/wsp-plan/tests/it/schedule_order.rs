@@ -284,7 +284,7 @@ fn work_before_the_guard_makes_it_no_guard() {
 
 #[test]
 fn extents_may_be_set_by_a_scalar_or_an_array() {
-    let set_extent = |extent| s(StmtKind::SetExtent { axis: AxisId(1), extent });
+    let set_extent = |extent| s(StmtKind::SetExtent { axis: AxisId(1), extent, last: None });
     let input = Input { params: [3, 1, 5], lens: vec![4, 0, 3], tile: 2 };
     let mut p = decode();
     p.body.clear();
@@ -358,6 +358,7 @@ fn workspace_is_reserved_by_the_extent_of_the_current_outer_index() {
     p.before = vec![s(StmtKind::SetExtent {
         axis: AxisId(1),
         extent: ExtentSource::PerOuter(ArrayRef::Tensor(TensorId(0))),
+        last: None,
     })];
     p.fields = vec![alloc(&mut p)];
     assert_eq!(counts(&p, &[3, 0, 1]), [(0, 2, 0), (0, 2, 1), (2, 1, 0)]);

@@ -110,11 +110,11 @@ fn program(case: &Case) -> Module {
             }
             Bound::Scalar { elements, .. } => {
                 let extent = ExtentSource::Scalar(n(*elements));
-                p.before.push(s(StmtKind::SetExtent { axis: AxisId(i as u32), extent }));
+                p.before.push(s(StmtKind::SetExtent { axis: AxisId(i as u32), extent, last: None }));
             }
             Bound::PerOuter { .. } => {
                 let extent = ExtentSource::PerOuter(ArrayRef::Tensor(TensorId(0)));
-                p.before.push(s(StmtKind::SetExtent { axis: AxisId(i as u32), extent }));
+                p.before.push(s(StmtKind::SetExtent { axis: AxisId(i as u32), extent, last: None }));
             }
             Bound::Static { .. } => {}
         }

@@ -5,5 +5,6 @@ mod advance;
 mod capacity;
 mod data;
 mod execute;
+mod kept;
 mod metadata;
 mod stale;

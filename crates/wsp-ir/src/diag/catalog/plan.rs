@@ -68,7 +68,9 @@ pub(super) const CODES: &[CodeInfo] = &[
         title: "PTO_SET_EXTENT does not say one extent",
         explanation: "`PTO_SET_EXTENT(axis, …)` is given once per dynamic axis, before PTO_SCHEDULED_FOR and not inside an \
             `if` or a loop that the loop nest is not in. A choice goes into the value: `PTO_SET_EXTENT(axis, c ? a : b);`. \
-            An array has one extent per index of the first axis, so the first axis itself takes a scalar.",
+            An array has one extent per index of the first axis, so the first axis itself takes a scalar. \
+            `PTO_SET_EXTENT(axis, lengths, last)` counts the last elements only; where the axis has no tiles its index is the \
+            element, from the start of the axis, and cannot begin there: write `PTO_TILE(axis, PTO_AUTO)` in the space.",
     },
     CodeInfo {
         code: Code(410),

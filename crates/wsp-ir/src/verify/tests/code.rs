@@ -92,7 +92,11 @@ fn generation_stays_in_generators() {
     breaks_in(KERNEL, 315, StmtKind::ScheduledFor { vars: vec![], body: vec![] });
     breaks_in(HELPER, 315, StmtKind::ApplySchedule(ScheduleId(0)));
     breaks_in(HELPER, 315, StmtKind::SetTile { axis: CHUNK, size: int(1) });
-    breaks_in(HELPER, 315, StmtKind::SetExtent { axis: CHUNK, extent: ExtentSource::Scalar(int(1)) });
+    breaks_in(
+        HELPER,
+        315,
+        StmtKind::SetExtent { axis: CHUNK, extent: ExtentSource::Scalar(int(1)), last: None },
+    );
     breaks_in(HELPER, 315, assign(X, alloc(int(1))));
     keeps_in(GENERATOR, StmtKind::Fence);
 }
@@ -201,7 +205,11 @@ fn a_generator_has_one_scheduled_loop() {
 #[test]
 fn axes_are_used_as_they_are() {
     breaks_in(GENERATOR, 323, StmtKind::SetTile { axis: BATCH, size: int(1) });
-    breaks_in(GENERATOR, 323, StmtKind::SetExtent { axis: BATCH, extent: ExtentSource::Scalar(int(1)) });
+    breaks_in(
+        GENERATOR,
+        323,
+        StmtKind::SetExtent { axis: BATCH, extent: ExtentSource::Scalar(int(1)), last: None },
+    );
     breaks_in(GENERATOR, 323, assign(INDEX, expr(ExprKind::AxisExtent(CHUNK), ScalarTy::U32)));
     breaks_in(GENERATOR, 323, assign(INDEX, expr(ExprKind::AxisTile(BATCH), ScalarTy::U32)));
     breaks_in(GENERATOR, 323, assign(INDEX, expr(ExprKind::ItemBegin(CHUNK), ScalarTy::U32)));

@@ -206,6 +206,7 @@ fn base() -> Module {
                     StmtKind::SetExtent {
                         axis: CHUNK,
                         extent: ExtentSource::PerOuter(ArrayRef::Local(ARRAY)),
+                        last: Some(int(128)),
                     },
                     StmtKind::ApplySchedule(ScheduleId(0)),
                     StmtKind::ScheduledFor { vars: vec![B, C], body: scheduled },

@@ -56,7 +56,7 @@ impl<'a> FnCompiler<'_, 'a> {
             // Schedule lowering has read it.
             StmtKind::ApplySchedule(_) => Ok(()),
             StmtKind::SetTile { axis, size } => self.set_tile(*axis, size, span),
-            StmtKind::SetExtent { axis, extent } => self.set_extent(*axis, extent, span),
+            StmtKind::SetExtent { axis, extent, .. } => self.set_extent(*axis, extent, span),
             StmtKind::Tile(op) => self.tile_op(op, span),
             StmtKind::StoreScalar { tensor, index, value } => self.store_scalar(*tensor, index, value, span),
         }

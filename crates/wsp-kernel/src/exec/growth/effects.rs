@@ -42,7 +42,7 @@ impl Run<'_> {
             (Rate::Constant, _) => Some(0),
             (Rate::One, Op::Load) => Some(1),
             (Rate::One, Op::ArrayMax) => Some(u64::from(count > 0)),
-            (Rate::One, _) | (Rate::Index, Op::Load) => Some(count),
+            (Rate::One, _) => Some(count),
             _ => None,
         };
         found.and_then(|rate| i64::try_from(rate).ok()).unwrap_or_else(|| {
@@ -65,7 +65,7 @@ impl Run<'_> {
                 let of = self.tiers[number as usize];
                 self.found.tiers.push(TierWord { word: first + at, of });
             } else if mark.rate != 0 {
-                self.found.words.push(GrowingWord { word: first + at, field: at, rate: mark.rate });
+                self.found.words.push(GrowingWord { word: first + at, rate: mark.rate });
             }
         }
     }

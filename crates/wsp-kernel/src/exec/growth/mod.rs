@@ -27,8 +27,6 @@ pub enum Rate {
     Constant,
     /// Each by one.
     One,
-    /// Each by its index.
-    Index,
     /// In a way that is not linear.
     Unknown,
 }
@@ -52,8 +50,6 @@ pub struct Growing {
 pub struct GrowingWord {
     /// The word, counted from the first one emitted.
     pub word: usize,
-    /// Which field of its descriptor it is.
-    pub field: usize,
     /// Change per token.
     pub rate: i64,
 }

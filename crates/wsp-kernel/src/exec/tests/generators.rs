@@ -53,7 +53,7 @@ fn fences_tiles_and_extents_reach_the_host_in_order() {
     let lens = add_tensor(&mut m, "lens", &[2]);
     let mut env = Env::new(&m, Vec::new());
     let axis = AxisId(0);
-    let extent = |source| stmt(StmtKind::SetExtent { axis, extent: source });
+    let extent = |source| stmt(StmtKind::SetExtent { axis, extent: source, last: None });
     let tile = expr(ExprKind::AxisTile(axis), ScalarTy::U32);
     let length = expr(ExprKind::AxisExtent(axis), ScalarTy::U32);
     m.functions = vec![Build::generator().body(vec![

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{AxisId, CacheId, DType, LocalId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    ArrayRef, Axis, AxisEnd, Block, Elem, Expr, ExprKind, Function, LaunchArray, LocalTy, MetaKind, Module,
-    ScalarTy, Space, Span, StmtKind, TileSize,
+    ArrayRef, Axis, AxisEnd, Block, Derivation, DerivedArray, Elem, Expr, ExprKind, Function, LaunchArray,
+    LocalTy, MetaKind, Module, ScalarTy, Space, Span, StmtKind, TileSize,
 };
 
 /// Most dynamic axes of a space: loops that look for a largest extent nest in each other.
@@ -94,7 +94,7 @@ pub(super) struct AxisCx<'a> {
     pub(super) module: &'a Module,
     pub(super) space: &'a Space,
     /// `PTO_SET_EXTENT`, scalars already held in a variable.
-    pub(super) set: Vec<Site<(AxisId, SetExtent)>>,
+    pub(super) set: Vec<Site<SetExtent>>,
     /// What the generator's names of arrays stand for.
     pub(super) arrays: BTreeMap<LocalId, ArrayRef>,
 }
@@ -105,7 +105,22 @@ pub(super) enum Lengths {
     /// One number.
     Scalar,
     /// A number per index of the first axis.
-    PerFirst(LaunchArray),
+    PerFirst(Rows),
+}
+
+/// The elements per index of the first axis.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) of: LaunchArray,
+    /// The axis of which only the last elements count, if that is so.
+    pub(super) last: Option<AxisId>,
+}
+
+impl Rows {
+    /// What the host derives from them.
+    pub(super) fn derived(self, kind: Derivation) -> ArrayRef {
+        ArrayRef::Derived(DerivedArray { kind, of: self.of, last: self.last })
+    }
 }
 
 impl AxisCx<'_> {
@@ -125,16 +140,25 @@ impl AxisCx<'_> {
         if self.module.axes[id.index()].end != AxisEnd::Dynamic {
             return None;
         }
-        match self.set.iter().find(|site| site.what.0 == id).map(|site| site.what.1) {
-            Some(SetExtent::Scalar(_)) => Some(Lengths::Scalar),
-            Some(SetExtent::PerOuter(array)) if position > 0 => {
-                self.launch_array(array).map(Lengths::PerFirst)
-            }
+        let rows = |of| Lengths::PerFirst(Rows { of, last: self.last(position).map(|_| id) });
+        match self.set_extent(id).map(|site| site.what.elements) {
+            Some(Elements::Scalar(_)) => Some(Lengths::Scalar),
+            Some(Elements::PerOuter(array)) if position > 0 => self.launch_array(array).map(rows),
             None if self.module.caches.len() == 1 && position > 0 => {
-                Some(Lengths::PerFirst(LaunchArray::Meta(CacheId(0), MetaKind::Lengths)))
+                Some(rows(LaunchArray::Meta(CacheId(0), MetaKind::Lengths)))
             }
             _ => None,
         }
+    }
+
+    /// What PTO_SET_EXTENT gives for an axis.
+    fn set_extent(&self, id: AxisId) -> Option<&Site<SetExtent>> {
+        self.set.iter().find(|site| site.what.axis == id)
+    }
+
+    /// How many last elements of the axis at this position there are at most, where that is said.
+    pub(super) fn last(&self, position: usize) -> Option<&Expr> {
+        self.set_extent(self.space.axes[position])?.what.last.as_ref()
     }
 }
 
@@ -148,9 +172,17 @@ impl Lengths {
     }
 }
 
-/// What `PTO_SET_EXTENT` gives: elements of the axis.
+/// What `PTO_SET_EXTENT` gives.
+pub(super) struct SetExtent {
+    pub(super) axis: AxisId,
+    pub(super) elements: Elements,
+    /// Of these, so many last ones exist; over parameters.
+    pub(super) last: Option<Expr>,
+}
+
+/// Elements of an axis.
 #[derive(Clone, Copy)]
-pub(super) enum SetExtent {
+pub(super) enum Elements {
     /// Held in a `u32` variable.
     Scalar(LocalId),
     /// Per index of the first axis.
@@ -238,7 +270,7 @@ fn dynamic_end(
         return Ok((extent, Some((at, bound))));
     }
     let Some(elements) = elements(cx, item, func, position) else {
-        return Err(match cx.set.iter().find(|site| site.what.0 == id) {
+        return Err(match cx.set_extent(id) {
             Some(Site { span, .. }) => first_axis_takes_a_scalar(axis, *span),
             None => no_extent(axis, item, func, position),
         });
@@ -251,18 +283,34 @@ fn dynamic_end(
 
 /// The elements of an axis for the indices at hand, where something other than a guard gives them.
 pub(super) fn elements(cx: &AxisCx<'_>, item: &Item<'_>, func: &Function, position: usize) -> Option<Expr> {
+    let length = length(cx, item, func, position)?;
+    Some(match cx.last(position) {
+        Some(last) => fold::min(length, last.clone()),
+        None => length,
+    })
+}
+
+/// How many elements of an axis are left out, for the indices at hand, because only the last ones exist.
+pub(super) fn left_out(cx: &AxisCx<'_>, item: &Item<'_>, func: &Function, position: usize) -> Expr {
+    let zero = Expr::u32(0, item.span);
+    match (cx.last(position), length(cx, item, func, position)) {
+        (Some(last), Some(length)) => fold::sub(fold::max(length, last.clone()), last.clone()),
+        _ => zero,
+    }
+}
+
+/// Where the elements of an axis end, counted from its start, for the indices at hand.
+pub(super) fn length(cx: &AxisCx<'_>, item: &Item<'_>, func: &Function, position: usize) -> Option<Expr> {
     let id = cx.space.axes[position];
     let axis = &cx.module.axes[id.index()];
     if let AxisEnd::Expr(end) = &axis.end {
         let start = as_u32(&axis.start);
         return Some(fold::sub(fold::max(as_u32(end), start.clone()), start));
     }
-    match cx.set.iter().find(|site| site.what.0 == id) {
-        Some(Site { what: (_, SetExtent::Scalar(local)), span, .. }) => {
-            Some(Expr::local(*local, ScalarTy::U32, *span))
-        }
-        Some(Site { what: (_, SetExtent::PerOuter(array)), span, .. }) if position > 0 => {
-            Some(element_at(cx.module, func, *array, item.vars[0], *span))
+    match cx.set_extent(id).map(|site| (site.what.elements, site.span)) {
+        Some((Elements::Scalar(local), span)) => Some(Expr::local(local, ScalarTy::U32, span)),
+        Some((Elements::PerOuter(array), span)) if position > 0 => {
+            Some(element_at(cx.module, func, array, item.vars[0], span))
         }
         None if cx.module.caches.len() == 1 && position > 0 => {
             let lengths = ArrayRef::Meta(CacheId(0), MetaKind::Lengths);

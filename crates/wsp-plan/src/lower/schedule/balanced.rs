@@ -12,17 +12,17 @@
 //! from the index of the first axis alone is worked out where that index is another one. So in the order of the line the
 //! work for most ranges is an addition or two, and in any other order the outcome is the same.
 
-use super::axes::{self, Lengths};
+use super::axes::{self, Lengths, Rows};
 use super::split::{Maker, wide};
 use crate::fold;
-use wsp_ir::{
-    ArrayRef, AxisEnd, BinOp, Block, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, ScalarTy, Span,
-    Stmt,
-};
+use crate::lower::BalancedLine;
+use wsp_ir::{AxisEnd, BinOp, Block, Derivation, Expr, ExprKind, ScalarTy, Span, Stmt};
 
 /// The cuts of a balanced split for the indices at hand.
 pub(super) struct Balanced {
     line: Line,
+    /// What the cuts follow from, where requests have lengths.
+    pub(super) follows: Option<BalancedLine>,
     /// `u32`, like the number of items.
     pub(super) elements: Expr,
     pub(super) count: Expr,
@@ -104,48 +104,63 @@ impl Maker<'_, '_> {
         let within = fold::mul(self.rank(), row.width.clone());
         setup.push(self.assign(&from, fold::add(row.base.clone(), within)));
         setup.push(self.assign(&count, Expr::u32(1, self.span)));
-        let some = fold::binary(BinOp::Gt, elements.clone(), Expr::u32(0, self.span));
+        let some = fold::binary(BinOp::Gt, row.width.clone(), self.int(0));
         let past = self.assign(&shares.past, fold::add(from.clone(), row.tail.clone()));
         let cuts = self.cuts_inside(&line, &row, &shares, [&count, &before, &from]);
         let cuts = vec![past, cuts];
         setup.push(self.when(some, cuts));
-        Balanced { line, elements, count, before, from, span: self.span }
+        Balanced { follows: self.follows(align), line, elements, count, before, from, span: self.span }
+    }
+
+    /// What the cuts follow from.
+    fn follows(&self, align: u32) -> Option<BalancedLine> {
+        let Lengths::PerFirst(Rows { of, last }) = self.lengths else { return None };
+        let (start, count) = self.indices(0);
+        Some(BalancedLine { lengths: of, last, start, count, ranges: self.tuples(), align })
     }
 
     /// What follows from the first index, where that is another one.
     fn row(&mut self, line: &Line, elements: &Expr, row: &Row) -> Stmt {
         let (align, half) = (self.int(line.align), self.int(line.align / 2));
-        let cores = || line.cores.clone();
-        let (index, base) = match self.lengths {
-            Lengths::Scalar => (self.int(0), self.int(0)),
-            Lengths::PerFirst(array) => {
-                let first = Expr::local(self.item.vars[0], ScalarTy::U32, self.span);
-                let before = fold::sub(self.starts(array, first.clone()), self.first_start(array));
-                (wide(first), fold::mul(before, fold::mul(self.tuples(), cores())))
-            }
+        let in_parts = |x: Expr| fold::mul(x, line.cores.clone());
+        let index = match self.lengths {
+            Lengths::Scalar => self.int(0),
+            Lengths::PerFirst(_) => wide(Expr::local(self.item.vars[0], ScalarTy::U32, self.span)),
         };
-        let length = wide(elements.clone());
-        let lead = fold::min(fold::sub(align.clone(), half.clone()), length.clone());
-        let padded = fold::mul(fold::ceil_div(length.clone(), align.clone()), align.clone());
+        let length = || row.width.clone();
+        let lead = fold::min(fold::sub(align.clone(), half.clone()), length());
+        let padded = fold::mul(fold::ceil_div(length(), align.clone()), align.clone());
         // Of a range without elements nothing is cut, and the difference is none.
-        let tail = fold::min(fold::sub(fold::max(padded, align), half), length.clone());
-        let other = fold::binary(BinOp::Ne, row.seen.clone(), index.clone());
+        let tail = fold::min(fold::sub(fold::max(padded, align), half), length());
         let within = fold::sub(row.tail.clone(), row.lead.clone());
-        let found = vec![
-            self.assign_elements(elements),
-            self.assign(&row.base, base),
-            self.assign(&row.width, fold::mul(length, cores())),
-            self.assign(&row.lead, fold::mul(lead, cores())),
-            self.assign(&row.tail, fold::mul(tail, cores())),
+        let other = fold::binary(BinOp::Ne, row.seen.clone(), index.clone());
+        let mut found = self.set_elements(elements);
+        found.extend(self.begin_and_length(line, elements, row));
+        found.extend([
+            self.assign(&row.lead, in_parts(lead)),
+            self.assign(&row.tail, in_parts(tail)),
+            self.assign(&row.width, in_parts(length())),
             self.assign(&row.slack, fold::sub(line.total.clone(), fold::min(within, line.total.clone()))),
             self.assign(&row.seen, index),
-        ];
+        ]);
         self.when(other, found)
     }
 
-    fn assign_elements(&mut self, elements: &Expr) -> Stmt {
-        let length = self.elements();
-        self.assign(elements, length)
+    /// Where the first range of a row begins, in parts, and its width, in elements for now. Both are those of the line, and
+    /// so are all cuts: a plan that is kept while requests grow keeps them, and only the end of the last item is that of the
+    /// elements that there are.
+    fn begin_and_length(&self, line: &Line, elements: &Expr, row: &Row) -> Block {
+        let Lengths::PerFirst(rows) = self.lengths else {
+            return vec![self.assign(&row.width, wide(elements.clone()))];
+        };
+        let first = Expr::local(self.item.vars[0], ScalarTy::U32, self.span);
+        let next = fold::add(first.clone(), Expr::u32(1, self.span));
+        let before = fold::sub(row.base.clone(), self.first_start(rows));
+        vec![
+            self.assign(&row.base, self.starts(rows, first)),
+            self.assign(&row.width, fold::sub(self.starts(rows, next), row.base.clone())),
+            self.assign(&row.base, fold::mul(before, fold::mul(self.tuples(), line.cores.clone()))),
+        ]
     }
 
     /// The number of cuts inside the range at hand, which has elements, and of those before it.
@@ -193,9 +208,9 @@ impl Maker<'_, '_> {
         let tuples = self.tuples();
         let along = match self.lengths {
             Lengths::Scalar => wide(self.elements()),
-            Lengths::PerFirst(array) => {
+            Lengths::PerFirst(rows) => {
                 let (start, count) = self.indices(0);
-                fold::sub(self.starts(array, fold::add(start, count)), self.first_start(array))
+                fold::sub(self.starts(rows, fold::add(start, count)), self.first_start(rows))
             }
         };
         let total = self.declare("line", Some(fold::mul(along, tuples)), ScalarTy::U64, header);
@@ -225,17 +240,17 @@ impl Maker<'_, '_> {
     }
 
     /// The sum of the lengths before the first index of the first axis.
-    fn first_start(&self, of: LaunchArray) -> Expr {
+    fn first_start(&self, rows: Rows) -> Expr {
         match self.indices(0).0 {
             start if start.as_const_int() == Some(0) => self.int(0),
-            start => self.starts(of, start),
+            start => self.starts(rows, start),
         }
     }
 
     /// The sum of the lengths before an index of the first axis.
-    fn starts(&self, of: LaunchArray, index: Expr) -> Expr {
-        let array = ArrayRef::Derived(DerivedArray { kind: Derivation::Starts, of });
-        Expr::new(ExprKind::Load(array, Box::new(index)), ScalarTy::U64, self.span)
+    fn starts(&self, rows: Rows, index: Expr) -> Expr {
+        let starts = rows.derived(Derivation::Starts);
+        Expr::new(ExprKind::Load(starts, Box::new(index)), ScalarTy::U64, self.span)
     }
 
     /// The axes beside the split one whose indices repeat the same lengths.

@@ -3,7 +3,7 @@
 use crate::walk;
 use std::collections::BTreeMap;
 use wsp_core::{AxisId, LocalId, ScheduleId};
-use wsp_ir::{ArrayRef, Block, ExprKind, ExtentSource, Span, Stmt, StmtKind};
+use wsp_ir::{ArrayRef, Block, Expr, ExprKind, ExtentSource, Span, Stmt, StmtKind};
 
 /// A statement that concerns the schedule.
 #[derive(Clone, Copy)]
@@ -19,6 +19,7 @@ pub(super) struct Site<T> {
 pub(super) struct SetExtentStmt<'a> {
     pub(super) axis: AxisId,
     pub(super) extent: &'a ExtentSource,
+    pub(super) last: Option<&'a Expr>,
 }
 
 /// Such statements of a generator, in source order.
@@ -50,8 +51,9 @@ fn collect<'a>(block: &'a Block, path: &[&Stmt], found: &mut Statements<'a>) {
         match &stmt.kind {
             StmtKind::ScheduledFor { .. } => found.scheduled_for = Some(Site { what: stmt, span, certain }),
             StmtKind::ApplySchedule(id) => found.applied.push(Site { what: *id, span, certain }),
-            StmtKind::SetExtent { axis, extent } => {
-                found.extents.push(Site { what: SetExtentStmt { axis: *axis, extent }, span, certain });
+            StmtKind::SetExtent { axis, extent, last } => {
+                let what = SetExtentStmt { axis: *axis, extent, last: last.as_ref() };
+                found.extents.push(Site { what, span, certain });
             }
             StmtKind::SetTile { axis, .. } => found.tiles.push(Site { what: *axis, span, certain }),
             StmtKind::LetArray { local, array } => {

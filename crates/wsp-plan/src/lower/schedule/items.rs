@@ -1,7 +1,8 @@
 //! What the items of an axis hold: `PTO_ITEM_BEGIN`, `PTO_ITEM_END`, `PTO_ITEM_COUNT`.
 //!
-//! On a tiled axis item `i` holds the elements from `start + i · tile` on, as many as a tile has and the axis still has;
-//! on any other the element `i`. A split axis says itself where its items begin and end.
+//! On a tiled axis item `i` holds the elements from `start + i · tile` on, as many as a tile has and the axis still has, where
+//! `start` is that of the last elements if only these exist; on any other the element `i`. A split axis says itself where its
+//! items begin and end.
 
 use super::axes::{self, AxisCx, Item, NestAxis};
 use super::nest::Nest;
@@ -86,9 +87,10 @@ fn bounds(
         return Ok((index, Some(Box::new(move |begin| fold::add(begin, one)))));
     };
     let start = axes::as_u32(&declared.start);
-    let begin = fold::add(start.clone(), fold::mul(index, tile.clone()));
+    let first = fold::add(start.clone(), axes::left_out(cx, item, nest.func, position));
+    let begin = fold::add(first, fold::mul(index, tile.clone()));
     let Some(span) = end else { return Ok((begin, None)) };
-    let Some(elements) = axes::elements(cx, item, nest.func, position) else {
+    let Some(length) = axes::length(cx, item, nest.func, position) else {
         let name = &declared.name;
         return Err(Diagnostic::error(
             codes::NO_EXTENT,
@@ -98,7 +100,7 @@ fn bounds(
         .label(declared.span, "declared without an end")
         .help(format!("call `PTO_SET_EXTENT({name}, lengths);` before the loop")));
     };
-    let past = fold::add(start, elements);
+    let past = fold::add(start, length);
     // An item that a guard lets through past the end is empty.
     let of = move |begin: Expr| {
         let left = fold::sub(fold::max(past, begin.clone()), begin.clone());

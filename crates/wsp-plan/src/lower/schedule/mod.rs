@@ -16,11 +16,12 @@ mod split;
 mod splits;
 mod summary;
 
-use crate::lower::{codes, errors};
+use crate::lower::{BalancedLine, codes, errors};
 use crate::{ScheduleSummary, fold, walk};
-use axes::{AxisCx, Item, SetExtent};
-use find::{Site, Statements};
+use axes::{AxisCx, Elements, Item, SetExtent};
+use find::{SetExtentStmt, Site, Statements};
 use nest::Nest;
+use split::Split;
 use wsp_core::{AxisId, FuncId, LocalId, ScheduleId, SpaceId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{
@@ -54,10 +55,11 @@ pub(crate) fn lower_generator(
             if let Some(schedule) = schedule {
                 errors(foreign_axes(module, schedule, declared))?;
             }
-            let summary = summary::of_schedule(module, declared, schedule, notes)?;
-            let (set, held) = set_extents(&found, &mut func)?;
+            let mut summary = summary::of_schedule(module, declared, schedule, notes)?;
+            let (set, held) = set_extents(module, &found, &mut func)?;
             let cx = AxisCx { module, space: declared, set, arrays: found.arrays.clone() };
-            let loops = loops(&cx, site, (schedule, &found), &mut func)?;
+            let (loops, balanced) = loops(&cx, site, (schedule, &found), &mut func)?;
+            summary.balanced = balanced;
             (replace(body, &mut Some(loops), &held), summary)
         }
         None => {
@@ -134,18 +136,22 @@ fn applied(
 }
 
 /// What PTO_SET_EXTENT gives, by axis.
-type Extents = Vec<Site<(AxisId, SetExtent)>>;
+type Extents = Vec<Site<SetExtent>>;
 
 /// The variable that holds a scalar extent, by axis; each axis is set once.
 type Held = Vec<(AxisId, LocalId)>;
 
 /// What PTO_SET_EXTENT gives. Scalars are held in variables, since what they are computed from may change before the loop.
-fn set_extents(found: &Statements<'_>, func: &mut Function) -> Result<(Extents, Held), Vec<Diagnostic>> {
+fn set_extents(
+    module: &Module,
+    found: &Statements<'_>,
+    func: &mut Function,
+) -> Result<(Extents, Held), Vec<Diagnostic>> {
     let (mut set, mut held, mut wrong) = (Extents::new(), Vec::new(), Vec::new());
     for site in &found.extents {
-        let (axis, extent) = (site.what.axis, site.what.extent);
+        let SetExtentStmt { axis, extent, last } = site.what;
         let unclear = |message: &str| Diagnostic::error(codes::EXTENT_UNCLEAR, message).at(site.span, "");
-        if let Some(first) = set.iter().find(|other| other.what.0 == axis) {
+        if let Some(first) = set.iter().find(|other| other.what.axis == axis) {
             let help = "set it once; a choice goes into the value";
             wrong.push(unclear("an extent is set twice").label(first.span, "first here").help(help));
             continue;
@@ -154,28 +160,40 @@ fn set_extents(found: &Statements<'_>, func: &mut Function) -> Result<(Extents, 
             let help = "put it before `PTO_SCHEDULED_FOR`, outside of `if` and of other loops";
             wrong.push(unclear("an extent may not be set when the loop starts").help(help));
         }
-        let what = match extent {
+        let declared = &module.axes[axis.index()];
+        if let (Some(last), None) = (last, &declared.tile) {
+            let name = &declared.name;
+            let message =
+                format!("axis `{name}` has no tiles, so its index cannot begin at its last elements");
+            let diagnostic = Diagnostic::error(codes::EXTENT_UNCLEAR, message).at(last.span, "of these");
+            let help =
+                format!("write `PTO_TILE({name}, PTO_AUTO)` in the space, and use `PTO_ITEM_BEGIN({name})`");
+            wrong.push(diagnostic.label(declared.span, "the axis").help(help));
+        }
+        let elements = match extent {
             ExtentSource::Scalar(e) => {
                 let local = func.add_local("extent", LocalTy::Scalar(ScalarTy::U32), e.span);
                 held.push((axis, local));
-                SetExtent::Scalar(local)
+                Elements::Scalar(local)
             }
-            ExtentSource::PerOuter(array) => SetExtent::PerOuter(*array),
+            ExtentSource::PerOuter(array) => Elements::PerOuter(*array),
         };
-        set.push(Site { what: (axis, what), span: site.span, certain: site.certain });
+        // So many elements no axis has.
+        let last = last.filter(|last| last.as_const_int() != Some(u32::MAX.into())).cloned();
+        set.push(Site { what: SetExtent { axis, elements, last }, span: site.span, certain: site.certain });
     }
     errors(wrong)?;
     Ok((set, held))
 }
 
-/// The loop nest for a PTO_SCHEDULED_FOR.
+/// The loop nest for a PTO_SCHEDULED_FOR, and the line that a balanced split of it cuts: of two dynamic axes none is balanced.
 fn loops(
     cx: &AxisCx<'_>,
     site: Site<&Stmt>,
     (schedule, found): (Option<&Schedule>, &Statements<'_>),
     func: &mut Function,
-) -> Result<Block, Vec<Diagnostic>> {
-    let StmtKind::ScheduledFor { vars, body } = &site.what.kind else { return Ok(Vec::new()) };
+) -> Result<(Block, Option<BalancedLine>), Vec<Diagnostic>> {
+    let StmtKind::ScheduledFor { vars, body } = &site.what.kind else { return Ok((Vec::new(), None)) };
     let constraints = cx.space.constraints.iter().map(|c| body::over_vars(c, vars)).collect();
     let item = Item::new(vars, body, constraints, site.span);
     errors(body::returns(&item))?;
@@ -187,7 +205,7 @@ fn loops(
     let filled = body::fill(cx, &item, &mut nest, schedule, &splits)?;
     let mut out: Block = splits.iter().flatten().flat_map(|split| split.header.clone()).collect();
     out.extend(nest.build(filled));
-    Ok(out)
+    Ok((out, splits.iter().flatten().find_map(Split::line).cloned()))
 }
 
 /// Axes from the outermost in: as PTO_ORDER lists them, then the rest as declared.
@@ -218,7 +236,7 @@ fn replace(block: Block, loops: &mut Option<Block>, held: &Held) -> Block {
                 out.extend(loops.take().unwrap_or_default());
                 continue;
             }
-            StmtKind::SetExtent { axis, extent: ExtentSource::Scalar(e) } => {
+            StmtKind::SetExtent { axis, extent: ExtentSource::Scalar(e), .. } => {
                 if let Some((_, local)) = held.iter().find(|(of, _)| of == axis) {
                     let (value, span) = (fold::cast(e.clone(), ScalarTy::U32), e.span);
                     *e = Expr::local(*local, ScalarTy::U32, span);

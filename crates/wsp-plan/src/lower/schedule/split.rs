@@ -7,6 +7,7 @@
 use super::axes::{self, AxisCx, Extent, Item, Lengths};
 use super::balanced::Balanced;
 use crate::fold;
+use crate::lower::BalancedLine;
 use std::collections::BTreeSet;
 use wsp_core::{AxisId, LocalId};
 use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, LocalTy, ScalarTy, Span, Stmt, StmtKind};
@@ -14,7 +15,7 @@ use wsp_ir::{BinOp, Block, Expr, ExprKind, Function, LocalTy, ScalarTy, Span, St
 /// A split axis.
 pub(super) struct Split {
     span: Span,
-    /// First element of the axis.
+    /// First element for the indices at hand.
     start: Expr,
     /// What stands before the loops.
     pub(super) header: Block,
@@ -27,8 +28,8 @@ pub(super) struct Split {
 
 /// Where items begin and end, relative to the first element.
 enum Cuts {
-    /// One item of so many elements.
-    Whole { elements: Expr },
+    /// One item of all elements, which ends here.
+    Whole { past: Expr },
     /// Items of `size` elements.
     Fixed { size: Expr, elements: Expr, count: Expr },
     /// Shares of cores.
@@ -39,6 +40,14 @@ impl Split {
     /// How far the index runs.
     pub(super) fn extent(&self) -> Extent {
         Extent { setup: self.setup.clone(), end: self.count(), uses: self.uses.clone(), guard: None }
+    }
+
+    /// What the cuts of a balanced split follow from, where requests have lengths.
+    pub(super) fn line(&self) -> Option<&BalancedLine> {
+        match &self.cuts {
+            Cuts::Balanced(balanced) => balanced.follows.as_ref(),
+            Cuts::Whole { .. } | Cuts::Fixed { .. } => None,
+        }
     }
 
     /// Items for the indices at hand.
@@ -67,7 +76,7 @@ impl Split {
     /// The end, exclusive, of item `index`.
     pub(super) fn end(&self, index: Expr) -> Expr {
         let offset = match &self.cuts {
-            Cuts::Whole { elements } => elements.clone(),
+            Cuts::Whole { past } => return past.clone(),
             Cuts::Fixed { size, elements, .. } => {
                 let begin = fold::mul(index, size.clone());
                 fold::add(begin.clone(), fold::min(size.clone(), fold::sub(elements.clone(), begin)))
@@ -101,14 +110,18 @@ pub(super) struct Maker<'m, 'a> {
     pub(super) position: usize,
     /// Where its elements come from.
     pub(super) lengths: Lengths,
+    /// How many of them stand before those that exist, where that is held in a variable.
+    pub(super) left_out: Option<Expr>,
     pub(super) span: Span,
 }
 
 impl Maker<'_, '_> {
     /// `PTO_WHOLE`.
-    pub(super) fn whole(mut self) -> Split {
-        let elements = self.elements();
-        self.split(Block::new(), Block::new(), BTreeSet::new(), Cuts::Whole { elements })
+    pub(super) fn whole(self) -> Split {
+        let length = axes::length(self.cx, self.item, self.func, self.position);
+        let past = fold::add(self.start(), length.unwrap_or_else(|| self.zero()));
+        let left_out = axes::left_out(self.cx, self.item, self.func, self.position);
+        self.split(left_out, Block::new(), Block::new(), BTreeSet::new(), Cuts::Whole { past })
     }
 
     /// `PTO_FIXED(size)`.
@@ -122,29 +135,55 @@ impl Maker<'_, '_> {
         header.push(self.stmt(StmtKind::SetTile { axis: self.id(), size: size.clone() }));
         let elements = self.declare("elements", None, ScalarTy::U32, &mut header);
         let count = self.declare("items", None, ScalarTy::U32, &mut header);
-        let length = self.elements();
-        setup.push(self.assign(&elements, length));
+        self.left_out = self.declare_left_out(&mut header);
+        setup.extend(self.set_elements(&elements));
         let one = Expr::u32(1, self.span);
         setup.push(self.assign(&count, fold::max(fold::ceil_div(elements.clone(), size.clone()), one)));
         let uses = self.lengths.uses();
-        self.split(header, setup, uses, Cuts::Fixed { size, elements, count })
+        let left_out = self.left_out.take().unwrap_or_else(|| self.zero());
+        self.split(left_out, header, setup, uses, Cuts::Fixed { size, elements, count })
     }
 
     /// `PTO_BALANCED(align)`; the ends of the other axes are known at launch.
     pub(super) fn balanced(mut self, align: u32) -> Split {
         let (mut header, mut setup) = (Block::new(), Block::new());
+        self.left_out = self.declare_left_out(&mut header);
         let balanced = self.balance(align, &mut header, &mut setup);
         let uses = (0..self.cx.space.axes.len()).filter(|i| *i != self.position).collect();
-        self.split(header, setup, uses, Cuts::Balanced(Box::new(balanced)))
+        let left_out = self.left_out.take().unwrap_or_else(|| self.zero());
+        self.split(left_out, header, setup, uses, Cuts::Balanced(Box::new(balanced)))
+    }
+
+    /// A variable for how many elements stand before those that exist; none where all do.
+    fn declare_left_out(&mut self, header: &mut Block) -> Option<Expr> {
+        self.cx.last(self.position)?;
+        Some(self.declare("left_out", None, ScalarTy::U32, header))
+    }
+
+    /// Sets the elements for the indices at hand, and how many are left out.
+    pub(super) fn set_elements(&mut self, elements: &Expr) -> Block {
+        let length = axes::length(self.cx, self.item, self.func, self.position);
+        let length = length.unwrap_or_else(|| self.zero());
+        match (self.cx.last(self.position), &self.left_out) {
+            (Some(last), Some(left_out)) => vec![
+                self.assign(left_out, length),
+                self.assign(elements, fold::min(left_out.clone(), last.clone())),
+                self.assign(left_out, fold::sub(left_out.clone(), elements.clone())),
+            ],
+            _ => vec![self.assign(elements, length)],
+        }
     }
 
     pub(super) fn elements(&mut self) -> Expr {
         axes::elements(self.cx, self.item, self.func, self.position).unwrap_or_else(|| self.zero())
     }
 
-    fn split(self, header: Block, setup: Block, uses: BTreeSet<usize>, cuts: Cuts) -> Split {
-        let start = axes::as_u32(&self.cx.module.axes[self.id().index()].start);
-        Split { span: self.span, start, header, setup, uses, cuts }
+    fn split(self, left_out: Expr, header: Block, setup: Block, uses: BTreeSet<usize>, cuts: Cuts) -> Split {
+        Split { span: self.span, start: fold::add(self.start(), left_out), header, setup, uses, cuts }
+    }
+
+    fn start(&self) -> Expr {
+        axes::as_u32(&self.cx.module.axes[self.id().index()].start)
     }
 
     fn id(&self) -> AxisId {

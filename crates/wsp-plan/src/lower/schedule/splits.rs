@@ -5,10 +5,7 @@ use super::find::Statements;
 use super::split::{Maker, Split};
 use crate::lower::{codes, errors};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{
-    ArrayRef, Axis, AxisEnd, Derivation, DerivedArray, Function, Order, OrderPolicy, Schedule, SplitPolicy,
-    TileSize,
-};
+use wsp_ir::{Axis, AxisEnd, Derivation, Function, Order, OrderPolicy, Schedule, SplitPolicy, TileSize};
 
 /// The split of each axis of the space, where the schedule has one.
 ///
@@ -32,7 +29,8 @@ pub(super) fn resolve<'a>(
         });
         match checked {
             Ok(lengths) => {
-                let maker = Maker { cx, item, func: &mut *func, position, lengths, span: asked.span };
+                let maker =
+                    Maker { cx, item, func: &mut *func, position, lengths, left_out: None, span: asked.span };
                 splits[position] = Some(match &asked.policy {
                     SplitPolicy::Whole => maker.whole(),
                     SplitPolicy::Fixed(size) => maker.fixed(size),
@@ -97,14 +95,11 @@ pub(super) fn longest_first(
     for order in asked.filter(|o| o.policy == OrderPolicy::LongestFirst) {
         let Some(position) = axes.iter().position(|axis| axis.name == order.axis) else { continue };
         let lengths = (0..axes.len()).filter(|_| position == 0).find_map(|other| match cx.lengths(other) {
-            Some(Lengths::PerFirst(array)) => Some(array),
+            Some(Lengths::PerFirst(rows)) => Some(rows),
             Some(Lengths::Scalar) | None => None,
         });
         match lengths {
-            Some(of) => {
-                let array = DerivedArray { kind: Derivation::LongestFirst, of };
-                axes[position].issued = Some(ArrayRef::Derived(array));
-            }
+            Some(rows) => axes[position].issued = Some(rows.derived(Derivation::LongestFirst)),
             None => wrong.push(no_lengths(cx, position, order)),
         }
     }

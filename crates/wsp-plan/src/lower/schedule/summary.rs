@@ -9,10 +9,10 @@ use wsp_ir::{Module, OrderPolicy, Schedule, Space, Span, SplitPolicy, TileSize};
 /// Of a generator with plain loops only.
 pub(super) fn of_plain_loops() -> ScheduleSummary {
     let line = "no schedule: tasks start in the order in which the generator's own loops emit them";
-    ScheduleSummary { name: None, ready: ReadyOrder::Issue, lines: vec![line.to_owned()] }
+    ScheduleSummary { name: None, ready: ReadyOrder::Issue, lines: vec![line.to_owned()], balanced: None }
 }
 
-/// Of a loop over a space.
+/// Of a loop over a space, without what its splits come to.
 pub(super) fn of_schedule(
     module: &Module,
     space: &Space,
@@ -44,7 +44,8 @@ pub(super) fn of_schedule(
     if schedule.is_none() {
         lines.insert(0, "no schedule: axes nest as declared, tasks start in issue order".to_owned());
     }
-    Ok(ScheduleSummary { name: schedule.map(|s| s.name.clone()), ready: ready(space, schedule), lines })
+    let name = schedule.map(|s| s.name.clone());
+    Ok(ScheduleSummary { name, ready: ready(space, schedule), lines, balanced: None })
 }
 
 struct Statement {
