@@ -242,10 +242,13 @@ def test_no_single_changed_byte_is_taken_for_a_program_silently() -> None:
 
 
 LONG_RUN = """
+import signal
 import numpy as np
 from pto_wsp import In, InOut, P, Tensor, f32, kernel, pto, python_kernel, workload
 
 X = Tensor((64,), f32)
+# Whoever started the tests may have had it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @kernel
 def spin(x: InOut):

@@ -64,7 +64,6 @@ fn two_tensors_of_one_argument_are_one_memory() {
     );
     let outcome = run(&text, &[("a", f32s(&[6, 8], 1.0))]);
     assert_eq!(column(&outcome, "a"), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(outcome.stats.graph.raw, 4);
 }
 
 #[test]
@@ -156,7 +155,6 @@ fn cache(pages: &[u32]) -> Vec<(&'static str, Array)> {
 fn requests_that_share_a_page_wait_for_each_other_when_it_is_written() {
     let outcome = run(COUNT, &cache(&[0, 0, 0, 0]));
     assert_eq!(column(&outcome, "kv.k"), [2000.0; 4]);
-    assert!(outcome.stats.graph.raw + outcome.stats.graph.waw > 0);
 }
 
 #[test]

@@ -26,9 +26,9 @@ pub fn tokens_in_balance(work: &Work<'_>, align: u32, grows: impl Fn(u32) -> boo
     let all = u128::from(work.elements());
     let more: u128 = loads.iter().map(|(_, growing)| growing).sum();
     let fullest = loads.iter().map(|(elements, _)| *elements).max().unwrap_or(0);
+    let now = WHOLE * cores * fullest;
     // Of an empty line every core has as much as any other.
-    let now = (WHOLE * cores * fullest).checked_div(all).unwrap_or(WHOLE);
-    let limit = if now <= EVEN { EVEN } else { now + UNEVEN };
+    let limit = if now <= EVEN * all { EVEN } else { now / all + UNEVEN };
     let tokens = |(elements, growing): &(u128, u128)| {
         let room = (limit * all).saturating_sub(WHOLE * cores * elements);
         let used = (WHOLE * cores * growing).checked_sub(limit * more).filter(|used| *used > 0)?;
@@ -68,7 +68,7 @@ mod tests {
             let work = Work { lengths: &lengths, heads, cores };
             let found = tokens_in_balance(&work, align, |_| true);
             let first = balance_after(&work, align, 0);
-            // Ratios above 1.03 are counted in whole parts, rounded down.
+            // Ratios above 1.03 are counted in whole ten-thousandths, rounded down.
             let limit = if first <= 1.03 { 1.03 } else { first + 0.03 };
             let rounding = 1e-9 * limit;
             for tokens in [0, found / 2, found].map(|t| t.min(1 << 20)) {
@@ -86,6 +86,20 @@ mod tests {
     fn cores_with_as_many_requests_each_stay_even_for_good() {
         let work = Work { lengths: &[160; 12], heads: 1, cores: 4 };
         assert_eq!(tokens_in_balance(&work, 16, |_| true), u64::MAX);
+    }
+
+    #[test]
+    fn cuts_that_are_barely_uneven_may_become_worse_by_as_much_as_others() {
+        // The fullest core has 1.03008 times the mean, which in ten-thousandths rounds down to 1.03.
+        let lengths = [
+            1387, 13, 6, 28, 34, 26, 21, 2798, 24, 9, 33, 23, 2069, 4802, 415, 25, 22, 3880, 18, 1549, 20,
+            1261, 4651, 19, 13, 991, 37, 3501, 26, 38,
+        ];
+        let work = Work { lengths: &lengths, heads: 2, cores: 129 };
+        assert!((1.03..1.0301).contains(&balance_after(&work, 16, 0)));
+        let found = tokens_in_balance(&work, 16, |_| true);
+        assert!(balance_after(&work, 16, found) <= 1.0601 && balance_after(&work, 16, found + 1) > 1.06);
+        assert!(found > 0);
     }
 
     #[test]
