@@ -95,7 +95,11 @@ impl Sema<'_> {
         if (least..=most).contains(&given) {
             return Ok(());
         }
-        let needed = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let needed = match most - least {
+            0 => least.to_string(),
+            1 => format!("{least} or {most}"),
+            _ => format!("{least} to {most}"),
+        };
         let message =
             format!("`{}` takes {needed} argument{}", callee.as_str(), if needed == "1" { "" } else { "s" });
         Err(self.fail(Diagnostic::error(codes::ARGUMENT_COUNT, message).at(span, format!("{given} given"))))
