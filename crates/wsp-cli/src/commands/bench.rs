@@ -241,8 +241,9 @@ impl Runs {
     /// What they come to.
     pub(super) fn row(&self, point: Point, threads: u32, kv_bytes: u64, args: &BenchArgs) -> Row {
         let least = |of: fn(&Span) -> f64| self.runs.iter().map(of).fold(f64::INFINITY, f64::min);
-        let pairs = self.runs.iter().zip(&self.floors);
-        let ratios: Vec<Span> = pairs.map(|(run, floor)| run.ratio(*floor)).collect();
+        let ratio =
+            |(run, floor): (&Span, &Span)| Span { wall: run.wall / floor.wall, cpu: run.cpu / floor.cpu };
+        let ratios: Vec<Span> = self.runs.iter().zip(&self.floors).map(ratio).collect();
         Row {
             point,
             threads,

@@ -84,8 +84,13 @@ const PAGE: u32 = 8;
 const SCHEDULES: [&str; 4] = ["Whole", "Fixed", "Balanced", "HeadsFirst"];
 
 pub(crate) fn program(schedule: &str, cores: u32) -> Program {
+    compiled(SOURCE, schedule, cores)
+}
+
+/// The program of a text, with one of its schedules and for so many cores.
+pub(crate) fn compiled(source: &str, schedule: &str, cores: u32) -> Program {
     let mut sources = SourceMap::default();
-    let (module, findings) = wsp_lang::compile("splits.pto", SOURCE, &mut sources);
+    let (module, findings) = wsp_lang::compile("splits.pto", source, &mut sources);
     let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
     let options = CompileOptions {
         max_blocks: cores,

@@ -1,13 +1,11 @@
 //! `PTO_SET_EXTENT(axis, lengths, last)`: of every request only the last elements exist, for every cut and order.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::splits::{arrays, report};
+use crate::splits::{arrays, compiled, report};
 use proptest::prelude::*;
 use wsp_cpu::{Advance, Capacity, Growth, LaunchOptions, Plan, Program};
-use wsp_ir::SourceMap;
-use wsp_ir::diag::render_all;
+use wsp_plan::ParamValue;
 use wsp_plan::split::{Item, Policy, Work, balance_of_shares, longest_first};
-use wsp_plan::{CompileOptions, ParamValue, lower};
 
 const SOURCE: &str = "
 PTO_SHAPE(kv_cache, batch_size, PTO_DYNAMIC, heads, 16)
@@ -47,15 +45,7 @@ void run(PagedKVCache kv, Tensor<float> sums) { PTO_LAUNCH(Sums, { .kv_cache = k
 const HEADS: u32 = 2;
 
 fn program(schedule: &str, cores: u32) -> Program {
-    let mut sources = SourceMap::default();
-    let (module, findings) = wsp_lang::compile("windows.pto", SOURCE, &mut sources);
-    let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
-    let options = CompileOptions {
-        max_blocks: cores,
-        schedule: Some(schedule.to_owned()),
-        ..CompileOptions::default()
-    };
-    Program::new(lower(&module, &options).unwrap_or_else(|found| panic!("{}", report(&found))))
+    compiled(SOURCE, schedule, cores)
 }
 
 fn plan(program: &Program, lengths: &[u32], window: u32, size: u32) -> Plan {

@@ -44,12 +44,6 @@ impl Span {
         Span { wall: self.wall / parts, cpu: self.cpu / parts }
     }
 
-    /// How many times longer it is than another, by each clock.
-    #[allow(dead_code, reason = "peers that compile this file do not use it")]
-    pub(crate) fn ratio(self, other: Span) -> Span {
-        Span { wall: self.wall / other.wall, cpu: self.cpu / other.cpu }
-    }
-
     /// The medians of both.
     pub(crate) fn median(spans: &[Span]) -> Span {
         let of = |figure: fn(&Span) -> f64| median(spans.iter().map(figure).collect());
