@@ -3,8 +3,8 @@
 use super::runtime::measure::{Moment, Span};
 use std::hint::black_box;
 
-/// Bytes that one step of a loop reads.
-const BLOCK: usize = 256;
+/// Bytes of a cache line: what memory delivers when any of them is read.
+const LINE: usize = 64;
 
 /// How a thread walks its share: in one go, or at several places in turn, which keeps more pages in flight. Which of
 /// them is the fastest depends on the machine.
@@ -41,36 +41,36 @@ fn read(parts: &[&[u8]], threads: usize, walk: fn(&[u8]) -> u64) -> u64 {
 
 /// The part of `bytes` that thread `t` of `threads` reads.
 fn share(bytes: &[u8], t: usize, threads: usize) -> &[u8] {
-    let each = bytes.len().div_ceil(threads).next_multiple_of(BLOCK);
+    let each = bytes.len().div_ceil(threads).next_multiple_of(LINE);
     &bytes[(t * each).min(bytes.len())..((t + 1) * each).min(bytes.len())]
 }
 
-/// The wrapping sum of all words, read at `STREAMS` places in turn, in a form that becomes wide loads.
+/// The wrapping sum of the first word of every line, read at `STREAMS` places in turn; bytes after the last line count singly.
+///
+/// A word brings its line, so that one load per line asks for everything; with so little to do per line the loop waits for memory
+/// however it was compiled.
 fn sum<const STREAMS: usize>(bytes: &[u8]) -> u64 {
-    let length = bytes.len() / STREAMS / BLOCK * BLOCK;
-    let (streams, rest) = bytes.split_at(length * STREAMS);
-    let mut lanes = [0u64; 16];
-    for at in (0..length).step_by(BLOCK) {
+    let (lines, tail) = bytes.as_chunks::<LINE>();
+    let length = lines.len() / STREAMS;
+    let mut sum = 0u64;
+    for at in 0..length {
         for stream in 0..STREAMS {
-            let from = stream * length + at;
-            add(&mut lanes, &streams[from..from + BLOCK]);
+            sum = sum.wrapping_add(first_word(&lines[stream * length + at]));
         }
     }
-    for block in rest.chunks_exact(BLOCK) {
-        add(&mut lanes, block);
+    for line in &lines[length * STREAMS..] {
+        sum = sum.wrapping_add(first_word(line));
     }
-    let tail =
-        rest.chunks_exact(BLOCK).remainder().iter().fold(0u64, |sum, &b| sum.wrapping_add(u64::from(b)));
-    lanes.iter().fold(tail, |sum, &lane| sum.wrapping_add(lane))
+    for byte in tail {
+        sum = sum.wrapping_add(u64::from(*byte));
+    }
+    sum
 }
 
 #[inline(always)]
-fn add(lanes: &mut [u64; 16], block: &[u8]) {
-    for words in block.as_chunks::<8>().0.as_chunks::<16>().0 {
-        for (lane, word) in lanes.iter_mut().zip(words) {
-            *lane = lane.wrapping_add(u64::from_le_bytes(*word));
-        }
-    }
+fn first_word(line: &[u8; LINE]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *line;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 #[cfg(test)]
@@ -78,10 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_read_once_however_it_is_walked() {
+    fn every_line_is_read_once_however_it_is_walked() {
         let bytes: Vec<u8> = (0..40_007u32).map(|i| (i % 251) as u8).collect();
-        let whole = &bytes[..bytes.len() / BLOCK * BLOCK];
-        let want = sum::<1>(whole);
+        let whole = &bytes[..bytes.len() / LINE * LINE];
+        let want = whole.chunks(LINE).fold(0, |sum: u64, line| {
+            sum.wrapping_add(line[..8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)))
+        });
         for threads in [1, 2, 3, 64] {
             let shares: usize = (0..threads).map(|t| share(&bytes, t, threads).len()).sum();
             assert_eq!(shares, bytes.len());

@@ -14,4 +14,4 @@ mod table;
 pub use ceiling::read_rate;
 pub(crate) use ceiling::read_time;
 pub(crate) use sets::{describe, lengths};
-pub(crate) use table::{Point, Row, json, print};
+pub(crate) use table::{Point, Row, doubt, json, print};

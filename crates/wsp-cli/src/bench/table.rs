@@ -43,6 +43,38 @@ pub(crate) struct Row {
     pub(crate) error: Option<f64>,
 }
 
+/// What a ratio to the floor says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// Within the target.
+    Pass,
+    /// Above it.
+    Over,
+    /// A run was faster than a mere read of what it reads: that read was no floor.
+    NoFloor,
+}
+
+impl Verdict {
+    /// In a word.
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Over => "over",
+            Verdict::NoFloor => "floor?",
+        }
+    }
+}
+
+/// What to print below rows of which some have no floor to be compared with; empty where all have.
+pub(crate) fn doubt<'a>(rows: impl IntoIterator<Item = &'a Row>) -> String {
+    if rows.into_iter().all(|row| row.verdict() != Verdict::NoFloor) {
+        return String::new();
+    }
+    "floor?: the run was faster than a mere read of its data, which cannot be: something held up the read; measure again on a \
+     quieter machine\n"
+        .to_owned()
+}
+
 /// Milliseconds by a clock: those of a span, or those that each of `threads` threads computed in it.
 pub(crate) fn ms(span: Span, clock: BenchClock, threads: u32) -> f64 {
     match clock {
@@ -80,14 +112,18 @@ impl Row {
         }
     }
 
-    /// Whether the ratio is as it should be, in a word.
-    pub(crate) fn verdict(&self) -> &'static str {
-        if self.ratio() <= self.target() { "pass" } else { "over" }
+    /// Whether the ratio is as it should be.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self.ratio() {
+            ratio if ratio < 1.0 => Verdict::NoFloor,
+            ratio if ratio <= self.target() => Verdict::Pass,
+            _ => Verdict::Over,
+        }
     }
 
     /// Whether the ratio is as it should be, and how it should be.
     pub(crate) fn target_text(&self) -> String {
-        format!("{} {}", self.verdict(), self.target())
+        format!("{} {}", self.verdict().name(), self.target())
     }
 
     /// Bytes of keys and values in 10^9 per second.
@@ -109,13 +145,13 @@ pub(crate) fn letter(set: SetName) -> &'static str {
 /// The heading, or one line per row.
 pub(crate) fn print(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<4}{:<6}{:<8}{:>7}{:>12}{:>10}{:>10}{:>15}{:>8}{:>10}\n",
+        "{:<4}{:<6}{:<8}{:>7}{:>12}{:>10}{:>10}{:>15}{:>8}{:>12}\n",
         "set", "type", "layout", "threads", "ms", "CPU ms", "GB/s", "ceiling GB/s", "ratio", "target"
     );
     for row in rows {
         let _ = writeln!(
             text,
-            "{:<4}{:<6}{:<8}{:>7}{:>12.2}{:>10.2}{:>10.2}{:>15.2}{:>8.2}{:>10}",
+            "{:<4}{:<6}{:<8}{:>7}{:>12.2}{:>10.2}{:>10.2}{:>15.2}{:>8.2}{:>12}",
             letter(row.point.set),
             row.point.dtype.name(),
             row.point.layout.name(),
@@ -155,7 +191,8 @@ pub(crate) fn json_row(row: &Row) -> Value {
         "ceiling_gb_per_s": row.rate(row.floor_ms()),
         "ratio": row.ratio(),
         "target": row.target(),
-        "within_target": row.verdict() == "pass",
+        "within_target": row.verdict() == Verdict::Pass,
+        "floor_holds": row.verdict() != Verdict::NoFloor,
         "error_over_tolerance": row.error,
     })
 }
@@ -185,8 +222,8 @@ mod tests {
     #[test]
     fn the_ratio_is_how_many_times_slower_than_the_ceiling() {
         expect![[r#"
-            set type  layout  threads          ms    CPU ms      GB/s   ceiling GB/s   ratio    target
-            a   f16   NHD           2      100.00     80.00      2.68          10.74    4.00  over 1.6
+            set type  layout  threads          ms    CPU ms      GB/s   ceiling GB/s   ratio      target
+            a   f16   NHD           2      100.00     80.00      2.68          10.74    4.00    over 1.6
         "#]]
         .assert_eq(&print(&[example(BenchClock::Wall)]));
     }
@@ -198,6 +235,16 @@ mod tests {
         let json = &json(&[row])[0];
         assert_eq!((json["ms"].as_f64(), json["cpu_ms"].as_f64()), (Some(100.0), Some(80.0)));
         assert_eq!((json["ratio"].as_f64(), json["within_target"].as_bool()), (Some(1.6), Some(true)));
+    }
+
+    #[test]
+    fn a_run_that_beats_a_mere_read_passes_nothing() {
+        let row = Row { ratios: Span { wall: 0.97, cpu: 0.97 }, ..example(BenchClock::Wall) };
+        assert_eq!((row.verdict(), row.target_text()), (Verdict::NoFloor, String::from("floor? 1.6")));
+        assert_eq!(json_row(&row)["within_target"], json!(false));
+        assert_eq!(json_row(&row)["floor_holds"], json!(false));
+        assert!(doubt(&[row, example(BenchClock::Wall)]).starts_with("floor?: "));
+        assert_eq!(doubt(&[example(BenchClock::Wall)]), "");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::run::compare;
 use super::{Outcome, Session, bench_peers, options};
 use crate::args::{BenchArgs, BenchLayout, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};
-use crate::bench::{Point, Row, describe, json, lengths, print, read_time};
+use crate::bench::{Point, Row, describe, doubt, json, lengths, print, read_time};
 use crate::codes;
 use crate::engine::{self, Loaded, Options};
 use crate::files::write_text;
@@ -61,6 +61,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
             rows.extend(measure(session, &module, args, point)?);
         }
     }
+    session.terminal.print(&doubt(&rows));
     let slowest = rows.iter().map(|row| row.first_task_ms).fold(0.0, f64::max);
     session.terminal.print(&format!(
         "source to first task: {:.2} ms (source to module {source_ms:.2}, launch to first task {slowest:.2} at most)\n",

@@ -1,7 +1,7 @@
 //! The table of ours and theirs.
 
 use super::team::{Measured, PEERS, PeerTimes};
-use crate::bench::table::{Row, json_row, letter, ms};
+use crate::bench::table::{Row, Verdict, doubt, json_row, letter, ms};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ impl Compared {
 /// The heading.
 pub(crate) fn heading() -> String {
     let mut text = format!(
-        "{:<4}{:<6}{:<8}{:>7}{:>10}{:>10}{:>7}{:>10}{:>9}",
+        "{:<4}{:<6}{:<8}{:>7}{:>10}{:>10}{:>7}{:>12}{:>9}",
         "set", "type", "layout", "threads", "floor ms", "ours ms", "ratio", "target", "error"
     );
     for (name, _) in PEERS {
@@ -58,7 +58,7 @@ pub(crate) fn heading() -> String {
 pub(crate) fn line(compared: &Compared) -> String {
     let row = &compared.row;
     let mut text = format!(
-        "{:<4}{:<6}{:<8}{:>7}{:>10.2}{:>10.2}{:>7.2}{:>10}{:>9.0e}",
+        "{:<4}{:<6}{:<8}{:>7}{:>10.2}{:>10.2}{:>7.2}{:>12}{:>9.0e}",
         letter(row.point.set),
         row.point.dtype.name(),
         row.point.layout.name(),
@@ -96,8 +96,9 @@ pub(crate) fn notes(rows: &[Compared], missing: &[String]) -> String {
             let _ = writeln!(text, "{name}, fastest form: {}", forms.join(", "));
         }
     }
-    let within = rows.iter().filter(|c| c.row.verdict() == "pass").count();
+    let within = rows.iter().filter(|c| c.row.verdict() == Verdict::Pass).count();
     let _ = writeln!(text, "ratio to the floor within the target: {within} of {} rows", rows.len());
+    text += &doubt(rows.iter().map(|c| &c.row));
     let others = |name: &str| name != FIRST;
     for (what, target, times) in [
         (FIRST, FASTER.0, rows.iter().map(|c| c.times(|name| name == FIRST)).collect::<Vec<_>>()),
@@ -188,8 +189,8 @@ mod tests {
     fn each_peer_is_shown_in_its_fastest_form_that_is_right() {
         let text = heading() + &line(&compared());
         expect![[r#"
-            set type  layout  threads  floor ms   ours ms  ratio    target    error            llama.cpp ms          onnxruntime ms                numpy ms                torch ms
-            a   f16   NHD           2     25.00    100.00   4.00  over 1.6     3e-7      310.00 (3.1x) 1e-3      150.00 (1.5x) 1e-7                   wrong                       -
+            set type  layout  threads  floor ms   ours ms  ratio      target    error            llama.cpp ms          onnxruntime ms                numpy ms                torch ms
+            a   f16   NHD           2     25.00    100.00   4.00    over 1.6     3e-7      310.00 (3.1x) 1e-3      150.00 (1.5x) 1e-7                   wrong                       -
         "#]]
         .assert_eq(&text);
     }
