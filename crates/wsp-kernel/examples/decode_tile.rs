@@ -13,6 +13,7 @@
 )]
 
 use half::{bf16, f16};
+use memmap2::MmapMut;
 use std::hint::black_box;
 use std::time::Instant;
 use wsp_core::{DType, FuncId};
@@ -99,9 +100,9 @@ fn timed<T>(least: &mut f64, run: impl FnOnce() -> T) {
     *least = least.min(start.elapsed().as_secs_f64());
 }
 
-fn read_all(pages: &[Page]) -> u64 {
+fn read_all(bytes: &[u8]) -> u64 {
     let mut lanes = [0u64; 8];
-    for block in pages.iter().flat_map(|page| page.0.as_chunks::<64>().0) {
+    for block in bytes.as_chunks::<64>().0 {
         for (lane, word) in lanes.iter_mut().zip(block.as_chunks::<8>().0) {
             *lane = lane.wrapping_add(u64::from_le_bytes(*word));
         }
@@ -114,19 +115,23 @@ fn function(module: &Module, name: &str) -> FuncId {
     FuncId(index as u32)
 }
 
-/// A page of memory: large arrays start at one, as those of the command line do.
-#[derive(Clone, Copy)]
-#[repr(align(4096))]
-struct Page([u8; 4096]);
+/// Large pages where the system has them, as for the arrays of the command line.
+fn large(bytes: usize) -> MmapMut {
+    let memory = MmapMut::map_anon(bytes).expect("there is memory");
+    // A wish: small pages do.
+    #[cfg(target_os = "linux")]
+    let _ = memory.advise(memmap2::Advice::HugePage);
+    memory
+}
 
 /// Arrays of a launch.
 struct Data {
     dtype: DType,
     batch: usize,
     tokens: usize,
-    q: Vec<Page>,
-    keys: Vec<Page>,
-    values: Vec<Page>,
+    q: MmapMut,
+    keys: MmapMut,
+    values: MmapMut,
     output: Vec<f32>,
     lse: Vec<f32>,
     pages: Vec<u32>,
@@ -148,10 +153,9 @@ impl Data {
         if std::env::var_os("HOT").is_some() {
             pages.iter_mut().for_each(|page| *page %= 4);
         }
-        let mut floats = |n: usize| -> Vec<Page> {
-            let mut pages = vec![Page([0; 4096]); (n * dtype.size()).div_ceil(4096)];
-            let elements = pages.iter_mut().flat_map(|page| page.0.chunks_exact_mut(dtype.size()));
-            for element in elements {
+        let mut floats = |n: usize| -> MmapMut {
+            let mut pages = large(n * dtype.size());
+            for element in pages.chunks_exact_mut(dtype.size()) {
                 let x = (random() % 2001) as f32 / 1000.0 - 1.0;
                 match dtype {
                     DType::F16 => element.copy_from_slice(&f16::from_f32(x).to_le_bytes()),

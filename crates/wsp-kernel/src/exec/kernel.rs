@@ -2,9 +2,11 @@
 
 use super::compile::{Compiler, Role, f32_bytes};
 use super::engine::Runnable;
+use super::recording::{Recorder, Script};
 use super::tile_code::TileDecl;
 use super::tile_run::{ResetTiles, TileRun, TileSet, Written};
 use super::tile_trap;
+use super::together::Member;
 use super::vm::{Buffers, Vm};
 use crate::memory::{RowsView, Shape};
 use crate::tile::Tiles;
@@ -17,17 +19,19 @@ use wsp_ir::{FuncKind, Module, Span};
 /// A kernel in the form that runs. One value serves any number of threads.
 #[derive(Debug)]
 pub struct KernelCode {
-    code: Runnable,
-    tiles: Vec<TileDecl>,
+    pub(super) code: Runnable,
+    pub(super) tiles: Vec<TileDecl>,
+    /// Its tile operations, if runs of it can be recorded.
+    pub(super) script: Option<Script>,
     /// By tensor number, for traps.
-    tensor_names: Vec<String>,
+    pub(super) tensor_names: Vec<String>,
     /// Words of its descriptor; none when it ignores the descriptors that it is run for.
     words: Option<usize>,
-    mode: Mode,
+    pub(super) mode: Mode,
     /// Tensors that it may store to.
     stored: BTreeSet<TensorId>,
     /// Tells this kernel's tiles in a [`Scratch`] from those of all others of the process.
-    key: u64,
+    pub(super) key: u64,
 }
 
 static NEXT_KEY: AtomicU64 = AtomicU64::new(0);
@@ -51,13 +55,15 @@ impl KernelCode {
         compiler.entry(func)?;
         let tiles = std::mem::take(&mut compiler.tiles);
         let stored = std::mem::take(&mut compiler.stored);
-        let program = compiler.into_program();
+        let mut program = compiler.into_program();
+        let script = Script::new(&mut program, &tiles);
         if program.entry().fields.iter().any(|(field, _)| *field as usize >= words.unwrap_or(0)) {
             return Err(Trap::internal("a field that the descriptor does not have", span));
         }
         let code = KernelCode {
             code: Runnable::new(program, env)?,
             tiles,
+            script,
             tensor_names: module.tensors.iter().map(|t| t.name.clone()).collect(),
             words,
             mode: env.mode,
@@ -91,21 +97,33 @@ impl KernelCode {
     /// # Errors
     /// When an operation cannot be done; stores made before it stay.
     pub fn run(&self, scratch: &mut Scratch, env: &Env, descriptor: &[u32]) -> Result<(), Trap> {
+        let Scratch { slots, buffers, sets, .. } = scratch;
+        let guard = ResetTiles(find_set(sets, self)?);
+        self.run_on(slots, buffers, &mut *guard.0, None, env, descriptor)
+    }
+
+    /// Runs the kernel with these tiles, or records its tile operations.
+    pub(super) fn run_on(
+        &self,
+        slots: &mut Vec<u64>,
+        buffers: &mut Buffers,
+        set: &mut TileSet,
+        recorder: Option<Recorder<'_>>,
+        env: &Env,
+        descriptor: &[u32],
+    ) -> Result<(), Trap> {
         let program = self.code.program();
         let entry = program.entry();
         if let Some(words) = self.words.filter(|words| *words != descriptor.len()) {
             let message = format!("{} has {words} words, not {}", entry.title, descriptor.len());
             return Err(Trap::internal(message, Span::default()));
         }
-        let Scratch { slots, buffers, sets, .. } = scratch;
-        let set = find_set(sets, self)?;
-        let guard = ResetTiles(set);
-        guard.0.written.forget_all();
+        set.written.forget_all();
         let frame = super::vm::frame(slots, entry);
         for (field, slot) in &entry.fields {
             frame[*slot as usize] = u64::from(descriptor[*field as usize]);
         }
-        let run = TileRun { set: &mut *guard.0, decls: &self.tiles, tensor_names: &self.tensor_names };
+        let run = TileRun { set, decls: &self.tiles, tensor_names: &self.tensor_names, recorder };
         let mut vm = Vm::new(program, env, buffers, env.kernel_steps);
         vm.tiles = Some(run);
         self.code.run(&mut vm, frame).map(drop)
@@ -132,6 +150,8 @@ pub struct Scratch {
     sets: Vec<TileSet>,
     /// Rows to prefetch.
     rows: RowsView,
+    /// Of runs that are taken together.
+    pub(super) members: Vec<Member>,
 }
 
 impl Scratch {
@@ -150,7 +170,7 @@ impl Scratch {
 /// Kernels whose tiles a worker keeps.
 const KEPT_SETS: usize = 64;
 
-fn find_set<'s>(sets: &'s mut Vec<TileSet>, kernel: &KernelCode) -> Result<&'s mut TileSet, Trap> {
+pub(super) fn find_set<'s>(sets: &'s mut Vec<TileSet>, kernel: &KernelCode) -> Result<&'s mut TileSet, Trap> {
     match sets.iter().position(|set| set.key == kernel.key) {
         // Neighbouring tasks mostly run the same kernel.
         Some(index) => {

@@ -15,6 +15,12 @@ pub(crate) struct PlaceCode {
     pub(crate) col_dim: Option<u8>,
 }
 
+impl PlaceCode {
+    fn slots_mut(&mut self) -> impl Iterator<Item = &mut u32> {
+        self.index[..usize::from(self.rank)].iter_mut()
+    }
+}
+
 /// The second operand of an element-wise operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RhsCode {
@@ -153,6 +159,34 @@ impl TileInst {
         )
     }
 
+    /// The slots that it reads.
+    pub(crate) fn slots_mut(&mut self) -> Vec<&mut u32> {
+        match self {
+            TileInst::Load { at, rows, cols, .. } => at.slots_mut().chain(rows).chain(cols).collect(),
+            TileInst::Store { at, .. } | TileInst::LoadScalar(at) => at.slots_mut().collect(),
+            TileInst::StoreScalar { at, value } => at.slots_mut().chain([value]).collect(),
+            TileInst::Fill { value, rows, cols, .. } | TileInst::Mask { rows, cols, value, .. } => {
+                rows.iter_mut().chain(cols).chain([value]).collect()
+            }
+            TileInst::Binary { b: RhsCode::Scalar(value), .. } => vec![value],
+            TileInst::MaskCausal { cols, value, .. } => vec![cols, value],
+            TileInst::MaskBand { begin, end, group, value, .. } => vec![begin, end, group, value],
+            TileInst::Iota { start, cols, .. } => [start].into_iter().chain(cols).collect(),
+            TileInst::Insert { row, col, .. } | TileInst::Extract { row, col, .. } => vec![row, col],
+            TileInst::TopK { first, .. } => vec![first],
+            TileInst::Clear(_)
+            | TileInst::Unary { .. }
+            | TileInst::Binary { .. }
+            | TileInst::RowReduce { .. }
+            | TileInst::ColReduce { .. }
+            | TileInst::MatMul(_)
+            | TileInst::Transpose { .. }
+            | TileInst::RowScalar { .. }
+            | TileInst::Rows(_)
+            | TileInst::Cols(_) => Vec::new(),
+        }
+    }
+
     /// Whether a tile is an operand or a result.
     pub(crate) fn mentions(&self, tile: usize) -> bool {
         let of_size =
@@ -233,6 +267,8 @@ impl TileInst {
 pub(crate) struct TileStep {
     pub(crate) inst: TileInst,
     pub(crate) span: Span,
+    /// Which of the program's it is: given by [`super::recording::Script::new`].
+    pub(super) number: u32,
     /// Tiles whose elements it reads, from 1 on; 0 for none.
     pub(super) reads: [u32; 3],
     /// Tiles that have a value afterwards, in the same way.
@@ -247,7 +283,7 @@ impl TileStep {
         // Tiles are fewer than their bytes, which are limited.
         let number = |tile: Option<usize>| tile.map_or(0, |tile| tile as u32 + 1);
         let (reads, writes) = (inst.reads().map(number), inst.writes().map(number));
-        TileStep { inst, span, reads, writes, work: inst.work(tiles) }
+        TileStep { inst, span, number: 0, reads, writes, work: inst.work(tiles) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs tile operations.
 
+use super::recording::Recorder;
 use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst, TileStep};
 use super::tile_trap;
 use crate::memory::{Fault, TensorMem, Window};
@@ -32,6 +33,21 @@ impl Written {
         self.0.fill(false);
         self.0[0] = true;
     }
+
+    /// Whether all that an operation reads has a value.
+    #[inline]
+    pub(crate) fn has(&self, step: &TileStep) -> bool {
+        let [a, b, c] = step.reads.map(|tile| self.0[tile as usize]);
+        a & b & c
+    }
+
+    /// An operation was done.
+    #[inline]
+    pub(crate) fn note(&mut self, step: &TileStep) {
+        for tile in step.writes {
+            self.0[tile as usize] = true;
+        }
+    }
 }
 
 impl std::fmt::Debug for TileSet {
@@ -55,24 +71,25 @@ pub(crate) struct TileRun<'a> {
     pub(crate) decls: &'a [TileDecl],
     /// By tensor number.
     pub(crate) tensor_names: &'a [String],
+    /// Where operations are written down instead of run.
+    pub(crate) recorder: Option<Recorder<'a>>,
 }
 
 impl TileRun<'_> {
     /// Runs one operation; the scalar it yields, if any, is in slot form.
     #[inline]
     pub(crate) fn execute(&mut self, step: &TileStep, env: &Env, frame: &[u64]) -> Result<u64, Trap> {
-        let written = &self.set.written.0;
-        let [a, b, c] = step.reads.map(|tile| written[tile as usize]);
-        if !(a & b & c) {
+        if let Some(recorder) = &mut self.recorder {
+            return recorder.note(step, frame);
+        }
+        if !self.set.written.has(step) {
             return Err(self.unwritten(step));
         }
         let value = match self.operate(&step.inst, env, frame) {
             Ok(value) => value,
             Err(fault) => return Err(self.failed(step, fault)),
         };
-        for tile in step.writes {
-            self.set.written.0[tile as usize] = true;
-        }
+        self.set.written.note(step);
         Ok(value)
     }
 

@@ -1,6 +1,7 @@
 //! AVX2 with FMA and F16C: 8 lanes, 16 registers.
 
-use super::kernels::{Grid, Kernels, Rhs, Rows, kernel_table};
+use super::kernels::{Grid, Kernels, Rhs, kernel_table};
+use super::operand::Rows;
 use super::vector::Simd;
 use super::{gemm_nn, gemm_nt, rows};
 use core::arch::x86_64::*;

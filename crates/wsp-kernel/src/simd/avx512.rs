@@ -1,6 +1,7 @@
 //! AVX-512: 16 lanes, 32 registers, tails by mask.
 
-use super::kernels::{Grid, Kernels, Rhs, Rows, kernel_table};
+use super::kernels::{Grid, Kernels, Rhs, kernel_table};
+use super::operand::Rows;
 use super::vector::{Part, Simd};
 use super::{gemm_nn, gemm_nt, rows};
 use core::arch::x86_64::*;

@@ -5,7 +5,8 @@
 
 use super::avx512::{Avx512, TABLE};
 use super::gemm_nt::{self, Dot, Product};
-use super::kernels::{Grid, Kernels, Rows};
+use super::kernels::{Grid, Kernels};
+use super::operand::Rows;
 use super::vector::Simd;
 use core::arch::x86_64::*;
 use wsp_core::DType;

@@ -1,12 +1,14 @@
 //! `C[M, N] (+)= A[M, K] · B[K, N]`, rows of `B` read where they lie.
 //!
 //! A block of `C` stays in registers while [`DEPTH`] rows of `B` go by; every vector of `B` is converted once for all rows of
-//! the block. Each element of `C` is one chain of multiply-adds in the order of `k`, whatever the blocks.
+//! the block. Each element of `C` is one chain of multiply-adds in the order in which the rows of `B` are visited, whatever the
+//! blocks.
 #![allow(clippy::needless_range_loop, reason = "indices of register blocks run over several arrays at once")]
 
 use super::elem::{Bf16, Elem, F16, F32};
 use super::fp8::{E4m3, E5m2};
-use super::kernels::{Distance, Grid, LINE, Rows};
+use super::kernels::Grid;
+use super::operand::{Distance, LINE, Rows, Walk};
 use super::vector::Simd;
 use wsp_core::DType;
 
@@ -18,18 +20,18 @@ const DEPTH: usize = 32;
 /// # Safety
 /// The contract of [`super::Kernels`].
 #[inline(always)]
-pub(super) unsafe fn matmul<S: Simd>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool) {
+pub(super) unsafe fn matmul<S: Simd>(s: S, c: Grid, a: Grid, b: Rows<'_>, accumulate: bool) {
     // SAFETY: the caller's contract, passed on.
     unsafe {
-        if !accumulate {
+        if !accumulate && b.part.0 == 0 {
             clear(s, c);
         }
         match b.dtype {
-            DType::F16 => panels::<S, F16>(s, c, a, b, inner),
-            DType::Bf16 => panels::<S, Bf16>(s, c, a, b, inner),
-            DType::F8E4m3 => panels::<S, E4m3>(s, c, a, b, inner),
-            DType::F8E5m2 => panels::<S, E5m2>(s, c, a, b, inner),
-            _ => panels::<S, F32>(s, c, a, b, inner),
+            DType::F16 => panels::<S, F16>(s, c, a, b),
+            DType::Bf16 => panels::<S, Bf16>(s, c, a, b),
+            DType::F8E4m3 => panels::<S, E4m3>(s, c, a, b),
+            DType::F8E5m2 => panels::<S, E5m2>(s, c, a, b),
+            _ => panels::<S, F32>(s, c, a, b),
         }
     }
 }
@@ -46,20 +48,27 @@ unsafe fn clear<S: Simd>(s: S, c: Grid) {
 
 /// `DEPTH` rows of `B` at a time.
 #[inline(always)]
-unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: usize) {
-    let Distance { near, far } = b.distance();
+unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>) {
     let most = if S::REGISTERS == 32 { 8 } else { 4 };
-    let inner = inner.min(b.rows);
-    let mut k = 0;
-    while k < inner {
-        let rows = b.starts.as_ptr().wrapping_add(k);
-        let (near, far) = (rows.wrapping_add(near), rows.wrapping_add(far));
-        let panel = Panel { rows, near, far, depth: DEPTH.min(inner - k) };
+    let (walk, Distance { near, far }) = (Walk::of(b.rows), b.distance);
+    let (mut first, end) = b.part;
+    while first < end {
+        let starts = b.starts.as_ptr().wrapping_add(first);
+        let depth = DEPTH.min(end - first);
+        let mut panel = Panel {
+            starts,
+            near: starts.wrapping_add(near),
+            far: starts.wrapping_add(far),
+            columns: [0; DEPTH],
+            depth,
+        };
+        for i in 0..depth {
+            panel.columns[i] = walk.row(first + i);
+        }
         let mut m = 0;
         while m < c.rows {
             let count = (c.rows - m).min(most);
-            let job =
-                Job { c: c.row(m), ldc: c.stride, cols: c.cols, a: a.row(m).wrapping_add(k), lda: a.stride };
+            let job = Job { c: c.row(m), ldc: c.stride, cols: c.cols, a: a.row(m), lda: a.stride };
             // SAFETY: the caller's contract; the block lies within the grids, the panel's rows are rows of `B`.
             unsafe {
                 match (S::REGISTERS, count) {
@@ -79,15 +88,17 @@ unsafe fn panels<S: Simd, E: Elem>(s: S, c: Grid, a: Grid, b: Rows<'_>, inner: u
             }
             m += count;
         }
-        k += panel.depth;
+        first += depth;
     }
 }
 
 /// Lists of `depth` rows of `B` and of those that lie ahead.
 struct Panel {
-    rows: *const *const u8,
+    starts: *const *const u8,
     near: *const *const u8,
     far: *const *const u8,
+    /// The columns of `A` for the rows.
+    columns: [usize; DEPTH],
     depth: usize,
 }
 
@@ -143,21 +154,21 @@ impl Job {
                     acc[m][u] = E::order(s, [s.load(from), second]);
                 }
             }
-            for k in 0..panel.depth {
-                let offset = n * E::SIZE;
-                let row = (*panel.rows.add(k)).add(offset);
-                let near = (*panel.near.add(k)).wrapping_add(offset);
-                let far = (*panel.far.add(k)).wrapping_add(offset);
+            let offset = n * E::SIZE;
+            for i in 0..panel.depth {
+                let row = (*panel.starts.add(i)).add(offset);
+                let (near, far) = (*panel.near.add(i), *panel.far.add(i));
                 // Narrow vectors take several blocks per line.
                 if offset.is_multiple_of(LINE) {
-                    for line in (0..NU * pair * E::SIZE).step_by(LINE) {
+                    for line in (offset..offset + NU * pair * E::SIZE).step_by(LINE) {
                         s.prefetch(near.wrapping_add(line));
                         s.prefetch_far(far.wrapping_add(line));
                     }
                 }
+                let from = self.a.add(panel.columns[i]);
                 let mut a = [s.splat(0.0); MR];
                 for m in 0..MR {
-                    a[m] = s.splat(*self.a.add(m * self.lda + k));
+                    a[m] = s.splat(*from.add(m * self.lda));
                 }
                 for u in 0..NU {
                     let b = W::load::<S, E>(s, row.add(u * pair * E::SIZE), left);

@@ -7,7 +7,8 @@
 
 use super::elem::{Bf16, Elem, F16, F32};
 use super::fp8::{E4m3, E5m2};
-use super::kernels::{Distance, Grid, LINE, PACK_ROWS, Rows};
+use super::kernels::{Grid, PACK_ROWS};
+use super::operand::{Distance, LINE, Rows, Walk};
 use super::vector::Simd;
 use wsp_core::DType;
 
@@ -141,7 +142,9 @@ impl Product<'_> {
             let job = Job { c: c.row(m), ldc: c.stride, b, inner, accumulate, packed: scratch };
             // SAFETY: the caller's contract; the block lies within both grids, and the scratch space takes `PACK_ROWS` rows.
             unsafe {
-                pack::<S, D>(s, a.row(m), a.stride, rows, inner, scratch);
+                if b.part.0 == 0 || c.rows > most {
+                    pack::<S, D>(s, a.row(m), a.stride, rows, inner, scratch);
+                }
                 match (S::REGISTERS, rows) {
                     (32, 1) => job.run::<S, D, 1, 8>(s),
                     (32, 2) => job.run::<S, D, 2, 8>(s),
@@ -206,10 +209,10 @@ struct Job<'a> {
 impl Job<'_> {
     #[inline(always)]
     unsafe fn run<S: Simd, D: Dot<S>, const MR: usize, const NR: usize>(&self, s: S) {
-        let Distance { near, far } = self.b.distance();
-        let count = self.b.rows;
+        let Distance { near, far } = self.b.distance;
+        let walk = Walk::of(self.b.rows);
         let starts = self.b.starts.as_ptr();
-        let mut n = 0;
+        let (mut n, count) = self.b.part;
         while n < count {
             let have = (count - n).min(NR);
             let mut group = Group { rows: [core::ptr::null(); NR], near: starts, far: starts };
@@ -222,10 +225,10 @@ impl Job<'_> {
                 group.far = starts.add(n + far);
             }
             // SAFETY: every pointer of the group is a row of `B` with `inner` elements; `n + have` rows of `B` have been
-            // seen, and `C` has a column for each.
+            // visited, and `C` has a column for each.
             unsafe {
                 let acc = self.dots::<S, D, MR, NR>(s, group);
-                self.finish::<S, MR, NR>(s, acc, n, have);
+                self.finish::<S, MR, NR>(s, acc, walk, n, have);
             }
             n += have;
         }
@@ -284,12 +287,13 @@ impl Job<'_> {
         a
     }
 
-    /// Adds the lanes up and writes the first `have` columns of the block at column `n`.
+    /// Adds the lanes up and writes the columns of `C` for `have` rows of `B`, of which `n` were visited before.
     #[inline(always)]
     unsafe fn finish<S: Simd, const MR: usize, const NR: usize>(
         &self,
         s: S,
         acc: [[S::F; NR]; MR],
+        walk: Walk,
         n: usize,
         have: usize,
     ) {
@@ -307,18 +311,13 @@ impl Job<'_> {
             }
             sums = s.sums16(flat);
         }
-        for m in 0..MR {
-            // SAFETY: `C` has `MR` rows here, with columns `n..n + have`.
+        for r in 0..have {
+            // SAFETY: `C` has `MR` rows here, with a column for each row of `B`.
             unsafe {
-                let to = self.c.add(m * self.ldc + n);
-                if self.accumulate {
-                    for r in 0..have {
-                        *to.add(r) += sums[m * NR + r];
-                    }
-                } else if have == NR {
-                    core::ptr::copy_nonoverlapping(sums.as_ptr().add(m * NR), to, NR);
-                } else {
-                    core::ptr::copy_nonoverlapping(sums.as_ptr().add(m * NR), to, have);
+                let to = self.c.add(walk.row(n + r));
+                for m in 0..MR {
+                    let to = to.add(m * self.ldc);
+                    *to = if self.accumulate { *to + sums[m * NR + r] } else { sums[m * NR + r] };
                 }
             }
         }

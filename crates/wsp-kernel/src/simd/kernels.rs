@@ -1,5 +1,6 @@
 //! The table of kernels.
 
+use super::operand::Rows;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
 
@@ -11,19 +12,6 @@ pub(crate) const PACK_ROWS: usize = 8;
 
 /// Elements to which a packed row of a left operand is padded: two of the widest vectors.
 pub(crate) const PACK_ALIGN: usize = 2 * ROW_ALIGN;
-
-/// How far ahead of the row in use rows come next to the core, measured: memory delivers what the first-level cache can wait for.
-const NEAR_BYTES: usize = 8 * 1024;
-
-/// How far ahead they come into the second-level cache: what brings a line there fetches its neighbours along, for which the
-/// first level has no room.
-const FAR_BYTES: usize = 20 * 1024;
-
-/// Most rows of a right operand that a kernel takes together.
-pub(crate) const MOST_TOGETHER: usize = 8;
-
-/// Bytes of a cache line.
-pub(crate) const LINE: usize = 64;
 
 /// A matrix in a tile's own buffer.
 ///
@@ -42,42 +30,6 @@ impl Grid {
     #[inline(always)]
     pub(crate) fn row(&self, r: usize) -> *mut f32 {
         self.ptr.wrapping_add(r * self.stride)
-    }
-}
-
-/// The right operand of a matrix product, read where it lies.
-///
-/// **Contract:** the first `rows` addresses are valid for reads of `cols` elements of `dtype`, side by side. At least
-/// [`Distance::far`] and [`MOST_TOGETHER`] more follow, which are only prefetched.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rows<'a> {
-    pub(crate) starts: &'a [*const u8],
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
-    pub(crate) dtype: DType,
-}
-
-impl Rows<'_> {
-    /// How far ahead of a row of this operand others are asked for.
-    pub(crate) fn distance(&self) -> Distance {
-        Distance::of(self.cols * self.dtype.size())
-    }
-}
-
-/// How many rows ahead of the one in use are asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Distance {
-    /// To be next to the core.
-    pub(crate) near: usize,
-    /// To be in the next larger cache.
-    pub(crate) far: usize,
-}
-
-impl Distance {
-    /// Of rows of which so many bytes are used.
-    pub(crate) fn of(bytes: usize) -> Distance {
-        let bytes = bytes.max(LINE);
-        Distance { near: NEAR_BYTES.div_ceil(bytes), far: FAR_BYTES.div_ceil(bytes) }
     }
 }
 
@@ -123,8 +75,8 @@ pub(crate) struct Kernels {
     /// `c[m][n] (+)= Σₖ a[m][k] · b[n][k]` for `k < inner`, where `a` holds values of `a_type`. `scratch` holds `PACK_ROWS · inner`
     /// floats, `inner` rounded up to [`PACK_ALIGN`].
     pub(crate) matmul_nt: MatMulNt,
-    /// `c[m][n] (+)= Σₖ a[m][k] · b[k][n]` for `k < inner`.
-    pub(crate) matmul_nn: unsafe fn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool),
+    /// `c[m][n] (+)= Σₖ a[m][k] · b[k][n]` for the rows of `b`.
+    pub(crate) matmul_nn: unsafe fn(c: Grid, a: Grid, b: Rows<'_>, accumulate: bool),
     /// `n` elements of `dtype` (`f32`, `f16` or `bf16`) at `src` into a row of a grid.
     pub(crate) widen: unsafe fn(dst: *mut f32, src: *const u8, dtype: DType, n: usize),
     /// `n` floats of a row of a grid into elements of `dtype` at `dst`, rounded to nearest, ties to even.
@@ -147,7 +99,7 @@ macro_rules! kernel_table {
             row_reduce(op: ReduceOp, dst: Grid, src: Grid) = rows::row_reduce;
             col_reduce(op: ReduceOp, dst: Grid, src: Grid) = rows::col_reduce;
             matmul_nt(c: Grid, a: Grid, a_type: DType, b: Rows<'_>, inner: usize, accumulate: bool, scratch: *mut f32) = gemm_nt::matmul;
-            matmul_nn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool) = gemm_nn::matmul;
+            matmul_nn(c: Grid, a: Grid, b: Rows<'_>, accumulate: bool) = gemm_nn::matmul;
             widen(dst: *mut f32, src: *const u8, dtype: DType, n: usize) = rows::widen;
             narrow(dst: *mut u8, src: *const f32, dtype: DType, n: usize) = rows::narrow;
             round(grid: Grid, dtype: DType) = rows::round;

@@ -29,12 +29,12 @@ mod level;
 mod math;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod operand;
 mod plain;
 mod portable;
 mod rows;
 mod vector;
 
-pub(crate) use kernels::{
-    Distance, Grid, Kernels, MOST_TOGETHER, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs, Rows,
-};
+pub(crate) use kernels::{Grid, Kernels, PACK_ALIGN, PACK_ROWS, ROW_ALIGN, Rhs};
 pub use level::{Level, Mode};
+pub(crate) use operand::{Distance, Rows, TURN, Walk};

@@ -4,7 +4,8 @@
     reason = "a prefetch neither reads nor writes what a program can see"
 )]
 
-use super::kernels::{Grid, Kernels, Rhs, Rows, kernel_table};
+use super::kernels::{Grid, Kernels, Rhs, kernel_table};
+use super::operand::Rows;
 use super::vector::Simd;
 use super::{gemm_nn, gemm_nt, rows};
 use core::arch::aarch64::*;

@@ -1,6 +1,7 @@
 //! Loops over single elements: the oracle of the vector kernels.
 
-use super::kernels::{Grid, Kernels, Rhs, Rows};
+use super::kernels::{Grid, Kernels, Rhs};
+use super::operand::{Rows, Walk};
 use crate::memory::{read_f32, round_to, write_f32};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, ReduceOp, UnaryTileOp};
@@ -128,8 +129,9 @@ unsafe fn col_reduce(op: ReduceOp, dst: Grid, src: Grid) {
 }
 
 unsafe fn matmul_nt(c: Grid, a: Grid, _: DType, b: Rows<'_>, inner: usize, accumulate: bool, _: *mut f32) {
-    for n in 0..c.cols.min(b.rows) {
-        let row = b.starts[n];
+    let walk = Walk::of(b.rows);
+    for (position, &row) in b.starts.iter().enumerate().take(b.part.1).skip(b.part.0) {
+        let n = walk.row(position);
         for m in 0..c.rows {
             let mut sum = 0.0;
             for k in 0..inner {
@@ -142,14 +144,15 @@ unsafe fn matmul_nt(c: Grid, a: Grid, _: DType, b: Rows<'_>, inner: usize, accum
     }
 }
 
-unsafe fn matmul_nn(c: Grid, a: Grid, b: Rows<'_>, inner: usize, accumulate: bool) {
+unsafe fn matmul_nn(c: Grid, a: Grid, b: Rows<'_>, accumulate: bool) {
+    let walk = Walk::of(b.rows);
     for m in 0..c.rows {
         for n in 0..c.cols {
             // SAFETY: the destination has the result's shape.
-            let mut sum = if accumulate { unsafe { *at(c, m, n) } } else { 0.0 };
-            for k in 0..inner.min(b.rows) {
-                let row = b.starts[k];
-                // SAFETY: `inner` is at most the columns of `a`; rows of `b` have the columns of the result.
+            let mut sum = if accumulate || b.part.0 > 0 { unsafe { *at(c, m, n) } } else { 0.0 };
+            for (position, &row) in b.starts.iter().enumerate().take(b.part.1).skip(b.part.0) {
+                let k = walk.row(position);
+                // SAFETY: `a` has a column for every row of `b`; rows of `b` have the columns of the result.
                 sum += unsafe { *at(a, m, k) * read_f32(row.add(n * b.dtype.size()), b.dtype) };
             }
             // SAFETY: the destination has the result's shape.

@@ -1,6 +1,7 @@
 //! What every CPU has: arrays of 8 floats, vectorised by the compiler.
 
-use super::kernels::{Grid, Kernels, Rhs, Rows, kernel_table};
+use super::kernels::{Grid, Kernels, Rhs, kernel_table};
+use super::operand::Rows;
 use super::vector::Simd;
 use super::{gemm_nn, gemm_nt, plain, rows};
 use half::{bf16, f16};

@@ -20,6 +20,7 @@ mod order;
 mod reduce;
 mod stride;
 mod tiles;
+mod together;
 mod top_k;
 mod transfer;
 
@@ -29,4 +30,5 @@ mod tests;
 pub(crate) use elementwise::Rhs;
 pub(crate) use matmul::MatMul;
 pub(crate) use tiles::Tiles;
+pub(crate) use together::multiply_together;
 pub(crate) use top_k::TopK;

@@ -1,8 +1,8 @@
 //! Where the rows of an operand begin, one by one.
 
-use crate::simd::{Distance, MOST_TOGETHER};
+use crate::simd::{Distance, Rows, Walk};
 
-/// Addresses of rows in the order in which they are used: those of an operand, then those to be asked for meanwhile.
+/// Addresses of rows in the order in which they are visited: those of an operand, then those to be asked for meanwhile.
 #[derive(Default)]
 pub(super) struct Order(Vec<*const u8>);
 
@@ -20,19 +20,44 @@ impl Order {
         self.0.clear();
     }
 
-    /// Adds evenly spaced rows.
-    pub(super) fn push_run(&mut self, first: *const u8, rows: usize, stride: usize) {
-        self.0.extend((0..rows).map(|r| first.wrapping_add(r * stride)));
+    /// Lists rows, and those of an operand that probably comes next.
+    pub(super) fn list(&mut self, rows: &[*mut u8], next: &[*mut u8], distance: Distance) {
+        self.0.clear();
+        self.visit(rows, rows.len());
+        self.visit(next, distance.far);
+        self.end(distance);
     }
 
-    /// Adds rows of a view.
-    pub(super) fn push(&mut self, starts: &[*mut u8]) {
-        self.0.extend(starts.iter().map(|start| start.cast_const()));
+    /// Lists evenly spaced rows.
+    pub(super) fn list_run(&mut self, first: *const u8, rows: usize, stride: usize, distance: Distance) {
+        self.0.clear();
+        let walk = Walk::of(rows);
+        self.0.extend((0..rows).map(|position| first.wrapping_add(walk.row(position) * stride)));
+        self.end(distance);
+    }
+
+    /// Adds the first `most` of some rows in the order of their visit, or one for each stretch more.
+    fn visit(&mut self, rows: &[*mut u8], most: usize) {
+        let walk = Walk::of(rows.len());
+        let length = walk.length();
+        let turns = length.min(most.div_ceil(Walk::STRETCHES));
+        let before = self.0.len();
+        self.0.resize(before + turns * Walk::STRETCHES, core::ptr::null());
+        for stretch in 0..Walk::STRETCHES {
+            let listed = self.0[before..].iter_mut().skip(stretch).step_by(Walk::STRETCHES);
+            let rows = &rows[stretch * length..][..turns];
+            listed.zip(rows).for_each(|(to, from)| *to = from.cast_const());
+        }
+        if turns == length {
+            let left = &rows[walk.visited()..];
+            let most = most.saturating_sub(walk.visited());
+            self.0.extend(left.iter().take(most).map(|start| start.cast_const()));
+        }
     }
 
     /// Repeats the last row, so that as many follow the operand's as a kernel looks at.
-    pub(super) fn end(&mut self, distance: Distance) {
+    fn end(&mut self, distance: Distance) {
         let last = self.0.last().copied().unwrap_or(core::ptr::null());
-        self.0.resize(self.0.len() + distance.near.max(distance.far) + MOST_TOGETHER, last);
+        self.0.resize(self.0.len() + Rows::beyond(distance), last);
     }
 }

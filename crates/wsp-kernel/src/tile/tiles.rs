@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::order::Order;
 use super::stride::Stride;
 use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, TensorMem, prefetch_bytes};
-use crate::simd::{Distance, Grid, Kernels, MOST_TOGETHER, Mode, ROW_ALIGN, Rows};
+use crate::simd::{Distance, Grid, Kernels, Mode, ROW_ALIGN, Rows, Walk};
 use wsp_core::DType;
 use wsp_core::limits::MAX_TILE_BYTES;
 
@@ -31,14 +31,24 @@ pub(crate) struct Tiles {
     pub(super) order: Order,
     /// The last right operand that lay in an array, of this run or the one before.
     pub(super) last_followed: Option<usize>,
+    /// Runs that read their operands in turn with this one, and itself.
+    pub(super) together: usize,
+}
+
+/// What was listed of a right operand.
+#[derive(Clone, Copy)]
+pub(super) struct Followed {
+    pub(super) rows: usize,
+    dtype: DType,
+    distance: Distance,
 }
 
 /// Rows of a tile in an array that no operation has used yet.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) tile: usize,
-    /// The next of its rows.
-    row: usize,
+    /// How many were asked for already, in the order in which a product visits them.
+    asked: usize,
 }
 
 /// Rows of a tile from which on it is probably one of many along its tensor.
@@ -119,6 +129,7 @@ impl Tiles {
             waiting: None,
             order: Order::default(),
             last_followed: None,
+            together: 1,
         }
     }
 
@@ -154,6 +165,7 @@ impl Tiles {
     pub(crate) fn reset(&mut self) {
         self.found.clear();
         self.waiting = None;
+        self.together = 1;
         self.order.clear();
         for tile in 0..self.tiles.len() {
             self.clear(tile);
@@ -186,7 +198,7 @@ impl Tiles {
     pub(super) fn expect_use(&mut self, tile: usize) {
         let view = &self.tiles[tile].view;
         if view.rows >= WORTH_LOOKING_AHEAD {
-            self.waiting = Some(Waiting { tile, row: Distance::of(view.row_bytes()).far });
+            self.waiting = Some(Waiting { tile, asked: self.distance(view.row_bytes()).far });
         }
     }
 
@@ -198,39 +210,53 @@ impl Tiles {
         }
     }
 
-    fn ask_for_some(&mut self, Waiting { tile, row }: Waiting) {
+    fn ask_for_some(&mut self, Waiting { tile, asked }: Waiting) {
         let view = &self.tiles[tile].view;
-        let bytes = view.row_bytes();
-        let end = view.starts().len().min(row + BURST_BYTES.div_ceil(bytes.max(1)));
-        if let Some(rows) = view.starts().get(row..end) {
-            rows.iter().for_each(|start| prefetch_bytes(*start, bytes));
-            self.waiting = Some(Waiting { tile, row: end });
-        }
+        let (starts, bytes) = (view.starts(), view.row_bytes());
+        let walk = Walk::of(starts.len());
+        let end = starts.len().min(asked + BURST_BYTES.div_ceil(bytes.max(1)));
+        (asked..end).for_each(|position| prefetch_bytes(starts[walk.row(position)], bytes));
+        self.waiting = Some(Waiting { tile, asked: end.max(asked) });
     }
 
-    /// Lists the rows of a tile that is multiplied with now, and those that will be needed after them: of the tile that waits to be
-    /// used, or else of what is likely to be loaded next.
-    pub(super) fn follow(&mut self, id: usize) {
+    /// Lists the first `count` rows of a tile that is multiplied with now, in the order in which they are visited; and those that
+    /// will be needed after them: of the tile that waits to be used, or else of what is likely to be loaded next.
+    pub(super) fn follow(&mut self, id: usize, count: usize) -> Followed {
+        let asked = self.waiting.filter(|waiting| waiting.tile == id).map_or(0, |waiting| waiting.asked);
         self.forget_waiting(id);
-        self.order.clear();
         let tile = &self.tiles[id];
-        if !tile.in_place {
+        let (cols, dtype) =
+            (tile.shape.cols as usize, if tile.in_place { tile.view.dtype } else { DType::F32 });
+        let mut distance = self.distance(cols * dtype.size());
+        // What was asked for need not be asked for again.
+        distance.far = distance.far.max(asked);
+        if tile.in_place {
+            let next = match self.waiting {
+                Some(waiting) => &self.tiles[waiting.tile].view,
+                None => &self.tiles[tile.then.unwrap_or(id)].ahead,
+            };
+            let starts = tile.view.starts();
+            self.order.list(&starts[..count.min(starts.len())], next.starts(), distance);
+            if let Some(last) = self.last_followed.replace(id) {
+                self.tiles[last].then = Some(id);
+            }
+        } else {
             let stride = stride_of(tile.capacity) * size_of::<f32>();
-            self.order.push_run(tile.buffer.ptr().cast(), tile.shape.rows as usize, stride);
-            self.order.end(Distance::of(tile.shape.cols as usize * size_of::<f32>()));
-            return;
+            self.order.list_run(tile.buffer.ptr().cast(), count, stride, distance);
         }
-        let distance = Distance::of(tile.view.row_bytes());
-        self.order.push(tile.view.starts());
-        let next = match self.waiting {
-            Some(waiting) => &self.tiles[waiting.tile].view,
-            None => &self.tiles[tile.then.unwrap_or(id)].ahead,
-        };
-        self.order.push(&next.starts()[..next.starts().len().min(distance.far)]);
-        self.order.end(distance);
-        if let Some(last) = self.last_followed.replace(id) {
-            self.tiles[last].then = Some(id);
-        }
+        Followed { rows: count, dtype, distance }
+    }
+
+    /// A part of the rows that [`Tiles::follow`] listed last.
+    #[inline]
+    pub(super) fn rows(&self, followed: Followed, part: (usize, usize)) -> Rows<'_> {
+        let Followed { rows, dtype, distance } = followed;
+        Rows { starts: self.order.starts(), rows, dtype, distance, part }
+    }
+
+    /// How far ahead of a row of so many bytes others are asked for.
+    pub(super) fn distance(&self, bytes: usize) -> Distance {
+        Distance::shared(bytes, self.together)
     }
 
     /// Copies a tile that lies in an array into its own buffer.
@@ -314,17 +340,6 @@ impl Tiles {
             // SAFETY: the grid is the tile's buffer.
             unsafe { (self.kernels.round)(grid, elem) };
         }
-    }
-
-    /// The rows that [`Tiles::follow`] listed.
-    #[inline]
-    pub(super) fn rows(&self, id: usize) -> Rows<'_> {
-        let tile = &self.tiles[id];
-        let dtype = if tile.in_place { tile.view.dtype } else { DType::F32 };
-        let (rows, cols) = (tile.shape.rows as usize, tile.shape.cols as usize);
-        let rows = Rows { starts: self.order.starts(), rows, cols, dtype };
-        debug_assert!(cols == 0 || rows.starts.len() >= rows.rows + rows.distance().far + MOST_TOGETHER);
-        rows
     }
 }
 

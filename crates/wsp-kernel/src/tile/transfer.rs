@@ -131,7 +131,7 @@ impl Tiles {
         // What is loaded while another tile waits to be used is asked for while that one is.
         if let Some(next) = tile.stride.next().filter(|_| alone) {
             let next = Window { index: &next[..at.index.len()], ..at };
-            let rows = Distance::of(tile.view.row_bytes()).far as u32;
+            let rows = Distance::shared(tile.view.row_bytes(), self.together).far as u32;
             let want = Shape::new(tile.capacity.rows.min(rows), want.cols);
             if mem.locate(next, want, Clip::Clamp, &mut self.found).is_ok() {
                 core::mem::swap(&mut tile.ahead, &mut self.found);

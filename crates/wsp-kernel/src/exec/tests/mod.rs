@@ -7,6 +7,7 @@ mod property;
 mod scalars;
 mod statements;
 mod tiers;
+mod together;
 mod workspace;
 
 use super::engine::Runnable;

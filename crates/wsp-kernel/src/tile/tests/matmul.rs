@@ -133,6 +133,11 @@ fn products_agree_with_f64_and_do_not_depend_on_paging() {
         for dtype in DTYPES {
             check(&mut tiles, &mut random, (4, 64, 128), [DType::F32, dtype], true, name);
             check(&mut tiles, &mut random, (4, 128, 64), [DType::F32, dtype], false, name);
+            // Operands long enough to be visited in several places in turn, with and without rows left over.
+            for (m, long) in [(1, 64), (4, 131), (8, 71), (3, 200)] {
+                check(&mut tiles, &mut random, (m, long, 40), [DType::F32, dtype], true, name);
+                check(&mut tiles, &mut random, (m, 40, long), [DType::F32, dtype], false, name);
+            }
             check(&mut tiles, &mut random, (0, 5, 16), [DType::F32, dtype], true, name);
             check(&mut tiles, &mut random, (0, 5, 16), [DType::F32, dtype], false, name);
         }

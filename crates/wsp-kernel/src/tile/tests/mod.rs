@@ -8,6 +8,7 @@ mod matmul;
 mod parts;
 mod reduce;
 mod select;
+mod together;
 mod transfer;
 
 use super::Tiles;
