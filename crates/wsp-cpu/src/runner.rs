@@ -13,6 +13,8 @@ use wsp_runtime::TaskRunner;
 pub(crate) struct KernelRunner<'a> {
     kernels: &'a KernelTable,
     codes: Vec<KernelCode>,
+    /// How many tasks of each kernel are taken together at most.
+    together: Vec<usize>,
     env: &'a Env,
     /// Each worker locks its own only, so that no lock is ever contended.
     workers: Vec<Mutex<Worker>>,
@@ -45,8 +47,11 @@ impl<'a> KernelRunner<'a> {
             }
             return Err(different);
         }
-        let codes = codes.into_iter().filter_map(Result::ok).collect();
-        Ok(KernelRunner { kernels, codes, env, workers: (0..workers).map(|_| Mutex::default()).collect() })
+        let codes: Vec<KernelCode> = codes.into_iter().filter_map(Result::ok).collect();
+        let most = |code: &KernelCode| if code.gains_together(env) { KernelCode::MOST_TOGETHER } else { 1 };
+        let together = codes.iter().map(most).collect();
+        let workers = (0..workers).map(|_| Mutex::default()).collect();
+        Ok(KernelRunner { kernels, codes, together, env, workers })
     }
 }
 
@@ -79,6 +84,27 @@ impl TaskRunner for KernelRunner<'_> {
         self.codes[kernel.index()].run(&mut own.scratch, self.env, payload)
     }
 
+    #[inline]
+    fn takes_together(&self, kernel: KernelId) -> usize {
+        self.together[kernel.index()]
+    }
+
+    fn are_mates(&self, _: KernelId, before: &[u32], payload: &[u32]) -> bool {
+        are_neighbours(before, payload)
+    }
+
+    fn run_together(
+        &self,
+        worker: usize,
+        kernel: KernelId,
+        tasks: &[(TaskId, &[u32])],
+        outcome: &mut dyn FnMut(Result<(), Trap>),
+    ) {
+        let mut own = self.worker(worker);
+        let descriptors: Vec<&[u32]> = tasks.iter().map(|(_, payload)| *payload).collect();
+        self.codes[kernel.index()].run_together(&mut own.scratch, self.env, &descriptors, outcome);
+    }
+
     fn prefetch(&self, worker: usize, kernel: KernelId, payload: &[u32]) {
         let mut own = self.worker(worker);
         let Worker { scratch, evaluator } = &mut *own;
@@ -87,5 +113,33 @@ impl TaskRunner for KernelRunner<'_> {
                 scratch.prefetch(memory, &region);
             }
         });
+    }
+}
+
+/// Whether a descriptor is one step along one axis from another: one word counts up by one, and at most one more grows, as the slot of
+/// workspace does that goes with it. From the end of an axis to its begin on the next, a word falls.
+fn are_neighbours(before: &[u32], after: &[u32]) -> bool {
+    let differing = || before.iter().zip(after).filter(|(b, a)| b != a);
+    before.len() == after.len()
+        && (1..=2).contains(&differing().count())
+        && differing().all(|(b, a)| b < a)
+        && differing().filter(|(b, a)| b.checked_add(1) == Some(**a)).count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::are_neighbours;
+
+    #[test]
+    fn neighbours_are_one_step_apart_along_one_axis() {
+        assert!(are_neighbours(&[0, 7, 1, 5], &[0, 7, 2, 5]));
+        assert!(are_neighbours(&[0, 7, 1, 5], &[0, 7, 2, 4096]));
+        assert!(!are_neighbours(&[0, 7, 1, 5], &[1, 0, 1, 5]));
+        assert!(!are_neighbours(&[0, 7, 1, 5], &[0, 8, 2, 5]), "one step along each of two axes");
+        assert!(!are_neighbours(&[0, 7, 1, 5], &[0, 7, 1, 5]));
+        assert!(!are_neighbours(&[0, 7, 1, 5], &[0, 7, 3, 5]));
+        assert!(!are_neighbours(&[0, 7, 2, 5], &[0, 7, 1, 5]));
+        assert!(!are_neighbours(&[0, 0, 256, 512], &[1, 256, 512, 512]));
+        assert!(!are_neighbours(&[0], &[0, 1]));
     }
 }

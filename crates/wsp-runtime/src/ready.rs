@@ -7,7 +7,7 @@
 use crate::ReadyPolicy;
 use crate::placement::{Division, Placement, Route, Topology};
 use crate::sleep::Sleep;
-use crate::sync::{AtomicU32, Mutex, MutexGuard, Ordering, spin_loop};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use crossbeam_utils::CachePadded;
 use std::cmp::Reverse;
@@ -71,6 +71,17 @@ impl Common {
         }
     }
 
+    /// About how many nodes it holds.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            // Relaxed: as in `is_empty`.
+            Common::Fifo { roots, taken, queue } => {
+                roots.len().saturating_sub(taken.load(Ordering::Relaxed) as usize) + queue.len()
+            }
+            Common::Heap { len, .. } => len.load(Ordering::Relaxed) as usize,
+        }
+    }
+
     /// Takes the next node; with a deque, others may move into it. The last is whether any did.
     pub(crate) fn take(&self, deque: Option<&Worker<u32>>) -> Option<(u32, bool)> {
         if self.is_empty() {
@@ -131,6 +142,53 @@ pub(crate) struct Pool {
     /// Empty unless work is stolen.
     pub(crate) stealers: Box<[Stealer<u32>]>,
     pub(crate) sleep: Sleep,
+    pub(crate) turns: Turns,
+}
+
+/// Taking several tasks at once: one worker after the other, so that each finds neighbours side by side.
+#[derive(Default)]
+pub(crate) struct Turns {
+    /// Whether some worker takes several at once.
+    taken: AtomicBool,
+    turn: Mutex<()>,
+    /// The node that was found after the last of some, plus 1; 0 for none. It comes before all that are queued.
+    aside: AtomicU64,
+}
+
+impl Turns {
+    /// Workers take turns from now on.
+    pub(crate) fn begin(&self) {
+        // Relaxed, here and below: whoever sees it late takes a task that was another's neighbour, and runs it as well.
+        self.taken.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether workers take turns.
+    #[inline]
+    pub(crate) fn are_taken(&self) -> bool {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Waits for this worker's turn.
+    pub(crate) fn wait(&self) -> MutexGuard<'_, ()> {
+        // Nothing is guarded but the order of workers.
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a node back that goes with none of those before it; in one's turn, when none is there.
+    pub(crate) fn put_aside(&self, node: u32) {
+        self.aside.store(u64::from(node) + 1, Ordering::Release);
+    }
+
+    /// Takes the node that was put aside; in one's turn.
+    pub(crate) fn take_aside(&self) -> Option<u32> {
+        // What is stored is a node plus 1, or 0.
+        self.aside.swap(0, Ordering::AcqRel).checked_sub(1).map(|node| node as u32)
+    }
+
+    /// Whether a node was put aside.
+    pub(crate) fn holds_one(&self) -> bool {
+        self.aside.load(Ordering::Acquire) != 0
+    }
 }
 
 impl Pool {
@@ -149,6 +207,7 @@ impl Pool {
             inboxes: some(topology.threads),
             stealers: deques.iter().flatten().map(Worker::stealer).collect(),
             sleep: Sleep::new(topology),
+            turns: Turns::default(),
         };
         (pool, deques)
     }
@@ -171,6 +230,14 @@ impl Pool {
             || self.groups.iter().any(|queue| !queue.is_empty())
             || self.inboxes.iter().any(|queue| !queue.is_empty())
             || self.stealers.iter().any(|deque| !deque.is_empty())
+            || self.turns.holds_one()
+    }
+
+    /// About how many tasks its queues hold for any of its workers.
+    pub(crate) fn len(&self) -> usize {
+        let deques: usize = self.stealers.iter().map(Stealer::len).sum();
+        let groups: usize = self.groups.iter().map(|queue| queue.len()).sum();
+        self.common.len() + deques + groups
     }
 }
 

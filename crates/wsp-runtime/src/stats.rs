@@ -130,7 +130,8 @@ pub struct AffinityStats {
     pub misses: u64,
 }
 
-/// The life of one task.
+/// The life of one task. Of tasks that were run [together](crate::TaskRunner::run_together) each has an equal part of the time that
+/// all of them took, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TaskTrace {
     /// The task.

@@ -96,6 +96,30 @@ pub trait TaskRunner: Sync {
         payload: &[u32],
     ) -> Result<(), Self::Failure>;
 
+    /// How many tasks of a kernel a worker may take at once, to run them [together](Self::run_together): 1 when nothing is gained.
+    fn takes_together(&self, kernel: KernelId) -> usize {
+        let _ = kernel;
+        1
+    }
+
+    /// Whether a task may be taken together with the one before it, of the same kernel.
+    fn are_mates(&self, kernel: KernelId, before: &[u32], payload: &[u32]) -> bool {
+        let _ = (kernel, before, payload);
+        false
+    }
+
+    /// Runs several tasks of one kernel, of which each is the mate of the one before it. As [`TaskRunner::run`] for each of
+    /// them; `outcome` takes how each went, in their order. After a panic the first of them counts as the task that panicked.
+    fn run_together(
+        &self,
+        worker: usize,
+        kernel: KernelId,
+        tasks: &[(TaskId, &[u32])],
+        outcome: &mut dyn FnMut(Result<(), Self::Failure>),
+    ) {
+        tasks.iter().for_each(|(task, payload)| outcome(self.run(worker, *task, kernel, payload)));
+    }
+
     /// Brings near what a task with this kernel and payload will read. Must not change any data: the task may be running
     /// on another worker at the same time.
     fn prefetch(&self, worker: usize, kernel: KernelId, payload: &[u32]) {

@@ -1,20 +1,19 @@
 //! A worker: takes ready tasks, runs them, and releases what waited for them.
 
-use crate::finder::{Finder, Found, TAKES_ANYTHING};
+mod group;
+mod search;
+
+use crate::finder::Finder;
 use crate::placement::{Placement, Route};
 use crate::shared::{Cause, Failed, Shared, Store, message};
-use crate::sync::{Ordering, spin_loop, thread};
+use crate::sync::Ordering;
 use crate::{
     AffinityStats, KernelStats, PrefetchStats, ReadyPolicy, TaskRunner, TaskTrace, TracePolicy, WorkerStats,
 };
 use crossbeam_deque::Worker as Deque;
+use group::Group;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wsp_core::{KernelId, TaskId};
-
-/// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
-const ROUNDS: u32 = 40;
-/// Rounds with growing pauses; after these a worker yields its core between looks.
-const PAUSING_ROUNDS: u32 = 7;
 
 /// What a worker counted.
 #[derive(Default)]
@@ -54,6 +53,8 @@ pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
     /// Scratch: tasks (with their ids) and order points that a completion released.
     released: Vec<(TaskId, u32)>,
     points: Vec<u32>,
+    /// Tasks that were taken together and are not complete.
+    group: Group,
 }
 
 impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
@@ -72,6 +73,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             completed: 0,
             released: Vec::new(),
             points: Vec::new(),
+            group: Group::default(),
         }
     }
 
@@ -84,6 +86,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             self.finish(running, finished);
             self.fail(running, Cause::Panic(message(panic)));
             self.complete(running.node);
+            self.leave_group(running, finished);
         }
         self.report
     }
@@ -94,85 +97,12 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         }
     }
 
-    /// The next node; waits for one. `None` when the run is closed and nothing is left.
-    #[inline]
-    fn take(&mut self) -> Option<(u32, bool)> {
-        if let Some(next) = self.next.take() {
-            return Some(next);
-        }
-        if let Some(found) = self.look(0) {
-            return Some(found);
-        }
-        if !self.gathered.is_empty() {
-            self.flush();
-            return self.take();
-        }
-        self.search()
-    }
-
-    #[cold]
-    fn search(&mut self) -> Option<(u32, bool)> {
-        let shared = self.shared;
-        let sleep = &shared.queues.pools[self.finder.pool].sleep;
-        let (pool, worker) = (self.finder.pool, self.finder.worker);
-        sleep.start_search(worker);
-        if shared.store.idle(self.index, std::mem::take(&mut self.completed)) {
-            shared.queues.close();
-        }
-        let mut round = 1;
-        loop {
-            if let Some(found) = self.look(round) {
-                sleep.leave(worker, || shared.any_for(pool));
-                return Some(found);
-            }
-            if sleep.is_closed() {
-                return None;
-            }
-            if round < ROUNDS {
-                pause(round);
-                round += 1;
-                continue;
-            }
-            let more = || {
-                let any = shared.any_for(pool);
-                if !any {
-                    shared.check_quiet();
-                }
-                any
-            };
-            if sleep.sleep(worker, more) {
-                self.report.stats.parks += 1;
-                round = 1;
-            } else {
-                round = TAKES_ANYTHING;
-            }
-        }
-    }
-
-    /// Looks once; the second is whether the task holds its permits.
-    fn look(&mut self, round: u32) -> Option<(u32, bool)> {
-        let shared = self.shared;
-        if let Some(gates) = &shared.gates {
-            let division = &shared.queues.division;
-            let fits = |placement: Placement| {
-                division.pool_of(placement.pool).is_none_or(|pool| pool == self.finder.pool)
-            };
-            if let Some(node) = gates.take_granted(fits) {
-                return Some((node, true));
-            }
-        }
-        let Found { node, stolen, brought_more } = self.finder.look(&shared.queues, round)?;
-        if brought_more {
-            // They were out of sight while they moved.
-            shared.queues.pools[self.finder.pool].sleep.notify(Route::Any);
-        }
-        self.report.stats.steals += u64::from(stolen);
-        Some((node, false))
-    }
-
     #[inline]
     fn execute(&mut self, node: u32, permitted: bool) {
         let shared = self.shared;
+        if self.group.is_led_by(node) {
+            return self.run_group();
+        }
         let Some(task) = shared.store.task(node) else { return self.complete(node) };
         if let Some(gates) = &shared.gates
             && !permitted
@@ -183,6 +113,8 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         if shared.stop.refuses(task) {
             self.report.cancelled += 1;
             self.leave_gates(node);
+        } else if self.gathers(node) {
+            return self.run_group();
         } else {
             self.run(node, task);
         }
@@ -195,14 +127,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         let worker = self.index as usize;
         // Also if a prefetch panics.
         self.running = Some(Running { node, task, started_ns: 0 });
-        let prefetch = &mut self.report.prefetch;
-        shared.store.start(node, |target| match target {
-            Some((kernel, payload)) => {
-                shared.runner.prefetch(worker, kernel, payload);
-                prefetch.issued += 1;
-            }
-            None => prefetch.missed += 1,
-        });
+        self.start(node);
         let times = shared.trace.times();
         let running = Running { node, task, started_ns: if times { shared.now() } else { 0 } };
         self.running = Some(running);
@@ -213,6 +138,20 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         if let Err(failure) = result {
             self.fail(running, Cause::Error(failure));
         }
+    }
+
+    /// Marks a task as started, and prefetches for others.
+    #[inline]
+    fn start(&mut self, node: u32) {
+        let (shared, worker) = (self.shared, self.index as usize);
+        let prefetch = &mut self.report.prefetch;
+        shared.store.start(node, |target| match target {
+            Some((kernel, payload)) => {
+                shared.runner.prefetch(worker, kernel, payload);
+                prefetch.issued += 1;
+            }
+            None => prefetch.missed += 1,
+        });
     }
 
     /// Counts a task that ran, and gives its permits back.
@@ -383,13 +322,5 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         let queues = &self.shared.queues;
         queues.division.pool_of(placement.pool) == Some(self.finder.pool)
             && queues.pools[self.finder.pool].topology.is_target(placement.route, self.finder.worker)
-    }
-}
-
-fn pause(round: u32) {
-    if round <= PAUSING_ROUNDS {
-        (0..1 << round).for_each(|_| spin_loop());
-    } else {
-        thread::yield_now();
     }
 }

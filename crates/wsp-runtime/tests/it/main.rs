@@ -20,3 +20,4 @@ mod tg_launch;
 mod tg_others;
 mod tg_random;
 mod tiles;
+mod together;
