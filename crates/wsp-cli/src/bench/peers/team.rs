@@ -5,6 +5,12 @@ use super::{Fault, Place};
 use crate::bench::runtime::measure::Span;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+/// How long a peer is left alone after its turn. Threads of libraries spin for a while when their work is done, those of OpenBLAS for
+/// 2^26 cycles (`THREAD_TIMEOUT`), and would take the cores of whoever is next.
+const WIND_DOWN: Duration = Duration::from_millis(100);
 
 /// Names of the peers in the order of the table, and their programs.
 pub(crate) const PEERS: [(&str, &str); 4] = [
@@ -96,6 +102,7 @@ impl Team {
             for (form, spans) in member.spans.iter_mut().enumerate() {
                 spans.push(member.process.measure(form, cancel)?);
             }
+            thread::sleep(WIND_DOWN);
         }
         Ok(())
     }
