@@ -121,9 +121,7 @@ impl Recording {
 
     /// Whether another run did the same operations, on whatever scalars.
     pub(crate) fn is_like(&self, other: &Recording) -> bool {
-        let numbers = |recording: &Recording| recording.operations.len();
-        numbers(self) == numbers(other)
-            && self.operations.iter().zip(&other.operations).all(|(a, b)| a.0 == b.0)
+        self.len() == other.len() && self.operations.iter().zip(&other.operations).all(|(a, b)| a.0 == b.0)
     }
 
     /// An operation and the slots that it reads.

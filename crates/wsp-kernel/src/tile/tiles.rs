@@ -244,6 +244,7 @@ impl Tiles {
             let stride = stride_of(tile.capacity) * size_of::<f32>();
             self.order.list_run(tile.buffer.ptr().cast(), count, stride, distance);
         }
+        debug_assert!(cols == 0 || self.order.starts().len() >= count + Rows::beyond(distance));
         Followed { rows: count, dtype, distance }
     }
 

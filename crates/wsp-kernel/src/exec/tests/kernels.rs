@@ -1,12 +1,13 @@
 //! Kernels on real memory.
 #![allow(unsafe_code, reason = "tests lend their own vectors as tensors")]
 
+use super::by_hand::{Kernel, tile_op, word};
 use super::*;
 use crate::{Engine, KernelCode, Layout, Mode, Scratch, TensorMem};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::DType;
-use wsp_ir::{BinaryTileOp, Block, Operand, Place, ReduceOp, TileOp, TileRole, TileTy, UnaryTileOp};
+use wsp_ir::{BinaryTileOp, Block, Operand, Place, ReduceOp, TileOp, UnaryTileOp};
 
 const U32: ScalarTy = ScalarTy::U32;
 
@@ -72,45 +73,9 @@ impl Bench {
     }
 }
 
-struct Kernel(Function);
-
-impl Kernel {
-    fn new() -> Kernel {
-        let mut f = function(FuncKind::Kernel { descriptor: Some(StructId(3)) }, "kernel");
-        f.params = 1;
-        f.add_local("desc", LocalTy::Descriptor(StructId(3)), at(0));
-        Kernel(f)
-    }
-
-    fn tile(&mut self, name: &str, rows: u32, cols: u32) -> LocalId {
-        self.tile_of(name, Elem::Fixed(DType::F32), u(rows), u(cols))
-    }
-
-    fn tile_of(&mut self, name: &str, elem: Elem, rows: Expr, cols: Expr) -> LocalId {
-        self.0.add_local(name, LocalTy::Tile(TileTy { role: TileRole::Vec, elem, rows, cols }), at(3))
-    }
-
-    fn var(&mut self, name: &str, ty: ScalarTy) -> LocalId {
-        self.0.add_local(name, LocalTy::Scalar(ty), at(0))
-    }
-
-    fn body(mut self, body: Block) -> Function {
-        self.0.body = body;
-        self.0
-    }
-}
-
-fn word(n: u32) -> Expr {
-    expr(ExprKind::Field(LocalId(0), n), U32)
-}
-
 /// Rows from `row` on, columns from `col` on.
 fn place(row: Expr, col: Expr) -> Place {
     Place { index: vec![row, col], row_dim: Some(0), col_dim: Some(1) }
-}
-
-fn tile_op(op: TileOp) -> Stmt {
-    stmt(StmtKind::Tile(op))
 }
 
 fn load_rows(dst: LocalId, tensor: TensorId, row: Expr, rows: Option<Expr>) -> Stmt {
@@ -133,7 +98,7 @@ fn declare(local: LocalId) -> Stmt {
 fn load_scale_and_store_touch_what_the_descriptor_says() {
     for mode in [Mode::Fast, Mode::Plain] {
         let mut bench = Bench { mode, ..Bench::new() };
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let t = k.tile("t", 4, 4);
         let two = Operand::Scalar(real(2.0));
         let k = k.body(vec![
@@ -155,7 +120,7 @@ fn load_scale_and_store_touch_what_the_descriptor_says() {
 fn a_kernel_may_store_where_it_loaded_from() {
     for mode in [Mode::Fast, Mode::Plain] {
         let mut bench = Bench { mode, ..Bench::new() };
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let (a, product) = (k.tile("a", 4, 4), k.tile("p", 4, 4));
         let k = k.body(vec![
             load_rows(a, X, u(0), None),
@@ -175,7 +140,7 @@ fn a_kernel_may_store_where_it_loaded_from() {
 fn products_reductions_and_masks_agree_with_plain_loops() {
     let result = |mode| {
         let mut bench = Bench { mode, ..Bench::new() };
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let (a, b, p) = (k.tile("a", 3, 4), k.tile("b", 3, 4), k.tile("p", 3, 3));
         let (column, row, t) = (k.tile("m", 3, 1), k.tile("r", 1, 3), k.tile("t", 3, 3));
         let k = k.body(vec![
@@ -211,7 +176,7 @@ fn products_reductions_and_masks_agree_with_plain_loops() {
 fn causal_masks_may_begin_left_of_the_tile_and_selections_with_empty_lists() {
     for mode in [Mode::Fast, Mode::Plain] {
         let mut bench = Bench { mode, ..Bench::new() };
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let (t, x) = (k.tile("t", 3, 3), k.tile("x", 1, 4));
         let (values, indices) = (k.tile("values", 1, 3), k.tile("indices", 1, 3));
         let minus_one = expr(ExprKind::Const(Const::Int(-1)), ScalarTy::I32);
@@ -239,7 +204,7 @@ fn causal_masks_may_begin_left_of_the_tile_and_selections_with_empty_lists() {
 fn a_part_of_a_tile_is_filled_as_far_as_there_is_room() {
     for mode in [Mode::Fast, Mode::Plain] {
         let mut bench = Bench { mode, ..Bench::new() };
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let t = k.tile("t", 3, 3);
         let fill = |value, rows, cols| tile_op(TileOp::Fill { dst: t, value: real(value), rows, cols });
         let k = k.body(vec![
@@ -267,7 +232,7 @@ fn plain_ratio(i: u32) -> f32 {
 #[test]
 fn one_row_tiles_and_single_elements_give_scalars() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let t = k.tile("t", 1, 4);
     let f32_of = |kind| expr(kind, ScalarTy::F32);
     let store =
@@ -287,7 +252,7 @@ fn one_row_tiles_and_single_elements_give_scalars() {
 #[test]
 fn a_tile_without_a_dimension_is_one_row_or_column() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let t = k.tile("t", 4, 1);
     let at = |col| Place { index: vec![u(1), u(col)], row_dim: Some(0), col_dim: None };
     let k = k.body(vec![
@@ -301,7 +266,7 @@ fn a_tile_without_a_dimension_is_one_row_or_column() {
 #[test]
 fn a_tile_must_be_written_after_each_declaration() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let t = k.tile("acc", 4, 4);
     let i = k.var("i", U32);
     let pass = vec![
@@ -314,7 +279,7 @@ fn a_tile_must_be_written_after_each_declaration() {
     assert_eq!(trap.message, "tile `acc` is used before anything is written to it");
     assert_eq!(trap.span, at(2));
 
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let (a, acc) = (k.tile("a", 4, 4), k.tile("acc", 4, 4));
     let product = TileOp::MatMul { dst: acc, a, b: a, transpose_b: true, accumulate: true };
     let trap =
@@ -325,7 +290,7 @@ fn a_tile_must_be_written_after_each_declaration() {
 #[test]
 fn one_of_several_operations_in_a_row_stops_at_its_own_place() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let (a, b, c) = (k.tile("a", 4, 4), k.tile("b", 4, 4), k.tile("c", 4, 4));
     let one = || Operand::Scalar(real(1.0));
     let unwritten = Stmt { span: at(7), ..binary(BinaryTileOp::Add, c, b, one()) };
@@ -348,7 +313,7 @@ fn one_of_several_operations_in_a_row_stops_at_its_own_place() {
 #[test]
 fn what_one_run_wrote_is_not_there_in_the_next() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let t = k.tile("t", 4, 4);
     let first = op(BinOp::Eq, word(0), u(1));
     let k = k.body(vec![if_(first, vec![load_rows(t, X, u(0), None)]), store_rows(Y, t, u(0))]);
@@ -363,7 +328,7 @@ fn what_one_run_wrote_is_not_there_in_the_next() {
 #[test]
 fn a_load_of_nothing_is_a_value_too() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let (t, sum) = (k.tile("t", 4, 4), k.tile("sum", 1, 4));
     let k = k.body(vec![
         load_rows(t, X, u(0), Some(u(0))),
@@ -377,7 +342,7 @@ fn a_load_of_nothing_is_a_value_too() {
 #[test]
 fn faults_of_tile_operations_name_tiles_and_numbers() {
     let fault = |build: &dyn Fn(&mut Kernel) -> Block| {
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let body = build(&mut k);
         Bench::new().run(k.body(body), &[0, 0, 0]).unwrap_err()
     };
@@ -422,7 +387,7 @@ fn faults_of_tile_operations_name_tiles_and_numbers() {
 #[test]
 fn tile_types_are_resolved_when_compiled() {
     let compile = |bench: &mut Bench, elem, rows, cols| {
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         k.tile_of("t", elem, rows, cols);
         bench.module.functions = vec![k.body(Vec::new())];
         let env = bench.env();
@@ -450,7 +415,7 @@ fn tile_types_are_resolved_when_compiled() {
 #[test]
 fn many_large_tiles_are_refused_before_memory_is_taken() {
     let mut bench = Bench::new();
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     for _ in 0..40 {
         k.tile("t", 2048, 2048);
     }
@@ -462,7 +427,7 @@ fn many_large_tiles_are_refused_before_memory_is_taken() {
 fn kernels_take_turns_on_one_scratch() {
     let mut bench = Bench::new();
     let copy = |rows: u32, factor: f32| {
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let t = k.tile("t", rows, 4);
         k.body(vec![
             load_rows(t, X, word(0), None),
@@ -485,7 +450,7 @@ fn kernels_take_turns_on_one_scratch() {
 #[test]
 fn kernels_stop_when_cancelled_or_endless() {
     let endless = || {
-        let mut k = Kernel::new();
+        let mut k = Kernel::of(3);
         let i = k.var("i", U32);
         let yes = op(BinOp::Eq, v(i), v(i));
         k.body(vec![stmt(StmtKind::While { cond: yes, step: Vec::new(), body: Vec::new() })])
@@ -500,7 +465,7 @@ fn kernels_stop_when_cancelled_or_endless() {
 
 #[test]
 fn a_short_loop_of_large_operations_heeds_the_cancel_flag() {
-    let mut k = Kernel::new();
+    let mut k = Kernel::of(3);
     let i = k.var("i", U32);
     let t = k.tile("t", 1024, 1024);
     // Too few iterations to be looked at for their number alone.
@@ -531,7 +496,7 @@ fn kernels_see_the_tile_that_the_generator_set() {
     let kernel = || {
         let value = cast(ScalarTy::F32, expr(ExprKind::AxisTile(AxisId(0)), U32));
         let index = vec![u(0), u(0)];
-        Kernel::new().body(vec![stmt(StmtKind::StoreScalar { tensor: Y, index, value })])
+        Kernel::of(3).body(vec![stmt(StmtKind::StoreScalar { tensor: Y, index, value })])
     };
     let trap = bench.run(kernel(), &[0, 0, 0]).unwrap_err();
     assert_eq!((trap.message.as_str(), trap.span), ("the tile of axis `kv` is not known", at(1)));
@@ -542,8 +507,8 @@ fn kernels_see_the_tile_that_the_generator_set() {
 
 #[test]
 fn a_descriptor_of_another_size_is_an_internal_error() {
-    let trap = Bench::new().run(Kernel::new().body(Vec::new()), &[1, 2]).unwrap_err();
+    let trap = Bench::new().run(Kernel::of(3).body(Vec::new()), &[1, 2]).unwrap_err();
     assert_eq!(trap.code.0, 639);
-    let field = Kernel::new().body(vec![if_(op(BinOp::Eq, word(3), u(0)), Vec::new())]);
+    let field = Kernel::of(3).body(vec![if_(op(BinOp::Eq, word(3), u(0)), Vec::new())]);
     assert_eq!(Bench::new().run(field, &[1, 2, 3]).unwrap_err().code.0, 639);
 }

@@ -1,5 +1,6 @@
 //! Functions built by hand, and what running them does.
 
+mod by_hand;
 mod engines;
 mod generators;
 mod kernels;

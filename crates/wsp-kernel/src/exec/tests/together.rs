@@ -1,11 +1,12 @@
 //! Runs that are taken together end as each would by itself.
 #![allow(unsafe_code, reason = "tests lend their own vectors as tensors")]
 
+use super::by_hand::{Kernel, tile_op, word};
 use super::*;
 use crate::memory::write_f32;
 use crate::{KernelCode, Layout, Level, Mode, Paged, Scratch, TensorMem};
 use wsp_core::DType;
-use wsp_ir::{BinaryTileOp, Block, Operand, Place, TileOp, TileRole, TileTy};
+use wsp_ir::{BinaryTileOp, Block, Operand, Place, TileOp};
 
 const U32: ScalarTy = ScalarTy::U32;
 const BATCH: u32 = 2;
@@ -48,7 +49,8 @@ impl Bench {
         add_tensor(&mut module, "q", &[HEADS * GROUP, lanes]);
         add_tensor(&mut module, "kv", &[BATCH, TOKENS, HEADS, lanes]);
         add_tensor(&mut module, "o", &[BATCH * HEADS * GROUP, lanes]);
-        let mut k = Kernel::new();
+        // Request, head, first token and end.
+        let mut k = Kernel::of(4);
         let body = body(&mut k, lanes);
         module.functions = vec![k.body(body)];
         let mut random = 7u32;
@@ -156,44 +158,6 @@ fn modes() -> Vec<Mode> {
     [Mode::Plain].into_iter().chain(levels).collect()
 }
 
-/// A kernel whose descriptor is request, head, first token and end.
-struct Kernel(Function);
-
-impl Kernel {
-    fn new() -> Kernel {
-        let mut f = function(FuncKind::Kernel { descriptor: Some(StructId(4)) }, "kernel");
-        f.params = 1;
-        f.add_local("desc", LocalTy::Descriptor(StructId(4)), at(0));
-        Kernel(f)
-    }
-
-    fn tile(&mut self, name: &str, elem: Elem, rows: u32, cols: u32) -> LocalId {
-        let ty = TileTy { role: TileRole::Vec, elem, rows: u(rows), cols: u(cols) };
-        self.0.add_local(name, LocalTy::Tile(ty), at(3))
-    }
-
-    fn f32(&mut self, name: &str, rows: u32, cols: u32) -> LocalId {
-        self.tile(name, Elem::Fixed(DType::F32), rows, cols)
-    }
-
-    fn var(&mut self, name: &str, ty: ScalarTy) -> LocalId {
-        self.0.add_local(name, LocalTy::Scalar(ty), at(0))
-    }
-
-    fn body(mut self, body: Block) -> Function {
-        self.0.body = body;
-        self.0
-    }
-}
-
-fn word(n: u32) -> Expr {
-    expr(ExprKind::Field(LocalId(0), n), U32)
-}
-
-fn tile_op(op: TileOp) -> Stmt {
-    stmt(StmtKind::Tile(op))
-}
-
 /// Rows of the queries or the outputs from row `group * GROUP` on.
 fn rows_of(group: Expr) -> Place {
     let index = vec![op(BinOp::Mul, group, u(GROUP)), u(0)];
@@ -202,8 +166,8 @@ fn rows_of(group: Expr) -> Place {
 
 /// `o += ((q · kᵀ) · 0.1) · k` over the tokens of the descriptor.
 fn attention(k: &mut Kernel, lanes: u32) -> Block {
-    let (q, o) = (k.f32("q", GROUP, lanes), k.f32("o", GROUP, lanes));
-    let (kv, scores) = (k.tile("kv", Elem::Of(KV), TILE, lanes), k.f32("scores", GROUP, TILE));
+    let (q, o) = (k.tile("q", GROUP, lanes), k.tile("o", GROUP, lanes));
+    let (kv, scores) = (k.tile_of("kv", Elem::Of(KV), u(TILE), u(lanes)), k.tile("scores", GROUP, TILE));
     let (pos, count) = (k.var("pos", U32), k.var("count", U32));
     let at_token = Place { index: vec![word(0), v(pos), word(1), u(0)], row_dim: Some(1), col_dim: Some(3) };
     let product =
@@ -277,7 +241,7 @@ fn more_runs_than_are_taken_at_once_all_run() {
 #[test]
 fn what_a_kernel_does_may_depend_on_its_tiles_then_nothing_is_taken_together() {
     let body = |k: &mut Kernel, lanes| {
-        let (q, sum) = (k.f32("q", 1, lanes), k.var("sum", ScalarTy::F32));
+        let (q, sum) = (k.tile("q", 1, lanes), k.var("sum", ScalarTy::F32));
         let positive = op(BinOp::Lt, real(0.0), local(sum, ScalarTy::F32));
         let store = tile_op(TileOp::Store { tensor: O, src: q, at: rows_of(word(1)) });
         vec![
