@@ -23,11 +23,9 @@ pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {
         println!("this machine is AArch64: `cargo xtask test` runs these tests");
         return Ok(true);
     }
-    let linker = works(LINKER);
-    let emulator = EMULATORS.into_iter().find(|name| works(name));
-    let missing = missing(has_target(project)?, linker, emulator.is_some());
+    let missing = missing_tools(project)?;
     anyhow::ensure!(missing.is_empty(), "{}", missing.join("\n       "));
-    let emulator = emulator.context("an emulator should have been found")?;
+    let emulator = emulator().context("an emulator should have been found")?;
     let (libraries, name) = (libraries()?, TARGET.replace('-', "_").to_uppercase());
     let mut passed = true;
     for what in TESTS {
@@ -37,6 +35,19 @@ pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {
         passed &= runners::counted(command, runners::result_line, tally, &mut std::io::stdout())?;
     }
     Ok(passed)
+}
+
+/// The tools that the tests need and that are not here: none on the machine itself.
+pub(crate) fn missing_tools(project: &Project) -> Result<Vec<String>> {
+    if cfg!(target_arch = "aarch64") {
+        return Ok(Vec::new());
+    }
+    Ok(missing(has_target(project)?, works(LINKER), emulator().is_some()))
+}
+
+/// A program that runs what was built for the other machine.
+fn emulator() -> Option<&'static str> {
+    EMULATORS.into_iter().find(|name| works(name))
 }
 
 /// A line for each tool that is not here, with the command that gets it.

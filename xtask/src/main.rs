@@ -4,6 +4,8 @@
 //!   environment of their own included, and runs the README's first command. Its last line is `N passed, N failed`: tests,
 //!   and every other check that failed.
 //! * `python` installs the Python package and runs its tests only.
+//! * `deep` runs what takes longer: the large versions of randomised tests, mutants, `cross`. Words behind it choose steps
+//!   by name. What a missing tool keeps from running is skipped, printed with the reason, and never counted as passed.
 //! * `cross` runs the tests of the kernels for AArch64, on another machine with QEMU; `test` does without.
 //! * `tidy` checks the project's own rules only.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
@@ -14,6 +16,7 @@
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
 mod cross;
+mod deep;
 mod project;
 mod python;
 mod readme;
@@ -43,9 +46,10 @@ fn run() -> Result<bool> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => steps::test(&project),
         ["python"] => steps::python(&project),
+        ["deep", filters @ ..] => steps::deep(&project, filters),
         ["cross"] => steps::cross(&project),
         ["tidy"] => steps::tidy(&project),
         ["bless"] => steps::bless(&project),
-        _ => bail!("usage: cargo xtask test | python | cross | tidy | bless"),
+        _ => bail!("usage: cargo xtask test | deep [STEP…] | python | cross | tidy | bless"),
     }
 }

@@ -1,6 +1,7 @@
 //! The steps of each command, with headings and times.
 
 use crate::cross;
+use crate::deep::{self, Outcome};
 use crate::project::Project;
 use crate::python;
 use crate::readme;
@@ -15,12 +16,19 @@ use std::time::Instant;
 #[derive(Default)]
 struct Run {
     tally: Tally,
-    failed: Vec<&'static str>,
+    failed: Vec<String>,
+    /// Names of steps that looked at nothing, and why.
+    skipped: Vec<(String, String)>,
 }
 
 impl Run {
     /// Runs one step under a heading. A step that cannot be run counts as failed, with the reason.
-    fn step(&mut self, name: &'static str, work: impl FnOnce(&mut Tally) -> Result<bool>) {
+    fn step(&mut self, name: &str, work: impl FnOnce(&mut Tally) -> Result<bool>) {
+        self.step_or_skip(name, |tally| work(tally).map(Outcome::Ran));
+    }
+
+    /// Runs one step that may have to be skipped.
+    fn step_or_skip(&mut self, name: &str, work: impl FnOnce(&mut Tally) -> Result<Outcome>) {
         println!("\n==> {name}");
         let start = Instant::now();
         let failed_before = self.tally.failed;
@@ -29,12 +37,16 @@ impl Run {
         if let Err(error) = &outcome {
             println!("error: {error:#}");
         }
-        if matches!(outcome, Ok(true)) {
-            println!("    {name}: ok, {seconds:.1} s");
-            return;
+        match outcome {
+            Ok(Outcome::Ran(true)) => return println!("    {name}: ok, {seconds:.1} s"),
+            Ok(Outcome::Skipped(why)) => {
+                println!("    {name}: SKIPPED: {why}");
+                return self.skipped.push((name.to_owned(), why));
+            }
+            Ok(Outcome::Ran(false)) | Err(_) => {}
         }
         println!("    {name}: FAILED, {seconds:.1} s");
-        self.failed.push(name);
+        self.failed.push(name.to_owned());
         if self.tally.failed == failed_before {
             self.tally.failed += 1;
         }
@@ -45,6 +57,12 @@ impl Run {
         println!();
         for name in &self.failed {
             println!("failed: {name}");
+        }
+        for (name, why) in &self.skipped {
+            println!("skipped: {name}: {why}");
+        }
+        if !self.skipped.is_empty() {
+            println!("{} steps were skipped: nothing is known of what they check", self.skipped.len());
         }
         println!("{} passed, {} failed", self.tally.passed, self.tally.failed);
         self.failed.is_empty() && self.tally.failed == 0
@@ -97,6 +115,18 @@ pub(crate) fn test(project: &Project) -> Result<bool> {
     Ok(run.finish())
 }
 
+/// `cargo xtask deep`: the steps whose names contain one of the filters; all without filters. Of steps that all had to be
+/// skipped nothing is known, so the command fails.
+pub(crate) fn deep(project: &Project, filters: &[&str]) -> Result<bool> {
+    let steps = deep::steps(filters)?;
+    let mut run = Run::default();
+    for step in &steps {
+        run.step_or_skip(&step.name, |tally| step.run(project, tally));
+    }
+    let any = run.skipped.len() < steps.len();
+    Ok(run.finish() && any)
+}
+
 /// `cargo xtask python`
 pub(crate) fn python(project: &Project) -> Result<bool> {
     let mut run = Run::default();
@@ -143,11 +173,12 @@ fn clippy(project: &Project) -> Result<bool> {
 }
 
 fn tidy_check(project: &Project) -> Result<bool> {
-    let faults = tidy::check(project)?;
-    for fault in &faults {
+    let found = tidy::check(project)?;
+    for fault in &found.faults {
         println!("{fault}");
     }
-    Ok(faults.is_empty())
+    println!("{}", found.conformance);
+    Ok(found.faults.is_empty())
 }
 
 fn readme_command(project: &Project) -> Result<bool> {

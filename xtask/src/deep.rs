@@ -1,0 +1,137 @@
+//! `cargo xtask deep`: what takes longer than the test command.
+//!
+//! * the large versions of randomised tests: [`ROWS`] names each with its number of cases;
+//! * tests of kernels for AArch64 ([`crate::cross`]);
+//! * mutants of our own code ([`mutants`]).
+//!
+//! What cannot be run for want of a tool is skipped: it is printed with the reason and never counted as passed.
+
+mod mutants;
+mod rows;
+
+use crate::cross;
+use crate::project::Project;
+use crate::runners::{self, Tally};
+use anyhow::{Result, bail};
+use rows::{ROWS, Row};
+
+/// How a step ended that could be run.
+pub(crate) enum Outcome {
+    /// It looked at all that it should, and this is whether all was well.
+    Ran(bool),
+    /// It looked at nothing, for this reason.
+    Skipped(String),
+}
+
+/// One step: its heading and its work.
+pub(crate) struct Step {
+    /// The heading.
+    pub(crate) name: String,
+    /// What is done.
+    work: Work,
+}
+
+/// What a step does.
+enum Work {
+    Row(&'static Row),
+    Cross,
+    Mutants,
+}
+
+impl Step {
+    /// Does the work.
+    pub(crate) fn run(&self, project: &Project, tally: &mut Tally) -> Result<Outcome> {
+        match self.work {
+            Work::Row(row) => cases(project, row, tally).map(Outcome::Ran),
+            Work::Cross => match cross::missing_tools(project)? {
+                missing if missing.is_empty() => cross::test(project, tally).map(Outcome::Ran),
+                missing => Ok(Outcome::Skipped(missing.join("; "))),
+            },
+            Work::Mutants => mutants::test(project, tally),
+        }
+    }
+}
+
+/// The steps whose names contain one of the filters; all of them without a filter.
+///
+/// # Errors
+/// When a filter is in no name.
+pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
+    let rows = ROWS.iter().map(|row| Step { name: row.name.to_owned(), work: Work::Row(row) });
+    let others = [("AArch64", Work::Cross), ("mutants of our own code", Work::Mutants)];
+    let others = others.into_iter().map(|(name, work)| Step { name: name.to_owned(), work });
+    let mut all: Vec<Step> = rows.chain(others).collect();
+    if let Some(filter) = filters.iter().find(|filter| !all.iter().any(|step| step.name.contains(**filter))) {
+        let names: Vec<&str> = all.iter().map(|step| step.name.as_str()).collect();
+        bail!("no step of `deep` is named `{filter}`; there are: {}", names.join(", "));
+    }
+    all.retain(|step| filters.is_empty() || filters.iter().any(|filter| step.name.contains(filter)));
+    Ok(all)
+}
+
+/// The tests of a row with its number of cases; whether all passed, and at least one said that it ran so many.
+fn cases(project: &Project, row: &Row, tally: &mut Tally) -> Result<bool> {
+    let mut command = project.cargo(&["test"]);
+    command.args(row.cargo).args(["--", "--nocapture"]);
+    if let Some(cases) = row.cases {
+        command.env("WSP_CASES", cases.to_string());
+    }
+    let (before, mut said) = (*tally, row.cases.is_none());
+    let mut output = Shown::default();
+    let passed = runners::counted(command, runners::result_line, tally, &mut output)?;
+    said |= row.cases.is_some_and(|cases| says(&output.text, cases));
+    if tally.passed == before.passed && tally.failed == before.failed {
+        bail!("no test of this row ran: `cargo test {}`", row.cargo.join(" "));
+    }
+    if !said {
+        bail!("no test said that it ran {} cases", row.cases.unwrap_or_default());
+    }
+    Ok(passed)
+}
+
+/// Whether a text has this number as a word, with or without commas between its thousands.
+fn says(text: &str, number: u32) -> bool {
+    let words = text.split(|c: char| !(c.is_ascii_digit() || c == ','));
+    words.map(|word| word.replace(',', "")).any(|word| word == number.to_string())
+}
+
+/// Standard output that is kept as well.
+#[derive(Default)]
+struct Shown {
+    text: String,
+}
+
+impl std::io::Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.text.push_str(&String::from_utf8_lossy(bytes));
+        std::io::stdout().write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stdout().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_cases_is_found_as_a_word() {
+        assert!(says("ran 100000 cases", 100_000));
+        assert!(says("ran 100,000 cases.", 100_000));
+        assert!(!says("ran 1000000 cases, 10 skipped", 100_000));
+        assert!(!says("", 100_000));
+    }
+
+    #[test]
+    fn steps_are_chosen_by_name() {
+        let names = |filters: &[&str]| {
+            steps(filters).map(|steps| steps.into_iter().map(|step| step.name).collect::<Vec<String>>())
+        };
+        assert_eq!(names(&["AArch"]).ok(), Some(vec!["AArch64".to_owned()]));
+        assert!(names(&[]).is_ok_and(|all| all.len() == ROWS.len() + 2));
+        assert!(names(&["nothing of this name"]).is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! The table of randomised tests and drivers that have a large version.
+//!
+//! A test of a row reads its number of cases from the environment variable `WSP_CASES`, has a small default for the test
+//! command, and prints the number that it ran. Give `cargo` the package, the test target and a filter; `--release` where that
+//! pays for the longer compilation.
+
+/// One row.
+pub(super) struct Row {
+    /// The heading of the step.
+    pub(super) name: &'static str,
+    /// Arguments of `cargo test`: package, target, filter.
+    pub(super) cargo: &'static [&'static str],
+    /// The value of `WSP_CASES`; none where the test's own number is the large one.
+    pub(super) cases: Option<u32>,
+}
+
+/// Every row.
+pub(super) const ROWS: &[Row] = &[];
