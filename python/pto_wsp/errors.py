@@ -12,7 +12,6 @@ attributes::
 
 from __future__ import annotations
 
-import linecache
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 
 from . import _core
 from .spans import caller_span, line_span
+from .texts import text_of
 
 __all__ = [
     "ArgumentError",
@@ -33,6 +33,7 @@ __all__ = [
     "PlanError",
     "ScheduleError",
     "Span",
+    "ThrownAwayWarning",
     "TraceError",
     "WspError",
     "class_of",
@@ -105,6 +106,10 @@ def _label(record: Mapping[str, Any]) -> Label:
         record["end_column"],
         record["label"],
     )
+
+
+class ThrownAwayWarning(UserWarning):
+    """Something that has no effect by itself was made and never used: a schedule, or a run that failed."""
 
 
 class WspError(Exception):
@@ -263,6 +268,8 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1250, ArgumentError),
     (1264, CompileError),
     (1265, ArgumentError),
+    (1269, ExecutionError),
+    (1270, ArgumentError),
     (1300, FormatError),
     (1400, CompileError),  # task graphs: text
     (1430, FormatError),
@@ -371,4 +378,4 @@ def make(
 
 
 def _text(filename: str) -> str:
-    return "".join(linecache.getlines(filename))
+    return text_of(filename)

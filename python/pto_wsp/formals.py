@@ -7,14 +7,16 @@ import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from ._raise import trace_error
 from ._seam import REQUIRED, Span
 from .axes import Dense, DenseDyn, FixedSize, Ragged, RaggedSpec, Row, Sparse
 from .expr import Expr, describe
-from .names import check_name, scope_of
+from .names import check_name
 from .pipes import Channel
+from .postponed import evaluated, method_of
 from .spans import span_of_function, span_of_node, tree_of
 from .tables import Slot, Table, TableSpec
 from .tensors import Indexable, Tensor, TensorSpec
@@ -48,8 +50,8 @@ class Formal:
         return f"{self.name}{kind}{default}"
 
 
-def formals_of(function: Callable[..., Any]) -> tuple[Formal, ...]:
-    """The formal parameters of a workload function."""
+def formals_of(function: Callable[..., Any], scope: dict[str, Any]) -> tuple[Formal, ...]:
+    """The formal parameters of a workload function; `scope` are the variables where it is decorated."""
     if not inspect.isfunction(function):
         raise trace_error(
             1016,
@@ -64,16 +66,26 @@ def formals_of(function: Callable[..., Any]) -> tuple[Formal, ...]:
             span=where,
             help="write a plain `def`",
         )
+    owner = method_of(function)
+    if owner is not None:
+        first = function.__code__.co_varnames[0]
+        raise trace_error(
+            1049,
+            f"workload `{function.__name__}` is a method of `{owner}`",
+            span=where,
+            notes=f"`{first}` would be a size, which a run binds",
+            help=f"decorate a function inside of a method, where it sees `{first}`, or leave `{first}` out",
+        )
     places = _places(function)
     return tuple(
-        _formal(function, parameter, places.get(parameter.name, where))
+        _formal(function, parameter, scope, places.get(parameter.name, where))
         for parameter in inspect.signature(function).parameters.values()
     )
 
 
 def _places(function: Callable[..., Any]) -> dict[str, Span]:
     code = function.__code__
-    source = tree_of(code.co_filename)
+    source = tree_of(code.co_filename, code)
     for node in source.functions if source else ():
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         if first == code.co_firstlineno and getattr(node, "name", "") == code.co_name:
@@ -88,7 +100,9 @@ def _places(function: Callable[..., Any]) -> dict[str, Span]:
     return {}
 
 
-def _formal(function: Callable[..., Any], parameter: inspect.Parameter, span: Span | None) -> Formal:
+def _formal(
+    function: FunctionType, parameter: inspect.Parameter, scope: dict[str, Any], span: Span | None
+) -> Formal:
     if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         stars = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
         raise trace_error(
@@ -97,23 +111,24 @@ def _formal(function: Callable[..., Any], parameter: inspect.Parameter, span: Sp
             span=span,
             help="name each parameter; a tuple goes into one parameter with the annotation `Constexpr`",
         )
-    kind = _kind(_annotation(function, parameter, span), parameter, span)
+    kind = _kind(_annotation(function, parameter, scope, span), parameter, span)
     if kind != "constexpr" and kind != "tensor":
         check_name(parameter.name, "a parameter of a workload", span)
     default = REQUIRED if parameter.default is inspect.Parameter.empty else parameter.default
     return Formal(parameter.name, kind, default, parameter.kind is inspect.Parameter.KEYWORD_ONLY, span)
 
 
-def _annotation(function: Callable[..., Any], parameter: inspect.Parameter, span: Span | None) -> Any:
+def _annotation(
+    function: FunctionType, parameter: inspect.Parameter, scope: dict[str, Any], span: Span | None
+) -> Any:
     """The annotation; under `from __future__ import annotations` it is text, evaluated where the function
     stands.
     """
     annotation = parameter.annotation
     if not isinstance(annotation, str):
         return annotation
-    names = dict(reversed(list(scope_of(function))))
     try:
-        return eval(annotation, dict(function.__globals__), names)
+        return evaluated(annotation, function, scope)
     except Exception as problem:
         raise trace_error(
             1017,

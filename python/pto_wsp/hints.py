@@ -33,7 +33,7 @@ def number_help() -> str:
     frame = caller_frame()
     node = None
     if frame is not None:
-        source = tree_of(frame.f_code.co_filename)
+        source = tree_of(frame.f_code.co_filename, frame.f_code)
         node = source.smallest(span_of_frame(frame)) if source else None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
         return "write `for i in P(n):`, or `P(P.range(lo, hi, step))`"

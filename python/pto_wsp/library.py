@@ -74,7 +74,7 @@ class LibraryKernel:
         self.name = name
         self.fields = fields
 
-    def __call__(self, *args: Any, after: Any = (), **kwargs: Any) -> Task:
+    def __call__(self, /, *args: Any, after: Any = (), **kwargs: Any) -> Task:
         """Adds a task."""
         span = caller_span()
         trace = current(f"a call of kernel `{self.name}`")

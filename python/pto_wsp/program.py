@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,7 @@ class Program:
         "_callables",
         "_core",
         "_last",
+        "_lock",
         "_name",
         "_options",
         "_ready",
@@ -73,6 +75,7 @@ class Program:
     _callables: dict[str, Callable[..., Any]]
     _core: Any
     _last: Stats | None
+    _lock: threading.Lock
     _name: str
     _options: dict[str, Any]
     _ready: str
@@ -120,6 +123,7 @@ class Program:
         self._ready = ready
         self._run_options = run_part(options)
         self._runs = []
+        self._lock = threading.Lock()
         self._last = None
         self._run_ids = itertools.count(1)
         self._streams = self._core.explain()["streams"] or 0
@@ -127,7 +131,7 @@ class Program:
 
     # Running.
 
-    def execute(self, **named: Any) -> Stats:
+    def execute(self, /, **named: Any) -> Stats:
         """Runs the program on arrays, tables and sizes by name, and waits for its end.
 
         Sizes that are not given follow from the shapes of arrays. Errors: `ArgumentError` for what is missing
@@ -138,31 +142,48 @@ class Program:
             figures = self._core.execute({**self._arrays, **named}, self._run_options)
         return self._ended(figures)
 
-    def execute_async(self, **named: Any) -> Run:
+    def execute_async(self, /, **named: Any) -> Run:
         """Starts a run on a thread of its own; arrays must not be touched until it has ended."""
         with _AT_CALLER:
             run = Run(self, self._core.start({**self._arrays, **named}, self._run_options))
-        self._runs = [*(other for other in self._runs if not other.is_complete()), run]
+        with self._lock:
+            self._runs = [*(other for other in self._runs if other._is_owed()), run]
         return run
 
     def synchronize(self) -> None:
-        """Waits for all runs of `execute_async`; raises what failed the first one that failed."""
-        runs, self._runs = self._runs, []
-        for run in runs:
-            run.synchronize()
+        """Waits for all runs of `execute_async`; raises what failed the first one that failed and whose
+        failure was not raised before.
+        """
+        with self._lock:
+            runs, self._runs = self._runs, []
+        failures: list[Exception] = []
+        for at, run in enumerate(runs):
+            raised = run._raised
+            try:
+                run.synchronize()
+            except Exception as failure:
+                if not raised:
+                    failures.append(failure)
+            except BaseException:
+                # Ctrl-C: the runs that were not waited for are there to be waited for again.
+                with self._lock:
+                    self._runs = [*runs[at:], *self._runs]
+                raise
+        if failures:
+            raise failures[0]
 
     def is_complete(self) -> bool:
         """Whether no run of `execute_async` goes on."""
         return all(run.is_complete() for run in self._runs)
 
-    def bind(self, **named: Any) -> BoundProgram:
+    def bind(self, /, **named: Any) -> BoundProgram:
         """Checks and binds arrays, tables and sizes once, for any number of calls: `step = program.bind(X=x);
         step()`.
         """
         with _AT_CALLER:
             return BoundProgram(self, self._core.prepare({**self._arrays, **named}, self._run_options))
 
-    def rebind(self, **named: Any) -> None:
+    def rebind(self, /, **named: Any) -> None:
         """Keeps arrays, tables and sizes for the runs to come, of any shape that fits; nothing is compiled
         again.
         """
@@ -313,12 +334,12 @@ class Program:
         lines += _table("implementation", [("ready queue", _QUEUES[self._ready]), ("threads", threads)])
         return "\n".join(lines) + "\n"
 
-    def graph(self, **named: Any) -> Graph:
+    def graph(self, /, **named: Any) -> Graph:
         """The tasks and their edges for these sizes and tables, without running anything."""
         with _AT_CALLER:
             return graph_of(self._core.graph({**self._arrays, **named}))
 
-    def simulate(self, **named: Any) -> Simulation:
+    def simulate(self, /, **named: Any) -> Simulation:
         """A run in virtual time: no kernel runs, every task takes the cycles that its kernel costs."""
         with _AT_CALLER:
             return simulation_of(self._core.simulate({**self._arrays, **named}, self._run_options))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ._raise import PlacedAtCaller
 from .results import Stats
+from .spans import caller_span
+from .thrown import warn_thrown_away
 
 if TYPE_CHECKING:
     from .program import Program
@@ -17,13 +19,15 @@ _AT_CALLER = PlacedAtCaller()
 class Run:
     """A run that goes on while Python does other things."""
 
-    __slots__ = ("_core", "_program", "_started", "_stats")
+    __slots__ = ("_core", "_program", "_raised", "_span", "_started", "_stats")
 
     def __init__(self, program: Program, core: Any) -> None:
         self._program = program
         self._core = core
         self._started = time.perf_counter()
         self._stats: Stats | None = None
+        self._raised = False
+        self._span = caller_span()
 
     def is_complete(self) -> bool:
         """Whether it has ended, well or not."""
@@ -38,9 +42,36 @@ class Run:
     def wait(self, timeout: float | None = None) -> Stats | None:
         """As `synchronize`, at most for `timeout` seconds; None when it goes on."""
         if self._stats is None:
-            figures = self._core.wait(timeout)
+            try:
+                figures = self._core.wait(timeout)
+            except Exception:
+                self._raised = True
+                raise
             self._stats = None if figures is None else self._program._ended(figures)
         return self._stats
+
+    def _is_owed(self) -> bool:
+        """Whether it goes on, or has failed and its caller has not seen that."""
+        if not self._core.done():
+            return True
+        try:
+            self._core.wait(0.0)
+        except Exception:
+            return not self._raised
+        return False
+
+    def __del__(self) -> None:
+        core = getattr(self, "_core", None)
+        if core is None or self._raised or not core.done():
+            return
+        try:
+            core.wait(0.0)
+        except Exception as failure:
+            name = self._program.name
+            first = str(failure).partition("\n")[0]
+            warn_thrown_away(
+                f"a run of program `{name}` failed, and nothing waited for it: {first}", self._span
+            )
 
     def cancel(self) -> None:
         """Stops it when the tasks that have started are over; waiting raises an `ExecutionError` then."""
@@ -76,7 +107,7 @@ class BoundProgram:
         """Runs the program; the same as calling it."""
         self._core()
 
-    def rebind(self, **named: Any) -> None:
+    def rebind(self, /, **named: Any) -> None:
         """Exchanges arrays, tables and sizes for the runs to come; what is not named stays."""
         with _AT_CALLER:
             self._core.rebind(named)

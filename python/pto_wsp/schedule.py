@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import wraps
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from .policies import (
 from .spans import caller_span
 
 S = TypeVar("S", bound="Scheduled")
+Method = TypeVar("Method", bound=Callable[..., Any])
 _UNITS = ("vector", "cube", "any")
 _SCOPES = ("global", "per_stream", "per_pool")
 
@@ -43,6 +45,20 @@ class Directive:
     """The function of `TracePolicy.cycles`."""
 
 
+def gives_another(method: Method) -> Method:
+    """A method that changes nothing and gives another workload, of which something must be made."""
+
+    @wraps(method)
+    def said(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self._use()
+        made = method(self, *args, **kwargs)
+        if made is not self and isinstance(made, Scheduled):
+            made._watch(method.__name__, caller_span())
+        return made
+
+    return said  # type: ignore[return-value]
+
+
 class Scheduled:
     """The methods that say when and where tasks run. A schedule never changes a result."""
 
@@ -54,6 +70,14 @@ class Scheduled:
         raise NotImplementedError
 
     def _with(self: S, directives: tuple[Directive, ...]) -> S:
+        raise NotImplementedError
+
+    def _use(self) -> None:
+        """Something is made of it."""
+        raise NotImplementedError
+
+    def _watch(self, method: str, span: Span | None) -> None:
+        """Warns when it goes without anything being made of it; `method` gave it, at `span`."""
         raise NotImplementedError
 
     def _say(self: S, *said: Directive) -> S:
@@ -72,11 +96,13 @@ class Scheduled:
     def _one(self: S, what: str, function: Callable[[Any], Any] | None = None, **fields: Any) -> S:
         return self._say(Directive(what, fields, caller_span(), function))
 
+    @gives_another
     def dispatch(self: S, policy: DispatchPolicy) -> S:
         """Which worker a task goes to: `dispatch(DispatchPolicy.affinity(lambda t: t.batch))`."""
         _require(policy, DispatchPolicy, "dispatch", "DispatchPolicy.round_robin()")
         return self._one("dispatch", k="dispatch", policy=policy)
 
+    @gives_another
     def dispatch_threshold(
         self: S,
         metric: Callable[[Any], Any] | str,
@@ -110,14 +136,17 @@ class Scheduled:
             "dispatch_threshold", k="dispatch_threshold", metric=key, bounds=limits, policies=chosen
         )
 
+    @gives_another
     def streams(self: S, n: int) -> S:
         """Tasks go to `n` in-order streams, in turn unless `stream_by` says otherwise."""
         return self._one("streams", k="streams", n=count_of(n, "the number of streams", 1, 2**16))
 
+    @gives_another
     def stream_by(self: S, key: Callable[[Any], Any] | str) -> S:
         """Stream `key % streams`."""
         return self._one("stream_by", k="stream_by", key=trace_key(key, "the key of `stream_by`"))
 
+    @gives_another
     def task_graph(
         self: S,
         *,
@@ -156,6 +185,7 @@ class Scheduled:
             said.append(Directive("trace", {"k": "trace", "mode": trace.mode}, span, trace.function))
         return self._say(*said)
 
+    @gives_another
     def pipeline_depth(self: S, n: int, scope: str = "global") -> S:
         """The most tasks that run at once: of all, or of one stream or pool (`per_stream`, `per_pool`); once
         per scope.
@@ -169,19 +199,23 @@ class Scheduled:
         capacity = count_of(n, "the depth of `pipeline_depth`")
         return self._one(f"pipeline_depth({scope})", k="gate", scope=scope, capacity=capacity)
 
+    @gives_another
     def batch_deps(self: S, n: int) -> S:
         """A worker gathers `n` completions before it releases their successors."""
         return self._one("batch_deps", k="batch_deps", n=count_of(n, "the number of `batch_deps`"))
 
+    @gives_another
     def priority(self: S, key: Callable[[Any], Any] | str) -> S:
         """With `ReadyPolicy.priority()`, larger keys first."""
         return self._one("priority", k="priority", key=trace_key(key, "the key of `priority`"))
 
+    @gives_another
     def timing(self: S, policy: TimingPolicy) -> S:
         """When ready tasks are handed to workers."""
         _require(policy, TimingPolicy, "timing", "TimingPolicy.immediate()")
         return self._one("timing", **_counted("timing", policy.mode, policy.count))
 
+    @gives_another
     def spatial_map(self: S, grid: tuple[int, int]) -> S:
         """Tasks are placed on a grid of tiles, `(columns, rows)`."""
         if not isinstance(grid, (tuple, list)) or len(grid) != 2:

@@ -5,7 +5,6 @@ trace.
 from __future__ import annotations
 
 import ast
-import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ._seam import Span
+from .texts import line_of, lines_of, text_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -48,7 +48,7 @@ def span_of_frame(frame: FrameType) -> Span:
 
 def line_span(filename: str, line: int) -> Span:
     """The text of a line, without its indentation."""
-    text = linecache.getline(filename, line).rstrip("\r\n")
+    text = line_of(filename, line)
     start = len(text) - len(text.lstrip())
     return (filename, line, len(text[:start].encode()), line, max(len(text.encode()), start + 1))
 
@@ -78,7 +78,7 @@ def span_of_function(function: Callable[..., Any]) -> Span | None:
 def node_of_function(function: Callable[..., Any]) -> Function | None:
     """The syntax tree of a function in that of its file, or None where it is not found."""
     code = function.__code__
-    tree = tree_of(code.co_filename)
+    tree = tree_of(code.co_filename, code)
     for node in () if tree is None else tree.functions:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         if first == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
@@ -129,10 +129,11 @@ class Source:
         return found
 
 
-def tree_of(filename: str) -> Source | None:
-    """The syntax tree of a file, or None where its source is not at hand."""
-    linecache.checkcache(filename)
-    text = "".join(linecache.getlines(filename))
+def tree_of(filename: str, code: CodeType | None = None) -> Source | None:
+    """The syntax tree of a file, as it was when this code was imported; None where its source is not at
+    hand.
+    """
+    text = text_of(filename, code)
     return _parse(text) if text else None
 
 
@@ -195,7 +196,7 @@ def _shown(filename: str) -> str:
 
 
 def _text(filename: str, wanted: set[int]) -> str:
-    lines = linecache.getlines(filename)
+    lines = lines_of(filename)
     last = max(wanted, default=0)
     kept = [line.rstrip("\r\n") if at in wanted else "" for at, line in enumerate(lines[:last], 1)]
     kept += [""] * (last - len(kept))

@@ -11,6 +11,7 @@ from .axes import FixedSize, Size
 from .dtypes import DType, dtype_of, f32
 from .expr import Expr, describe
 from .spans import caller_span
+from .texts import text_of
 
 MAX_RANK = 6
 """The most dimensions of a tensor."""
@@ -30,6 +31,8 @@ class Named:
             )
         self.name = name
         self.span: Span | None = caller_span()
+        if self.span is not None:
+            text_of(self.span[0])
 
     @property
     def shown(self) -> str:

@@ -11,8 +11,11 @@ from .axes import DenseDyn, FixedSize, Ragged, Sparse
 from .expr import describe
 from .formals import Formal, bind, checked, formals_of, launch_value, signature_text
 from .nodes import Blocks
+from .postponed import scope_at
 from .schedule import Directive, Scheduled
-from .spans import caller_span, span_of_function
+from .spans import caller_frame, caller_span, span_of_function
+from .texts import keep
+from .thrown import warn_thrown_away
 from .tracing import MOST_CALLS, Trace, current_or_none
 
 if TYPE_CHECKING:
@@ -28,12 +31,13 @@ class Workload(Scheduled):
     function of another workload a call generates its tasks. Parameters that stay unbound are bound by a run.
     """
 
-    __slots__ = ("_bound", "_directives", "_formals", "_function", "_name", "_parts", "_span")
+    __slots__ = ("_bound", "_directives", "_formals", "_function", "_made_by", "_name", "_parts", "_span")
 
     _bound: dict[str, Any]
     _directives: tuple[Directive, ...]
     _formals: tuple[Formal, ...]
     _function: Callable[..., Any] | None
+    _made_by: tuple[str, Span] | None
     _name: str
     _parts: tuple[str, tuple[Workload, ...]] | None
     _span: Span | None
@@ -57,6 +61,7 @@ class Workload(Scheduled):
             "_bound": dict(bound or {}),
             "_directives": directives,
             "_span": span,
+            "_made_by": None,
         }.items():
             object.__setattr__(self, key, value)
 
@@ -64,6 +69,17 @@ class Workload(Scheduled):
         raise AttributeError(f"a workload does not change; its methods give another one (`{name}`)")
 
     __delattr__ = None  # type: ignore[assignment]
+
+    def _use(self) -> None:
+        object.__setattr__(self, "_made_by", None)
+
+    def _watch(self, method: str, span: Span | None) -> None:
+        object.__setattr__(self, "_made_by", None if span is None else (method, span))
+
+    def __del__(self) -> None:
+        made_by = getattr(self, "_made_by", None)
+        if made_by is not None:
+            warn_thrown_away(_thrown_away(self._name, made_by[0]), made_by[1])
 
     def __copy__(self) -> Workload:
         return self
@@ -86,6 +102,7 @@ class Workload(Scheduled):
     @property
     def name(self) -> str:
         """Its name: that of the function, unless `@workload(name=…)` says another."""
+        self._use()
         return self._name
 
     @property
@@ -98,13 +115,15 @@ class Workload(Scheduled):
     @property
     def directives(self) -> tuple[Directive, ...]:
         """What its schedule says so far."""
+        self._use()
         return self._directives
 
     def _with(self, directives: tuple[Directive, ...]) -> Workload:
         return self._copy(directives=directives)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Binds parameters; in a workload generates the tasks; an empty workload decorates a function."""
+        self._use()
         if (
             self._function is None
             and self._parts is None
@@ -117,7 +136,9 @@ class Workload(Scheduled):
         if trace is not None:
             return self._inline(trace, args, kwargs)
         values = bind(self._name, self._formals, args, kwargs, self._bound)
-        return self._copy(bound={**self._bound, **values})
+        made = self._copy(bound={**self._bound, **values})
+        made._watch("call", caller_span())
+        return made
 
     def _inline(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Generates the tasks in the trace that is running."""
@@ -154,6 +175,7 @@ class Workload(Scheduled):
 
     def _run(self, trace: Trace, values: dict[str, Any]) -> None:
         """Runs the function or the parts with values for the parameters."""
+        self._use()
         if self._parts is not None:
             kind, parts = self._parts
             node = Blocks(kind, self._span)
@@ -217,6 +239,7 @@ class Workload(Scheduled):
 
     def _trace(self) -> Trace:
         """Runs the function once."""
+        self._use()
         if current_or_none() is not None:
             raise trace_error(
                 1020,
@@ -253,6 +276,7 @@ class Workload(Scheduled):
     def __repr__(self) -> str:
         from .errors import WspError
 
+        self._use()
         if current_or_none() is not None:
             return f"<workload {signature_text(self._name, self._formals)}>"
         try:
@@ -268,6 +292,19 @@ def _seen(name: str, value: Any) -> Any:
     if isinstance(value, Sparse) and value.name is None:
         return Sparse(value.outer.axis, value.indptr, value.indices, name=name)
     return value
+
+
+def _thrown_away(name: str, what: str) -> str:
+    """What to say of a workload that was made and never used."""
+    said, example = f"`{what}`", f"{name} = {name}.{what}(…)"
+    if what in ("combine", "sequential"):
+        example = f"both = {what}(…)"
+    elif what == "call":
+        said, example = "a call outside of a workload", f"bound = {name}(…)"
+    return (
+        f"the workload that {said} gave is thrown away: nothing was compiled, printed or made of it, and "
+        f"what it was made of stays as it was; keep it: `{example}`"
+    )
 
 
 def _part_with_schedule(part: Workload) -> Exception:
@@ -294,7 +331,10 @@ def workload(function: Callable[..., Any] | None = None, *, name: str | None = N
 
 
 def _decorated(function: Callable[..., Any], name: str | None, directives: tuple[Directive, ...]) -> Workload:
-    formals = formals_of(function)
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        keep(code.co_filename, function.__globals__)
+    formals = formals_of(function, scope_at(caller_frame()))
     span = span_of_function(function)
     return Workload(name or function.__name__, function, formals=formals, directives=directives, span=span)
 
@@ -321,6 +361,7 @@ def _join(kind: str, parts: tuple[Any, ...]) -> Any:
     trace = current_or_none()
     for part in parts:
         if isinstance(part, Workload):
+            part._use()
             if part.directives:
                 raise _part_with_schedule(part)
         elif trace is None or not callable(part):
@@ -332,7 +373,9 @@ def _join(kind: str, parts: tuple[Any, ...]) -> Any:
                 else f"a call generates tasks at once; write `{kind}(lambda: first(i), lambda: second(i))`",
             )
     if trace is None:
-        return Workload(kind, parts=(kind, tuple(parts)), span=caller_span())
+        made = Workload(kind, parts=(kind, tuple(parts)), span=caller_span())
+        made._watch(kind, made._span)
+        return made
     node = Blocks(kind, caller_span())
     trace.add(node)
     for part in parts:

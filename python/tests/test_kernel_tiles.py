@@ -11,7 +11,7 @@ import types
 import numpy as np
 import pytest
 from kernel_machine import run
-from pto_wsp import errors, pto
+from pto_wsp import Tensor, errors, f32, pto, workload
 from pto_wsp.kernels import In, Out, Scalar, kernel
 
 ROWS, COLS = 5, 7
@@ -215,3 +215,32 @@ def test_random_programs(seed, bounded):
         except errors.KernelError as error:
             pytest.fail(f"{error}\n{text}")
         assert (have == want).all(), text
+
+
+@pytest.mark.parametrize("function", ["exp", "exp2"])
+@pytest.mark.parametrize("level", [0, 2])
+def test_exponentials_below_the_least_normal_number(function, level):
+    """Vector units give 0 there, as the reference says; the plain form and numbers the subnormal number."""
+    of = getattr(pto, function)
+
+    @kernel
+    def k(x: In, y: Out, first: Out):
+        pto.store(y, of(pto.load(x)))
+        first[0, 0] = of(x[0, 0])
+
+    @workload
+    def w(x: Tensor[f32, 1, 400], y: Tensor[f32, 1, 400], first: Tensor[f32, 1, 1]):
+        k(x, y, first)
+
+    low = -95.0 if function == "exp" else -137.0
+    x = np.linspace(low, low + 20, 400, dtype=np.float32).reshape(1, 400)
+    y, first = np.ones_like(x), np.ones((1, 1), np.float32)
+    w.compile(optimization_level=level).execute(x=x, y=y, first=first)
+    exact = getattr(np, function)(x.astype(np.float64))
+    normal = exact >= 2.0**-126 * (1 + 1e-5)
+    assert normal.any() and not normal.all()
+    assert np.allclose(y[normal], exact[normal], rtol=1e-6, atol=0)
+    below = exact < 2.0**-126 * (1 - 1e-5)
+    wanted = np.zeros(below.sum()) if level == 2 else exact[below]
+    assert np.allclose(y[below], wanted, rtol=0, atol=2.0**-149)
+    assert abs(first[0, 0] - exact[0, 0]) <= 2.0**-149

@@ -457,7 +457,7 @@ def test_a_declared_kernel_has_a_graph_and_no_run():
 
 
 def test_workloads_are_of_their_class():
-    assert isinstance(doubled, Workload) and isinstance(doubled.streams(2), Workload)
+    assert isinstance(doubled, Workload) and isinstance(doubled.streams(2).directives, tuple)
 
 
 def test_mistakes_of_a_call_stand_at_its_line():

@@ -387,7 +387,8 @@ def test_misuse(code, texts, function):
 
 
 def test_every_code_is_provoked():
-    assert {entry.values[0] for entry in CASES} == catalogue(1200, 1219)
+    thrown_away = {1212}  # a warning, provoked by the tests of what is thrown away
+    assert {entry.values[0] for entry in CASES} | thrown_away == catalogue(1200, 1219)
 
 
 def test_priority_without_its_ready_policy_is_refused_by_the_compiler():

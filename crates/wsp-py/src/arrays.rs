@@ -1,6 +1,6 @@
 //! Arrays that Python objects share: one of the protocols, an element type, extents, strides.
 
-use crate::ffi::{self, DlArray, Owner, Shared};
+use crate::ffi::{self, DlArray, Integer, Owner, Shared};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
@@ -31,10 +31,64 @@ pub(crate) struct PyArray {
 /// What the elements of an array are.
 enum Element {
     Of(DType),
+    /// Integers that tables are made of and tensors are not, as the object names them.
+    Small(Integer, String),
     /// A type that no tensor can have, as the object names it.
     Other(String),
     /// A type of the other byte order.
     Swapped(String),
+}
+
+/// An array where an object shares it, to be read as a list of integers.
+pub(crate) struct IntegerArray {
+    shared: Shared,
+    /// None for elements that are no integers.
+    integer: Option<Integer>,
+    what: String,
+}
+
+impl IntegerArray {
+    /// The array that an object shares.
+    ///
+    /// # Errors
+    /// No array, or one in the other byte order; `name` is what the caller calls it.
+    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<IntegerArray, Diagnostic> {
+        let (shared, element) = found(name, object)?;
+        let (integer, what) = match element {
+            Element::Of(dtype) => (Integer::of(dtype), dtype.name().to_owned()),
+            Element::Small(integer, what) => (Some(integer), what),
+            Element::Swapped(what) => return Err(swapped(name, &what)),
+            Element::Other(what) => (None, dtype_name(object).unwrap_or(what)),
+        };
+        Ok(IntegerArray { shared, integer, what })
+    }
+
+    /// Extents, outermost first.
+    pub(crate) fn dims(&self) -> &[i64] {
+        &self.shared.dims
+    }
+
+    /// What its elements are called.
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The elements, of one dimension, as they are at present; none for others, and where one does not fit.
+    pub(crate) fn values(&self) -> Option<Vec<i64>> {
+        let integer = self.integer.filter(|_| self.shared.dims.len() == 1)?;
+        ffi::integers(&self.shared, integer, self.stride(integer)).collect()
+    }
+
+    /// Whether the elements, of one dimension, have these values at present.
+    pub(crate) fn are(&self, values: &[i64]) -> bool {
+        let elements = self.integer.map(|of| ffi::integers(&self.shared, of, self.stride(of)));
+        elements.is_some_and(|elements| elements.eq(values.iter().copied().map(Some)))
+    }
+
+    fn stride(&self, integer: Integer) -> i64 {
+        let stride = self.shared.strides.as_ref().and_then(|strides| strides.first().copied());
+        stride.unwrap_or(integer.size() as i64)
+    }
 }
 
 /// Which byte of a number comes first.
@@ -66,28 +120,8 @@ impl PyArray {
     /// # Errors
     /// No array, or one that cannot be used; `name` is what the caller calls it.
     pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<PyArray, Diagnostic> {
-        if is_masked(object) {
-            return Err(masked(name));
-        }
-        // A buffer that is refused is tried again by the other protocols: NumPy has no formats for the types of others.
-        let buffer = ffi::buffer(object);
-        if let Ok(Some(buffer)) = buffer {
-            let element = of_format(&buffer.format, buffer.itemsize);
-            return PyArray::checked(name, object, buffer.shared, element);
-        }
-        if let Some((shared, element)) =
-            interface(object).map_err(|fault| refused(name, &fault.to_string()))?
-        {
-            return PyArray::checked(name, object, shared, element);
-        }
-        if let Some(array) = dlpack(name, object)? {
-            let element = of_dlpack(&array);
-            return PyArray::checked(name, object, array.shared, element);
-        }
-        Err(match buffer {
-            Err(refusal) => refused(name, &refusal.to_string()),
-            Ok(_) => not_an_array(name, object),
-        })
+        let (shared, element) = found(name, object)?;
+        PyArray::checked(name, object, shared, element)
     }
 
     /// Extents, outermost first.
@@ -163,12 +197,6 @@ impl PyArray {
         same
     }
 
-    /// The elements of an array of integers with one dimension; none for another, and where one does not fit.
-    pub(crate) fn integers(&self) -> Option<Vec<i64>> {
-        let stride = self.shared.strides.as_ref().and_then(|strides| strides.first().copied());
-        ffi::integers(&self.shared, self.dtype, stride.unwrap_or(self.dtype.size() as i64))
-    }
-
     fn strides(&self) -> Vec<i64> {
         if let Some(strides) = &self.shared.strides {
             return strides.clone();
@@ -188,22 +216,53 @@ impl PyArray {
     ) -> Result<PyArray, Diagnostic> {
         match element {
             Element::Of(dtype) => Ok(PyArray { shared, dtype }),
-            Element::Swapped(what) => {
-                let message = format!("array `{name}` has elements of the other byte order (`{what}`)");
-                Err(Diagnostic::error(BYTE_ORDER, message)
-                    .help(format!("convert it: `{name}.astype({name}.dtype.newbyteorder(\"=\"))`")))
-            }
+            Element::Swapped(what) => Err(swapped(name, &what)),
+            Element::Small(integer, what) => Err(unsupported(name, object, what)
+                .help(format!("convert it: `{name}.astype({})`", integer.wider()))),
             Element::Other(what) => {
-                let what = dtype_name(object).unwrap_or(what);
-                let known = DType::ALL.map(DType::name).join(", ");
-                let message =
-                    format!("array `{name}` has elements of type `{what}`, which no tensor can have");
-                Err(Diagnostic::error(UNSUPPORTED, message)
-                    .note(format!("element types of tensors: {known}"))
-                    .help(format!("convert it: `{name}.astype(np.float32)`")))
+                Err(unsupported(name, object, what).help(format!("convert it: `{name}.astype(np.float32)`")))
             }
         }
     }
+}
+
+/// The memory that an object shares and what its elements are, by the buffer protocol, the array interface or DLPack, in this
+/// order.
+fn found(name: &str, object: &Bound<'_, PyAny>) -> Result<(Shared, Element), Diagnostic> {
+    if is_masked(object) {
+        return Err(masked(name));
+    }
+    // A buffer that is refused is tried again by the other protocols: NumPy has no formats for the types of others.
+    let buffer = ffi::buffer(object);
+    if let Ok(Some(buffer)) = buffer {
+        let element = of_format(&buffer.format, buffer.itemsize);
+        return Ok((buffer.shared, element));
+    }
+    if let Some((shared, element)) = interface(object).map_err(|fault| refused(name, &fault.to_string()))? {
+        return Ok((shared, element));
+    }
+    if let Some(array) = dlpack(name, object)? {
+        let element = of_dlpack(&array);
+        return Ok((array.shared, element));
+    }
+    Err(match buffer {
+        Err(refusal) => refused(name, &refusal.to_string()),
+        Ok(_) => not_an_array(name, object),
+    })
+}
+
+fn swapped(name: &str, what: &str) -> Diagnostic {
+    let message = format!("array `{name}` has elements of the other byte order (`{what}`)");
+    Diagnostic::error(BYTE_ORDER, message)
+        .help(format!("convert it: `{name}.astype({name}.dtype.newbyteorder(\"=\"))`"))
+}
+
+/// A type of elements that no tensor can have.
+fn unsupported(name: &str, object: &Bound<'_, PyAny>, what: String) -> Diagnostic {
+    let what = dtype_name(object).unwrap_or(what);
+    let known = DType::ALL.map(DType::name).join(", ");
+    let message = format!("array `{name}` has elements of type `{what}`, which no tensor can have");
+    Diagnostic::error(UNSUPPORTED, message).note(format!("element types of tensors: {known}"))
 }
 
 /// Whether some elements may count as absent, which the protocols do not tell: NumPy's `MaskedArray`.
@@ -272,6 +331,7 @@ fn of_format(format: &str, size: usize) -> Element {
         _ => ("@", format),
     };
     let kind = match code {
+        "?" => 'b',
         "b" | "h" | "i" | "l" | "q" | "n" => 'i',
         "B" | "H" | "I" | "L" | "Q" | "N" => 'u',
         "e" | "f" | "d" => 'f',
@@ -280,7 +340,7 @@ fn of_format(format: &str, size: usize) -> Element {
     of_kind(kind, size, ByteOrder::of(order), format)
 }
 
-/// An ordinary number: `i`, `u` or `f`, and its bytes.
+/// An ordinary number: `i`, `u`, `f` or, for truth values, `b`, and its bytes.
 fn of_kind(kind: char, size: usize, order: ByteOrder, text: &str) -> Element {
     let dtype = match (kind, size) {
         ('f', 2) => DType::F16,
@@ -292,6 +352,10 @@ fn of_kind(kind: char, size: usize, order: ByteOrder, text: &str) -> Element {
         ('u', 8) => DType::U64,
         ('i', 4) => DType::I32,
         ('i', 8) => DType::I64,
+        ('i', 1) => return Element::Small(Integer::I8, text.to_owned()),
+        ('i', 2) if order == ByteOrder::NATIVE => return Element::Small(Integer::I16, text.to_owned()),
+        ('i', 2) => return Element::Swapped(text.to_owned()),
+        ('b', 1) => return Element::Small(Integer::Bool, text.to_owned()),
         _ => return Element::Other(text.to_owned()),
     };
     if order != ByteOrder::NATIVE && size > 1 {
@@ -326,7 +390,7 @@ fn of_typestr(text: &str, name: Option<&str>) -> Element {
         (Some(_), Some("V"), Some(2)) if name == Some("bfloat16") => Element::Of(DType::Bf16),
         (Some(_), Some("V" | "f"), Some(1)) if name == Some("float8_e4m3fn") => Element::Of(DType::F8E4m3),
         (Some(_), Some("V" | "f"), Some(1)) if name == Some("float8_e5m2") => Element::Of(DType::F8E5m2),
-        (Some(order), Some(kind @ ("i" | "u" | "f")), Some(size)) => {
+        (Some(order), Some(kind @ ("i" | "u" | "f" | "b")), Some(size)) => {
             of_kind(kind.chars().next().unwrap_or('V'), size, ByteOrder::of(order), text)
         }
         _ => Element::Other(text.to_owned()),
@@ -386,7 +450,7 @@ fn of_dlpack(array: &DlArray) -> Element {
         (2, 1, 0) => native('f', "float"),
         (4, 1, 0) if array.bits == 16 => Element::Of(DType::Bf16),
         (5, ..) => Element::Other(text("complex")),
-        (6, ..) => Element::Other("bool".to_owned()),
+        (6, 1, 0) => native('b', "bool"),
         (code, ..) => Element::Other(text(&format!("type {code} of DLPack, "))),
     }
 }

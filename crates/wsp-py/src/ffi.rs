@@ -319,31 +319,94 @@ fn array(tensor: &DlTensor, flags: u64, held: HeldTensor) -> DlArray {
     }
 }
 
-/// The elements of an array of integers with one dimension, `stride` bytes apart; none for other types, and where one does
-/// not fit.
-pub(crate) fn integers(shared: &Shared, dtype: DType, stride: i64) -> Option<Vec<i64>> {
-    let &[count] = shared.dims.as_slice() else { return None };
-    let base = shared.address as *const u8;
-    let at = |i: i64| base.wrapping_offset(i.wrapping_mul(stride) as isize);
-    // By the protocol that stated them, `count` elements of this type lie `stride` bytes apart while the owner is held; they
-    // need not be aligned.
-    (0..count)
-        .map(|i| match dtype {
-            // SAFETY: see above.
-            DType::U8 => Some(i64::from(unsafe { at(i).read() })),
-            // SAFETY: see above.
-            DType::U16 => Some(i64::from(unsafe { at(i).cast::<u16>().read_unaligned() })),
-            // SAFETY: see above.
-            DType::I32 => Some(i64::from(unsafe { at(i).cast::<i32>().read_unaligned() })),
-            // SAFETY: see above.
-            DType::U32 => Some(i64::from(unsafe { at(i).cast::<u32>().read_unaligned() })),
-            // SAFETY: see above.
-            DType::I64 => Some(unsafe { at(i).cast::<i64>().read_unaligned() }),
-            // SAFETY: see above.
-            DType::U64 => i64::try_from(unsafe { at(i).cast::<u64>().read_unaligned() }).ok(),
+/// Types of integers in lists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Integer {
+    /// Truth values, one byte each: 0 and 1.
+    Bool,
+    /// Of 8 bits, with a sign.
+    I8,
+    /// Of 16 bits, with a sign.
+    I16,
+    /// Of 32 bits, with a sign.
+    I32,
+    /// Of 64 bits, with a sign.
+    I64,
+    /// Of 8 bits, without a sign.
+    U8,
+    /// Of 16 bits, without a sign.
+    U16,
+    /// Of 32 bits, without a sign.
+    U32,
+    /// Of 64 bits, without a sign.
+    U64,
+}
+
+impl Integer {
+    /// The elements of tensors that are integers.
+    pub(crate) fn of(dtype: DType) -> Option<Integer> {
+        match dtype {
+            DType::U8 => Some(Integer::U8),
+            DType::U16 => Some(Integer::U16),
+            DType::I32 => Some(Integer::I32),
+            DType::U32 => Some(Integer::U32),
+            DType::I64 => Some(Integer::I64),
+            DType::U64 => Some(Integer::U64),
             DType::F16 | DType::Bf16 | DType::F32 | DType::F64 | DType::F8E4m3 | DType::F8E5m2 => None,
-        })
-        .collect()
+        }
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Integer::Bool | Integer::I8 | Integer::U8 => 1,
+            Integer::I16 | Integer::U16 => 2,
+            Integer::I32 | Integer::U32 => 4,
+            Integer::I64 | Integer::U64 => 8,
+        }
+    }
+
+    /// The type of NumPy that holds the same values and that tensors can have.
+    pub(crate) fn wider(self) -> &'static str {
+        match self {
+            Integer::Bool | Integer::U8 => "np.uint8",
+            Integer::U16 => "np.uint16",
+            Integer::I8 | Integer::I16 | Integer::I32 => "np.int32",
+            Integer::U32 => "np.uint32",
+            Integer::I64 => "np.int64",
+            Integer::U64 => "np.uint64",
+        }
+    }
+}
+
+/// The elements of a list of integers of one dimension, `stride` bytes apart; none for one that does not fit.
+pub(crate) fn integers(
+    shared: &Shared,
+    integer: Integer,
+    stride: i64,
+) -> impl Iterator<Item = Option<i64>> + use<'_> {
+    let count = if shared.dims.len() == 1 { shared.dims[0] } else { 0 };
+    let base = shared.address as *const u8;
+    (0..count).map(move |i| {
+        let at = base.wrapping_offset(i.wrapping_mul(stride) as isize);
+        let mut bytes = [0; 8];
+        let size = integer.size();
+        // SAFETY: by the protocol that stated them, `count` elements of this size lie `stride` bytes apart while the owner
+        // is held; they need not be aligned.
+        unsafe { std::ptr::copy_nonoverlapping(at, bytes.as_mut_ptr(), size) };
+        if cfg!(target_endian = "big") {
+            bytes[..size].reverse();
+        }
+        let word = u64::from_le_bytes(bytes);
+        match integer {
+            Integer::Bool => Some(i64::from(word != 0)),
+            Integer::I8 => Some(i64::from(word as i8)),
+            Integer::I16 => Some(i64::from(word as i16)),
+            Integer::I32 => Some(i64::from(word as i32)),
+            Integer::I64 => Some(word as i64),
+            Integer::U8 | Integer::U16 | Integer::U32 | Integer::U64 => i64::try_from(word).ok(),
+        }
+    })
 }
 
 /// Copies the elements of an array, `size` bytes each and `strides` bytes apart, to `to` in row-major order. `to` has their

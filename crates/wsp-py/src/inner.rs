@@ -203,7 +203,9 @@ impl Inner {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arguments, WorkloadOptions)> {
         let options = self.run_options(py, options)?;
-        Ok((self.bind(py, named, Need::Everything)?, options))
+        let mut arguments = self.bind(py, named, Need::Everything)?;
+        arguments.claim().map_err(|fault| errors::exception(py, &[fault], &self.sources))?;
+        Ok((arguments, options))
     }
 }
 

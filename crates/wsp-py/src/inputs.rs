@@ -4,7 +4,8 @@ mod library;
 mod shapes;
 
 use crate::arrays::{PyArray, type_name};
-use crate::integers::{integer_list, not_integers, of_integers};
+use crate::claims::{Claim, Use, may_read};
+use crate::integers::{integer_list, is_list, not_integers, of_integers};
 use crate::signature::{Role, Signature, TensorFact};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -21,6 +22,7 @@ const READ_ONLY: Code = Code(1255);
 const MISSING: Code = Code(1259);
 const SURPLUS: Code = Code(1260);
 const BAD_SIZE: Code = Code(1262);
+const IN_USE: Code = Code(1268);
 
 /// What is needed of the arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,10 @@ pub(crate) struct Arguments {
     pub(crate) shapes: Vec<(String, DType, Vec<u64>)>,
     /// Arrays of a used file that are read in a copy, by name.
     pub(crate) moved: Vec<String>,
+    /// The caller's arrays, of which a run writes some.
+    pub(crate) uses: Vec<Use>,
+    /// The claim of the run on them.
+    pub(crate) claim: Option<Claim>,
 }
 
 impl Arguments {
@@ -53,12 +59,40 @@ impl Arguments {
         self.shapes.iter().fold(whole, |known, (name, dtype, shape)| known.with_shape(name, *dtype, shape))
     }
 
+    /// Claims the arrays for a run, until this is dropped.
+    ///
+    /// # Errors
+    /// Another run uses one of them, and one of the two runs writes it.
+    pub(crate) fn claim(&mut self) -> Result<(), Diagnostic> {
+        self.claim = Some(Claim::of(&self.uses.as_slice().into())?);
+        Ok(())
+    }
+
     /// Copies what kernels of a used file wrote into the caller's arrays; what is not among these stays in `outputs`.
-    pub(crate) fn give_back(&self, outputs: &mut Arrays) {
+    ///
+    /// # Errors
+    /// Two of the arrays share memory, or another run uses one of them; then nothing is copied.
+    pub(crate) fn give_back(&self, outputs: &mut Arrays) -> Result<(), Diagnostic> {
+        let written = self.uses.iter().filter(|each| {
+            outputs.contains_key(&each.name) && self.copied.iter().any(|(name, _)| *name == each.name)
+        });
+        let written: Vec<Use> = written.cloned().collect();
+        for (at, one) in written.iter().enumerate() {
+            if let Some(other) = written[at + 1..].iter().find(|other| one.view.may_share_memory(&other.view))
+            {
+                let message =
+                    format!("arrays `{}` and `{}` share memory, and both are written", one.name, other.name);
+                return Err(Diagnostic::error(IN_USE, message).help("give each an array of its own"));
+            }
+        }
+        if let Some(claim) = &self.claim {
+            claim.may_write(&written)?;
+        }
         outputs.retain(|name, array| {
             let given = self.copied.iter().find(|(copied, _)| copied == name);
             !given.is_some_and(|(_, given)| given.copy_from(array))
         });
+        Ok(())
     }
 }
 
@@ -80,6 +114,7 @@ pub(crate) fn bind(
         copied: Vec::new(),
         shapes: Vec::new(),
         moved: Vec::new(),
+        uses: Vec::new(),
         need,
         sizes: vec![None; signature.params.len()],
         origins: vec![Origin::Given; signature.params.len()],
@@ -108,6 +143,7 @@ struct Binder<'a> {
     shapes: Vec<(String, DType, Vec<u64>)>,
     /// Of a used file, read in a copy.
     moved: Vec<String>,
+    uses: Vec<Use>,
     need: Need,
     /// By size.
     sizes: Vec<Option<i64>>,
@@ -177,10 +213,19 @@ impl Binder<'_> {
 
     fn table(&mut self, t: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
         let fact = &self.signature.tables[t];
-        let values =
-            integer_list(&fact.given, object).map_err(|refused| not_integers(&fact.given, refused))?;
+        let values = self.integers(&fact.given, object)?;
         self.inputs.arrays.insert(fact.name.clone(), of_integers(&fact.given, &values)?);
         Ok(())
+    }
+
+    /// The elements of a list of integers, which no run writes meanwhile.
+    fn integers(&self, name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Diagnostic> {
+        if !is_list(object)
+            && let Ok(view) = PyArray::of(name, object).and_then(|array| array.view(name))
+        {
+            may_read(&[Use { name: name.to_owned(), view, written: false }])?;
+        }
+        integer_list(name, object).map_err(|refused| not_integers(name, refused))
     }
 
     fn size(&mut self, p: usize, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
@@ -254,6 +299,8 @@ impl Binder<'_> {
             let Some(array) = array else { continue };
             match array.view(&fact.given) {
                 Ok(view) => {
+                    let (name, written) = (fact.given.clone(), fact.written);
+                    self.uses.push(Use { name, view: view.clone(), written });
                     self.inputs.views.insert(fact.name.clone(), view);
                 }
                 Err(fault) => self.faults.push(fault),
@@ -266,8 +313,8 @@ impl Binder<'_> {
         let set =
             set.filter_map(|(fact, size)| Some((fact.name.clone(), ParamValue::Int(i128::from((*size)?)))));
         self.inputs.set.extend(set);
-        let Binder { inputs, copied, shapes, moved, .. } = self;
-        Ok(Arguments { inputs, copied, shapes, moved })
+        let Binder { inputs, copied, shapes, moved, uses, .. } = self;
+        Ok(Arguments { inputs, copied, shapes, moved, uses, claim: None })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Lists of integers, as Python has them.
 
-use crate::arrays::PyArray;
+use crate::arrays::IntegerArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyRange, PyTuple};
+use pyo3::types::{PyInt, PyList, PyRange, PyTuple};
 use wsp_core::DType;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_plan::Array;
@@ -22,13 +22,69 @@ pub(crate) fn integer_list(name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<
     if is_list(object) {
         return object.extract().map_err(|error: PyErr| Refused::Elements(error.to_string()));
     }
-    let array = PyArray::of(name, object).map_err(|fault| Refused::Array(Box::new(fault)))?;
+    let array = IntegerArray::of(name, object).map_err(|fault| Refused::Array(Box::new(fault)))?;
     if array.dims().len() != 1 {
         return Err(Refused::Elements(format!("it has {} dimensions", array.dims().len())));
     }
-    array.integers().ok_or_else(|| {
-        Refused::Elements(format!("its elements are of type {}, or one does not fit", array.dtype))
+    array.values().ok_or_else(|| {
+        Refused::Elements(format!("its elements are of type {}, or one does not fit", array.what()))
     })
+}
+
+/// Integers that a caller may change in place, with the values that they had.
+pub(crate) struct SeenList {
+    source: Source,
+    values: Vec<i64>,
+}
+
+/// Where the integers are.
+enum Source {
+    /// In memory that an array shares.
+    Shared(IntegerArray),
+    /// In a list of Python.
+    List(Py<PyAny>),
+    /// In an object that is a number, and of no type whose numbers never change.
+    Number(Py<PyAny>),
+}
+
+impl SeenList {
+    /// The integers of an argument that [`integer_list`] or a size takes; none where they cannot change, or are no integers.
+    ///
+    /// # Errors
+    /// As [`integer_list`].
+    pub(crate) fn of(name: &str, object: &Bound<'_, PyAny>) -> Result<Option<SeenList>, Diagnostic> {
+        let fixed = object.is_none()
+            || object.is_instance_of::<PyInt>()
+            || object.is_instance_of::<PyTuple>()
+            || object.is_instance_of::<PyRange>();
+        if fixed {
+            return Ok(None);
+        }
+        if is_list(object) {
+            let values = integer_list(name, object).map_err(|refused| not_integers(name, refused))?;
+            return Ok(Some(SeenList { source: Source::List(object.clone().unbind()), values }));
+        }
+        if let Ok(number) = object.extract::<i64>() {
+            return Ok(Some(SeenList {
+                source: Source::Number(object.clone().unbind()),
+                values: vec![number],
+            }));
+        }
+        let array = IntegerArray::of(name, object)?;
+        let values = array.values();
+        Ok(values.map(|values| SeenList { source: Source::Shared(array), values }))
+    }
+
+    /// Whether the integers are others than before.
+    pub(crate) fn has_changed(&self, py: Python<'_>) -> bool {
+        match &self.source {
+            Source::Shared(array) => !array.are(&self.values),
+            Source::List(list) => list.bind(py).extract::<Vec<i64>>().map_or(true, |now| now != self.values),
+            Source::Number(number) => {
+                number.bind(py).extract::<i64>().map_or(true, |now| self.values != [now])
+            }
+        }
+    }
 }
 
 /// Whether it is a list, a tuple or a range.
@@ -43,7 +99,7 @@ pub(crate) fn not_integers(name: &str, refused: Refused) -> Diagnostic {
     match refused {
         Refused::Array(fault) => *fault,
         Refused::Elements(what) => Diagnostic::error(BAD_TABLE, format!("`{name}` is no table: {what}"))
-            .help("give a list of integers, or an array of integers with one dimension"),
+            .help("give a list of integers, or an array of integers with one dimension: `np.array(values, np.int64)`"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Kernels that are Python functions: called for each task with views of its boxes.
 
+use crate::claims;
 use crate::ffi::Owner;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -145,13 +146,15 @@ fn typestr(dtype: DType) -> &'static str {
 pub(crate) fn call(callable: &Py<PyAny>, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
     let views = (0..cx.boxes().len()).map(|n| cx.view(n)).collect::<Result<Vec<_>, _>>()?;
     let called = Python::try_attach(|py| {
-        let run = || -> PyResult<()> {
-            let views = views.into_iter().map(|view| Bound::new(py, KernelArray::new(view)));
-            let views = PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)?;
-            callable.call1(py, (views, PyTuple::new(py, cx.scalars())?))?;
-            Ok(())
-        };
-        run().map_err(|error| KernelFault::with_payload(summary(py, &error), Arc::new(error)))
+        claims::inside(|| {
+            let run = || -> PyResult<()> {
+                let views = views.into_iter().map(|view| Bound::new(py, KernelArray::new(view)));
+                let views = PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)?;
+                callable.call1(py, (views, PyTuple::new(py, cx.scalars())?))?;
+                Ok(())
+            };
+            run().map_err(|error| KernelFault::with_payload(summary(py, &error), Arc::new(error)))
+        })
     });
     called.unwrap_or_else(|| Err("the Python interpreter is shutting down".into()))
 }

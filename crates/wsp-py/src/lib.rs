@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 mod arrays;
+mod claims;
 mod compile;
 mod errors;
 mod ffi;

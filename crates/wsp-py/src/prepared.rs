@@ -1,8 +1,10 @@
 //! Programs with their arguments checked and bound once.
 
+use crate::claims::{Claim, Uses};
 use crate::errors;
 use crate::inner::{Body, Inner};
-use crate::inputs::Need;
+use crate::inputs::{Arguments, Need};
+use crate::integers::SeenList;
 use crate::registry::Registered;
 use crate::results;
 use crate::runs::{Done, Running, Watched};
@@ -14,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use wsp_cpu::workload::{PreparedWorkload, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace};
 use wsp_plan::workload::{bind, count};
 use wsp_plan::{Arrays, ParamValue};
@@ -33,6 +36,10 @@ struct Bindings {
     named: Py<PyDict>,
     /// Values of sizes.
     set: Vec<(String, ParamValue)>,
+    /// Arrays that each run claims.
+    uses: Uses,
+    /// Integers that the caller may change in place.
+    lists: Vec<SeenList>,
     watched: Arc<Watched>,
     cancel: Arc<AtomicBool>,
     on_caller: bool,
@@ -45,7 +52,9 @@ impl Bindings {
         named: Bound<'_, PyDict>,
         mut options: WorkloadOptions,
     ) -> PyResult<Bindings> {
-        let inputs = inner.bind(py, Some(&named), Need::Everything)?.inputs;
+        let Arguments { inputs, uses, .. } = inner.bind(py, Some(&named), Need::Everything)?;
+        let lists =
+            seen_lists(inner, &named).map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
         options.sequential |= alone(inner, &inputs, &options);
         let on_caller = inner.on_caller(&options);
         let cancel = Arc::new(AtomicBool::new(false));
@@ -54,8 +63,31 @@ impl Bindings {
         let (set, program) = (inputs.set.clone(), inner.workload(py, "cannot be bound: execute it")?);
         let workload = py.detach(|| program.prepare(inputs, watched.options().clone()));
         let workload = workload.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
-        Ok(Bindings { workload, named: named.unbind(), set, watched: Arc::new(watched), cancel, on_caller })
+        let (named, watched, uses) = (named.unbind(), Arc::new(watched), uses.into());
+        Ok(Bindings { workload, named, set, uses, lists, watched, cancel, on_caller })
     }
+
+    /// Whether a table or a size has other values than those that this was bound with.
+    fn has_changed(&self, py: Python<'_>) -> bool {
+        self.lists.iter().any(|list| list.has_changed(py))
+    }
+}
+
+/// Tables and sizes among the arguments that the caller may change in place, with their values.
+fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>, Diagnostic> {
+    let signature = &inner.signature;
+    let tables = signature.tables.iter().map(|table| &table.given);
+    let sizes = signature.params.iter().map(|param| &param.given);
+    let arrays = signature.library.arrays.iter();
+    let mut lists = Vec::new();
+    for name in tables.chain(sizes).chain(arrays) {
+        if let Ok(Some(object)) = named.get_item(name)
+            && let Some(list) = SeenList::of(name, &object)?
+        {
+            lists.push(list);
+        }
+    }
+    Ok(lists)
 }
 
 /// Whether no two tasks could run at once, so that a run need not leave the thread of its caller: there is one task at most, or
@@ -103,11 +135,12 @@ impl Prepared {
         }
     }
 
-    fn run_elsewhere(&self, py: Python<'_>, cancel: Arc<AtomicBool>) -> PyResult<()> {
+    fn run_elsewhere(&self, py: Python<'_>, cancel: Arc<AtomicBool>, claim: Claim) -> PyResult<()> {
         // The next run begins anew, whatever stopped the one before.
         cancel.store(false, Ordering::Relaxed);
         let bound = self.bound.clone();
         let running = Running::spawn(cancel, move || {
+            let _claim = claim;
             let mut bound = bound.lock().unwrap_or_else(PoisonError::into_inner);
             let ran = bound.workload.run().map(Timeline::of_run);
             let done = ran.map(|timeline| Done { outcome: None, timeline });
@@ -121,13 +154,19 @@ impl Prepared {
 
 #[pymethods]
 impl Prepared {
-    /// Runs the program; the arrays hold the results then.
+    /// Runs the program; the arrays hold the results then. Tables and sizes have the values that they have at present.
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
         let mut bound = self.lock()?;
+        if bound.has_changed(py) {
+            let all = bound.named.bind(py).copy()?;
+            *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
+        }
+        let claim = Claim::of(&bound.uses);
+        let claim = claim.map_err(|fault| errors::exception(py, &[fault], &self.inner.sources))?;
         if !bound.on_caller {
             let cancel = bound.cancel.clone();
             drop(bound);
-            return self.run_elsewhere(py, cancel);
+            return self.run_elsewhere(py, cancel, claim);
         }
         let _registered = Registered::new(&bound.cancel)?;
         let workload = &mut bound.workload;
@@ -146,7 +185,7 @@ impl Prepared {
         let mut bound = self.lock()?;
         let all = bound.named.bind(py).copy()?;
         all.update(named.as_mapping())?;
-        let inputs = self.inner.bind(py, Some(&all), Need::Everything)?.inputs;
+        let Arguments { inputs, uses, .. } = self.inner.bind(py, Some(&all), Need::Everything)?;
         let taken_back = named.values().iter().any(|value| value.is_none());
         if taken_back || inputs.set != bound.set || !inputs.arrays.is_empty() {
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
@@ -156,6 +195,7 @@ impl Prepared {
         let done = py.detach(|| workload.rebind(Vec::new(), Arrays::new(), inputs.views));
         done.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
         bound.named = all.unbind();
+        bound.uses = uses.into();
         Ok(())
     }
 

@@ -16,8 +16,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wsp_cpu::workload::{Payload, PayloadSlot, Poll, WorkloadOptions, WorkloadOutcome};
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Code, Diagnostic};
 use wsp_runtime::clock;
+
+const ELSEWHERE: Code = Code(1269);
 
 /// How long Ctrl-C waits at most to be noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -144,9 +146,9 @@ pub(crate) fn executed(
     let ran = interruptible(py, |cancel| {
         options.cancel = Some(cancel);
         let outcome = run(&arguments, &options)?;
-        Some(outcome.map(|mut outcome| {
-            arguments.give_back(&mut outcome.outputs);
-            outcome
+        Some(outcome.and_then(|mut outcome| {
+            arguments.give_back(&mut outcome.outputs).map_err(|fault| vec![fault])?;
+            Ok(outcome)
         }))
     })?;
     let Some(outcome) = ran else { return Ok(None) };
@@ -192,7 +194,7 @@ pub(crate) fn interruptible<R: Send>(
 fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Done, Failed> {
     let ran = inner.execute(arguments, &watched.options);
     let mut outcome = ran.map_err(|faults| watched.failed(faults))?;
-    arguments.give_back(&mut outcome.outputs);
+    arguments.give_back(&mut outcome.outputs).map_err(|fault| watched.failed(vec![fault]))?;
     Ok(Done { timeline: Timeline::of_run(&outcome), outcome: Some(outcome) })
 }
 
@@ -205,7 +207,7 @@ pub(crate) struct Done {
 }
 
 fn internal(what: &str) -> Failed {
-    let fault = Diagnostic::error(wsp_ir::diag::Code(639), format!("internal error: {what}"));
+    let fault = Diagnostic::error(Code(639), format!("internal error: {what}"));
     Failed { faults: vec![fault], payload: None, signal: None }
 }
 
@@ -214,6 +216,8 @@ pub(crate) struct Running {
     cancel: Arc<AtomicBool>,
     state: Mutex<State>,
     ended: Condvar,
+    /// The process whose thread runs it; a child that was forked meanwhile has none of its threads.
+    process: u32,
 }
 
 #[derive(Default)]
@@ -248,7 +252,12 @@ impl Running {
         run: impl FnOnce() -> Result<Done, Failed> + Send + 'static,
     ) -> PyResult<Arc<Running>> {
         let registered = Registered::new(&cancel)?;
-        let running = Arc::new(Running { cancel, state: Mutex::default(), ended: Condvar::new() });
+        let running = Arc::new(Running {
+            cancel,
+            state: Mutex::default(),
+            ended: Condvar::new(),
+            process: std::process::id(),
+        });
         let on_thread = running.clone();
         let body = move || {
             // What `run` holds, arrays among it, is given back before anybody learns that the run is over.
@@ -271,8 +280,13 @@ impl Running {
         Registered::new(&self.cancel)
     }
 
+    /// Whether it has ended, or goes on in another process.
     fn has_ended(&self) -> bool {
-        lock(&self.state).ended
+        self.is_elsewhere() || lock(&self.state).ended
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        self.process != std::process::id()
     }
 
     /// The result of the ended run, once.
@@ -280,6 +294,12 @@ impl Running {
     /// # Errors
     /// What failed the run.
     pub(crate) fn finish(&self, py: Python<'_>, inner: &Inner) -> PyResult<Option<WorkloadOutcome>> {
+        if self.is_elsewhere() {
+            let fault = Diagnostic::error(ELSEWHERE, "the run goes on in the process that started it")
+                .note("this process was forked meanwhile: it has the memory and none of the threads")
+                .help("wait for runs before a fork, or start processes anew: `multiprocessing.set_start_method(\"spawn\")`");
+            return Err(Failed { faults: vec![fault], payload: None, signal: None }.raise(py, inner));
+        }
         let result = lock(&self.state).result.take();
         let result = result.unwrap_or_else(|| Err(internal("a run gave its result twice")));
         let done = result.map_err(|failed| failed.raise(py, inner))?;
@@ -313,6 +333,9 @@ impl Running {
     /// # Errors
     /// What a signal handler raises, when the run has been stopped.
     pub(crate) fn wait(&self, py: Python<'_>, deadline: Option<Instant>) -> PyResult<bool> {
+        if self.is_elsewhere() {
+            return Ok(true);
+        }
         loop {
             let look = clock::now() + LOOK;
             let until = deadline.map_or(look, |deadline| deadline.min(look));

@@ -91,6 +91,7 @@ def bind(
                 help="call a function with a fixed list of parameters",
             )
         if parameter.name not in result:
+            cx.reads.value(parameter.default)
             result[parameter.name] = (constant(parameter.default), node)
     return result
 
@@ -124,6 +125,7 @@ def _inline(cx: Cx, function: types.FunctionType, node: ast.Call) -> Value:
             node,
             help="write loops",
         )
+    cx.reads.function(function)
     source = source_of(function, "helper", span)
     if source.is_declaration and not any(isinstance(s, ast.Pass) for s in source.body):
         raise cx.fault(
@@ -263,6 +265,8 @@ def _folded(function: Any) -> tuple[Any, ...]:
 
 
 def _fold(cx: Cx, function: Callable[..., Any], args: Any, kwargs: Any, node: ast.Call) -> Value:
+    for value, _ in (*args, *kwargs.values()):
+        cx.reads.whole(value.value)
     try:
         return constant(function(*(v.value for v, _ in args), **{k: v.value for k, (v, _) in kwargs.items()}))
     except Exception as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,24 +11,25 @@ from .._seam import SpanTable
 from . import exprs, stmts, views
 from .context import Cx, Var
 from .emit import resolve
+from .reads import Reads
 from .source import Source
 from .values import ViewParam
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The body of a specialisation. `seen` are the values from around the function that it was compiled
+    """The body of a specialisation. `reads` are the values from around the function that it was compiled
     with.
     """
 
     entry: dict[str, Any]
     views: tuple[ViewParam, ...]
     scalars: tuple[str, ...]
-    seen: tuple[tuple[Callable[[], Any], Any], ...]
+    reads: Reads
 
     def is_current(self) -> bool:
-        """Whether globals and variables around the function are what they were."""
-        return all(look() is value for look, value in self.seen)
+        """Whether everything that was read around the function is certain to be what it was."""
+        return self.reads.hold()
 
     def body(self, spans: SpanTable) -> dict[str, Any]:
         """`kernels[i]` of a trace."""
@@ -93,6 +93,7 @@ def compile_kernel(
     for name, number in list(scalars.items())[ncoords:]:
         env[name] = Var(cx.task_scalar(number, name, source.span), None, source.span)
     for name, value in constants.items():
+        cx.reads.value(value)
         env[name] = Var(exprs.constant(value), None, source.span)
     stmts.block(cx, source.body)
     entry = {
@@ -109,4 +110,4 @@ def compile_kernel(
             "body": cx.builder.block,
         },
     }
-    return Compiled(entry, params, tuple(scalars), tuple(cx.seen))
+    return Compiled(entry, params, tuple(scalars), cx.reads)

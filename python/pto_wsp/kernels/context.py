@@ -5,8 +5,7 @@ at places.
 from __future__ import annotations
 
 import ast
-import linecache
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,8 +14,10 @@ from typing import Any
 from .. import errors
 from .._seam import Span
 from ..spans import span_of_node
+from ..texts import line_of
 from . import codes
 from .emit import Builder, Expr, Stmt, TileTy
+from .reads import Reads
 from .source import Source
 from .values import Const, Number, Scalar, TileVal, Value, ViewParam, ViewVal
 
@@ -75,7 +76,7 @@ class Cx:
         self.builder = Builder()
         self.views = views
         self.ncoords = ncoords
-        self.seen: list[tuple[Callable[[], Any], Any]] = []
+        self.reads = Reads()
         self.fields: list[dict[str, Any]] = []
         self.frames = [Frame(source, 0, None)]
         self.regions = 0
@@ -98,7 +99,7 @@ class Cx:
         """The first line of a statement."""
         name, line, col, end_line, end_col = self.span(node)
         if line != end_line:
-            end_col = len(linecache.getline(name, line).rstrip().encode())
+            end_col = len(line_of(name, line).rstrip().encode())
         return (name, line, col, line, max(end_col, col + 1))
 
     def fault(

@@ -117,7 +117,7 @@ def _name(cx: Cx, name: str, node: ast.AST) -> Value:
             or "define it in the file, or make it a parameter",
         )
     source = cx.frame.source
-    cx.seen.append((lambda: source.lookup(name), found))
+    cx.reads.name(lambda: source.lookup(name), found)
     return constant(found)
 
 
@@ -201,8 +201,7 @@ def _constant_attribute(cx: Cx, value: Any, name: str, node: ast.AST) -> Value:
         )
     try:
         found = getattr(value, name)
-        if isinstance(value, types.ModuleType):
-            cx.seen.append((lambda: getattr(value, name, None), found))
+        cx.reads.attribute(value, name, found)
         return constant(found)
     except AttributeError:
         what = f"module `{value.__name__}`" if isinstance(value, types.ModuleType) else describe(Const(value))

@@ -5,17 +5,20 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import _seam
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
+from ..postponed import evaluated, method_of, scope_at
 from ..spans import span_of_node
+from ..thrown import warn_thrown_away
 from . import codes
 from .annotations import ParamType, param_type
 from .compile import Compiled, compile_kernel
 from .foreign import task_function
+from .reads import is_constant
 from .source import Source, source_of
 from .values import ViewParam
 
@@ -50,6 +53,16 @@ class Specialised:
     span: Span | None
     callable: Callable[..., Any] | None
     compiled: Compiled | None
+
+    def is_current(self) -> bool:
+        """Whether compiling again would certainly give the same."""
+        return self.compiled is None or self.compiled.is_current()
+
+    def is_like(self, other: Specialised) -> bool:
+        """Whether both have the same compiled body; texts are compared, as 1, 1.0 and True are equal."""
+        if self.compiled is None or other.compiled is None:
+            return self.compiled is other.compiled
+        return repr(self.compiled.entry) == repr(other.compiled.entry)
 
     def body(self, spans: SpanTable) -> dict[str, Any]:
         """`kernels[i]` of the trace."""
@@ -86,7 +99,7 @@ class BaseKernel:
     def __deepcopy__(self, memo: dict[int, Any]) -> BaseKernel:
         return self
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Adds a task without coordinates to the workload that is being traced."""
         return _record(self, (), args, kwargs)
 
@@ -102,13 +115,14 @@ class BaseKernel:
             _check_argument(self.name, param, arg, call)
         key = (ncoords, *(_key(self.name, p, a, call) for p, a in zip(self.params, args, strict=False)))
         made = self._made.get(key)
-        if made is None or not self._is_current(made):
-            self._compilations += 1
-            made = self._made[key] = self._specialise(ncoords, args, (key, self._compilations))
+        if made is None or not made.is_current():
+            fresh = self._specialise(ncoords, args, (key, self._compilations))
+            if made is not None and fresh.is_like(made):
+                fresh = replace(fresh, key=made.key)
+            else:
+                self._compilations += 1
+            made = self._made[key] = fresh
         return made
-
-    def _is_current(self, made: Specialised) -> bool:
-        return made.compiled is None or made.compiled.is_current()
 
     def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
         raise NotImplementedError
@@ -158,7 +172,7 @@ class Kernel(BaseKernel):
             compiled,
         )
 
-    def source_ir(self, *, coords: int = 0, **example: Any) -> str:
+    def source_ir(self, /, *, coords: int = 0, **example: Any) -> str:
         """The function that the kernel is compiled to for these arguments, as text.
 
         Views are given by arrays of their shape and type, or anything else with `shape` and `dtype`; scalars
@@ -200,15 +214,27 @@ class PythonKernel(BaseKernel):
         )
 
 
-@dataclass(frozen=True, slots=True)
 class BoundKernel:
     """A kernel and the coordinates of a task; calling it adds the task."""
 
-    kernel: BaseKernel
-    coords: tuple[Any, ...] = field(default=())
+    __slots__ = ("_span", "coords", "kernel")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __init__(self, kernel: BaseKernel, coords: tuple[Any, ...] = ()) -> None:
+        self.kernel = kernel
+        self.coords = coords
+        self._span = _seam.caller_span()
+
+    def __del__(self) -> None:
+        name = self.kernel.name
+        warn_thrown_away(
+            f"`{name}[…]` is thrown away: a kernel with coordinates adds a task when it is called; "
+            f"write `{name}[…](…)`",
+            self._span,
+        )
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Adds a task to the workload that is being traced."""
+        self._span = None
         return _record(self.kernel, self.coords, args, kwargs)
 
 
@@ -238,7 +264,7 @@ def python_kernel(function: Any = None, *, unit: str = "any", cost: Any = None) 
 
 def _decorate(cls: type[BaseKernel], function: Any, unit: str, cost: Any) -> Any:
     at = _seam.caller_span()
-    scope = dict(sys._getframe(2).f_locals)
+    scope = scope_at(sys._getframe(2))
     if function is not None:
         return cls(function, unit, cost, scope, at)
     return lambda later: cls(later, unit, cost, scope, at)
@@ -268,6 +294,16 @@ def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
     spans = {
         a.arg: span_of_node(source.filename, a) for a in (*tree.posonlyargs, *tree.args, *tree.kwonlyargs)
     }
+    owner = method_of(source.function)
+    if owner is not None:
+        first = source.code.co_varnames[0]
+        raise codes.kernel_error(
+            codes.METHOD,
+            f"kernel `{source.name}` is a method of `{owner}`",
+            source.span,
+            notes=[f"a task gives its kernel boxes and numbers, and no `{first}`"],
+            help=f"decorate a function inside of a method, where it sees `{first}`, or leave `{first}` out",
+        )
     params = []
     for parameter in inspect.signature(source.function).parameters.values():
         if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
@@ -295,13 +331,10 @@ def _parameters(source: Source, scope: dict[str, Any]) -> tuple[Param, ...]:
 
 def _annotation(source: Source, parameter: inspect.Parameter, scope: dict[str, Any], span: Span) -> ParamType:
     annotation, note = parameter.annotation, ""
-    if isinstance(annotation, str):
-        # As `from __future__ import annotations` leaves it.
-        cells = {name: source.lookup(name) for name in source.function.__code__.co_freevars}
-        try:
-            annotation = eval(annotation, source.function.__globals__, {**scope, **cells})
-        except Exception as error:
-            note = str(error)
+    try:
+        annotation = evaluated(annotation, source.function, scope)
+    except Exception as error:
+        note = str(error)
     found = param_type(annotation) if not note else None
     if found is None:
         shown = (
@@ -400,9 +433,8 @@ def _scalars(params: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def _key(kernel: str, param: Param, arg: Arg, call: Span | None) -> Any:
     if not isinstance(arg, ConstexprArg):
         return arg
-    key = _constant_key(arg.value)
     try:
-        hash(key)
+        hash(arg.value)
     except TypeError:
         raise codes.kernel_error(
             codes.ARGUMENT_VIEW,
@@ -411,14 +443,31 @@ def _key(kernel: str, param: Param, arg: Arg, call: Span | None) -> Any:
             labels=[(param.span, "declared here")],
             help="give numbers, strings, element types, functions, or tuples of them",
         ) from None
-    return key
+    return _constant_key(arg.value)
 
 
 def _constant_key(value: Any) -> Any:
-    """Equal only for values that compile to the same: 1, 1.0 and True differ, and so do 0.0 and -0.0."""
-    if isinstance(value, tuple):
+    """Equal only for values that compile to the same: 1, 1.0 and True differ, so do 0.0 and -0.0, and two
+    objects that say that they are equal.
+    """
+    if type(value) is tuple:
         return (tuple, tuple(map(_constant_key, value)))
-    return (type(value), repr(value) if isinstance(value, float) else value)
+    return (type(value), repr(value)) if is_constant(value) else _Same(value)
+
+
+class _Same:
+    """An object, equal to itself alone."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._of is other._of
+
+    def __hash__(self) -> int:
+        return id(self._of)
 
 
 def _example(kernel: str, param: Param, value: Any) -> Arg:

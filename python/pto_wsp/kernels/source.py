@@ -6,11 +6,12 @@ import ast
 import builtins
 import inspect
 import types
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from .._seam import Span
+from ..spans import node_of_function
+from ..texts import is_changed, keep, text_of
 from . import codes
 
 MISSING = object()
@@ -22,6 +23,7 @@ class Source:
     """A function's syntax tree. Lines and columns are those of its file."""
 
     function: types.FunctionType
+    code: types.CodeType
     filename: str
     name: str
     tree: ast.FunctionDef
@@ -109,10 +111,10 @@ def source_of(function: Any, what: str = "kernel", call: Span | None = None) -> 
             help="write a plain `def` without `yield` and `await`",
         )
     cached = function.__dict__.get(_CACHE_ATTRIBUTE)
-    if cached is None or cached.function is not function:
+    if cached is None or cached.function is not function or cached.code is not code:
         tree = _parse(function, what, here)
         names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        cached = Source(function, code.co_filename, function.__name__, tree, frozenset(names))
+        cached = Source(function, code, code.co_filename, function.__name__, tree, frozenset(names))
         function.__dict__[_CACHE_ATTRIBUTE] = cached
     return cached
 
@@ -127,34 +129,29 @@ def _not_a_function(function: Any, what: str, call: Span | None) -> Exception:
     return codes.kernel_error(codes.NOT_A_FUNCTION, message, call, help=help)
 
 
-def _parse(function: Callable[..., Any], what: str, here: Span) -> ast.FunctionDef:
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError, SyntaxError) as error:
+def _parse(function: types.FunctionType, what: str, here: Span) -> ast.FunctionDef:
+    code = function.__code__
+    if what != "helper":
+        keep(code.co_filename, function.__globals__)
+    if not text_of(code.co_filename, code):
         raise codes.kernel_error(
             codes.NO_SOURCE,
             f"the source of `{function.__name__}` cannot be read",
             here,
-            notes=[f"a {what} is compiled from the text of its function; {error}"],
+            notes=[f"a {what} is compiled from its text, and there is none of {code.co_filename}"],
             help="put the function into a file or a notebook cell",
-        ) from error
-    text = "".join(lines)
-    # An indented function stands under an `if`, so that columns stay as they are.
-    nested = text[:1].isspace()
-    try:
-        module = ast.parse("if True:\n" + text if nested else text)
-    except SyntaxError as error:
+        )
+    if what == "helper" and is_changed(code):
         raise codes.kernel_error(
-            codes.NO_SOURCE,
-            f"the text of `{function.__name__}` is not a function by itself",
+            codes.CHANGED,
+            f"the text of `{function.__name__}` is not what Python has imported",
             here,
-            notes=[str(error)],
-            help="let the `def` stand on lines of its own",
-        ) from error
-    ast.increment_lineno(module, first - 1 - int(nested))
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef) and node.name == function.__code__.co_name:
-            return node
+            notes=[f"{code.co_filename} has changed since; a helper is compiled from its text"],
+            help="start Python again, or import the module anew",
+        )
+    node = node_of_function(function)
+    if isinstance(node, ast.FunctionDef):
+        return node
     raise codes.kernel_error(
         codes.NO_SOURCE,
         f"the text of `{function.__name__}` is not where Python says it is",

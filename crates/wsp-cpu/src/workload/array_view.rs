@@ -4,6 +4,7 @@
     reason = "the caller's memory is used from several threads; its contract is that of `new`"
 )]
 
+use super::overlap::{Sharing, sharing};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -167,6 +168,11 @@ impl ArrayView {
     /// What may be done with it.
     pub fn access(&self) -> ViewAccess {
         self.access
+    }
+
+    /// Whether some byte belongs to an element of this array and to one of the other; also where finding out would take too long.
+    pub fn may_share_memory(&self, other: &ArrayView) -> bool {
+        sharing(self, other) != Sharing::Disjoint
     }
 
     pub(super) fn ptr(&self) -> *mut u8 {

@@ -2,7 +2,8 @@
 
 use super::{BAD_SIZE, Binder, Need};
 use crate::arrays::{PyArray, type_name};
-use crate::integers::{integer_list, is_list, not_integers, of_integers};
+use crate::claims::Use;
+use crate::integers::{is_list, of_integers};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use wsp_core::DType;
@@ -19,7 +20,7 @@ impl Binder<'_> {
             return Ok(());
         }
         if is_list(object) {
-            let listed = integer_list(name, object).map_err(|refused| not_integers(name, refused))?;
+            let listed = self.integers(name, object)?;
             self.inputs.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
             return Ok(());
         }
@@ -28,6 +29,9 @@ impl Binder<'_> {
             let dims = array.dims().iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
             self.shapes.push((name.to_owned(), array.dtype, dims));
             return Ok(());
+        }
+        if let Ok(view) = array.view(name) {
+            self.uses.push(Use { name: name.to_owned(), view, written: false });
         }
         let given = match array.in_place() {
             Some(given) => given,

@@ -99,7 +99,7 @@ Sizes are integers from 0 that fit 64 bits with sign. Another kind of value is g
         code: Code(1263),
         title: "table",
         explanation: "\
-A table is a list of integers or an array of integers with one dimension. Another kind of value, or an integer that does not
+A table is a list of integers or an array of integers or truth values with one dimension. Another kind of value, or an integer that does not
 fit 64 bits with sign, is given.",
     },
     CodeInfo {
@@ -131,5 +131,22 @@ over such a cache takes up to twice as long. The results are the same. Make room
         explanation: "\
 An array of real numbers of at least 1 MiB does not lie in row-major order without gaps, or not at a multiple of its elements' size, so
 a run of a `.pto` file's program copies it first, which takes longer than most runs. Copy it once: `x = np.ascontiguousarray(x)`.",
+    },
+    CodeInfo {
+        code: Code(1268),
+        title: "array in use",
+        explanation: "\
+A run that goes on uses memory of this array, and it or the run that was to start writes it, so that the two would overwrite each other's
+elements. Arrays that share a part of a buffer are refused as well; parts without a common element can be used side by side, and so can
+arrays that both runs only read. Wait for the first run, `run.synchronize()`, or give each run an array of its own. The same code is
+given for two arrays of one run of a `.pto` file that share memory and are both written.",
+    },
+    CodeInfo {
+        code: Code(1269),
+        title: "run of another process",
+        explanation: "\
+A run of `execute_async` is waited for in a process that was forked after it began. The threads of the run are in the process that started
+it; the child has the memory as it was then. Wait for runs before a fork, or start processes anew:
+`multiprocessing.set_start_method(\"spawn\")`.",
     },
 ];

@@ -232,4 +232,17 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "`for i in range(start, end, step):` with integers and a constant step other than 0 is the counted loop of a kernel. \
             `while` is any other.",
     },
+    CodeInfo {
+        code: Code(1138),
+        title: "the file of a helper has changed",
+        explanation: "A function that a kernel calls is compiled from its text. The text of its file, which is read when it is first needed or \
+            when a function of the file is decorated, says something else than what Python has imported. Start Python again, or import the \
+            module anew.",
+    },
+    CodeInfo {
+        code: Code(1139),
+        title: "a kernel is a method",
+        explanation: "A task gives its kernel boxes of tensors, integers and constants, and no `self`. Decorate a function inside of a method, \
+            which sees `self` as a variable around it, or leave `self` out.",
+    },
 ];

@@ -318,6 +318,20 @@ A workload reads a slot where an expression of it is used, and not where Python 
 writes `s`, then `P.when(old > 1)` would see what the task wrote. Write the expression where it is used. For the value of before,
 let a task copy it to another slot first.",
     },
+    CodeInfo {
+        code: Code(1048),
+        title: "the file of a workload has changed",
+        explanation: "\
+Loops and branches of a workload are checked in its text. The text of its file, which is read when a function in it is decorated, says
+something else than what Python runs: the file was changed after it was imported. Start Python again, or import the module anew.",
+    },
+    CodeInfo {
+        code: Code(1049),
+        title: "a workload is a method",
+        explanation: "\
+The parameters of a workload are sizes, tensors and tables, which a run binds; `self` would be a size. Decorate a function inside of a
+method, which sees `self` as a variable around it, or leave `self` out.",
+    },
 ];
 
 /// What schedules, options and saved programs say.
@@ -393,6 +407,15 @@ The function of `TracePolicy.cycles` is traced for each kernel, and computes fro
         code: Code(1211),
         title: "bounds and policies of `dispatch_threshold` do not fit",
         explanation: "Bounds increase, and there is one policy more than bounds: below the first, between each two, and from the last on.",
+    },
+    CodeInfo {
+        code: Code(1212),
+        title: "a workload is thrown away",
+        explanation: "\
+Methods of schedules, a call of a workload outside of another one, `combine` and `sequential` change nothing: each gives another workload.
+Nothing was made of the one that was given at this line: it was neither compiled nor printed nor asked for anything, so what the line says
+has no effect. Keep it: `attention = attention.dispatch(…)`. The warning is a `pto_wsp.errors.ThrownAwayWarning`, which is also given for
+a run of `execute_async` that failed and that nothing waited for.",
     },
     CodeInfo {
         code: Code(1220),

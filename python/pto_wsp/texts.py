@@ -1,0 +1,124 @@
+"""Texts of files as they were when they were imported."""
+
+from __future__ import annotations
+import __future__
+
+import dis
+import linecache
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+_MOST = 8
+"""Texts that are kept of one file: those that it had when it was imported again and again."""
+
+_FEATURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+
+_kept: dict[str, list[str]] = {}
+"""The texts of files, by name; the one of the latest import comes first."""
+
+
+def keep(filename: str, module: dict[str, Any] | None = None) -> None:
+    """Keeps the text that a file has, as something in it is being made; `module` are the file's globals."""
+    linecache.checkcache(filename)
+    text = "".join(linecache.getlines(filename, module))
+    kept = _kept.setdefault(filename, [])
+    if text and text not in kept[:1]:
+        _kept[filename] = [text, *(other for other in kept if other != text)][:_MOST]
+
+
+def text_of(filename: str, code: CodeType | None = None) -> str:
+    """The text of a file: the one that a code object was compiled from, where it is kept; else the one of the
+    latest import. Empty where it is not at hand.
+    """
+    if filename not in _kept:
+        keep(filename)
+    if code is not None and not any(holds(text, code) for text in _kept[filename]):
+        keep(filename)
+    kept = _kept[filename]
+    held = (text for text in kept if code is not None and len(kept) > 1 and holds(text, code))
+    return next(held, kept[0] if kept else "")
+
+
+def lines_of(filename: str) -> list[str]:
+    """The lines of `text_of`."""
+    return list(_split(text_of(filename)))
+
+
+def line_of(filename: str, line: int) -> str:
+    """A line of `text_of`, without its end; empty where there is none."""
+    lines = _split(text_of(filename))
+    return lines[line - 1].rstrip("\r\n") if 0 < line <= len(lines) else ""
+
+
+def is_changed(code: CodeType) -> bool:
+    """Whether the text of a function is at hand and says something else than what Python runs.
+
+    What runs may have been made of another text by a tool: pytest does so to functions with assertions.
+    """
+    if any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames)):
+        return False
+    text = text_of(code.co_filename, code)
+    return bool(text) and not holds(text, code)
+
+
+@lru_cache(maxsize=512)
+def holds(text: str, code: CodeType) -> bool:
+    """Whether a text compiles to a file with this code object."""
+    candidates = _codes(text, code.co_filename, code.co_flags & _FEATURES).get(code.co_firstlineno, ())
+    return code in candidates or any(_shape(code) == _shape(other) for other in candidates)
+
+
+@lru_cache(maxsize=64)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(text.splitlines(keepends=True))
+
+
+@lru_cache(maxsize=32)
+def _codes(text: str, filename: str, flags: int) -> dict[int, list[CodeType]]:
+    try:
+        module = compile(text, filename, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[int, list[CodeType]] = {}
+    for code in _within(module):
+        found.setdefault(code.co_firstlineno, []).append(code)
+    return found
+
+
+_SAME = {"LOAD_METHOD": "LOAD_ATTR", "CALL_METHOD": "CALL_FUNCTION"}
+"""Instructions that the compiler chooses by what else its text has, such as the imports of a module."""
+
+_NO_MEANING = frozenset(["PUSH_NULL", "PRECALL", "NOP", "CACHE", "EXTENDED_ARG"])
+
+
+def _shape(code: CodeType) -> tuple[Any, ...]:
+    """What a code object does, whatever other text was compiled with it."""
+    constants = [
+        _shape(each) if isinstance(each, CodeType) else (type(each), repr(each)) for each in code.co_consts
+    ]
+    does = [
+        (_SAME.get(each.opname, each.opname), _operand(each))
+        for each in dis.get_instructions(code)
+        if each.opname not in _NO_MEANING
+    ]
+    named = (code.co_name, code.co_varnames, code.co_freevars, code.co_argcount, code.co_kwonlyargcount)
+    return (*named, constants, does)
+
+
+def _operand(instruction: dis.Instruction) -> Any:
+    if isinstance(instruction.argval, str):
+        return instruction.argval
+    # Jumps go as far as there is between.
+    return None if instruction.opcode in _JUMPS else instruction.arg
+
+
+_JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
+
+
+def _within(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _within(constant)

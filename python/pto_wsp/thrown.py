@@ -1,0 +1,15 @@
+"""Warnings of what was made, has no effect by itself, and goes without having been used."""
+
+from __future__ import annotations
+
+import sys
+from warnings import warn_explicit
+
+from ._seam import Span
+from .errors import ThrownAwayWarning
+
+
+def warn_thrown_away(message: str, span: Span | None) -> None:
+    """Warns at a line, unless the interpreter ends, when everything goes."""
+    if span is not None and not sys.is_finalizing():
+        warn_explicit(f"WSP1212: {message}", ThrownAwayWarning, span[0], span[1])
