@@ -14,6 +14,7 @@ use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Module, SourceMap, StructDef};
 use wsp_kernel::{Engine, Mode, Value};
+pub use wsp_lang::Purpose;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue};
 use wsp_runtime::clock;
 
@@ -69,12 +70,25 @@ pub struct RunOutcome {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Compiles a source file and those that it includes.
+/// Compiles a source file and those that it includes, with all warnings.
 ///
 /// # Errors
 /// What is wrong with the source.
 pub fn compile(sources: &mut SourceMap, name: &str, text: &str) -> Result<Compiled, Vec<Diagnostic>> {
-    match wsp_lang::compile_with(name, text, sources, &mut read_source) {
+    compile_for(sources, name, text, Purpose::Program)
+}
+
+/// Compiles as [`compile`]; warnings of what is unused follow from what the file is for.
+///
+/// # Errors
+/// What is wrong with the source.
+pub fn compile_for(
+    sources: &mut SourceMap,
+    name: &str,
+    text: &str,
+    purpose: Purpose,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    match wsp_lang::check_with(name, text, purpose, sources, &mut read_source) {
         (Some(module), warnings) => Ok(Compiled { module, warnings }),
         (None, faults) => {
             let part = wsp_lang::part_of_programs(name, text, &faults, files_in, &mut read_source);

@@ -263,3 +263,80 @@ fn a_page_layout_that_would_change_nothing_is_refused() {
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
     assert!(err.contains("takes no paged cache") && err.contains("leave out"), "{err}");
 }
+
+#[test]
+fn warnings_are_errors_of_a_strict_check_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let program = write(
+        "a.pto",
+        "PTO_SHAPE(x, n)\nPTO_KERNEL_IMPL(k) { uint32_t m = 1; PTO_STORE_SCALAR(x, 1.0f, {0}); }\n",
+    );
+    let workload = write("b.wsp", "kernel k(); workload main { let p = k(); k() after p; }\n");
+    let unit = write("c.tg", "TG_BEGIN(G)\nMC_ALLOC(T, 64)\nTG_KERNEL(K, k_entry, 1, AIV, 0)\nTG_END(G)\n");
+    let clean = "examples/row_softmax.pto";
+    for (path, code) in [(&program, "WSP0260"), (&workload, "WSP0787"), (&unit, "WSP1504")] {
+        let (status, out, err) = run(&["check", path]);
+        assert_eq!((status, out.contains(": ok")), (0, true), "{path}: {out}{err}");
+        assert!(err.contains(&format!("warning[{code}]")), "{path}: {err}");
+        let (status, out, err) = run(&["check", "--strict", path, clean]);
+        assert_eq!((status, out.as_str()), (1, format!("{clean}: ok\n").as_str()), "{path}: {err}");
+        assert!(err.contains(&format!("error[{code}]")) && err.contains("--strict"), "{path}: {err}");
+    }
+}
+
+/// What a workload uses is a library: its kernels are run by the workload, whatever its host entry launches.
+#[test]
+fn a_strict_check_of_a_workload_asks_nothing_of_what_others_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernels = "PTO_SHAPE(y, n, 1)
+        struct D { uint32_t i; };
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); PTO_STORE_SCALAR(y, 1.0f, {d.i, 0}); }
+        PTO_SPACE(None) { PTO_AXIS(none, 0, 0) }
+        PTO_DESCRIPTOR_GEN(None) { }
+        void entry(Tensor<float> y) { PTO_LAUNCH(None, { .y = y }); }";
+    std::fs::write(folder.path().join("k.pto"), kernels).unwrap();
+    let workload = folder.path().join("w.wsp");
+    std::fs::write(
+        &workload,
+        "use \"k.pto\"; param n; workload main { parallel for i in 0..n { k(i = i); } }",
+    )
+    .unwrap();
+    let (status, out, err) = run(&["check", "--strict", workload.to_str().unwrap()]);
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+}
+
+/// The task graphs that the document prints have the defects that it plants; every other example is free of warnings.
+#[test]
+fn every_example_passes_a_strict_check() {
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut folders = vec![root().join("examples")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.extension().and_then(|e| e.to_str()) {
+                None if path.is_dir() => folders.push(path),
+                Some("pto" | "wsp" | "tg") => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    let planted = ["deepseek_indexer.tg", "deepseek_indexer_verbatim.tg"];
+    let mut checked = 0;
+    for path in files {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let (status, out, err) = run(&["check", "--strict", path.to_str().unwrap()]);
+        // Some files are no programs by themselves.
+        if err.contains("[WSP0515]") {
+            continue;
+        }
+        checked += 1;
+        assert_eq!(status, i32::from(planted.contains(&name.as_str())), "{name}: {out}{err}");
+    }
+    assert!(checked >= 30, "{checked}");
+}

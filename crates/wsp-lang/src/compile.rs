@@ -3,6 +3,7 @@
 use crate::ast;
 use crate::codes;
 use crate::include::{self, Loaded, Reader};
+use crate::lint;
 use crate::parser::{parse, parse_tokens, template_names};
 use crate::sema::{self, SEARCH_NAME, SEARCH_SOURCE};
 use std::cmp::Reverse;
@@ -10,7 +11,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use wsp_core::limits;
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::{Module, SourceMap};
+use wsp_ir::{FileId, Module, SourceMap};
 
 /// Compiles one file. The text is added to `sources` under `name`, so that the findings can be shown.
 ///
@@ -50,12 +51,64 @@ pub fn compile_with(
     sources: &mut SourceMap,
     read: &mut Reader<'_>,
 ) -> (Option<Module>, Vec<Diagnostic>) {
+    let compiled = front(name, text, sources, read);
+    (compiled.module, arranged(compiled.findings))
+}
+
+/// Compiles as [`compile_with`], and adds warnings of what compiles and is probably not meant: what is declared and never used,
+/// tiles that are read before anything is in them, conditions that are always true, loops without an end. A correct program
+/// has none.
+///
+/// ```
+/// let mut sources = wsp_ir::SourceMap::default();
+/// let text = "uint32_t twice(uint32_t n) { uint32_t m = 2; return n + n; }";
+/// let mut read = |_: &std::path::Path| Ok(String::new());
+/// let (module, findings) =
+///     wsp_lang::check_with("a.pto", text, wsp_lang::Purpose::Program, &mut sources, &mut read);
+/// assert!(module.is_some());
+/// assert_eq!(findings[0].message, "variable `m` is never read");
+/// ```
+pub fn check_with(
+    name: &str,
+    text: &str,
+    purpose: Purpose,
+    sources: &mut SourceMap,
+    read: &mut Reader<'_>,
+) -> (Option<Module>, Vec<Diagnostic>) {
+    let Compiled { module, tree, built_in, root, mut findings } = front(name, text, sources, read);
+    if let Some(module) = &module {
+        findings.extend(lint::warnings(&lint::Program { tree: &tree, module, root, built_in, purpose }));
+    }
+    (module, arranged(findings))
+}
+
+/// What a file is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// Its host entry is launched: what the launch does not reach is unused.
+    Program,
+    /// A workload or a task graph runs its kernels: any declaration may be used.
+    Library,
+}
+
+/// A compiled text.
+struct Compiled {
+    /// There exactly when no finding is an error.
+    module: Option<Module>,
+    tree: ast::File,
+    built_in: Option<FileId>,
+    root: FileId,
+    findings: Vec<Diagnostic>,
+}
+
+fn front(name: &str, text: &str, sources: &mut SourceMap, read: &mut Reader<'_>) -> Compiled {
     let mut findings = Vec::new();
     let files = include::closure(name, text, sources, read, &mut findings);
+    let root = files.first().map(|loaded| loaded.file).unwrap_or_default();
     let mut tree = parse_all(files, &mut findings);
     // With parts of a file missing, most names that are not found would be the parser's fault.
     if findings.iter().any(Diagnostic::is_error) {
-        return (None, arranged(findings));
+        return Compiled { module: None, tree, built_in: None, root, findings };
     }
     let own_search = tree
         .items
@@ -70,7 +123,7 @@ pub fn compile_with(
     let (module, more) = sema::lower(&tree, built_in);
     findings.extend(more);
     let module = (!findings.iter().any(Diagnostic::is_error)).then_some(module);
-    (module, arranged(findings))
+    Compiled { module, tree, built_in, root, findings }
 }
 
 /// The items of all files, in the order in which the files were met.

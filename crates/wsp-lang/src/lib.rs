@@ -1,7 +1,7 @@
 //! The `.pto` language: lexer, parser, names and types, lowering to the IR.
 //!
 //! [`parse`] turns text into an [`ast::File`], [`compile`] into a [`wsp_ir::Module`], and [`compile_with`] a file together with
-//! those that it includes.
+//! those that it includes. [`check_with`] adds warnings.
 #![forbid(unsafe_code)]
 
 pub mod ast;
@@ -9,12 +9,13 @@ mod codes;
 mod compile;
 mod include;
 mod lexer;
+mod lint;
 mod number;
 mod parser;
 mod part;
 mod sema;
 
-pub use compile::{compile, compile_with};
+pub use compile::{Purpose, check_with, compile, compile_with};
 pub use include::Reader;
 pub use parser::parse;
 pub use part::part_of_programs;

@@ -20,6 +20,10 @@ pub(crate) struct CheckArgs {
     /// One more file of kernels for task graphs; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
+
+    /// Take warnings for errors: a file with one is not ok, and the exit status is 1
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// `wsp targets`.

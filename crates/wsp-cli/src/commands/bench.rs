@@ -6,7 +6,7 @@ use crate::args::{BenchArgs, BenchLayout, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};
 use crate::bench::{Point, Row, describe, doubt, json, lengths, print, read_time};
 use crate::codes;
-use crate::engine::{self, Loaded, Options};
+use crate::engine::{self, Loaded, Options, Purpose};
 use crate::files::write_text;
 use crate::generate::{Lens, Names, Spec, generate};
 use crate::layout::Layout;
@@ -42,7 +42,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     let started = clock::now();
     let module = match &args.file {
         Some(path) => session.compile(path)?,
-        None => session.compile_text("decode_attention.pto", EXAMPLE.to_owned())?,
+        None => session.compile_text("decode_attention.pto", EXAMPLE.to_owned(), Purpose::Program)?,
     };
     let source_ms = ms(Duration::from_nanos(clock::nanos_since(started)));
     if let Some(programs) = &args.peers {

@@ -1,7 +1,7 @@
 //! `wsp check`: diagnostics only.
 
 use super::kind::{Kind, wrong_kind};
-use super::{Outcome, Session, unit, workload};
+use super::{Outcome, Session, Warnings, unit, workload};
 use crate::args::CheckArgs;
 use crate::codes;
 use crate::reference;
@@ -18,7 +18,9 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         refuse_options(args).map_err(|fault| vec![fault])?;
     }
     let mut outcome = Outcome::Done;
+    session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
+        session.denied.set(false);
         let checked = match kind {
             Kind::Workload => workload::check(session, path),
             Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args),
@@ -28,6 +30,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             }
         };
         match checked {
+            Ok(()) if session.denied.get() => outcome = Outcome::Failed,
             Ok(()) => session.terminal.print(&format!("{}: ok\n", path.display())),
             Err(diagnostics) => {
                 session.terminal.report(&diagnostics, &session.sources);

@@ -24,17 +24,18 @@ mod workload;
 use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
 use crate::codes;
-use crate::engine::Options;
+use crate::engine::{Options, Purpose};
 use crate::files::read_source;
 use crate::interrupt::{self, Interrupt};
 use crate::layout::Layout;
 use crate::terminal::Terminal;
 use clap::CommandFactory as _;
+use std::cell::Cell;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::{Module, SourceMap};
 use wsp_plan::ParamValue;
 
@@ -67,6 +68,19 @@ pub(crate) struct Session {
     pub(crate) sources: SourceMap,
     /// What Ctrl-C does.
     pub(crate) interrupt: Interrupt,
+    /// What becomes of warnings.
+    warnings: Warnings,
+    /// Whether a warning was reported as an error.
+    denied: Cell<bool>,
+}
+
+/// What becomes of warnings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Warnings {
+    /// They are printed.
+    Shown,
+    /// They are printed as errors.
+    Errors,
 }
 
 /// Runs what was typed.
@@ -76,7 +90,13 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         terminal.print(&format!("{}\n", Cli::command().render_long_help()));
         return Outcome::Done;
     };
-    let mut session = Session { terminal, sources: SourceMap::default(), interrupt: Interrupt::install() };
+    let mut session = Session {
+        terminal,
+        sources: SourceMap::default(),
+        interrupt: Interrupt::install(),
+        warnings: Warnings::Shown,
+        denied: Cell::new(false),
+    };
     let result = match command {
         Command::Run(args) => run::run(&mut session, &args),
         Command::Check(args) => check::check(&mut session, &args),
@@ -109,20 +129,35 @@ impl Session {
             kind => return Err(vec![wrong_kind(path, kind, "`.pto` programs")]),
         }
         let text = read_source(path).map_err(|fault| vec![fault])?;
-        self.compile_text(&path.display().to_string(), text)
+        self.compile_text(&path.display().to_string(), text, Purpose::Program)
     }
 
     /// Compiles a program; prints its warnings.
-    fn compile_text(&mut self, name: &str, text: String) -> Result<Module, Vec<Diagnostic>> {
-        let compiled = crate::engine::compile(&mut self.sources, name, &text)?;
+    fn compile_text(
+        &mut self,
+        name: &str,
+        text: String,
+        purpose: Purpose,
+    ) -> Result<Module, Vec<Diagnostic>> {
+        let compiled = crate::engine::compile_for(&mut self.sources, name, &text, purpose)?;
         self.warn(&compiled.warnings);
         Ok(compiled.module)
     }
 
     fn warn(&self, warnings: &[Diagnostic]) {
-        if !warnings.is_empty() {
-            self.terminal.report(warnings, &self.sources);
+        if warnings.is_empty() {
+            return;
         }
+        if self.warnings == Warnings::Shown {
+            return self.terminal.report(warnings, &self.sources);
+        }
+        let mut reported = warnings.to_vec();
+        for diagnostic in reported.iter_mut().filter(|d| d.severity == Severity::Warning) {
+            diagnostic.severity = Severity::Error;
+            diagnostic.notes.push("a warning, which `--strict` takes for an error".to_owned());
+            self.denied.set(true);
+        }
+        self.terminal.report(&reported, &self.sources);
     }
 }
 

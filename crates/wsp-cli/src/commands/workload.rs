@@ -10,6 +10,7 @@ pub(super) use run::run;
 
 use super::Session;
 use crate::codes;
+use crate::engine::Purpose;
 use crate::engine::workload::{self as engine, Source};
 use crate::files::{check_memory, read_source};
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ impl Session {
     fn read_library(&mut self, user: &Path, used: &Use) -> Result<Module, Vec<Diagnostic>> {
         let path = used_file(user, used);
         let text = read_source(&path).map_err(|fault| vec![fault.at(used.span, "used here")])?;
-        self.compile_text(&path.display().to_string(), text)
+        self.compile_text(&path.display().to_string(), text, Purpose::Library)
     }
 }
 

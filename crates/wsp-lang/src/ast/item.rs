@@ -95,6 +95,8 @@ pub struct StructField {
     pub name: Ident,
     /// The length of an array field.
     pub len: Option<Expr>,
+    /// `[[maybe_unused]]` stands before it: no kernel need read it.
+    pub unused: bool,
     /// Type and name.
     pub span: Span,
 }

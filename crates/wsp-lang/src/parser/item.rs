@@ -296,6 +296,7 @@ impl Parser<'_> {
             return Err(self.struct_method());
         }
         let start = self.span();
+        let unused = self.maybe_unused()?;
         let ty = self.ty()?;
         loop {
             let name = self.name("the name of a field")?;
@@ -314,12 +315,31 @@ impl Parser<'_> {
                     .help("give the value where the descriptor is emitted");
                 return Err(self.report(diagnostic));
             }
-            fields.push(StructField { ty: ty.clone(), name, len, span: self.span_from(start) });
+            fields.push(StructField { ty: ty.clone(), name, len, unused, span: self.span_from(start) });
             if !self.eat(Tok::Comma) {
                 break;
             }
         }
         self.semicolon("the field")
+    }
+
+    /// Whether `[[maybe_unused]]` stands here, which is taken.
+    fn maybe_unused(&mut self) -> Parsed<bool> {
+        if !self.at(Tok::LBracket) || self.peek(1).kind != Tok::LBracket {
+            return Ok(false);
+        }
+        let (outer, inner) = (self.bump(), self.bump());
+        let name = self.name("`maybe_unused`")?;
+        if name.as_str() != "maybe_unused" {
+            let message = format!("there is no attribute `{}`", name.as_str());
+            let diagnostic = Diagnostic::error(codes::EXPECTED_NAME, message)
+                .at(name.span, "unknown")
+                .help("fields may have `[[maybe_unused]]`");
+            return Err(self.report(diagnostic));
+        }
+        self.close(inner, "`]]` after the attribute")?;
+        self.close(outer, "`]]` after the attribute")?;
+        Ok(true)
     }
 
     fn struct_method(&mut self) -> Skip {

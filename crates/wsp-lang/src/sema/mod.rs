@@ -34,10 +34,10 @@ mod tiers;
 mod tile_ops;
 mod tile_parts;
 mod tile_shapes;
-mod tiles;
+pub(crate) mod tiles;
 mod types;
 mod variables;
-mod walk;
+pub(crate) mod walk;
 
 use crate::ast;
 use diags::{Diags, Reported, Res};

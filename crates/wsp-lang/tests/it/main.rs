@@ -8,3 +8,4 @@ mod malformed;
 mod modules;
 mod no_panic;
 mod reference;
+mod warnings;

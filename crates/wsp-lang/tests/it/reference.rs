@@ -1,11 +1,11 @@
 //! Every `pto` block of `docs/reference` compiles, or is refused where and how it says.
 //!
-//! A block is a whole file. A line with `// error: [CODE] text` must have an error with this code whose message contains
-//! the text; every error must be announced so. A block that starts with `//! fragment` is not compiled.
+//! A block is a whole file. A line with `// error: [CODE] text` or `// warning: [CODE] text` must have a finding with this code
+//! whose message contains the text; every error and every warning must be announced so. A block that starts with `//! fragment` is not compiled.
 
 use std::path::PathBuf;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_ir::diag::{Diagnostic, Severity, render};
 
 /// The `pto` blocks of a page: line of the first line of the block, and its text.
 fn blocks(page: &str) -> Vec<(usize, String)> {
@@ -29,7 +29,8 @@ fn announced(block: &str) -> Vec<(u32, &str, &str)> {
         .lines()
         .zip(1..)
         .filter_map(|(line, number)| {
-            let (code, text) = line.split_once("// error: [")?.1.split_once(']')?;
+            let marked = line.split_once("// error: [").or_else(|| line.split_once("// warning: ["));
+            let (code, text) = marked?.1.split_once(']')?;
             Some((number, code, text.trim()))
         })
         .collect()
@@ -37,8 +38,10 @@ fn announced(block: &str) -> Vec<(u32, &str, &str)> {
 
 fn failures(place: &str, block: &str) -> Option<String> {
     let mut sources = SourceMap::default();
-    let (module, diagnostics) = wsp_lang::compile(place, block, &mut sources);
-    let errors: Vec<&Diagnostic> = diagnostics.iter().filter(|d| d.is_error()).collect();
+    let mut read = |_: &std::path::Path| Ok(String::new());
+    let (module, diagnostics) =
+        wsp_lang::check_with(place, block, wsp_lang::Purpose::Program, &mut sources, &mut read);
+    let errors: Vec<&Diagnostic> = diagnostics.iter().filter(|d| d.severity != Severity::Note).collect();
     let line = |d: &Diagnostic| d.primary.as_ref().map_or(0, |label| sources.line_col(label.span).0);
     let mut faults = Vec::new();
     let announced = announced(block);
@@ -52,10 +55,10 @@ fn failures(place: &str, block: &str) -> Option<String> {
     }
     for error in &errors {
         if !announced.iter().any(|(number, ..)| *number == line(error)) {
-            faults.push(format!("line {}: an error that is not announced", line(error)));
+            faults.push(format!("line {}: a finding that is not announced", line(error)));
         }
     }
-    if module.is_none() && errors.is_empty() {
+    if module.is_none() && !errors.iter().any(|d| d.is_error()) {
         faults.push("no module and no error".to_owned());
     }
     if faults.is_empty() {

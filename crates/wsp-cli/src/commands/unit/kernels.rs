@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::commands::Session;
+use crate::engine::Purpose;
 use crate::files::{place, read_source};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -103,7 +104,7 @@ impl Session {
                 _ => fault,
             };
             let text = read_source(&path).map_err(|fault| vec![located(fault)])?;
-            let file = Arc::new(self.compile_text(&path.display().to_string(), text)?);
+            let file = Arc::new(self.compile_text(&path.display().to_string(), text, Purpose::Library)?);
             refuse_other(&path, &file).map_err(|fault| vec![located(fault)])?;
             let own: Vec<(String, ParamValue)> =
                 set.iter().filter(|(name, _)| file.param_named(name).is_some()).cloned().collect();

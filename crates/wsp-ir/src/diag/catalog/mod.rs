@@ -7,6 +7,7 @@ mod expand;
 mod graph;
 mod input;
 mod lang;
+mod lang_lint;
 mod launch;
 mod plan;
 mod ptow;
@@ -42,6 +43,7 @@ pub struct CodeInfo {
 pub const CATALOG: &[&[CodeInfo]] = &[
     syntax::CODES,
     lang::CODES,
+    lang_lint::CODES,
     verify::CODES,
     plan::CODES,
     input::CODES,
@@ -95,7 +97,8 @@ mod tests {
         let within =
             |group: &[CodeInfo], first, last| group.iter().all(|info| (first..=last).contains(&info.code.0));
         assert!(within(syntax::CODES, 1, 99));
-        assert!(within(lang::CODES, 100, 299));
+        assert!(within(lang::CODES, 100, 259));
+        assert!(within(lang_lint::CODES, 260, 279));
         assert!(within(verify::CODES, 300, 399));
         assert!(within(plan::CODES, 400, 499));
         assert!(within(input::CODES, 500, 549));

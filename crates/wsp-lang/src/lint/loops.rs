@@ -1,0 +1,107 @@
+//! Loops that cannot end: nothing that the condition reads changes, and no `break` or `return` leaves them.
+
+use super::{Program, codes, parts};
+use std::collections::BTreeSet;
+use wsp_core::LocalId;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::{BinOp, Block, Const, Expr, ExprKind, Span, StmtKind};
+
+/// The warnings of all functions.
+pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for function in &program.module.functions {
+        parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::While { cond, step, body } if !leaves(body) => {
+                found.extend(endless(cond, step, body, stmt.span));
+            }
+            StmtKind::For { step, start, end, .. } if step.as_const_int() == Some(0) && start != end => {
+                let d = Diagnostic::warning(codes::ENDLESS_LOOP, "this loop never advances");
+                found.push(d.at(step.span, "adds 0").help("add 1 or more in each pass"));
+            }
+            _ => {}
+        });
+    }
+    found
+}
+
+fn endless(cond: &Expr, step: &Block, body: &Block, span: Span) -> Option<Diagnostic> {
+    let warning = |message: &str| Diagnostic::warning(codes::ENDLESS_LOOP, message);
+    let help = "change in the body what the condition reads, or leave it with `break;`";
+    let cond = tested(cond, step);
+    match cond.kind {
+        ExprKind::Const(Const::Bool(true)) => {
+            Some(warning("this loop has no end").at(span, "no `break` or `return` leaves it").help(help))
+        }
+        ExprKind::Const(_) => None,
+        _ if steady(cond, step, body) => {
+            let d = warning("this loop has no end once it is entered");
+            Some(d.at(cond.span, "nothing that this reads changes in the loop").help(help))
+        }
+        _ => None,
+    }
+}
+
+/// The condition behind the first pass: `do body while (cond);` tests a variable beside it, which is true in the first pass.
+fn tested<'a>(cond: &'a Expr, step: &Block) -> &'a Expr {
+    match (&cond.kind, &step[..]) {
+        (ExprKind::Binary(BinOp::Or, first, rest), [stmt]) => match (&first.kind, &stmt.kind) {
+            (ExprKind::Local(first), StmtKind::Assign { local, value })
+                if first == local && value.kind == ExprKind::Const(Const::Bool(false)) =>
+            {
+                rest
+            }
+            _ => cond,
+        },
+        _ => cond,
+    }
+}
+
+/// Whether a condition has the same value in every pass.
+fn steady(cond: &Expr, step: &Block, body: &Block) -> bool {
+    let mut changed: BTreeSet<LocalId> = BTreeSet::new();
+    for block in [step, body] {
+        parts::each_stmt(block, &mut |stmt| match &stmt.kind {
+            StmtKind::Assign { local, .. }
+            | StmtKind::Let { local, .. }
+            | StmtKind::LetArray { local, .. }
+            | StmtKind::For { var: local, .. } => {
+                changed.insert(*local);
+            }
+            _ => {}
+        });
+    }
+    let mut steady = true;
+    parts::each_subexpr(cond, &mut |e| match &e.kind {
+        ExprKind::Local(local) => steady &= !changed.contains(local),
+        // A loop may change tiles, tensors, tile sizes and reservations.
+        ExprKind::TileMax(_)
+        | ExprKind::TileSum(_)
+        | ExprKind::TileRows(_)
+        | ExprKind::TileCols(_)
+        | ExprKind::LoadScalar(..)
+        | ExprKind::AxisTile(_)
+        | ExprKind::AxisExtent(_)
+        | ExprKind::AllocWs(_) => steady = false,
+        _ => {}
+    });
+    steady
+}
+
+/// Whether a `break` of this loop or a `return` stands in its body.
+fn leaves(body: &Block) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break | StmtKind::Return(_) => true,
+        StmtKind::If { then, otherwise, .. } => leaves(then) || leaves(otherwise),
+        // A `break` in there is of that loop.
+        StmtKind::For { body, .. } | StmtKind::While { body, .. } | StmtKind::ScheduledFor { body, .. } => {
+            returns(body)
+        }
+        _ => false,
+    })
+}
+
+fn returns(body: &Block) -> bool {
+    let mut found = false;
+    parts::each_stmt(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Return(_)));
+    found
+}

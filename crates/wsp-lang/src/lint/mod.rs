@@ -1,0 +1,78 @@
+//! Warnings: what compiles and is probably not meant.
+//!
+//! * [`variables`]: a variable of a function that is never read;
+//! * [`items`]: declarations that nothing uses, fields of descriptors that no kernel reads;
+//! * [`launches`]: kernels and spaces that are never launched, tensors that no launched kernel writes or reads;
+//! * [`tiles`]: a tile that is read or stored before anything is in it;
+//! * [`conditions`]: a condition that is always true or always false;
+//! * [`loops`]: a loop that cannot end.
+//!
+//! **Invariant:** a correct program has none. A check that cannot decide is silent. A name that begins with `_`, and a
+//! field with `[[maybe_unused]]`, are meant to be unused.
+
+mod codes;
+mod conditions;
+mod items;
+mod launches;
+mod loops;
+mod mentions;
+mod parts;
+mod ranges;
+mod tiles;
+mod variables;
+
+use crate::ast;
+use crate::compile::Purpose;
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::{FileId, Module, Span};
+
+/// What the checks look at: a program without errors.
+pub(crate) struct Program<'a> {
+    /// Its text as a tree, all files together.
+    pub(crate) tree: &'a ast::File,
+    /// What was made of it.
+    pub(crate) module: &'a Module,
+    /// The file that was given. Those that it includes may serve other programs too, so what they declare need not be used.
+    pub(crate) root: FileId,
+    /// The file of definitions that belong to the language.
+    pub(crate) built_in: Option<FileId>,
+    /// What it is compiled for.
+    pub(crate) purpose: Purpose,
+}
+
+impl Program<'_> {
+    /// Whether a declaration stands in a file whose declarations all serve this program: one with a host entry.
+    fn owns(&self, span: Span) -> bool {
+        self.purpose == Purpose::Program && self.module.entry.is_some() && span.file == self.root
+    }
+
+    /// Whether a function is the host entry.
+    fn is_entry(&self, f: &ast::Function) -> bool {
+        self.module.entry.as_ref().is_some_and(|entry| entry.span == f.name.span)
+    }
+}
+
+/// All warnings of a program, each place once.
+pub(crate) fn warnings(program: &Program<'_>) -> Vec<Diagnostic> {
+    let mut found = variables::check(program);
+    found.extend(items::check(program));
+    found.extend(launches::check(program));
+    found.extend(tiles::check(program));
+    found.extend(conditions::check(program));
+    found.extend(loops::check(program));
+    let place = |d: &Diagnostic| (d.primary.as_ref().map(|l| l.span), d.code);
+    found.sort_by_key(place);
+    found.dedup_by_key(|d| place(d));
+    found.retain(|d| d.primary.as_ref().is_none_or(|l| Some(l.span.file) != program.built_in));
+    found
+}
+
+/// A name that says that it is meant to be unused.
+fn is_meant(name: &str) -> bool {
+    name.starts_with('_')
+}
+
+/// Something that is never used.
+fn unused(code: Code, message: String, span: Span) -> Diagnostic {
+    Diagnostic::warning(code, message).at(span, "never used")
+}

@@ -1,0 +1,129 @@
+//! Every program of `filetests/warnings/pto.txt` has the warnings that it announces and no others, and the programs of the
+//! project have none.
+//!
+//! The file holds cases: a line `=== name`, then the source up to the next case. A line with `// warning: [CODE] text` must
+//! have a warning with this code whose message contains the text.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::{CATALOG, Diagnostic, render};
+use wsp_lang::Purpose;
+
+/// Compiles with warnings; files that are included lie in the folder of the program.
+#[expect(clippy::disallowed_methods, reason = "a test reads its programs")]
+fn check(name: &str, text: &str, sources: &mut SourceMap) -> Vec<Diagnostic> {
+    let mut read = |path: &Path| {
+        let text = std::fs::read_to_string(path);
+        text.map_err(|why| Diagnostic::error(CATALOG[0][0].code, format!("{}: {why}", path.display())))
+    };
+    wsp_lang::check_with(name, text, Purpose::Program, sources, &mut read).1
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test reads its cases")]
+fn cases() -> Vec<(String, String)> {
+    let path = format!("{}/../../filetests/warnings/pto.txt", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("the cases can be read");
+    let mut cases: Vec<(String, String)> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("=== "), cases.last_mut()) {
+            (Some(name), _) => cases.push((name.to_owned(), String::new())),
+            (None, Some((_, source))) => source.extend([line, "\n"]),
+            (None, None) => assert!(line.is_empty() || line.starts_with('#'), "no case before `{line}`"),
+        }
+    }
+    cases
+}
+
+/// The warnings that a program announces: line, code, text.
+fn announced(source: &str) -> Vec<(u32, &str, &str)> {
+    let marks = source.lines().zip(1..).filter_map(|(line, number)| {
+        let (code, text) = line.split_once("// warning: [")?.1.split_once(']')?;
+        Some((number, code, text.trim()))
+    });
+    marks.collect()
+}
+
+fn failure(name: &str, source: &str) -> Option<String> {
+    let mut sources = SourceMap::default();
+    let found = check("case.pto", source, &mut sources);
+    let line = |d: &Diagnostic| d.primary.as_ref().map_or(0, |label| sources.line_col(label.span).0);
+    let announced = announced(source);
+    let is = |d: &Diagnostic, (number, code, text): &(u32, &str, &str)| {
+        !d.is_error() && line(d) == *number && d.code.to_string() == *code && d.message.contains(text)
+    };
+    let missing: Vec<_> = announced.iter().filter(|mark| !found.iter().any(|d| is(d, mark))).collect();
+    let surplus: Vec<String> = found
+        .iter()
+        .filter(|d| !announced.iter().any(|mark| is(d, mark)))
+        .map(|d| render(d, &sources, false))
+        .collect();
+    let right = missing.is_empty() && surplus.is_empty();
+    (!right)
+        .then(|| format!("{name}: not reported: {missing:?}; not announced:\n{}{source}", surplus.concat()))
+}
+
+#[test]
+fn every_program_has_the_warnings_that_it_announces() {
+    let cases = cases();
+    let failures: Vec<String> = cases.iter().filter_map(|(name, source)| failure(name, source)).collect();
+    assert!(failures.is_empty(), "{} of {} fail:\n\n{}", failures.len(), cases.len(), failures.join("\n"));
+    let shown: BTreeSet<String> =
+        cases.iter().flat_map(|(_, source)| announced(source)).map(|(_, code, _)| code.to_owned()).collect();
+    let codes = CATALOG.iter().flat_map(|group| group.iter()).map(|info| info.code);
+    let listed: BTreeSet<String> =
+        codes.filter(|code| (260..280).contains(&code.0)).map(|code| code.to_string()).collect();
+    assert_eq!(shown, listed, "every warning has a case");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test looks for programs")]
+fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() {
+            programs(&path, found);
+        } else if path.extension().is_some_and(|e| e == "pto") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test reads the programs")]
+fn the_programs_of_the_project_have_no_warnings() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths = Vec::new();
+    for folder in ["examples", "testdata"] {
+        programs(&root.join(folder), &mut paths);
+    }
+    paths.sort();
+    let mut shown = String::new();
+    for path in &paths {
+        let text = std::fs::read_to_string(path).expect("a program can be read");
+        let mut sources = SourceMap::default();
+        let found = check(&path.display().to_string(), &text, &mut sources);
+        // A file that programs include may not compile by itself.
+        for warning in found.iter().filter(|d| !d.is_error()) {
+            shown.push_str(&render(warning, &sources, false));
+        }
+    }
+    assert!(shown.is_empty(), "{shown}");
+    assert!(paths.len() >= 20, "only {} programs", paths.len());
+}
+
+#[test]
+fn kernels_of_a_library_may_be_run_by_others() {
+    let text = "PTO_SHAPE(y, n)
+        struct D { uint32_t i; uint32_t other; };
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); uint32_t m = 1; PTO_STORE_SCALAR(y, 1.0f, {d.i}); }
+        PTO_SPACE(S) { PTO_AXIS(none, 0, 0) }
+        PTO_DESCRIPTOR_GEN(S) { }
+        void entry(Tensor<float> y) { PTO_LAUNCH(S, {.y = y}); }";
+    let codes = |purpose| {
+        let mut read = |_: &Path| Ok(String::new());
+        let (_, found) = wsp_lang::check_with("a.pto", text, purpose, &mut SourceMap::default(), &mut read);
+        found.iter().map(|d| d.code.0).collect::<Vec<u16>>()
+    };
+    assert_eq!(codes(Purpose::Program), [268, 263, 260]);
+    assert_eq!(codes(Purpose::Library), [260]);
+}
