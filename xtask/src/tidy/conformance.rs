@@ -84,7 +84,8 @@ impl Conformance {
                 self.tests.insert((owner.to_owned(), rest[..end].to_owned()));
                 attribute = false;
             }
-            if !line.starts_with("///") && !line.starts_with("\"\"\"") {
+            // The examples of this very rule are no tests of rows.
+            if owner == "xtask" || !line.starts_with("///") && !line.starts_with("\"\"\"") {
                 continue;
             }
             let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
