@@ -5,14 +5,14 @@
 
 use super::ranges::{Known, Range, truth};
 use super::{Program, codes, parts};
-use crate::ast::{self, Block, Expr, ExprKind, Item, Stmt, StmtKind};
+use crate::ast::{self, Block, Expr, ExprKind, Item, SpaceMember, Stmt, StmtKind};
 use crate::sema::walk::each_subexpr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ExprKind as Ir, Function, Span, StmtKind as IrStmt};
 
-/// The warnings of all functions and of what a launch must fulfil.
+/// The warnings of all functions, of items of spaces and of what a launch must fulfil.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
     let asked = Asked::of(program);
     let mut values: BTreeMap<Span, BTreeMap<bool, &'static str>> = BTreeMap::new();
@@ -38,9 +38,11 @@ pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
             }
         });
     }
-    for requirement in &program.module.requirements {
-        if let Some((value, why)) = truth(&requirement.cond, &Known::new()) {
-            values.entry(requirement.cond.span).or_default().insert(value, why);
+    let module = program.module;
+    let items = module.spaces.iter().flat_map(|space| &space.constraints);
+    for cond in module.requirements.iter().map(|requirement| &requirement.cond).chain(items) {
+        if let Some((value, why)) = truth(cond, &Known::new()) {
+            values.entry(cond.span).or_default().insert(value, why);
         }
     }
     // The code of an inline function stands in every call: its condition is a finding when all agree.
@@ -112,6 +114,13 @@ impl Asked {
                     asked.block(&f.body)
                 }
                 Item::Require(r) => asked.condition(&r.cond),
+                Item::Space(s) => {
+                    for member in &s.members {
+                        if let SpaceMember::Where(item) = member {
+                            asked.condition(&item.cond);
+                        }
+                    }
+                }
                 _ => {}
             }
         }

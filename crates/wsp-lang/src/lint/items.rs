@@ -8,7 +8,7 @@ use crate::ast::{ExprKind, Extent, Ident, Item, Shape, Struct};
 use std::collections::BTreeSet;
 use wsp_core::StructId;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, ExprKind as Ir, LocalTy, Module, StmtKind};
+use wsp_ir::{Consumer, Elem, ExprKind as Ir, LocalTy, Module, StmtKind};
 
 /// The warnings of all declarations.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
@@ -35,7 +35,11 @@ pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
             }
             _ => continue,
         };
-        if program.owns(name.span) && !is_meant(name.as_str()) && mentions.count(name.as_str()) == 0 {
+        if program.owns(name.span)
+            && !is_meant(name.as_str())
+            && mentions.count(name.as_str()) == 0
+            && !mentions.has_role(name.as_str())
+        {
             let message = format!("{what} `{}` is never used", name.as_str());
             found.push(unused(codes::UNUSED_ITEM, message, name.span).help(help));
         }
@@ -57,7 +61,14 @@ fn is_used(program: &Program<'_>, shape: &Shape, mentions: &Mentions) -> bool {
     let by_name = mentions.count(name) > 0 || parts.iter().any(|part| mentions.count(part) > 0);
     // Lengths that are given are compared with those of the cache.
     let compared = name == "kv_lens" && !program.module.caches.is_empty();
-    by_name || compared || own_extents(program, shape).any(|extent| mentions.count(extent) > 1)
+    // A reference takes integers from an array that kernels need not read; a tensor in it is loaded or stored by some kernel.
+    let integers = program.module.tensor_named(name).is_some_and(
+        |id| matches!(program.module.tensors[id.index()].elem, Elem::Fixed(dtype) if !dtype.is_float()),
+    );
+    by_name
+        || compared
+        || (integers && mentions.has_role(name))
+        || own_extents(program, shape).any(|extent| mentions.count(extent) > 1)
 }
 
 /// The names that a shape gives values to and no other shape does.

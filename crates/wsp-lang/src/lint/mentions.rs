@@ -5,18 +5,20 @@ use crate::ast::{
     StmtKind, TemplateArg, TileSize, Type, TypeBase,
 };
 use crate::sema::walk::{each_expr, each_subexpr};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// How often each name is mentioned. What the host entry says is left out: it binds every array, used or not.
 pub(super) struct Mentions {
     counts: HashMap<Rc<str>, usize>,
+    /// Names that play a role of a reference.
+    roles: HashSet<Rc<str>>,
 }
 
 impl Mentions {
     /// Collects the names of a program; `entry` is the host entry.
     pub(super) fn of(tree: &File, entry: &dyn Fn(&Function) -> bool) -> Mentions {
-        let mut mentions = Mentions { counts: HashMap::new() };
+        let mut mentions = Mentions { counts: HashMap::new(), roles: HashSet::new() };
         for item in &tree.items {
             mentions.item(item, entry);
         }
@@ -26,6 +28,11 @@ impl Mentions {
     /// How often a name is mentioned.
     pub(super) fn count(&self, name: &str) -> usize {
         self.counts.get(name).copied().unwrap_or_default()
+    }
+
+    /// Whether a name plays a role of a reference.
+    pub(super) fn has_role(&self, name: &str) -> bool {
+        self.roles.contains(name)
     }
 
     fn item(&mut self, item: &Item, entry: &dyn Fn(&Function) -> bool) {
@@ -89,7 +96,7 @@ impl Mentions {
                     self.add(&dependency.writer.tensor.name);
                 }
             }
-            Item::Reference(r) => r.roles.iter().for_each(|role| self.add(&role.value.name)),
+            Item::Reference(r) => self.roles.extend(r.roles.iter().map(|role| role.value.name.clone())),
             Item::Require(r) => self.expr(&r.cond),
         }
     }

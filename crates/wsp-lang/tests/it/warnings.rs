@@ -73,10 +73,10 @@ fn every_program_has_the_warnings_that_it_announces() {
     let codes = CATALOG.iter().flat_map(|group| group.iter()).map(|info| info.code);
     let listed: BTreeSet<String> =
         codes.filter(|code| (260..280).contains(&code.0)).map(|code| code.to_string()).collect();
-    assert_eq!(shown, listed, "every warning has a case");
+    let missing: Vec<&String> = listed.difference(&shown).collect();
+    assert!(missing.is_empty(), "no case has {missing:?}");
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test looks for programs")]
 fn programs(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("the folder can be read") {
         let path = entry.expect("the folder can be read").path();

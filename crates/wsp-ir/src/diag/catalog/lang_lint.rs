@@ -17,8 +17,8 @@ was meant in the place of this one. Remove it, or begin its name with `_` if it 
         title: "declaration that is never used",
         explanation: "\
 A parameter, constant, array of the launch, tensor, workspace, struct or function of a program with a host entry is used by
-no kernel, generator or other declaration. An array of the launch counts as used when a kernel or generator names it, when a
-reference does, or when it is the only array that gives an extent which is used. A tensor that is only written is
+no kernel, generator or other declaration. An array of the launch counts as used when a kernel or generator names it, or when
+it is the only array that gives an extent which is used; that a reference names an output does not write it. A tensor that is only written is
 reported too: `PTO_TENSOR` and `PTO_WORKSPACE` are gone after the launch. Remove the declaration, or begin its name with `_`.
 Files that a program includes are not searched: what they declare may serve other programs.",
     },
@@ -36,7 +36,8 @@ device or a listing of `wsp plan`. The field `tier` picks the kernel and is alwa
         explanation: "\
 Nothing that the host entry launches runs this kernel or space. A kernel runs when a generator emits the descriptor that it
 takes, or when it is a tier of the set that an emitted descriptor picks from. A space runs when `PTO_LAUNCH` names it, or a
-graph in which it is a stage.",
+graph in which it is a stage. Where a workload or a task graph runs the kernels of the file, check that one: then nothing is
+asked of the host entry.",
     },
     CodeInfo {
         code: Code(264),
