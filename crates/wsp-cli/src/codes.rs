@@ -42,5 +42,6 @@ pub(crate) const UNKNOWN_NAME: Code = Code(1592);
 pub(crate) const WRONG_ARRAY: Code = Code(1593);
 pub(crate) const CANNOT_MAKE_TENSOR: Code = Code(1594);
 pub(crate) const NO_CHECKPOINTS: Code = Code(1595);
+pub(crate) const NOTHING_TO_KEEP: Code = Code(1598);
 pub(crate) const NOT_ALONE: Code = Code(1596);
 pub(crate) const CANNOT_EMIT: Code = Code(1597);

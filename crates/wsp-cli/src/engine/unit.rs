@@ -17,6 +17,10 @@ pub struct UnitOutcome {
     pub notes: Vec<Diagnostic>,
     /// Counts and times.
     pub figures: UnitFigures,
+    /// Whether the run went on from a checkpoint.
+    pub resumed: bool,
+    /// External events that were signalled: for this run, and before the checkpoint was saved that it went on from.
+    pub signalled: Vec<String>,
     /// When and where blocks ran, if that was asked for.
     pub trace: Trace,
 }
@@ -67,6 +71,8 @@ pub fn run(
     Ok(UnitOutcome {
         outputs: session.outputs().map_err(|fault| vec![*fault])?,
         notes,
+        resumed: report.resumed.is_some(),
+        signalled: report.signalled,
         figures: UnitFigures { stats: report.stats, prepare, run, peak: report.peak },
         trace: report.trace.unwrap_or_default(),
     })

@@ -5,11 +5,15 @@ use crate::codes;
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use wsp_cpu::tg::{CheckpointKey, CheckpointStore};
+use wsp_cpu::tg::{CheckpointKey, CheckpointStore, RecordKind};
 use wsp_ir::diag::Diagnostic;
 
 /// How names of checkpoints end.
-const EXTENSION: &str = "checkpoint";
+const EXTENSION: &str = ".checkpoint";
+/// What comes before that in the name of a record that its graph alone can be restored from.
+const GRAPH: &str = "-graph-only";
+/// The name of the record that marks the beginning of a run.
+const START: &str = "run.start";
 
 /// A folder of checkpoints.
 ///
@@ -37,22 +41,37 @@ impl CheckpointFolder {
     }
 
     fn path(&self, key: CheckpointKey) -> PathBuf {
-        let CheckpointKey { device, graph, checkpoint } = key;
-        self.folder.join(format!("device{device}-graph{graph}-{checkpoint}.{EXTENSION}"))
+        let CheckpointKey { device, graph, checkpoint, kind } = key;
+        let name = format!("device{device}-graph{graph}-{checkpoint}");
+        self.folder.join(match kind {
+            RecordKind::Start => START.to_owned(),
+            RecordKind::Run => format!("{name}{EXTENSION}"),
+            RecordKind::Graph => format!("{name}{GRAPH}{EXTENSION}"),
+        })
     }
 
     /// The key of a file name, if it is that of a record.
     fn key(name: &str) -> Option<CheckpointKey> {
-        let mut parts = name.strip_suffix(EXTENSION)?.strip_suffix('.')?.split('-');
+        if name == START {
+            return Some(CheckpointKey::START);
+        }
+        let name = name.strip_suffix(EXTENSION)?;
+        let (name, kind) = match name.strip_suffix(GRAPH) {
+            Some(name) => (name, RecordKind::Graph),
+            None => (name, RecordKind::Run),
+        };
+        let mut parts = name.split('-');
         let device = parts.next()?.strip_prefix("device")?.parse().ok()?;
         let graph = parts.next()?.strip_prefix("graph")?.parse().ok()?;
         let checkpoint = parts.next()?.parse().ok()?;
-        parts.next().is_none().then_some(CheckpointKey { device, graph, checkpoint })
+        parts.next().is_none().then_some(CheckpointKey { device, graph, checkpoint, kind })
     }
 
     fn replace(&self, path: &Path, record: &[u8]) -> std::io::Result<()> {
         // Under the same name each time, so that what a killed run has left does not pile up.
-        let partial = path.with_extension("partial");
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = PathBuf::from(partial);
         let mut file = File::create(&partial)?;
         file.write_all(record)?;
         file.sync_all()?;
@@ -93,7 +112,7 @@ mod tests {
     use super::*;
 
     fn key(device: u32, graph: u32, checkpoint: u32) -> CheckpointKey {
-        CheckpointKey { device, graph, checkpoint }
+        CheckpointKey { device, graph, checkpoint, kind: RecordKind::Run }
     }
 
     #[test]
@@ -105,7 +124,12 @@ mod tests {
             store.save(at, record.as_bytes()).unwrap();
         }
         assert_eq!(store.load(key(1, 2, 3)), Ok(Some(b"new".to_vec())));
-        assert_eq!(store.keys(), Ok(vec![key(1, 2, 3), key(0, 7, 0)]));
+        let graph = CheckpointKey { kind: RecordKind::Graph, ..key(1, 2, 3) };
+        store.save(graph, b"of the graph").unwrap();
+        store.save(CheckpointKey::START, b"start").unwrap();
+        assert_eq!(store.load(key(1, 2, 3)), Ok(Some(b"new".to_vec())));
+        assert_eq!(store.load(graph), Ok(Some(b"of the graph".to_vec())));
+        assert_eq!(store.keys(), Ok(vec![CheckpointKey::START, key(1, 2, 3), graph, key(0, 7, 0)]));
     }
 
     #[test]
@@ -113,7 +137,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = CheckpointFolder::open(dir.path()).unwrap();
         store.save(key(0, 0, 1), b"whole").unwrap();
-        std::fs::write(dir.path().join("device0-graph0-2.partial"), b"half").unwrap();
+        std::fs::write(dir.path().join("device0-graph0-2.checkpoint.partial"), b"half").unwrap();
         std::fs::write(dir.path().join("notes.txt"), b"mine").unwrap();
         assert_eq!(store.keys(), Ok(vec![key(0, 0, 1)]));
         store.save(key(0, 0, 2), b"whole").unwrap();

@@ -1,13 +1,13 @@
 //! What a launch does when its nodes run: binds kernels, runs their blocks, copies, releases, evaluates.
 
 use super::binding::{Block, Part, bind, run_block};
-use super::checkpoint::SavedLaunch;
 use super::code::{Bound, GraphCode, When};
 use super::codes;
 use super::instance::Instance;
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
 use super::shared::Shared;
+use super::snapshot::Paused;
 use super::values::Values;
 use crate::workload::Payload;
 use smallvec::SmallVec;
@@ -44,6 +44,8 @@ pub(crate) struct LaunchBodies {
     pub(crate) iteration: i64,
     /// Whether its turn has come.
     pub(crate) begun: AtomicBool,
+    /// Whether it goes on from a saved state, with its memory as that left it.
+    pub(crate) resumes: bool,
 }
 
 /// A dispatched kernel, or several that run as one.
@@ -142,6 +144,9 @@ impl Bodies for LaunchBodies {
 
     fn begin(&self) -> Result<(), TgFault> {
         self.begun.store(true, Ordering::Release);
+        if self.resumes {
+            return Ok(());
+        }
         Ok(self.instance.begin()?)
     }
 
@@ -192,8 +197,8 @@ impl Bodies for LaunchBodies {
     }
 
     fn checkpoint(&self, id: u32, state: &[u32]) -> Result<(), TgFault> {
-        let launch = SavedLaunch { stream: self.stream, iteration: self.iteration, words: state.to_vec() };
-        Ok(self.shared.save(self, id, Some(launch))?)
+        let device = self.instance.device();
+        Ok(self.shared.save_graph(&self.code, device, id, Paused::Launch(self, state))?)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::accounts::Accounts;
 use super::code::{DefCode, GraphCode, LocalTensor, Resident, UNUSED, when};
 use super::codes;
+use super::identity::Identity;
 use super::kernels::{KernelBody, TgKernels};
 use super::memory::TensorRange;
 use super::options::SessionOptions;
@@ -13,13 +14,12 @@ use super::tensors::{Home, TensorTable, take_inputs, take_size};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use wsp_core::tg::crc::crc32;
 use wsp_core::tg::{Direction, ExprOp, Instr, StreamNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{Signatures, TgModule, verify};
 use wsp_plan::Arrays;
 use wsp_plan::tg::matrix::DeviceModel;
-use wsp_plan::tg::plan::{BindItem, ElaborateOptions, GraphPlan, UnitPlan};
+use wsp_plan::tg::plan::{BindItem, ElaborateOptions, GraphPlan, HostKind, UnitPlan};
 use wsp_plan::tg::{LintOptions, elaborate, lint};
 use wsp_runtime::tg::{
     Affinity, CoreRange, EventInfo, Granted, Graph, GraphParts, KernelInfo, NotifyInfo, Partition, Runtime,
@@ -322,8 +322,15 @@ fn make(
     }
     let codes: Vec<Arc<GraphCode>> = codes.into_iter().map(Arc::new).collect();
     // Only checkpoints ask whose they are.
-    let unit = if options.checkpoints.is_some() { fingerprint(&plan, &codes) } else { 0 };
-    let shared = Shared::new(table, accounts, unit, scalars, plan.host_loops, &options).ok_or_else(|| {
+    let mut identity = Identity::default();
+    if options.checkpoints.is_some() {
+        identity = Identity::new(&plan, &codes, &options);
+        let names = plan.args.iter().map(|arg| arg.name.clone());
+        identity.scalars = names.zip(scalars.iter().copied()).collect();
+    }
+    let restores = restores(&plan, &codes);
+    let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, &options);
+    let shared = shared.ok_or_else(|| {
         vec![Diagnostic::error(codes::OUT_OF_MEMORY, "the machine has no memory for a session")]
     })?;
     for code in &codes {
@@ -334,12 +341,13 @@ fn make(
     let tracing = options.runtime.tracing;
     let runtime = Runtime::new(options.runtime)
         .map_err(|fault| vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())])?;
-    events.into_iter().for_each(|event| runtime.signal(event));
+    // Nobody else has set them.
+    let _ = shared.events.set(runtime.events());
     let streams = module.instrs.iter().filter_map(|instr| match instr {
         Instr::TgLaunch { stream: StreamNo(number), .. } => Some(number + 1),
         _ => None,
     });
-    Ok(Session {
+    let session = Session {
         by_no: codes.iter().enumerate().map(|(at, code)| (code.plan.no, at)).collect(),
         pools: codes.iter().map(|_| Vec::new()).collect(),
         partitions: partitions(&plan),
@@ -350,12 +358,24 @@ fn make(
         codes,
         findings,
         notes: Vec::new(),
+        resumed: None,
         stats: wsp_runtime::tg::Stats::default(),
         payload: options.payload,
         tracing,
         streams: BTreeMap::new(),
         runtime,
-    })
+    };
+    events.into_iter().for_each(|event| session.give_signal(event));
+    Ok(session)
+}
+
+/// Graphs and checkpoints that the host restores.
+fn restores(plan: &UnitPlan, codes: &[Arc<GraphCode>]) -> Vec<(u32, u32)> {
+    let restored = |op: &wsp_plan::tg::plan::HostOp| match op.kind {
+        HostKind::Restore { graph, checkpoint } => Some((codes[graph as usize].plan.no.0, checkpoint.0)),
+        _ => None,
+    };
+    plan.host.iter().filter_map(restored).collect()
 }
 
 /// Gives external tensors their first contents.
@@ -366,16 +386,4 @@ fn set_inputs(shared: &Shared, inputs: &Arrays) -> Result<(), Box<Diagnostic>> {
         range.fill_from(array.bytes());
     }
     Ok(())
-}
-
-/// A number that tells units apart.
-fn fingerprint(plan: &UnitPlan, codes: &[Arc<GraphCode>]) -> u64 {
-    let mut sum = u64::from(crc32(format!("{:?}{:?}{:?}", plan.host, plan.exprs, plan.tensors).as_bytes()));
-    for code in codes {
-        let GraphPlan { no, records, defs, binds, tables, copies, conditions, exprs, .. } = &code.plan;
-        let text = format!("{no:?}{defs:?}{binds:?}{tables:?}{copies:?}{conditions:?}{exprs:?}");
-        let words = u64::from(records.fingerprint) << 32 | u64::from(crc32(text.as_bytes()));
-        sum = sum.rotate_left(7) ^ words;
-    }
-    sum
 }

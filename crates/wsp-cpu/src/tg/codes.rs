@@ -29,3 +29,6 @@ pub(crate) const EVERY_GRAPH: Code = Code(1563);
 pub(crate) const BAD_OPTION: Code = Code(1564);
 pub(crate) const CANCELLED: Code = Code(1565);
 pub(crate) const REFUSED_LAUNCH: Code = Code(1566);
+/// A checkpoint was saved that a run cannot be resumed from.
+pub const CANNOT_RESUME: Code = Code(1575);
+pub(crate) const PASSED_OVER: Code = Code(1576);

@@ -7,13 +7,15 @@ use super::faults;
 use super::host::HostState;
 use super::instance::Instance;
 use super::memory::TensorRange;
+use super::record::SavedLaunch;
 use super::session::Session;
 use super::shared::Live;
+use super::snapshot::Held;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_core::tg::{PartitionNo, StreamNo};
+use wsp_core::tg::{GraphNo, PartitionNo, StreamNo};
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_runtime::tg::{LaunchId, LaunchOptions};
+use wsp_runtime::tg::{Epochs, LaunchId, LaunchOptions};
 
 /// Memory for the launches of a graph on one stream.
 #[derive(Debug)]
@@ -34,6 +36,12 @@ pub(super) struct Start {
     pub(super) partition: PartitionNo,
     /// A saved state to go on from.
     pub(super) state: Option<Vec<u32>>,
+    /// Which epochs of events it has, if it is one of a checkpoint.
+    pub(super) epochs: Option<Epochs>,
+    /// Values of declared scalars; those of this moment if it is not one of a checkpoint.
+    pub(super) scalars: Option<Vec<i64>>,
+    /// Whether it is the first of those that a run which is being resumed owes.
+    pub(super) owed: bool,
     /// Where the host stands behind the launch.
     pub(super) behind: Option<HostState>,
 }
@@ -48,25 +56,35 @@ impl Start {
             iteration: 0,
             partition: PartitionNo::NONE,
             state: None,
+            epochs: None,
+            scalars: None,
+            owed: false,
             behind: None,
         }
     }
 }
 
 impl Session {
-    /// Launches a graph. `fill` sets the memory of the launch before it begins; without a state nobody needs it.
-    pub(super) fn start(
-        &mut self,
-        start: Start,
-        fill: impl FnOnce(&Instance),
-    ) -> Result<LaunchId, Box<Diagnostic>> {
+    /// A launch that a checkpoint has.
+    pub(super) fn saved_start(&self, saved: SavedLaunch, device: u32) -> Result<Start, Box<Diagnostic>> {
+        Ok(Start {
+            stream: StreamNo(saved.stream),
+            iteration: saved.iteration,
+            partition: PartitionNo(saved.partition),
+            scalars: Some(saved.scalars),
+            state: saved.words,
+            ..Start::of(self.index(GraphNo(saved.graph))?, device)
+        })
+    }
+
+    /// Launches a graph.
+    pub(super) fn start(&mut self, start: Start) -> Result<LaunchId, Box<Diagnostic>> {
         self.shared.check_cancel()?;
         let code = Arc::clone(&self.codes[start.graph]);
         let stream = self.stream(start.device, start.stream)?;
         let (instance, mut after) = self.acquire(&start)?;
-        fill(&instance);
         after.extend(self.earlier(&start, &code));
-        let scalars = self.shared.view().scalars.clone().into();
+        let scalars = start.scalars.clone().unwrap_or_else(|| self.shared.view().scalars.clone()).into();
         let bodies = Arc::new(LaunchBodies {
             shared: Arc::clone(&self.shared),
             code: Arc::clone(&code),
@@ -75,12 +93,14 @@ impl Session {
             stream: start.stream.0,
             iteration: start.iteration,
             begun: AtomicBool::new(false),
+            resumes: start.state.is_some(),
         });
         let options = LaunchOptions {
             iteration: start.iteration,
             after,
             partition: self.partitions.get(&start.partition.0).copied(),
             state: start.state,
+            epochs: start.epochs,
             ..LaunchOptions::on(stream)
         };
         let weak = Arc::downgrade(&bodies);
@@ -94,6 +114,10 @@ impl Session {
             *host = behind;
         }
         host.launch(code.plan.no.0);
+        if start.owed && !view.owed.is_empty() {
+            view.owed.remove(0);
+        }
+        view.has_changed = true;
         view.live.push(Live {
             id,
             code,
@@ -140,7 +164,7 @@ impl Session {
     }
 
     /// Memory for a launch, and the launches that it must wait for because they have it.
-    fn acquire(&mut self, start: &Start) -> Result<(Arc<Instance>, Vec<LaunchId>), Box<Diagnostic>> {
+    pub(super) fn acquire(&mut self, start: &Start) -> Result<(Arc<Instance>, Vec<LaunchId>), Box<Diagnostic>> {
         let code = Arc::clone(&self.codes[start.graph]);
         let (unit, epoch) = self.unit_ranges(&code, start.device)?;
         let ended = {
@@ -200,6 +224,16 @@ impl Session {
             }
         }
         let instance = Arc::new(made?);
+        let held = Held {
+            code: Arc::clone(code),
+            stream: start.stream.0,
+            instance: Arc::downgrade(&instance),
+        };
+        {
+            let mut view = self.shared.view();
+            view.held.retain(|held| held.instance.strong_count() > 0);
+            view.held.push(held);
+        }
         self.pools[start.graph].push(Pooled {
             device: start.device,
             stream: start.stream.0,

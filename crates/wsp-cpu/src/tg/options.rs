@@ -2,6 +2,7 @@
 
 use super::checkpoint::CheckpointStore;
 use crate::workload::PayloadSlot;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_plan::Arrays;
 use wsp_runtime::tg::RuntimeConfig;
@@ -24,6 +25,8 @@ pub struct SessionOptions {
     /// External tensors, and tensors that kernels name themselves, by name. External tensors that the unit writes begin with
     /// zeros if they are not given.
     pub inputs: Arrays,
+    /// Where inputs come from, by name, such as `read from x.npy`: messages say it if a checkpoint was saved with other contents.
+    pub origins: BTreeMap<String, String>,
     /// Declared scalars by name; the others have their defaults.
     pub scalars: Vec<(String, i64)>,
     /// External events that are signalled before anything runs.

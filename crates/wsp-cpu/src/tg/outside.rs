@@ -1,6 +1,7 @@
 //! Tensors of a unit, as the caller of a session sees them.
 
 use super::codes;
+use super::host::HostState;
 use super::memory::TensorRange;
 use super::session::Session;
 use super::shared::Live;
@@ -71,6 +72,8 @@ impl Session {
             return Err(fault);
         }
         range.fill_from(array.bytes());
+        self.shared.memory().set_replaced(at);
+        self.shared.view().has_changed = true;
         Ok(())
     }
 
@@ -80,10 +83,16 @@ impl Session {
     /// There is no such tensor, it was released before, or a launch in flight uses it.
     pub fn free(&mut self, name: &str) -> Result<(), Box<Diagnostic>> {
         let at = self.shared.table.by_name(name)?;
-        self.release(0, at)
+        self.release(0, at, None)
     }
 
-    pub(super) fn release(&mut self, device: u32, at: usize) -> Result<(), Box<Diagnostic>> {
+    /// Takes the memory of a tensor of the unit away, and moves the host behind the statement that says so.
+    pub(super) fn release(
+        &mut self,
+        device: u32,
+        at: usize,
+        behind: Option<HostState>,
+    ) -> Result<(), Box<Diagnostic>> {
         let info = &self.shared.table[at];
         if info.home != Home::Unit {
             let message = format!("`{}` is no tensor that the unit allocates outside of graphs", info.name);
@@ -96,21 +105,33 @@ impl Session {
         {
             range.fill(super::tensors::POISON);
         }
-        shared.memory().release(&shared.table, &shared.accounts, at, device)?;
-        let no = info.no.0;
-        let released = &mut shared.view().hosts[device as usize].released;
-        if let Err(place) = released.binary_search(&no) {
-            released.insert(place, no);
+        let (mut memory, mut view) = (shared.memory(), shared.view());
+        memory.release(&shared.table, &shared.accounts, at, device)?;
+        let (no, host) = (info.no.0, &mut view.hosts[device as usize]);
+        if let Some(behind) = behind {
+            *host = behind;
+        }
+        if let Err(place) = host.released.binary_search(&no) {
+            host.released.insert(place, no);
         }
         Ok(())
     }
 
-    /// Gives a tensor of the unit memory, if it has none.
-    pub(super) fn allocate(&mut self, device: u32, at: usize) -> Result<(), Box<Diagnostic>> {
+    /// Gives a tensor of the unit memory, if it has none, and moves the host behind the statement that says so.
+    pub(super) fn allocate(
+        &mut self,
+        device: u32,
+        at: usize,
+        behind: Option<HostState>,
+    ) -> Result<(), Box<Diagnostic>> {
         let shared = &self.shared;
-        shared.memory().allocate(&shared.table, &shared.accounts, at, device)?;
-        let no = shared.table[at].no.0;
-        shared.view().hosts[device as usize].released.retain(|released| *released != no);
+        let (mut memory, mut view) = (shared.memory(), shared.view());
+        memory.allocate(&shared.table, &shared.accounts, at, device)?;
+        let (no, host) = (shared.table[at].no.0, &mut view.hosts[device as usize]);
+        if let Some(behind) = behind {
+            *host = behind;
+        }
+        host.released.retain(|released| *released != no);
         Ok(())
     }
 

@@ -9,14 +9,16 @@ use super::faults;
 use super::instance::Instance;
 use super::kernels::{Body, KernelBody};
 use super::memory::TensorRange;
+use super::record::SavedLaunch;
 use super::session::Session;
 use super::shared::Shared;
+use super::snapshot::Paused;
 use super::values::Values;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::machine::{Fault, Scalars};
-use wsp_core::tg::{Direction, GraphNo};
+use wsp_core::tg::{Direction, GraphNo, PartitionNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::KernelDef;
 use wsp_runtime::tg::{Here, HereFault, LocalBodies};
@@ -290,9 +292,14 @@ impl LocalBodies for LocalRun<'_> {
 
     fn checkpoint(&mut self, checkpoint: u32, state: &[u32]) -> Result<(), TgFault> {
         let number = self.code.plan.checkpoints[checkpoint as usize].checkpoint;
-        let launch =
-            super::checkpoint::SavedLaunch { stream: 0, iteration: self.iteration, words: state.to_vec() };
-        let own = |local: usize| self.instance.own(local).cloned();
-        Ok(self.shared.save_graph(self.code, 0, number.0, Some(launch), &own)?)
+        let launch = SavedLaunch {
+            graph: self.code.plan.no.0,
+            iteration: self.iteration,
+            partition: PartitionNo::NONE.0,
+            scalars: self.scalars.clone(),
+            words: Some(state.to_vec()),
+            ..SavedLaunch::default()
+        };
+        Ok(self.shared.save_graph(self.code, 0, number.0, Paused::Here(&launch))?)
     }
 }

@@ -1,6 +1,7 @@
 //! What a run did.
 
 use super::accounts::Peak;
+use super::checkpoint::CheckpointKey;
 use wsp_ir::diag::Diagnostic;
 use wsp_runtime::tg::{Stats, Trace};
 
@@ -13,6 +14,10 @@ pub struct Report {
     pub peak: Vec<Peak>,
     /// What is worth knowing: launches that had to run one after another, for one.
     pub notes: Vec<Diagnostic>,
+    /// The checkpoint that the last run went on from, if it did.
+    pub resumed: Option<CheckpointKey>,
+    /// External events that were signalled, by name: by the caller, and before the checkpoint was saved that a run went on from.
+    pub signalled: Vec<String>,
     /// What was recorded since the last report, if launches are.
     pub trace: Option<Trace>,
 }

@@ -32,8 +32,18 @@ impl Session {
     /// The first failure. The session can be used further; tensors that were being written are in an undefined state.
     pub fn run(&mut self) -> Result<Report, Vec<Diagnostic>> {
         let loops = self.plan.host_loops;
-        for host in &mut self.shared.view().hosts {
-            *host = HostState { released: std::mem::take(&mut host.released), ..HostState::new(loops) };
+        {
+            let mut view = self.shared.view();
+            for host in &mut view.hosts {
+                let HostState { released, priorities, .. } = std::mem::take(host);
+                *host = HostState { released, priorities, ..HostState::new(loops) };
+            }
+            view.owed.clear();
+            view.leading = true;
+        }
+        self.resumed = None;
+        if self.shared.store.is_some() {
+            self.shared.mark_start().map_err(|fault| vec![*fault])?;
         }
         self.go_on()
     }
@@ -43,10 +53,17 @@ impl Session {
         let result = self.run_hosts();
         // Whatever is still in flight ends before the caller goes on.
         let rest = self.wait(|_| true);
+        self.shared.view().leading = false;
         match result.and(rest) {
             Ok(()) => Ok(self.report()),
-            Err(fault) => Err(vec![*fault]),
+            Err(fault) => Err(self.with_notes(*fault)),
         }
+    }
+
+    /// A fault, and what is worth knowing of checkpoints once the run has failed.
+    pub(super) fn with_notes(&self, fault: Diagnostic) -> Vec<Diagnostic> {
+        let notes = self.notes.iter().filter(|note| note.code == codes::PASSED_OVER).cloned();
+        std::iter::once(fault).chain(notes).chain(self.shared.notes().iter().cloned()).collect()
     }
 
     fn run_hosts(&mut self) -> Result<(), Box<Diagnostic>> {
@@ -90,7 +107,7 @@ impl Session {
             for device in 0..self.shared.devices {
                 // A run that is resumed has launched some already.
                 if self.check_launched(device, graph).is_err() {
-                    self.start(Start::of(graph, device), |_| {})?;
+                    self.start(Start::of(graph, device))?;
                 }
             }
         }
@@ -158,7 +175,7 @@ impl Session {
         let start = |graph: u32| Start::of(graph as usize, device);
         match op.kind {
             HostKind::Launch { graph, stream, partition } => {
-                self.start(Start { stream, partition, behind: Some(state), ..start(graph) }, |_| {})?;
+                self.start(Start { stream, partition, behind: Some(state), ..start(graph) })?;
                 return Ok(Progress::GoesOn);
             }
             HostKind::Invoke { graph, iteration } => {
@@ -169,7 +186,7 @@ impl Session {
                     self.stand(device, state);
                     return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
                 };
-                self.start(Start { iteration, behind: Some(state), ..start(graph) }, |_| {})?;
+                self.start(Start { iteration, behind: Some(state), ..start(graph) })?;
                 return Ok(Progress::GoesOn);
             }
             HostKind::Sync(graph) => {
@@ -182,20 +199,22 @@ impl Session {
                     return Ok(Progress::Waits(waits));
                 }
                 self.stand(device, state);
-                return Ok(Progress::GoesOn);
             }
-            _ => self.stand(device, state),
-        }
-        match op.kind {
-            HostKind::Alloc(tensor) => self.allocate(device, tensor as usize)?,
-            HostKind::Free(tensor) => self.release(device, tensor as usize)?,
-            HostKind::SetPriority { graph, priority } => self.prioritise(device, graph as usize, priority),
-            HostKind::Checkpoint { graph, checkpoint } => self.save(device, graph as usize, checkpoint)?,
+            HostKind::Alloc(tensor) => self.allocate(device, tensor as usize, Some(state))?,
+            HostKind::Free(tensor) => self.release(device, tensor as usize, Some(state))?,
+            HostKind::SetPriority { graph, priority } => {
+                self.prioritise(device, graph as usize, priority, Some(state));
+            }
+            // A run that is resumed from a record made meanwhile does these again, which changes nothing.
+            HostKind::Checkpoint { graph, checkpoint } => {
+                self.save(device, graph as usize, checkpoint)?;
+                self.stand(device, state);
+            }
             HostKind::Restore { graph, checkpoint } => {
-                self.bring_back(device, graph as usize, checkpoint)?;
+                self.bring_back(device, graph as usize, checkpoint, Some(state))?;
             }
             // A state goes through control flow by itself.
-            _ => {}
+            _ => self.stand(device, state),
         }
         Ok(Progress::GoesOn)
     }

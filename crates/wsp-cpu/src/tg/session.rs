@@ -3,18 +3,21 @@
 use super::Report;
 use super::bodies::LaunchBodies;
 use super::code::GraphCode;
+use super::checkpoint::CheckpointKey;
 use super::codes;
 use super::faults;
+use super::host::HostState;
 use super::launching::{Pooled, Start};
 use super::scalars;
 use super::shared::{Live, Shared};
+use super::snapshot::Paused;
 use crate::workload::PayloadSlot;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::tg::{ArgSource, TgModule};
+use wsp_ir::tg::{ArgSource, Namespace, TgModule};
 use wsp_plan::tg::plan::UnitPlan;
 use wsp_runtime::tg::{LaunchId, Partition, Runtime, Saved, Stats, StreamId, Trace, Tracing, validate};
 
@@ -36,6 +39,8 @@ pub struct Session {
     pub(super) findings: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
     pub(super) stats: Stats,
+    /// The checkpoint that the last run went on from.
+    pub(super) resumed: Option<CheckpointKey>,
     pub(super) payload: Option<PayloadSlot>,
     pub(super) tracing: Tracing,
     pub(super) streams: BTreeMap<(u32, u32), StreamId>,
@@ -126,7 +131,7 @@ impl Session {
     /// There is no such graph or stream, a tensor was released, or memory or cores are lacking.
     pub fn launch(&mut self, graph: GraphNo, stream: StreamNo) -> Result<LaunchId, Box<Diagnostic>> {
         let start = Start { stream, ..Start::of(self.index(graph)?, 0) };
-        self.start(start, |_| {})
+        self.start(start)
     }
 
     /// Launches one iteration of a graph on the default stream and does not wait.
@@ -148,7 +153,7 @@ impl Session {
         stream: StreamNo,
     ) -> Result<LaunchId, Box<Diagnostic>> {
         let start = Start { iteration, stream, ..Start::of(self.index(graph)?, 0) };
-        self.start(start, |_| {})
+        self.start(start)
     }
 
     /// Waits until every launch of a graph so far is complete.
@@ -200,8 +205,17 @@ impl Session {
     /// The unit has no external event of this name.
     pub fn signal(&mut self, event: &str) -> Result<(), Box<Diagnostic>> {
         let event = scalars::event(&self.module, event)?;
-        self.runtime.signal(event);
+        self.give_signal(event);
         Ok(())
+    }
+
+    /// Signals an external event. A checkpoint has it signalled, or the session has.
+    pub(super) fn give_signal(&self, event: u32) {
+        let mut view = self.shared.view();
+        if !view.signalled.contains(&event) {
+            view.signalled.push(event);
+        }
+        self.runtime.signal(event);
     }
 
     /// Sets the priority of a graph: of ready kernels, those of the graph with the highest go first.
@@ -210,18 +224,22 @@ impl Session {
     /// There is no such graph.
     pub fn set_priority(&mut self, graph: GraphNo, priority: i8) -> Result<(), Box<Diagnostic>> {
         let index = self.index(graph)?;
-        self.prioritise(0, index, priority);
+        self.prioritise(0, index, priority, None);
         Ok(())
     }
 
-    pub(super) fn prioritise(&mut self, device: u32, index: usize, priority: i8) {
+    /// Sets a priority, and moves the host behind the statement that says so.
+    pub(super) fn prioritise(&mut self, device: u32, index: usize, priority: i8, behind: Option<HostState>) {
         let code = &self.codes[index];
-        self.runtime.set_priority(&code.runtime, priority);
         let mut view = self.shared.view();
-        let priorities = &mut view.hosts[device as usize].priorities;
-        priorities.retain(|(graph, _)| *graph != code.plan.no.0);
-        priorities.push((code.plan.no.0, priority));
-        priorities.sort_unstable();
+        self.runtime.set_priority(&code.runtime, priority);
+        let host = &mut view.hosts[device as usize];
+        if let Some(behind) = behind {
+            *host = behind;
+        }
+        host.priorities.retain(|(graph, _)| *graph != code.plan.no.0);
+        host.priorities.push((code.plan.no.0, priority));
+        host.priorities.sort_unstable();
     }
 
     /// Gives a declared scalar another value, for launches to come.
@@ -271,10 +289,7 @@ impl Session {
                 Saved::AlreadyComplete => {}
             }
         }
-        let pooled = self.pools[index].iter().rev().find(|pooled| pooled.device == device);
-        let instance = pooled.map(|pooled| Arc::clone(&pooled.instance));
-        let own = |local: usize| instance.as_ref()?.own(local).cloned();
-        self.shared.save_graph(&code, device, checkpoint.0, None, &own)
+        self.shared.save_graph(&code, device, checkpoint.0, Paused::Nothing)
     }
 
     /// How a trace breaks the order of its graphs, one sentence each: none, unless the runtime is wrong.
@@ -285,10 +300,15 @@ impl Session {
 
     /// What was done so far.
     pub fn report(&mut self) -> Report {
+        let named = |event: &u32| self.module.name(Namespace::Event, GraphNo(0), *event);
+        let signalled = self.shared.view().signalled.iter().map(named).collect();
+        let notes = self.notes.iter().chain(self.shared.notes().iter()).cloned().collect();
         Report {
             stats: self.stats,
             peak: self.shared.accounts.iter().map(super::accounts::Accounts::peak).collect(),
-            notes: self.notes.clone(),
+            notes,
+            resumed: self.resumed,
+            signalled,
             trace: (self.tracing == Tracing::On).then(|| self.runtime.take_trace()),
         }
     }

@@ -2,19 +2,22 @@
 
 use super::accounts::Accounts;
 use super::bodies::{LaunchBodies, cancelled};
-use super::checkpoint::{CheckpointKey, CheckpointStore, PendingLaunch, Record, SavedLaunch, SavedTensor};
+use super::checkpoint::{CheckpointKey, CheckpointStore};
 use super::code::{Bound, GraphCode};
 use super::codes;
 use super::host::HostState;
+use super::identity::Identity;
 use super::memory::TensorRange;
 use super::options::{Released, SessionOptions};
+use super::record::SavedLaunch;
+use super::snapshot::{Held, RunState};
 use super::tensors::{TensorTable, UnitMemory};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use wsp_core::tg::EvalFault;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Scratch;
-use wsp_runtime::tg::LaunchId;
+use wsp_runtime::tg::{EventsOf, LaunchId};
 
 /// What the launches of a session share with it.
 #[derive(Debug)]
@@ -25,17 +28,21 @@ pub(crate) struct Shared {
     pub(crate) cancel: Option<Arc<AtomicBool>>,
     pub(crate) released: Released,
     pub(crate) store: Option<Arc<dyn CheckpointStore>>,
-    /// Tells units apart.
-    pub(crate) unit: u64,
+    /// What a run of the session is; empty without a store.
+    pub(crate) identity: Identity,
+    /// Graphs and checkpoints that the host restores.
+    pub(crate) restores: Vec<(u32, u32)>,
+    /// Events of the runtime.
+    pub(crate) events: OnceLock<EventsOf<LaunchBodies>>,
     /// Memory of no bytes.
     pub(crate) nothing: TensorRange,
     /// No arguments.
     pub(crate) unbound: Arc<Bound>,
-    /// Of each checkpoint the next number.
-    pub(crate) sequence: AtomicU64,
     /// Never locked after the view.
     pub(crate) memory: Mutex<UnitMemory>,
     view: Mutex<View>,
+    run: Mutex<RunState>,
+    notes: Mutex<Vec<Diagnostic>>,
     scratch: Mutex<Vec<Scratch>>,
 }
 
@@ -46,8 +53,18 @@ pub(crate) struct View {
     pub(crate) hosts: Vec<HostState>,
     /// Launches whose end the session has not been told of, in order.
     pub(crate) live: Vec<Live>,
+    /// Launches that a run which is being resumed has to enter, in order. The hosts stand behind them already.
+    pub(crate) owed: Vec<SavedLaunch>,
     /// Values of declared scalars.
     pub(crate) scalars: Vec<i64>,
+    /// Memory of launches, by graph and stream.
+    pub(crate) held: Vec<Held>,
+    /// External events that the caller has signalled.
+    pub(crate) signalled: Vec<u32>,
+    /// Whether the host program leads the session, and not the caller step by step.
+    pub(crate) leading: bool,
+    /// Whether something was launched, or a tensor changed, since the session was made.
+    pub(crate) has_changed: bool,
 }
 
 /// A launch that may be in flight.
@@ -75,7 +92,8 @@ impl Shared {
     pub(crate) fn new(
         table: TensorTable,
         accounts: Vec<Accounts>,
-        unit: u64,
+        identity: Identity,
+        restores: Vec<(u32, u32)>,
         scalars: Vec<i64>,
         host_loops: u32,
         options: &SessionOptions,
@@ -90,12 +108,15 @@ impl Shared {
             cancel: options.runtime.cancel.clone(),
             released: options.released,
             store: options.checkpoints.clone(),
-            unit,
+            identity,
+            restores,
+            events: OnceLock::new(),
             nothing: TensorRange::zeros(0, 1)?,
             unbound: Arc::new(Bound::Function(Box::default())),
-            sequence: AtomicU64::new(0),
             memory: Mutex::new(memory),
-            view: Mutex::new(View { hosts, live: Vec::new(), scalars }),
+            view: Mutex::new(View { hosts, scalars, ..View::default() }),
+            run: Mutex::default(),
+            notes: Mutex::default(),
             scratch: Mutex::default(),
         })
     }
@@ -138,107 +159,14 @@ impl Shared {
         format!("no {ty:?} can be read at byte {offset} of `{}`, which has {bytes} bytes", info.name)
     }
 
-    /// Saves a launch between two of its tasks.
-    ///
-    /// # Errors
-    /// The store refuses it, or there is none.
-    pub(crate) fn save(
-        &self,
-        of: &LaunchBodies,
-        checkpoint: u32,
-        launch: Option<SavedLaunch>,
-    ) -> Result<(), Box<Diagnostic>> {
-        let own = |local: usize| of.instance.own(local).cloned();
-        self.save_graph(&of.code, of.instance.device(), checkpoint, launch, &own)
+    /// The run whose records are saved. Locked after memory and view.
+    pub(crate) fn run_state(&self) -> MutexGuard<'_, RunState> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Saves a graph; `launch` is the one that is in flight, and `own` has the memory of the graph's own tensors.
-    ///
-    /// # Errors
-    /// The store refuses it, or there is none.
-    pub(crate) fn save_graph(
-        &self,
-        code: &GraphCode,
-        device: u32,
-        checkpoint: u32,
-        launch: Option<SavedLaunch>,
-        own: &dyn Fn(usize) -> Option<TensorRange>,
-    ) -> Result<(), Box<Diagnostic>> {
-        let store = self.store.as_ref().ok_or_else(no_store)?;
-        let key = CheckpointKey { graph: code.plan.no.0, checkpoint, device };
-        let mut record = Record {
-            unit: self.unit,
-            graph: code.plan.no.0,
-            checkpoint,
-            device,
-            devices: self.devices,
-            sequence: self.sequence.fetch_add(1, Ordering::Relaxed),
-            ..Record::default()
-        };
-        self.describe(&mut record, code, launch);
-        self.save_tensors(&mut record, code, own)?;
-        store.save(key, &record.encode()).map_err(|reason| store_failed(key, &reason))
-    }
-
-    /// What of the session goes into a record.
-    fn describe(&self, record: &mut Record, code: &GraphCode, launch: Option<SavedLaunch>) {
-        let view = self.view();
-        record.scalars.clone_from(&view.scalars);
-        record.host = view.hosts[record.device as usize].clone();
-        if self.devices > 1 {
-            record.obstacle = "the run has several devices".to_owned();
-        }
-        let stream = launch.as_ref().map(|launch| launch.stream);
-        for live in view.live.iter().filter(|live| !live.has_ended()) {
-            let begun = live.bodies.upgrade().is_some_and(|bodies| bodies.begun.load(Ordering::Acquire));
-            let this = live.code.plan.no == code.plan.no && live.device == record.device && begun;
-            if this && launch.is_some() {
-                continue;
-            }
-            // What comes later in the same stream has not begun and cannot begin now.
-            if !begun && Some(live.stream) == stream && live.device == record.device {
-                record.pending.push(PendingLaunch {
-                    graph: live.code.plan.no.0,
-                    stream: live.stream,
-                    iteration: live.iteration,
-                    partition: live.partition,
-                });
-            } else if record.obstacle.is_empty() {
-                record.obstacle = format!("another launch was in flight, of graph `{}`", live.code.plan.name);
-            }
-        }
-        record.launch = launch;
-    }
-
-    /// Contents of what the graph writes. Without obstacle nothing else runs, and everything that a run may have written is saved.
-    fn save_tensors(
-        &self,
-        record: &mut Record,
-        code: &GraphCode,
-        own: &dyn Fn(usize) -> Option<TensorRange>,
-    ) -> Result<(), Box<Diagnostic>> {
-        let mut saved = vec![false; self.table.len()];
-        for (local, tensor) in code.tensors.iter().enumerate() {
-            if !tensor.own {
-                saved[tensor.unit as usize] = tensor.written;
-                continue;
-            }
-            if let Some(range) = own(local) {
-                record.tensors.push(SavedTensor {
-                    graph: Some(code.plan.no.0),
-                    tensor: self.table[tensor.unit as usize].no.0,
-                    bytes: range.to_vec(),
-                });
-            }
-        }
-        let mut memory = self.memory();
-        for (at, info) in self.table.iter() {
-            let wanted = saved[at] || (record.obstacle.is_empty() && memory.is_written(at));
-            if wanted && let Some(range) = memory.held(at, record.device) {
-                record.tensors.push(SavedTensor { graph: None, tensor: info.no.0, bytes: range.to_vec() });
-            }
-        }
-        Ok(())
+    /// What is worth knowing of the run.
+    pub(crate) fn notes(&self) -> MutexGuard<'_, Vec<Diagnostic>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -152,6 +152,8 @@ pub(crate) struct UnitMemory {
     epoch: u64,
     /// Tensors that some graph writes.
     written: Vec<bool>,
+    /// Tensors that the caller gave other contents after the session was made.
+    replaced: Vec<bool>,
 }
 
 impl UnitMemory {
@@ -159,7 +161,7 @@ impl UnitMemory {
     pub(crate) fn new(table: &TensorTable, devices: u32) -> UnitMemory {
         let places = |info: &TensorInfo| if is_shared(info) { 1 } else { devices as usize };
         let slots = table.list.iter().map(|info| vec![Slot::Absent; places(info)]).collect();
-        UnitMemory { slots, epoch: 0, written: vec![false; table.len()] }
+        UnitMemory { slots, epoch: 0, written: vec![false; table.len()], replaced: vec![false; table.len()] }
     }
 
     /// Notes that some graph writes a tensor.
@@ -170,6 +172,16 @@ impl UnitMemory {
     /// Whether some graph writes a tensor.
     pub(crate) fn is_written(&self, at: usize) -> bool {
         self.written[at]
+    }
+
+    /// Notes that the caller gave a tensor other contents.
+    pub(crate) fn set_replaced(&mut self, at: usize) {
+        self.replaced[at] = true;
+    }
+
+    /// Whether a tensor may not have the contents any more that it had when the session was made.
+    pub(crate) fn may_have_changed(&self, at: usize) -> bool {
+        self.written[at] || self.replaced[at]
     }
 
     /// The memory of a tensor, if it has some.

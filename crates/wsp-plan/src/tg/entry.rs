@@ -84,9 +84,7 @@ impl Uses {
 
 /// Calls `f` on every statement of a function and of those that it calls.
 fn each_body<'a>(module: &'a Module, function: FuncId, f: &mut impl FnMut(&'a Stmt)) {
-    let mut called = BTreeSet::new();
-    walk::callees(module, function, &mut called);
-    for id in called {
+    for id in functions(module, function) {
         if let Some(function) = module.functions.get(id.index()) {
             walk::stmts(&function.body, f);
         }
@@ -108,6 +106,13 @@ fn arrays(e: &Expr, out: &mut BTreeSet<TensorId>) {
         _ => {}
     }
     e.for_each_child(|child| arrays(child, out));
+}
+
+/// A function and those that it calls.
+pub fn functions(module: &Module, function: FuncId) -> BTreeSet<FuncId> {
+    let mut called = BTreeSet::new();
+    walk::callees(module, function, &mut called);
+    called
 }
 
 /// Parameters whose values the code of a kernel needs, in it, in the sizes of its tiles, and in the functions that it calls.

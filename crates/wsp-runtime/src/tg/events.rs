@@ -14,6 +14,49 @@
 use super::launch::LaunchId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// An event as a launch sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaunchEvent {
+    /// The number of the unit.
+    pub event: u32,
+    /// The epoch that the launch waits for, or fires.
+    pub epoch: u64,
+    /// Whether it has fired.
+    pub fired: bool,
+}
+
+/// The events of a launch, by their numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LaunchEvents {
+    /// Those that it waits for and others signal.
+    pub waits: Vec<LaunchEvent>,
+    /// Those that it signals.
+    pub signals: Vec<LaunchEvent>,
+}
+
+/// What is known of an event of a device, beside the launches that wait.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SavedEvent {
+    /// The number of the unit.
+    pub event: u32,
+    /// Epochs opened so far.
+    pub opened: u64,
+    /// Those that have fired, and that a launch may still ask for.
+    pub fired: Vec<u64>,
+}
+
+/// Which epochs a launch has that goes on from a saved state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Epochs {
+    /// Those of a launch of the state of events that was restored with it.
+    Same(LaunchEvents),
+    /// New ones, as those of any launch that is submitted at this moment; but what had fired before the state was saved has fired.
+    New(LaunchEvents),
+}
+
+/// An epoch that has fired, of every event.
+const HAS_FIRED: u64 = 0;
+
 /// A node that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Waiter {
@@ -75,7 +118,7 @@ impl Events {
     /// Whether the epoch has fired; if not, the node waits.
     pub(crate) fn wait(&mut self, key: EventKey, epoch: u64, waiter: Waiter) -> bool {
         let event = self.events.entry(key).or_default();
-        let fired = event.fired.contains(&epoch);
+        let fired = epoch == HAS_FIRED || event.fired.contains(&epoch);
         if !fired {
             event.waiters.push((epoch, waiter));
         }
@@ -110,6 +153,67 @@ impl Events {
     /// The launch that is to fire an epoch, if one was submitted and has not.
     pub(crate) fn opener(&self, key: EventKey, epoch: u64) -> Option<LaunchId> {
         self.events.get(&key)?.openers.get(&epoch).copied()
+    }
+
+    /// What is known of the events of a device.
+    pub(crate) fn saved(&self, device: u32) -> Vec<SavedEvent> {
+        let of_device = self.events.iter().filter(|((of, _), _)| *of == device);
+        let saved = |(&(_, event), state): (&EventKey, &Event)| SavedEvent {
+            event,
+            opened: state.opened,
+            fired: state.fired.iter().copied().collect(),
+        };
+        of_device.map(saved).collect()
+    }
+
+    /// Replaces what is known of the events of a device, of which no launch may be in flight.
+    pub(crate) fn restore(&mut self, device: u32, saved: &[SavedEvent]) {
+        self.events.retain(|(of, _), _| *of != device);
+        for one in saved {
+            let fired = one.fired.iter().copied().collect();
+            let event = Event { opened: one.opened, fired, ..Event::default() };
+            self.events.insert((device, one.event), event);
+        }
+    }
+
+    /// Whether an epoch that a launch is bound to, or opened, has fired.
+    pub(crate) fn has_fired(&self, key: EventKey, epoch: u64) -> bool {
+        epoch == HAS_FIRED || self.events.get(&key).is_some_and(|event| event.fired.contains(&epoch))
+    }
+
+    /// Gives a launch an epoch to wait for, or the one that it was bound to.
+    pub(crate) fn bind_as(&mut self, key: EventKey, epochs: Option<&Epochs>) -> u64 {
+        let of = |events: &LaunchEvents| events.waits.iter().find(|one| one.event == key.1).copied();
+        match epochs {
+            Some(Epochs::Same(events)) => {
+                let Some(same) = of(events) else { return self.bind(key) };
+                let event = self.events.entry(key).or_default();
+                *event.bound.entry(same.epoch).or_default() += 1;
+                same.epoch
+            }
+            Some(Epochs::New(events)) if of(events).is_some_and(|one| one.fired) => HAS_FIRED,
+            _ => self.bind(key),
+        }
+    }
+
+    /// Opens an epoch for a launch that signals, or opens again the one that it had. The second is true of one that has fired
+    /// before the launch goes on.
+    pub(crate) fn open_as(&mut self, key: EventKey, launch: LaunchId, epochs: Option<&Epochs>) -> (u64, bool) {
+        let of = |events: &LaunchEvents| events.signals.iter().find(|one| one.event == key.1).copied();
+        match epochs {
+            Some(Epochs::Same(events)) => {
+                let Some(same) = of(events) else { return (self.open(key, launch), false) };
+                if !same.fired {
+                    self.events.entry(key).or_default().openers.insert(same.epoch, launch);
+                }
+                (same.epoch, false)
+            }
+            Some(Epochs::New(events)) => {
+                let fired = of(events).is_some_and(|one| one.fired);
+                (self.open(key, launch), fired)
+            }
+            None => (self.open(key, launch), false),
+        }
     }
 
     /// Forgets the waits of a launch.

@@ -3,6 +3,7 @@
 use super::bodies::{Bodies, StopFlag};
 use super::config::CoreCounts;
 use super::cores::{Allowed, Cores};
+use super::events::Epochs;
 use super::failure::LaunchFailure;
 use super::graph::{Graph, Partition};
 use super::placement::Placement;
@@ -43,12 +44,14 @@ pub struct LaunchOptions {
     pub partition: Option<Partition>,
     /// A saved state to go on from.
     pub state: Option<Vec<u32>>,
+    /// Which epochs of events it has, if it was submitted before, in a run that is resumed.
+    pub epochs: Option<Epochs>,
 }
 
 impl LaunchOptions {
     /// On a stream; nothing else.
     pub fn on(stream: StreamId) -> LaunchOptions {
-        LaunchOptions { stream, iteration: 0, after: Vec::new(), partition: None, state: None }
+        LaunchOptions { stream, iteration: 0, after: Vec::new(), partition: None, state: None, epochs: None }
     }
 }
 

@@ -38,11 +38,12 @@ pub use config::{
     CoreCounts, Hints, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Tracing,
 };
 pub use cores::{CoreRange, Cores, Granted};
+pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
 pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
 pub use graph::{Affinity, EventInfo, Graph, GraphFault, GraphParts, KernelInfo, NotifyInfo, Partition};
 pub use hang::HangReport;
 pub use here::{Here, HereFault, LocalBodies, NotHere};
 pub use launch::{LaunchId, LaunchOptions, Stats, StreamId};
-pub use runtime::{Runtime, Saved};
+pub use runtime::{EventsOf, Runtime, Saved};
 pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};
 pub use validate::{TraceFault, validate};

@@ -2,6 +2,7 @@
 
 use super::bodies::Bodies;
 use super::config::{RuntimeConfig, Tracing};
+use super::events::{LaunchEvents, SavedEvent};
 use super::failure::{Cause, Place, Refused, SyncError};
 use super::gang;
 use super::graph::Graph;
@@ -10,7 +11,7 @@ use super::state::{Outcome, State};
 use super::trace::Trace;
 use super::work::{Back, Done, Portion, Ran, Start, Work, call, dispose};
 use crate::{StartError, clock};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -201,6 +202,16 @@ impl<B: Bodies> Runtime<B> {
         });
     }
 
+    /// What reads the events of this runtime, also from bodies of its launches.
+    pub fn events(&self) -> EventsOf<B> {
+        EventsOf { shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// Replaces what is known of the events of a device, of which no launch may be in flight.
+    pub fn restore_events(&self, device: u32, saved: &[SavedEvent]) {
+        self.shared.change(|state| state.events.restore(device, saved));
+    }
+
     /// Sets the priority of a graph: of ready kernels, those of the graph with the highest go first. It starts at 0.
     pub fn set_priority(&self, graph: &Graph, priority: i8) {
         self.shared.change(|state| state.set_priority(graph, priority));
@@ -276,6 +287,20 @@ impl<B: Bodies> Runtime<B> {
             Some(failure) => Err(SyncError::Failed(failure)),
             None => Ok(stats),
         }
+    }
+}
+
+/// Reads the events of a runtime, as long as there is one.
+#[derive(Debug)]
+pub struct EventsOf<B: Bodies> {
+    shared: Weak<Shared<B>>,
+}
+
+impl<B: Bodies> EventsOf<B> {
+    /// What is known of the events of a device, and for each of these launches of it its own events; of a launch that is complete
+    /// none. Nothing if the runtime is gone. Not to be called by [`Bodies::eval`].
+    pub fn saved(&self, device: u32, launches: &[LaunchId]) -> Option<(Vec<SavedEvent>, Vec<LaunchEvents>)> {
+        self.shared.upgrade().map(|shared| shared.lock().events_of(device, launches))
     }
 }
 

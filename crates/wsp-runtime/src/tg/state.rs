@@ -19,7 +19,7 @@
 use super::bodies::Bodies;
 use super::config::{RuntimeConfig, Signals, Tracing};
 use super::cores::{Cores, DeviceCores};
-use super::events::{Events, Notifications};
+use super::events::{Events, LaunchEvent, LaunchEvents, Notifications, SavedEvent};
 use super::failure::{Cause, LaunchFailure, Refused};
 use super::graph::Graph;
 use super::launch::{Dispatch, Launch, LaunchId, Outside, Stage, Stats};
@@ -314,6 +314,25 @@ impl<B: Bodies> State<B> {
         let mut ids: Vec<LaunchId> = asked.map(|(id, ..)| id).collect();
         ids.sort_unstable();
         ids
+    }
+
+    /// What is known of the events of a device, and of the events of launches of it.
+    pub(crate) fn events_of(&self, device: u32, launches: &[LaunchId]) -> (Vec<SavedEvent>, Vec<LaunchEvents>) {
+        let seen = |of: &[(u32, u64)]| {
+            let one = |&(event, epoch): &(u32, u64)| {
+                let fired = self.events.has_fired((device, event), epoch);
+                LaunchEvent { event, epoch, fired }
+            };
+            of.iter().map(one).collect()
+        };
+        let of_launch = |id: &LaunchId| {
+            let launch = self.launches.get(id);
+            launch.map_or_else(LaunchEvents::default, |launch| LaunchEvents {
+                waits: seen(&launch.bound),
+                signals: seen(&launch.opened),
+            })
+        };
+        (self.events.saved(device), launches.iter().map(of_launch).collect())
     }
 
     /// Asks for a checkpoint of a launch; one that is complete has none.

@@ -36,10 +36,16 @@ impl<B: Bodies> State<B> {
         let stop = StopFlag { launch: Arc::new(AtomicBool::new(false)), all };
         let iteration = options.iteration;
         let job = Job { launch: id, graph: graph.clone(), bodies, device, iteration, stop };
-        let bind = |&event: &u32| (event, self.events.bind((device, event)));
+        let epochs = options.epochs.as_ref();
+        let bind = |&event: &u32| (event, self.events.bind_as((device, event), epochs));
         let bound = graph.foreign_events().iter().map(bind).collect();
-        let open = |&event: &u32| (event, self.events.open((device, event), id));
-        let opened = graph.signalled_events().iter().map(open).collect();
+        let mut fired = Vec::new();
+        let mut open = |&event: &u32| {
+            let (epoch, has_fired) = self.events.open_as((device, event), id, epochs);
+            fired.extend(has_fired.then_some(((device, event), epoch)));
+            (event, epoch)
+        };
+        let opened = graph.signalled_events().iter().map(&mut open).collect();
         let launch = Launch {
             job: Some(Arc::new(job)),
             graph: graph.clone(),
@@ -63,6 +69,10 @@ impl<B: Bodies> State<B> {
             stats: Stats::default(),
         };
         self.enter(id, launch);
+        for (key, epoch) in fired {
+            let released = self.events.fire(key, epoch);
+            released.into_iter().for_each(|waiter| self.release(waiter));
+        }
         Ok(id)
     }
 

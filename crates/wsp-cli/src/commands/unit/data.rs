@@ -7,6 +7,7 @@ use crate::commands::workload::read_named;
 use crate::files::{entry_names, take_bits_as_floats};
 use crate::generate::{Scale, make_tensor};
 use crate::unit::UnitTensor;
+use std::collections::BTreeMap;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
@@ -16,6 +17,8 @@ use wsp_plan::{Array, Arrays};
 pub(super) struct UnitData {
     /// All of them; also outputs whose size only kernels know.
     pub(super) arrays: Arrays,
+    /// Where each comes from, such as `made up from seed 1`.
+    pub(super) origins: BTreeMap<String, String>,
     /// Those that were read from files, such as `X f32[4, 8]`; warnings about the files.
     pub(super) given: Vec<String>,
     /// Of archives: entries that look misspelt.
@@ -39,10 +42,12 @@ pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, 
     data.given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
     let mut faults = Vec::new();
     for tensor in tensors {
-        let array = match arrays.remove(&tensor.name) {
-            Some(array) => fitted(tensor, array),
-            None => made(tensor, args.seed),
+        let (array, origin) = match arrays.remove(&tensor.name) {
+            Some(array) => (fitted(tensor, array), "read from a file".to_owned()),
+            None if tensor.is_read => (made(tensor, args.seed), format!("made up from seed {}", args.seed)),
+            None => (made(tensor, args.seed), "zeros".to_owned()),
         };
+        data.origins.insert(tensor.name.clone(), origin);
         match array {
             Ok(array) => {
                 data.arrays.insert(tensor.name.clone(), array);

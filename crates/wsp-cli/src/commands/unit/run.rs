@@ -15,8 +15,8 @@ use crate::reference::Comparison;
 use crate::report::{Check, UnitReport};
 use crate::unit::tensors;
 use std::sync::Arc;
-use wsp_core::tg::{GraphNo, Platform};
-use wsp_cpu::tg::{CheckpointStore, MemoryStore, Released, SessionOptions};
+use wsp_core::tg::{GraphNo, Instr, Platform};
+use wsp_cpu::tg::{CANNOT_RESUME, CheckpointStore, MemoryStore, Released, SessionOptions};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
 use wsp_plan::tg::matrix;
@@ -40,9 +40,12 @@ pub(in crate::commands) fn run(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
     let Ready { module, kernels, options, begin, given } = prepare(session, args, kind)?;
-    let ran =
-        session.interrupt.while_running(|| engine::run(&module, &kernels.kernels, options.clone(), begin))?;
-    session.warn(&[platform_notes(&module, &options.runtime), ran.notes.clone()].concat());
+    let ran = session.interrupt.while_running(|| engine::run(&module, &kernels.kernels, options.clone(), begin));
+    // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
+    let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
+    let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
+    let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
+    session.warn(&[platform_notes(&module, &options.runtime), notes].concat());
     // Before the check: what was computed is worth keeping also when the check is interrupted.
     let mut faults = write_outputs(args, &ran);
     let check = if args.check || (given.is_empty() && !args.no_check) {
@@ -58,7 +61,7 @@ pub(in crate::commands) fn run(
         inputs: given,
         seed: args.data.seed,
         scalars: options.scalars,
-        begin,
+        begin: if ran.resumed { Begin::Resume } else { Begin::Start },
         figures: ran.figures,
         check,
     };
@@ -97,18 +100,18 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
     session.terminal.progress("making up data");
     let data = data::load(&tensors(&module, &kernels.signatures()), &args.data)?;
     session.warn(&data.warnings);
-    let store = store(&args.unit).map_err(|fault| vec![fault])?;
-    let resume = args.unit.resume && has_record(&*store)?;
+    let store = store(session, &module, &args.unit).map_err(|fault| vec![fault])?;
+    let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = SessionOptions {
         runtime: runtime(session, args),
         inputs: data.arrays,
+        origins: data.origins,
         scalars,
         events: args.unit.event.clone(),
         memory: args.unit.memory,
-        checkpoints: Some(store),
+        checkpoints: store,
         ..SessionOptions::default()
     };
-    let begin = if resume { Begin::Resume } else { Begin::Start };
     Ok(Ready { module, kernels, options, begin, given: data.given })
 }
 
@@ -174,18 +177,25 @@ fn cores(given: Cores) -> CoreCounts {
     }
 }
 
-/// Where checkpoints are kept: in the folder that is given, else in memory.
-fn store(args: &UnitArgs) -> Result<Arc<dyn CheckpointStore>, Diagnostic> {
+/// Where checkpoints are kept: in the folder that is given, else in memory. A unit without checkpoints needs no place.
+fn store(
+    session: &Session,
+    module: &TgModule,
+    args: &UnitArgs,
+) -> Result<Option<Arc<dyn CheckpointStore>>, Diagnostic> {
+    let asks = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. } | Instr::TgRestore { .. });
+    let saves = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. });
+    if let Some(folder) = args.checkpoints.as_ref().filter(|_| !module.instrs.iter().any(saves)) {
+        let message = format!("the unit has no `TG_CHECKPOINT`: nothing is kept in `{}`", folder.display());
+        let what = if args.resume { "a run cannot be resumed: it begins anew" } else { "a run cannot be resumed" };
+        session.warn(&[Diagnostic::warning(codes::NOTHING_TO_KEEP, message)
+            .note(what)
+            .help("add `TG_CHECKPOINT(GRAPH, NAME)`, or leave out `--checkpoints`")]);
+    }
     Ok(match &args.checkpoints {
-        Some(folder) => Arc::new(CheckpointFolder::open(folder)?),
-        None => Arc::new(MemoryStore::new()),
-    })
-}
-
-fn has_record(store: &dyn CheckpointStore) -> Result<bool, Vec<Diagnostic>> {
-    let keys = store.keys();
-    keys.map(|keys| !keys.is_empty()).map_err(|why| {
-        vec![Diagnostic::error(codes::NO_CHECKPOINTS, "the checkpoints cannot be listed").note(why)]
+        _ if !module.instrs.iter().any(asks) => None,
+        Some(folder) => Some(Arc::new(CheckpointFolder::open(folder)?)),
+        None => Some(Arc::new(MemoryStore::new())),
     })
 }
 
@@ -223,7 +233,9 @@ fn compare(
         },
         // What reads released memory is to differ.
         released: Released::Poison,
-        checkpoints: Some(Arc::new(MemoryStore::new())),
+        checkpoints: options.checkpoints.as_ref().map(|_| Arc::new(MemoryStore::new()) as Arc<_>),
+        // Also those that were signalled before the checkpoint was saved that the run went on from.
+        events: ran.signalled.clone(),
         ..options.clone()
     };
     let expected =

@@ -15,13 +15,13 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
-use wsp_core::{DType, ParamId, TensorId};
+use wsp_core::{DType, FuncId, ParamId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::KernelSignature;
 use wsp_ir::{Elem, KernelEntry, Module, ParamSource};
 use wsp_kernel::{Env, KernelCode, Layout, Mode, Poll, Scratch, Trap, Value, eval_launch_expr};
 use wsp_plan::ParamValue;
-use wsp_plan::tg::entry::{parameters, signature};
+use wsp_plan::tg::entry::{functions, parameters, signature};
 
 /// Versions of an entry that are kept, one for each list of extents that it was bound to.
 const KEPT_VERSIONS: usize = 16;
@@ -126,6 +126,30 @@ impl PtoEntry {
     /// What is known of it before memory is bound.
     pub fn signature(&self) -> &KernelSignature {
         &self.signature
+    }
+
+    /// Everything that its results depend on beside its arguments and [parameters](PtoEntry::params), in the text form of the
+    /// IR. Comments, layout and other kernels of its file are no part of it.
+    pub(super) fn text(&self) -> String {
+        let mut module = Module::clone(&self.module);
+        let needed: BTreeSet<usize> =
+            functions(&module, self.entry().function).into_iter().map(FuncId::index).collect();
+        let others = module.functions.iter_mut().enumerate().filter(|(at, _)| !needed.contains(at));
+        others.for_each(|(_, function)| {
+            function.body.clear();
+            function.locals.clear();
+        });
+        module.kernel_entries = vec![self.entry().clone()];
+        module.references.clear();
+        wsp_ir::text::print(&module)
+    }
+
+    /// The values of the parameters of its file that `set` of [`PtoEntry::all`] may give, by name.
+    pub(super) fn params(&self) -> Vec<(String, String)> {
+        let params = self.module.params.iter().zip(&self.known);
+        let set = params.filter(|(param, _)| matches!(param.source, ParamSource::Set { .. }));
+        let value = |value: &Option<Value>| value.map_or_else(|| "not known".to_owned(), |v| v.to_string());
+        set.map(|(param, known)| (param.name.clone(), value(known))).collect()
     }
 
     fn entry(&self) -> &KernelEntry {

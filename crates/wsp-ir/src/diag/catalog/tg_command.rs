@@ -66,4 +66,11 @@ pairs. The notes name the first element that differs.",
 `wsp asm --emit cpp` writes C++ for a device. As an error: the graph has something that the platform, or what is emitted, does not
 have, or the unit has no graph. As a note: the platform does something else than what is written, which is at least as strong.",
     },
+    CodeInfo {
+        code: Code(1598),
+        title: "a folder for checkpoints, and a unit without checkpoints",
+        explanation: "\
+`--checkpoints DIR` keeps what `TG_CHECKPOINT` saves, and the unit has no such instruction: nothing is kept, and a run that is killed
+can only begin anew. Add `TG_CHECKPOINT(GRAPH, NAME)` between tasks of a graph or between statements of the host.",
+    },
 ];

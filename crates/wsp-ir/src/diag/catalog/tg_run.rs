@@ -130,21 +130,23 @@ The unit has `TG_CHECKPOINT` or `TG_RESTORE`, and the run has no place to keep c
         code: Code(1558),
         title: "no such checkpoint",
         explanation: "\
-`TG_RESTORE`, or a run that is to be resumed, asks for a checkpoint that was never saved.",
+`TG_RESTORE` asks for a checkpoint that its run has not saved. What earlier runs saved in the same place is not of this run.",
     },
     CodeInfo {
         code: Code(1559),
         title: "a checkpoint cannot be read",
         explanation: "\
-The record is cut short, its checksum is wrong, or it is no checkpoint at all. Records are replaced in one step, so a run that
-is killed does not leave such a record behind; the file was changed or damaged.",
+The record is cut short, its checksum is wrong, it is no checkpoint at all, or another version of the program wrote it, in another
+layout. Records are replaced in one step, so a run that is killed does not leave such a record behind; the file was changed or
+damaged. A run is resumed from an older checkpoint if there is one. If there is none, leave out `--resume`: the run begins anew.",
     },
     CodeInfo {
         code: Code(1560),
         title: "a checkpoint of something else",
         explanation: "\
-A checkpoint continues the same unit, with the same scalars, devices and sizes of tensors, under the same revision. The notes
-say what differs.",
+A checkpoint continues the run that saved it: the same unit, the same code and parameters of its kernels, the same values of
+scalars, the same contents of inputs, as many devices. The notes say what differs, what it was, and what it is. Threads, cores,
+`--hints`, `--memory`, `--trace`, outputs and signals of events may differ. To begin anew, leave out `--resume`.",
     },
     CodeInfo {
         code: Code(1561),
@@ -184,5 +186,20 @@ The run was stopped from outside. Blocks that were running have ended; nothing e
         explanation: "\
 The runtime cannot run the graph as it is: kernels that start together need more cores than there are, or a partition lacks
 cores for a kernel. The notes have the numbers.",
+    },
+    CodeInfo {
+        code: Code(1575),
+        title: "a checkpoint that no run can be resumed from",
+        explanation: "\
+A checkpoint has the state of its graph, and of the run if nothing else is in flight: launches on other streams, or on other
+devices, are not brought to a halt for it. Its graph can be restored from it with `TG_RESTORE`; `--resume` takes an older one, or
+begins anew. Launch the graphs on one stream, or wait for the other launches before the checkpoint.",
+    },
+    CodeInfo {
+        code: Code(1576),
+        title: "a checkpoint was passed over",
+        explanation: "\
+A run was resumed, and a checkpoint that may be newer than the one it went on from cannot be used: it cannot be read, or other
+launches were in flight when it was saved. The run repeats what it did after the older checkpoint, with the same result.",
     },
 ];
