@@ -39,7 +39,9 @@ impl fmt::Display for CheckpointKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             RecordKind::Start => f.write_str("the mark of the beginning of a run"),
-            _ => write!(f, "checkpoint {} of graph {} on device {}", self.checkpoint, self.graph, self.device),
+            _ => {
+                write!(f, "checkpoint {} of graph {} on device {}", self.checkpoint, self.graph, self.device)
+            }
         }
     }
 }

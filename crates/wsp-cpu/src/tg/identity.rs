@@ -3,10 +3,10 @@
 //! Threads, cores, hints, the bound of memory, tracing and signals of external events are no part of it: they change when something
 //! runs, and no result. A function of the caller is known by its symbol and its signature; what it does is the caller's to keep.
 
-use super::record::{Reader, Writer};
 use super::code::GraphCode;
 use super::kernels::KernelBody;
 use super::options::SessionOptions;
+use super::record::{Reader, Writer};
 use rustc_hash::FxHasher;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -183,7 +183,11 @@ impl Identity {
 }
 
 /// Calls `f` with every name that one of both has, and its two values.
-fn each(was: &BTreeMap<String, String>, is: &BTreeMap<String, String>, f: &mut dyn FnMut(&str, String, String)) {
+fn each(
+    was: &BTreeMap<String, String>,
+    is: &BTreeMap<String, String>,
+    f: &mut dyn FnMut(&str, String, String),
+) {
     let value = |of: &BTreeMap<String, String>, name: &String| {
         of.get(name).cloned().unwrap_or_else(|| "nothing".to_owned())
     };
@@ -194,16 +198,33 @@ fn each(was: &BTreeMap<String, String>, is: &BTreeMap<String, String>, f: &mut d
 /// A number that tells units apart: of all that a run does, with the names that messages need.
 fn unit(plan: &UnitPlan, codes: &[Arc<GraphCode>]) -> u64 {
     let UnitPlan { graphs: _, host, host_loops, exprs, tensors, partitions, events, args } = plan;
-    let host = of_text(format_args!("{host:?}{host_loops}{exprs:?}{tensors:?}{partitions:?}{events:?}{args:?}"));
+    let host =
+        of_text(format_args!("{host:?}{host_loops}{exprs:?}{tensors:?}{partitions:?}{events:?}{args:?}"));
     codes.iter().fold(host, |sum, code| sum.rotate_left(7) ^ graph(&code.plan))
 }
 
 fn graph(plan: &GraphPlan) -> u64 {
-    let GraphPlan { no, name, records, edges: _, soft: _, defs, kernels, binds, tables, fixed, copies, frees, .. } =
-        plan;
+    let GraphPlan {
+        no,
+        name,
+        records,
+        edges: _,
+        soft: _,
+        defs,
+        kernels,
+        binds,
+        tables,
+        fixed,
+        copies,
+        frees,
+        ..
+    } = plan;
     let GraphPlan { notifies, notify_waits, event_waits, signals, checkpoints, conditions, loops, .. } = plan;
-    let first = of_text(format_args!("{no:?}{name}{defs:?}{kernels:?}{binds:?}{tables:?}{fixed:?}{copies:?}{frees:?}"));
-    let second = of_text(format_args!("{notifies:?}{notify_waits:?}{event_waits:?}{signals:?}{checkpoints:?}"));
+    let first = of_text(format_args!(
+        "{no:?}{name}{defs:?}{kernels:?}{binds:?}{tables:?}{fixed:?}{copies:?}{frees:?}"
+    ));
+    let second =
+        of_text(format_args!("{notifies:?}{notify_waits:?}{event_waits:?}{signals:?}{checkpoints:?}"));
     let third = of_text(format_args!("{conditions:?}{loops:?}{:?}{:?}", plan.affinities, plan.exprs));
     first ^ second.rotate_left(21) ^ third.rotate_left(42) ^ u64::from(records.fingerprint)
 }
@@ -230,7 +251,11 @@ mod tests {
     fn what_differs_is_named_with_both_values() {
         let saved = Identity {
             scalars: vec![("N".to_owned(), 3)],
-            inputs: vec![InputIdentity { name: "X".to_owned(), contents: 1, origin: "made up from seed 1".to_owned() }],
+            inputs: vec![InputIdentity {
+                name: "X".to_owned(),
+                contents: 1,
+                origin: "made up from seed 1".to_owned(),
+            }],
             ..Identity::default()
         };
         let mut other = saved.clone();

@@ -26,6 +26,13 @@ pub(super) struct Pooled {
     last: Option<LaunchId>,
 }
 
+impl Pooled {
+    /// Whether it is that of a stream.
+    pub(super) fn is_of(&self, device: u32, stream: StreamNo) -> bool {
+        self.device == device && self.stream == stream.0
+    }
+}
+
 /// How a graph is launched.
 #[derive(Clone, Debug)]
 pub(super) struct Start {
@@ -164,7 +171,10 @@ impl Session {
     }
 
     /// Memory for a launch, and the launches that it must wait for because they have it.
-    pub(super) fn acquire(&mut self, start: &Start) -> Result<(Arc<Instance>, Vec<LaunchId>), Box<Diagnostic>> {
+    pub(super) fn acquire(
+        &mut self,
+        start: &Start,
+    ) -> Result<(Arc<Instance>, Vec<LaunchId>), Box<Diagnostic>> {
         let code = Arc::clone(&self.codes[start.graph]);
         let (unit, epoch) = self.unit_ranges(&code, start.device)?;
         let ended = {
@@ -224,11 +234,8 @@ impl Session {
             }
         }
         let instance = Arc::new(made?);
-        let held = Held {
-            code: Arc::clone(code),
-            stream: start.stream.0,
-            instance: Arc::downgrade(&instance),
-        };
+        let held =
+            Held { code: Arc::clone(code), stream: start.stream.0, instance: Arc::downgrade(&instance) };
         {
             let mut view = self.shared.view();
             view.held.retain(|held| held.instance.strong_count() > 0);

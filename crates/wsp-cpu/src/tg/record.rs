@@ -80,6 +80,7 @@ pub(crate) struct SavedTensor {
     pub(crate) tensor: u32,
     /// Whether the last launch has released it.
     pub(crate) released: bool,
+    /// Of a tensor of a graph that has zeros only, none.
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -394,11 +395,7 @@ mod tests {
                     params: vec![("inc".to_owned(), "1".to_owned())],
                 }],
                 scalars: vec![("N".to_owned(), -1)],
-                inputs: vec![InputIdentity {
-                    name: "X".to_owned(),
-                    contents: 6,
-                    origin: "given".to_owned(),
-                }],
+                inputs: vec![InputIdentity { name: "X".to_owned(), contents: 6, origin: "given".to_owned() }],
             },
             host: HostState {
                 at: 3,

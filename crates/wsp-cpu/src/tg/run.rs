@@ -39,6 +39,7 @@ impl Session {
                 *host = HostState { released, priorities, ..HostState::new(loops) };
             }
             view.owed.clear();
+            view.failed = None;
             view.leading = true;
         }
         self.resumed = None;

@@ -159,13 +159,13 @@ impl Session {
         }
         let goes_on = match record.is_start() {
             true => "the run begins anew".to_owned(),
-            false => format!(
-                "the run goes on from {}",
-                called(record.key(), Some(&self.graph_name(record.graph)))
-            ),
+            false => {
+                format!("the run goes on from {}", called(record.key(), Some(&self.graph_name(record.graph))))
+            }
         };
         for fault in damaged.into_iter().chain(passed) {
-            let what = Diagnostic { code: codes::PASSED_OVER, severity: wsp_ir::diag::Severity::Warning, ..fault };
+            let what =
+                Diagnostic { code: codes::PASSED_OVER, severity: wsp_ir::diag::Severity::Warning, ..fault };
             self.notes.push(what.note(goes_on.clone()));
         }
         *self.shared.run_state() = RunState { run: record.run, next: last + 1, known: BTreeMap::new() };
@@ -217,6 +217,7 @@ impl Session {
             // From now on records have these launches, entered or not.
             view.owed.clone_from(&record.launches);
             view.leading = true;
+            view.failed = None;
             view.has_changed = true;
         }
         self.runtime.restore_events(0, &record.events);
@@ -266,7 +267,9 @@ impl Session {
             }
             let is_saved = record.tensors.iter().any(|of| of.owner.is_none() && of.tensor == info.no.0);
             // It had not been allocated.
-            if !record.is_start() && !is_saved && memory.may_have_changed(at)
+            if !record.is_start()
+                && !is_saved
+                && memory.may_have_changed(at)
                 && let Some(range) = memory.held(at, 0)
             {
                 range.fill(0);
@@ -288,13 +291,14 @@ impl Session {
             let fault = differences.iter().fold(fault, |fault, Difference { what, was, is }| {
                 fault.note(format!("{what}: was {was}, is {is}"))
             });
-            return Err(Box::new(fault.help(
-                "give the run what it had, or leave out `--resume` to begin anew",
-            )));
+            return Err(Box::new(
+                fault.help("give the run what it had, or leave out `--resume` to begin anew"),
+            ));
         }
         let fits = |saved: &SavedTensor| {
             let info = self.shared.table.by_no(saved.tensor).map(|at| &self.shared.table[at]);
-            info.and_then(|info| info.bytes) == Some(saved.bytes.len() as u64)
+            let is_zeros = saved.owner.is_some() && saved.bytes.is_empty();
+            is_zeros || info.and_then(|info| info.bytes) == Some(saved.bytes.len() as u64)
         };
         match record.tensors.iter().find(|saved| !fits(saved)) {
             None => Ok(()),
@@ -332,6 +336,10 @@ impl Session {
         for saved in &record.tensors {
             let Some((graph, stream)) = saved.owner.filter(|(graph, _)| wanted(*graph)) else { continue };
             let index = self.index(GraphNo(graph))?;
+            let is_fresh = saved.bytes.is_empty() && !saved.released;
+            if is_fresh && !self.pools[index].iter().any(|pooled| pooled.is_of(device, StreamNo(stream))) {
+                continue;
+            }
             let instance = match filled.get(&(graph, stream)) {
                 Some(instance) => Arc::clone(instance),
                 None => {
@@ -347,7 +355,10 @@ impl Session {
             let local = code.tensors.iter().position(|tensor| tensor.own && tensor.unit as usize == unit);
             let Some(local) = local else { continue };
             if let Some(range) = instance.own(local) {
-                range.fill_from(&saved.bytes);
+                match saved.bytes.as_slice() {
+                    [] => range.fill(0),
+                    bytes => range.fill_from(bytes),
+                }
                 if saved.released {
                     instance.release(local as u32, super::Released::Keep, &shared.table[unit])?;
                 }

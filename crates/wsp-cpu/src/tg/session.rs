@@ -2,8 +2,8 @@
 
 use super::Report;
 use super::bodies::LaunchBodies;
-use super::code::GraphCode;
 use super::checkpoint::CheckpointKey;
+use super::code::GraphCode;
 use super::codes;
 use super::faults;
 use super::host::HostState;
@@ -187,7 +187,13 @@ impl Session {
         let mut first = Ok(());
         for id in wanted {
             let result = self.runtime.sync(id);
-            self.shared.view().live.retain(|live| live.id != id);
+            {
+                let mut view = self.shared.view();
+                if let (Err(_), Some(live)) = (&result, view.live.iter().find(|live| live.id == id)) {
+                    view.failed = Some(live.code.plan.name.clone());
+                }
+                view.live.retain(|live| live.id != id);
+            }
             match result {
                 Ok(stats) => self.stats.add(&stats),
                 Err(error) if first.is_ok() => {

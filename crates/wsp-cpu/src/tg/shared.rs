@@ -63,6 +63,8 @@ pub(crate) struct View {
     pub(crate) signalled: Vec<u32>,
     /// Whether the host program leads the session, and not the caller step by step.
     pub(crate) leading: bool,
+    /// The graph of a launch of this run whose failure was returned: nothing that is saved from then on is a state of a run.
+    pub(crate) failed: Option<String>,
     /// Whether something was launched, or a tensor changed, since the session was made.
     pub(crate) has_changed: bool,
 }

@@ -166,6 +166,9 @@ impl Shared {
             record.obstacle = "the run has several devices".to_owned();
         } else if !view.leading {
             record.obstacle = "the caller led the session step by step".to_owned();
+        } else if let Some(graph) = self.failed(view) {
+            // Launches that fail are over, and have not done what they were to do.
+            record.obstacle = format!("a launch of graph `{graph}` has failed");
         }
         let mut ids: Vec<LaunchId> = Vec::new();
         let mut stream = None;
@@ -203,6 +206,14 @@ impl Shared {
         record.launches.extend(view.owed.iter().cloned());
     }
 
+    /// The graph of a launch that has failed.
+    fn failed(&self, view: &View) -> Option<String> {
+        let ids: Vec<LaunchId> = view.live.iter().map(|live| live.id).collect();
+        let id = self.events.get().and_then(|events| events.failed(&ids));
+        let live = view.live.iter().find(|live| Some(live.id) == id);
+        view.failed.clone().or_else(|| live.map(|live| live.code.plan.name.clone()))
+    }
+
     /// Contents of what the graph writes. Without obstacle nothing else runs, and everything that a run may have written is copied.
     fn copy_tensors(
         &self,
@@ -222,9 +233,7 @@ impl Shared {
             let of_graph = code.is_some_and(|code| code.plan.no == held.code.plan.no)
                 && stream.is_none_or(|stream| stream == held.stream);
             let Some(instance) = held.instance.upgrade() else { continue };
-            if (whole || of_graph)
-                && instance.epoch() == memory.epoch()
-                && instance.device() == record.device
+            if (whole || of_graph) && instance.epoch() == memory.epoch() && instance.device() == record.device
             {
                 self.copy_own(record, held, &instance);
             }
@@ -246,11 +255,16 @@ impl Shared {
     fn copy_own(&self, record: &mut Record, held: &Held, instance: &Instance) {
         for (local, tensor) in held.code.tensors.iter().enumerate() {
             let Some(range) = instance.own(local).filter(|_| tensor.own) else { continue };
+            let mut bytes = range.to_vec();
+            if bytes.iter().all(|byte| *byte == 0) {
+                // As fresh memory is.
+                bytes.clear();
+            }
             record.tensors.push(SavedTensor {
                 owner: Some((held.code.plan.no.0, held.stream)),
                 tensor: self.table[tensor.unit as usize].no.0,
                 released: instance.range(local as u32).is_none(),
-                bytes: range.to_vec(),
+                bytes,
             });
         }
     }
@@ -262,9 +276,10 @@ impl Shared {
         };
         let known: Vec<(CheckpointKey, u64)> = {
             let state = self.run_state();
-            let asked = state.known.iter().filter(|((graph, checkpoint, _), _)| {
-                self.restores.contains(&(*graph, *checkpoint))
-            });
+            let asked = state
+                .known
+                .iter()
+                .filter(|((graph, checkpoint, _), _)| self.restores.contains(&(*graph, *checkpoint)));
             asked.map(|(_, known)| *known).collect()
         };
         let mut records = Vec::new();
@@ -311,7 +326,8 @@ fn saved(live: &Live) -> SavedLaunch {
 
 /// What is said of a checkpoint that a run cannot be resumed from.
 pub(super) fn unusable(graph: &str, checkpoint: u32, obstacle: &str) -> Diagnostic {
-    let message = format!("no run can be resumed from checkpoint {checkpoint} of graph `{graph}`: {obstacle}");
+    let message =
+        format!("no run can be resumed from checkpoint {checkpoint} of graph `{graph}`: {obstacle}");
     Diagnostic::warning(codes::CANNOT_RESUME, message)
         .help("wait for the other launches first, `TG_SYNC`; or launch the graphs on one stream")
 }

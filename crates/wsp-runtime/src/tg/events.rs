@@ -198,7 +198,12 @@ impl Events {
 
     /// Opens an epoch for a launch that signals, or opens again the one that it had. The second is true of one that has fired
     /// before the launch goes on.
-    pub(crate) fn open_as(&mut self, key: EventKey, launch: LaunchId, epochs: Option<&Epochs>) -> (u64, bool) {
+    pub(crate) fn open_as(
+        &mut self,
+        key: EventKey,
+        launch: LaunchId,
+        epochs: Option<&Epochs>,
+    ) -> (u64, bool) {
         let of = |events: &LaunchEvents| events.signals.iter().find(|one| one.event == key.1).copied();
         match epochs {
             Some(Epochs::Same(events)) => {

@@ -290,13 +290,21 @@ impl<B: Bodies> Runtime<B> {
     }
 }
 
-/// Reads the events of a runtime, as long as there is one.
+/// Reads events and failures of a runtime, as long as there is one.
 #[derive(Debug)]
 pub struct EventsOf<B: Bodies> {
     shared: Weak<Shared<B>>,
 }
 
 impl<B: Bodies> EventsOf<B> {
+    /// The first of these launches that has failed, or is failing, and whose outcome has not been returned. Not to be called by
+    /// [`Bodies::eval`].
+    pub fn failed(&self, launches: &[LaunchId]) -> Option<LaunchId> {
+        let shared = self.shared.upgrade()?;
+        let state = shared.lock();
+        launches.iter().copied().find(|id| state.has_failed(*id))
+    }
+
     /// What is known of the events of a device, and for each of these launches of it its own events; of a launch that is complete
     /// none. Nothing if the runtime is gone. Not to be called by [`Bodies::eval`].
     pub fn saved(&self, device: u32, launches: &[LaunchId]) -> Option<(Vec<SavedEvent>, Vec<LaunchEvents>)> {

@@ -317,7 +317,11 @@ impl<B: Bodies> State<B> {
     }
 
     /// What is known of the events of a device, and of the events of launches of it.
-    pub(crate) fn events_of(&self, device: u32, launches: &[LaunchId]) -> (Vec<SavedEvent>, Vec<LaunchEvents>) {
+    pub(crate) fn events_of(
+        &self,
+        device: u32,
+        launches: &[LaunchId],
+    ) -> (Vec<SavedEvent>, Vec<LaunchEvents>) {
         let seen = |of: &[(u32, u64)]| {
             let one = |&(event, epoch): &(u32, u64)| {
                 let fired = self.events.has_fired((device, event), epoch);
@@ -333,6 +337,12 @@ impl<B: Bodies> State<B> {
             })
         };
         (self.events.saved(device), launches.iter().map(of_launch).collect())
+    }
+
+    /// Whether a launch has failed, as long as its outcome has not been asked for.
+    pub(crate) fn has_failed(&self, id: LaunchId) -> bool {
+        self.launches.get(&id).is_some_and(|launch| launch.failure.is_some())
+            || self.outcomes.get(&id).is_some_and(|outcome| outcome.result.is_err())
     }
 
     /// Asks for a checkpoint of a launch; one that is complete has none.

@@ -40,7 +40,8 @@ pub(in crate::commands) fn run(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
     let Ready { module, kernels, options, begin, given } = prepare(session, args, kind)?;
-    let ran = session.interrupt.while_running(|| engine::run(&module, &kernels.kernels, options.clone(), begin));
+    let ran =
+        session.interrupt.while_running(|| engine::run(&module, &kernels.kernels, options.clone(), begin));
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
     let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
@@ -187,7 +188,8 @@ fn store(
     let saves = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. });
     if let Some(folder) = args.checkpoints.as_ref().filter(|_| !module.instrs.iter().any(saves)) {
         let message = format!("the unit has no `TG_CHECKPOINT`: nothing is kept in `{}`", folder.display());
-        let what = if args.resume { "a run cannot be resumed: it begins anew" } else { "a run cannot be resumed" };
+        let what =
+            if args.resume { "a run cannot be resumed: it begins anew" } else { "a run cannot be resumed" };
         session.warn(&[Diagnostic::warning(codes::NOTHING_TO_KEEP, message)
             .note(what)
             .help("add `TG_CHECKPOINT(GRAPH, NAME)`, or leave out `--checkpoints`")]);

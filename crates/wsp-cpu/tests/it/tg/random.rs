@@ -1,10 +1,11 @@
 //! Random units: their results depend on nothing but the unit.
 
 use super::common::{all, threads};
+use super::saved::History;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::Direction;
-use wsp_cpu::tg::{MemoryStore, Session, SessionOptions, TgCx, TgKernels};
+use wsp_cpu::tg::{CheckpointStore, MemoryStore, Session, SessionOptions, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::random::{Choices, ENTRIES, Limits, bytes, valid_unit};
@@ -99,4 +100,59 @@ fn results_of_random_units_depend_on_the_unit_alone() {
         }
     }
     assert!(ran > 140, "{ran} of 150 units run");
+}
+
+/// How many cases a random test runs: few, or as many as `WSP_CASES` says.
+#[allow(clippy::disallowed_methods, reason = "the large version of a test is asked for by a variable")]
+fn cases(few: u64) -> u64 {
+    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
+}
+
+/// ISA-FE-04: a run that is killed after any of its records, and resumed, gives the result of one that was not; with another input
+/// it is refused.
+#[test]
+fn random_units_resumed_after_any_record_give_the_uninterrupted_result() {
+    let (mut units, mut resumed, mut refused) = (0, 0, 0);
+    for seed in 0.. {
+        if units == cases(60) {
+            break;
+        }
+        let source = bytes(seed ^ 0x5eed, 600);
+        let module = valid_unit(&mut Choices::new(&source), &Limits::run());
+        let run = |store: Arc<dyn CheckpointStore>, resumes: bool, changed: bool| {
+            let mut options =
+                SessionOptions { checkpoints: Some(store), inputs: given(&module), ..threads(2) };
+            if changed {
+                options.inputs.values_mut().next()?.bytes_mut()[0] ^= 1;
+            }
+            let mut session = Session::new(&module, &mixing(), options).ok()?;
+            if let Err(faults) = if resumes { session.resume() } else { session.run() } {
+                return Some(Err(all(&faults)));
+            }
+            let outputs = session.outputs().expect("nothing is in flight");
+            Some(Ok(outputs.into_iter().map(|(name, array)| (name, array.bytes().to_vec())).collect()))
+        };
+        let history = Arc::new(History::default());
+        let expected: Option<Result<BTreeMap<String, Vec<u8>>, String>> = run(history.clone(), false, false);
+        let (Some(Ok(expected)), moments) = (expected, history.moments()) else { continue };
+        if moments.len() < 2 {
+            continue;
+        }
+        units += 1;
+        let text = || wsp_isa::tg::text::print(&module);
+        // Of long histories the first records, and some of the others.
+        let step = (moments.len() / 12).max(1);
+        for store in moments.iter().step_by(step) {
+            if let Some(Err(said)) = run(store.clone(), true, true) {
+                assert!(said.contains("WSP1560"), "seed {seed}: {said}\n{}", text());
+                refused += 1;
+            } else {
+                assert!(given(&module).is_empty(), "seed {seed} takes another input:\n{}", text());
+            }
+            let got = run(store.clone(), true, false).expect("it was made before");
+            assert_eq!(got.as_ref(), Ok(&expected), "seed {seed}:\n{}", text());
+            resumed += 1;
+        }
+    }
+    println!("{units} units, {resumed} resumed runs, {refused} refused");
 }
