@@ -3,7 +3,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
+    clippy::print_stdout,
+    reason = "a test fails by panicking, makes its own files, and says how many cases ran"
 )]
 
 #[path = "isa_kill/units.rs"]

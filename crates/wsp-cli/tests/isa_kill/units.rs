@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 /// Kernels of random units, over integers.
-pub const KERNELS: &str = "\
+pub(crate) const KERNELS: &str = "\
 PTO_SHAPE(x, n)
 PTO_SHAPE(y, n)
 PTO_SHAPE(p, k)
@@ -35,16 +35,16 @@ PTO_KERNEL_IMPL(sum, Tensor<int32_t> a, Tensor<int32_t> b, Tensor<int32_t> s) {
 ";
 
 /// Draws, from a seed.
-pub struct Draws(u64);
+pub(crate) struct Draws(u64);
 
 impl Draws {
     /// Those of a seed.
-    pub fn new(seed: u64) -> Draws {
+    pub(crate) fn new(seed: u64) -> Draws {
         Draws(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
 
     /// A number below a bound.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (self.0 >> 33) % bound
     }
@@ -237,7 +237,7 @@ impl Maker<'_> {
 }
 
 /// The text of a unit.
-pub fn unit(draws: &mut Draws) -> String {
+pub(crate) fn unit(draws: &mut Draws) -> String {
     let mut maker = Maker {
         draws,
         text: "use \"k.pto\"\nextern A: i32[64]\nextern B: i32[64]\nextern Y: i32[64]\nextern P0: i32[64]\nextern P1: i32[64]\nextern C: i32[1]\narg N: i32 = 3\nCA_PARTITION(P, 0, 8, 0, 16)\nMC_ALLOC(U, 256)\n".to_owned(),

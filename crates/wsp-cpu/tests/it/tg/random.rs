@@ -4,7 +4,7 @@ use super::common::{all, threads};
 use super::saved::History;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wsp_core::tg::Direction;
+use wsp_core::tg::{Direction, Instr, StreamNo};
 use wsp_cpu::tg::{CheckpointStore, MemoryStore, Session, SessionOptions, TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
 use wsp_ir::tg::TgModule;
@@ -111,6 +111,7 @@ fn cases(few: u64) -> u64 {
 /// ISA-FE-04: a run that is killed after any of its records, and resumed, gives the result of one that was not; with another input
 /// it is refused.
 #[test]
+#[allow(clippy::print_stdout, reason = "how many cases ran is worth knowing")]
 fn random_units_resumed_after_any_record_give_the_uninterrupted_result() {
     let (mut units, mut resumed, mut refused) = (0, 0, 0);
     for seed in 0.. {
@@ -119,6 +120,12 @@ fn random_units_resumed_after_any_record_give_the_uninterrupted_result() {
         }
         let source = bytes(seed ^ 0x5eed, 600);
         let module = valid_unit(&mut Choices::new(&source), &Limits::run());
+        // Launches on two streams may race, and then no two runs need agree.
+        let is_beside =
+            |instr: &Instr| matches!(instr, Instr::TgLaunch { stream, .. } if *stream != StreamNo(0));
+        if module.instrs.iter().any(is_beside) {
+            continue;
+        }
         let run = |store: Arc<dyn CheckpointStore>, resumes: bool, changed: bool| {
             let mut options =
                 SessionOptions { checkpoints: Some(store), inputs: given(&module), ..threads(2) };

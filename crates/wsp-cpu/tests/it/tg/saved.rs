@@ -215,16 +215,23 @@ fn resumed_from_every_record(text: &str, names: &[&str], options: &SessionOption
 /// they have all of them. Memory for one graph only keeps the second launch out until the first has ended.
 #[test]
 fn a_checkpoint_saved_while_launches_are_entered_again_has_all_of_them() {
-    let text = "extern X: i64[4]\nextern Y: i64[4]\nextern event E\nTG_BEGIN(FIRST)\nMC_ALLOC(T, 32)\nMC_COPY(Y, T, 32)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, X)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, X)\nTG_DEPEND(A, B, DATA, X)\nSY_WAIT(E, B)\nTG_CHECKPOINT(FIRST, 1)\nTG_KERNEL(C, inc, 1, AIV, 0)\nMC_BIND(C, 0, X)\nTG_DEPEND(B, C, DATA, X)\nTG_END(FIRST)\nTG_BEGIN(SECOND)\nMC_ALLOC(BIG, 1024)\nMC_COPY(X, BIG, 32)\nTG_KERNEL(D, inc, 1, AIV, 0)\nMC_BIND(D, 0, Y)\nTG_END(SECOND)\nTG_LAUNCH(FIRST, default)\nTG_LAUNCH(SECOND, default)\nTG_CHECKPOINT(FIRST, 0)\nTG_SYNC(FIRST)\nTG_SYNC(SECOND)";
+    let text = "extern X: i64[4]\nextern Y: i64[4]\nextern event E\nTG_BEGIN(FIRST)\nMC_ALLOC(T, 32)\nMC_COPY(Y, T, 32)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, X)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, X)\nTG_DEPEND(A, B, DATA, X)\nSY_WAIT(E, B)\nTG_CHECKPOINT(FIRST, 1)\nTG_KERNEL(C, last, 1, AIV, 0)\nMC_BIND(C, 0, X)\nTG_DEPEND(B, C, DATA, X)\nTG_END(FIRST)\nTG_BEGIN(SECOND)\nMC_ALLOC(BIG, 1024)\nMC_COPY(X, BIG, 32)\nTG_KERNEL(D, inc, 1, AIV, 0)\nMC_BIND(D, 0, Y)\nTG_END(SECOND)\nTG_LAUNCH(FIRST, default)\nTG_LAUNCH(SECOND, default)\nTG_CHECKPOINT(FIRST, 0)\nTG_SYNC(FIRST)\nTG_SYNC(SECOND)";
     let store = Arc::new(MemoryStore::new());
-    let said =
-        all(&session_with(text, &cut_off(i64::MAX), kept(&store)).run().expect_err("nobody signals E"));
+    let kernels = |is_cut_off: bool| {
+        let mut kernels = cut_off(i64::MAX);
+        kernels.replace("last", signature(&[Direction::InOut]), move |cx| match is_cut_off {
+            true => Err("cut off".into()),
+            false => super::common::each(cx, 0, 0, |x| 3 * x + 1),
+        });
+        kernels
+    };
+    let said = all(&session_with(text, &kernels(false), kept(&store)).run().expect_err("nobody signals E"));
     assert!(said.contains("WSP1555"), "{said}");
     let signalled = || SessionOptions { events: vec!["E".to_owned()], ..kept(&store) };
     let little = SessionOptions { memory: Some(1100), ..signalled() };
-    let said = all(&session_with(text, &cut_off(1), little).resume().expect_err("it is cut off in C"));
+    let said = all(&session_with(text, &kernels(true), little).resume().expect_err("it is cut off in C"));
     assert!(said.contains("cut off"), "{said}");
-    let mut last = session_with(text, &cut_off(i64::MAX), signalled());
+    let mut last = session_with(text, &kernels(false), signalled());
     let report = last.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
     assert_eq!(report.resumed.map(|key| key.checkpoint), Some(1));
     assert_eq!((values(&last, "X"), values(&last, "Y")), (vec![steps(3); 4], vec![steps(1); 4]));
