@@ -26,7 +26,7 @@ struct Area {
     package: &'static str,
     /// Files, as the tool's patterns.
     files: &'static [&'static str],
-    /// Packages and targets that are tested.
+    /// Packages whose tests are run: its own, and those that compare what it does with something else.
     tests: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ const AREAS: [Area; 4] = [
     Area {
         package: "wsp-kernel",
         files: &["crates/wsp-kernel/src/exec/compile/**/*.rs"],
-        tests: &["--package", "wsp-kernel", "--package", "wsp-cpu", "--lib", "--tests"],
+        tests: &["wsp-kernel", "wsp-cpu"],
     },
     Area {
         package: "wsp-runtime",
@@ -48,27 +48,14 @@ const AREAS: [Area; 4] = [
             "crates/wsp-runtime/src/infer*.rs",
             "crates/wsp-runtime/src/infer/**/*.rs",
         ],
-        tests: &["--package", "wsp-runtime", "--package", "wsp-cpu", "--lib", "--tests"],
+        tests: &["wsp-runtime", "wsp-cpu"],
     },
     Area {
         package: "wsp-core",
         files: &["crates/wsp-core/src/ptow/**/*.rs", "crates/wsp-core/src/tg/**/*.rs"],
-        tests: &[
-            "--package",
-            "wsp-core",
-            "--package",
-            "wsp-plan",
-            "--package",
-            "wsp-isa",
-            "--lib",
-            "--tests",
-        ],
+        tests: &["wsp-core", "wsp-plan", "wsp-isa"],
     },
-    Area {
-        package: "wsp-cpu",
-        files: &["crates/wsp-cpu/src/tg/**/*.rs"],
-        tests: &["--package", "wsp-cpu", "--lib", "--tests"],
-    },
+    Area { package: "wsp-cpu", files: &["crates/wsp-cpu/src/tg/**/*.rs"], tests: &["wsp-cpu"] },
 ];
 
 /// What became of the mutants.
@@ -155,7 +142,10 @@ fn run(project: &Project, area: &Area, names: &[&str], found: &mut Found) -> Res
     let mut command = mutants(project, area);
     // The tests of the area only, in the profile of the test command; a mutant that hangs is stopped.
     command.args(["--re", &alternatives.join("|"), "--no-shuffle", "--timeout-multiplier", "5"]);
-    command.arg("--output").arg(&folder).arg("--").args(area.tests);
+    for package in area.tests {
+        command.args(["--test-package", package]);
+    }
+    command.arg("--output").arg(&folder).args(["--", "--lib", "--tests"]);
     println!("$ {} of {}", names.len(), area.package);
     let status = command.stdin(Stdio::null()).status().context("cargo-mutants cannot be run")?;
     // 0: all caught; 2: some missed; 3: some timed out. Others say that nothing was tested.

@@ -15,4 +15,15 @@ pub(super) struct Row {
 }
 
 /// Every row.
-pub(super) const ROWS: &[Row] = &[];
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "dependences and order of random programs",
+        cargo: &["--package", "wsp-runtime", "--test", "it", "oracle::"],
+        cases: Some(20_000),
+    },
+    Row {
+        name: "random task graphs on any number of threads",
+        cargo: &["--package", "wsp-runtime", "--test", "it", "tg_random::"],
+        cases: Some(5_000),
+    },
+];

@@ -135,7 +135,7 @@ fn program(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::cases::cases(400))]
 
     #[test]
     fn edges_are_those_of_a_scan_in_fixed_and_growing_maps_and_again_after_clear(program in program(region(), 90)) {

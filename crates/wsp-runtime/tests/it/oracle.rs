@@ -157,7 +157,7 @@ fn check(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(250))]
+    #![proptest_config(crate::cases::cases(250))]
 
     #[test]
     fn a_streamed_program_keeps_its_order_and_computes_what_a_sequential_run_does(

@@ -236,7 +236,7 @@ fn resumed(seed: u64, kernels: u64, threads: u32) -> [Vec<u64>; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(crate::cases::cases(96))]
 
     /// ISA-TG-24, ISA-EM-01, ISA-EM-02: threads, cores and hints change no result.
     #[test]
