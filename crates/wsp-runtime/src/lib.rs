@@ -69,6 +69,7 @@ mod config_error;
 mod finder;
 mod gates;
 mod graph;
+mod handed_out;
 pub mod infer;
 mod inference;
 mod merge;

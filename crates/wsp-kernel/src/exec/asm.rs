@@ -4,8 +4,8 @@ use super::code::{Code, Inst, Op, Origin, What};
 use std::collections::BTreeMap;
 use wsp_ir::{ScalarTy, Span};
 
-/// Where a value is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Where a value is. Not to be copied: who has the operand of a temporary gives it back, once; others get it [lent](Operand::lent).
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Operand {
     pub(crate) slot: u32,
     kind: OperandKind,
@@ -26,8 +26,16 @@ impl Operand {
         Operand { slot, kind: OperandKind::Variable }
     }
 
+    /// The same value for code that reads it and does not give it back, while this operand is held.
+    pub(crate) fn lent(&self) -> Operand {
+        match self.kind {
+            OperandKind::Temp => Operand::variable(self.slot),
+            kind => Operand { slot: self.slot, kind },
+        }
+    }
+
     /// The slot form when known at compile time.
-    pub(crate) fn constant(self) -> Option<u64> {
+    pub(crate) fn constant(&self) -> Option<u64> {
         match self.kind {
             OperandKind::Const(bits) => Some(bits),
             _ => None,
@@ -43,7 +51,10 @@ pub(crate) struct Label(Vec<usize>);
 #[derive(Default)]
 pub(crate) struct Asm {
     pub(crate) code: Code,
+    /// Temporaries that nothing holds.
     free: Vec<u32>,
+    /// Those of them that were given back since the last instruction: the next one may still read them.
+    given_back: Vec<u32>,
     consts: BTreeMap<u64, u32>,
     /// The last position that something jumps to: instructions before and after it do not always run together.
     edge: u32,
@@ -62,10 +73,14 @@ impl Asm {
         Operand { slot, kind: OperandKind::Temp }
     }
 
-    pub(crate) fn release(&mut self, operand: Operand) {
+    /// Gives an operand back. The next instruction may still read the slot, which is the result.
+    pub(crate) fn release(&mut self, operand: Operand) -> u32 {
         if operand.kind == OperandKind::Temp {
+            debug_assert!(!self.free.contains(&operand.slot), "slot {} is given back twice", operand.slot);
             self.free.push(operand.slot);
+            self.given_back.push(operand.slot);
         }
+        operand.slot
     }
 
     pub(crate) fn constant(&mut self, bits: u64) -> Operand {
@@ -88,6 +103,19 @@ impl Asm {
     pub(crate) fn emit(&mut self, op: Op, ty: ScalarTy, dst: u32, (a, b): (u32, u32), origin: Origin) {
         self.code.insts.push(Inst { op, ty, dst, a, b });
         self.code.origins.push(origin);
+        if cfg!(debug_assertions) {
+            self.check_reads();
+        }
+        self.given_back.clear();
+    }
+
+    /// The last instruction reads no temporary that was given back before: its slot may have another value by then.
+    fn check_reads(&self) {
+        let Some(last) = self.code.insts.last() else { return };
+        for slot in self.code.slots_read(*last) {
+            let stale = self.free.contains(&slot) && !self.given_back.contains(&slot);
+            assert!(!stale, "{:?} reads slot {slot}, which nothing holds", last.op);
+        }
     }
 
     pub(crate) fn mov(&mut self, dst: u32, a: u32, span: Span) {

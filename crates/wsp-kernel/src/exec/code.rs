@@ -211,6 +211,77 @@ pub(crate) struct Program {
     pub(crate) funcs: Vec<Code>,
 }
 
+impl Code {
+    /// The slots that an instruction reads; those of a tile instruction's steps are not among them.
+    pub(crate) fn slots_read(&self, i: Inst) -> Vec<u32> {
+        match i.op {
+            Op::Jump
+            | Op::Back
+            | Op::Stop
+            | Op::AxisTile
+            | Op::HostAxisTile
+            | Op::HostAxisExtent
+            | Op::Fence
+            | Op::Tile => Vec::new(),
+            Op::Mov
+            | Op::Unary
+            | Op::Math
+            | Op::Cast
+            | Op::JumpIf
+            | Op::JumpIfNot
+            | Op::CheckStep
+            | Op::ArrayLen
+            | Op::Return
+            | Op::Tier => vec![i.a],
+            Op::SetTile | Op::SetExtentScalar | Op::SetExtentArray => vec![i.b],
+            Op::NextU | Op::NextI => vec![i.dst, i.a, i.a + 1],
+            Op::Call => self.calls[i.a as usize].args.clone(),
+            Op::Emit => self.emits[i.a as usize].words.clone(),
+            Op::AllocWs => {
+                let site = &self.allocs[i.a as usize];
+                let mut slots = vec![site.tier, site.count, site.index];
+                slots.extend(&site.key);
+                slots
+            }
+            Op::AddU32
+            | Op::SubU32
+            | Op::MulU32
+            | Op::DivU32
+            | Op::RemU32
+            | Op::CeilDivU32
+            | Op::AddI32
+            | Op::SubI32
+            | Op::MulI32
+            | Op::AddU64
+            | Op::SubU64
+            | Op::MulU64
+            | Op::AddI64
+            | Op::SubI64
+            | Op::MulI64
+            | Op::AddF32
+            | Op::SubF32
+            | Op::MulF32
+            | Op::DivF32
+            | Op::AddF64
+            | Op::SubF64
+            | Op::MulF64
+            | Op::DivF64
+            | Op::MinU
+            | Op::MaxU
+            | Op::LtU
+            | Op::LeU
+            | Op::LtI
+            | Op::LeI
+            | Op::EqInt
+            | Op::NeInt
+            | Op::Binary
+            | Op::Load
+            | Op::ArrayMax
+            | Op::ArraySum => vec![i.a, i.b],
+        }
+    }
+}
+
 impl Program {
     pub(crate) fn entry(&self) -> &Code {
         self.funcs.last().expect("a program should have an entry")

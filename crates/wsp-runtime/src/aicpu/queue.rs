@@ -202,6 +202,7 @@ impl LocalTaskQueue {
     /// A free slot, now in flight.
     pub(super) fn take(&mut self) -> Option<u16> {
         let slot = self.free.pop_front().or_else(|| self.make())?;
+        debug_assert!(!self.task(slot).in_flight, "slot {slot} is handed out twice");
         self.task_mut(slot).in_flight = true;
         Some(slot)
     }
@@ -232,6 +233,7 @@ impl LocalTaskQueue {
 
     /// A completed task leaves.
     pub(super) fn release(&mut self, slot: u16) {
+        debug_assert!(self.task(slot).in_flight, "slot {slot} is freed twice");
         self.task_mut(slot).in_flight = false;
         self.free.push_back(slot);
     }

@@ -144,7 +144,10 @@ impl TensorAccesses {
 
     /// Takes an access out.
     fn remove(&mut self, pitch: &[u32; MAX_RANK], at: u32) {
-        let Some(entry) = self.entries[at as usize].take() else { return };
+        let Some(entry) = self.entries[at as usize].take() else {
+            debug_assert!(false, "the access at {at} is taken out twice");
+            return;
+        };
         self.free.push(at);
         let span = Span::of(&entry.region, pitch);
         if span.is_wide() {

@@ -1,6 +1,7 @@
 //! Linked lists in a common pool: no allocation per item.
 
 use super::NIL;
+use crate::handed_out::HandedOut;
 
 #[derive(Clone, Copy, Debug)]
 struct Node<T> {
@@ -15,12 +16,19 @@ pub(super) struct ListPool<T> {
     free: u32,
     free_count: usize,
     limit: usize,
+    handed_out: HandedOut,
 }
 
 impl<T: Copy> ListPool<T> {
     /// At most `limit` nodes, of which `reserved` are allocated now.
     pub(super) fn new(reserved: usize, limit: usize) -> ListPool<T> {
-        ListPool { nodes: Vec::with_capacity(reserved), free: NIL, free_count: 0, limit }
+        ListPool {
+            nodes: Vec::with_capacity(reserved),
+            free: NIL,
+            free_count: 0,
+            limit,
+            handed_out: HandedOut::default(),
+        }
     }
 
     /// Nodes that can still be taken.
@@ -50,10 +58,13 @@ impl<T: Copy> ListPool<T> {
             self.free = free.next;
             self.free_count -= 1;
             *free = node;
+            self.handed_out.take(at);
             return at;
         }
         self.nodes.push(node);
-        self.nodes.len() as u32 - 1
+        let at = self.nodes.len() as u32 - 1;
+        self.handed_out.take(at);
+        at
     }
 
     /// The first item, its node's number and the rest of the list.
@@ -68,6 +79,7 @@ impl<T: Copy> ListPool<T> {
         let rest = std::mem::replace(&mut node.next, self.free);
         self.free = list;
         self.free_count += 1;
+        self.handed_out.give_back(list);
         Some((node.item, rest))
     }
 
@@ -85,6 +97,7 @@ impl<T: Copy> ListPool<T> {
             let next = std::mem::replace(&mut node.next, self.free);
             self.free = at;
             self.free_count += 1;
+            self.handed_out.give_back(at);
             at = next;
         }
     }
@@ -103,6 +116,7 @@ impl<T: Copy> ListPool<T> {
                 self.nodes[at as usize].next = self.free;
                 self.free = at;
                 self.free_count += 1;
+                self.handed_out.give_back(at);
             }
             at = next;
         }
@@ -122,6 +136,7 @@ impl<T: Copy> ListPool<T> {
         self.nodes.clear();
         self.free = NIL;
         self.free_count = 0;
+        self.handed_out.clear();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::segmented::Segmented;
 use super::slot::{CLOSED, NIL, Slot};
+use crate::handed_out::HandedOut;
 use crate::sync::{AtomicU64, Fault, Ordering, weakened};
 
 /// Edges per slot of the window, on average: bounds the memory of a program in which everything depends on everything.
@@ -62,6 +63,7 @@ pub(crate) struct EdgeBook {
     free: u32,
     in_use: u32,
     limit: u32,
+    handed_out: HandedOut,
 }
 
 impl EdgeBook {
@@ -72,6 +74,7 @@ impl EdgeBook {
             free: NIL,
             in_use: 0,
             limit: window.saturating_mul(PER_SLOT).max(AT_LEAST),
+            handed_out: HandedOut::default(),
         }
     }
 
@@ -99,6 +102,7 @@ impl EdgeBook {
         self.free = self.next[edge as usize];
         self.next[edge as usize] = chain;
         self.in_use += 1;
+        self.handed_out.take(edge);
         edge
     }
 
@@ -106,6 +110,7 @@ impl EdgeBook {
     pub(crate) fn release(&mut self, chain: u32) {
         let mut edge = chain;
         while edge != NIL {
+            self.handed_out.give_back(edge);
             let next = std::mem::replace(&mut self.next[edge as usize], self.free);
             self.free = edge;
             self.in_use -= 1;

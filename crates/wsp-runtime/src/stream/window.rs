@@ -122,6 +122,7 @@ impl<'r, R: TaskRunner> Window<'r, R> {
             self.grow();
         }
         let index = self.free.pop().expect("growing should have freed a slot");
+        debug_assert_eq!(self.notes[index as usize].task, NIL, "slot {index} is handed out twice");
         self.notes[index as usize] = Note { task, edges: NIL };
         index
     }
@@ -136,6 +137,7 @@ impl<'r, R: TaskRunner> Window<'r, R> {
     #[inline]
     pub(super) fn release(&mut self, index: u32) {
         let note = &mut self.notes[index as usize];
+        debug_assert_ne!(note.task, NIL, "slot {index} is freed twice");
         let chain = std::mem::replace(&mut note.edges, NIL);
         self.in_use -= u32::from(note.task & POINT == 0);
         note.task = NIL;

@@ -14,8 +14,9 @@ impl<'a> FnCompiler<'_, 'a> {
         exprs.into_iter().map(|e| self.expr_as(e, ScalarTy::U32)).collect()
     }
 
-    fn release_all(&mut self, operands: Vec<Operand>) {
-        operands.into_iter().for_each(|o| self.asm.release(o));
+    /// Gives operands back; the next instruction may still read their slots, which are the result.
+    pub(super) fn release_all(&mut self, operands: Vec<Operand>) -> Vec<u32> {
+        operands.into_iter().map(|operand| self.asm.release(operand)).collect()
     }
 
     pub(super) fn emit_task(
@@ -39,8 +40,7 @@ impl<'a> FnCompiler<'_, 'a> {
             affinity: hints.affinity.iter().map(|(policy, _)| *policy).collect(),
             prefetch: hints.prefetch.iter().map(|p| (p.depth, p.rest.len() as u32)).collect(),
         };
-        let words = operands.iter().map(|o| o.slot).collect();
-        self.release_all(operands);
+        let words = self.release_all(operands);
         self.asm.code.emits.push(EmitSite { descriptor, words, fields: fields.len(), hints: shape });
         let site = self.asm.code.emits.len() as u32 - 1;
         self.emit(Op::Emit, ScalarTy::U32, 0, (site, 0), span, What::Plain);
@@ -64,8 +64,7 @@ impl<'a> FnCompiler<'_, 'a> {
         let tier_bytes = self.tier_bytes(set)?;
         let mut operands = self.words([&slot.tier, &slot.count, &slot.index])?;
         operands.extend(self.words(&slot.key)?);
-        let slots: Vec<u32> = operands.iter().map(|o| o.slot).collect();
-        self.release_all(operands);
+        let slots = self.release_all(operands);
         self.asm.code.allocs.push(WsSite {
             set: slot.tiers,
             set_name: set.name.clone(),

@@ -45,7 +45,8 @@ impl<'a> FnCompiler<'_, 'a> {
                 _ => Err(Trap::internal("a variable used as another type", span)),
             },
             ExprKind::Field(_, field) => Ok(self.field(*field)),
-            ExprKind::Selector => match self.selector {
+            // Every condition reads the selector, whose owner gives it back after the last.
+            ExprKind::Selector => match self.selector.as_ref().map(|(value, own)| (value.lent(), *own)) {
                 Some((value, own)) => self.convert(value, own, ty, want, span),
                 None => Err(Trap::internal("a selector outside of tier conditions", span)),
             },
@@ -114,9 +115,9 @@ impl<'a> FnCompiler<'_, 'a> {
         if let Some(bits) = value.constant().and_then(|bits| ops::unary(op, a.ty, bits).ok()) {
             return Ok(self.asm.constant(bits));
         }
-        self.asm.release(value);
+        let value = self.asm.release(value);
         let dst = self.asm.target(want);
-        self.emit(Op::Unary, a.ty, dst.slot, (value.slot, 0), span, What::Unary(op));
+        self.emit(Op::Unary, a.ty, dst.slot, (value, 0), span, What::Unary(op));
         Ok(dst)
     }
 
@@ -125,9 +126,9 @@ impl<'a> FnCompiler<'_, 'a> {
         if let Some(bits) = value.constant().and_then(|bits| ops::math(f, a.ty, bits).ok()) {
             return Ok(self.asm.constant(bits));
         }
-        self.asm.release(value);
+        let value = self.asm.release(value);
         let dst = self.asm.target(want);
-        self.emit(Op::Math, a.ty, dst.slot, (value.slot, 0), span, What::Math(f));
+        self.emit(Op::Math, a.ty, dst.slot, (value, 0), span, What::Math(f));
         Ok(dst)
     }
 
@@ -148,11 +149,10 @@ impl<'a> FnCompiler<'_, 'a> {
         {
             return Ok(self.asm.constant(bits));
         }
-        self.asm.release(left);
-        self.asm.release(right);
+        let (left, right) = (self.asm.release(left), self.asm.release(right));
         let dst = self.asm.target(want);
         let (code, swap) = fast_op(op, a.ty);
-        let ab = if swap { (right.slot, left.slot) } else { (left.slot, right.slot) };
+        let ab = if swap { (right, left) } else { (left, right) };
         self.emit(code, a.ty, dst.slot, ab, span, What::Binary(op));
         Ok(dst)
     }
@@ -260,9 +260,9 @@ impl<'a> FnCompiler<'_, 'a> {
         if same_slot_form(from, to) {
             return Ok(value);
         }
-        self.asm.release(value);
+        let value = self.asm.release(value);
         let dst = self.asm.target(want);
-        self.emit(Op::Cast, to, dst.slot, (value.slot, 0), span, What::From(from));
+        self.emit(Op::Cast, to, dst.slot, (value, 0), span, What::From(from));
         Ok(dst)
     }
 
@@ -306,9 +306,9 @@ impl<'a> FnCompiler<'_, 'a> {
     ) -> Result<Operand, Trap> {
         let array = self.array(array, span)?;
         let at = self.expr(index, None)?;
-        self.asm.release(at);
+        let at = self.asm.release(at);
         let dst = self.asm.target(want);
-        self.emit(Op::Load, ty, dst.slot, (array.slot, at.slot), span, What::From(index.ty));
+        self.emit(Op::Load, ty, dst.slot, (array.slot, at), span, What::From(index.ty));
         Ok(dst)
     }
 
@@ -322,9 +322,9 @@ impl<'a> FnCompiler<'_, 'a> {
     ) -> Result<Operand, Trap> {
         let array = self.array(array, span)?;
         let n = self.expr(count, None)?;
-        self.asm.release(n);
+        let n = self.asm.release(n);
         let dst = self.asm.target(want);
-        self.emit(op, ty, dst.slot, (array.slot, n.slot), span, What::From(count.ty));
+        self.emit(op, ty, dst.slot, (array.slot, n), span, What::From(count.ty));
         Ok(dst)
     }
 
@@ -348,8 +348,7 @@ impl<'a> FnCompiler<'_, 'a> {
                 _ => return Err(Trap::internal("an argument of another type than its parameter", span)),
             });
         }
-        let slots = operands.iter().map(|o| o.slot).collect();
-        operands.into_iter().for_each(|o| self.asm.release(o));
+        let slots = self.release_all(operands);
         self.callee_slots = self.callee_slots.max(self.cx.program.funcs[index].depth_slots);
         self.asm.code.calls.push(CallSite { func: index, args: slots });
         let site = self.asm.code.calls.len() as u32 - 1;

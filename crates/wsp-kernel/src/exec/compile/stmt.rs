@@ -40,8 +40,7 @@ impl<'a> FnCompiler<'_, 'a> {
                 let slot = match value {
                     Some(value) => {
                         let operand = self.expr(value, None)?;
-                        self.asm.release(operand);
-                        operand.slot
+                        self.asm.release(operand)
                     }
                     None => self.asm.constant(0).slot,
                 };

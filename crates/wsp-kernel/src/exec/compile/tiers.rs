@@ -44,12 +44,12 @@ impl<'a> FnCompiler<'_, 'a> {
             }
             self.asm.code.tiers.push((thresholds, set.name.clone()));
             let table = self.asm.code.tiers.len() as u32 - 1;
-            self.asm.release(selector);
+            let selector = self.asm.release(selector);
             let dst = self.asm.target(want);
-            self.emit(Op::Tier, ty, dst.slot, (selector.slot, table), span, What::Plain);
+            self.emit(Op::Tier, ty, dst.slot, (selector, table), span, What::Plain);
             return Ok(dst);
         }
-        let outer = self.selector.replace((selector, ty));
+        let outer = self.selector.replace((selector.lent(), ty));
         let tier = self.first_match(set, want, span);
         self.selector = outer;
         self.asm.release(selector);

@@ -121,7 +121,7 @@ impl<'a> FnCompiler<'_, 'a> {
         let mut held = Vec::new();
         let inst = self.tile_inst(op, &mut held, span)?;
         self.tile_stmt(inst, span)?;
-        held.into_iter().for_each(|o| self.asm.release(o));
+        self.release_all(held);
         Ok(())
     }
 
@@ -230,8 +230,9 @@ impl<'a> FnCompiler<'_, 'a> {
 
     fn scalar(&mut self, e: &'a Expr, ty: ScalarTy, held: &mut Vec<Operand>) -> Result<u32, Trap> {
         let operand = self.expr_as(e, ty)?;
+        let slot = operand.slot;
         held.push(operand);
-        Ok(operand.slot)
+        Ok(slot)
     }
 
     fn optional(&mut self, e: Option<&'a Expr>, held: &mut Vec<Operand>) -> Result<Option<u32>, Trap> {
@@ -300,7 +301,7 @@ impl<'a> FnCompiler<'_, 'a> {
     ) -> Result<Operand, Trap> {
         let mut held = Vec::new();
         let at = self.element(tensor, index, Elements::Any, &mut held, span)?;
-        held.into_iter().for_each(|o| self.asm.release(o));
+        self.release_all(held);
         self.tile_value(TileInst::LoadScalar(at), want, span)
     }
 
@@ -316,7 +317,7 @@ impl<'a> FnCompiler<'_, 'a> {
         let ty = Elem::Fixed(self.bound_dtype(tensor, span)?).scalar();
         let value = self.scalar(value, ty, &mut held)?;
         self.tile_stmt(TileInst::StoreScalar { at, value }, span)?;
-        held.into_iter().for_each(|o| self.asm.release(o));
+        self.release_all(held);
         Ok(())
     }
 }
