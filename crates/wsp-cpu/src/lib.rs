@@ -13,6 +13,7 @@ mod metadata;
 mod options;
 mod plan;
 mod planner;
+mod prefetch;
 mod program;
 mod runner;
 mod sizing;

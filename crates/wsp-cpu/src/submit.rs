@@ -4,22 +4,18 @@ use crate::codes;
 use crate::host::Sink;
 use crate::kernels::{Evaluator, KernelTable};
 use crate::planner::Planner;
+use crate::prefetch::{PrefetchKey, Prefetchable, Sought};
 use crate::runner::KernelRunner;
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use wsp_core::{StructId, TaskId};
 use wsp_ir::{AffinityPolicy, Span};
 use wsp_kernel::{Hints, PrefetchValue, Trap};
 use wsp_runtime::{Affinity, Stopped, Submitter, TaskSpec};
 
-/// Identifies a task for prefetching: stage, descriptor type, hint, index on the axis, and the other indices.
-type PrefetchKey = SmallVec<[u32; 8]>;
-
 /// Turns descriptors into tasks.
 pub(crate) struct SubmitSink<'a, 's, 'r> {
     kernels: &'a KernelTable,
     submitter: &'s mut Submitter<'r, KernelRunner<'a>>,
-    prefetchable: FxHashMap<PrefetchKey, TaskId>,
+    prefetchable: Prefetchable,
     evaluator: Evaluator,
 }
 
@@ -28,7 +24,12 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
         kernels: &'a KernelTable,
         submitter: &'s mut Submitter<'r, KernelRunner<'a>>,
     ) -> SubmitSink<'a, 's, 'r> {
-        SubmitSink { kernels, submitter, prefetchable: FxHashMap::default(), evaluator: Evaluator::default() }
+        SubmitSink {
+            kernels,
+            submitter,
+            prefetchable: Prefetchable::default(),
+            evaluator: Evaluator::default(),
+        }
     }
 
     /// Pairs this task with the one `depth` iterations before it.
@@ -40,17 +41,20 @@ impl<'a, 's, 'r> SubmitSink<'a, 's, 'r> {
         number: usize,
         hint: PrefetchValue<'_>,
     ) {
-        let mut key: PrefetchKey = SmallVec::new();
+        let mut key: PrefetchKey = PrefetchKey::new();
         key.extend([stage, descriptor.0, number as u32, hint.value]);
         key.extend_from_slice(hint.rest);
         if let Some(before) = hint.value.checked_sub(hint.depth) {
             let own = std::mem::replace(&mut key[3], before);
-            if let Some(&starting) = self.prefetchable.get(&key) {
-                self.submitter.prefetch_when_starts(starting, task);
+            match self.prefetchable.find(&key) {
+                Sought::Known(starting) => self.submitter.prefetch_when_starts(starting, task),
+                Sought::Forgotten => self.submitter.prefetch_missed(),
+                Sought::Never => {}
             }
             key[3] = own;
         }
-        self.prefetchable.insert(key, task);
+        let submitter = &self.submitter;
+        self.prefetchable.insert(key, task, |task| submitter.is_in_flight(task));
     }
 }
 

@@ -192,6 +192,16 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         self.stats.prefetch.missed += u64::from(!added);
     }
 
+    /// Counts a prefetch that comes too late: the task to start with is known to have completed.
+    pub fn prefetch_missed(&mut self) {
+        self.stats.prefetch.missed += 1;
+    }
+
+    /// Whether a task may still wait or run: not yet known to be complete.
+    pub fn is_in_flight(&self, task: TaskId) -> bool {
+        self.live(task).is_some()
+    }
+
     /// Tasks submitted so far.
     pub(super) fn submitted(&self) -> u32 {
         self.next_task
