@@ -31,3 +31,4 @@ pub(crate) const TOO_MANY_KERNELS: Code = Code(577);
 pub(crate) const STALE_PLAN: Code = Code(578);
 pub(crate) const PLAN_CAPACITY: Code = Code(579);
 pub(crate) const BAD_GROWTH: Code = Code(580);
+pub(crate) const TOO_MANY_LENGTHS: Code = Code(581);

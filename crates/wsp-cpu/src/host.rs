@@ -68,8 +68,7 @@ impl<S: Sink> GeneratorHost for PlanHost<'_, '_, S> {
     }
 
     fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap> {
-        self.planner.set_extent(axis, extent);
-        Ok(())
+        self.planner.set_extent(axis, extent)
     }
 
     fn axis_tile(&mut self, axis: AxisId) -> Result<u32, Trap> {

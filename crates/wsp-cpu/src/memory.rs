@@ -7,6 +7,7 @@
 use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
 use crate::options::KvLayout;
+use crate::planner::launch_u32;
 use crate::sizing::Sizes;
 use std::sync::Arc;
 use wsp_core::{DType, TensorId};
@@ -32,8 +33,12 @@ pub(crate) struct Owned {
 pub(crate) struct SlotLayout {
     /// Offset of each tensor of the module in a slot; 0 for those that are no workspace field.
     pub(crate) offsets: Vec<u32>,
-    /// Bytes of a slot; 0 without fields.
+    /// Bytes of the fields of a slot; 0 without fields.
     pub(crate) bytes: u32,
+    /// What the offsets of all slots are multiples of.
+    unit: u32,
+    /// Bytes from a slot to the next; none where tiers differ.
+    apart: Option<u32>,
 }
 
 impl SlotLayout {
@@ -59,11 +64,46 @@ impl SlotLayout {
             offsets[i] = u32::try_from(end).expect("the end of a slot is checked to fit 32 bits");
             end = field;
         }
-        Ok(SlotLayout {
-            offsets,
-            bytes: u32::try_from(end).expect("the end of a slot is checked to fit 32 bits"),
-        })
+        let bytes = u32::try_from(end).expect("the end of a slot is checked to fit 32 bits");
+        let sizes = tier_sizes(plan, bound, bytes)?;
+        let apart = match &sizes[..] {
+            [] => Some(bytes),
+            [first, rest @ ..] => rest.iter().all(|size| size == first).then_some(*first),
+        };
+        Ok(SlotLayout { offsets, bytes, unit: sizes.into_iter().fold(bytes, gcd), apart })
     }
+}
+
+/// Bytes that tiers reserve per slot, of those that reserve any: at least those of its fields, and whole lines.
+fn tier_sizes(plan: &LoweredPlan, bound: &Bound, fields: u32) -> Result<Vec<u32>, Diagnostic> {
+    let mut sizes = Vec::new();
+    if fields == 0 {
+        return Ok(sizes);
+    }
+    for set in &plan.module.tier_sets {
+        for expr in set.tiers.iter().filter_map(|tier| tier.workspace.as_ref()) {
+            let bytes = launch_u32(plan, bound, expr)?;
+            let fits = bytes == 0 || (bytes >= fields && u64::from(bytes) % SLOT_ALIGN == 0);
+            if !fits {
+                let message = format!(
+                    "a tier of `{}` reserves {bytes} bytes per slot, but the fields of a slot take {fields}",
+                    set.name
+                );
+                return Err(Diagnostic::error(codes::WORKSPACE, message)
+                    .at(expr.span, "bytes per slot")
+                    .note(format!("a slot has at least its fields, and a multiple of {SLOT_ALIGN} bytes"))
+                    .help(
+                        "write `PTO_SLOT_BYTES`, which is the size of all `PTO_WORKSPACE` fields together",
+                    ));
+            }
+            sizes.extend((bytes > 0).then_some(bytes));
+        }
+    }
+    Ok(sizes)
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Surroundings without memory: what generators and access summaries need.
@@ -248,10 +288,11 @@ fn layout(plan: &LoweredPlan, bound: &Bound, sizes: &Sizes, slots: &SlotLayout, 
         Storage::Workspace => {
             let dims = fixed_dims(tensor);
             let strides = row_major(&dims);
-            let count = if slots.bytes == 0 { 0 } else { sizes.workspace_bytes / u64::from(slots.bytes) };
+            let count = sizes.workspace_bytes.checked_div(u64::from(slots.unit)).unwrap_or(0);
             Layout::Slots {
                 slots: u32::try_from(count).expect("a workspace below 4 GiB has fewer slots"),
-                slot_bytes: slots.bytes,
+                slot_bytes: slots.unit,
+                apart: slots.apart,
                 offset: slots.offsets[id.index()],
                 dims,
                 strides,

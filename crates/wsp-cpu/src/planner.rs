@@ -82,13 +82,59 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub(crate) fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) {
+    /// Notes the extents of a dynamic axis.
+    ///
+    /// # Errors
+    /// There are more of them than the first axis has indices.
+    pub(crate) fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap> {
         let last = self.bound.last(axis);
         let extents = match extent {
             Extent::Scalar(n) => Extents::Scalar(n.min(last)),
-            Extent::PerOuter(values) => Extents::PerOuter(values.iter().map(|n| *n.min(&last)).collect()),
+            Extent::PerOuter(values) => {
+                self.check_count(axis, values.len())?;
+                Extents::PerOuter(values.iter().map(|n| *n.min(&last)).collect())
+            }
         };
         self.extents.insert(axis, extents);
+        Ok(())
+    }
+
+    /// There are at most as many lengths as the first axis has indices, or some would never be looked at.
+    fn check_count(&self, axis: AxisId, lengths: usize) -> Result<(), Trap> {
+        let axes = &self.plan.module.axes;
+        let first = self.plan.module.spaces[self.space.index()].axes[0];
+        let Some(end) = self.end_of_indices(first)?.filter(|end| lengths as u64 > *end) else {
+            return Ok(());
+        };
+        let (name, of) = (&axes[axis.index()].name, &axes[first.index()].name);
+        Err(Trap::new(
+            codes::TOO_MANY_LENGTHS,
+            format!(
+                "axis `{name}` is given {lengths} lengths, but the indices of the first axis, `{of}`, end at {end}"
+            ),
+            Span::default(),
+        )
+        .note(format!("length i is that for index i of `{of}`; those from length {end} on would not be used")))
+    }
+
+    /// Where the indices of an axis end, exclusive, if that is known by now.
+    fn end_of_indices(&self, axis: AxisId) -> Result<Option<u64>, Trap> {
+        let declared = &self.plan.module.axes[axis.index()];
+        let known = match self.extents.get(&axis) {
+            Some(Extents::Scalar(n)) => Some(*n),
+            _ => self.env.axis_extents[axis.index()],
+        };
+        let Some(extent) = known.map(u64::from) else { return Ok(None) };
+        let settled = self.tiles.iter().find(|(a, _)| *a == axis).map(|(_, size)| *size);
+        match (declared.tile.as_ref().map(|tile| &tile.size), settled) {
+            (None, _) => Ok(Some(extent + u64::from(self.launch_u32(&declared.start)?))),
+            (Some(_), Some(size)) => Ok(Some(extent.div_ceil(u64::from(size)))),
+            (Some(TileSize::Fixed(size)), None) => {
+                let size = u64::from(self.launch_u32(size)?);
+                Ok((size > 0).then(|| extent.div_ceil(size)))
+            }
+            (Some(TileSize::Auto), None) => Ok(None),
+        }
     }
 
     /// The tile of an axis: as set, as declared, or chosen now.
@@ -215,31 +261,6 @@ pub(crate) fn axis_extents(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<Opti
             }
         })
         .collect()
-}
-
-/// Bytes per slot must be those of a slot, or none, or the fields of one slot would reach into the next.
-pub(crate) fn check_tier_workspaces(plan: &LoweredPlan, bound: &Bound, slot_bytes: u32) -> Result<(), Trap> {
-    if slot_bytes == 0 {
-        return Ok(());
-    }
-    for set in &plan.module.tier_sets {
-        for tier in &set.tiers {
-            let Some(expr) = &tier.workspace else { continue };
-            let bytes = launch_u32(plan, bound, expr)?;
-            if bytes % slot_bytes != 0 {
-                return Err(Trap::new(
-                    codes::WORKSPACE,
-                    format!(
-                        "a tier of `{}` reserves {bytes} bytes per slot, but a slot has {slot_bytes}",
-                        set.name
-                    ),
-                    expr.span,
-                )
-                .note("write `PTO_SLOT_BYTES`, which is the size of all `PTO_WORKSPACE` fields together"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A span-less trap placed at a declaration.

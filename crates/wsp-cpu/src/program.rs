@@ -272,7 +272,6 @@ impl Program {
         bound.last = planner::last_elements(&self.plan, &bound).map_err(one)?;
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;
-        planner::check_tier_workspaces(&self.plan, &bound, slots.bytes).map_err(one)?;
         let mut env = memory::metadata(&self.plan, &bound, extents);
         planner::settle_fixed_tiles(&self.plan, &bound, &env).map_err(one)?;
         derived::derive(&self.plan, &bound, &mut env).map_err(one)?;

@@ -202,6 +202,7 @@ impl Data {
                     let slots = Layout::Slots {
                         slots: 0,
                         slot_bytes: 64,
+                        apart: Some(64),
                         offset: 0,
                         dims: vec![GROUP as u32, cols],
                         strides: vec![u64::from(cols), 1],

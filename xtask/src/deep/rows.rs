@@ -26,4 +26,9 @@ pub(super) const ROWS: &[Row] = &[
         cargo: &["--package", "wsp-runtime", "--test", "it", "tg_random::"],
         cases: Some(5_000),
     },
+    Row {
+        name: "random .pto generators",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
+        cases: Some(100_000),
+    },
 ];

@@ -1,9 +1,11 @@
 //! Integration tests, in one program: they link once.
 
+mod generators;
 mod plans;
 mod splits;
 mod tg;
 mod tg_examples;
+mod tiers;
 mod windows;
 mod workload_aicpus;
 mod workload_library;

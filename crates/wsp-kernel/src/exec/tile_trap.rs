@@ -70,6 +70,12 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             Trap::new(TENSOR_BOUNDS, format!("{offset} is no workspace slot of `{name}`"), span)
                 .note(format!("slots are {slot_bytes} bytes apart; `PTO_ALLOC_WS` gives their offsets"))
         }
+        Fault::SlotsUneven => {
+            let name = tensor_name(inst, run);
+            Trap::new(TILE_SHAPE, format!("tile rows cannot follow the slots of `{name}`"), span).note(
+                "tiers reserve different numbers of bytes per slot, so slots do not lie equally far apart",
+            )
+        }
         Fault::ColumnDimension { dim } => {
             let name = tensor_name(inst, run);
             Trap::new(TILE_SHAPE, format!("tile columns cannot follow dimension {dim} of `{name}`"), span)

@@ -44,6 +44,8 @@ pub enum Fault {
         /// Bytes per slot.
         slot_bytes: u32,
     },
+    /// Rows of a tile follow workspace slots that do not all lie equally far apart.
+    SlotsUneven,
     /// A store would run past the end of a dimension.
     StorePastEnd {
         /// Dimension of the tensor.

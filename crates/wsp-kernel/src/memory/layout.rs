@@ -29,8 +29,10 @@ pub enum Layout {
     Slots {
         /// Number of slots.
         slots: u32,
-        /// Bytes per slot.
+        /// What the offsets of all slots are multiples of.
         slot_bytes: u32,
+        /// Bytes from a slot to the next; none where that depends on the slot.
+        apart: Option<u32>,
         /// First byte of the field in its slot.
         offset: u32,
         /// Extents of the inner dimensions.
@@ -110,8 +112,8 @@ impl Layout {
                 0 => return None,
                 _ => of(strides, dim - 1),
             },
-            Layout::Slots { slot_bytes, strides, .. } => match dim {
-                0 => return Some(u64::from(*slot_bytes)),
+            Layout::Slots { apart, strides, .. } => match dim {
+                0 => return apart.map(u64::from),
                 _ => of(strides, dim - 1),
             },
         };

@@ -117,7 +117,10 @@ impl TensorMem {
             .get(usize::from(dim))
             .ok_or(Fault::Rank { have: limit_u32(index.len()), need: u32::from(dim) + 1 })?;
         let extent = self.layout().extent(usize::from(dim), index);
-        let have = extent.saturating_sub(first);
+        let mut have = extent.saturating_sub(first);
+        if let (Layout::Slots { slot_bytes, apart: Some(apart), .. }, 0) = (self.layout(), dim) {
+            have = (have * u64::from(*slot_bytes)).div_ceil(u64::from((*apart).max(1)));
+        }
         if clip == Clip::Strict && have < u64::from(want) {
             return Err(Fault::StorePastEnd { dim, index: first, count: u64::from(want), extent });
         }
@@ -167,8 +170,10 @@ impl TensorMem {
             view.push(self.segment(offset, rows, stride, width)?);
             return Ok(());
         }
-        if let (Layout::Paged(paged), 1) = (self.layout(), dim) {
-            return self.page_runs(paged, index, rows, width, view);
+        match (self.layout(), dim) {
+            (Layout::Paged(paged), 1) => return self.page_runs(paged, index, rows, width, view),
+            (Layout::Slots { .. }, 0) => return Err(Fault::SlotsUneven),
+            _ => {}
         }
         let first = index[dim];
         let mut done = 0;

@@ -143,7 +143,14 @@ fn ragged_rows_count_from_zero_for_every_outer_index() {
 #[test]
 fn a_workspace_slot_is_chosen_by_its_byte_offset() {
     let mut elements = numbered(64);
-    let layout = Layout::Slots { slots: 4, slot_bytes: 32, offset: 8, dims: vec![2, 3], strides: vec![3, 1] };
+    let layout = Layout::Slots {
+        slots: 4,
+        slot_bytes: 32,
+        apart: Some(32),
+        offset: 8,
+        dims: vec![2, 3],
+        strides: vec![3, 1],
+    };
     let mem = mem(&mut elements, layout);
     let view = locate(&mem, window(&[64, 0, 1], Some(1), Some(2)), Shape::new(9, 9)).unwrap();
     assert_eq!(covered(&view), [[37, 38], [40, 41]]);
@@ -210,9 +217,9 @@ fn any_layout() -> impl Strategy<Value = Layout> {
             ),
         (prop::collection::vec(any_u64(), 0..5), dims(), strides())
             .prop_map(|(starts, dims, strides)| Layout::Ragged { starts: starts.into(), dims, strides }),
-        (any_u32(), any_u32(), any_u32(), dims(), strides()).prop_map(
-            |(slots, slot_bytes, offset, dims, strides)| {
-                Layout::Slots { slots, slot_bytes, offset, dims, strides }
+        (any_u32(), any_u32(), prop::option::of(any_u32()), any_u32(), dims(), strides()).prop_map(
+            |(slots, slot_bytes, apart, offset, dims, strides)| {
+                Layout::Slots { slots, slot_bytes, apart, offset, dims, strides }
             }
         ),
     ]

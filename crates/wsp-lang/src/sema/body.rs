@@ -78,8 +78,8 @@ pub(crate) struct Body {
     pub(crate) loops: Vec<Loop>,
     /// The descriptor type of a kernel; the descriptor is local 0.
     pub(crate) descriptor: Option<StructId>,
-    /// Variables that hold a tier, and of which set.
-    pub(crate) tier_of: BTreeMap<LocalId, TierSetId>,
+    /// Variables that hold a tier, and of which set; none for those that are given tiers of several.
+    pub(crate) tier_of: BTreeMap<LocalId, Option<TierSetId>>,
     /// Names with a value over parameters stand for that value.
     pub(crate) expand: bool,
     /// Inside the body of an inline function.

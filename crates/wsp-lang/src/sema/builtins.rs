@@ -67,6 +67,8 @@ pub(crate) enum Builtin {
     SelectTier,
     /// `PTO_ALLOC_WS(tier, …)`
     AllocWs,
+    /// `PTO_TIER_SLOT_BYTES(set, tier)`
+    TierSlotBytes,
     /// `PTO_GET_DESCRIPTOR<T>()`, a descriptor
     GetDescriptor,
     /// `get_block_idx()`
@@ -170,6 +172,7 @@ pub(crate) const FUNCTIONS: &[BuiltinFn] = &[
     entry("PTO_SELECT_TIER", Builtin::SelectTier, (2, 2), Where::Functions),
     entry("PTO_ALLOC_WS", Builtin::AllocWs, (1, 64), Where::Generators),
     entry("PTO_ALLOC_WORKSPACE", Builtin::AllocWs, (1, 64), Where::Generators),
+    entry("PTO_TIER_SLOT_BYTES", Builtin::TierSlotBytes, (2, 2), Where::Functions),
     entry("PTO_GET_DESCRIPTOR", Builtin::GetDescriptor, (0, 0), Where::Kernels),
     entry("get_block_idx", Builtin::BlockIdx, (0, 0), Where::Kernels),
     entry("get_block_num", Builtin::BlockNum, (0, 0), Where::Kernels),

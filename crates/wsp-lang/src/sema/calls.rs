@@ -121,7 +121,7 @@ impl Sema<'_> {
             }
             Builtin::Math(f) => self.math(b, f, callee, &args[0], span),
             Builtin::BatchSize => self.batch_size(span),
-            Builtin::GetParam => self.get_param(&args[0], span),
+            Builtin::GetParam => self.get_param(b, &args[0], span),
             Builtin::GetDim => self.get_dim(b, &args[0], span),
             Builtin::MaxBlocks => u32(Ir::MaxBlocks),
             Builtin::GetTile => {
@@ -154,6 +154,7 @@ impl Sema<'_> {
                 u32(Ir::SelectTier(set, Box::new(value)))
             }
             Builtin::AllocWs => self.alloc_ws(b, args, span),
+            Builtin::TierSlotBytes => self.tier_slot_bytes(b, args, span),
             Builtin::BlockIdx => self.block_word(b, callee, KernelEntry::BLOCK_IDX, span),
             Builtin::BlockNum => self.block_word(b, callee, KernelEntry::BLOCK_NUM, span),
             Builtin::LoadScalar => {
@@ -217,10 +218,10 @@ impl Sema<'_> {
         Ok(Expr::new(Ir::Math(f, Box::new(value)), ty, span))
     }
 
-    fn get_param(&mut self, arg: &ast::Expr, span: Span) -> Res<Expr> {
+    fn get_param(&mut self, b: &Body, arg: &ast::Expr, span: Span) -> Res<Expr> {
         let ident = self.name_argument(arg, "a parameter")?;
         if ident.as_str() == "PTO_SLOT_BYTES" {
-            return self.global(self.slot_bytes, span);
+            return self.slot_distance(b, span);
         }
         let index =
             self.expect_symbol(&ident, "a parameter", codes::UNKNOWN_NAME, |symbol| match symbol {

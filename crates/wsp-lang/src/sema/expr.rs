@@ -136,7 +136,7 @@ impl Sema<'_> {
                     let ident = ast::Ident { name: name.into(), span };
                     Err(self.wrong_kind(&ident, named, "a number"))
                 }
-                None if name == "PTO_SLOT_BYTES" => self.global(self.slot_bytes, span),
+                None if name == "PTO_SLOT_BYTES" => self.slot_distance(b, span),
                 None => match builtins::find_constant(name) {
                     Some((value, ty)) => Ok(constant(value, ty, span)),
                     None => Err(self.unknown_value(b, name, span)),

@@ -368,7 +368,7 @@ impl Sema<'_> {
     fn tiers_of(&mut self, b: &Body, tier: &Expr, span: Span) -> Res<TierSetId> {
         let selected = match tier.kind {
             Ir::SelectTier(set, _) => Some(set),
-            Ir::Local(local) => b.tier_of.get(&local).copied(),
+            Ir::Local(local) => b.tier_of.get(&local).copied().flatten(),
             _ => None,
         };
         match (selected, self.module.tier_sets.len()) {

@@ -27,6 +27,7 @@ mod operands;
 mod place;
 mod schedules;
 mod shapes;
+mod slots;
 mod spaces;
 mod stmt;
 mod structs;

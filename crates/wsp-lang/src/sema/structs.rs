@@ -8,14 +8,9 @@ use super::names::quoted;
 use super::types::Head;
 use crate::ast::{self, Indirection};
 use std::rc::Rc;
-use wsp_core::{FuncId, StructId, TierSetId};
+use wsp_core::{FuncId, StructId, TierSetId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Field, ScalarTy, Span};
-
-/// Bytes above which a descriptor is worth a warning.
-const LARGE: u64 = 64;
-/// Most words of a descriptor.
-const MOST_WORDS: u32 = 1024;
 
 /// A descriptor type as declared.
 pub(crate) struct StructInfo<'a> {
@@ -56,24 +51,35 @@ impl Sema<'_> {
         for at in 0..self.structs.len() {
             let decl = self.structs[at].decl;
             for field in &decl.fields {
-                if self.lower_field(at, field).is_err() {
-                    self.structs[at].broken = true;
+                match self.lower_field(at, field) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.too_long(at, field);
+                        self.structs[at].broken = true;
+                        break;
+                    }
+                    Err(_) => self.structs[at].broken = true,
                 }
-            }
-            let bytes = self.module.structs[at].fields.len() as u64 * 4;
-            if bytes > LARGE {
-                let message = format!("descriptor `{}` is large", decl.name.as_str());
-                self.diags.warn(
-                    Diagnostic::warning(codes::LARGE_DESCRIPTOR, message)
-                        .at(decl.name.span, format!("{bytes} bytes"))
-                        .note(format!("one is copied per task; 20 to 40 bytes are usual, more than {LARGE} slow generation down"))
-                        .help("keep indices and bounds, let the kernel work out the rest"),
-                );
             }
         }
     }
 
-    fn lower_field(&mut self, at: usize, field: &ast::StructField) -> Res<()> {
+    /// Reports the first field that a descriptor has no room for.
+    fn too_long(&mut self, at: usize, field: &ast::StructField) -> Reported {
+        let decl = self.structs[at].decl;
+        let d = Diagnostic::error(
+            codes::LARGE_DESCRIPTOR,
+            format!("descriptor `{}` is too long", decl.name.as_str()),
+        )
+        .at(field.span, "this field does not fit any more")
+        .note(format!("a descriptor has at most {} words of 32 bits", limits::MAX_PAYLOAD_WORDS))
+        .help("keep indices and bounds, let the kernel work out the rest")
+        .help("or put the data into a tensor and its index into the descriptor");
+        self.fail(d)
+    }
+
+    /// Adds a field, or tells that there is no room for it.
+    fn lower_field(&mut self, at: usize, field: &ast::StructField) -> Res<bool> {
         let name = field.name.as_str();
         if let Some(earlier) = self.structs[at].decl.fields.iter().find(|f| f.name.name == field.name.name)
             && earlier.span != field.span
@@ -91,12 +97,8 @@ impl Sema<'_> {
             None => None,
         };
         let word = self.module.structs[at].fields.len() as u32;
-        if word.saturating_add(len.unwrap_or(1)) > MOST_WORDS {
-            return Err(self.fail(
-                Diagnostic::error(codes::BAD_FIELD_COUNT, "the descriptor is too large")
-                    .at(field.span, "this field does not fit any more")
-                    .note(format!("a descriptor has at most {MOST_WORDS} words of 32 bits")),
-            ));
+        if word.saturating_add(len.unwrap_or(1)) > limits::MAX_PAYLOAD_WORDS {
+            return Ok(false);
         }
         let span = field.name.span;
         let words = &mut self.module.structs[at].fields;
@@ -105,7 +107,7 @@ impl Sema<'_> {
             None => words.push(Field { name: name.to_owned(), span }),
         }
         self.structs[at].fields.push(FieldInfo { name: field.name.name.clone(), word, len });
-        Ok(())
+        Ok(true)
     }
 
     fn check_field_type(&mut self, field: &ast::StructField) -> Res<()> {

@@ -145,12 +145,13 @@ impl Sema<'_> {
     /// Remembers from which set a variable holds a tier.
     pub(crate) fn note_tier(&mut self, b: &mut Body, local: LocalId, value: Option<&Expr>) {
         let set = value.and_then(|value| match value.kind {
-            Ir::SelectTier(set, _) => Some(set),
+            Ir::SelectTier(set, _) => Some(Some(set)),
             Ir::Local(other) => b.tier_of.get(&other).copied(),
             _ => None,
         });
         if let Some(set) = set {
-            b.tier_of.insert(local, set);
+            let held = b.tier_of.entry(local).or_insert(set);
+            *held = held.filter(|held| Some(*held) == set);
         }
     }
 

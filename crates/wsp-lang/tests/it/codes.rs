@@ -144,10 +144,16 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (192, "PTO_KERNEL_IMPL(k) { auto desc = PTO_GET_DESCRIPTOR<E>(); uint32_t y = desc.bb; }", "bb"),
     (192, "PTO_DESCRIPTOR_GEN(S) { PTO_EMIT_DESCRIPTOR(D{.tier = 0, .a = 1, .c = 2}); }", "c"),
     (193, "PTO_DESCRIPTOR_GEN(S) { PTO_EMIT_DESCRIPTOR(D{.tier = 0, .a = 1}); }", "D{.tier = 0, .a = 1}"),
-    (194, "struct A { uint32_t f[17]; };", "A"),
+    (
+        175,
+        "PTO_WORKSPACE(w, float, 1) PTO_TIER_DEF(U) { PTO_TIER(y < 3, s1, 64) PTO_DEFAULT(s2, 128) } PTO_KERNEL_IMPL(k) { auto e = PTO_GET_DESCRIPTOR<E>(); uint32_t o = e.a + PTO_SLOT_BYTES; }",
+        "PTO_SLOT_BYTES",
+    ),
+    (194, "struct A { uint32_t f[17]; };", "uint32_t f[17]"),
+    (194, "struct A { uint32_t f[9]; uint32_t g[8]; uint32_t h[8]; };", "uint32_t g[8]"),
+    (194, "struct A { uint32_t f[4000000000]; };", "uint32_t f[4000000000]"),
     (195, "struct A { uint32_t f[0]; };", "0"),
     (195, "struct A { uint32_t f[p]; };", "p"),
-    (195, "struct A { uint32_t f[4000000000]; };", "uint32_t f[4000000000]"),
     (
         196,
         "struct A { uint32_t f; }; PTO_DESCRIPTOR_GEN(S) { PTO_EMIT_DESCRIPTOR(A{.f = 1}); }",

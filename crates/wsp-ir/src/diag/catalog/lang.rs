@@ -322,7 +322,15 @@ The conditions of one tier set use two names that nothing defines. One free name
         title: "tier of which set",
         explanation: "\
 `PTO_ALLOC_WS` takes the size of a slot from a tier, and the file has no tier set, or several and the tier was not
-taken from one of them. Pass a variable that `PTO_SELECT_TIER` set.",
+taken from one of them, or from more than one. Pass a variable that `PTO_SELECT_TIER` set.",
+    },
+    CodeInfo {
+        code: Code(175),
+        title: "distance of slots not known",
+        explanation: "\
+In functions `PTO_SLOT_BYTES` is how far apart the slots lie that `PTO_ALLOC_WS` gives. Here tiers reserve different numbers
+of bytes per slot, and of which tier the slots are does not follow from the descriptor. Give the descriptor a field
+`uint32_t tier`, or write `PTO_TIER_SLOT_BYTES(set, tier)`.",
     },
     CodeInfo {
         code: Code(180),
@@ -365,10 +373,11 @@ A descriptor has no field of this name. The message lists its fields.",
     },
     CodeInfo {
         code: Code(194),
-        title: "large descriptor",
+        title: "descriptor too long",
         explanation: "\
-A descriptor has more than 64 bytes. One is copied for every task; 20 to 40 bytes are usual. Keep indices and
-bounds and let the kernel work out the rest.",
+A descriptor has more 32-bit words than `wsp config` prints as `MAX_PAYLOAD_WORDS`. One is copied for every task; 5 to 10
+words are usual. Keep indices and bounds and let the kernel work out the rest, or put the data into a tensor that the
+kernel loads with an index from the descriptor.",
     },
     CodeInfo {
         code: Code(195),

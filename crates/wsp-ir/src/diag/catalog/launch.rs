@@ -121,8 +121,8 @@ pub(super) const CODES: &[CodeInfo] = &[
         code: Code(570),
         title: "the workspace cannot be laid out",
         explanation: "`PTO_ALLOC_WS` returns 32-bit byte offsets, so all slots together must stay below 4 GiB: use larger \
-            chunks, or fewer at once. A tier reserves whole slots: write `PTO_SLOT_BYTES` as its workspace. And one key is \
-            always asked for with the same tier and number of slots.",
+            chunks, or fewer at once. A tier reserves at least the fields of a slot, `PTO_SLOT_BYTES`, and a multiple of 64 bytes. \
+            And one key is always asked for with the same tier and number of slots.",
     },
     CodeInfo {
         code: Code(571),
@@ -189,5 +189,12 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "`Plan::advance` changes the lengths of the requests of one paged cache. It takes one length per \
             request, and no length of more than 4294967295 tokens; a launch with several caches, or a generator that reads page \
             ids, needs the arrays themselves: make another plan with `Program::plan`.",
+    },
+    CodeInfo {
+        code: Code(581),
+        title: "more lengths than indices",
+        explanation: "`PTO_SET_EXTENT(axis, lengths)` gives the extent of a dynamic axis for each index of the first axis of the \
+            space. An array with more lengths than the first axis has indices would be cut short without a word: let the \
+            first axis run over all of them, or bind an array of as many lengths as there are indices.",
     },
 ];

