@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pto_wsp
 import pytest
 from pto_wsp.spans import HAS_COLUMNS
@@ -21,6 +23,15 @@ COLUMNS = frozenset(
     for case in cases
 )
 """Tests of places and texts for which a frame must know its column, which Python does from 3.11 on."""
+
+
+def pytest_configure() -> None:
+    """Takes Ctrl-C as Python does when it starts in a terminal.
+
+    A job in the background of a script starts with SIGINT ignored. Then Python installs no handler, and a run that waits for
+    one goes on for ever.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

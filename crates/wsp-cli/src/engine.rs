@@ -6,8 +6,6 @@ pub mod workload;
 use crate::files::{files_in, read_source};
 use crate::layout::Layout;
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wsp_core::TensorId;
 use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program};
@@ -53,8 +51,6 @@ pub struct Options {
     pub mode: Mode,
     /// What runs scalar code.
     pub engine: Engine,
-    /// Stops the run when it becomes true.
-    pub cancel: Arc<AtomicBool>,
 }
 
 /// What a run gave.
@@ -211,7 +207,6 @@ fn launch_options(options: &Options) -> LaunchOptions {
         set: options.set.clone(),
         mode: options.mode,
         engine: options.engine,
-        cancel: Some(Arc::clone(&options.cancel)),
         ..LaunchOptions::default()
     }
 }

@@ -1,48 +1,185 @@
-//! Ctrl-C: stops a run cleanly when one is under way, the program otherwise.
+//! Signals that end the program: at once, in every command and phase, and with nothing half done left behind.
+//!
+//! Ctrl-C has a handler; SIGTERM and SIGHUP are blocked in every thread and waited for by one of their own, which knows
+//! which of them came. Either way [`end`] removes what is registered as [`Leftover`] and exits with 128 and the number of the
+//! signal. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
 
-use std::io::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use nix::sys::signal::{SigSet, Signal};
+use rustix::process::{Pid, WaitOptions, kill_process_group, waitpid};
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The exit code of a program that was interrupted.
-pub(crate) const EXIT_CODE: u8 = 130;
+/// What a signal that ends the program takes with it.
+static REGISTER: Mutex<Register> = Mutex::new(Register { next: 0, items: BTreeMap::new(), over: false });
 
-/// What Ctrl-C does.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interrupt {
-    cancel: Arc<AtomicBool>,
-    running: Arc<AtomicBool>,
+struct Register {
+    next: u64,
+    items: BTreeMap<u64, Item>,
+    /// Whether outputs have their names: the program is about to end by itself.
+    over: bool,
 }
 
-impl Interrupt {
-    /// Takes Ctrl-C over. Where the system refuses, Ctrl-C ends the program as it always does.
-    pub(crate) fn install() -> Interrupt {
-        let interrupt = Interrupt::default();
-        let seen = interrupt.clone();
-        let _ = ctrlc::set_handler(move || {
-            if !seen.running.load(Ordering::SeqCst) || seen.cancel.swap(true, Ordering::SeqCst) {
-                std::process::exit(i32::from(EXIT_CODE));
+enum Item {
+    File(PathBuf),
+    Folder(PathBuf),
+    /// A group of processes, by its leader.
+    Group(Pid),
+}
+
+/// Something that a signal which ends the program removes or ends, as long as this is not dropped.
+#[derive(Debug)]
+pub(crate) struct Leftover(u64);
+
+impl Leftover {
+    /// A file that is not complete.
+    pub(crate) fn file(path: PathBuf) -> Leftover {
+        register().insert(Item::File(path))
+    }
+
+    /// A folder of files that serve one command.
+    pub(crate) fn folder(path: PathBuf) -> Leftover {
+        register().insert(Item::Folder(path))
+    }
+}
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        register().items.remove(&self.0);
+    }
+}
+
+impl Register {
+    fn insert(&mut self, item: Item) -> Leftover {
+        let id = self.next;
+        self.next += 1;
+        self.items.insert(id, item);
+        Leftover(id)
+    }
+}
+
+fn register() -> MutexGuard<'static, Register> {
+    REGISTER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the signals over. Called before any other thread starts. Where the system refuses, a signal does what it does to
+/// any program.
+pub(crate) fn install() {
+    let _ = ctrlc::set_handler(|| end(Signal::SIGINT));
+    let mut ending = SigSet::empty();
+    ending.add(Signal::SIGTERM);
+    // A program that `nohup` started goes on when its terminal is closed.
+    if !ignored(Signal::SIGHUP) {
+        ending.add(Signal::SIGHUP);
+    }
+    let mut limits = SigSet::empty();
+    limits.add(Signal::SIGXFSZ);
+    let _ = limits.thread_block();
+    if ending.thread_block().is_err() {
+        return;
+    }
+    let waiting = std::thread::Builder::new().spawn(move || {
+        while let Ok(signal) = ending.wait() {
+            end(signal);
+        }
+    });
+    if waiting.is_err() {
+        let _ = ending.thread_unblock();
+    }
+}
+
+/// Whether this program was started with a signal ignored.
+fn ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal as u32 - 1)) != 0
+}
+
+/// Ends the program, unless its outputs have their names already.
+fn end(signal: Signal) {
+    let register = register();
+    if !register.over {
+        leave(register, 128 + signal as i32);
+    }
+}
+
+/// Ends the program where it stands, with nothing half done left behind.
+pub(crate) fn abandon(status: i32) -> ! {
+    leave(register(), status)
+}
+
+/// `register` is held to the end: nothing is started, begun or given its name after this.
+fn leave(register: MutexGuard<'static, Register>, status: i32) -> ! {
+    for item in register.items.values() {
+        item.remove();
+    }
+    std::process::exit(status)
+}
+
+impl Item {
+    /// What cannot be removed stays: there is no one left to tell.
+    fn remove(&self) {
+        match self {
+            Item::File(path) => {
+                let _ = std::fs::remove_file(path);
             }
-            let _ = writeln!(std::io::stderr(), "stopping; press Ctrl-C again to end at once");
-        });
-        interrupt
+            // A thread that still writes into the folder may hinder the first attempts.
+            Item::Folder(path) => {
+                let _ = (0..8).find(|_| std::fs::remove_dir_all(path).is_ok() || !path.exists());
+            }
+            Item::Group(leader) => {
+                let _ = kill_process_group(*leader, rustix::process::Signal::KILL);
+                let _ = waitpid(Some(*leader), WaitOptions::empty());
+            }
+        }
     }
+}
 
-    /// The flag that stops a run.
-    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.cancel)
-    }
+/// Does some work all of which is done, or none, when a signal ends the program.
+pub(crate) fn whole<T>(work: impl FnOnce() -> T) -> T {
+    let _register = register();
+    work()
+}
 
-    /// Runs something that heeds the flag; the second Ctrl-C ends the program all the same.
-    pub(crate) fn while_running<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.running.store(true, Ordering::SeqCst);
-        let result = work();
-        self.running.store(false, Ordering::SeqCst);
-        result
-    }
+/// As [`whole`], for the last work of a command: after it no signal ends the program, which ends by itself.
+pub(crate) fn last<T>(work: impl FnOnce() -> T) -> T {
+    let mut register = register();
+    let done = work();
+    register.over = true;
+    done
+}
 
-    /// Whether Ctrl-C was pressed.
-    pub(crate) fn pressed(&self) -> bool {
-        self.cancel.load(Ordering::SeqCst)
+/// Starts a program in a process group of its own, which ends with this program.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub(crate) fn start(command: &mut Command) -> std::io::Result<(Child, Leftover)> {
+    command.process_group(0);
+    // Held until the process is known, so that none is started that a signal does not end.
+    let mut register = register();
+    let mask = SigSet::thread_get_mask();
+    // A started program has the mask of the thread that starts it, and is to heed all signals.
+    let _ = SigSet::empty().thread_set_mask();
+    let child = command.spawn();
+    if let Ok(mask) = mask {
+        let _ = mask.thread_set_mask();
     }
+    let child = child?;
+    let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let leader = leader.expect("a process should have a number from 1");
+    let leftover = register.insert(Item::Group(leader));
+    Ok((child, leftover))
+}
+
+/// Runs a program to its end and takes what it prints, as [`Command::output`] does.
+///
+/// # Errors
+/// As [`Command::output`].
+pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
+    let (child, _leftover) =
+        start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
+    child.wait_with_output()
 }

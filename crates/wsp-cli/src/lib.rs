@@ -32,8 +32,10 @@ use std::process::ExitCode;
 
 /// The program `wsp`: reads the command line, does what it says, and returns the exit code.
 ///
-/// 0: done. 1: diagnostics were printed or a check failed. 2: the command line is wrong. 130: interrupted.
+/// 0: done. 1: diagnostics were printed or a check failed. 2: the command line is wrong. 130, 143, 129: ended by
+/// Ctrl-C, SIGTERM, SIGHUP, with nothing written.
 pub fn main() -> ExitCode {
+    interrupt::install();
     match args::Cli::try_parse() {
         Ok(cli) => commands::dispatch(cli).into(),
         Err(error) => {

@@ -32,7 +32,7 @@ impl Terminal {
             Err(fault) if fault.kind() == ErrorKind::BrokenPipe => {}
             Err(fault) => {
                 let _ = writeln!(std::io::stderr(), "error: cannot write to standard output: {fault}");
-                std::process::exit(1);
+                crate::interrupt::abandon(1);
             }
         }
     }

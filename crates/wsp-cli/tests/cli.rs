@@ -341,4 +341,85 @@ fn every_example_passes_a_strict_check() {
         assert_eq!(status, i32::from(planted.contains(&name.as_str())), "{name}: {out}{err}");
     }
     assert!(checked >= 30, "{checked}");
+
+/// Arrays of `x` and `y`, and of a name that no program takes, as `.npz` files in a folder.
+fn archives() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let array = || wsp_plan::Array::zeros(wsp_core::DType::F32, &[3, 4]).unwrap();
+    for (file, names) in [("x.npz", &["x"][..]), ("more.npz", &["x", "forgotten"]), ("misspelt.npz", &["X"])]
+    {
+        let arrays = names.iter().map(|name| ((*name).to_owned(), array())).collect();
+        wsp_cli::files::write_npz(&dir.path().join(file), &arrays).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn every_entry_of_an_archive_is_used_and_nothing_stands_in_for_what_is_missing() {
+    let dir = archives();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let run_with = |options: &[&str]| run(&[&["run", "examples/row_softmax.pto"], options].concat());
+    let (x, more, misspelt) = (at("x.npz"), at("more.npz"), at("misspelt.npz"));
+    let (code, out, err) = run_with(&["--inputs", &x]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("inputs     x f32[3, 4]\n"), "{out}");
+    let (code, out, err) = run_with(&["--inputs", &more]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("error[WSP0514]") && err.contains("`forgotten`"), "{err}");
+    assert!(err.contains("--allow-unused"), "{err}");
+    assert_eq!(run_with(&["--inputs", &more, "--allow-unused"]).0, 0);
+    let (code, _, err) = run_with(&["--inputs", &misspelt]);
+    assert_eq!(code, 1);
+    assert!(
+        err.contains("did you mean `x`, which is missing?") && err.contains("array `x` is missing"),
+        "{err}"
+    );
+    let (code, _, err) = run_with(&["--inputs", &misspelt, "--allow-unused"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("error[WSP0550]") && err.contains("by `X`, which nothing uses?"), "{err}");
+    let (code, out, err) = run_with(&["--inputs", &misspelt, "--allow-unused", "--fill", "x", "--seed", "2"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("x made up from seed 2"), "{out}");
+}
+
+#[test]
+fn names_and_options_that_contradict_each_other_are_refused() {
+    let dir = archives();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let x = at("x.npz");
+    for (options, part) in [
+        (&["--inputs", &x, "--input", "x=x.npy"][..], "given twice"),
+        (&["--inputs", &x, "--fill", "x"], "is given and is to be made up"),
+        (&["--fill", "z"], "that could be made up"),
+        (&["--inputs", &x, "--seed", "3"], "nothing is made up"),
+        (&["--generate", "rows=4", "--set", "k=1", "--set", "k=2"], "`k` is set twice"),
+    ] {
+        let (code, out, err) = run(&[&["run", "examples/row_softmax.pto"], options].concat());
+        assert_eq!((code, out.as_str()), (1, ""), "{options:?}: {err}");
+        assert!(err.contains(part), "{options:?}: {err}");
+    }
+}
+
+#[test]
+fn a_program_of_which_nothing_ran_is_not_ok() {
+    let source = "
+        PTO_PARAM(int32_t, tiles, 2)
+        PTO_SHAPE(x, 8)
+        PTO_SHAPE(y, 8)
+        PTO_SPACE(S) { PTO_AXIS(i, 0, tiles) }
+        struct D { uint32_t i; };
+        PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .i = i }); } }
+        PTO_KERNEL_IMPL(k) { auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 4, 1> t; TLOAD(t, x, {d.i * 4}); TSTORE(y, t, {d.i * 4}); }
+        void entry(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }";
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("tiles.pto").display().to_string();
+    std::fs::write(&file, source).unwrap();
+    let (code, out, err) = run(&["run", &file, "--set", "tiles=0"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("check      nothing ran") && !out.contains("ok"), "{out}");
+    assert!(err.contains("error[WSP0545]") && err.contains("`tiles` is 0"), "{err}");
+    let (code, out, err) = run(&["run", &file, "--set", "tiles=0", "--no-check"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains("warning[WSP0545]"), "{err}");
+    assert_eq!(run(&["run", &file]).0, 0);
 }

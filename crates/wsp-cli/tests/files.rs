@@ -6,7 +6,9 @@
     reason = "a test fails by panicking and makes its own files"
 )]
 
+use std::io::Read as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use wsp_cli::files::{Npz, read_inputs, read_npy, read_source, take_bits_as_floats, write_npz};
 use wsp_core::DType;
 use wsp_plan::{Array, Arrays};
@@ -134,4 +136,165 @@ fn source_must_be_text_of_moderate_length() {
     assert!(read_source(&path).unwrap_err().message.ends_with("is too long for a source file"));
     std::fs::write(&path, "fine").unwrap();
     assert_eq!(read_source(&path).unwrap(), "fine");
+}
+
+/// Far more iterations than anybody waits for, none of which generates a task.
+const ENDLESS: &str = "param n = 4000000; kernel k(); workload main {
+    parallel for i in 0..n { parallel for j in 0..n { if i * j < 0 { k(); } } } }";
+
+/// One task that writes a tensor of 64 KiB.
+const SMALL: &str =
+    "tensor x: u32[4]; tensor y: u32[16384]; kernel k(in a, out b); workload main { k(x, y); }";
+
+/// A folder with these workloads, and a program run in it: exit code, standard output, standard error.
+struct Workplace(tempfile::TempDir);
+
+impl Workplace {
+    fn new() -> Workplace {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("endless.wsp"), ENDLESS).unwrap();
+        std::fs::write(dir.path().join("small.wsp"), SMALL).unwrap();
+        Workplace(dir)
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, mut command: Command) -> (i32, String, String) {
+        let output = command.current_dir(self.0.path()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    fn wsp(&self, args: &[&str]) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        command.args(args);
+        self.run(command)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn paths_of_outputs_are_tried_before_the_work() {
+    let place = Workplace::new();
+    std::fs::create_dir(place.path("folder")).unwrap();
+    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
+    let before = place.names();
+    for (options, part) in [
+        (&["--outputs", "none/o.npz"][..], "mkdir -p none"),
+        (&["--outputs", "folder"], "is a directory"),
+        (&["--outputs", "new/"], "is a directory"),
+        (&["--outputs", "small.wsp/o.npz"], "Not a directory"),
+        (&["--outputs", "-"], "standard output"),
+        (&["--outputs", "o.npy"], "o.npz"),
+        (&["--outputs", "pipe"], "is a pipe"),
+        (&["--outputs", "endless.wsp"], "overwritten"),
+        (&["--trace", "none/t.json"], "mkdir -p none"),
+        (&["--trace", "-"], "standard output"),
+        (&["--outputs", "o.npz", "--trace", "o.npz"], "both go to `o.npz`"),
+    ] {
+        let (code, out, err) = place.wsp(&[&["run", "endless.wsp"], options].concat());
+        assert_eq!((code, out.as_str()), (1, ""), "{options:?}: {err}");
+        assert!(err.contains(part), "{options:?}: {err}");
+    }
+    for command in
+        [&["graph", "endless.wsp", "--dot", "none/g.dot"][..], &["bench", "plan", "--json", "none/b.json"]]
+    {
+        let (code, out, err) = place.wsp(command);
+        assert_eq!((code, out.as_str()), (1, ""), "{command:?}: {err}");
+        assert!(err.contains("mkdir -p none"), "{command:?}: {err}");
+    }
+    assert_eq!(place.names(), before);
+}
+
+#[test]
+fn an_output_goes_through_a_link_to_the_file_that_it_names() {
+    let place = Workplace::new();
+    std::fs::create_dir(place.path("folder")).unwrap();
+    for (link, to) in [("there.npz", "folder/a.npz"), ("dangling.npz", "folder/b.npz")] {
+        if link == "there.npz" {
+            std::fs::write(place.path(to), "before").unwrap();
+        }
+        std::os::unix::fs::symlink(to, place.path(link)).unwrap();
+        let (code, out, err) = place.wsp(&["run", "small.wsp", "--outputs", link]);
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        assert!(place.path(link).is_symlink(), "{link}");
+        assert!(Npz::open(&place.path(to)).unwrap().read("y").is_ok(), "{to}");
+    }
+    assert_eq!(std::fs::read_dir(place.path("folder")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_limit_on_file_sizes_leaves_no_part_of_a_file() {
+    let place = Workplace::new();
+    std::fs::write(place.path("o.npz"), "before").unwrap();
+    let before = place.names();
+    let mut command = Command::new("sh");
+    let wsp = env!("CARGO_BIN_EXE_wsp");
+    command.args(["-c", "ulimit -f 8; exec \"$0\" run small.wsp --outputs o.npz"]).arg(wsp);
+    let (code, _, err) = place.run(command);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("WSP0509") && err.contains("`o.npz` cannot be written"), "{err}");
+    assert_eq!(place.names(), before);
+    assert_eq!(std::fs::read_to_string(place.path("o.npz")).unwrap(), "before");
+}
+
+/// One of the masks of signals of a process, by its name in `/proc`.
+#[cfg(target_os = "linux")]
+fn mask(process: u32, which: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix(which)?.strip_prefix(':'));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Sends a signal to a program once it has a handler for SIGINT, and waits for its end.
+#[cfg(target_os = "linux")]
+fn signalled(mut child: std::process::Child, signal: &str) -> Option<i32> {
+    while mask(child.id(), "SigCgt") & 2 == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    child.wait().unwrap().code()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_a_run_with_its_own_status_and_nothing_is_written() {
+    let place = Workplace::new();
+    let before = place.names();
+    // What `nohup` started goes on when its terminal is closed.
+    let hang_up = mask(std::process::id(), "SigIgn") & 1 == 0;
+    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
+    for (signal, status) in signals.into_iter().filter(|(signal, _)| hang_up || *signal != "-HUP") {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        command.args(["run", "endless.wsp", "--outputs", "o.npz", "--trace", "t.json"]);
+        command.current_dir(place.0.path()).stdout(Stdio::null()).stderr(Stdio::null());
+        assert_eq!(signalled(command.spawn().unwrap(), signal), Some(status), "{signal}");
+        assert_eq!(place.names(), before, "{signal}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_benchmark_ends_at_once_where_it_stands() {
+    let place = Workplace::new();
+    let before = place.names();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+    command.args(["bench", "plan", "--json", "b.json"]).current_dir(place.0.path()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // The heading comes before the first measurement.
+    let mut heading = [0u8; 1];
+    child.stdout.take().unwrap().read_exact(&mut heading).unwrap();
+    assert_eq!(signalled(child, "-INT"), Some(130));
+    assert_eq!(place.names(), before);
 }

@@ -447,3 +447,25 @@ fn the_benchmark_prints_every_row_and_writes_it() {
         assert!(text.contains(name), "{text}");
     }
 }
+
+#[test]
+fn tensors_of_a_unit_are_not_made_up_beside_others() {
+    let folder = Folder::new();
+    let array = || Array::zeros(DType::F32, &[64, 64]).unwrap();
+    folder.good(&["asm", "unit.tg", "-o", "unit.ptog"]);
+    write_npz(&folder.path("y.npz"), &Arrays::from([("Y".to_owned(), array())])).unwrap();
+    write_npz(&folder.path("x.npz"), &Arrays::from([("x".to_owned(), array())])).unwrap();
+    for unit in ["unit.tg", "unit.ptog"] {
+        let err = folder.bad(&["run", unit, "--inputs", "y.npz"]);
+        assert!(err.contains("WSP0550") && err.contains("array `X` is missing"), "{err}");
+        let err = folder.bad(&["run", unit, "--inputs", "x.npz"]);
+        assert!(err.contains("did you mean `X`, which is missing?"), "{err}");
+        for option in [&["--fill", "X"][..], &["--generate"]] {
+            let out = folder.good(&[&["run", unit, "--inputs", "y.npz"], option].concat());
+            assert!(out.contains("Y f32[64, 64]; X made up from seed 1"), "{out}");
+        }
+    }
+    let (code, out, err) = folder.wsp(&["run", "unit.tg", "--set", "ROUNDS=0"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("check      nothing ran") && err.contains("WSP0545"), "{out}{err}");
+}

@@ -127,7 +127,7 @@ fn arrays_that_are_given_replace_made_up_ones() {
             "--outputs",
             &folder.at("out.npz"),
         ]);
-        assert!(text.contains("x u32[4]; others made up from seed"), "{text}");
+        assert!(text.contains("inputs     x u32[4]\n"), "{text}");
         Npz::open(&folder.path("out.npz")).unwrap().read("x").unwrap().bytes().to_vec()
     };
     let first = outputs([1, 2, 3, 4]);
@@ -289,4 +289,75 @@ fn outputs_and_traces_never_replace_what_is_read() {
         assert!(codes == ["WSP0509"] || codes == ["WSP0881"], "{options:?}: {err}");
     }
     assert_eq!(std::fs::read_to_string(folder.path("chain.wsp")).unwrap(), CHAIN);
+}
+
+#[test]
+fn a_tensor_that_tasks_read_first_is_given_or_asked_for() {
+    let folder = Folder::with(&[
+        ("chain.wsp", CHAIN),
+        (
+            "misnamed.wsp",
+            "tensor x: u32[4]; tensor y: u32[4]; kernel k(in a, out b); workload main { k(x, y); }",
+        ),
+    ]);
+    let array = || Array::zeros(DType::U32, &[4]).unwrap();
+    let archive = |name: &str, names: &[&str]| {
+        let arrays = names.iter().map(|name| ((*name).to_owned(), array())).collect();
+        write_npz(&folder.path(name), &arrays).unwrap();
+        folder.at(name)
+    };
+    let upper = archive("upper.npz", &["X", "Y"]);
+    let (codes, err) = faults(&["run", &folder.at("misnamed.wsp"), "--inputs", &upper]);
+    assert_eq!(codes, ["WSP0514", "WSP0514", "WSP0550"], "{err}");
+    assert!(
+        err.contains("did you mean `x`, which is missing?") && err.contains("did you mean `y`?"),
+        "{err}"
+    );
+    // Only an output is given: what `push` reads is missing.
+    let y = archive("y.npz", &["y"]);
+    let (codes, err) = faults(&["run", &folder.at("chain.wsp"), "--inputs", &y]);
+    assert_eq!(codes, ["WSP0550"], "{err}");
+    for option in [&["--fill", "x"][..], &["--generate"]] {
+        let text = printed(&[&["run", &folder.at("misnamed.wsp"), "--inputs", &y], option].concat());
+        assert!(text.contains("y u32[4]; x made up from seed 1"), "{text}");
+    }
+    let json = stats(&[&folder.at("misnamed.wsp")]);
+    assert_eq!((&json["made_up"], &json["seed"]), (&serde_json::json!(["x"]), &1.into()));
+}
+
+#[test]
+fn arrays_of_a_used_file_are_not_made_up_beside_others() {
+    let more = LIBRARY.replace("TADD(t, t, t);", "TLOAD(u, z, {d.i}); TADD(t, t, u);");
+    let more = more.replace("VecTile<float, 1, 4> t;", "VecTile<float, 1, 4> t; VecTile<float, 1, 4> u;");
+    let more = more.replace("PTO_SHAPE(y, rows, 4)", "PTO_SHAPE(y, rows, 4) PTO_SHAPE(z, rows, 4)");
+    let more = more
+        .replace("Tensor<float> y)", "Tensor<float> z, Tensor<float> y)")
+        .replace(".y = y", ".z = z, .y = y");
+    let folder = Folder::with(&[("rows.pto", &more), ("user.wsp", USER)]);
+    let x = || Array::zeros(DType::F32, &[4, 4]).unwrap();
+    let arrays = Arrays::from([("x".to_owned(), x()), ("Z".to_owned(), x())]);
+    write_npz(&folder.path("in.npz"), &arrays).unwrap();
+    let args = ["run", &folder.at("user.wsp"), "--inputs", &folder.at("in.npz")];
+    let (codes, err) = faults(&args);
+    assert_eq!(codes, ["WSP0514", "WSP0550"], "{err}");
+    assert!(err.contains("did you mean `z`, which is missing?"), "{err}");
+    let (codes, err) = faults(&[&args[..], &["--allow-unused"]].concat());
+    assert_eq!(codes, ["WSP0550"], "{err}");
+    let text = printed(&[&args[..], &["--allow-unused", "--fill", "z"]].concat());
+    assert!(text.contains("x f32[4, 4]; z made up from seed 1"), "{text}");
+}
+
+#[test]
+fn a_workload_without_tasks_is_not_ok() {
+    let folder = Folder::with(&[("chain.wsp", CHAIN)]);
+    let file = folder.at("chain.wsp");
+    let (code, out, err) = run(&["run", &file, "--set", "n=0"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("check      nothing ran") && err.contains("error[WSP0545]"), "{out}{err}");
+    assert!(err.contains("`n` is 0"), "{err}");
+    let (code, _, err) = run(&["run", &file, "--set", "n=0", "--no-check"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("warning[WSP0545]"), "{err}");
+    let (_, err) = faults(&["run", &file, "--set", "n=2", "--set", "n=3"]);
+    assert!(err.contains("`n` is set twice"), "{err}");
 }

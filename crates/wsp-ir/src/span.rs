@@ -56,6 +56,11 @@ impl SourceMap {
         self.files.get(id.0 as usize)
     }
 
+    /// The names of all files, in the order in which they were added.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.name.as_str())
+    }
+
     /// One-based line and column (in characters) of the start of a span.
     pub fn line_col(&self, span: Span) -> (u32, u32) {
         let Some(file) = self.file(span.file) else { return (1, 1) };

@@ -47,9 +47,13 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// One table; may be repeated, and takes precedence over --inputs
+    /// One table; may be repeated
     #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
     pub(crate) input: Vec<(String, PathBuf)>,
+
+    /// Pass over entries of --inputs that are no tables
+    #[arg(long)]
+    pub(crate) allow_unused: bool,
 
     /// Use this schedule instead of the one that the source applies
     #[arg(long, value_name = "NAME")]

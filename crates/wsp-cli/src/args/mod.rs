@@ -108,20 +108,28 @@ pub(crate) struct JsonArgs {
 #[derive(Args, Debug)]
 pub(crate) struct DataArgs {
     /// Arrays in one archive, named as the parameters of the host entry: q, kv.k, kv.indptr, …
-    #[arg(long, value_name = "FILE.npz", conflicts_with = "generate")]
+    #[arg(long, value_name = "FILE.npz")]
     pub(crate) inputs: Option<PathBuf>,
 
-    /// One array; may be repeated, and takes precedence over --inputs
-    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file, conflicts_with = "generate")]
+    /// One array; may be repeated
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
     pub(crate) input: Vec<(String, PathBuf)>,
 
-    /// Make data up: KEY=VALUE pairs, such as batch=16,len=4096 [plain run: a ragged batch]
-    #[arg(long, value_name = "SPEC", value_parser = str::parse::<Pairs>, long_help = generate::HELP)]
+    /// Pass over entries of --inputs and --input that nothing uses
+    #[arg(long)]
+    pub(crate) allow_unused: bool,
+
+    /// Make up this array, and no other that is not given; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "generate")]
+    pub(crate) fill: Vec<String>,
+
+    /// Make up all arrays that are not given, by KEY=VALUE pairs such as batch=16,len=4096 [without --inputs, --input and --fill: on, a ragged batch]
+    #[arg(long, value_name = "SPEC", num_args = 0..=1, default_missing_value = "", value_parser = str::parse::<Pairs>, long_help = generate::HELP)]
     pub(crate) generate: Option<Pairs>,
 
-    /// Seed of made-up data
-    #[arg(long, value_name = "N", default_value_t = generate::DEFAULT_SEED, conflicts_with_all = ["inputs", "input"])]
-    pub(crate) seed: u64,
+    /// Seed of made-up data [1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 /// How a program is launched.
@@ -187,12 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn data_come_from_one_place() {
+    fn data_come_from_files_or_are_asked_for() {
         let parse = |args: &[&str]| Cli::try_parse_from([&["wsp", "run", "a.pto"], args].concat());
         assert!(parse(&["--inputs", "a.npz", "--input", "q=q.npy"]).is_ok());
         assert!(parse(&["--generate", "batch=3", "--seed", "9"]).is_ok());
-        assert!(parse(&["--generate", "batch=3", "--inputs", "a.npz"]).is_err());
-        assert!(parse(&["--seed", "3", "--inputs", "a.npz"]).is_err());
+        assert!(parse(&["--inputs", "a.npz", "--generate"]).is_ok());
+        assert!(parse(&["--inputs", "a.npz", "--fill", "q", "--fill", "k", "--seed", "3"]).is_ok());
+        assert!(parse(&["--fill", "q", "--generate"]).is_err());
         assert!(parse(&["--input", "q"]).is_err());
         assert!(parse(&["--threads", "0"]).is_err());
         assert!(parse(&["--check", "--no-check"]).is_ok());

@@ -21,6 +21,17 @@ pub(crate) enum Setting {
     Param(String, ParamValue),
 }
 
+impl Setting {
+    /// What is set.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Setting::Layout(_) => "kv_layout",
+            Setting::MaxBlocks(_) => "max_blocks",
+            Setting::Param(name, _) => name,
+        }
+    }
+}
+
 /// `--isa NAME`.
 pub(super) fn mode(text: &str) -> Result<Mode, String> {
     let here = || Level::ALL.into_iter().filter(|level| level.is_available()).map(Level::name);

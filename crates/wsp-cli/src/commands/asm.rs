@@ -4,13 +4,14 @@ use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, unit, workload};
 use crate::args::AsmArgs;
 use crate::codes;
-use crate::files::{read_source, write_program};
+use crate::files::{read_source, try_program, write_program};
 use wsp_ir::diag::Diagnostic;
 
 /// Assembles a text, or lowers a workload.
 pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let name = args.file.display().to_string();
     let kind = Kind::of(&args.file);
+    try_program(&args.file, args.output.as_deref()).map_err(|fault| vec![fault])?;
     if kind.is_unit() {
         return unit::asm(session, args, kind);
     }

@@ -1,13 +1,12 @@
 //! `wsp bench decode`: measures the decode attention program on fixed batches.
 
 use super::run::compare;
-use super::{Outcome, Session, bench_peers, options};
+use super::{Outcome, Session, bench_peers, options, tried};
 use crate::args::{BenchArgs, BenchLayout, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};
 use crate::bench::{Point, Row, describe, doubt, json, lengths, print, read_time};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, Purpose};
-use crate::files::write_text;
 use crate::generate::{Lens, Names, Spec, generate};
 use crate::layout::Layout;
 use crate::machine;
@@ -39,6 +38,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
         );
         return Err(vec![fault.help(format!("write `--layouts {}`", layout.name().to_lowercase()))]);
     }
+    let figures = tried(args.json.as_ref())?;
     let started = clock::now();
     let module = match &args.file {
         Some(path) => session.compile(path)?,
@@ -46,7 +46,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     };
     let source_ms = ms(Duration::from_nanos(clock::nanos_since(started)));
     if let Some(programs) = &args.peers {
-        return bench_peers::decode(session, args, &module, programs);
+        return bench_peers::decode(session, args, &module, programs, figures);
     }
     session.terminal.print(&print(&[]));
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
@@ -71,8 +71,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     all["source_ms"] = json!(source_ms);
     all["rows"] = json(&rows);
     all["skipped"] = json!(skipped);
-    write(args, &all)?;
-    Ok(Outcome::Done)
+    session.keep_figures(figures, &all)
 }
 
 /// Sets and element types that are asked for.
@@ -110,14 +109,6 @@ pub(super) fn setting(args: &BenchArgs) -> Value {
         "optimised": !cfg!(debug_assertions),
         "repeats": args.repeats,
     })
-}
-
-/// Writes the figures where that is asked for.
-pub(super) fn write(args: &BenchArgs, all: &Value) -> Result<(), Vec<Diagnostic>> {
-    match &args.json {
-        Some(path) => write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault]),
-        None => Ok(()),
-    }
 }
 
 /// Bytes of keys and values, with what pages round up.
@@ -201,11 +192,10 @@ fn measure(
     let mut rows = Vec::new();
     for &threads in &args.threads {
         let floor = Floor::new(&loaded.arrays, &names, data.kv_bytes, threads);
-        let mut options = options(&args.launch, threads, session.interrupt.flag());
+        let mut options = options(&args.launch, threads);
         options.layout = point.layout;
         let check = args.check && rows.is_empty();
-        let (times, error) =
-            session.interrupt.while_running(|| time(&loaded, &options, &floor, args.repeats, check))?;
+        let (times, error) = time(&loaded, &options, &floor, args.repeats, check)?;
         let row = times.row(point, threads, data.kv_bytes, args);
         let row = Row { error, ..row };
         let line = print(&[row]);

@@ -1,17 +1,17 @@
 //! `wsp bench generate`: measures how AICPUs generate tasks.
 
-use super::{Outcome, Session};
+use super::{Outcome, Session, tried};
 use crate::args::{BenchGenerateArgs, GenerateSection};
 use crate::bench::generate::{PEERS, Plan, measure};
 use crate::bench::runtime::{Row, heading, json, line};
 use crate::codes;
-use crate::files::write_text;
 use crate::machine;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let figures = tried(args.json.as_ref())?;
     let plan = if args.quick {
         Plan::quick(args.rounds.unwrap_or(1))
     } else {
@@ -33,17 +33,14 @@ pub(super) fn generate(session: &mut Session, args: &BenchGenerateArgs) -> Resul
         });
         measured.map_err(|fault| vec![failed(section, &fault)])?;
     }
-    if let Some(path) = &args.json {
-        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
-        let all = json!({
-            "machine": machine,
-            "optimised": !cfg!(debug_assertions),
-            "rounds": plan.rounds,
-            "rows": json(&PEERS, &rows),
-        });
-        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
-    }
-    Ok(Outcome::Done)
+    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let all = json!({
+        "machine": machine,
+        "optimised": !cfg!(debug_assertions),
+        "rounds": plan.rounds,
+        "rows": json(&PEERS, &rows),
+    });
+    session.keep_figures(figures, &all)
 }
 
 fn failed(section: GenerateSection, fault: &str) -> Diagnostic {

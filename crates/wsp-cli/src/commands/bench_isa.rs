@@ -1,18 +1,18 @@
 //! `wsp bench isa`: measures units of task graphs.
 
 use super::peers::field;
-use super::{Outcome, Session};
+use super::{Outcome, Session, tried};
 use crate::args::BenchIsaArgs;
 use crate::bench::isa::{Plan, columns, measure};
 use crate::bench::runtime::{Row, heading, json, line};
 use crate::codes;
-use crate::files::write_text;
 use crate::machine;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn isa(session: &mut Session, args: &BenchIsaArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let figures = tried(args.json.as_ref())?;
     let plan = if args.quick {
         Plan::quick(args.rounds.unwrap_or(1))
     } else {
@@ -38,17 +38,14 @@ pub(super) fn isa(session: &mut Session, args: &BenchIsaArgs) -> Result<Outcome,
     });
     measured
         .map_err(|fault| vec![Diagnostic::error(codes::CHECK_FAILED, format!("`wsp bench isa`: {fault}"))])?;
-    if let Some(path) = &args.json {
-        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
-        let all = json!({
-            "machine": machine,
-            "optimised": !cfg!(debug_assertions),
-            "rounds": plan.rounds,
-            "kernels": { "assemble": plan.assembled, "load": plan.loaded, "invoke": plan.rerun },
-            "rows": json(&names, &rows),
-            "missing": field.missing,
-        });
-        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
-    }
-    Ok(Outcome::Done)
+    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let all = json!({
+        "machine": machine,
+        "optimised": !cfg!(debug_assertions),
+        "rounds": plan.rounds,
+        "kernels": { "assemble": plan.assembled, "load": plan.loaded, "invoke": plan.rerun },
+        "rows": json(&names, &rows),
+        "missing": field.missing,
+    });
+    session.keep_figures(figures, &all)
 }

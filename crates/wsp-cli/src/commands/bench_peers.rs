@@ -1,7 +1,7 @@
 //! `wsp bench decode --peers`: ours and other libraries in turn on the same arrays.
 
 use super::bench::{
-    Floor, HEADS, Runs, arrays, kv_bytes, largest_error, layouts, problems, setting, too_large, write,
+    Floor, HEADS, Runs, arrays, kv_bytes, largest_error, layouts, problems, setting, too_large,
 };
 use super::{Outcome, Session, options};
 use crate::args::{BenchArgs, SetName};
@@ -11,7 +11,7 @@ use crate::bench::peers::{
 use crate::bench::{Point, lengths};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
-use crate::files::to_u32;
+use crate::files::{Output, to_u32};
 use crate::generate::Names;
 use crate::layout::Layout;
 use crate::machine;
@@ -53,6 +53,7 @@ pub(super) fn decode(
     args: &BenchArgs,
     module: &Module,
     programs: &Path,
+    figures: Option<Output>,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let place = Place::new(programs).map_err(|what| {
         let fault = Diagnostic::error(codes::FILE_MISSING, what);
@@ -75,15 +76,13 @@ pub(super) fn decode(
         args.clock.name(),
         heading()
     ));
-    // All of it heeds the flag, so that Ctrl-C ends the peers and takes their files away.
-    let found = session.interrupt.while_running(|| measure(session, args, module, &place))?;
+    let found = measure(session, args, module, &place)?;
     session.terminal.print(&notes(&found.rows, &found.missing));
     let mut all = setting(args);
     all["rows"] = json(&found.rows);
     all["missing"] = json!(found.missing);
     all["skipped"] = json!(found.skipped);
-    write(args, &all)?;
-    Ok(Outcome::Done)
+    session.keep_figures(figures, &all)
 }
 
 /// What was measured, and what was not.
@@ -144,7 +143,7 @@ impl Case {
         }
         let (layout, first) = &loaded[0];
         // Only the program knows what it scales by.
-        let mut once = options(&args.launch, machine::cores(), session.interrupt.flag());
+        let mut once = options(&args.launch, machine::cores());
         once.layout = *layout;
         let outcome = engine::execute(first, &once)?;
         largest_error(first, &outcome, *layout)?;
@@ -173,14 +172,13 @@ impl Case {
         place: &Place,
         threads: u32,
     ) -> Result<(Vec<Compared>, Vec<String>), Vec<Diagnostic>> {
-        let flag = session.interrupt.flag();
         let bound = Bound::to_first(threads);
         session.terminal.progress("starting the peers");
-        let mut team = Team::start(place, self.workspace.path(), threads, &flag).map_err(peer_fault)?;
+        let mut team = Team::start(place, self.workspace.path(), threads).map_err(peer_fault)?;
         let kv_bytes = lengths(self.set).iter().map(|&n| u64::from(n)).sum::<u64>() * self.bytes_per_token();
         let mut ours = Vec::new();
         for (layout, loaded) in &self.loaded {
-            let mut options = options(&args.launch, threads, flag.clone());
+            let mut options = options(&args.launch, threads);
             options.layout = *layout;
             let warm = engine::execute(loaded, &options)?;
             let floor = Floor::new(&loaded.arrays, &self.names, kv_bytes, threads);
@@ -190,7 +188,7 @@ impl Case {
             for (mine, (_, loaded)) in ours.iter_mut().zip(&self.loaded) {
                 mine.runs.again(loaded, &mine.options, &mine.floor)?;
             }
-            team.round(&flag).map_err(peer_fault)?;
+            team.round().map_err(peer_fault)?;
         }
         let peers = team.results();
         let mut rows = Vec::new();
@@ -278,13 +276,8 @@ fn expected(
     Ok(dense.o)
 }
 
-/// A peer's fault as diagnostics: none when it is only that Ctrl-C was pressed.
-fn peer_fault(fault: Fault) -> Vec<Diagnostic> {
-    match fault {
-        Fault::Interrupted => Vec::new(),
-        Fault::Failed { what, said } => {
-            let fault = Diagnostic::error(codes::PEER_FAILED, what);
-            vec![if said.is_empty() { fault } else { fault.note(said) }]
-        }
-    }
+/// A peer's fault as diagnostics.
+fn peer_fault(Fault { what, said }: Fault) -> Vec<Diagnostic> {
+    let fault = Diagnostic::error(codes::PEER_FAILED, what);
+    vec![if said.is_empty() { fault } else { fault.note(said) }]
 }

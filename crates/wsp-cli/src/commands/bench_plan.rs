@@ -1,15 +1,15 @@
 //! `wsp bench plan`: measures plans of the decode attention examples.
 
-use super::{Outcome, Session};
+use super::{Outcome, Session, tried};
 use crate::args::BenchPlanArgs;
 use crate::bench::plan::{CASES, embedded, heading, json, line, measure, notes, of_folder};
-use crate::files::write_text;
 use crate::machine;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
 
 /// Measures, printing a line per batch.
 pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let figures = tried(args.json.as_ref())?;
     let batches = match &args.lens {
         Some(folder) => of_folder(folder),
         None => embedded(),
@@ -26,21 +26,16 @@ pub(super) fn plan(session: &mut Session, args: &BenchPlanArgs) -> Result<Outcom
         for &cores in &args.cores {
             let program = case.program(&module, cores)?;
             for batch in &batches {
-                let row = session
-                    .interrupt
-                    .while_running(|| measure(case, &program, batch, cores, engine, args.repeats))?;
+                let row = measure(case, &program, batch, cores, engine, args.repeats)?;
                 session.terminal.print(&line(&row));
                 rows.push(row);
             }
         }
     }
     session.terminal.print(notes());
-    if let Some(path) = &args.json {
-        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
-        let all = json!({
-            "machine": machine, "optimised": !cfg!(debug_assertions), "repeats": args.repeats, "rows": json(&rows),
-        });
-        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
-    }
-    Ok(Outcome::Done)
+    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let all = json!({
+        "machine": machine, "optimised": !cfg!(debug_assertions), "repeats": args.repeats, "rows": json(&rows),
+    });
+    session.keep_figures(figures, &all)
 }

@@ -1,17 +1,17 @@
 //! `wsp bench runtime`: measures the task runtime and its peers.
 
 use super::peers::field;
-use super::{Outcome, Session};
+use super::{Outcome, Session, tried};
 use crate::args::{BenchRuntimeArgs, RuntimeSection};
 use crate::bench::runtime::{Field, Plan, Row, Scale, heading, json, line};
 use crate::codes;
-use crate::files::write_text;
 use crate::machine;
 use serde_json::json;
 use wsp_ir::diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let figures = tried(args.json.as_ref())?;
     let scale = match (args.quick, args.full) {
         (true, _) => Scale::Quick,
         (_, true) => Scale::Full,
@@ -46,19 +46,16 @@ pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<
         });
         measured.map_err(|fault| vec![failed(section, &fault)])?;
     }
-    if let Some(path) = &args.json {
-        let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
-        let all = json!({
-            "machine": machine,
-            "optimised": !cfg!(debug_assertions),
-            "repeats": plan.repeats,
-            "rounds": plan.rounds,
-            "rows": json(&names, &rows),
-            "missing": field.missing,
-        });
-        write_text(path, &format!("{all:#}\n")).map_err(|fault| vec![fault])?;
-    }
-    Ok(Outcome::Done)
+    let machine = json!({ "processor": machine::processor(), "cores": machine::cores() });
+    let all = json!({
+        "machine": machine,
+        "optimised": !cfg!(debug_assertions),
+        "repeats": plan.repeats,
+        "rounds": plan.rounds,
+        "rows": json(&names, &rows),
+        "missing": field.missing,
+    });
+    session.keep_figures(figures, &all)
 }
 
 fn failed(section: RuntimeSection, fault: &str) -> Diagnostic {

@@ -1,16 +1,17 @@
 //! The arrays of a launch: read, or made up.
 
+use super::given::{Making, Want};
 use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
 use crate::engine;
-use crate::files::{entry_names, read_inputs, take_bits_as_floats};
-use crate::generate::{Names, Pairs, Spec, generate, generate_tensors};
+use crate::files::take_bits_as_floats;
+use crate::generate::{Names, Pairs, Spec, extents_of, generate, generate_tensors};
 use crate::layout::Layout;
 use crate::reference::{RAGGED_PREFILL, role};
 use std::collections::BTreeMap;
 use wsp_core::TensorId;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module};
 use wsp_plan::Arrays;
 
@@ -26,8 +27,10 @@ pub(super) struct Data {
     pub(super) arrays: Arrays,
     /// Order of heads and tokens in the pages.
     pub(super) layout: Layout,
-    /// The seed, when they are made up.
+    /// The seed, when some are made up.
     pub(super) seed: Option<u64>,
+    /// Those that are made up beside others that are given.
+    pub(super) made: Vec<String>,
 }
 
 /// Reads or makes the arrays that a program wants.
@@ -45,17 +48,8 @@ pub(super) fn load(
         );
         return Err(vec![fault.help("leave out `--set kv_layout=…`")]);
     }
-    if args.inputs.is_some() || !args.input.is_empty() {
-        let (data, tables) = names(module);
-        let wanted = |name: &str| data.iter().chain(&tables).any(|n| n == name);
-        let mut arrays = read_inputs(args.inputs.as_deref(), &args.input, &wanted)?;
-        if let Some(path) = &args.inputs {
-            let absent: Vec<&str> =
-                data.iter().chain(&tables).map(String::as_str).filter(|n| !arrays.contains_key(*n)).collect();
-            session.warn(&misspelt(&entry_names(path).map_err(|fault| vec![fault])?, &absent));
-        }
-        take_bits_as_floats(&mut arrays, data.iter().map(String::as_str));
-        return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: None });
+    if args.names_arrays() {
+        return given(session, module, args, launch, asked);
     }
     let pairs = args.generate.clone().unwrap_or_default();
     session.terminal.progress("making up data");
@@ -63,9 +57,14 @@ pub(super) fn load(
         let inputs = engine::inputs(module)?;
         let set = super::params(launch);
         let none = BTreeMap::new();
-        let arrays = generate_tensors(module, &pairs, &set, &none, args.seed, &|id| inputs.contains(&id));
+        let arrays = generate_tensors(module, &pairs, &set, &none, args.seed(), &|id| inputs.contains(&id));
         let arrays = arrays.map_err(|fault| vec![fault])?;
-        return Ok(Data { arrays, layout: asked.unwrap_or_default(), seed: Some(args.seed) });
+        return Ok(Data {
+            arrays,
+            layout: asked.unwrap_or_default(),
+            seed: Some(args.seed()),
+            made: Vec::new(),
+        });
     }
     let set = super::params(launch);
     let spec = Spec::fit(module, &set)
@@ -84,7 +83,7 @@ pub(super) fn load(
     }
     let layout = spec.layout.or(asked).unwrap_or_default();
     let names = Names::of(module).map_err(|fault| vec![fault])?;
-    let mut arrays = generate(&spec, args.seed, layout, &names).map_err(|fault| vec![fault])?;
+    let mut arrays = generate(&spec, args.seed(), layout, &names).map_err(|fault| vec![fault])?;
     let others = others(module, &arrays)?;
     if !others.is_empty() {
         let known = spec.extents(module, &names, &arrays);
@@ -93,10 +92,64 @@ pub(super) fn load(
             true => pairs.and("len", &first_lengths(&arrays, &names.kv, spec.page)),
             false => pairs,
         };
-        let made = generate_tensors(module, &pairs, &set, &known, args.seed, &|id| others.contains(&id));
+        let made = generate_tensors(module, &pairs, &set, &known, args.seed(), &|id| others.contains(&id));
         arrays.extend(made.map_err(|fault| vec![fault])?);
     }
-    Ok(Data { arrays, layout, seed: Some(args.seed) })
+    Ok(Data { arrays, layout, seed: Some(args.seed()), made: Vec::new() })
+}
+
+/// The arrays that are given, and those beside them that are to be made up.
+fn given(
+    session: &Session,
+    module: &Module,
+    args: &DataArgs,
+    launch: &LaunchArgs,
+    asked: Option<Layout>,
+) -> Result<Data, Vec<Diagnostic>> {
+    let inputs = engine::inputs(module)?;
+    let wanted = wants(module, &inputs);
+    let mut arrays = args.read(&wanted, "the program")?;
+    take_bits_as_floats(&mut arrays, names(module).0.iter().map(String::as_str));
+    let asked_for = |name: &str| match args.making() {
+        Making::Rest => true,
+        Making::Named(fill) => fill.iter().any(|filled| filled == name),
+    };
+    let made: Vec<&Want> = wanted
+        .iter()
+        .filter(|want| want.needed && !arrays.contains_key(&want.name) && asked_for(&want.name))
+        .collect();
+    let layout = asked.unwrap_or_default();
+    if made.is_empty() {
+        return Ok(Data { arrays, layout, seed: None, made: Vec::new() });
+    }
+    if let Some(part) = made.iter().find(|want| want.name.contains('.')) {
+        let message = format!("`{}` cannot be made up beside arrays that are given", part.name);
+        let fault = Diagnostic::error(codes::CANNOT_GENERATE, message)
+            .note("pages, page tables and lengths of a cache belong together");
+        return Err(vec![fault.help(format!("give it: `--input {}=FILE.npy`", part.name))]);
+    }
+    session.terminal.progress("making up data");
+    let (pairs, set) = (args.generate.clone().unwrap_or_default(), super::params(launch));
+    let known = extents_of(module, &arrays);
+    let wanted = |id: TensorId| name_of(module, id).is_some_and(|name| made.iter().any(|w| w.name == name));
+    let more = generate_tensors(module, &pairs, &set, &known, args.seed(), &wanted);
+    let made = made.iter().map(|want| want.name.clone()).collect();
+    arrays.extend(more.map_err(|fault| vec![fault])?);
+    Ok(Data { arrays, layout, seed: Some(args.seed()), made })
+}
+
+/// The parameter of the host entry that a tensor is bound to.
+pub(super) fn name_of(module: &Module, tensor: TensorId) -> Option<&str> {
+    let entry = module.entry.as_ref()?;
+    let bound = entry.launch.bindings.iter().find(|b| b.source == BindingSource::Tensor(tensor))?;
+    Some(&entry.params[bound.param as usize].name)
+}
+
+/// The arrays that a program takes. Of a cache, binding decides which are needed.
+pub(super) fn wants(module: &Module, inputs: &[TensorId]) -> Vec<Want> {
+    let needed = |name: &str| inputs.iter().any(|&id| name_of(module, id) == Some(name));
+    let (data, tables) = names(module);
+    data.into_iter().chain(tables).map(|name| Want { needed: needed(&name), name }).collect()
 }
 
 /// Whether prompts are appended to the cache, so that they have to fit its first requests.
@@ -142,16 +195,6 @@ fn others(module: &Module, made: &Arrays) -> Result<Vec<TensorId>, Vec<Diagnosti
         others.retain(|id| inputs.contains(id));
     }
     Ok(others)
-}
-
-/// Entries of an archive that look like a misspelt name of an array that is absent.
-pub(super) fn misspelt(entries: &[String], absent: &[&str]) -> Vec<Diagnostic> {
-    let near = entries.iter().filter_map(|entry| Some((entry, did_you_mean(entry, absent.iter().copied())?)));
-    near.map(|(entry, meant)| {
-        Diagnostic::warning(codes::UNUSED_ENTRY, format!("entry `{entry}` of the archive is not used"))
-            .help(format!("did you mean `{meant}`?"))
-    })
-    .collect()
 }
 
 fn takes_cache(module: &Module) -> bool {

@@ -3,7 +3,7 @@
 use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, unit, workload};
 use crate::args::DisasmArgs;
-use crate::files::{read_program, write_program};
+use crate::files::{read_program, try_program, write_program};
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
 use wsp_isa::ptow::{disassemble, not_a_program};
@@ -11,6 +11,7 @@ use wsp_isa::ptow::{disassemble, not_a_program};
 /// Prints a program, or writes its text.
 pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let kind = Kind::of(&args.file);
+    try_program(&args.file, args.output.as_deref()).map_err(|fault| vec![fault])?;
     if kind.is_unit() {
         return unit::disasm(session, args, kind);
     }

@@ -1,12 +1,13 @@
 //! `wsp graph`: the tasks of a workload and their dependences, as lists or summed up.
 
+use super::given::Files;
 use super::kind::{Kind, wrong_kind};
 use super::workload::{check_graph_memory, is_workload, read_graph_arrays};
 use super::{Outcome, Session, unit};
 use crate::args::{DepsArg, GraphArgs};
 use crate::codes;
 use crate::engine::workload as engine;
-use crate::files::place;
+use crate::files::{Filled, Output, place};
 use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot, write_edges, write_tasks};
 use crate::report::GraphReport;
 use std::collections::BTreeMap;
@@ -32,7 +33,9 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
         return Err(vec![fault.help("leave out `--kernels`")]);
     }
     let source = session.read_workload(&args.file)?;
-    let arrays = read_graph_arrays(&source, args.inputs.as_deref(), &args.input, &args.set)?;
+    let files =
+        Files { archive: args.inputs.as_deref(), single: &args.input, allow_unused: args.allow_unused };
+    let arrays = read_graph_arrays(&source, files, &args.set)?;
     let program = engine::link(&source, args.schedule.as_deref(), None)?;
     session.warn(program.notes());
     let deps = match args.deps {
@@ -43,24 +46,25 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     };
     session.terminal.progress("finding dependences");
     let inputs = WorkloadInputs { set: args.set.clone(), arrays, ..WorkloadInputs::default() };
-    let options = WorkloadOptions { cancel: Some(session.interrupt.flag()), ..WorkloadOptions::default() };
+    let options = WorkloadOptions::default();
     // Complete dependences miss nothing, so that nobody needs to look.
     let incomplete = matches!(deps, GraphDeps::Exact | GraphDeps::Explicit)
         || (deps == GraphDeps::Schedule
             && matches!(program.schedule().dependences, Dependences::Exact | Dependences::Explicit));
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &args.set, bytes_per_task(detail))?;
-    let listed =
-        session.interrupt.while_running(|| engine::graph(&program, &inputs, deps, detail, &options))?;
+    let listed = engine::graph(&program, &inputs, deps, detail, &options)?;
     if outputs.args.is_some() {
         refuse_high_ranks(&listed).map_err(|fault| vec![fault])?;
     }
     let name = args.file.display().to_string();
     let graph = &listed.graph;
-    list(session, outputs.tasks.as_ref(), |rows| write_tasks(rows, graph))?;
-    list(session, outputs.edges.as_ref(), |rows| write_edges(rows, graph))?;
-    list(session, outputs.args.as_ref(), |rows| write_accesses(rows, &listed.accesses, &listed.tensors))?;
-    list(session, outputs.dot.as_ref(), |rows| write_dot(rows, graph, &name))?;
+    let lists = [
+        list(outputs.tasks.as_ref(), |rows| write_tasks(rows, graph))?,
+        list(outputs.edges.as_ref(), |rows| write_edges(rows, graph))?,
+        list(outputs.args.as_ref(), |rows| write_accesses(rows, &listed.accesses, &listed.tensors))?,
+        list(outputs.dot.as_ref(), |rows| write_dot(rows, graph, &name))?,
+    ];
     if outputs.summary {
         let report = GraphReport {
             program: name,
@@ -74,7 +78,7 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
             session.terminal.print(&report.text());
         }
     }
-    Ok(Outcome::Done)
+    session.keep(lists)
 }
 
 /// About what a task takes while its graph is listed, with a few edges: as measured for `llama_table`.
@@ -84,13 +88,11 @@ fn bytes_per_task(detail: Detail) -> u64 {
 
 /// Writes one list, if it was asked for.
 pub(super) fn list(
-    session: &Session,
     to: Option<&Destination>,
     mut rows: impl FnMut(&mut Rows<'_>) -> std::io::Result<()>,
-) -> Result<(), Vec<Diagnostic>> {
-    let Some(to) = to else { return Ok(()) };
-    let cancel = session.interrupt.flag();
-    session.interrupt.while_running(|| write(to, &cancel, &mut rows)).map_err(|fault| vec![fault])
+) -> Result<Option<Filled>, Vec<Diagnostic>> {
+    let Some(to) = to else { return Ok(None) };
+    write(to, &mut rows).map_err(|fault| vec![fault])
 }
 
 /// The lists that were asked for.
@@ -154,6 +156,8 @@ impl Outputs {
                 let what = format!("`{other}` and `{option}` both go to `{}`", path.display());
                 return Err(collision(what, option));
             }
+            // Found out before the graph is built.
+            Output::at(path)?;
         }
         Ok(())
     }

@@ -12,8 +12,10 @@ mod data;
 mod disasm;
 mod doctor;
 mod explain;
+mod given;
 mod graph;
 mod kind;
+mod outputs;
 mod peers;
 mod plan;
 mod run;
@@ -25,16 +27,15 @@ use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
 use crate::codes;
 use crate::engine::{Options, Purpose};
-use crate::files::read_source;
-use crate::interrupt::{self, Interrupt};
+use crate::files::{Filled, Output, keep_last, read_source};
 use crate::layout::Layout;
 use crate::terminal::Terminal;
 use clap::CommandFactory as _;
+use serde_json::Value;
 use std::cell::Cell;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::{Module, SourceMap};
 use wsp_plan::ParamValue;
@@ -46,8 +47,6 @@ pub(crate) enum Outcome {
     Done,
     /// Diagnostics were printed, or a check failed.
     Failed,
-    /// By Ctrl-C.
-    Interrupted,
 }
 
 impl From<Outcome> for ExitCode {
@@ -55,7 +54,6 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Done => ExitCode::SUCCESS,
             Outcome::Failed => ExitCode::FAILURE,
-            Outcome::Interrupted => ExitCode::from(interrupt::EXIT_CODE),
         }
     }
 }
@@ -66,8 +64,6 @@ pub(crate) struct Session {
     pub(crate) terminal: Terminal,
     /// Source files so far.
     pub(crate) sources: SourceMap,
-    /// What Ctrl-C does.
-    pub(crate) interrupt: Interrupt,
     /// What becomes of warnings.
     warnings: Warnings,
     /// Whether a warning was reported as an error.
@@ -93,34 +89,56 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
     let mut session = Session {
         terminal,
         sources: SourceMap::default(),
-        interrupt: Interrupt::install(),
         warnings: Warnings::Shown,
         denied: Cell::new(false),
     };
-    let result = match command {
-        Command::Run(args) => run::run(&mut session, &args),
-        Command::Check(args) => check::check(&mut session, &args),
-        Command::Plan(args) => plan::plan(&mut session, &args),
-        Command::Graph(args) => graph::graph(&mut session, &args),
-        Command::Asm(args) => asm::asm(&mut session, &args),
-        Command::Disasm(args) => disasm::disasm(&mut session, &args),
-        Command::Explain(args) => explain::explain(&session.terminal, &args),
-        Command::Doctor(args) => doctor::doctor(&session.terminal, &args),
-        Command::Bench(BenchCommand::Decode(args)) => bench::decode(&mut session, &args),
-        Command::Bench(BenchCommand::Generate(args)) => bench_generate::generate(&mut session, &args),
-        Command::Bench(BenchCommand::Isa(args)) => bench_isa::isa(&mut session, &args),
-        Command::Bench(BenchCommand::Plan(args)) => bench_plan::plan(&mut session, &args),
-        Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(&mut session, &args),
-        Command::Config(args) => tables::config(&session.terminal, &args),
-        Command::Targets(args) => tables::targets(&session.terminal, &args),
-    };
+    let result = set_once(&command).map_err(|fault| vec![fault]).and_then(|()| session.run(command));
     result.unwrap_or_else(|diagnostics| {
         session.terminal.report(&diagnostics, &session.sources);
-        if session.interrupt.pressed() { Outcome::Interrupted } else { Outcome::Failed }
+        Outcome::Failed
     })
 }
 
+/// Refuses a value that is set twice.
+fn set_once(command: &Command) -> Result<(), Diagnostic> {
+    let names: Vec<&str> = match command {
+        Command::Run(args) => args.launch.set.iter().map(Setting::name).collect(),
+        Command::Plan(args) => args.launch.set.iter().map(Setting::name).collect(),
+        Command::Bench(BenchCommand::Decode(args)) => args.launch.set.iter().map(Setting::name).collect(),
+        Command::Graph(args) => args.set.iter().map(|(name, _)| name.as_str()).collect(),
+        _ => Vec::new(),
+    };
+    let mut known = BTreeSet::new();
+    match names.into_iter().find(|name| !known.insert(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let fault = Diagnostic::error(codes::TWICE_GIVEN, format!("`{name}` is set twice"));
+            Err(fault.help(format!("keep one `--set {name}=…`")))
+        }
+    }
+}
+
 impl Session {
+    fn run(&mut self, command: Command) -> Result<Outcome, Vec<Diagnostic>> {
+        match command {
+            Command::Run(args) => run::run(self, &args),
+            Command::Check(args) => check::check(self, &args),
+            Command::Plan(args) => plan::plan(self, &args),
+            Command::Graph(args) => graph::graph(self, &args),
+            Command::Asm(args) => asm::asm(self, &args),
+            Command::Disasm(args) => disasm::disasm(self, &args),
+            Command::Explain(args) => explain::explain(&self.terminal, &args),
+            Command::Doctor(args) => doctor::doctor(&self.terminal, &args),
+            Command::Bench(BenchCommand::Decode(args)) => bench::decode(self, &args),
+            Command::Bench(BenchCommand::Generate(args)) => bench_generate::generate(self, &args),
+            Command::Bench(BenchCommand::Isa(args)) => bench_isa::isa(self, &args),
+            Command::Bench(BenchCommand::Plan(args)) => bench_plan::plan(self, &args),
+            Command::Bench(BenchCommand::Runtime(args)) => bench_runtime::runtime(self, &args),
+            Command::Config(args) => tables::config(&self.terminal, &args),
+            Command::Targets(args) => tables::targets(&self.terminal, &args),
+        }
+    }
+
     /// Reads and compiles a program; prints its warnings.
     fn compile(&mut self, path: &Path) -> Result<Module, Vec<Diagnostic>> {
         match Kind::of(path) {
@@ -144,6 +162,23 @@ impl Session {
         Ok(compiled.module)
     }
 
+    /// Writes figures to a file that was tried before, where there is one, as the last thing that a command does.
+    fn keep_figures(&self, to: Option<Output>, figures: &Value) -> Result<Outcome, Vec<Diagnostic>> {
+        let filled = to.map(|output| output.fill_text(&format!("{figures:#}\n"))).transpose();
+        self.keep([filled.map_err(|fault| vec![fault])?])
+    }
+
+    /// Gives files that are complete their names, as the last thing that a command does.
+    fn keep(&self, outputs: impl IntoIterator<Item = Option<Filled>>) -> Result<Outcome, Vec<Diagnostic>> {
+        keep_last(outputs.into_iter().flatten().collect()).map_err(|fault| vec![fault])?;
+        Ok(Outcome::Done)
+    }
+
+    /// The source files that were read, and those that they include.
+    fn source_files(&self) -> Vec<PathBuf> {
+        self.sources.names().map(PathBuf::from).collect()
+    }
+
     fn warn(&self, warnings: &[Diagnostic]) {
         if warnings.is_empty() {
             return;
@@ -161,12 +196,16 @@ impl Session {
     }
 }
 
+/// Tries the file of an option, before the work whose results it takes.
+fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> {
+    path.map(|path| Output::at(path)).transpose().map_err(|fault| vec![fault])
+}
+
 /// Options of a launch as typed.
-fn options(launch: &LaunchArgs, threads: u32, cancel: Arc<AtomicBool>) -> Options {
+fn options(launch: &LaunchArgs, threads: u32) -> Options {
     let mut options = Options {
         threads,
         schedule: launch.schedule.clone(),
-        cancel,
         set: params(launch),
         mode: launch.isa.unwrap_or_default(),
         engine: launch.engine.unwrap_or_default(),

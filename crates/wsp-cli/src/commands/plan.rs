@@ -23,10 +23,10 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     let module = session.compile(&args.file)?;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
     let data = data::load(session, &module, &args.data, &args.launch)?;
-    let mut options = options(&args.launch, 0, session.interrupt.flag());
+    let mut options = options(&args.launch, 0);
     options.layout = data.layout;
     let loaded = Loaded { module, arrays: data.arrays };
-    let mut report = session.interrupt.while_running(|| engine::plan(&loaded, &options))?;
+    let mut report = engine::plan(&loaded, &options)?;
     session.warn(&report.warnings);
     report.program = args.file.display().to_string();
     report.seed = data.seed;

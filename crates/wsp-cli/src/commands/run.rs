@@ -1,16 +1,15 @@
 //! `wsp run`: compile, run, check, summarise.
 
 use super::kind::{Kind, refuse_entries, wrong_kind};
+use super::outputs::Outputs;
 use super::{Outcome, Session, data, options, unit, workload};
 use crate::args::{RunArgs, StatsFormat};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
-use crate::files::{place, write_npz};
 use crate::layout::Layout;
 use crate::machine;
 use crate::reference::{self, Comparison, Context, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, RunReport};
-use std::path::PathBuf;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Mode;
 use wsp_plan::{Arrays, ParamValue};
@@ -44,42 +43,54 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, message);
         return Err(vec![fault.help(format!("leave out `{option}`"))]);
     }
-    refuse_to_overwrite(args, &[])?;
-    let made_up = args.data.inputs.is_none() && args.data.input.is_empty();
-    let check = args.check || (made_up && !args.no_check);
+    let outputs = Outputs::of(args, &session.source_files())?;
+    let check = args.check || (!args.data.names_arrays() && !args.no_check);
     for reference in &module.references {
         reference::verify(reference)?;
     }
     let data = data::load(session, &module, &args.data, &args.launch)?;
-    let mut options = options(&args.launch, args.threads.unwrap_or(0), session.interrupt.flag());
+    let mut options = options(&args.launch, args.threads.unwrap_or(0));
     options.layout = data.layout;
     let loaded = Loaded { module, arrays: data.arrays };
-    let mut outcome = session.interrupt.while_running(|| engine::execute(&loaded, &options))?;
+    let mut outcome = engine::execute(&loaded, &options)?;
     if outcome.stats.chunks() > 0 {
-        let plan = session.interrupt.while_running(|| engine::plan(&loaded, &options))?;
+        let plan = engine::plan(&loaded, &options)?;
         outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
     }
     session.warn(&outcome.warnings);
-    // Before the checks: what was computed is worth keeping also when a check cannot be done or is interrupted.
-    let unwritten = args.outputs.as_ref().and_then(|path| write_npz(path, &outcome.outputs).err());
-    let checks = if check {
+    let (filled, mut faults) = outputs.fill(&outcome.outputs, &mut |_| Ok(()));
+    let ran = outcome.stats.tasks.iter().any(|group| group.tasks > 0);
+    if !ran {
+        let params = outcome.params.iter().map(|(name, value)| (name.as_str(), *value));
+        let nothing = nothing_ran("the program issued no task", params, check);
+        if check { faults.push(nothing) } else { session.warn(&[nothing]) }
+    }
+    let checked = if check && ran {
         session.terminal.progress("computing the reference");
         if loaded.module.references.is_empty() {
-            session.interrupt.while_running(|| compare_with_plain(&loaded, &outcome, &options))?
+            compare_with_plain(&loaded, &outcome, &options)
         } else {
-            compare(&loaded, &outcome, data.layout)?
+            compare(&loaded, &outcome, data.layout)
         }
     } else {
-        Vec::new()
+        Ok(Vec::new())
+    };
+    let checks = match checked {
+        Ok(checks) => checks,
+        Err(faults) => {
+            // What was computed is worth keeping when it cannot be checked.
+            session.keep(filled)?;
+            return Err(faults);
+        }
     };
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
-    let inputs = match summary {
-        Some(_) => Vec::new(),
-        None => loaded.arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect(),
-    };
+    let shown = |name: &String| summary.is_none() && !data.made.contains(name);
+    let inputs = loaded.arrays.iter().filter(|(name, _)| shown(name));
+    let inputs = inputs.map(|(name, array)| format!("{name} {array:?}")).collect();
     let report = RunReport {
         inputs,
         program: args.file.display().to_string(),
+        made: data.made,
         seed: data.seed,
         data: summary,
         stats: outcome.stats,
@@ -89,31 +100,30 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
-    let failed = report.checks.iter().filter_map(Comparison::diagnostic);
-    let faults: Vec<Diagnostic> = unwritten.into_iter().chain(failed).collect();
+    faults.extend(report.checks.iter().filter_map(Comparison::diagnostic));
+    session.keep(filled)?;
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
 }
 
-/// What is written must not replace what is read, nor each other.
-pub(super) fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Vec<Diagnostic>> {
-    let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
-    let read: Vec<PathBuf> = inputs.chain([&args.file]).chain(used).map(|path| place(path)).collect();
-    let mut written: Vec<PathBuf> = Vec::new();
-    for (option, path) in [("--outputs", &args.outputs), ("--trace", &args.trace)] {
-        let Some(path) = path else { continue };
-        let at = place(path);
-        let name = path.display();
-        let (code, what) = if read.contains(&at) {
-            (codes::CANNOT_WRITE, format!("`{name}` is an input and would be overwritten"))
-        } else if written.contains(&at) {
-            (codes::OUTPUTS_COLLIDE, format!("`--outputs` and `{option}` both go to `{name}`"))
-        } else {
-            written.push(at);
-            continue;
-        };
-        return Err(vec![Diagnostic::error(code, what).help(format!("give `{option}` another name"))]);
-    }
-    Ok(())
+/// What to say of a run of no task: an error where it was to be checked, since nothing was, else a warning.
+pub(super) fn nothing_ran<'a>(
+    what: &str,
+    params: impl Iterator<Item = (&'a str, ParamValue)>,
+    check: bool,
+) -> Diagnostic {
+    let new = if check { Diagnostic::error } else { Diagnostic::warning };
+    let empty = params.filter(|(_, value)| matches!(value, ParamValue::Int(n) if *n <= 0));
+    let empty: Vec<String> = empty
+        .map(|(name, value)| match value {
+            ParamValue::Int(n) => format!("`{name}` is {n}"),
+            _ => String::new(),
+        })
+        .collect();
+    let fault = new(codes::NOTHING_RAN, format!("nothing ran: {what}"));
+    let fault = if empty.is_empty() { fault } else { fault.note(empty.join(", ")) };
+    fault.help(
+        "choose values and arrays for which the loops have rounds: `--set NAME=VALUE`, `--generate NAME=N`",
+    )
 }
 
 /// Compares the outputs of a run with every reference of its program.

@@ -4,7 +4,7 @@ mod arrays;
 mod bytes;
 mod run;
 
-pub(super) use arrays::{read_graph_arrays, read_named};
+pub(super) use arrays::read_graph_arrays;
 pub(super) use bytes::{bytes, program_bytes};
 pub(super) use run::run;
 

@@ -1,7 +1,7 @@
 //! Programs that generate tasks, as bytes.
 
 use super::fault::{open, unreadable};
-use super::{place, write_stream};
+use super::{Output, place, write_stream};
 use crate::codes;
 use std::io::{ErrorKind, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
@@ -19,6 +19,21 @@ pub(crate) fn read_program(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     Ok(bytes)
 }
 
+/// Tries the file that what is made of `source` goes to, before it is made; standard output is none, and `-`.
+///
+/// # Errors
+/// When it cannot be written, or would replace `source`.
+pub(crate) fn try_program(source: &Path, to: Option<&Path>) -> Result<(), Diagnostic> {
+    match to.filter(|path| path.as_os_str() != "-") {
+        Some(path) if place(path) == place(source) => {
+            let what = format!("`{}` is what is read and would be overwritten", path.display());
+            Err(Diagnostic::error(codes::OUTPUTS_COLLIDE, what).help("give `--output` another file"))
+        }
+        Some(path) => Output::at(path).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
 /// Writes what was made of `source` to a file, or to standard output for none and for `-`. Bytes are not written to a
 /// terminal.
 ///
@@ -26,11 +41,10 @@ pub(crate) fn read_program(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 /// When it cannot be written, or would replace `source`.
 pub(crate) fn write_program(source: &Path, to: Option<&Path>, bytes: &[u8]) -> Result<(), Diagnostic> {
     match to.filter(|path| path.as_os_str() != "-") {
-        Some(path) if place(path) == place(source) => {
-            let what = format!("`{}` is what is read and would be overwritten", path.display());
-            Err(Diagnostic::error(codes::OUTPUTS_COLLIDE, what).help("give `--output` another file"))
+        Some(path) => {
+            try_program(source, to)?;
+            write_stream(path, &mut |out| out.write_all(bytes))
         }
-        Some(path) => write_stream(path, &mut |out| out.write_all(bytes)),
         None => {
             let mut out = std::io::stdout().lock();
             // Text has no zero bytes, and every program has some.

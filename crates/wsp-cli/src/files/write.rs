@@ -1,10 +1,10 @@
 //! Writes files that replace others only when complete, and `.npz` archives that `numpy.load` reads.
 
-use super::fault::unwritable;
 use super::header::{MAGIC, print};
+use super::output::{Output, keep};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
@@ -21,7 +21,7 @@ const ALIGN: usize = 64;
 /// # Errors
 /// When the file cannot be written.
 pub fn write_npz(path: &Path, arrays: &Arrays) -> Result<(), Diagnostic> {
-    replace(path, &mut |path| write_to(path, arrays))
+    keep(vec![Output::archive_at(path)?.fill_npz(arrays)?])
 }
 
 /// Writes a file of which `fill` gives the bytes.
@@ -34,11 +34,15 @@ pub(crate) fn write_stream(
     path: &Path,
     fill: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Diagnostic> {
-    replace(path, &mut |path| {
-        let mut out = BufWriter::new(File::create(path)?);
-        fill(&mut out)?;
-        out.flush()
-    })
+    keep(vec![Output::at(path)?.fill(fill)?])
+}
+
+/// Writes a text file.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Diagnostic> {
+    write_stream(path, &mut |out| out.write_all(text.as_bytes()))
 }
 
 /// Writes an array to a `.npy` file; bf16 as `uint16`.
@@ -49,29 +53,8 @@ pub(crate) fn write_array(path: &Path, array: &Array) -> Result<(), Diagnostic> 
     write_stream(path, &mut |mut out| write_npy(&mut out, array))
 }
 
-/// Has a file written beside its place and moves it there.
-fn replace(path: &Path, write: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> Result<(), Diagnostic> {
-    // Devices and pipes are written as they are.
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return write(path).map_err(|fault| unwritable(path, &fault));
-    }
-    let partial = partial_name(path);
-    let written = write(&partial).and_then(|()| std::fs::rename(&partial, path));
-    written.map_err(|fault| {
-        // Failing to remove what could not be written is not worth another message.
-        let _ = std::fs::remove_file(&partial);
-        unwritable(path, &fault)
-    })
-}
-
-/// A name beside the target, so that a rename stays on one file system.
-fn partial_name(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".partial-{}", std::process::id()));
-    path.with_file_name(name)
-}
-
-fn write_to(path: &Path, arrays: &Arrays) -> std::io::Result<()> {
+/// Writes an archive over what stands in a file.
+pub(super) fn write_to(path: &Path, arrays: &Arrays) -> std::io::Result<()> {
     let mut out = Latch::new(File::create(path)?);
     let written = write_entries(&mut out, arrays);
     match (out.fault, written) {
@@ -145,11 +128,6 @@ fn write_entries(out: &mut Latch, arrays: &Arrays) -> std::io::Result<()> {
     }
     zip.finish()?;
     Ok(())
-}
-
-/// Writes a text file.
-pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Diagnostic> {
-    std::fs::write(path, text).map_err(|e| unwritable(path, &e))
 }
 
 fn write_npy(out: &mut impl Write, array: &Array) -> std::io::Result<()> {

@@ -86,6 +86,23 @@ impl Spec {
     }
 }
 
+/// The extents that arrays give the parameters of a program's shapes. Of a cache, heads and lanes are not looked at: which
+/// dimension is which depends on the layout.
+pub fn extents_of(module: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
+    let mut extents = BTreeMap::new();
+    for (name, array) in arrays {
+        for (dim, &extent) in dims(module, name).unwrap_or_default().iter().zip(array.shape()) {
+            if let (Dim::Expr(expr), Ok(extent)) = (dim, u32::try_from(extent))
+                && let ExprKind::Param(id) = expr.kind
+                && matches!(module.params[id.index()].source, ParamSource::Shape { .. })
+            {
+                extents.insert(id, extent);
+            }
+        }
+    }
+    extents
+}
+
 /// Values of the parameters that do not hang on arrays.
 fn known_params(module: &Module, set: &[(String, ParamValue)]) -> Vec<Option<Value>> {
     let mut values: Vec<Option<Value>> = Vec::new();

@@ -18,6 +18,7 @@ mod unit;
 
 pub use data::{Fill, Problem, QueryRows, Values};
 pub(crate) use data::{Side, Unused};
+pub use fit::extents_of;
 pub use names::Names;
 pub use pages::PageTable;
 pub use pairs::{Pairs, SpecError};

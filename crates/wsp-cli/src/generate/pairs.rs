@@ -45,6 +45,11 @@ impl Pairs {
         self
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn has(&self, key: &str) -> bool {
         self.iter().any(|(k, _)| k == key)
     }

@@ -64,12 +64,11 @@ pub fn write_accesses(
 mod tests {
     use super::*;
     use crate::graph::tests::{kernel, random_graph};
-    use std::sync::atomic::AtomicBool;
     use wsp_core::{Region, TensorId};
 
     fn written(write: impl FnOnce(&mut Rows<'_>) -> std::io::Result<()>) -> String {
-        let (mut out, cancel) = (Vec::new(), AtomicBool::new(false));
-        write(&mut Rows::new(&mut out, &cancel)).unwrap();
+        let mut out = Vec::new();
+        write(&mut Rows::new(&mut out)).unwrap();
         String::from_utf8(out).unwrap()
     }
 

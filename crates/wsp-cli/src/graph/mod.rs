@@ -10,7 +10,8 @@ mod summary;
 pub use csv::{write_accesses, write_edges, write_tasks};
 pub(crate) use dot::escaped;
 pub use dot::write_dot;
-pub use output::{Destination, write};
+pub use output::Destination;
+pub(crate) use output::write;
 pub use rows::Rows;
 pub use summary::{Fan, KernelCount, Missed, Summary, Widest};
 

@@ -2,10 +2,9 @@
 
 use super::Rows;
 use crate::codes;
-use crate::files::write_stream;
+use crate::files::{Filled, Output};
 use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use wsp_ir::diag::Diagnostic;
 
 /// Where one list goes.
@@ -24,20 +23,19 @@ impl Destination {
     }
 }
 
-/// Writes a list; one that `cancel` stops leaves no file behind. Nobody reading standard output any more is no error.
+/// Writes a list; a file has its name only when it is kept. Nobody reading standard output any more is no error.
 ///
 /// # Errors
-/// When it cannot be written; an interrupted list too.
-pub fn write(
+/// When it cannot be written.
+pub(crate) fn write(
     to: &Destination,
-    cancel: &AtomicBool,
     list: &mut dyn FnMut(&mut Rows<'_>) -> std::io::Result<()>,
-) -> Result<(), Diagnostic> {
+) -> Result<Option<Filled>, Diagnostic> {
     match to {
-        Destination::File(path) => write_stream(path, &mut |out| list(&mut Rows::new(out, cancel))),
+        Destination::File(path) => Output::at(path)?.fill(&mut |out| list(&mut Rows::new(out))).map(Some),
         Destination::Stdout => {
             let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-            let written = list(&mut Rows::new(&mut out, cancel)).and_then(|()| out.flush());
+            let written = list(&mut Rows::new(&mut out)).and_then(|()| out.flush());
             // What could not be written is not tried again when the buffer goes.
             let _ = out.into_parts();
             match written {
@@ -46,7 +44,7 @@ pub fn write(
                         .note(fault.to_string())
                         .help("give a file in place of `-`"))
                 }
-                _ => Ok(()),
+                _ => Ok(None),
             }
         }
     }

@@ -53,6 +53,36 @@ impl DataSummary {
     }
 }
 
+/// Where the arrays of a run come from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sources {
+    /// Arrays that were given, such as `x f32[256, 512]`.
+    pub given: Vec<String>,
+    /// Names of those that were made up.
+    pub made: Vec<String>,
+    /// The seed of what was made up.
+    pub seed: u64,
+}
+
+impl Sources {
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let given = self.given.join(", ");
+        let from = format!("made up from seed {}", self.seed);
+        match (given.is_empty(), self.made.as_slice()) {
+            (true, []) => "none".to_owned(),
+            (true, _) => from,
+            (false, []) => given,
+            (false, made) => format!("{given}; {} {from}", made.join(", ")),
+        }
+    }
+
+    /// The seed, where it decided anything.
+    pub(super) fn seed(&self) -> Option<u64> {
+        (!self.made.is_empty()).then_some(self.seed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

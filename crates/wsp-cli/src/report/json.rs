@@ -11,6 +11,7 @@ pub(super) fn run(report: &RunReport) -> Value {
     json!({
         "program": report.program,
         "seed": report.seed,
+        "made_up": report.made,
         "data": report.data.map(|d| json!({
             "sequences": d.sequences,
             "tokens": d.tokens,

@@ -15,7 +15,7 @@ mod units;
 mod workload;
 
 pub use balance::{longest_over_mean, planned_balance};
-pub use data::DataSummary;
+pub use data::{DataSummary, Sources};
 pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
 pub use trace::{Clock, TimedTask, Timeline};
@@ -135,6 +135,8 @@ impl RunStats {
 pub struct RunReport {
     /// The program's file.
     pub program: String,
+    /// Names of arrays that were made up beside others that were given.
+    pub made: Vec<String>,
     /// The seed of made-up data.
     pub seed: Option<u64>,
     /// What the data amount to; none for programs without a paged cache.
@@ -186,6 +188,7 @@ pub(crate) fn sample() -> RunReport {
     };
     RunReport {
         program: "examples/decode_attention.pto".to_owned(),
+        made: Vec::new(),
         seed: Some(1),
         inputs: Vec::new(),
         data: Some(DataSummary { sequences: 32, tokens: 41_230, longest: 16_384, kv_bytes: 42_219_520 }),

@@ -43,7 +43,11 @@ fn tasks(report: &RunReport, lines: &mut Lines) {
 pub(super) fn run(report: &RunReport) -> String {
     let stats = &report.stats;
     let mut lines = Lines::default();
-    let seed = report.seed.map_or(String::new(), |seed| format!(", made up from seed {seed}"));
+    let seed = match (report.seed, report.made.as_slice()) {
+        (None, _) => String::new(),
+        (Some(seed), []) => format!(", made up from seed {seed}"),
+        (Some(seed), made) => format!("; {} made up from seed {seed}", made.join(", ")),
+    };
     if !report.inputs.is_empty() {
         lines.add("inputs", &format!("{}{seed}", report.inputs.join(", ")));
     }
@@ -88,7 +92,8 @@ pub(super) fn run(report: &RunReport) -> String {
         lines.add("balance", &format!("{} (longest / mean)", balance.join(", ")));
     }
     if report.checks.is_empty() {
-        lines.add("check", "not done");
+        let ran = stats.tasks.iter().any(|group| group.tasks > 0);
+        lines.add("check", if ran { "not done" } else { "nothing ran" });
     }
     for check in &report.checks {
         lines.add("check", &comparison(check));

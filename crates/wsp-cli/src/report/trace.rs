@@ -101,7 +101,6 @@ impl Timeline {
 mod tests {
     use super::*;
     use serde_json::Value;
-    use std::sync::atomic::AtomicBool;
 
     fn written(clock: Clock) -> Value {
         let task =
@@ -113,8 +112,8 @@ mod tests {
             kernels: vec!["norm".to_owned(), "gemm".to_owned()],
             tasks: vec![task(0, 1, 0, 0, 0, 1005), task(1, 0, 1, 1005, 1007, 2_000_000)],
         };
-        let (mut out, cancel) = (Vec::new(), AtomicBool::new(false));
-        timeline.write(&mut Rows::new(&mut out, &cancel)).unwrap();
+        let mut out = Vec::new();
+        timeline.write(&mut Rows::new(&mut out)).unwrap();
         serde_json::from_slice(&out).unwrap()
     }
 

@@ -2,7 +2,7 @@
 
 use super::text::Lines;
 use super::units::{bytes, count, millis};
-use super::{Check, json};
+use super::{Check, Sources, json};
 use crate::engine::unit::{Begin, UnitFigures};
 use serde_json::{Value, json};
 use wsp_core::tg::MemLocation;
@@ -16,10 +16,8 @@ pub struct UnitReport {
     pub threads: u32,
     /// Simulated devices.
     pub devices: u32,
-    /// Tensors that were given, such as `X f32[256, 512]`.
-    pub inputs: Vec<String>,
-    /// The seed of what was made up.
-    pub seed: u64,
+    /// Where its tensors come from.
+    pub sources: Sources,
     /// Declared scalars that were set.
     pub scalars: Vec<(String, i64)>,
     /// How the run began.
@@ -35,11 +33,7 @@ impl UnitReport {
     pub fn text(&self) -> String {
         let (figures, stats) = (&self.figures, &self.figures.stats);
         let mut lines = Lines::default();
-        let made_up = format!("made up from seed {}", self.seed);
-        match self.inputs.as_slice() {
-            [] => lines.add("inputs", &made_up),
-            given => lines.add("inputs", &format!("{}; others {made_up}", given.join(", "))),
-        }
+        lines.add("inputs", &self.sources.text());
         if !self.scalars.is_empty() {
             let scalars: Vec<String> = self.scalars.iter().map(|(name, n)| format!("{name} = {n}")).collect();
             lines.add("values", &scalars.join(", "));
@@ -99,8 +93,9 @@ impl UnitReport {
         };
         json!({
             "program": self.program,
-            "seed": self.seed,
-            "inputs": self.inputs,
+            "seed": self.sources.seed(),
+            "inputs": self.sources.given,
+            "made_up": self.sources.made,
             "values": self.scalars.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
             "threads": self.threads,
             "devices": self.devices,
@@ -131,8 +126,7 @@ mod tests {
             program: "steps.tg".to_owned(),
             threads: 2,
             devices: 1,
-            inputs: Vec::new(),
-            seed: 1,
+            sources: Sources { given: Vec::new(), made: vec!["X".to_owned()], seed: 1 },
             scalars: vec![("STEPS".to_owned(), 10)],
             begin: Begin::Start,
             figures: UnitFigures {

@@ -2,7 +2,7 @@
 
 use super::text::Lines;
 use super::units::{bytes, count, millis};
-use super::{GraphStats, aicpus, json, longest_over_mean, text};
+use super::{GraphStats, Sources, aicpus, json, longest_over_mean, text};
 use crate::codes;
 use crate::reference::Comparison;
 use serde_json::{Value, json};
@@ -17,10 +17,8 @@ pub struct WorkloadReport {
     pub program: String,
     /// What ran in its tasks; nothing in virtual time.
     pub bodies: Option<Bodies>,
-    /// Arrays that were given, such as `x f32[256, 512]`.
-    pub inputs: Vec<String>,
-    /// The seed of what was made up.
-    pub seed: u64,
+    /// Where its arrays come from.
+    pub sources: Sources,
     /// Values of parameters.
     pub params: Vec<(String, i64)>,
     /// The schedule that was applied, if it has a name.
@@ -67,6 +65,8 @@ pub enum RunTime {
 pub enum Check {
     /// Nobody looked.
     NotDone,
+    /// There was no task whose outputs could be compared.
+    NothingRan,
     /// Bit by bit.
     Same {
         /// Tensors compared.
@@ -97,7 +97,7 @@ impl Check {
     /// What is wrong, one for each tensor.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let all = match self {
-            Check::NotDone | Check::Same { .. } => return Vec::new(),
+            Check::NotDone | Check::NothingRan | Check::Same { .. } => return Vec::new(),
             Check::Close(all) => return all.iter().filter_map(Comparison::diagnostic).collect(),
             Check::Differs(all) => all,
         };
@@ -122,6 +122,7 @@ impl Check {
     fn text(&self) -> String {
         match self {
             Check::NotDone | Check::Close(_) => "not done".to_owned(),
+            Check::NothingRan => "nothing ran".to_owned(),
             Check::Same { tensors: 0, .. } => "ok: no task writes anything".to_owned(),
             Check::Same { tensors, bytes: n } => {
                 format!(
@@ -140,6 +141,7 @@ impl Check {
     pub(super) fn json(&self) -> Value {
         match self {
             Check::NotDone => Value::Null,
+            Check::NothingRan => json!({ "passed": false, "nothing_ran": true }),
             Check::Same { tensors, bytes } => json!({ "passed": true, "tensors": tensors, "bytes": bytes }),
             Check::Close(all) => json!({
                 "passed": all.iter().all(Comparison::passed),
@@ -160,12 +162,8 @@ impl WorkloadReport {
     pub fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.add("kernels", self.kernels_text());
-        let given = self.inputs.join(", ");
-        match self.bodies {
-            None if given.is_empty() => {}
-            None => lines.add("inputs", &given),
-            Some(_) if given.is_empty() => lines.add("inputs", &format!("made up from seed {}", self.seed)),
-            Some(_) => lines.add("inputs", &format!("{given}; others made up from seed {}", self.seed)),
+        if self.bodies.is_some() || !self.sources.given.is_empty() {
+            lines.add("inputs", &self.sources.text());
         }
         if !self.params.is_empty() {
             let params: Vec<String> = self.params.iter().map(|(name, n)| format!("{name} = {n}")).collect();
@@ -233,7 +231,9 @@ impl WorkloadReport {
         let mut all = json!({
             "program": self.program,
             "bodies": self.bodies.map(bodies),
-            "seed": self.seed,
+            "inputs": self.sources.given,
+            "made_up": self.sources.made,
+            "seed": self.sources.seed(),
             "params": self.params.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
             "schedule": self.schedule,
             "schedule_lines": self.schedule_lines,
@@ -284,8 +284,7 @@ mod tests {
         WorkloadReport {
             program: "layer.wsp".to_owned(),
             bodies,
-            inputs: Vec::new(),
-            seed: 1,
+            sources: Sources { given: Vec::new(), made: vec!["x".to_owned()], seed: 1 },
             params: vec![("seq".to_owned(), 1024), ("m".to_owned(), 16)],
             schedule: None,
             schedule_lines: Vec::new(),

@@ -140,7 +140,6 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::unit::UnitEdge;
-    use std::sync::atomic::AtomicBool;
     use wsp_plan::tg::plan::EdgeKind;
 
     fn written(write: impl Fn(&mut Rows<'_>, &[UnitGraph]) -> std::io::Result<()>) -> String {
@@ -157,8 +156,8 @@ mod tests {
             allocated: 0,
             workspace: 0,
         };
-        let (mut out, cancel) = (Vec::new(), AtomicBool::new(false));
-        write(&mut Rows::new(&mut out, &cancel), &[graph.clone(), graph]).unwrap();
+        let mut out = Vec::new();
+        write(&mut Rows::new(&mut out), &[graph.clone(), graph]).unwrap();
         String::from_utf8(out).unwrap()
     }
 

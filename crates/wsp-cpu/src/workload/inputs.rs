@@ -9,11 +9,14 @@ use std::sync::atomic::AtomicBool;
 use wsp_kernel::Poll;
 use wsp_plan::{Arrays, ParamValue};
 
-/// What tensors of declared kernels begin with that nothing is given for.
+/// What tensors of declared kernels begin with that nothing is given for and that [`WorkloadInputs::made_up`] does not name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Absent {
-    /// Made-up elements, which differ from place to place and follow from a seed.
+    /// Zeros, where tasks write a tensor before they read it; a tensor that they read first is an error, see
+    /// [`WorkloadProgram::needed`](super::WorkloadProgram::needed).
     #[default]
+    Refused,
+    /// Made-up elements, which differ from place to place and follow from a seed.
     MadeUp,
     /// Zeros.
     Zeros,
@@ -29,11 +32,24 @@ pub struct WorkloadInputs {
     /// Arrays of the caller by name, which tensors of declared kernels are bound to: tasks read and write them where they
     /// lie, and they are not among the outputs. The caller keeps to the contract of [`ArrayView::new`] while a run goes on.
     pub views: BTreeMap<String, ArrayView>,
+    /// Tensors of declared kernels whose elements are made up. Refused for one that an array or view is given for. A used
+    /// file must be given its arrays.
+    pub made_up: Vec<String>,
     /// What tensors of declared kernels begin with that neither array nor view is given for.
     pub absent: Absent,
-    /// Makes up elements of the tensors of declared kernels that no array is given for. A used file must be given its
-    /// arrays.
+    /// Made-up elements follow from it.
     pub seed: u64,
+    /// Has tasks of kernels without a body mix what they read into what they write, so that what they leave depends on which
+    /// task ran before which. Without it such a kernel is an error.
+    pub mixing: bool,
+}
+
+impl WorkloadInputs {
+    /// No values, every tensor of declared kernels made up from a seed, and kernels without a body mix: to look at the order of
+    /// tasks.
+    pub fn all_made_up(seed: u64) -> WorkloadInputs {
+        WorkloadInputs { absent: Absent::MadeUp, seed, mixing: true, ..WorkloadInputs::default() }
+    }
 }
 
 /// How to run.

@@ -49,6 +49,65 @@ pub(crate) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
     names
 }
 
+/// Names of the tensors that tasks of a workload with declared kernels read before any writes them, in the order of the text.
+pub(crate) fn needed(module: &WorkloadModule) -> BTreeSet<String> {
+    let mut first = First { module, written: BTreeSet::new(), needed: BTreeSet::new() };
+    if let Some(entry) = module.entry {
+        first.block(&module.workloads[entry.index()].body);
+    }
+    first.needed
+}
+
+/// What the first task that touches a tensor does with it.
+struct First<'a> {
+    module: &'a WorkloadModule,
+    written: BTreeSet<&'a str>,
+    needed: BTreeSet<String>,
+}
+
+impl<'a> First<'a> {
+    fn block(&mut self, block: &'a Block) {
+        for node in block {
+            match &node.kind {
+                NodeKind::Task(task) => self.task(task),
+                NodeKind::Call { workload, .. } => self.block(&self.module.workloads[workload.index()].body),
+                kind => bodies(kind).into_iter().for_each(|body| self.block(body)),
+            }
+        }
+    }
+
+    fn task(&mut self, task: &'a Task) {
+        let module = self.module;
+        let accesses = task.args.iter().filter_map(|arg| match &arg.value {
+            ArgValue::Access(access) => Some(module.tensors[access.tensor.index()].name.as_str()),
+            ArgValue::Scalar(_) => None,
+        });
+        let accesses: Vec<(&str, AccessMode)> =
+            accesses.zip(modes(&module.kernels[task.kernel.index()])).collect();
+        let read =
+            accesses.iter().filter(|(name, mode)| *mode != AccessMode::Out && !self.written.contains(name));
+        let read: Vec<String> = read.map(|(name, _)| (*name).to_owned()).collect();
+        self.needed.extend(read);
+        self.written.extend(accesses.iter().map(|(name, _)| *name));
+    }
+}
+
+/// The blocks inside a statement.
+fn bodies(kind: &NodeKind) -> Vec<&Block> {
+    match kind {
+        NodeKind::ParallelFor { body, .. }
+        | NodeKind::ForEach { body, .. }
+        | NodeKind::Select { body, .. }
+        | NodeKind::While { body, .. }
+        | NodeKind::Send { body, .. }
+        | NodeKind::Consume { body, .. } => vec![body],
+        NodeKind::Pipeline { processes } => processes.iter().map(|process| &process.body).collect(),
+        NodeKind::Cond { then, otherwise, .. } => vec![then, otherwise],
+        NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => blocks.iter().collect(),
+        NodeKind::Task(_) | NodeKind::Call { .. } => Vec::new(),
+    }
+}
+
 /// Calls `f` for every task statement with its place, in the order of the text.
 fn visit_tasks(block: &mut Block, f: &mut impl FnMut(&mut Task, Span)) {
     for node in block {

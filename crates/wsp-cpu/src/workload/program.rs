@@ -6,7 +6,7 @@ use super::equal::NamedTensor;
 use super::graph::{Detail, GraphDeps, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
-use super::link::{link, written};
+use super::link::{link, needed, written};
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
 use super::prepared::PreparedWorkload;
@@ -21,7 +21,7 @@ use crate::program::Program;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_core::ParamId;
+use wsp_core::{ParamId, TensorId};
 use wsp_ir::Module;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::WorkloadModule;
@@ -50,6 +50,8 @@ pub(crate) struct DeclaredKernels {
     pub(crate) schedule: LoweredSchedule,
     /// Names of the tensors that some task may write.
     pub(crate) written: BTreeSet<String>,
+    /// Names of the tensors that some task may read before any task writes them.
+    pub(crate) needed: BTreeSet<String>,
 }
 
 /// A workload whose kernels are those of a used file.
@@ -79,7 +81,12 @@ impl WorkloadProgram {
         let kind = match library {
             None => {
                 let written = written(&mut module);
-                Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written }))
+                let mut needed = needed(&module);
+                // A slot begins with the value of its declaration.
+                for slot in &module.slots {
+                    needed.remove(&module.tensors[slot.tensor.index()].name);
+                }
+                Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed }))
             }
             Some(library) => {
                 let called: Vec<_> = functions.iter().copied().flatten().collect();
@@ -139,6 +146,25 @@ impl WorkloadProgram {
             Kind::Declared(declared) => &declared.schedule,
             Kind::Library(library) => &library.tasks.schedule,
         }
+    }
+
+    /// Names of the tensors that tasks read before any task writes them, in the order of the text: a run depends on what they
+    /// begin with. None where kernels are those of a used file.
+    pub fn needed(&self) -> impl Iterator<Item = &str> {
+        let declared = match &self.kind {
+            Kind::Declared(declared) => Some(&declared.needed),
+            Kind::Library(_) => None,
+        };
+        declared.into_iter().flatten().map(String::as_str)
+    }
+
+    /// Tensors of a used file that kernels which tasks call load from, or that none of them stores to; none where kernels are
+    /// declared.
+    pub fn library_inputs(&self) -> Vec<TensorId> {
+        let Kind::Library(library) = &self.kind else { return Vec::new() };
+        let tensors = &library.program.lowered().tensors;
+        let input = |i: &usize| tensors[*i].read || !tensors[*i].written;
+        (0..tensors.len()).filter(input).map(|i| TensorId(i as u32)).collect()
     }
 
     /// Names of the tensors that some task may write; none where kernels are those of a used file.

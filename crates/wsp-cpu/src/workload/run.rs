@@ -65,6 +65,7 @@ impl Launch {
     ) -> Result<Launch, Vec<Diagnostic>> {
         let DeclaredKernels { module, schedule, .. } = &**kernels;
         settings::refuse_for_declared(options).map_err(|fault| vec![fault])?;
+        refuse_without_body(module, registry, inputs)?;
         let bindings = bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
         let mut notes = check(module, &bindings, schedule, options)?;
         notes.extend(unused(module, inputs));
@@ -371,6 +372,25 @@ fn bodies(module: &WorkloadModule, registry: &KernelRegistry) -> Bodies {
         n if n == module.kernels.len() => Bodies::Registered,
         _ => Bodies::Mixed,
     }
+}
+
+/// Kernels that cannot run, unless mixing is asked for.
+fn refuse_without_body(
+    module: &WorkloadModule,
+    registry: &KernelRegistry,
+    inputs: &WorkloadInputs,
+) -> Result<(), Vec<Diagnostic>> {
+    if inputs.mixing {
+        return Ok(());
+    }
+    let without = module.kernels.iter().filter(|kernel| !registry.has(&kernel.name));
+    let fault = without.map(|kernel| {
+        Diagnostic::error(codes::NO_BODY, format!("kernel `{}` has no body", kernel.name))
+            .at(kernel.span, "declared here")
+            .help(format!("register a function for `{}`, or set `WorkloadInputs::mixing`", kernel.name))
+    });
+    let faults: Vec<Diagnostic> = fault.collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// Warnings about arrays that the workload does not name.

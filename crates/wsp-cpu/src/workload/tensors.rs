@@ -10,7 +10,7 @@ use super::overlap::{Sharing, shares_with_itself, sharing};
 use super::program::DeclaredKernels;
 use std::collections::BTreeMap;
 use wsp_core::{DType, SlotId, TensorId};
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Tensor, WorkloadModule};
 use wsp_plan::workload::Bindings;
 
@@ -31,6 +31,7 @@ impl Given<'_> {
     pub(crate) fn tensors(&self) -> Result<Vec<SharedTensor>, Vec<Diagnostic>> {
         let module = &self.kernels.module;
         let (mut all, mut faults) = (Vec::new(), table_views(module, &self.inputs.views));
+        faults.extend(self.made_up_names());
         for (i, tensor) in module.tensors.iter().enumerate() {
             match self.tensor(TensorId(i as u32), tensor) {
                 Ok(tensor) => all.push(tensor),
@@ -58,11 +59,45 @@ impl Given<'_> {
                 SharedTensor::copy_of(name, array, dims)
             }
             (None, None) => {
+                if self.begins(name) == Absent::Refused && self.kernels.needed.contains(name) {
+                    return Err(missing(tensor, self.inputs));
+                }
                 let made = SharedTensor::zeros(name, tensor.dtype, dims)?;
                 self.make_up(id, &made);
                 Ok(made)
             }
         }
+    }
+
+    /// What a tensor begins with that nothing is given for.
+    fn begins(&self, name: &str) -> Absent {
+        if self.inputs.made_up.iter().any(|other| other == name) {
+            Absent::MadeUp
+        } else {
+            self.inputs.absent
+        }
+    }
+
+    /// Names that are to be made up and that no tensor has, or that are given as well.
+    fn made_up_names(&self) -> Vec<Diagnostic> {
+        let WorkloadInputs { arrays, views, made_up, .. } = self.inputs;
+        let names: Vec<&str> = self.kernels.module.tensors.iter().map(|t| t.name.as_str()).collect();
+        let fault = |name: &String| {
+            if arrays.contains_key(name) || views.contains_key(name) {
+                let message = format!("array `{name}` is given and is to be made up");
+                return Some(Diagnostic::error(codes::WRONG_ARRAY, message).help("leave out one of them"));
+            }
+            if names.contains(&name.as_str()) {
+                return None;
+            }
+            let message = format!("there is no tensor `{name}` to make up");
+            let fault = Diagnostic::error(codes::WRONG_ARRAY, message);
+            Some(match did_you_mean(name, names.iter().copied()) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault,
+            })
+        };
+        made_up.iter().filter_map(fault).collect()
     }
 
     /// A tensor that is an array of the caller.
@@ -98,9 +133,7 @@ impl Given<'_> {
         match self.inputs.arrays.get(&self.kernels.module.tensors[id.index()].name) {
             Some(array) => made.store(&made.whole(), array.bytes()),
             None => {
-                if self.inputs.absent == Absent::Zeros {
-                    made.clear();
-                }
+                made.clear();
                 self.make_up(id, made);
             }
         }
@@ -108,13 +141,28 @@ impl Given<'_> {
 
     /// Gives a tensor of zeros that nothing is given for its elements.
     fn make_up(&self, id: TensorId, made: &SharedTensor) {
-        match (self.kernels.module.slot_of(id), self.inputs.absent) {
+        let module = &self.kernels.module;
+        match (module.slot_of(id), self.begins(&module.tensors[id.index()].name)) {
             (Some(slot), _) => made.store(&cell(id), &self.bindings.slot(slot).to_le_bytes()),
             (None, Absent::MadeUp) => {
                 mixing::fill(made, &made.whole(), self.inputs.seed ^ u64::from(id.0));
             }
-            (None, Absent::Zeros) => {}
+            (None, Absent::Zeros | Absent::Refused) => {}
         }
+    }
+}
+
+/// A tensor that tasks read and that nothing is given for.
+fn missing(tensor: &Tensor, inputs: &WorkloadInputs) -> Diagnostic {
+    let name = &tensor.name;
+    let fault = Diagnostic::error(crate::codes::MISSING_ARRAY, format!("array `{name}` is missing"))
+        .at(tensor.span, "tasks read this tensor before any writes it");
+    let given = inputs.arrays.keys().chain(inputs.views.keys()).map(String::as_str);
+    match did_you_mean(name, given) {
+        Some(near) => fault.help(format!("did you mean `{name}` by `{near}`?")),
+        None => fault
+            .help("give an array of this name")
+            .help("or have it made up: name it in `WorkloadInputs::made_up`"),
     }
 }
 

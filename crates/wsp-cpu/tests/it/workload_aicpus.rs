@@ -15,14 +15,14 @@ const WINDOWS: &[u32] = &[16, 17, 40, 8192];
 /// Runs a workload on AICPUs.
 fn run(text: &str, options: &WorkloadOptions) -> WorkloadOutcome {
     program(text)
-        .execute(&WorkloadInputs::default(), options)
+        .execute(&WorkloadInputs::all_made_up(0), options)
         .unwrap_or_else(|faults| panic!("{}\n{text}", report(&faults)))
 }
 
 /// The codes of what is wrong with a workload on AICPUs.
 fn refused(text: &str, options: &WorkloadOptions) -> Vec<u16> {
     let faults =
-        program(text).execute(&WorkloadInputs::default(), options).expect_err("it should be refused");
+        program(text).execute(&WorkloadInputs::all_made_up(0), options).expect_err("it should be refused");
     faults.iter().map(|fault| fault.code.0).collect()
 }
 
@@ -33,7 +33,12 @@ fn on(aicpus: u16, expand: Expand) -> WorkloadOptions {
 /// Checks that every edge of the overlap graph was kept to.
 fn respects_the_graph(text: &str, outcome: &WorkloadOutcome) -> Result<(), TestCaseError> {
     let listing = program(text)
-        .graph(&WorkloadInputs::default(), GraphDeps::Overlap, Detail::default(), &WorkloadOptions::default())
+        .graph(
+            &WorkloadInputs::all_made_up(0),
+            GraphDeps::Overlap,
+            Detail::default(),
+            &WorkloadOptions::default(),
+        )
         .unwrap_or_else(|faults| panic!("{}", report(&faults)));
     let order = listing.kernels.len() as u32 - 1;
     // Ids of a listing count order points too.
@@ -146,7 +151,7 @@ fn a_computed_slot_is_read_by_every_aicpu() {
     };
     registry.register("note", note).unwrap();
     let program = program(text).with_kernels(registry).unwrap();
-    let mut inputs = WorkloadInputs::default();
+    let mut inputs = WorkloadInputs::all_made_up(0);
     inputs.arrays.insert("x".into(), Array::zeros(DType::F64, &[4]).unwrap());
     inputs.arrays.insert("y".into(), Array::zeros(DType::I64, &[8]).unwrap());
     for aicpus in [1, 2, 3, 8] {
@@ -268,7 +273,7 @@ fn a_partition_that_ends_before_the_tasks_is_reported() {
         };
         registry.register("keep", keep).unwrap();
         let program = program(&text).with_kernels(registry).unwrap();
-        let faults = program.execute(&WorkloadInputs::default(), &on(2, Expand::Bytecode)).unwrap_err();
+        let faults = program.execute(&WorkloadInputs::all_made_up(0), &on(2, Expand::Bytecode)).unwrap_err();
         assert!(report(&faults).contains(expected), "{}", report(&faults));
     }
 }
@@ -281,7 +286,7 @@ fn a_box_outside_its_tensor_is_reported_as_by_the_host() {
         kernel k(inout a);
         workload main { parallel for i in 0..9 { k(x[i]); } }";
     let fails = |options: &WorkloadOptions| {
-        report(&program(text).execute(&WorkloadInputs::default(), options).expect_err("outside"))
+        report(&program(text).execute(&WorkloadInputs::all_made_up(0), options).expect_err("outside"))
     };
     let expected = fails(&WorkloadOptions { sequential: true, ..WorkloadOptions::default() });
     for aicpus in [1, 2, 5] {

@@ -62,7 +62,7 @@ fn inputs() -> WorkloadInputs {
     let arrays = [("x", array(0)), ("y", array(0)), ("z", array(100))];
     WorkloadInputs {
         arrays: arrays.map(|(name, a)| (name.to_owned(), a)).into(),
-        ..WorkloadInputs::default()
+        ..WorkloadInputs::all_made_up(0)
     }
 }
 

@@ -31,9 +31,9 @@ proptest! {
         let text = source(&statements, &schedule);
         let options = WorkloadOptions { threads, trace: true, ..WorkloadOptions::default() };
         let program = program(&text);
-        let outcome = program.execute(&WorkloadInputs::default(), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
+        let outcome = program.execute(&WorkloadInputs::all_made_up(0), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
         let listing = program
-            .graph(&WorkloadInputs::default(), GraphDeps::Overlap, Detail::default(), &WorkloadOptions::default())
+            .graph(&WorkloadInputs::all_made_up(0), GraphDeps::Overlap, Detail::default(), &WorkloadOptions::default())
             .unwrap_or_else(|f| panic!("{}", report(&f)));
         // Ids of a listing count order points too.
         let order = listing.kernels.len() as u32 - 1;

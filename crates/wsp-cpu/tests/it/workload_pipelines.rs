@@ -42,7 +42,7 @@ fn plain() -> String {
 /// With parameters set.
 fn set(pairs: &[(&str, i64)]) -> WorkloadInputs {
     let set = pairs.iter().map(|(name, value)| ((*name).to_owned(), ParamValue::Int(i128::from(*value))));
-    WorkloadInputs { set: set.collect(), ..WorkloadInputs::default() }
+    WorkloadInputs { set: set.collect(), ..WorkloadInputs::all_made_up(0) }
 }
 
 /// The bytes of `y`.
@@ -144,13 +144,13 @@ fn a_deadlock_is_reported_and_leaves_the_program_usable() {
         assert!(shown.contains("error[WSP0820]: no process of the pipeline can go on"), "{shown}");
     }
     let program = program(text);
-    assert!(program.execute(&WorkloadInputs::default(), &WIDE).is_err());
+    assert!(program.execute(&WorkloadInputs::all_made_up(0), &WIDE).is_err());
     let run =
         |options| program.execute(&set(&[("depth", 2)]), options).map(|outcome| outcome.outputs["y"].clone());
     let (parallel, expected) =
         (run(&WIDE).expect("two slots are enough"), run(&sequential).expect("two slots"));
     assert_eq!(parallel.bytes(), expected.bytes());
-    let simulated = program.simulate(&WorkloadInputs::default(), &WIDE).expect_err("a deadlock");
+    let simulated = program.simulate(&WorkloadInputs::all_made_up(0), &WIDE).expect_err("a deadlock");
     assert_eq!(simulated[0].code.0, 820);
 }
 

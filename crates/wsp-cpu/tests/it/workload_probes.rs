@@ -20,8 +20,9 @@ fn visited(text: &str, kernel: &str) -> Vec<Vec<i64>> {
         .unwrap();
     let program = program(text).with_kernels(registry).unwrap();
     let options = WorkloadOptions { sequential: true, ..WorkloadOptions::default() };
-    let outcome =
-        program.execute(&WorkloadInputs::default(), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
+    let outcome = program
+        .execute(&WorkloadInputs::all_made_up(0), &options)
+        .unwrap_or_else(|f| panic!("{}", report(&f)));
     assert_eq!(outcome.bodies, Bodies::Registered);
     seen.lock().unwrap().clone()
 }
@@ -152,7 +153,7 @@ fn a_failing_and_a_panicking_kernel_reach_the_caller_with_name_and_indices() {
         for options in [WIDE, WorkloadOptions { sequential: true, ..WIDE }] {
             let program = with(panics);
             for _ in 0..2 {
-                let faults = program.execute(&WorkloadInputs::default(), &options).unwrap_err();
+                let faults = program.execute(&WorkloadInputs::all_made_up(0), &options).unwrap_err();
                 let message = report(&faults);
                 assert!(message.contains(says), "{message}");
                 assert!(message.contains("in the task with the indices [1, 2]"), "{message}");
@@ -176,7 +177,7 @@ fn a_slot_that_tasks_write_ends_a_loop() {
         })
         .unwrap();
     let program = program(text).with_kernels(registry).unwrap();
-    let mut inputs = WorkloadInputs::default();
+    let mut inputs = WorkloadInputs::all_made_up(0);
     inputs.arrays.insert("x".into(), wsp_plan::Array::zeros(wsp_core::DType::F64, &[4]).unwrap());
     for options in [WIDE, WorkloadOptions { sequential: true, ..WIDE }] {
         let outcome = program.execute(&inputs, &options).unwrap_or_else(|f| panic!("{}", report(&f)));
@@ -219,7 +220,7 @@ fn kernels_see_boxes_in_row_major_order_and_must_keep_to_their_modes() {
             cx.store(1, &[a[0] + 10.0 * a[1] + 100.0 * a[2] + 1000.0 * a[3]])
         })
         .unwrap();
-    let mut inputs = WorkloadInputs::default();
+    let mut inputs = WorkloadInputs::all_made_up(0);
     let mut a = wsp_plan::Array::zeros(wsp_core::DType::F32, &[4, 4]).unwrap();
     for (i, x) in a.as_slice_mut::<f32>().unwrap().iter_mut().enumerate() {
         *x = (i % 10) as f32;

@@ -38,7 +38,7 @@ fn a_function_for_a_kernel_that_is_not_declared_is_refused() {
 #[test]
 fn a_tensor_that_no_memory_holds_is_refused() {
     let text = "tensor x: u8[4294967295, 1048576]; kernel step(inout x); workload main { step(x[0, 0]); }";
-    expect(run(text, &WorkloadInputs::default(), &WIDE), 855, "tensor `x`");
+    expect(run(text, &WorkloadInputs::all_made_up(0), &WIDE), 855, "tensor `x`");
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn options_that_contradict_the_schedule_or_each_other_are_refused() {
         (CHAIN, WorkloadOptions { trace: true, ..sequential() }, "records no times"),
         (&cycles, none(), "virtual time"),
     ] {
-        expect(run(text, &WorkloadInputs::default(), &options), 864, part);
+        expect(run(text, &WorkloadInputs::all_made_up(0), &options), 864, part);
     }
     // One task after another has no pools.
-    assert!(program(&pools).execute(&WorkloadInputs::default(), &sequential()).is_ok());
+    assert!(program(&pools).execute(&WorkloadInputs::all_made_up(0), &sequential()).is_ok());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_graph_takes_no_option_that_would_not_change_it() {
         ("sequential", sequential()),
     ] {
         let listed = program(CHAIN).graph(
-            &WorkloadInputs::default(),
+            &WorkloadInputs::all_made_up(0),
             GraphDeps::Schedule,
             Detail::default(),
             &options,
@@ -79,7 +79,7 @@ fn a_graph_takes_no_option_that_would_not_change_it() {
     }
     for options in [WorkloadOptions { plain: true, ..none() }, sequential()] {
         expect(
-            program(CHAIN).simulate(&WorkloadInputs::default(), &options).unwrap_err(),
+            program(CHAIN).simulate(&WorkloadInputs::all_made_up(0), &options).unwrap_err(),
             864,
             "no kernel runs",
         );
@@ -92,7 +92,7 @@ fn a_raised_flag_stops_runs_graphs_and_simulations() {
     let options = WorkloadOptions { cancel: flag, ..none() };
     let text = "tensor x: f32[4]; kernel step(inout x);
         workload main { for i in 0..100000 { step(x); } }";
-    let inputs = WorkloadInputs::default();
+    let inputs = WorkloadInputs::all_made_up(0);
     expect(run(text, &inputs, &options), 574, "cancelled");
     expect(run(text, &inputs, &WorkloadOptions { sequential: true, ..options.clone() }), 574, "cancelled");
     let program = program(text);
@@ -107,7 +107,7 @@ fn arrays_that_do_not_fit_are_refused_and_those_nobody_names_are_noted() {
         workload main { for i in 0..t[0] + s { step(x); } }";
     let with = |name: &str, dtype, shape: &[u64]| WorkloadInputs {
         arrays: [(name.to_owned(), Array::zeros(dtype, shape).unwrap())].into(),
-        ..WorkloadInputs::default()
+        ..WorkloadInputs::all_made_up(0)
     };
     for (name, dtype, shape, part) in [
         ("x", DType::F64, &[4][..], "array `x` does not fit its tensor"),
@@ -129,20 +129,21 @@ fn a_slot_starts_with_the_value_of_its_array_in_runs_and_graphs() {
         workload main { while s > 3 max 2 { step(x); } }";
     let mut array = Array::zeros(DType::I64, &[1]).unwrap();
     array.as_slice_mut::<i64>().unwrap()[0] = 5;
-    let inputs = WorkloadInputs { arrays: [("s".to_owned(), array)].into(), ..WorkloadInputs::default() };
+    let inputs =
+        WorkloadInputs { arrays: [("s".to_owned(), array)].into(), ..WorkloadInputs::all_made_up(0) };
     let program = program(text);
     let listed = program.graph(&inputs, GraphDeps::Overlap, Detail::default(), &none());
     // The condition never becomes false: the bound on rounds ends both.
     assert!(report(&listed.unwrap_err()).contains('2'));
     assert!(program.execute(&inputs, &sequential()).is_err());
-    assert_eq!(program.execute(&WorkloadInputs::default(), &WIDE).unwrap().runtime.tasks, 0);
+    assert_eq!(program.execute(&WorkloadInputs::all_made_up(0), &WIDE).unwrap().runtime.tasks, 0);
 }
 
 #[test]
 fn explicit_dependences_cannot_follow_computed_values_and_say_what_can() {
     let text = "tensor x: f32[4]; slot left = 5; kernel step(inout x, inout left);
         workload main { while left > 0 max 9 { step(x, left); } } schedule { task_graph(deps = explicit); }";
-    let faults = run(text, &WorkloadInputs::default(), &WIDE);
+    let faults = run(text, &WorkloadInputs::all_made_up(0), &WIDE);
     assert!(
         report(&faults).contains("deps = hybrid") && !report(&faults).contains("wsp run"),
         "{}",
@@ -156,7 +157,7 @@ fn a_graph_of_too_many_tasks_is_refused() {
     let text = "tensor x: f32[4]; kernel step(inout x);
         workload main { for i in 0..10000 { for j in 0..10000 { step(x); } } }";
     let listed =
-        program(text).graph(&WorkloadInputs::default(), GraphDeps::Overlap, Detail::default(), &none());
+        program(text).graph(&WorkloadInputs::all_made_up(0), GraphDeps::Overlap, Detail::default(), &none());
     expect(listed.unwrap_err(), 861, "100000000 tasks");
 }
 
@@ -168,7 +169,7 @@ fn a_negative_cost_is_refused_and_a_simulation_refuses_what_a_run_does() {
              workload main {{ parallel for i in 0..3 {{ step(i, x); }} }} schedule {{ {schedule} }}"
         )
     };
-    let simulate = |text: String| program(&text).simulate(&WorkloadInputs::default(), &WIDE);
+    let simulate = |text: String| program(&text).simulate(&WorkloadInputs::all_made_up(0), &WIDE);
     expect(simulate(text("1 - n", "")).unwrap_err(), 866, "is -1");
     expect(simulate(text("1", "task_graph(deps = explicit);")).unwrap_err(), 860, "nothing orders them");
     expect(simulate(text("1", "task_graph(window = (1, abort));")).unwrap_err(), 859, "window");
@@ -180,7 +181,7 @@ fn a_sequential_run_counts_the_tasks_of_each_kernel() {
     let text = "tensor x: f32[4]; kernel a(inout x); kernel b(inout x);
         workload main { for i in 0..3 { a(x); a(x); b(x); } }";
     for options in [sequential(), WIDE] {
-        let outcome = program(text).execute(&WorkloadInputs::default(), &options).unwrap();
+        let outcome = program(text).execute(&WorkloadInputs::all_made_up(0), &options).unwrap();
         let counts: Vec<u64> = outcome.kernels.iter().map(|k| k.tasks).collect();
         assert_eq!((outcome.runtime.tasks, counts), (9, vec![6, 3]));
     }

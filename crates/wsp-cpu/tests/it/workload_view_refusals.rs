@@ -31,7 +31,7 @@ fn sequential() -> WorkloadOptions {
 
 fn with(views: &[(&str, ArrayView)]) -> WorkloadInputs {
     let views = views.iter().map(|(name, view)| ((*name).to_owned(), view.clone())).collect();
-    WorkloadInputs { views, ..WorkloadInputs::default() }
+    WorkloadInputs { views, ..WorkloadInputs::all_made_up(0) }
 }
 
 fn run(views: &[(&str, ArrayView)]) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
@@ -170,7 +170,7 @@ fn a_task_that_does_not_fit_its_kernel_is_reported_with_the_task() {
     let run = |text: &str| {
         let program = program(text).with_kernels(kernel(|_| ()).unwrap()).unwrap();
         program.execute(
-            &WorkloadInputs::default(),
+            &WorkloadInputs::all_made_up(0),
             &WorkloadOptions { threads: 2, ..WorkloadOptions::default() },
         )
     };
@@ -247,7 +247,7 @@ fn what_a_failing_task_hands_over_reaches_the_caller() {
         let slot = PayloadSlot::default();
         let options = WorkloadOptions { payload: Some(slot.clone()), ..options };
         expect(
-            program.execute(&WorkloadInputs::default(), &options),
+            program.execute(&WorkloadInputs::all_made_up(0), &options),
             856,
             &["`k` failed: no", "indices [2]"],
         );
@@ -257,7 +257,7 @@ fn what_a_failing_task_hands_over_reaches_the_caller() {
     }
     let slot = PayloadSlot::default();
     let options = WorkloadOptions { payload: Some(slot.clone()), ..sequential() };
-    let mut prepared = program.prepare(WorkloadInputs::default(), options).unwrap();
+    let mut prepared = program.prepare(WorkloadInputs::all_made_up(0), options).unwrap();
     expect(prepared.run().map(|_| ()), 856, &[]);
     assert!(slot.take().is_some());
     // The next run begins anew.
@@ -280,14 +280,14 @@ fn a_poll_stops_runs_between_tasks_and_within_kernels() {
         Some(Poll::new(move || asked.fetch_add(1, Ordering::Relaxed) >= n))
     };
     let options = WorkloadOptions { poll: stop_after(10), ..sequential() };
-    expect(program.execute(&WorkloadInputs::default(), &options), 574, &["cancelled"]);
+    expect(program.execute(&WorkloadInputs::all_made_up(0), &options), 574, &["cancelled"]);
     assert!((16..1000).contains(&ran.load(Ordering::Relaxed)), "{ran:?}");
     let wide = WorkloadOptions { poll: stop_after(10), threads: 2, ..WorkloadOptions::default() };
-    expect(program.execute(&WorkloadInputs::default(), &wide), 574, &["cancelled"]);
+    expect(program.execute(&WorkloadInputs::all_made_up(0), &wide), 574, &["cancelled"]);
     assert!(
         program
             .execute(
-                &WorkloadInputs::default(),
+                &WorkloadInputs::all_made_up(0),
                 &WorkloadOptions { poll: stop_after(u32::MAX), ..sequential() }
             )
             .is_ok()
@@ -303,7 +303,7 @@ fn a_poll_stops_runs_between_tasks_and_within_kernels() {
     registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
     let endless = crate::workloads::program(text).with_kernels(registry).unwrap();
     let options = WorkloadOptions { poll: stop_after(3), ..sequential() };
-    expect(endless.execute(&WorkloadInputs::default(), &options), 574, &["cancelled"]);
+    expect(endless.execute(&WorkloadInputs::all_made_up(0), &options), 574, &["cancelled"]);
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_raised_flag_stops_a_kernel_over_views() {
     let cancel = Some(Arc::new(AtomicBool::new(true)));
     let program = program(PAIR).with_kernels(kernel(|_| ()).unwrap()).unwrap();
     expect(
-        program.execute(&WorkloadInputs::default(), &WorkloadOptions { cancel, ..sequential() }),
+        program.execute(&WorkloadInputs::all_made_up(0), &WorkloadOptions { cancel, ..sequential() }),
         574,
         &[],
     );
@@ -320,7 +320,7 @@ fn a_raised_flag_stops_a_kernel_over_views() {
 #[test]
 fn options_that_would_have_no_effect_are_refused() {
     let poll = Some(Poll::new(|| false));
-    let inputs = WorkloadInputs::default();
+    let inputs = WorkloadInputs::all_made_up(0);
     let with_poll = WorkloadOptions { poll: poll.clone(), ..WorkloadOptions::default() };
     let on_aicpus = WorkloadOptions { aicpus: 2, ..with_poll.clone() };
     expect(program(PAIR).execute(&inputs, &on_aicpus), 864, &["no poll is asked"]);
@@ -336,7 +336,7 @@ fn options_that_would_have_no_effect_are_refused() {
     let library = library_program("workload main { idle(i = 0); }", library)
         .unwrap_or_else(|f| panic!("{}", report(&f)));
     let arrays: BTreeMap<_, _> = [("x".to_owned(), crate::workloads::views::reals(&[4, 4], []))].into();
-    let inputs = WorkloadInputs { arrays, ..WorkloadInputs::default() };
+    let inputs = WorkloadInputs { arrays, ..WorkloadInputs::all_made_up(0) };
     expect(library.execute(&inputs, &with_poll), 864, &["no poll is asked"]);
     expect(library.prepare(inputs.clone(), sequential()), 864, &["cannot be prepared"]);
     let lent = Lent::new([0; 16]);

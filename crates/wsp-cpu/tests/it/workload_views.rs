@@ -143,7 +143,7 @@ fn copied() -> WorkloadInputs {
     ];
     WorkloadInputs {
         arrays: arrays.map(|(name, a)| (name.to_owned(), a)).into(),
-        ..WorkloadInputs::default()
+        ..WorkloadInputs::all_made_up(0)
     }
 }
 
@@ -180,7 +180,7 @@ fn lent(lie: Lie) -> (WorkloadInputs, Lent, Lent) {
     ]
     .map(|(name, view)| (name.to_owned(), view))
     .into();
-    (WorkloadInputs { views, ..WorkloadInputs::default() }, y, z)
+    (WorkloadInputs { views, ..WorkloadInputs::all_made_up(0) }, y, z)
 }
 
 fn sequential() -> WorkloadOptions {
@@ -300,7 +300,7 @@ fn a_kernel_that_stores_to_what_it_has_loaded_keeps_what_it_loaded() {
         ("t".to_owned(), t.view(DType::F32, 0, &[4, 8], &[8, 1])),
         ("o".to_owned(), o.view(DType::F32, 0, &[2, 8], &[8, 1])),
     ];
-    let inputs = WorkloadInputs { views: views.into(), ..WorkloadInputs::default() };
+    let inputs = WorkloadInputs { views: views.into(), ..WorkloadInputs::all_made_up(0) };
     with(text, registry).execute(&inputs, &sequential()).unwrap_or_else(|f| panic!("{}", report(&f)));
     assert_eq!(o.values(), (0..16).map(|i| i as f32).collect::<Vec<_>>());
     assert_eq!(t.values()[8..24], [0.0; 16]);
@@ -336,7 +336,8 @@ fn integers_of_every_type_are_read_where_they_lie() {
         for (i, value) in [9u8, 8, 200, 3].into_iter().enumerate() {
             table.bytes_mut()[i * dtype.size()] = value;
         }
-        let inputs = WorkloadInputs { arrays: [("t".to_owned(), table)].into(), ..WorkloadInputs::default() };
+        let inputs =
+            WorkloadInputs { arrays: [("t".to_owned(), table)].into(), ..WorkloadInputs::all_made_up(0) };
         let outcome = with(&text, registry)
             .execute(&inputs, &sequential())
             .unwrap_or_else(|f| panic!("{}", report(&f)));
@@ -350,7 +351,7 @@ fn absent_tensors_begin_with_zeros_when_asked() {
         workload main { touch(x, n, s); }";
     let mut registry = KernelRegistry::new();
     registry.register("touch", |_| Ok(())).unwrap();
-    let inputs = WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::default() };
+    let inputs = WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::all_made_up(0) };
     let outcome = with(text, registry).execute(&inputs, &sequential()).unwrap();
     assert_eq!(outcome.outputs["x"].as_slice::<f32>().unwrap(), [0.0; 3]);
     assert_eq!(outcome.outputs["s"].as_slice::<i64>().unwrap(), [4]);
@@ -373,7 +374,7 @@ fn a_slot_may_lie_in_memory_of_the_caller() {
     let inputs = WorkloadInputs {
         views: [("rounds".to_owned(), rounds.view(DType::I64, 0, &[1], &[2]))].into(),
         absent: Absent::Zeros,
-        ..WorkloadInputs::default()
+        ..WorkloadInputs::all_made_up(0)
     };
     let outcome =
         program.execute(&inputs, &WorkloadOptions::default()).unwrap_or_else(|f| panic!("{}", report(&f)));
@@ -413,7 +414,8 @@ fn tensors_that_are_not_the_callers_begin_every_prepared_run_alike() {
         })
         .unwrap();
     let arrays = [("x".to_owned(), reals(&[4], [1.0; 4])), ("y".to_owned(), reals(&[4], [10.0; 4]))];
-    let inputs = WorkloadInputs { arrays: arrays.into(), absent: Absent::Zeros, ..WorkloadInputs::default() };
+    let inputs =
+        WorkloadInputs { arrays: arrays.into(), absent: Absent::Zeros, ..WorkloadInputs::all_made_up(0) };
     let mut prepared = with(text, registry).prepare(inputs, sequential()).unwrap();
     for _ in 0..2 {
         prepared.run().unwrap();
@@ -438,8 +440,10 @@ fn views_of_a_prepared_workload_are_exchanged_in_place() {
         .unwrap();
     let (one, two) = (Lent::reals([0.0; 4]), Lent::reals([5.0; 8]));
     let views = |view: ArrayView| BTreeMap::from([("x".to_owned(), view)]);
-    let inputs =
-        WorkloadInputs { views: views(one.view(DType::F32, 0, &[4], &[1])), ..WorkloadInputs::default() };
+    let inputs = WorkloadInputs {
+        views: views(one.view(DType::F32, 0, &[4], &[1])),
+        ..WorkloadInputs::all_made_up(0)
+    };
     let mut prepared = with(text, registry).prepare(inputs, sequential()).unwrap();
     prepared.run().unwrap();
     prepared.rebind(Vec::new(), BTreeMap::new(), views(two.view(DType::F32, 0, &[4], &[2]))).unwrap();
@@ -476,7 +480,7 @@ fn compiled_kernels_follow_views_that_are_exchanged() {
         let (first, out) = (memory(), Lent::reals([0.0; 64]));
         let given = WorkloadInputs {
             views: views(lend(&first, &lies[0]), lend(&out, &lies[0])),
-            ..WorkloadInputs::default()
+            ..WorkloadInputs::all_made_up(0)
         };
         let mut prepared = program.prepare(given, options).unwrap();
         prepared.run().unwrap();
@@ -507,7 +511,7 @@ fn a_statement_that_is_never_reached_needs_no_memory() {
     registry.register_view_kernel("k", kernel.source(), Mode::Fast).unwrap();
     let nothing = Lent::reals([]);
     let views = [("x".to_owned(), nothing.view(DType::F32, 0, &[0, 4], &[4, 1]))];
-    let inputs = WorkloadInputs { views: views.into(), ..WorkloadInputs::default() };
+    let inputs = WorkloadInputs { views: views.into(), ..WorkloadInputs::all_made_up(0) };
     let outcome =
         with(text, registry).execute(&inputs, &sequential()).unwrap_or_else(|f| panic!("{}", report(&f)));
     assert_eq!(outcome.runtime.tasks, 1);

@@ -1,7 +1,8 @@
 //! Where the peers' programs and packages lie, and how they get there.
 
+use crate::interrupt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What says that a folder holds the programs.
 const MARK: &str = "common.py";
@@ -46,7 +47,9 @@ impl Place {
 /// Not everything could be.
 pub(crate) fn install(place: &Place) -> Result<(), String> {
     let program = place.programs.join(INSTALLER);
-    let status = Command::new(PYTHON).arg(&program).arg(&place.packages).status();
+    let mut command = Command::new(PYTHON);
+    let started = interrupt::start(command.arg(&program).arg(&place.packages).stdin(Stdio::null()));
+    let status = started.and_then(|(mut child, _group)| child.wait());
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(format!("`{}` could not install all of the peers", program.display())),

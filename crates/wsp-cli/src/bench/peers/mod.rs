@@ -18,14 +18,9 @@ pub(crate) use team::Team;
 
 /// Why a peer gave nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Fault {
-    /// Ctrl-C.
-    Interrupted,
-    /// It failed, or said something else than it should.
-    Failed {
-        /// Which, and what it did.
-        what: String,
-        /// The end of what it wrote to standard error.
-        said: String,
-    },
+pub(crate) struct Fault {
+    /// Which failed or said something else than it should, and what it did.
+    pub(crate) what: String,
+    /// The end of what it wrote to standard error.
+    pub(crate) said: String,
 }

@@ -1,6 +1,7 @@
 //! The folder that a problem is handed to the peers in.
 
 use crate::files::{no_array, write_array, write_text};
+use crate::interrupt::Leftover;
 use crate::layout::Layout;
 use serde_json::json;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -38,6 +39,8 @@ pub(crate) struct Problem<'a> {
 #[derive(Debug)]
 pub(crate) struct Workspace {
     folder: PathBuf,
+    /// A signal that ends us takes it away.
+    _leftover: Leftover,
 }
 
 /// Workspaces that this process made.
@@ -52,11 +55,12 @@ impl Workspace {
         // Relaxed: the counter only makes names differ.
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("wsp-bench-{}-{number}", std::process::id()));
+        let leftover = Leftover::folder(folder.clone());
         std::fs::DirBuilder::new()
             .mode(0o700)
             .create(&folder)
             .map_err(|fault| format!("`{}` cannot be made: {fault}", folder.display()))?;
-        Ok(Workspace { folder })
+        Ok(Workspace { folder, _leftover: leftover })
     }
 
     /// Where it is.

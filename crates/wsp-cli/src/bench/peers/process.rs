@@ -2,19 +2,16 @@
 
 use super::Fault;
 use crate::bench::runtime::measure::Span;
+use crate::interrupt::{self, Leftover};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Between two looks at whether Ctrl-C was pressed.
-const GLANCE: Duration = Duration::from_millis(20);
 /// A peer that says nothing for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Lines of standard error that a message shows.
@@ -58,10 +55,12 @@ pub(super) struct Process {
     input: ChildStdin,
     lines: Receiver<std::io::Result<String>>,
     said: PathBuf,
+    /// A signal that ends us ends it too.
+    _group: Leftover,
 }
 
 impl Process {
-    /// Starts a program on the problem of `folder`, in a process group of its own so that Ctrl-C reaches only us.
+    /// Starts a program on the problem of `folder`, in a process group of its own.
     ///
     /// # Errors
     /// It cannot be started.
@@ -72,61 +71,54 @@ impl Process {
         folder: &Path,
         threads: u32,
     ) -> Result<Process, Fault> {
-        let failed = |what: String| Fault::Failed { what: format!("{name}: {what}"), said: String::new() };
+        let failed = |what: String| Fault { what: format!("{name}: {what}"), said: String::new() };
         let said = folder.join(format!("{name}.log"));
         let log = File::create(&said).map_err(|f| failed(format!("`{}`: {f}", said.display())))?;
         let mut command = Command::new(python);
         command.arg(program).arg(folder).arg(threads.to_string());
         command.envs(THREADS.map(|variable| (variable, threads.to_string())));
         // The programs lie in the source tree, which stays as it is.
-        command.env("PYTHONDONTWRITEBYTECODE", "1").process_group(0);
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().map_err(|f| failed(format!("`{}`: {f}", python.display())))?;
+        let started = interrupt::start(&mut command);
+        let (mut child, group) = started.map_err(|f| failed(format!("`{}`: {f}", python.display())))?;
         let input = child.stdin.take().expect("standard input should be a pipe");
         let output = child.stdout.take().expect("standard output should be a pipe");
         let (send, lines) = channel();
         std::thread::spawn(move || BufReader::new(output).lines().try_for_each(|line| send.send(line)));
-        Ok(Process { name, child, input, lines, said })
+        Ok(Process { name, child, input, lines, said, _group: group })
     }
 
     /// Waits for what it says first.
     ///
     /// # Errors
-    /// Ctrl-C, or it ended or said something else.
-    pub(super) fn greeting(&self, cancel: &AtomicBool) -> Result<Greeting, Fault> {
-        let line = self.line(cancel)?;
+    /// It ended or said something else.
+    pub(super) fn greeting(&self) -> Result<Greeting, Fault> {
+        let line = self.line()?;
         greeting(&line).ok_or_else(|| self.strange(&line))
     }
 
     /// Has it measure one of its forms once.
     ///
     /// # Errors
-    /// Ctrl-C, or it ended or said something else.
-    pub(super) fn measure(&mut self, form: usize, cancel: &AtomicBool) -> Result<Span, Fault> {
+    /// It ended or said something else.
+    pub(super) fn measure(&mut self, form: usize) -> Result<Span, Fault> {
         if writeln!(self.input, "{form}").and_then(|()| self.input.flush()).is_err() {
             return Err(self.failed("it ended before it was told to"));
         }
-        let line = self.line(cancel)?;
+        let line = self.line()?;
         span(&line).ok_or_else(|| self.strange(&line))
     }
 
-    fn line(&self, cancel: &AtomicBool) -> Result<String, Fault> {
-        let asked = Instant::now();
-        while asked.elapsed() < PATIENCE {
-            // Relaxed: the flag orders nothing else.
-            if cancel.load(Ordering::Relaxed) {
-                return Err(Fault::Interrupted);
+    fn line(&self) -> Result<String, Fault> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(Ok(line)) => Ok(line),
+            Ok(Err(fault)) => Err(self.failed(&format!("what it says cannot be read: {fault}"))),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(self.failed(&format!("it has said nothing for {} seconds", PATIENCE.as_secs())))
             }
-            match self.lines.recv_timeout(GLANCE) {
-                Ok(Ok(line)) => return Ok(line),
-                Ok(Err(fault)) => return Err(self.failed(&format!("what it says cannot be read: {fault}"))),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(self.failed("it ended before it was told to"));
-                }
-            }
+            Err(RecvTimeoutError::Disconnected) => Err(self.failed("it ended before it was told to")),
         }
-        Err(self.failed(&format!("it has said nothing for {} seconds", PATIENCE.as_secs())))
     }
 
     fn strange(&self, line: &str) -> Fault {
@@ -139,7 +131,7 @@ impl Process {
         let said = String::from_utf8_lossy(&said).into_owned();
         let lines: Vec<&str> = said.lines().collect();
         let said = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
-        Fault::Failed { what: format!("{}: {what}", self.name), said }
+        Fault { what: format!("{}: {what}", self.name), said }
     }
 }
 

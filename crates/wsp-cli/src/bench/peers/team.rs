@@ -4,7 +4,6 @@ use super::process::{Form, Greeting, Process};
 use super::{Fault, Place};
 use crate::bench::runtime::measure::Span;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -62,13 +61,8 @@ impl Team {
     /// Starts all peers on the problem of `folder`, and waits until each is ready or says what it lacks.
     ///
     /// # Errors
-    /// Ctrl-C, or a peer failed.
-    pub(crate) fn start(
-        place: &Place,
-        folder: &Path,
-        threads: u32,
-        cancel: &AtomicBool,
-    ) -> Result<Team, Fault> {
+    /// A peer failed.
+    pub(crate) fn start(place: &Place, folder: &Path, threads: u32) -> Result<Team, Fault> {
         let mut team = Team::default();
         let mut started = Vec::new();
         for (name, program) in PEERS {
@@ -80,7 +74,7 @@ impl Team {
             }
         }
         for (name, process) in started {
-            match process.greeting(cancel)? {
+            match process.greeting()? {
                 Greeting::Ready { version, forms } => {
                     let spans = vec![Vec::new(); forms.len()];
                     team.members.push(Member { name, process, version, forms, spans });
@@ -96,11 +90,11 @@ impl Team {
     /// Has every form of every peer measured once.
     ///
     /// # Errors
-    /// Ctrl-C, or a peer failed.
-    pub(crate) fn round(&mut self, cancel: &AtomicBool) -> Result<(), Fault> {
+    /// A peer failed.
+    pub(crate) fn round(&mut self) -> Result<(), Fault> {
         for member in &mut self.members {
             for (form, spans) in member.spans.iter_mut().enumerate() {
-                spans.push(member.process.measure(form, cancel)?);
+                spans.push(member.process.measure(form)?);
             }
             thread::sleep(WIND_DOWN);
         }

@@ -1,6 +1,7 @@
 //! The programs of `benches/peers`: builds them where that is possible, runs them, reads what they print.
 
 use super::measure::Span;
+use crate::interrupt;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -133,7 +134,7 @@ impl Workshop<'_> {
 
 /// Runs a compiler; its first complaint is the error.
 fn finish(mut command: Command, name: &str) -> Result<(), String> {
-    let output = command.output().map_err(|fault| format!("{name}: {fault}"))?;
+    let output = interrupt::output(&mut command).map_err(|fault| format!("{name}: {fault}"))?;
     if output.status.success() {
         return Ok(());
     }
@@ -176,7 +177,7 @@ impl Peer {
 
     fn run(&self, what: &str, pattern: &str, numbers: &[u32]) -> Result<Value, String> {
         let numbers = numbers.iter().map(u32::to_string);
-        let output = Command::new(&self.program).args([what, pattern]).args(numbers).output();
+        let output = interrupt::output(Command::new(&self.program).args([what, pattern]).args(numbers));
         let output = output.map_err(|fault| format!("{}: {fault}", self.program.display()))?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);

@@ -2,10 +2,10 @@
 
 use crate::args::DataArgs;
 use crate::codes;
-use crate::commands::data::misspelt;
-use crate::commands::workload::read_named;
-use crate::files::{entry_names, take_bits_as_floats};
+use crate::commands::given::Want;
+use crate::files::take_bits_as_floats;
 use crate::generate::{Scale, make_tensor};
+use crate::report::Sources;
 use crate::unit::UnitTensor;
 use std::collections::BTreeMap;
 use wsp_core::DType;
@@ -19,10 +19,8 @@ pub(super) struct UnitData {
     pub(super) arrays: Arrays,
     /// Where each comes from, such as `made up from seed 1`.
     pub(super) origins: BTreeMap<String, String>,
-    /// Those that were read from files, such as `X f32[4, 8]`; warnings about the files.
-    pub(super) given: Vec<String>,
-    /// Of archives: entries that look misspelt.
-    pub(super) warnings: Vec<Diagnostic>,
+    /// Which were given, and which made up.
+    pub(super) sources: Sources,
 }
 
 /// Reads or makes up the tensors.
@@ -30,22 +28,22 @@ pub(super) struct UnitData {
 /// # Errors
 /// For each that cannot be read, does not fit or cannot be made up.
 pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, Vec<Diagnostic>> {
-    let names: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
-    let mut arrays = read_named(args.inputs.as_deref(), &args.input, &names, "the unit")?;
+    let wants = tensors.iter().map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read });
+    let mut arrays = args.read(&wants.collect::<Vec<_>>(), "the unit")?;
     let mut data = UnitData::default();
-    if let Some(path) = &args.inputs {
-        let absent: Vec<&str> = names.iter().copied().filter(|name| !arrays.contains_key(*name)).collect();
-        data.warnings = misspelt(&entry_names(path).map_err(|fault| vec![fault])?, &absent);
-    }
     let bf16 = tensors.iter().filter(|t| t.dtype == Some(DType::Bf16)).map(|t| t.name.as_str());
     take_bits_as_floats(&mut arrays, bf16);
-    data.given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
+    data.sources.given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
+    data.sources.seed = args.seed();
     let mut faults = Vec::new();
     for tensor in tensors {
         let (array, origin) = match arrays.remove(&tensor.name) {
             Some(array) => (fitted(tensor, array), "read from a file".to_owned()),
-            None if tensor.is_read => (made(tensor, args.seed), format!("made up from seed {}", args.seed)),
-            None => (made(tensor, args.seed), "zeros".to_owned()),
+            None if tensor.is_read => {
+                data.sources.made.push(tensor.name.clone());
+                (made(tensor, args.seed()), format!("made up from seed {}", args.seed()))
+            }
+            None => (made(tensor, args.seed()), "zeros".to_owned()),
         };
         data.origins.insert(tensor.name.clone(), origin);
         match array {

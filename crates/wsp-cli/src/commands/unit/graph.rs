@@ -25,9 +25,11 @@ pub(in crate::commands) fn graph(
     let plan = elaborate(&module, &kernels.signatures(), &ElaborateOptions::default())?;
     let graphs = UnitGraph::all(&plan);
     let name = args.file.display().to_string();
-    list(session, outputs.tasks.as_ref(), |rows| write_unit_tasks(rows, &graphs))?;
-    list(session, outputs.edges.as_ref(), |rows| write_unit_edges(rows, &graphs))?;
-    list(session, outputs.dot.as_ref(), |rows| write_unit_dot(rows, &graphs, &name))?;
+    let lists = [
+        list(outputs.tasks.as_ref(), |rows| write_unit_tasks(rows, &graphs))?,
+        list(outputs.edges.as_ref(), |rows| write_unit_edges(rows, &graphs))?,
+        list(outputs.dot.as_ref(), |rows| write_unit_dot(rows, &graphs, &name))?,
+    ];
     if outputs.summary {
         let bytes = |kind: TensorKind| {
             let of_kind = plan.tensors.iter().filter(|tensor| tensor.kind == kind);
@@ -47,7 +49,7 @@ pub(in crate::commands) fn graph(
             session.terminal.print(&report.text());
         }
     }
-    Ok(Outcome::Done)
+    session.keep(lists)
 }
 
 /// Options of `wsp graph` that task graphs have no use for.

@@ -5,20 +5,22 @@ use super::kernels::UnitKernels;
 use super::{Kind, references, refuse, settings};
 use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
 use crate::codes;
-use crate::commands::run::refuse_to_overwrite;
+use crate::commands::outputs::Outputs;
+use crate::commands::run::nothing_ran;
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Begin, UnitOutcome};
 use crate::engine::workload::compare_bits;
-use crate::files::{CheckpointFolder, write_npz, write_stream};
+use crate::files::CheckpointFolder;
 use crate::machine;
 use crate::reference::Comparison;
-use crate::report::{Check, UnitReport};
+use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
 use std::sync::Arc;
 use wsp_core::tg::{GraphNo, Instr, Platform};
 use wsp_cpu::tg::{CANNOT_RESUME, CheckpointStore, MemoryStore, Released, SessionOptions};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
+use wsp_plan::ParamValue;
 use wsp_plan::tg::matrix;
 use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Tracing, write_graph_chrome_trace};
 
@@ -28,8 +30,8 @@ struct Ready {
     kernels: UnitKernels,
     options: SessionOptions,
     begin: Begin,
-    /// Tensors that were given, such as `X f32[4, 8]`.
-    given: Vec<String>,
+    sources: Sources,
+    outputs: Outputs,
 }
 
 /// Runs a unit.
@@ -39,28 +41,45 @@ pub(in crate::commands) fn run(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
-    let Ready { module, kernels, options, begin, given } = prepare(session, args, kind)?;
-    let ran =
-        session.interrupt.while_running(|| engine::run(&module, &kernels.kernels, options.clone(), begin));
+    let Ready { module, kernels, options, begin, sources, outputs } = prepare(session, args, kind)?;
+    let ran = engine::run(&module, &kernels.kernels, options.clone(), begin);
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
     let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
     let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
     session.warn(&[platform_notes(&module, &options.runtime), notes].concat());
-    // Before the check: what was computed is worth keeping also when the check is interrupted.
-    let mut faults = write_outputs(args, &ran);
-    let check = if args.check || (given.is_empty() && !args.no_check) {
-        compare(session, &module, &kernels, &options, &ran)?
+    let (filled, mut faults) =
+        outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
+    let wanted = args.check || (!args.data.names_arrays() && !args.no_check);
+    let stats = &ran.figures.stats;
+    let checked = if begin == Begin::Start && stats.kernels == 0 && stats.items == 0 {
+        let values = options.scalars.iter().map(|(name, n)| (name.as_str(), ParamValue::Int((*n).into())));
+        let nothing = nothing_ran("the unit invoked no kernel and copied nothing", values, wanted);
+        if wanted {
+            faults.push(nothing)
+        } else {
+            session.warn(&[nothing])
+        }
+        Ok(Check::NothingRan)
+    } else if wanted {
+        compare(session, &module, &kernels, &options, &ran)
     } else {
-        Check::NotDone
+        Ok(Check::NotDone)
+    };
+    let check = match checked {
+        Ok(check) => check,
+        Err(faults) => {
+            // What was computed is worth keeping when it cannot be checked.
+            session.keep(filled)?;
+            return Err(faults);
+        }
     };
     faults.extend(differences(&check));
     let report = UnitReport {
         program: args.file.display().to_string(),
         threads: options.runtime.threads,
         devices: options.runtime.devices,
-        inputs: given,
-        seed: args.data.seed,
+        sources,
         scalars: options.scalars,
         begin: if ran.resumed { Begin::Resume } else { Begin::Start },
         figures: ran.figures,
@@ -70,6 +89,7 @@ pub(in crate::commands) fn run(
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
+    session.keep(filled)?;
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
 }
 
@@ -95,16 +115,15 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
         return Err(found);
     }
     let kernels = session.read_kernels(&args.file, &module, &args.unit.kernels, &set)?;
-    refuse_to_overwrite(args, &kernels.files)?;
+    let outputs = Outputs::of(args, &[kernels.files.clone(), session.source_files()].concat())?;
     let scalars = settings::scalars(&module, &kernels, &set)?;
     check_events(&module, &args.unit)?;
     session.terminal.progress("making up data");
     let data = data::load(&tensors(&module, &kernels.signatures()), &args.data)?;
-    session.warn(&data.warnings);
     let store = store(session, &module, &args.unit).map_err(|fault| vec![fault])?;
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = SessionOptions {
-        runtime: runtime(session, args),
+        runtime: runtime(args),
         inputs: data.arrays,
         origins: data.origins,
         scalars,
@@ -113,15 +132,18 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
         checkpoints: store,
         ..SessionOptions::default()
     };
-    Ok(Ready { module, kernels, options, begin, given: data.given })
+    Ok(Ready { module, kernels, options, begin, sources: data.sources, outputs })
 }
 
 /// Options of `wsp run` that task graphs have no use for.
 fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
     refuse_machine_options(&args.launch)?;
+    if args.data.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) {
+        let message = "keys of `--generate` have no meaning for task graphs";
+        return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("write `--generate` alone"));
+    }
     let given = [
         ("--schedule", args.launch.schedule.is_some()),
-        ("--generate", args.data.generate.is_some()),
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
     ];
@@ -153,14 +175,13 @@ fn check_events(module: &TgModule, args: &UnitArgs) -> Result<(), Vec<Diagnostic
 }
 
 /// Threads, devices and cores as they are asked for.
-fn runtime(session: &Session, args: &RunArgs) -> RuntimeConfig {
+fn runtime(args: &RunArgs) -> RuntimeConfig {
     RuntimeConfig {
         threads: args.threads.unwrap_or_else(machine::cores),
         devices: args.unit.devices.unwrap_or(1),
         cores: cores(args.unit.cores.unwrap_or_default()),
         hints: if args.unit.hints { Hints::Honour } else { Hints::Ignore },
         tracing: if args.trace.is_some() { Tracing::On } else { Tracing::Off },
-        cancel: Some(session.interrupt.flag()),
         ..RuntimeConfig::default()
     }
 }
@@ -201,17 +222,6 @@ fn store(
     })
 }
 
-/// Writes outputs and trace, as far as they were asked for; what could not be written otherwise.
-fn write_outputs(args: &RunArgs, ran: &UnitOutcome) -> Vec<Diagnostic> {
-    let mut faults: Vec<Diagnostic> =
-        args.outputs.iter().filter_map(|path| write_npz(path, &ran.outputs).err()).collect();
-    if let Some(path) = &args.trace {
-        faults
-            .extend(write_stream(path, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace)).err());
-    }
-    faults
-}
-
 /// Compares what a run wrote with the references of its unit or, where it names none, with what one thread writes.
 fn compare(
     session: &Session,
@@ -240,15 +250,14 @@ fn compare(
         events: ran.signalled.clone(),
         ..options.clone()
     };
-    let expected =
-        session.interrupt.while_running(|| engine::run(module, &kernels.kernels, alone, Begin::Start))?;
+    let expected = engine::run(module, &kernels.kernels, alone, Begin::Start)?;
     Ok(compare_bits(&ran.outputs, &expected.outputs))
 }
 
 /// What is wrong with the outputs, one for each.
 fn differences(check: &Check) -> Vec<Diagnostic> {
     match check {
-        Check::NotDone | Check::Same { .. } => Vec::new(),
+        Check::NotDone | Check::NothingRan | Check::Same { .. } => Vec::new(),
         Check::Close(all) => all.iter().filter_map(Comparison::diagnostic).collect(),
         Check::Differs(all) => all
             .iter()

@@ -4,14 +4,15 @@ use super::Source;
 use crate::args::DataArgs;
 use crate::codes;
 use crate::commands::data;
+use crate::commands::given::{Files, Making, Want};
 use crate::engine;
 use crate::engine::workload::library_values;
-use crate::files::{read_inputs, take_bits_as_floats};
-use crate::generate::generate_tensors;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use wsp_core::DType;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use crate::files::take_bits_as_floats;
+use crate::generate::{DEFAULT_SEED, Pairs, extents_of, generate_tensors};
+use wsp_core::{DType, TensorId};
+use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadProgram};
+use wsp_ir::Module;
+use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Arrays, ParamValue};
 
 /// Who takes arrays.
@@ -20,21 +21,14 @@ const THE_WORKLOAD: &str = "the workload";
 /// Reads arrays for a graph. Where kernels are only declared it depends on tables alone.
 pub(in crate::commands) fn read_graph_arrays(
     source: &Source,
-    archive: Option<&Path>,
-    single: &[(String, PathBuf)],
+    files: Files<'_>,
     set: &[(String, ParamValue)],
 ) -> Result<Arrays, Vec<Diagnostic>> {
-    if source.library.is_some() {
-        let args = DataArgs {
-            inputs: archive.map(Path::to_owned),
-            input: single.to_vec(),
-            generate: None,
-            seed: crate::generate::DEFAULT_SEED,
-        };
-        return read(source, &args, set);
-    }
-    let of_tensor = single.iter().filter(|(name, _)| source.module.tensors.iter().any(|t| t.name == *name));
-    let faults: Vec<Diagnostic> = of_tensor
+    let tensors = || source.module.tensors.iter().map(|t| t.name.as_str());
+    let faults: Vec<Diagnostic> = files
+        .single
+        .iter()
+        .filter(|(name, _)| source.library.is_none() && tensors().any(|tensor| tensor == name))
         .map(|(name, _)| {
             Diagnostic::error(codes::OPTION_OF_OTHERS, format!("`{name}` is a tensor, not a table"))
                 .note("a task graph does not depend on what tensors hold")
@@ -44,58 +38,132 @@ pub(in crate::commands) fn read_graph_arrays(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let tables: Vec<&str> = source.module.tables.iter().map(|t| t.name.as_str()).collect();
-    read_named(archive, single, &tables, THE_WORKLOAD)
-}
-
-/// Reads the arrays of a run. For the kernels of a used file they are made up when none of theirs is given.
-pub(super) fn read(
-    source: &Source,
-    args: &DataArgs,
-    set: &[(String, ParamValue)],
-) -> Result<Arrays, Vec<Diagnostic>> {
-    let module = &source.module;
-    let own = module.tables.iter().map(|t| &t.name).chain(module.tensors.iter().map(|t| &t.name));
-    let (data, integers) = source.library.as_ref().map(data::names).unwrap_or_default();
-    let of_library = || data.iter().chain(&integers);
-    let names: Vec<&str> = own.chain(of_library()).map(String::as_str).collect();
-    let mut arrays = read_named(args.inputs.as_deref(), &args.input, &names, THE_WORKLOAD)?;
-    let bf16 = module.tensors.iter().filter(|t| t.dtype == DType::Bf16).map(|t| t.name.as_str());
-    take_bits_as_floats(&mut arrays, bf16.chain(data.iter().map(String::as_str)));
-    if let Some(library) = &source.library
-        && !of_library().any(|name| arrays.contains_key(name))
-    {
-        let inputs = engine::inputs(library)?;
-        let values = library_values(source, set);
-        let pairs = args.generate.clone().unwrap_or_default();
-        let made = generate_tensors(library, &pairs, &values, &BTreeMap::new(), args.seed, &|id| {
-            inputs.contains(&id)
-        });
-        arrays.extend(made.map_err(|fault| vec![fault])?);
+    let wanted = wants(source, None)?;
+    let mut arrays = files.read(&wanted, Making::Rest, THE_WORKLOAD)?;
+    take_bits(source, &mut arrays);
+    if source.library.is_none() {
+        // An archive of a run holds tensors too.
+        let single = |name: &String| source.module.tables.iter().any(|table| table.name == *name);
+        arrays.retain(|name, _| single(name));
+        return Ok(arrays);
     }
+    let making = Library { making: Making::Rest, pairs: &Pairs::default(), seed: DEFAULT_SEED };
+    making.make(source, None, &mut arrays, set)?;
     Ok(arrays)
 }
 
-/// Reads arrays, each of which must be one of `names`, which `what` takes; of an archive those that are.
-pub(in crate::commands) fn read_named(
-    archive: Option<&Path>,
-    single: &[(String, PathBuf)],
-    names: &[&str],
-    what: &str,
-) -> Result<Arrays, Vec<Diagnostic>> {
-    let unknown = single.iter().filter(|(name, _)| !names.contains(&name.as_str()));
-    let faults: Vec<Diagnostic> = unknown.map(|(name, _)| unknown_array(name, names, what)).collect();
-    if faults.is_empty() { read_inputs(archive, single, &|name| names.contains(&name)) } else { Err(faults) }
+/// What a run is given.
+pub(super) struct Given {
+    pub(super) inputs: WorkloadInputs,
+    /// The arrays that were read, such as `x f32[4]`.
+    pub(super) shown: Vec<String>,
+    /// Names of those that are made up.
+    pub(super) made: Vec<String>,
 }
 
-fn unknown_array(name: &str, names: &[&str], what: &str) -> Diagnostic {
-    let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, format!("{what} takes no array `{name}`"));
-    match did_you_mean(name, names.iter().copied()) {
-        Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None if names.is_empty() => fault.note("it takes no arrays"),
-        None => {
-            let listed: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
-            fault.note(format!("it takes {}", listed.join(", ")))
+/// Reads the arrays of a run, and makes up what is to be.
+pub(super) fn read(
+    source: &Source,
+    program: &WorkloadProgram,
+    args: &DataArgs,
+    set: Vec<(String, ParamValue)>,
+) -> Result<Given, Vec<Diagnostic>> {
+    let wanted = wants(source, Some(program))?;
+    let mut arrays = args.read(&wanted, THE_WORKLOAD)?;
+    take_bits(source, &mut arrays);
+    let shown = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
+    let is_given = |name: &str| arrays.contains_key(name);
+    let tensors = source.module.tensors.iter().map(|t| t.name.as_str());
+    let (made_up, absent): (Vec<String>, Absent) = match args.making() {
+        Making::Rest => (Vec::new(), Absent::MadeUp),
+        Making::Named(fill) => (
+            tensors.filter(|name| fill.iter().any(|f| f == name)).map(str::to_owned).collect(),
+            Absent::Refused,
+        ),
+    };
+    let needed = program.needed().filter(|name| !is_given(name));
+    let mut made: Vec<String> = match absent {
+        Absent::MadeUp => needed.map(str::to_owned).collect(),
+        _ => made_up.clone(),
+    };
+    let pairs = args.generate.clone().unwrap_or_default();
+    let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
+    made.extend(library.make(source, Some(program), &mut arrays, &set)?);
+    let inputs = WorkloadInputs {
+        set,
+        arrays,
+        made_up,
+        absent,
+        seed: args.seed(),
+        mixing: true,
+        ..WorkloadInputs::default()
+    };
+    Ok(Given { inputs, shown, made })
+}
+
+/// The arrays that a workload takes; of tables, binding says which are needed.
+fn wants(source: &Source, program: Option<&WorkloadProgram>) -> Result<Vec<Want>, Vec<Diagnostic>> {
+    let module = &source.module;
+    let needed = |name: &str| program.is_some_and(|program| program.needed().any(|needed| needed == name));
+    let tables = module.tables.iter().map(|t| Want { name: t.name.clone(), needed: false });
+    let tensors = module.tensors.iter().map(|t| Want { name: t.name.clone(), needed: needed(&t.name) });
+    let mut all: Vec<Want> = tables.chain(tensors).collect();
+    if let Some(library) = &source.library {
+        all.extend(data::wants(library, &inputs(library, program)?));
+    }
+    Ok(all)
+}
+
+/// Tensors of a used file that need arrays: by the kernels that tasks call, where these are known.
+fn inputs(library: &Module, program: Option<&WorkloadProgram>) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
+    program.map_or_else(|| engine::inputs(library), |program| Ok(program.library_inputs()))
+}
+
+/// Takes integers as the floats whose bits they are.
+fn take_bits(source: &Source, arrays: &mut Arrays) {
+    let bf16 = source.module.tensors.iter().filter(|t| t.dtype == DType::Bf16).map(|t| t.name.as_str());
+    let data = source.library.as_ref().map(|library| data::names(library).0).unwrap_or_default();
+    take_bits_as_floats(arrays, bf16.chain(data.iter().map(String::as_str)));
+}
+
+/// What is made up for the kernels of a used file.
+struct Library<'a> {
+    making: Making<'a>,
+    pairs: &'a Pairs,
+    seed: u64,
+}
+
+impl Library<'_> {
+    /// Makes up arrays that are not given; their names.
+    fn make(
+        &self,
+        source: &Source,
+        program: Option<&WorkloadProgram>,
+        arrays: &mut Arrays,
+        set: &[(String, ParamValue)],
+    ) -> Result<Vec<String>, Vec<Diagnostic>> {
+        let Some(library) = &source.library else { return Ok(Vec::new()) };
+        let inputs = inputs(library, program)?;
+        let asked = |name: &str| match self.making {
+            Making::Rest => true,
+            Making::Named(fill) => fill.iter().any(|filled| filled == name),
+        };
+        let absent: Vec<TensorId> = inputs
+            .into_iter()
+            .filter(|&id| {
+                data::name_of(library, id).is_some_and(|name| !arrays.contains_key(name) && asked(name))
+            })
+            .collect();
+        if absent.is_empty() {
+            return Ok(Vec::new());
         }
+        let values = library_values(source, set);
+        let known = extents_of(library, arrays);
+        let made =
+            generate_tensors(library, self.pairs, &values, &known, self.seed, &|id| absent.contains(&id));
+        let made = made.map_err(|fault| vec![fault])?;
+        let names = made.keys().cloned().collect();
+        arrays.extend(made);
+        Ok(names)
     }
 }

@@ -17,13 +17,10 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     let source = session.read_workload(&args.file)?;
     refuse_machine_options(&args.launch).map_err(|fault| vec![fault])?;
     let set = settings(args).map_err(|fault| vec![fault])?;
-    let arrays = read_graph_arrays(&source, args.data.inputs.as_deref(), &args.data.input, &set)?;
+    let arrays = read_graph_arrays(&source, args.data.files(), &set)?;
     let program = engine::link(&source, args.launch.schedule.as_deref(), None)?;
     session.warn(program.notes());
-    let cancel = session.interrupt.flag();
-    let found = session
-        .interrupt
-        .while_running(|| engine::transfer(&program, &set, &arrays, args.aicpus, &cancel))?;
+    let found = engine::transfer(&program, &set, &arrays, args.aicpus)?;
     session.warn(&found.notes);
     let report = TransferReport { file: args.file.display().to_string(), found };
     if args.json {

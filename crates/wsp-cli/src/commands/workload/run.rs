@@ -1,17 +1,17 @@
 //! `wsp run FILE.wsp`.
 
-use super::arrays::{read, read_graph_arrays};
+use super::arrays::{Given, read, read_graph_arrays};
 use super::{check_graph_memory, is_workload, used_files};
 use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
-use crate::commands::run::{compare_arrays, refuse_to_overwrite};
+use crate::commands::outputs::Outputs;
+use crate::commands::run::{compare_arrays, nothing_ran};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
-use crate::files::{write_npz, write_stream};
 use crate::graph::Rows;
 use crate::layout::Layout;
-use crate::report::{Check, WorkloadReport};
-use wsp_cpu::workload::{Bodies, Expand, WorkloadInputs, WorkloadOptions};
+use crate::report::{Check, Sources, WorkloadReport};
+use wsp_cpu::workload::{Bodies, Expand, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, Trace};
 use wsp_plan::ParamValue;
@@ -22,7 +22,8 @@ const SIMULATED_TASK_BYTES: u64 = 500;
 /// Runs a workload.
 pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
     let source = session.read_workload(&args.file)?;
-    refuse_to_overwrite(args, &used_files(&args.file, &source))?;
+    let used = [used_files(&args.file, &source), session.source_files()].concat();
+    let outputs = Outputs::of(args, &used)?;
     refuse_options(&source, args).map_err(|fault| vec![fault])?;
     let (set, max_blocks) = settings(&source, &args.launch);
     let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;
@@ -32,47 +33,60 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
     }
     let (aicpus, expand) = aicpus(args);
-    let arrays = if is_virtual {
+    let Given { inputs, shown, made } = if is_virtual {
         check_graph_memory(&source, &set, SIMULATED_TASK_BYTES)?;
-        read_graph_arrays(&source, args.data.inputs.as_deref(), &args.data.input, &set)?
+        let arrays = read_graph_arrays(&source, args.data.files(), &set)?;
+        let shown = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
+        let inputs = WorkloadInputs { set, arrays, ..WorkloadInputs::default() };
+        Given { inputs, shown, made: Vec::new() }
     } else {
-        read(&source, &args.data, &set)?
+        read(&source, &program, &args.data, set)?
     };
-    let given = args.data.inputs.is_some() || !args.data.input.is_empty();
-    let shown = arrays.iter().filter(|_| given).map(|(name, array)| format!("{name} {array:?}")).collect();
-    let inputs = WorkloadInputs { set, arrays, seed: args.data.seed, ..WorkloadInputs::default() };
+    let seed = args.data.seed();
     let options = WorkloadOptions {
         threads: args.threads.unwrap_or(0),
-        seed: if aicpus == 0 { args.data.seed } else { 0 },
+        seed: if aicpus == 0 { seed } else { 0 },
         trace: args.trace.is_some(),
         aicpus,
         expand,
-        cancel: Some(session.interrupt.flag()),
         ..WorkloadOptions::default()
     };
     let run = if is_virtual { engine::simulate } else { engine::execute };
-    let outcome = session.interrupt.while_running(|| run(&program, &inputs, &options))?;
+    let outcome = run(&program, &inputs, &options)?;
     session.warn(&outcome.notes);
-    // Before the check: what was computed is worth keeping also when the check is interrupted.
-    let unwritten = write_outputs(session, args, &outcome);
-    let library = source.library.as_ref().filter(|library| !library.references.is_empty());
-    let check = if !checked(args, &outcome, given) {
-        Check::NotDone
-    } else if let Some(library) = library {
-        session.terminal.progress("computing the reference");
-        let (outputs, params) = (&outcome.outputs, &outcome.library_params);
-        Check::Close(compare_arrays(library, &inputs.arrays, outputs, params, Layout::default())?)
-    } else {
-        session.terminal.progress("running once more, one task after another");
-        let sequential = WorkloadOptions { sequential: true, trace: false, ..options };
-        let expected = session.interrupt.while_running(|| engine::execute(&program, &inputs, &sequential))?;
-        engine::compare(&outcome, &expected).map_err(|fault| vec![fault])?
+    let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
+    let (filled, mut faults) = outputs.fill(&outcome.outputs, &mut |out| match &timeline {
+        Some(timeline) => timeline.write(&mut Rows::new(out)),
+        None => Ok(()),
+    });
+    let wanted = checked(args, &outcome);
+    let ran = outcome.kernels.iter().any(|(_, tasks)| *tasks > 0);
+    let checked = match (ran, wanted) {
+        (true, true) => check(session, &source, &program, &inputs, &options, &outcome),
+        (true, false) => Ok(Check::NotDone),
+        (false, _) => {
+            let params = outcome.params.iter().map(|(name, n)| (name.as_str(), ParamValue::Int((*n).into())));
+            let nothing = nothing_ran("the workload has no task", params, wanted);
+            if wanted {
+                faults.push(nothing)
+            } else {
+                session.warn(&[nothing])
+            }
+            Ok(Check::NothingRan)
+        }
+    };
+    let check = match checked {
+        Ok(check) => check,
+        Err(faults) => {
+            // What was computed is worth keeping when it cannot be checked.
+            session.keep(filled)?;
+            return Err(faults);
+        }
     };
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,
-        inputs: shown,
-        seed: args.data.seed,
+        sources: Sources { given: shown, made, seed },
         params: outcome.params,
         schedule: program.schedule().name.clone(),
         schedule_lines: outcome.schedule_lines,
@@ -84,8 +98,35 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
-    let faults: Vec<Diagnostic> = unwritten.into_iter().chain(report.check.diagnostics()).collect();
+    faults.extend(report.check.diagnostics());
+    session.keep(filled)?;
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+}
+
+/// Compares with the references of the used file or, where it names none, with a sequential run.
+fn check(
+    session: &Session,
+    source: &Source,
+    program: &WorkloadProgram,
+    inputs: &WorkloadInputs,
+    options: &WorkloadOptions,
+    outcome: &RunOutcome,
+) -> Result<Check, Vec<Diagnostic>> {
+    if let Some(library) = source.library.as_ref().filter(|library| !library.references.is_empty()) {
+        session.terminal.progress("computing the reference");
+        let (outputs, params) = (&outcome.outputs, &outcome.library_params);
+        return Ok(Check::Close(compare_arrays(
+            library,
+            &inputs.arrays,
+            outputs,
+            params,
+            Layout::default(),
+        )?));
+    }
+    session.terminal.progress("running once more, one task after another");
+    let sequential = WorkloadOptions { sequential: true, trace: false, ..options.clone() };
+    let expected = engine::execute(program, inputs, &sequential)?;
+    engine::compare(outcome, &expected).map_err(|fault| vec![fault])
 }
 
 /// AICPUs that generate the tasks, 0 where the host hands them over, and who makes them.
@@ -99,24 +140,9 @@ fn aicpus(args: &RunArgs) -> (u16, Expand) {
 
 /// Whether to compare with a sequential run: where nothing runs, never; else as asked, and where nobody asked, whenever
 /// kernels only mix or data are made up.
-fn checked(args: &RunArgs, outcome: &RunOutcome, given: bool) -> bool {
-    let by_itself = |bodies| bodies == Bodies::Mixing || !given;
+fn checked(args: &RunArgs, outcome: &RunOutcome) -> bool {
+    let by_itself = |bodies| bodies == Bodies::Mixing || !args.data.names_arrays();
     outcome.bodies.is_some_and(|bodies| args.check || (!args.no_check && by_itself(bodies)))
-}
-
-/// Writes outputs and trace, as far as they were asked for; what could not be written otherwise.
-fn write_outputs(session: &Session, args: &RunArgs, outcome: &RunOutcome) -> Vec<Diagnostic> {
-    let mut faults: Vec<Diagnostic> =
-        args.outputs.iter().filter_map(|path| write_npz(path, &outcome.outputs).err()).collect();
-    if let Some(path) = &args.trace {
-        let timeline = outcome.timeline(&args.file);
-        let cancel = session.interrupt.flag();
-        let written = session
-            .interrupt
-            .while_running(|| write_stream(path, &mut |out| timeline.write(&mut Rows::new(out, &cancel))));
-        faults.extend(written.err());
-    }
-    faults
 }
 
 /// Values of parameters, and the cores of the machine model that kernels of a used file see.
@@ -142,10 +168,11 @@ fn settings(source: &Source, launch: &LaunchArgs) -> (Vec<(String, ParamValue)>,
 /// Options of `wsp run` that workloads have no use for.
 fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
     refuse_machine_options(&args.launch)?;
-    if args.data.generate.is_some() && source.library.is_none() {
-        return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, "`--generate` is for kernels of a used file")
-            .note("extents of a workload follow from its parameters; tensors that no array is given for are made up")
-            .help("write `--set NAME=VALUE`"));
+    if args.data.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) && source.library.is_none() {
+        let message = "keys of `--generate` are for kernels of a used file";
+        return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message)
+            .note("extents of a workload follow from its parameters")
+            .help("write `--generate` alone, and `--set NAME=VALUE`"));
     }
     if crate::commands::asked_layout(&args.launch).is_some() {
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, "`kv_layout` is for `.pto` programs")

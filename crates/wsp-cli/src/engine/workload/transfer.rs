@@ -1,6 +1,5 @@
 //! What a device is given to generate the tasks of a workload.
 
-use std::sync::atomic::AtomicBool;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::ptow::{HostList, Transfer};
@@ -36,10 +35,9 @@ pub fn transfer(
     set: &[(String, ParamValue)],
     arrays: &Arrays,
     aicpus: u16,
-    cancel: &AtomicBool,
 ) -> Result<Transferred, Vec<Diagnostic>> {
     let inputs = WorkloadInputs { set: set.to_vec(), arrays: arrays.clone(), ..WorkloadInputs::default() };
-    let found = program.transfer(&inputs, aicpus, Some(cancel))?;
+    let found = program.transfer(&inputs, aicpus, None)?;
     let sections = found.program.verified();
     let sections = sections.program();
     let rows = [sections.axes.len(), sections.kernels.len(), sections.tensors.len()];

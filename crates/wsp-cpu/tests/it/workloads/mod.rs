@@ -44,21 +44,21 @@ pub(crate) fn program(text: &str) -> WorkloadProgram {
 /// The graph of a program.
 pub(crate) fn graph(text: &str, deps: GraphDeps) -> GraphListing {
     program(text)
-        .graph(&WorkloadInputs::default(), deps, Detail::default(), &WorkloadOptions::default())
+        .graph(&WorkloadInputs::all_made_up(0), deps, Detail::default(), &WorkloadOptions::default())
         .unwrap_or_else(|found| panic!("{}", report(&found)))
 }
 
 /// Bytes of what a program writes, by name.
 pub(crate) fn outputs(text: &str, options: &WorkloadOptions) -> Vec<(String, Vec<u8>)> {
     let outcome = program(text)
-        .execute(&WorkloadInputs::default(), options)
+        .execute(&WorkloadInputs::all_made_up(0), options)
         .unwrap_or_else(|found| panic!("{}", report(&found)));
     outcome.outputs.iter().map(|(name, array)| (name.clone(), array.bytes().to_vec())).collect()
 }
 
 /// What a failing run says.
 pub(crate) fn run_error(text: &str, options: &WorkloadOptions) -> String {
-    report(&program(text).execute(&WorkloadInputs::default(), options).expect_err("the run should fail"))
+    report(&program(text).execute(&WorkloadInputs::all_made_up(0), options).expect_err("the run should fail"))
 }
 
 /// A program of kernels of a used file; warnings are let through.

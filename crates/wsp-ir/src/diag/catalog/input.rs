@@ -74,15 +74,19 @@ An array, read or made up, needs more memory than this machine (or its control g
         code: Code(509),
         title: "a file cannot be written",
         explanation: "\
-The file for `--outputs` or `--json` cannot be created or filled. The note holds what the system said: check that the
-folder exists, that it may be written to, and that the disk has room.",
+A file for `--outputs`, `--trace`, `--json`, `--output` or a list cannot be created or filled, or is an input. Paths are tried
+before the work begins; what can only be found out later, such as a full disk or a limit on file sizes, leaves no part of a
+file. Through a link the file that it names is replaced. Outputs go to an archive (`o.npz`), which needs a regular file; lists,
+traces and figures may go to a pipe. The note holds what the system said: check that the folder exists, that it may be
+written to, and that the disk has room.",
     },
     CodeInfo {
         code: Code(510),
         title: "an array is given twice",
         explanation: "\
-Two `--input NAME=FILE.npy` name the same array. Keep one of them. (An array that stands both in `--inputs` and in
-`--input` is taken from the latter.)",
+Two `--input NAME=FILE.npy` name the same array, or one of them and the archive of `--inputs`, or an array that is given is to
+be made up by `--fill NAME`; or two `--set NAME=VALUE` name the same value. Keep one of them. With `--allow-unused` an array
+of `--input` takes the place of that in the archive.",
     },
     CodeInfo {
         code: Code(511),
@@ -107,8 +111,9 @@ that belong to no character: it is probably another file than the one meant.",
     CodeInfo {
         code: Code(514),
         title: "an entry of the archive is not used",
-        explanation: "An entry of the `.npz` has nearly the name of an array that the program takes and that is absent. Entries\n\
-            with other names may hold anything and are passed over.",
+        explanation: "\
+An entry of the `.npz` has a name that no array of the program has. Often the name is misspelt, and the array that was meant is
+missing: the help names it. `--allow-unused` passes over entries that nothing uses.",
     },
     CodeInfo {
         code: Code(515),
@@ -198,5 +203,13 @@ A file of reference cases lacks an entry or holds values that cannot be; the not
 it was told to, or printed something else than the lines that `benches/peers/decode/README.md` describes; the note shows
 the end of what it said. A peer that merely lacks its package is no error: it is left out, and the table says what to
 type. The same code is reported when `--install` cannot install all of the peers.",
+    },
+    CodeInfo {
+        code: Code(545),
+        title: "nothing ran",
+        explanation: "\
+The program issued no task, so that no output was computed and nothing can be checked: an extent or a parameter is 0 or less,
+or a batch is empty. The note names parameters that are. Where the run was to be checked this is an error, otherwise a
+warning.",
     },
 ];

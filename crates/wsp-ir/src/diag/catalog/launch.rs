@@ -8,10 +8,12 @@ pub(super) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(550),
         title: "an input is missing",
-        explanation: "The host entry has a parameter for which no array or value was given. Arrays take the names of the \
-            entry's parameters; a `PagedKVCache kv` takes `kv.k`, `kv.v`, `kv.indptr`, `kv.indices` and `kv.last_page_len`. \
-            Put them into one `.npz` and pass `--inputs FILE.npz`, give single ones with `--input NAME=FILE.npy`, or let \
-            `--generate` make them up. Scalars are given with `--set NAME=VALUE`.",
+        explanation: "A parameter of the host entry, a tensor of a workload that tasks read first, or an `extern` tensor of a task \
+            graph that is read has no array or value. Arrays take the names of parameters and tensors; a `PagedKVCache kv` takes \
+            `kv.k`, `kv.v`, `kv.indptr`, `kv.indices` and `kv.last_page_len`. \
+            Put them into one `.npz` and pass `--inputs FILE.npz`, or give single ones with `--input NAME=FILE.npy`. Where any \
+            array is given, others are made up only if `--fill NAME` names them or `--generate` asks for all that are missing; \
+            in Rust, if `WorkloadInputs::made_up` names them. Scalars are given with `--set NAME=VALUE`.",
     },
     CodeInfo {
         code: Code(551),

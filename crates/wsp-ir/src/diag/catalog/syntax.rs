@@ -59,7 +59,8 @@ Write `INFINITY` for infinity and `0.0` for zero.",
         code: Code(8),
         title: "preprocessor line",
         explanation: "\
-Only `#include` and `#pragma` lines are accepted, and both are ignored: the language has no preprocessor.
+The language has no preprocessor. Three kinds of lines begin with `#`: `#include \"file.pto\"` adds the definitions of another
+file, which is looked for beside the one that includes it; `#include <…>` and `#pragma …` are passed over.
 Instead of `#define N 4` write `const uint32_t N = 4;`; instead of a macro, a function; instead of `#if`, a
 `PTO_PARAM` and `if`.",
     },

@@ -1,0 +1,217 @@
+//! The arrays that a command is given: every entry is used, and nothing stands in for one that is missing unless it is asked
+//! for by name.
+
+use crate::args::DataArgs;
+use crate::codes;
+use crate::files::{entry_names, read_inputs};
+use std::path::{Path, PathBuf};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_plan::Arrays;
+
+/// Most names that a message lists.
+const SHOWN: usize = 12;
+
+/// An array that a program takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Want {
+    /// Its name.
+    pub(super) name: String,
+    /// Whether a run depends on what it holds, so that something must give it.
+    pub(super) needed: bool,
+}
+
+/// Which arrays are made up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Making<'a> {
+    /// All that are not given: nothing is given, or `--generate` says so.
+    Rest,
+    /// Those that `--fill` names.
+    Named(&'a [String]),
+}
+
+impl DataArgs {
+    /// Whether arrays are named, by files or by `--fill`.
+    pub(super) fn names_arrays(&self) -> bool {
+        self.inputs.is_some() || !self.input.is_empty() || !self.fill.is_empty()
+    }
+
+    /// Which arrays are made up.
+    pub(super) fn making(&self) -> Making<'_> {
+        if self.names_arrays() && self.generate.is_none() { Making::Named(&self.fill) } else { Making::Rest }
+    }
+
+    /// The seed of made-up data.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(crate::generate::DEFAULT_SEED)
+    }
+
+    /// Reads the arrays that `what` takes.
+    ///
+    /// # Errors
+    /// Files that cannot be read, entries that nothing uses, names that are given twice, arrays that are missing.
+    pub(super) fn read(&self, wanted: &[Want], what: &str) -> Result<Arrays, Vec<Diagnostic>> {
+        if self.seed.is_some() && self.making() == Making::Named(&[]) {
+            let fault =
+                Diagnostic::error(codes::OPTION_OF_OTHERS, "`--seed` has no meaning: nothing is made up");
+            return Err(vec![fault.help("leave out `--seed`")]);
+        }
+        self.files().read(wanted, self.making(), what)
+    }
+
+    /// Where arrays are read from.
+    pub(super) fn files(&self) -> Files<'_> {
+        Files { archive: self.inputs.as_deref(), single: &self.input, allow_unused: self.allow_unused }
+    }
+}
+
+/// Where arrays are read from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Files<'a> {
+    /// `--inputs`
+    pub(super) archive: Option<&'a Path>,
+    /// `--input`
+    pub(super) single: &'a [(String, PathBuf)],
+    /// `--allow-unused`
+    pub(super) allow_unused: bool,
+}
+
+impl Files<'_> {
+    /// Reads the arrays that `what` takes.
+    ///
+    /// # Errors
+    /// As [`DataArgs::read`].
+    pub(super) fn read(
+        self,
+        wanted: &[Want],
+        making: Making<'_>,
+        what: &str,
+    ) -> Result<Arrays, Vec<Diagnostic>> {
+        let entries = match self.archive {
+            Some(path) => entry_names(path).map_err(|fault| vec![fault])?,
+            None => Vec::new(),
+        };
+        let single = || self.single.iter().map(|(name, _)| name.as_str());
+        let given: Vec<&str> = entries.iter().map(String::as_str).chain(single()).collect();
+        let takes = |name: &str| wanted.iter().any(|want| want.name == name);
+        let lacks = |want: &&Want| !given.contains(&want.name.as_str());
+        let unused: Vec<&str> = given.iter().copied().filter(|name| !takes(name)).collect();
+        let faults = Faults { wanted, what, given: &given, unused: &unused };
+        let mut found = Vec::new();
+        if !self.allow_unused {
+            found.extend(
+                entries
+                    .iter()
+                    .filter(|name| !takes(name))
+                    .map(|name| faults.unused_entry(name, self.archive)),
+            );
+            let twice = entries.iter().filter(|name| takes(name) && single().any(|other| other == *name));
+            found.extend(twice.map(|name| faults.twice(name, self.archive)));
+        }
+        if !self.allow_unused {
+            found.extend(single().filter(|name| !takes(name)).map(|name| faults.unused_array(name)));
+        }
+        if let Making::Named(fill) = making {
+            let asked = |want: &&Want| fill.contains(&want.name);
+            let missing = wanted.iter().filter(|want| want.needed).filter(lacks).filter(|want| !asked(want));
+            found.extend(missing.map(|want| faults.missing(&want.name)));
+        }
+        if let Making::Named(fill) = making {
+            found.extend(fill.iter().filter_map(|name| faults.fill(name)));
+        }
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let single: Vec<(String, PathBuf)> =
+            self.single.iter().filter(|(name, _)| takes(name)).cloned().collect();
+        read_inputs(self.archive, &single, &takes)
+    }
+}
+
+/// What is wrong with names.
+struct Faults<'a> {
+    wanted: &'a [Want],
+    what: &'a str,
+    given: &'a [&'a str],
+    unused: &'a [&'a str],
+}
+
+impl Faults<'_> {
+    /// Names that are taken and not given, those that are needed first.
+    fn absent(&self) -> impl Iterator<Item = &str> {
+        let absent = |needed: bool| {
+            let of_kind = self.wanted.iter().filter(move |want| want.needed == needed);
+            of_kind.map(|want| want.name.as_str()).filter(|name| !self.given.contains(name))
+        };
+        absent(true).chain(absent(false))
+    }
+
+    fn needs(&self, name: &str) -> bool {
+        self.wanted.iter().any(|want| want.name == name && want.needed)
+    }
+
+    /// What was probably meant by a name that nothing uses.
+    fn meant(&self, fault: Diagnostic, name: &str) -> Diagnostic {
+        match did_you_mean(name, self.absent()) {
+            Some(near) if self.needs(near) => fault.help(format!("did you mean `{near}`, which is missing?")),
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.note(self.takes()),
+        }
+    }
+
+    fn takes(&self) -> String {
+        let names: Vec<String> = self.wanted.iter().map(|want| format!("`{}`", want.name)).collect();
+        match names.len() {
+            0 => "it takes no arrays".to_owned(),
+            n if n > SHOWN => format!("it takes {} and {} more", names[..SHOWN].join(", "), n - SHOWN),
+            _ => format!("it takes {}", names.join(", ")),
+        }
+    }
+
+    fn unused_entry(&self, name: &str, archive: Option<&Path>) -> Diagnostic {
+        let archive = archive.map_or(String::new(), |path| path.display().to_string());
+        let message = format!("{} takes no array `{name}`, an entry of `{archive}`", self.what);
+        self.meant(Diagnostic::error(codes::UNUSED_ENTRY, message), name)
+            .help("`--allow-unused` passes over entries that nothing uses")
+    }
+
+    fn unused_array(&self, name: &str) -> Diagnostic {
+        let message = format!("{} takes no array `{name}`", self.what);
+        self.meant(Diagnostic::error(codes::OPTION_OF_OTHERS, message), name)
+    }
+
+    fn twice(&self, name: &str, archive: Option<&Path>) -> Diagnostic {
+        let archive = archive.map_or(String::new(), |path| path.display().to_string());
+        let message = format!("array `{name}` is given twice: by `--input` and by `{archive}`");
+        Diagnostic::error(codes::TWICE_GIVEN, message)
+            .help(format!("leave out one of them, or take that of `--input` with `--allow-unused`: the entry `{name}` is then not used"))
+    }
+
+    fn missing(&self, name: &str) -> Diagnostic {
+        let fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` is missing"));
+        let fault = match self.given {
+            [] => fault,
+            given => fault.note(format!("given are {}", given.join(", "))),
+        };
+        match did_you_mean(name, self.unused.iter().copied()) {
+            Some(near) => fault.help(format!("did you mean `{name}` by `{near}`, which nothing uses?")),
+            None => fault
+                .help(format!("give it: `--input {name}=FILE.npy`"))
+                .help(format!("or have it made up: `--fill {name}`, or all that is missing: `--generate`")),
+        }
+    }
+
+    /// What is wrong with `--fill NAME`.
+    fn fill(&self, name: &str) -> Option<Diagnostic> {
+        if self.given.contains(&name) {
+            let message = format!("array `{name}` is given and is to be made up");
+            return Some(
+                Diagnostic::error(codes::TWICE_GIVEN, message).help(format!("leave out `--fill {name}`")),
+            );
+        }
+        if self.wanted.iter().any(|want| want.name == name) {
+            return None;
+        }
+        let message = format!("{} takes no array `{name}` that could be made up", self.what);
+        Some(self.meant(Diagnostic::error(codes::OPTION_OF_OTHERS, message), name))
+    }
+}

@@ -1,0 +1,71 @@
+//! What `wsp run` writes: tried before the work, complete before it has its name.
+
+use crate::args::RunArgs;
+use crate::codes;
+use crate::files::{Filled, Output, place};
+use std::io::Write;
+use std::path::PathBuf;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::Arrays;
+
+/// The files that a run is to write.
+#[derive(Debug)]
+pub(super) struct Outputs {
+    arrays: Option<Output>,
+    trace: Option<Output>,
+}
+
+impl Outputs {
+    /// Tries the files. What is written must not replace what is read, `used` and the arguments, nor each other.
+    ///
+    /// # Errors
+    /// What hinders writing them.
+    pub(super) fn of(args: &RunArgs, used: &[PathBuf]) -> Result<Outputs, Vec<Diagnostic>> {
+        refuse_to_overwrite(args, used).map_err(|fault| vec![fault])?;
+        let arrays = args.outputs.as_ref().map(|path| Output::archive_at(path)).transpose();
+        let trace = args.trace.as_ref().map(|path| Output::at(path)).transpose();
+        match (arrays, trace) {
+            (Ok(arrays), Ok(trace)) => Ok(Outputs { arrays, trace }),
+            (arrays, trace) => Err(arrays.err().into_iter().chain(trace.err()).collect()),
+        }
+    }
+
+    /// Writes outputs and trace, as far as they were asked for; also what could not be written.
+    pub(super) fn fill(
+        self,
+        arrays: &Arrays,
+        trace: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+    ) -> (Vec<Option<Filled>>, Vec<Diagnostic>) {
+        let arrays = self.arrays.map(|output| output.fill_npz(arrays));
+        let trace = self.trace.map(|output| output.fill(trace));
+        let (mut filled, mut faults) = (Vec::new(), Vec::new());
+        for result in arrays.into_iter().chain(trace) {
+            match result {
+                Ok(one) => filled.push(Some(one)),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        (filled, faults)
+    }
+}
+
+fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Diagnostic> {
+    let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
+    let read: Vec<PathBuf> = inputs.chain([&args.file]).chain(used).map(|path| place(path)).collect();
+    let mut written: Vec<PathBuf> = Vec::new();
+    for (option, path) in [("--outputs", &args.outputs), ("--trace", &args.trace)] {
+        let Some(path) = path else { continue };
+        let at = place(path);
+        let name = path.display();
+        let (code, what) = if read.contains(&at) {
+            (codes::CANNOT_WRITE, format!("`{name}` is an input and would be overwritten"))
+        } else if written.contains(&at) {
+            (codes::OUTPUTS_COLLIDE, format!("`--outputs` and `{option}` both go to `{name}`"))
+        } else {
+            written.push(at);
+            continue;
+        };
+        return Err(Diagnostic::error(code, what).help(format!("give `{option}` another name")));
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! Files that are written: tried before the work whose results they take, replaced only when complete.
+
+use super::fault::unwritable;
+use super::place;
+use super::write::write_to;
+use crate::codes;
+use crate::interrupt::{self, Leftover};
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::Arrays;
+
+/// Ends of names that belong to other kinds of files than archives of arrays.
+const OTHERS: [&str; 11] = ["npy", "json", "txt", "csv", "pto", "wsp", "tg", "ptog", "ptow", "ptows", "dot"];
+
+/// A file that can be written, as far as that can be found out before.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// As the user wrote it.
+    path: PathBuf,
+    /// The regular file that it names, through all links; none for devices and pipes, which are written as they are.
+    file: Option<PathBuf>,
+}
+
+/// An output that is complete, but does not have its name yet.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    output: Output,
+    partial: Option<(PathBuf, Leftover)>,
+}
+
+impl Output {
+    /// Tries a path: its folder is there and takes files, and what stands there may be written.
+    ///
+    /// # Errors
+    /// What hinders it.
+    pub(crate) fn at(path: &Path) -> Result<Output, Diagnostic> {
+        if path.as_os_str() == "-" {
+            return Err(refused("`-` is no file: standard output has the summary").help("give a file"));
+        }
+        let name = path.display();
+        let folder = |name: &dyn std::fmt::Display| {
+            refused(format!("`{name}` is a directory")).help("give a file in it")
+        };
+        let output = |file| Output { path: path.to_owned(), file };
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => return Err(folder(&name)),
+            Ok(meta) if !meta.is_file() => return Ok(output(None)),
+            Ok(_) => {
+                let opened = OpenOptions::new().write(true).open(path);
+                opened.map_err(|fault| unwritable(path, &fault))?;
+            }
+            Err(fault) if fault.kind() == ErrorKind::NotFound => {}
+            Err(fault) => return Err(unwritable(path, &fault)),
+        }
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(folder(&name));
+        }
+        let file = target(path).map_err(|fault| unwritable(path, &fault))?;
+        try_folder(path, &file)?;
+        Ok(output(Some(file)))
+    }
+
+    /// Tries a path for an archive of arrays, which is not written from beginning to end.
+    ///
+    /// # Errors
+    /// As [`Output::at`]; a pipe, and a name that says that it is another kind of file.
+    pub(crate) fn archive_at(path: &Path) -> Result<Output, Diagnostic> {
+        let name = path.display();
+        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+        if let Some(other) = extension.filter(|extension| OTHERS.contains(&extension.as_str())) {
+            let message = format!("outputs are written as an archive, and `{name}` ends in `.{other}`");
+            let archive = path.with_extension("npz");
+            return Err(refused(message).help(format!("write `{}`", archive.display())));
+        }
+        let output = Output::at(path)?;
+        if output.file.is_none() && std::fs::metadata(path).is_ok_and(|meta| is_pipe(&meta)) {
+            let message = format!("`{name}` is a pipe, and an archive is not written from beginning to end");
+            return Err(refused(message).help("give a file: `--outputs o.npz`"));
+        }
+        Ok(output)
+    }
+
+    /// Writes what `fill` gives; the file has its name only after [`keep`].
+    ///
+    /// # Errors
+    /// When it cannot be written, or `fill` says so.
+    pub(crate) fn fill(
+        self,
+        fill: &mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<Filled, Diagnostic> {
+        self.fill_file(&mut |path| {
+            let mut out = BufWriter::new(File::create(path)?);
+            let written = fill(&mut out).and_then(|()| out.flush());
+            // What could not be written is not tried again when the buffer goes.
+            let _ = out.into_parts();
+            written
+        })
+    }
+
+    /// Writes a text.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn fill_text(self, text: &str) -> Result<Filled, Diagnostic> {
+        self.fill(&mut |out| out.write_all(text.as_bytes()))
+    }
+
+    /// Writes arrays as an archive.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn fill_npz(self, arrays: &Arrays) -> Result<Filled, Diagnostic> {
+        self.fill_file(&mut |path| write_to(path, arrays))
+    }
+
+    fn fill_file(self, write: &mut dyn FnMut(&Path) -> std::io::Result<()>) -> Result<Filled, Diagnostic> {
+        let path = &self.path;
+        let Some(file) = &self.file else {
+            write(path).map_err(|fault| unwritable(path, &fault))?;
+            return Ok(Filled { output: self, partial: None });
+        };
+        let partial = partial_name(file);
+        let leftover = Leftover::file(partial.clone());
+        let filled = Filled { partial: Some((partial, leftover)), output: self };
+        let Some((partial, _)) = &filled.partial else { return Ok(filled) };
+        let written = write(partial).and_then(|()| filled.keep_permissions(partial));
+        match written {
+            Ok(()) => Ok(filled),
+            Err(fault) => Err(unwritable(&filled.output.path, &fault)),
+        }
+    }
+}
+
+impl Filled {
+    /// The permissions of the file that is replaced.
+    fn keep_permissions(&self, partial: &Path) -> std::io::Result<()> {
+        match self.output.file.as_ref().and_then(|file| std::fs::metadata(file).ok()) {
+            Some(meta) => std::fs::set_permissions(partial, meta.permissions()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Filled {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = &self.partial {
+            // What cannot be removed is not worth another message.
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+/// Gives complete outputs their names: all of them, or none when a signal ends the program before.
+///
+/// # Errors
+/// A file cannot be given its name.
+pub(crate) fn keep(outputs: Vec<Filled>) -> Result<(), Diagnostic> {
+    interrupt::whole(|| rename(&outputs))
+}
+
+/// As [`keep`], for the outputs of a command that has nothing else to do.
+///
+/// # Errors
+/// A file cannot be given its name.
+pub(crate) fn keep_last(outputs: Vec<Filled>) -> Result<(), Diagnostic> {
+    interrupt::last(|| rename(&outputs))
+}
+
+fn rename(outputs: &[Filled]) -> Result<(), Diagnostic> {
+    outputs.iter().try_for_each(|filled| match (&filled.partial, &filled.output.file) {
+        (Some((partial, _)), Some(file)) => {
+            std::fs::rename(partial, file).map_err(|fault| unwritable(&filled.output.path, &fault))
+        }
+        _ => Ok(()),
+    })
+}
+
+/// The file that a path names, through links whose ends need not be there.
+fn target(path: &Path) -> std::io::Result<PathBuf> {
+    let mut file = path.to_owned();
+    // As many links as the system follows.
+    for _ in 0..40 {
+        match std::fs::read_link(&file) {
+            Ok(to) => file = file.parent().unwrap_or(Path::new("")).join(to),
+            Err(_) => return Ok(place(&file)),
+        }
+    }
+    Err(std::io::Error::other("too many links"))
+}
+
+/// Tries to make a file beside `file`.
+fn try_folder(path: &Path, file: &Path) -> Result<(), Diagnostic> {
+    let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match std::fs::metadata(folder) {
+        Ok(meta) if meta.is_dir() => {}
+        Ok(_) => {
+            let message = format!("`{}` cannot be written", path.display());
+            return Err(refused(message).note(format!("`{}` is a file, not a folder", folder.display())));
+        }
+        Err(_) => {
+            let message = format!("there is no folder for `{}`", path.display());
+            return Err(refused(message).help(format!("`mkdir -p {}`", folder.display())));
+        }
+    }
+    let partial = partial_name(file);
+    let _leftover = Leftover::file(partial.clone());
+    let made = OpenOptions::new().write(true).create_new(true).open(&partial);
+    made.map_err(|fault| unwritable(path, &fault))?;
+    std::fs::remove_file(&partial).map_err(|fault| unwritable(path, &fault))
+}
+
+/// Partial files that this process has named.
+static NAMED: AtomicU32 = AtomicU32::new(0);
+
+/// A name beside a file, so that a rename stays on one file system; short, since names have a longest length.
+fn partial_name(file: &Path) -> PathBuf {
+    // Relaxed: the counter only makes names differ.
+    let number = NAMED.fetch_add(1, Ordering::Relaxed);
+    file.with_file_name(format!(".wsp-{}-{number}.partial", std::process::id()))
+}
+
+fn is_pipe(meta: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    meta.file_type().is_fifo() || meta.file_type().is_socket()
+}
+
+fn refused(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(codes::CANNOT_WRITE, message)
+}
