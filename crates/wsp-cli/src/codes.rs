@@ -28,6 +28,7 @@ pub(crate) const CHECK_FAILED: Code = Code(533);
 pub(crate) const NOTHING_TO_CHECK: Code = Code(534);
 pub(crate) const BAD_CASE: Code = Code(540);
 pub(crate) const PEER_FAILED: Code = Code(541);
+pub(crate) const OPTIONS_CONTRADICT: Code = Code(546);
 pub(crate) const NOTHING_RAN: Code = Code(545);
 pub(crate) const MISSING_ARRAY: Code = Code(550);
 pub(crate) const NOT_A_WORKLOAD: Code = Code(880);

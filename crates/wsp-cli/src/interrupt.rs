@@ -67,7 +67,6 @@ fn register() -> MutexGuard<'static, Register> {
 /// Takes the signals over. Called before any other thread starts. Where the system refuses, a signal does what it does to
 /// any program.
 pub(crate) fn install() {
-    let _ = ctrlc::set_handler(|| end(Signal::SIGINT));
     let mut ending = SigSet::empty();
     ending.add(Signal::SIGTERM);
     // A program that `nohup` started goes on when its terminal is closed.
@@ -77,17 +76,18 @@ pub(crate) fn install() {
     let mut limits = SigSet::empty();
     limits.add(Signal::SIGXFSZ);
     let _ = limits.thread_block();
-    if ending.thread_block().is_err() {
-        return;
-    }
-    let waiting = std::thread::Builder::new().spawn(move || {
-        while let Ok(signal) = ending.wait() {
-            end(signal);
+    if ending.thread_block().is_ok() {
+        let waiting = std::thread::Builder::new().spawn(move || {
+            while let Ok(signal) = ending.wait() {
+                end(signal);
+            }
+        });
+        if waiting.is_err() {
+            let _ = ending.thread_unblock();
         }
-    });
-    if waiting.is_err() {
-        let _ = ending.thread_unblock();
     }
+    // Its thread is started with the others blocked.
+    let _ = ctrlc::set_handler(|| end(Signal::SIGINT));
 }
 
 /// Whether this program was started with a signal ignored.

@@ -106,6 +106,15 @@ fn given(
     launch: &LaunchArgs,
     asked: Option<Layout>,
 ) -> Result<Data, Vec<Diagnostic>> {
+    if args.generate.is_some() && takes_cache(module) {
+        let message =
+            "`--generate` cannot be used with `--inputs` or `--input` of a program that takes a paged cache";
+        return Err(vec![
+            Diagnostic::error(codes::OPTIONS_CONTRADICT, message)
+                .note("pages, page tables and lengths of a cache belong together")
+                .help("give all arrays, or make single ones up with `--fill NAME`"),
+        ]);
+    }
     let inputs = engine::inputs(module)?;
     let wanted = wants(module, &inputs);
     let mut arrays = args.read(&wanted, "the program")?;

@@ -93,27 +93,28 @@ impl Files<'_> {
         let single = || self.single.iter().map(|(name, _)| name.as_str());
         let given: Vec<&str> = entries.iter().map(String::as_str).chain(single()).collect();
         let takes = |name: &str| wanted.iter().any(|want| want.name == name);
-        let lacks = |want: &&Want| !given.contains(&want.name.as_str());
+        let lacks = |want: &Want| !given.contains(&want.name.as_str());
         let unused: Vec<&str> = given.iter().copied().filter(|name| !takes(name)).collect();
         let faults = Faults { wanted, what, given: &given, unused: &unused };
+        let missing: Vec<Diagnostic> = match making {
+            Making::Rest => Vec::new(),
+            Making::Named(fill) => {
+                let absent = wanted.iter().filter(|want| want.needed && lacks(want));
+                let absent = absent.filter(|want| !fill.contains(&want.name));
+                absent.map(|want| faults.missing(&want.name)).collect()
+            }
+        };
         let mut found = Vec::new();
         if !self.allow_unused {
-            found.extend(
-                entries
-                    .iter()
-                    .filter(|name| !takes(name))
-                    .map(|name| faults.unused_entry(name, self.archive)),
-            );
+            let unused = entries.iter().filter(|name| !takes(name));
+            found.extend(unused.map(|name| faults.unused_entry(name, self.archive)));
+            if !found.is_empty() {
+                // Often one is the cause of the other.
+                found.extend(missing.iter().cloned());
+            }
             let twice = entries.iter().filter(|name| takes(name) && single().any(|other| other == *name));
             found.extend(twice.map(|name| faults.twice(name, self.archive)));
-        }
-        if !self.allow_unused {
             found.extend(single().filter(|name| !takes(name)).map(|name| faults.unused_array(name)));
-        }
-        if let Making::Named(fill) = making {
-            let asked = |want: &&Want| fill.contains(&want.name);
-            let missing = wanted.iter().filter(|want| want.needed).filter(lacks).filter(|want| !asked(want));
-            found.extend(missing.map(|want| faults.missing(&want.name)));
         }
         if let Making::Named(fill) = making {
             found.extend(fill.iter().filter_map(|name| faults.fill(name)));
@@ -123,7 +124,8 @@ impl Files<'_> {
         }
         let single: Vec<(String, PathBuf)> =
             self.single.iter().filter(|(name, _)| takes(name)).cloned().collect();
-        read_inputs(self.archive, &single, &takes)
+        let arrays = read_inputs(self.archive, &single, &takes)?;
+        if missing.is_empty() { Ok(arrays) } else { Err(missing) }
     }
 }
 

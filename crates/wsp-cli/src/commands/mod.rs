@@ -47,6 +47,8 @@ pub(crate) enum Outcome {
     Done,
     /// Diagnostics were printed, or a check failed.
     Failed,
+    /// Options contradict each other, which was printed.
+    Refused,
 }
 
 impl From<Outcome> for ExitCode {
@@ -54,6 +56,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Done => ExitCode::SUCCESS,
             Outcome::Failed => ExitCode::FAILURE,
+            Outcome::Refused => ExitCode::from(2),
         }
     }
 }
@@ -95,7 +98,8 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
     let result = set_once(&command).map_err(|fault| vec![fault]).and_then(|()| session.run(command));
     result.unwrap_or_else(|diagnostics| {
         session.terminal.report(&diagnostics, &session.sources);
-        Outcome::Failed
+        let contradicts = |fault: &Diagnostic| fault.code == codes::OPTIONS_CONTRADICT;
+        if diagnostics.iter().any(contradicts) { Outcome::Refused } else { Outcome::Failed }
     })
 }
 

@@ -48,6 +48,9 @@ pub(super) fn run(report: &RunReport) -> String {
         (Some(seed), []) => format!(", made up from seed {seed}"),
         (Some(seed), made) => format!("; {} made up from seed {seed}", made.join(", ")),
     };
+    if report.inputs.is_empty() && report.data.is_none() && !report.made.is_empty() {
+        lines.add("inputs", seed.trim_start_matches("; "));
+    }
     if !report.inputs.is_empty() {
         lines.add("inputs", &format!("{}{seed}", report.inputs.join(", ")));
     }

@@ -186,3 +186,47 @@ fn a_sequential_run_counts_the_tasks_of_each_kernel() {
         assert_eq!((outcome.runtime.tasks, counts), (9, vec![6, 3]));
     }
 }
+
+#[test]
+fn a_tensor_that_tasks_read_first_must_be_given_or_asked_for() {
+    let text = "tensor x: u32[4]; tensor t: u32[4]; tensor y: u32[4];
+        kernel k(in a, out b);
+        workload main { k(x, t); k(t, y); }";
+    let copy = || {
+        let mut kernels = KernelRegistry::new();
+        kernels
+            .register("k", |cx| {
+                let elements = cx.load::<u32>(0)?;
+                cx.store(1, &elements)
+            })
+            .unwrap();
+        program(text).with_kernels(kernels).unwrap()
+    };
+    assert_eq!(copy().needed().collect::<Vec<_>>(), ["x"]);
+    let given = |name: &str| {
+        let mut array = Array::zeros(DType::U32, &[4]).unwrap();
+        array.as_slice_mut::<u32>().unwrap().fill(7);
+        WorkloadInputs { arrays: [(name.to_owned(), array)].into(), ..WorkloadInputs::default() }
+    };
+    for options in [WIDE, sequential()] {
+        expect(copy().execute(&WorkloadInputs::default(), &options), 550, "`x` is missing");
+        expect(copy().execute(&given("xx"), &options), 550, "did you mean `x` by `xx`");
+        let outputs = copy().execute(&given("x"), &options).unwrap().outputs;
+        assert_eq!(outputs["y"].as_slice::<u32>().unwrap(), [7; 4]);
+        let made_up = |name: &str| WorkloadInputs { made_up: vec![name.to_owned()], ..given("y") };
+        assert!(copy().execute(&made_up("x"), &options).is_ok());
+        expect(copy().execute(&made_up("z"), &options), 863, "no tensor `z`");
+        let both = WorkloadInputs { made_up: vec!["x".to_owned()], ..given("x") };
+        expect(copy().execute(&both, &options), 863, "is given and is to be made up");
+    }
+}
+
+#[test]
+fn kernels_without_a_body_mix_only_when_that_is_asked_for() {
+    let all = WorkloadInputs::all_made_up(1);
+    let mute = WorkloadInputs { mixing: false, ..all.clone() };
+    for options in [WIDE, sequential()] {
+        expect(run(CHAIN, &mute, &options), 850, "has no body");
+        assert!(run(CHAIN, &all, &options).is_ok());
+    }
+}

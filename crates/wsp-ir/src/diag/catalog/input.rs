@@ -212,4 +212,12 @@ The program issued no task, so that no output was computed and nothing can be ch
 or a batch is empty. The note names parameters that are. Where the run was to be checked this is an error, otherwise a
 warning.",
     },
+    CodeInfo {
+        code: Code(546),
+        title: "options that cannot be used together",
+        explanation: "\
+`--generate` makes up the whole batch of a program that takes a paged cache: pages, page tables and lengths belong together, and
+are given together, with `--inputs` or `--input`, or made up together. Beside arrays that are given, single other arrays of such
+a program are made up with `--fill NAME`.",
+    },
 ];
