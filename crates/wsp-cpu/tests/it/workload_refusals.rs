@@ -210,7 +210,7 @@ fn a_tensor_that_tasks_read_first_must_be_given_or_asked_for() {
     };
     for options in [WIDE, sequential()] {
         expect(copy().execute(&WorkloadInputs::default(), &options).unwrap_err(), 550, "`x` is missing");
-        expect(copy().execute(&given("xx"), &options).unwrap_err(), 550, "did you mean `x` by `xx`");
+        expect(copy().execute(&given("X"), &options).unwrap_err(), 550, "did you mean `x` by `X`");
         let outputs = copy().execute(&given("x"), &options).unwrap().outputs;
         assert_eq!(outputs["y"].as_slice::<u32>().unwrap(), [7; 4]);
         let made_up = |name: &str| WorkloadInputs { made_up: vec![name.to_owned()], ..given("y") };
