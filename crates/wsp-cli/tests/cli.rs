@@ -340,6 +340,7 @@ fn every_example_passes_a_strict_check() {
         assert_eq!(status, i32::from(planted.contains(&name.as_str())), "{name}: {out}{err}");
     }
     assert!(checked >= 30, "{checked}");
+}
 
 /// Arrays of `x` and `y`, and of a name that no program takes, as `.npz` files in a folder.
 fn archives() -> tempfile::TempDir {
