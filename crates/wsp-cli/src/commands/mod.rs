@@ -202,7 +202,7 @@ impl Session {
 
 /// Tries the file of an option, before the work whose results it takes.
 fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> {
-    path.map(|path| Output::at(path)).transpose().map_err(|fault| vec![fault])
+    path.map(|path| Output::figures_at(path)).transpose().map_err(|fault| vec![fault])
 }
 
 /// Options of a launch as typed.

@@ -15,6 +15,9 @@ use wsp_plan::Arrays;
 /// Ends of names that belong to other kinds of files than archives of arrays.
 const OTHERS: [&str; 11] = ["npy", "json", "txt", "csv", "pto", "wsp", "tg", "ptog", "ptow", "ptows", "dot"];
 
+/// Ends of names of programs and arrays.
+const SOURCES: [&str; 8] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy"];
+
 /// A file that can be written, as far as that can be found out before.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -61,6 +64,21 @@ impl Output {
         let file = target(path).map_err(|fault| unwritable(path, &fault))?;
         try_folder(path, &file)?;
         Ok(output(Some(file)))
+    }
+
+    /// Tries a path for figures, which are no program: a source is not to be lost to a slip.
+    ///
+    /// # Errors
+    /// As [`Output::at`]; a name that ends as those of programs and arrays do.
+    pub(crate) fn figures_at(path: &Path) -> Result<Output, Diagnostic> {
+        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+        match extension.filter(|extension| SOURCES.contains(&extension.as_str())) {
+            Some(other) => {
+                let message = format!("`{}` ends in `.{other}`, as programs and arrays do", path.display());
+                Err(refused(message).help(format!("write `{}`", path.with_extension("json").display())))
+            }
+            None => Output::at(path),
+        }
     }
 
     /// Tries a path for an archive of arrays, which is not written from beginning to end.

@@ -61,6 +61,10 @@ pub fn generate_tensors(
             Elem::Of(_) => elem,
         };
         let shape = shape(module, id, &params)?;
+        let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
+        if let Some(bytes) = bytes {
+            crate::files::check_memory(&format!("`{}` of {dtype}{shape:?}", param.name), bytes)?;
+        }
         let values = wanted.values.get(&param.name).unwrap_or(&PLAIN);
         let made = fill(dtype, &shape, values, key(seed, u64::from(id.0) + 1)).ok_or_else(|| {
             bad(format!("`{}` of {dtype}{shape:?} cannot be made up", param.name))

@@ -52,7 +52,7 @@ pub(in crate::commands) fn run(
         outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
     let wanted = args.check || (!args.data.names_arrays() && !args.no_check);
     let stats = &ran.figures.stats;
-    let checked = if begin == Begin::Start && stats.kernels == 0 && stats.items == 0 {
+    let checked = if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
         let values = options.scalars.iter().map(|(name, n)| (name.as_str(), ParamValue::Int((*n).into())));
         let nothing = nothing_ran("the unit invoked no kernel and copied nothing", values, wanted);
         if wanted {

@@ -44,16 +44,23 @@ pub(super) fn scalars(
         }
         match integer(*value) {
             Some(value) => values.push((name.clone(), value)),
-            None => faults.push(
-                Diagnostic::error(
-                    codes::UNKNOWN_NAME,
-                    format!("`{name}` takes an integer of 64 bits, not {value:?}"),
-                )
-                .help(format!("write `--set {name}=8`")),
-            ),
+            None => {
+                let message = format!("`{name}` takes an integer of 64 bits, not {}", shown(*value));
+                let fault = Diagnostic::error(codes::UNKNOWN_NAME, message);
+                faults.push(fault.help(format!("write `--set {name}=8`")));
+            }
         }
     }
     if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+/// A value as it is written.
+fn shown(value: ParamValue) -> String {
+    match value {
+        ParamValue::Int(n) => n.to_string(),
+        ParamValue::Float(x) => x.to_string(),
+        ParamValue::Bool(b) => b.to_string(),
+    }
 }
 
 fn integer(value: ParamValue) -> Option<i64> {

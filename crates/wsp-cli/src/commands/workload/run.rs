@@ -1,7 +1,7 @@
 //! `wsp run FILE.wsp`.
 
 use super::arrays::{Given, read, read_graph_arrays};
-use super::{check_graph_memory, is_workload, used_files};
+use super::{check_graph_memory, used_files};
 use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::outputs::Outputs;
@@ -177,15 +177,6 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
     if crate::commands::asked_layout(&args.launch).is_some() {
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, "`kv_layout` is for `.pto` programs")
             .help("leave out `--set kv_layout=…`"));
-    }
-    let trace = args.trace.as_deref();
-    if let Some(path) = trace.filter(|path| is_workload(path) || path.extension().is_some_and(|e| e == "pto"))
-    {
-        return Err(Diagnostic::error(
-            codes::OUTPUTS_COLLIDE,
-            format!("`{}` is a source and would be overwritten", path.display()),
-        )
-        .help("write `--trace FILE.json`"));
     }
     Ok(())
 }
