@@ -10,7 +10,7 @@ use crate::sema::walk::each_subexpr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{ExprKind as Ir, Function, Span, StmtKind as IrStmt};
+use wsp_ir::{Const, ExprKind as Ir, Function, Span, StmtKind as IrStmt};
 
 /// The warnings of all functions, of items of spaces and of what a launch must fulfil.
 pub(super) fn check(program: &Program<'_>) -> Vec<Diagnostic> {
@@ -69,7 +69,12 @@ fn known(function: &Function, asked: &Asked) -> Known {
             assigned.insert(*local);
         }
         IrStmt::Let { local, init: Some(init) } if asked.literals.contains(&function.local(*local).span) => {
-            if let Some(v) = init.as_const_int() {
+            let value = match init.kind {
+                Ir::Const(Const::Int(v)) => Some(v),
+                Ir::Const(Const::Bool(v)) => Some(v.into()),
+                _ => None,
+            };
+            if let Some(v) = value {
                 known.insert(*local, Range::new(v, v));
             }
         }

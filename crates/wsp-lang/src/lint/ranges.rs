@@ -11,7 +11,7 @@ pub(super) struct Range {
     high: i128,
 }
 
-/// Ranges of variables that are narrower than their types.
+/// Ranges of variables that are narrower than their types; of truth values, 0 is false.
 pub(super) type Known = BTreeMap<LocalId, Range>;
 
 impl Range {
@@ -71,6 +71,10 @@ fn of_two(op: BinOp, a: Range, b: Range) -> Option<Range> {
 pub(super) fn truth(e: &Expr, known: &Known) -> Option<(bool, &'static str)> {
     match &e.kind {
         ExprKind::Const(Const::Bool(value)) => Some((*value, "it has no variable in it")),
+        ExprKind::Local(local) if e.ty == ScalarTy::Bool => {
+            let only = known.get(local).filter(|range| range.low == range.high)?;
+            Some((only.low != 0, "the variable in it never changes"))
+        }
         ExprKind::Unary(UnOp::Not, a) => truth(a, known).map(|(value, why)| (!value, why)),
         ExprKind::Binary(BinOp::And, a, b) => match (truth(a, known), truth(b, known)) {
             (Some((false, why)), _) | (_, Some((false, why))) => Some((false, why)),
