@@ -1,7 +1,8 @@
 //! Arrays in use: of two runs at the same time, neither writes memory that the other one uses.
 
+use pyo3::prelude::*;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_cpu::workload::ArrayView;
 use wsp_ir::diag::{Code, Diagnostic};
@@ -22,7 +23,7 @@ pub(crate) struct Use {
 /// The arrays of a run.
 pub(crate) type Uses = Arc<[Use]>;
 
-/// What a run has claimed, in this process: the child of a fork has the memory, but none of the runs.
+/// What a run has claimed.
 struct Running {
     id: u64,
     process: u32,
@@ -31,6 +32,21 @@ struct Running {
 
 static RUNNING: Mutex<Vec<Running>> = Mutex::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// The forks between the first process and this one. The child of a fork has the memory of the runs that go on, and none of their
+/// threads.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// What tells this process from those that it was forked from.
+pub(crate) fn process() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// Python calls this in the child of a fork.
+#[pyfunction]
+pub(crate) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
 
 thread_local! {
     /// How many Python kernels this thread is in: what they run themselves is a part of their task, which has its boxes.
@@ -58,12 +74,11 @@ impl Claim {
         }
         let mut all = running();
         if !all.is_empty() {
-            let process = std::process::id();
-            all.retain(|other| other.process == process);
+            all.retain(|other| other.process == process());
             refused(&all, uses, None)?;
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        all.push(Running { id, process: std::process::id(), uses: uses.clone() });
+        all.push(Running { id, process: process(), uses: uses.clone() });
         Ok(Claim { id: Some(id) })
     }
 
@@ -102,8 +117,7 @@ pub(crate) fn may_read(uses: &[Use]) -> Result<(), Diagnostic> {
 }
 
 fn refused(all: &[Running], uses: &[Use], own: Option<u64>) -> Result<(), Diagnostic> {
-    let process = std::process::id();
-    let others = all.iter().filter(|other| Some(other.id) != own && other.process == process);
+    let others = all.iter().filter(|other| Some(other.id) != own && other.process == process());
     for other in others.flat_map(|other| other.uses.iter()) {
         let clash = |mine: &&Use| (mine.written || other.written) && mine.view.may_share_memory(&other.view);
         if let Some(mine) = uses.iter().find(clash) {

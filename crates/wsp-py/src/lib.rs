@@ -33,6 +33,7 @@ mod trace;
 mod wording;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 /// Programs, arrays and errors of `pto_wsp`; use the package, not this module.
 #[pymodule]
@@ -56,5 +57,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kernels::KernelArray>()?;
     let stop_all = module.getattr("stop_all")?;
     module.py().import("atexit")?.call_method1("register", (stop_all,))?;
+    if let Some(register) = module.py().import("os")?.getattr_opt("register_at_fork")? {
+        let hooks = PyDict::new(module.py());
+        hooks.set_item("after_in_child", wrap_pyfunction!(claims::forked, module)?)?;
+        register.call((), Some(&hooks))?;
+    }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Runs: on the calling thread, or on one of their own while the caller waits and looks at signals.
 
+use crate::claims;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
@@ -256,7 +257,7 @@ impl Running {
             cancel,
             state: Mutex::default(),
             ended: Condvar::new(),
-            process: std::process::id(),
+            process: claims::process(),
         });
         let on_thread = running.clone();
         let body = move || {
@@ -286,7 +287,7 @@ impl Running {
     }
 
     fn is_elsewhere(&self) -> bool {
-        self.process != std::process::id()
+        self.process != claims::process()
     }
 
     /// The result of the ended run, once.
