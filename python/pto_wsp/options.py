@@ -149,5 +149,6 @@ def run_part(options: dict[str, Any]) -> dict[str, Any]:
         "expand": options["expand"],
         "trace": options["enable_profiling"],
         "sequential": options["enable_debug"],
+        "whole_outs": options["enable_debug"],
         "seed": options["seed"],
     }

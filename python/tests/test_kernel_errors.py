@@ -937,7 +937,7 @@ def test_python_kernels_have_the_same_rules_for_parameters():
 
 
 def test_every_code_is_provoked_by_a_test():
-    files = ("test_kernel_errors.py", "test_kernel_objects.py", "test_texts.py")
+    files = ("test_kernel_errors.py", "test_kernel_objects.py", "test_outs.py", "test_texts.py")
     text = "".join(Path(__file__).with_name(file).read_text() for file in files)
     named = {
         n.attr

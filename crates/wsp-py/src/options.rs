@@ -50,12 +50,13 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
     Ok(found)
 }
 
-/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `aicpus`, `expand`.
+/// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `aicpus`, `expand`, `whole_outs`.
 pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<WorkloadOptions> {
     let mut found = WorkloadOptions::default();
-    let known = ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand"];
+    let known = ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand", "whole_outs"];
     each(py, given, &known, |name, value| {
         match name {
+            "whole_outs" => found.whole_outs = truth(name, value)?,
             "threads" => found.threads = integer(name, value, 0, u32::MAX)?,
             "window" => found.window = Some(integer(name, value, 1, u32::MAX)?),
             "seed" => found.seed = read(name, value, "an integer from 0 to 18446744073709551615")?,

@@ -7,13 +7,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
-from .._seam import SpanTable
-from . import exprs, stmts, views
+from .._seam import Span, SpanTable
+from . import codes, exprs, stmts, views
 from .context import Cx, Var
 from .emit import resolve
 from .reads import Reads
 from .source import Source
 from .values import ViewParam
+
+
+def never_stored(kernel: str, name: str, span: Span, how: str) -> Exception:
+    """The error of an `Out` that a kernel does not store to."""
+    return codes.kernel_error(
+        codes.NEVER_STORED,
+        f"kernel `{kernel}` never stores to `{name}`",
+        span,
+        notes=["an `Out` is written in every element by each task; what is there before stays otherwise"],
+        help=[
+            f"store to it: {how}",
+            "declare it `In` if the kernel only reads it, `InOut` if it may keep what is there",
+        ],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +110,9 @@ def compile_kernel(
         cx.reads.value(value)
         env[name] = Var(exprs.constant(value), None, source.span)
     stmts.block(cx, source.body)
+    for param in params:
+        if param.kind == "out" and param.index not in cx.stored:
+            raise never_stored(source.name, param.name, param.span, "`pto.store(…)`")
     entry = {
         "body": "compiled",
         "views": [

@@ -77,6 +77,7 @@ class Cx:
         self.views = views
         self.ncoords = ncoords
         self.reads = Reads()
+        self.stored: set[int] = set()
         self.fields: list[dict[str, Any]] = []
         self.frames = [Frame(source, 0, None)]
         self.regions = 0

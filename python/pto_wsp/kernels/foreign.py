@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._seam import ParamSpec, ViewSpec, caller_span
+from .._seam import ViewSpec, caller_span
 from . import codes
+from .compile import never_stored
+from .source import Source
+
+if TYPE_CHECKING:
+    from .kernel import Param
 
 _task = threading.local()
 """The coordinates of the Python kernel that runs on each thread."""
@@ -35,15 +41,18 @@ def current_coord(n: int) -> int:
 
 
 def task_function(
-    function: Callable[..., Any],
+    source: Source,
     ncoords: int,
-    params: Sequence[ParamSpec],
+    params: Sequence[Param],
     views: Sequence[ViewSpec],
     constants: dict[str, Any],
 ) -> Callable[[Sequence[Any], Sequence[int]], None]:
     """What runs a task: arrays without the dimensions that are indexed, then numbers and constants, by
     name.
     """
+
+    function = source.function
+    forgotten = _never_used(source, params)
 
     def run(boxes: Sequence[Any], scalars: Sequence[int]) -> None:
         from .._arrays import to_memoryview, to_numpy
@@ -52,9 +61,9 @@ def task_function(
         given = iter(zip(boxes, views, strict=True))
         arguments = dict(constants)
         for param in params:
-            if param.kind == "scalar":
+            if param.type.kind == "scalar":
                 arguments[param.name] = next(numbers)
-            elif param.kind != "constexpr":
+            elif param.type.kind != "constexpr":
                 box, view = next(given)
                 arguments[param.name] = _array(box, view, to_numpy, to_memoryview)
         outer = getattr(_task, "coords", None)
@@ -73,7 +82,28 @@ def task_function(
                 help="write into the arrays it is given: `y[...] = value`",
             )
 
+        if forgotten is not None:
+            raise never_stored(
+                source.name, forgotten.name, forgotten.span, f"`{forgotten.name}[...] = value`"
+            )
+
     return run
+
+
+_SEES_ALL = {"locals", "vars", "eval", "exec"}
+"""Functions that see variables without their names."""
+
+
+def _never_used(source: Source, params: Sequence[Param]) -> Param | None:
+    """An `Out` whose array the function cannot have written: it is never looked at, as in `y = x * 2`."""
+    names = {
+        node.id
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    if names & _SEES_ALL:
+        return None
+    return next((p for p in params if p.type.kind == "out" and p.name not in names), None)
 
 
 def _array(

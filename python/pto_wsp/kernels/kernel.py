@@ -208,7 +208,7 @@ class PythonKernel(BaseKernel):
             p.name: a.value for p, a in zip(self.params, args, strict=False) if isinstance(a, ConstexprArg)
         }
         views = [a for a in args if isinstance(a, ViewSpec)]
-        run = task_function(self.function, ncoords, self.signature, views, constants)
+        run = task_function(self.source, ncoords, self.params, views, constants)
         return Specialised(
             key, self.name, self._task_params(ncoords), self.unit, self.cost, self.source.span, run, None
         )

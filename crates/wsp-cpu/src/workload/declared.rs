@@ -6,6 +6,7 @@ use super::program::DeclaredKernels;
 use super::records::{Arguments, Numbers, Record, Records};
 use super::registry::{KernelBody, KernelCx, KernelFault, KernelRegistry};
 use super::tensors::slot_value;
+use super::unwritten::Watch;
 use super::view_kernel::{Bound, Interruption, ViewFault};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,6 +28,8 @@ pub(crate) struct Declared {
     pub(crate) tensors: Vec<SharedTensor>,
     pub(crate) records: Records,
     interruption: Interruption,
+    /// Whether a task that leaves elements of its `out` boxes unwritten has failed.
+    pub(crate) whole_outs: bool,
     /// Each worker locks its own only.
     workers: Vec<Mutex<Worker>>,
 }
@@ -87,6 +90,7 @@ impl Declared {
             tensors,
             records: Records::default(),
             interruption,
+            whole_outs: false,
             workers: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
             kernels,
         }
@@ -120,12 +124,25 @@ impl Declared {
     /// Runs a task; a panic of its body is a fault like others, so that it is reported with the task.
     #[inline]
     pub(crate) fn run_task(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Box<TaskFault>> {
-        let run = catch_unwind(AssertUnwindSafe(|| self.run_body(worker, task)));
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            if self.whole_outs { self.run_watched(worker, task) } else { self.run_body(worker, task) }
+        }));
         match run {
             Ok(Ok(())) => Ok(()),
             Ok(Err(cause)) => Err(failed(task, cause)),
             Err(panic) => Err(failed(task, Cause::Panic(panic_message(panic.as_ref())))),
         }
+    }
+
+    /// Runs a task whose `out` boxes it must fill.
+    #[cold]
+    fn run_watched(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
+        let number = task.kernel.index();
+        let watch = Watch::begin(&self.tensors, &self.modes[number], task.boxes);
+        let ran = self.run_body(worker, task);
+        let left = watch.end(&self.tensors, &self.kernels.module.kernels[number]);
+        ran?;
+        left.map_or(Ok(()), |what| Err(Cause::Fault(what.into())))
     }
 
     fn run_body(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {

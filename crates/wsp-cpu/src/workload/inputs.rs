@@ -75,6 +75,10 @@ pub struct WorkloadOptions {
     pub aicpus: u16,
     /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
     pub expand: Expand,
+    /// Fails tasks of declared kernels that leave elements of a box unwritten which their kernel declares `out`: the box is filled
+    /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Elements
+    /// of 8 and 16 bits that are no real numbers of 16 bits are only missed where a whole box of at least 8 bytes is.
+    pub whole_outs: bool,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Asked on the calling thread, now and then, whether to stop: in a sequential run of declared kernels between tasks and

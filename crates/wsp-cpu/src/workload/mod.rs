@@ -30,6 +30,7 @@ mod submit;
 mod tables;
 mod tensors;
 mod touch;
+mod unwritten;
 mod view_kernel;
 
 pub(crate) use library::LibraryTasks;

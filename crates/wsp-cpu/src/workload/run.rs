@@ -78,8 +78,9 @@ impl Launch {
         let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
         let poll = if matches!(way, Way::OneByOne(_)) { options.poll.clone() } else { None };
         let interruption = Interruption { cancel: options.cancel.clone(), poll };
-        let tasks =
+        let mut tasks =
             Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
+        tasks.whole_outs = options.whole_outs;
         Ok(Launch { bindings, way, tasks, notes })
     }
 

@@ -22,6 +22,7 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     plain: false,
     aicpus: 0,
     expand: wsp_cpu::workload::Expand::Bytecode,
+    whole_outs: false,
     cancel: None,
     poll: None,
     payload: None,

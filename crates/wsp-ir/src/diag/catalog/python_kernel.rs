@@ -245,4 +245,11 @@ pub(super) const CODES: &[CodeInfo] = &[
         explanation: "A task gives its kernel boxes of tensors, integers and constants, and no `self`. Decorate a function inside of a method, \
             which sees `self` as a variable around it, or leave `self` out.",
     },
+    CodeInfo {
+        code: Code(1140),
+        title: "an `Out` is never stored to",
+        explanation: "An `Out` is written in every element by each task of the kernel. This kernel, as it is compiled for these constants, has no \
+            statement that stores to it, so that the array would keep what was there. With `enable_debug=True` tasks that leave elements of an \
+            `Out` unwritten fail with their number and the first one's place.",
+    },
 ];

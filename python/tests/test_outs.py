@@ -1,0 +1,194 @@
+"""An `Out` is written in every element: never is an error, and so is in part where a program is debugged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pto_wsp import Constexpr, In, InOut, Out, P, Tensor, errors, f32, kernel, pto, python_kernel, workload
+from pto_wsp.dtypes import dtype_of
+from pto_wsp.kernels import codes
+
+X, Y = Tensor((4, 4), f32, name="x"), Tensor((4, 4), f32, name="y")
+
+
+def of(k, *args):
+    """A workload of one task over `x` and `y`."""
+
+    @workload
+    def one():
+        k(X, Y, *args)
+
+    return one
+
+
+def ran(k, *args, debug=True):
+    x, y = np.ones((4, 4), np.float32), np.full((4, 4), -7, np.float32)
+    of(k, *args).compile(enable_debug=debug).execute(x=x, y=y)
+    return y
+
+
+def test_an_out_that_is_never_stored_to_is_an_error():
+    @kernel
+    def reads(x: In, y: Out):
+        t = pto.load(x) * 2.0  # noqa: F841
+
+    @kernel
+    def by_constant(x: In, y: Out, c: Constexpr):
+        if c:
+            pto.store(y, pto.load(x))
+
+    for k, args in ((reads, ()), (by_constant, (False,))):
+        with pytest.raises(errors.KernelError) as never:
+            of(k, *args).compile()
+        assert never.value.code == f"WSP{codes.NEVER_STORED}" and "`y`" in never.value.message
+    assert (ran(by_constant, True) == 1).all()
+
+
+def test_a_python_kernel_that_gives_its_out_another_value_is_an_error():
+    @python_kernel
+    def rebinds(x: In, y: Out):
+        y = x * 2  # noqa: F841
+
+    @python_kernel
+    def forgets(x: In, y: Out):
+        x * 2  # noqa: B018
+
+    for k in (rebinds, forgets):
+        with pytest.raises(errors.KernelError) as never:
+            ran(k, debug=False)
+        cause = never.value.__cause__
+        assert cause.code == f"WSP{codes.NEVER_STORED}" and "y[...]" in cause.help[0]
+
+
+def test_ways_to_write_an_out():
+    @python_kernel
+    def by_call(x: In, y: Out):
+        np.multiply(x, 2, out=y)
+
+    @python_kernel
+    def by_variable(x: In, y: Out):
+        target = y
+        target[:] = x * 2
+
+    @python_kernel
+    def by_nested(x: In, y: Out):
+        def write():
+            y[...] = x * 2
+
+        write()
+
+    @kernel
+    def by_rows(x: In, y: Out):
+        for i in range(2):
+            pto.store(y[2 * i : 2 * i + 2], pto.load(x[2 * i : 2 * i + 2]) * 2.0)
+
+    def helper(y, t):
+        pto.store(y, t * 2.0)
+
+    @kernel
+    def by_helper(x: In, y: Out):
+        helper(y, pto.load(x))
+
+    for k in (by_call, by_variable, by_nested, by_rows, by_helper):
+        assert (ran(k) == 2).all()
+
+
+def test_what_is_left_unwritten_is_counted_and_stays_as_it_was():
+    @kernel
+    def half(x: In, y: Out):
+        pto.store(y[0:2], pto.load(x[0:2]))
+
+    @python_kernel
+    def late(x: In, y: Out):
+        if x[0, 0] > 0:
+            y[1:, 1:] = x[1:, 1:]
+
+    @python_kernel
+    def never(x: In, y: Out):
+        if x[0, 0] < 0:
+            y[...] = x
+
+    for k, count, first in ((half, 8, [2, 0]), (late, 7, [0, 0]), (never, 16, [0, 0])):
+        x, y = np.ones((4, 4), np.float32), np.full((4, 4), -7, np.float32)
+        with pytest.raises(errors.KernelError) as left:
+            of(k).compile(enable_debug=True).execute(x=x, y=y)
+        assert f"{count} of its 16 elements are not written, the first at {first}" in left.value.message
+        assert (y == -7).sum() == count
+        assert np.isfinite(ran(k, debug=False)).all()
+
+
+def test_each_task_fills_its_own_box_and_the_rest_of_an_array_stays():
+    @kernel
+    def fill(y: Out):
+        pto.store(y, pto.full((2, 4), 3.0))
+
+    @workload
+    def w(y: Tensor[f32, "n", 4]):
+        for i in P(2):
+            fill[i](y[4 * i : 4 * i + 2])
+
+    y = np.full((8, 4), -7, np.float32)
+    w.compile(enable_debug=True).execute(y=y)
+    assert ((y == 3).all(1) == [True, True, False, False] * 2).all()
+
+
+def test_a_box_that_another_parameter_sees_is_left_alone():
+    @python_kernel
+    def twice(x: In, y: Out):
+        y[0] = 2 * x[0]
+
+    @workload
+    def w(x: Tensor[f32, 4, 4]):
+        twice(x, x)
+
+    x = np.ones((4, 4), np.float32)
+    w.compile(enable_debug=True).execute(x=x)
+    assert x.sum() == 20
+
+
+@pytest.mark.parametrize("dtype", ["u8", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64"])
+def test_elements_of_all_types(dtype):
+    @python_kernel
+    def zeros(y: Out):
+        y[...] = 0
+
+    @python_kernel
+    def nothing(y: Out):
+        y[:0] = 0
+
+    @python_kernel
+    def reads(y: InOut):
+        pass
+
+    for k, fails in ((zeros, False), (nothing, True), (reads, False)):
+
+        @workload
+        def w(y: Tensor[dtype_of(dtype), 300]):
+            k(y)
+
+        name = {"u": "uint", "i": "int", "f": "float"}[dtype[0]]
+        y = (np.arange(300) % 200).astype(f"{name}{int(dtype[1:])}")
+        before, program = y.copy(), w.compile(enable_debug=True)
+        if fails:
+            with pytest.raises(errors.KernelError, match="300 of its 300"):
+                program.execute(y=y)
+        else:
+            program.execute(y=y)
+        assert (y == (0 if k is zeros else before)).all()
+
+
+def test_all_values_of_short_elements_are_written_without_a_complaint():
+    @python_kernel
+    def ramp(y: Out):
+        y[...] = np.arange(65536).astype(y.dtype)
+
+    for dtype, numpy in (("u8", np.uint8), ("u16", np.uint16), ("f16", np.float16)):
+
+        @workload
+        def w(y: Tensor[dtype_of(dtype), 65536]):
+            ramp(y)
+
+        y = np.zeros(65536, numpy)
+        w.compile(enable_debug=True).execute(y=y)
+        with np.errstate(over="ignore"):
+            assert (y == np.arange(65536).astype(numpy)).all()
