@@ -53,7 +53,8 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
 /// Reads the options of a run: `threads`, `window`, `seed`, `trace`, `sequential`, `plain`, `aicpus`, `expand`, `whole_outs`.
 pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<WorkloadOptions> {
     let mut found = WorkloadOptions::default();
-    let known = ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand", "whole_outs"];
+    let known =
+        ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand", "whole_outs"];
     each(py, given, &known, |name, value| {
         match name {
             "whole_outs" => found.whole_outs = truth(name, value)?,

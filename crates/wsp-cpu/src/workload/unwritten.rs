@@ -20,8 +20,10 @@ pub(crate) struct Watch(Vec<Filled>);
 impl Watch {
     /// Fills the boxes of the `out` parameters that no other parameter of the task sees.
     pub(crate) fn begin(tensors: &[SharedTensor], modes: &[AccessMode], boxes: &[Region]) -> Watch {
-        let alone = |at: usize| (0..boxes.len()).all(|other| other == at || !boxes[other].overlaps(&boxes[at]));
-        let outs = (0..boxes.len()).filter(|&at| modes[at] == AccessMode::Out && !boxes[at].is_empty() && alone(at));
+        let alone =
+            |at: usize| (0..boxes.len()).all(|other| other == at || !boxes[other].overlaps(&boxes[at]));
+        let outs =
+            (0..boxes.len()).filter(|&at| modes[at] == AccessMode::Out && !boxes[at].is_empty() && alone(at));
         Watch(outs.map(|at| Filled::new(tensors, boxes[at], at)).collect())
     }
 
