@@ -108,7 +108,8 @@ impl Maker<'_> {
     fn condition(&mut self) -> String {
         match self.loops.last() {
             Some(i) if !self.draws.once_in(3) => format!("{i} % 2 == {}", self.draws.below(2)),
-            _ if self.draws.once_in(2) => "load(C) % 2".to_owned(),
+            // Only graphs of the default stream write C, and only they may read it.
+            _ if self.tensors.contains(&"A") && self.draws.once_in(2) => "load(C) % 2".to_owned(),
             _ => format!("N > {}", self.draws.below(5)),
         }
     }

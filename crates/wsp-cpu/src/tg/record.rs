@@ -77,6 +77,7 @@ pub(crate) struct SavedLaunch {
 pub(crate) struct SavedTensor {
     /// The graph whose it is, and the stream of its launches; none for one of the unit.
     pub(crate) owner: Option<(u32, u32)>,
+    /// Its place among those of the unit: graphs that are fused have tensors with the numbers of others.
     pub(crate) tensor: u32,
     /// Whether the last launch has released it.
     pub(crate) released: bool,

@@ -11,6 +11,7 @@ use super::record::{Record, SavedTensor, Unreadable};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
+use super::tensors::Home;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
@@ -257,15 +258,15 @@ impl Session {
     fn take_up_memory(&mut self, record: &Record) -> Result<(), Box<Diagnostic>> {
         self.pools.iter_mut().for_each(Vec::clear);
         let shared = Arc::clone(&self.shared);
-        let released = |no: u32| record.host.released.contains(&no);
         for (at, info) in shared.table.iter() {
             let mut memory = shared.memory();
-            match (released(info.no.0), memory.is_released(at, 0)) {
+            let released = info.home == Home::Unit && record.host.released.contains(&info.no.0);
+            match (released, memory.is_released(at, 0)) {
                 (true, false) => memory.release(&shared.table, &shared.accounts, at, 0)?,
                 (false, true) => drop(memory.allocate(&shared.table, &shared.accounts, at, 0)?),
                 _ => {}
             }
-            let is_saved = record.tensors.iter().any(|of| of.owner.is_none() && of.tensor == info.no.0);
+            let is_saved = record.tensors.iter().any(|of| of.owner.is_none() && of.tensor as usize == at);
             // It had not been allocated.
             if !record.is_start()
                 && !is_saved
@@ -296,7 +297,7 @@ impl Session {
             ));
         }
         let fits = |saved: &SavedTensor| {
-            let info = self.shared.table.by_no(saved.tensor).map(|at| &self.shared.table[at]);
+            let info = self.shared.table.iter().nth(saved.tensor as usize).map(|(_, info)| info);
             let is_zeros = saved.owner.is_some() && saved.bytes.is_empty();
             is_zeros || info.and_then(|info| info.bytes) == Some(saved.bytes.len() as u64)
         };
@@ -318,7 +319,10 @@ impl Session {
     ) -> Result<(), Box<Diagnostic>> {
         let shared = &self.shared;
         for saved in record.tensors.iter().filter(|saved| saved.owner.is_none()) {
-            let Some(at) = shared.table.by_no(saved.tensor).filter(|&at| wanted(at)) else { continue };
+            let at = saved.tensor as usize;
+            if !wanted(at) {
+                continue;
+            }
             let range = shared.memory().range(&shared.table, &shared.accounts, at, device)?;
             range.fill_from(&saved.bytes);
         }
@@ -351,8 +355,8 @@ impl Session {
                 }
             };
             let (shared, code) = (&self.shared, &self.codes[index]);
-            let unit = shared.table.by_no(saved.tensor).unwrap_or(usize::MAX);
-            let local = code.tensors.iter().position(|tensor| tensor.own && tensor.unit as usize == unit);
+            let unit = saved.tensor as usize;
+            let local = code.tensors.iter().position(|tensor| tensor.own && tensor.unit == saved.tensor);
             let Some(local) = local else { continue };
             if let Some(range) = instance.own(local) {
                 match saved.bytes.as_slice() {

@@ -242,10 +242,10 @@ impl Shared {
             let tensors = code.map_or(&[][..], |code| &code.tensors);
             tensors.iter().any(|tensor| tensor.unit as usize == at && !tensor.own && tensor.written)
         };
-        for (at, info) in self.table.iter() {
+        for at in 0..self.table.len() {
             let wanted = writes(at) || (whole && memory.may_have_changed(at));
             if wanted && let Some(range) = memory.held(at, record.device) {
-                let (tensor, bytes) = (info.no.0, range.to_vec());
+                let (tensor, bytes) = (at as u32, range.to_vec());
                 record.tensors.push(SavedTensor { owner: None, tensor, released: false, bytes });
             }
         }
@@ -262,7 +262,7 @@ impl Shared {
             }
             record.tensors.push(SavedTensor {
                 owner: Some((held.code.plan.no.0, held.stream)),
-                tensor: self.table[tensor.unit as usize].no.0,
+                tensor: tensor.unit,
                 released: instance.range(local as u32).is_none(),
                 bytes,
             });

@@ -86,11 +86,6 @@ impl TensorTable {
         TensorTable { list: plan.tensors.iter().map(info).collect() }
     }
 
-    /// The tensor of the unit with this number.
-    pub(crate) fn by_no(&self, no: u32) -> Option<usize> {
-        self.list.iter().position(|info| info.no.0 == no)
-    }
-
     /// The tensor with this name.
     ///
     /// # Errors

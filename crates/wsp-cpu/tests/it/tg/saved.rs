@@ -289,6 +289,13 @@ fn tensors_of_graphs_and_released_ones_are_saved() {
     assert!(resumed_from_every_record(text, &["X", "Y"], &options) > 6);
 }
 
+/// A fused graph has tensors of its own under the numbers of those that it is made of.
+#[test]
+fn tensors_of_fused_graphs_are_saved() {
+    let text = "extern X: i64[4]\nextern Y: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 32)\nMC_COPY(Y, T, 32)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, T)\nTG_CHECKPOINT(G, 1)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, T)\nTG_DEPEND(A, B, DATA, T)\nMC_COPY(T, Y, 32)\nTG_END(G)\nTG_BEGIN(H)\nTG_KERNEL(C, inc, 1, AIV, 0)\nMC_BIND(C, 0, X)\nTG_END(H)\nTG_FUSE(G, H, F)\nTG_LAUNCH(F, default)\nTG_SYNC(F)\nTG_LAUNCH(G, default)\nTG_LAUNCH(F, default)\nTG_SYNC(F)";
+    assert_eq!(resumed_from_every_record(text, &["X", "Y"], &threads(2)), 4);
+}
+
 /// A checkpoint that other launches keep from being one of the run does not replace one that is.
 #[test]
 fn a_run_is_resumed_from_the_newest_checkpoint_that_it_can_be_resumed_from() {
