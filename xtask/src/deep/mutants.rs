@@ -151,7 +151,7 @@ fn run(project: &Project, area: &Area, names: &[&str], found: &mut Found) -> Res
     // 0: all caught; 2: some missed; 3: some timed out. Others say that nothing was tested.
     let ran = matches!(status.code(), Some(0 | 2 | 3));
     ensure!(ran, "cargo-mutants ended with {status}: the tests fail without a mutant, or it cannot build");
-    outcomes(&folder.join("mutants.out").join("outcomes.json"), found)
+    outcomes(&folder.join("mutants.out").join("outcomes.json"), names, found)
 }
 
 /// A command of the tool for the files of an area.
@@ -163,8 +163,8 @@ fn mutants(project: &Project, area: &Area) -> Command {
     command
 }
 
-/// Adds what the tool wrote down.
-fn outcomes(path: &Path, found: &mut Found) -> Result<()> {
+/// Adds what the tool wrote down of the mutants with these names: it also runs some that no pattern leaves out.
+fn outcomes(path: &Path, names: &[&str], found: &mut Found) -> Result<()> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let all: Value = serde_json::from_str(&text)?;
     let list = all["outcomes"].as_array().context("outcomes.json should list outcomes")?;
@@ -175,6 +175,9 @@ fn outcomes(path: &Path, found: &mut Found) -> Result<()> {
             continue;
         }
         let name = mutant["name"].as_str().unwrap_or("a mutant without a name");
+        if !names.contains(&name) {
+            continue;
+        }
         let summary = outcome["summary"].as_str().unwrap_or("no summary");
         *kinds.entry(summary).or_default() += 1;
         match summary {
