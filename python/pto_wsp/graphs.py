@@ -22,8 +22,12 @@ from typing import Any, TypeVar
 
 from . import _core
 from ._arrays import view
-from .errors import Diagnostic
+from ._seam import Span
+from .errors import Diagnostic, KernelError
 from .kernels.annotations import param_type
+from .kernels.compile import never_stored
+from .kernels.foreign import never_used
+from .kernels.source import source_of
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
 
@@ -119,8 +123,12 @@ class TaskGraph:
             if entry in self._functions:
                 raise ValueError(f"`{entry}` has a function already")
 
+            forgotten = _never_used(function, described)
+
             def call(block: tuple[Any, ...], arrays: tuple[Any, ...]) -> None:
                 function(Block(*block), *map(view, arrays))
+                if forgotten is not None:
+                    raise never_stored(entry, *forgotten, f"`{forgotten[0]}[...] = value`")
 
             self._functions[entry] = {"entry": entry, "function": call, "args": described}
             return function
@@ -191,6 +199,18 @@ class TaskGraph:
 
     def _used(self) -> dict[str, Any]:
         return {"files": self._files, "params": self._params}
+
+
+def _never_used(function: Any, described: list[dict[str, Any]]) -> tuple[str, Span] | None:
+    """The name of an `Out` argument that the function never looks at, and its place; None without a text."""
+    try:
+        source = source_of(function, "python_kernel")
+    except KernelError:
+        return None
+    names = source.code.co_varnames[1 : source.code.co_argcount]
+    outs = [name for name, each in zip(names, described, strict=False) if each["direction"] == "out"]
+    found = never_used(source, outs)
+    return None if found is None else (found, source.span)
 
 
 def _argument(at: int, annotation: Any) -> dict[str, Any]:

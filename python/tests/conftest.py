@@ -28,8 +28,8 @@ COLUMNS = frozenset(
 def pytest_configure() -> None:
     """Takes Ctrl-C as Python does when it starts in a terminal.
 
-    A job in the background of a script starts with SIGINT ignored. Then Python installs no handler, and a run that waits for
-    one goes on for ever.
+    A job in the background of a script starts with SIGINT ignored. Then Python installs no handler, and a run
+    that waits for one goes on for ever.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -157,3 +157,19 @@ def test_annotations_say_what_is_done_with_arguments():
 def test_bytes_that_are_no_unit_are_refused():
     with pytest.raises(errors.FormatError):
         TaskGraph.from_bytes(b"not a unit")
+
+
+def test_an_out_that_a_function_gives_another_value_is_an_error():
+    graph = TaskGraph.from_text(SCALE, "scale.tg")
+
+    @graph.kernel("double_entry", In[f32], Out[f32])
+    def double(block, x, y):
+        y = 2 * x  # noqa: F841
+
+    @graph.kernel("add_entry", InOut[f32])
+    def add(block, y):
+        y[share(block, y)] += 1
+
+    with pytest.raises(errors.KernelError) as never:
+        graph.run({"X": np.ones(64, np.float32)})
+    assert "never stores to `y`" in str(never.value)

@@ -52,7 +52,8 @@ def task_function(
     """
 
     function = source.function
-    forgotten = _never_used(source, params)
+    outs = {param.name: param.span for param in params if param.type.kind == "out"}
+    forgotten = never_used(source, list(outs))
 
     def run(boxes: Sequence[Any], scalars: Sequence[int]) -> None:
         from .._arrays import to_memoryview, to_numpy
@@ -81,11 +82,8 @@ def task_function(
                 (code.co_filename, line, 0, line, 0),
                 help="write into the arrays it is given: `y[...] = value`",
             )
-
         if forgotten is not None:
-            raise never_stored(
-                source.name, forgotten.name, forgotten.span, f"`{forgotten.name}[...] = value`"
-            )
+            raise never_stored(source.name, forgotten, outs[forgotten], f"`{forgotten}[...] = value`")
 
     return run
 
@@ -94,16 +92,14 @@ _SEES_ALL = {"locals", "vars", "eval", "exec"}
 """Functions that see variables without their names."""
 
 
-def _never_used(source: Source, params: Sequence[Param]) -> Param | None:
+def never_used(source: Source, outs: Sequence[str]) -> str | None:
     """An `Out` whose array the function cannot have written: it is never looked at, as in `y = x * 2`."""
     names = {
         node.id
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-    if names & _SEES_ALL:
-        return None
-    return next((p for p in params if p.type.kind == "out" and p.name not in names), None)
+    return None if names & _SEES_ALL else next((name for name in outs if name not in names), None)
 
 
 def _array(
