@@ -102,8 +102,11 @@ def test_the_second_sample_of_document_003_runs_as_printed():
         (
             lambda w: w.dispatch_threshold(
                 lambda t: LENS[t.batch], [8, 64], ["vector", "cube", DispatchPolicy.round_robin()]
-            ),
-            ["dispatch_threshold(LENS[batch_axis], [8, 64], [vector, cube, round_robin]);"],
+            ).task_graph(pools=Pools.by_unit(2, 1)),
+            [
+                "dispatch_threshold(LENS[batch_axis], [8, 64], [vector, cube, round_robin]);",
+                "task_graph(pools = by_unit(2, 1));",
+            ],
         ),
         (lambda w: w.streams(4).stream_by(lambda t: t.h), ["streams(4);", "stream_by(heads_axis);"]),
         (

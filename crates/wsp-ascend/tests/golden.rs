@@ -56,7 +56,7 @@ fn experts() {
                 for i in 0..3 { if i % 2 == 0 || again > 1 { norm(y[i], again); } }
             }
         }
-        schedule { dispatch_threshold(b, [1], [cube, hash(route)]); }";
+        schedule { dispatch_threshold(b, [1], [cube, hash(route)]); task_graph(pools = by_unit(1, 1)); }";
     check(source, &expect_file!["golden/experts.cpp"]);
 }
 

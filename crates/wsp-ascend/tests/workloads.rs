@@ -256,9 +256,9 @@ const POLICIES: [&str; 12] = [
     "dispatch(affinity(lens[b] % 2 + from_two));",
     "dispatch(hash(b * 17 + tok));",
     "dispatch(work_steal); streams(2);",
-    "dispatch(round_robin); dispatch_threshold(lens[b], [1, 3], [cube, affinity(b), vector]);",
-    "dispatch(affinity(b)); dispatch_threshold(b * 2 + dyn, [1, 2, 5], [any, round_robin, cube, hash(dyn)]);",
-    "dispatch_threshold(tok, [2], [affinity(tok), vector]);",
+    "dispatch(round_robin); dispatch_threshold(lens[b], [1, 3], [cube, affinity(b), vector]); task_graph(pools = by_unit(1, 1));",
+    "dispatch(affinity(b)); dispatch_threshold(b * 2 + dyn, [1, 2, 5], [any, round_robin, cube, hash(dyn)]); task_graph(pools = by_unit(1, 1));",
+    "dispatch_threshold(tok, [2], [affinity(tok), vector]); task_graph(pools = by_unit(1, 1));",
     "dispatch(hash(dyn)); priority(b * 1000); task_graph(ready = priority);",
 ];
 

@@ -124,9 +124,9 @@ table! {
     STEAL: "dispatch(work_steal)", Enforced,
         "tasks go to no worker in particular, and whichever is idle takes them";
     DISPATCH_THRESHOLD: "dispatch_threshold(metric, [t, …], [policy, …])", Enforced,
-        "a task goes by the policy whose number is how many thresholds are not above the metric: a pool or a dispatch";
+        "a task goes by the policy whose number is how many thresholds are not above the metric: a dispatch, or a pool of `by_unit`";
     STREAMS: "streams(n)", Enforced,
-        "tasks go to `n` streams, in turn without `stream_by`, and a stream starts a task when the one before is complete";
+        "tasks go to `n` streams, in turn without `stream_by`, and a stream starts a task when the one before is complete, or as its `pipeline_depth` says";
     STREAM_BY: "stream_by(key)", Enforced,
         "a task goes to stream `key` modulo the number of streams";
     DEPS_EXACT: "task_graph(deps = exact)", Enforced,
@@ -154,15 +154,15 @@ table! {
     READY_STEAL: "task_graph(ready = work_steal)", Enforced,
         "a worker goes on with the tasks that it made ready, and idle workers take the oldest of others";
     READY_PRIORITY: "task_graph(ready = priority)", Enforced,
-        "of the ready tasks, the one with the largest `priority` starts first, the oldest of equals";
+        "of the ready tasks that a worker may take, the one with the largest `priority` starts first, the oldest of equals";
     START_IMMEDIATE: "task_graph(start = immediate)", Enforced,
         "tasks start while others are generated";
     START_AFTER: "task_graph(start = after_orchestration)", Enforced,
-        "no task starts before all are generated or the window is full";
+        "no task starts before all are generated, the window is full or generation waits for a computed value";
     START_THRESHOLD: "task_graph(start = threshold(n))", Enforced,
-        "no task starts before `n` are generated, generation ends or the window is full";
+        "no task starts before `n` are generated, generation ends or waits for a computed value, or the window is full";
     TRACE_NONE: "task_graph(trace = none)", Enforced,
-        "no clock is read while tasks run";
+        "no times of single tasks are recorded, only sums per kernel and worker";
     TRACE_MEASURED: "task_graph(trace = measured)", Enforced,
         "start, end and worker of every task are recorded";
     TRACE_CYCLES: "task_graph(trace = cycles)", Enforced,
@@ -170,7 +170,7 @@ table! {
     GATE_GLOBAL: "pipeline_depth(n, global)", Enforced,
         "at most `n` tasks run at once";
     GATE_STREAM: "pipeline_depth(n, per_stream)", Enforced,
-        "at most `n` tasks of one stream run at once";
+        "at most `n` tasks of one stream run at once: the next in its order starts when fewer do";
     GATE_POOL: "pipeline_depth(n, per_pool)", Enforced,
         "at most `n` tasks of one pool run at once";
     BATCH_DEPS: "batch_deps(n)", Enforced,
@@ -213,7 +213,7 @@ table! {
     ON_AICPUS_READY_AUTO: "task_graph(ready = auto)", Enforced,
         "as `fifo`";
     ON_AICPUS_READY_FIFO: "task_graph(ready = fifo)", Enforced,
-        "of an AICPU's ready tasks, the one that became ready first starts first";
+        "of an AICPU's ready tasks, the one that became ready first starts first, of several at once the one generated first";
     ON_AICPUS_READY_STEAL: "task_graph(ready = work_steal)", Hint,
         "as `fifo`: an AICPU issues its own tasks only";
     ON_AICPUS_READY_PRIORITY: "task_graph(ready = priority)", Enforced,

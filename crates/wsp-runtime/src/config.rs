@@ -45,8 +45,9 @@ pub enum ReadyPolicy {
     Fifo,
     /// A worker prefers what its own last task released; idle workers steal.
     WorkSteal,
-    /// The largest [`TaskSpec::priority`](crate::TaskSpec::priority) first, ties in the order of becoming ready. One
-    /// queue per pool: where a task would best run is not considered.
+    /// The largest [`TaskSpec::priority`](crate::TaskSpec::priority) first, ties in the order of becoming ready: of the tasks
+    /// that a worker may take, which are those that ask for it, for its core group, or for no place. Those that ask for
+    /// another come after these.
     Priority,
 }
 
@@ -105,7 +106,8 @@ pub enum Pools {
 pub enum GateScope {
     /// All tasks.
     Global,
-    /// The tasks of one stream; tasks without a stream pass.
+    /// The tasks of one stream; tasks without a stream pass. Several tasks of a stream are in flight only where such a gate
+    /// lets them: they then start in the order of submission.
     PerStream,
     /// The tasks that ask for one kind of execution unit; those for any unit are one kind more.
     PerPool,
@@ -118,6 +120,14 @@ pub struct Gate {
     pub scope: GateScope,
     /// Most of them, at least 1.
     pub capacity: u32,
+}
+
+impl Gate {
+    /// How many tasks of one stream these gates let be in flight: 1 without a gate per stream.
+    pub(crate) fn stream_depth(gates: &[Gate]) -> u32 {
+        let per_stream = gates.iter().filter(|gate| gate.scope == GateScope::PerStream);
+        per_stream.map(|gate| gate.capacity).min().unwrap_or(1)
+    }
 }
 
 /// When the first task may start. A stored graph starts when it is run.

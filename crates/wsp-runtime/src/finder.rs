@@ -1,14 +1,11 @@
 //! How a worker looks for a task.
 
+use crate::places::{GROUP_PATIENCE, Reach, Seen, WORKER_PATIENCE};
+use crate::ranked::{Key, Rank};
 use crate::ready::{Common, Pool, Queues, retry, take};
 use crossbeam_deque::{Injector, Worker};
 use crossbeam_utils::CachePadded;
 
-/// Rounds of looking in vain before a worker takes what is meant for another group.
-const GROUP_PATIENCE: u32 = 2;
-/// Rounds before it takes what is meant for another worker: moving a task away from its data costs more than a wait of
-/// some microseconds.
-const WORKER_PATIENCE: u32 = 16;
 /// The round from which on a worker takes anything.
 pub(crate) const TAKES_ANYTHING: u32 = WORKER_PATIENCE;
 
@@ -20,6 +17,8 @@ pub(crate) struct Found {
     pub(crate) stolen: bool,
     /// More tasks came into the worker's own deque with it.
     pub(crate) brought_more: bool,
+    /// Its place in the order of priorities, where tasks go by them.
+    pub(crate) rank: Option<Rank>,
 }
 
 /// A worker's end of the queues.
@@ -54,9 +53,14 @@ impl Finder {
 
     /// Looks once. Round 0 sees what is meant for this worker or for all; later rounds also what others could do.
     pub(crate) fn look(&mut self, queues: &Queues, round: u32) -> Option<Found> {
+        if let Some(ranked) = &queues.ranked {
+            let taken = ranked.take(self.seat(), round)?;
+            let stolen = taken.seen.reach != Reach::Own;
+            return Some(Found { node: taken.node, stolen, brought_more: false, rank: Some(taken.rank) });
+        }
         let pool = &queues.pools[self.pool];
         if let Some(node) = self.own(pool) {
-            return Some(Found { node, stolen: false, brought_more: false });
+            return Some(Found { node, stolen: false, brought_more: false, rank: None });
         }
         if let Some(found) = self.common(&pool.common).or_else(|| self.any(&queues.any)) {
             return Some(found);
@@ -75,7 +79,18 @@ impl Finder {
             node,
             stolen: true,
             brought_more: self.deque.as_ref().is_some_and(|deque| !deque.is_empty()),
+            rank: None,
         })
+    }
+
+    /// Where the best of the tasks by priority lies that this worker may take in a round.
+    pub(crate) fn first_ranked(&self, queues: &Queues, round: u32) -> Option<Seen<Key>> {
+        queues.ranked.as_ref().and_then(|ranked| ranked.first(self.seat(), round))
+    }
+
+    /// Its pool, and its number within.
+    pub(crate) fn seat(&self) -> (usize, u32) {
+        (self.pool, self.worker)
     }
 
     /// Inbox first, so that a deque that keeps filling itself does not starve it.
@@ -88,13 +103,13 @@ impl Finder {
 
     fn common(&self, common: &Common) -> Option<Found> {
         let (node, brought_more) = common.take(self.deque.as_ref())?;
-        Some(Found { node, stolen: false, brought_more })
+        Some(Found { node, stolen: false, brought_more, rank: None })
     }
 
     /// Takes one that other pools could take as well; so none of them may disappear into the deque.
     fn any(&self, any: &Common) -> Option<Found> {
         let (node, brought_more) = any.take(None)?;
-        Some(Found { node, stolen: false, brought_more })
+        Some(Found { node, stolen: false, brought_more, rank: None })
     }
 
     fn steal_from_deques(&mut self, pool: &Pool, far: bool) -> Option<u32> {

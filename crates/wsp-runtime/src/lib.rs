@@ -48,8 +48,8 @@
 //! # Why a run ends
 //!
 //! A queued task is taken, because no worker sleeps while a queue holds something it may run (see the protocol in
-//! `sleep.rs`). A taken task completes, fails, is cancelled, or finds a gate shut; then others hold that gate, and the last
-//! of them to finish hands it on (`gates.rs`). Whatever ends a task releases its successors and its slot. The planner
+//! `sleep.rs`). A taken task completes, fails, is cancelled, or finds a gate shut; then others hold that gate, and a worker
+//! that one of them wakes when it finishes takes the task (`gates.rs`). Whatever ends a task releases its successors and its slot. The planner
 //! waits only for completions (`stream/completion.rs`).
 //!
 //! So all workers sleep only when no queue holds a task and none is running. Then either everything submitted is complete,
@@ -77,6 +77,8 @@ mod merge;
 mod models;
 mod outcome;
 mod placement;
+mod places;
+mod ranked;
 mod ready;
 mod report;
 mod scopes;

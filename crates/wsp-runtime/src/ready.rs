@@ -2,84 +2,48 @@
 //!
 //! Per pool, one queue for all its workers, one per core group, and an inbox per worker; under work stealing also a
 //! deque per worker that only its owner pushes to. One more queue holds the tasks that several pools may run. All but the
-//! deques are first in, first out, or by priority where that is the policy.
+//! deques are first in, first out. By priority tasks lie in heaps instead (`ranked.rs`).
 
 use crate::ReadyPolicy;
 use crate::placement::{Division, Placement, Route, Topology};
+use crate::places::Places;
+use crate::ranked::Ranked;
 use crate::sleep::Sleep;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard, Ordering, spin_loop};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use crossbeam_utils::CachePadded;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::PoisonError;
 
 /// Nodes taken at once from those ready at the start, where the rest can be stolen back.
 const ROOTS_AT_ONCE: u32 = 32;
 
-/// A queue for several workers.
-pub(crate) enum Common {
-    /// Those that were ready at the start, which are not copied into a queue, then first in, first out.
-    Fifo {
-        roots: Box<[u32]>,
-        /// How many of them have been taken, or more.
-        taken: CachePadded<AtomicU32>,
-        queue: Injector<u32>,
-    },
-    /// Largest priority first, then first in, first out.
-    Heap { heap: CachePadded<Mutex<Heap>>, len: CachePadded<AtomicU32> },
-}
-
-/// Nodes by priority.
-#[derive(Default)]
-pub(crate) struct Heap {
-    nodes: BinaryHeap<(i32, Reverse<u64>, u32)>,
-    pushed: u64,
+/// A queue for several workers: those that were ready at the start, which are not copied into a queue, then first in, first
+/// out.
+pub(crate) struct Common {
+    roots: Box<[u32]>,
+    /// How many of them have been taken, or more.
+    taken: CachePadded<AtomicU32>,
+    queue: Injector<u32>,
 }
 
 impl Common {
-    fn new(policy: ReadyPolicy, roots: Box<[u32]>) -> Common {
-        match policy {
-            ReadyPolicy::Priority => {
-                Common::Heap { heap: CachePadded::default(), len: CachePadded::default() }
-            }
-            _ => Common::Fifo { roots, taken: CachePadded::default(), queue: Injector::new() },
-        }
+    fn new(roots: Box<[u32]>) -> Common {
+        Common { roots, taken: CachePadded::default(), queue: Injector::new() }
     }
 
-    fn push(&self, node: u32, priority: i32) {
-        match self {
-            Common::Fifo { queue, .. } => queue.push(node),
-            Common::Heap { heap, len } => {
-                let mut heap = lock(heap);
-                let turn = heap.pushed;
-                heap.pushed += 1;
-                heap.nodes.push((priority, Reverse(turn), node));
-                // Release: whoever reads the length finds the node under the lock. Changed under the lock only.
-                len.store(heap.nodes.len() as u32, Ordering::Release);
-            }
-        }
+    fn push(&self, node: u32) {
+        self.queue.push(node);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            // Relaxed: a count that only grows; the fences around sleeping order it.
-            Common::Fifo { roots, taken, queue } => {
-                taken.load(Ordering::Relaxed) as usize >= roots.len() && queue.is_empty()
-            }
-            Common::Heap { len, .. } => len.load(Ordering::Acquire) == 0,
-        }
+        // Relaxed: a count that only grows; the fences around sleeping order it.
+        self.taken.load(Ordering::Relaxed) as usize >= self.roots.len() && self.queue.is_empty()
     }
 
     /// About how many nodes it holds.
     pub(crate) fn len(&self) -> usize {
-        match self {
-            // Relaxed: as in `is_empty`.
-            Common::Fifo { roots, taken, queue } => {
-                roots.len().saturating_sub(taken.load(Ordering::Relaxed) as usize) + queue.len()
-            }
-            Common::Heap { len, .. } => len.load(Ordering::Relaxed) as usize,
-        }
+        // Relaxed: as in `is_empty`.
+        self.roots.len().saturating_sub(self.taken.load(Ordering::Relaxed) as usize) + self.queue.len()
     }
 
     /// Takes the next node; with a deque, others may move into it. The last is whether any did.
@@ -88,24 +52,14 @@ impl Common {
             // Spares an empty queue the fence in `steal`.
             return None;
         }
-        match self {
-            Common::Fifo { roots, taken, queue } => {
-                let found = take_root(roots, taken, deque);
-                found.or_else(|| match deque {
-                    None => retry(|| queue.steal()).map(|node| (node, false)),
-                    Some(deque) => {
-                        let node = retry(|| queue.steal_batch_and_pop(deque))?;
-                        Some((node, !deque.is_empty()))
-                    }
-                })
+        let found = take_root(&self.roots, &self.taken, deque);
+        found.or_else(|| match deque {
+            None => retry(|| self.queue.steal()).map(|node| (node, false)),
+            Some(deque) => {
+                let node = retry(|| self.queue.steal_batch_and_pop(deque))?;
+                Some((node, !deque.is_empty()))
             }
-            Common::Heap { heap, len } => {
-                let mut heap = lock(heap);
-                let (_, _, node) = heap.nodes.pop()?;
-                len.store(heap.nodes.len() as u32, Ordering::Release);
-                Some((node, false))
-            }
-        }
+        })
     }
 }
 
@@ -126,18 +80,13 @@ fn take_root(roots: &[u32], taken: &AtomicU32, deque: Option<&Worker<u32>>) -> O
     Some((first, !later.is_empty()))
 }
 
-fn lock(heap: &Mutex<Heap>) -> MutexGuard<'_, Heap> {
-    // Nothing inside the lock panics half way.
-    heap.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The shared ends of the queues of one pool, and its sleepers.
 pub(crate) struct Pool {
     pub(crate) topology: Topology,
     pub(crate) common: Common,
-    /// Empty when there is one group, or tasks go by priority.
+    /// Empty when there is one group.
     pub(crate) groups: Box<[CachePadded<Injector<u32>>]>,
-    /// Empty when there is one worker, or tasks go by priority.
+    /// Empty when there is one worker.
     pub(crate) inboxes: Box<[CachePadded<Injector<u32>>]>,
     /// Empty unless work is stolen.
     pub(crate) stealers: Box<[Stealer<u32>]>,
@@ -194,7 +143,7 @@ impl Turns {
 impl Pool {
     fn new(topology: Topology, policy: ReadyPolicy, roots: Box<[u32]>) -> (Pool, Vec<Option<Worker<u32>>>) {
         let some = |n: u32| {
-            let queues = if n > 1 && policy != ReadyPolicy::Priority { n } else { 0 };
+            let queues = if n > 1 { n } else { 0 };
             (0..queues).map(|_| CachePadded::new(Injector::new())).collect()
         };
         let deques: Vec<Option<Worker<u32>>> = (0..topology.threads)
@@ -202,7 +151,7 @@ impl Pool {
             .collect();
         let pool = Pool {
             topology,
-            common: Common::new(policy, roots),
+            common: Common::new(roots),
             groups: some(topology.groups),
             inboxes: some(topology.threads),
             stealers: deques.iter().flatten().map(Worker::stealer).collect(),
@@ -220,7 +169,7 @@ impl Pool {
             (Route::Worker(worker), _) if !self.inboxes.is_empty() => {
                 self.inboxes[worker as usize].push(node);
             }
-            _ => self.common.push(node, placement.priority),
+            _ => self.common.push(node),
         }
     }
 
@@ -248,6 +197,8 @@ pub(crate) struct Queues {
     pub(crate) pools: Box<[Pool]>,
     /// Tasks for any pool; nothing is pushed when there is one.
     pub(crate) any: Common,
+    /// All ready tasks instead, by priority.
+    pub(crate) ranked: Option<Ranked>,
 }
 
 impl Queues {
@@ -267,19 +218,31 @@ impl Queues {
             pools.push(pool);
             deques.append(&mut own);
         }
-        let any = Common::new(policy, std::mem::take(&mut any_roots));
-        (Queues { division, policy, pools: pools.into(), any }, deques)
+        let any = Common::new(std::mem::take(&mut any_roots));
+        let ranked = (policy == ReadyPolicy::Priority).then(|| Ranked::new(Places::new(division)));
+        (Queues { division, policy, pools: pools.into(), any, ranked }, deques)
     }
 
     /// Queues a task that `pool`'s worker with the deque `own`, or nobody of the workers, made ready. Whether that worker
     /// will find it without being told; others must be told with [`notify`](Self::notify).
     pub(crate) fn push(&self, node: u32, placement: Placement, own: Option<(usize, Option<&Worker<u32>>)>) {
+        if let Some(ranked) = &self.ranked {
+            return ranked.push([(node, placement)]);
+        }
         match self.division.pool_of(placement.pool) {
-            None => self.any.push(node, placement.priority),
+            None => self.any.push(node),
             Some(pool) => {
                 let deque = own.filter(|&(mine, _)| mine == pool).and_then(|(_, deque)| deque);
                 self.pools[pool].push(node, placement, deque);
             }
+        }
+    }
+
+    /// Queues tasks that become ready at once, and of which none was made ready by a worker.
+    pub(crate) fn push_all(&self, tasks: &[(u32, Placement)]) {
+        match &self.ranked {
+            Some(ranked) => ranked.push(tasks.iter().copied()),
+            None => tasks.iter().for_each(|&(node, placement)| self.push(node, placement, None)),
         }
     }
 
@@ -293,7 +256,8 @@ impl Queues {
 
     /// Whether a worker of the pool could take a task.
     pub(crate) fn any_for(&self, pool: usize) -> bool {
-        self.pools[pool].any() || !self.any.is_empty()
+        let ranked = self.ranked.as_ref().is_some_and(|ranked| ranked.any_for(pool));
+        ranked || self.pools[pool].any() || !self.any.is_empty()
     }
 
     /// Whether every worker sleeps and no queue holds a task. As long as nothing is pushed from outside, it stays so.
@@ -305,7 +269,8 @@ impl Queues {
         let lists: Vec<_> = self.pools.iter().map(|pool| pool.sleep.sleepers()).collect();
         let asleep =
             lists.iter().zip(&self.pools).all(|(list, pool)| list.len() as u32 == pool.topology.threads);
-        asleep && self.any.is_empty() && !self.pools.iter().any(Pool::any)
+        let ranked = self.ranked.as_ref().is_some_and(|ranked| !ranked.is_empty());
+        asleep && !ranked && self.any.is_empty() && !self.pools.iter().any(Pool::any)
     }
 
     /// Sends all workers home once they find no task.
@@ -349,19 +314,6 @@ mod tests {
         let common = &queues.pools[0].common;
         let order: Vec<u32> = std::iter::from_fn(|| common.take(None).map(|(node, _)| node)).collect();
         assert_eq!(order, [7, 8, 0, 1, 2]);
-    }
-
-    #[test]
-    fn the_largest_priority_comes_first_and_equals_in_order() {
-        let config = RunConfig { ready: ReadyPolicy::Priority, ..RunConfig::default() };
-        let queues = queues(&config, &[]);
-        for (node, priority) in [(0, 1), (1, -5), (2, 9), (3, 1), (4, i32::MAX)] {
-            queues.push(node, Placement { priority, ..Placement::default() }, None);
-        }
-        let common = &queues.pools[0].common;
-        let order: Vec<u32> = std::iter::from_fn(|| common.take(None).map(|(node, _)| node)).collect();
-        assert_eq!(order, [4, 2, 0, 3, 1]);
-        assert!(!queues.any_for(0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::gates::Gates;
 use crate::placement::{Division, Placement};
+use crate::places::Places;
 use crate::ready::Queues;
 use crate::sync::{AtomicBool, AtomicU32, Mutex, Ordering};
 use crate::{ReadyPolicy, RunConfig, TaskRunner, TracePolicy, clock};
@@ -90,13 +91,15 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
         store: S,
         roots: Box<[u32]>,
     ) -> (Shared<'r, R, S>, Vec<Option<Deque<u32>>>) {
-        let (queues, deques) = Queues::new(Division::new(config), config.ready_policy(), roots);
+        let division = Division::new(config);
+        let (queues, deques) = Queues::new(division, config.ready_policy(), roots);
+        let gates = (!config.gates.is_empty()).then(|| Gates::new(&config.gates, Places::new(division)));
         let shared = Shared {
             runner,
             start: clock::now(),
             store,
             queues,
-            gates: (!config.gates.is_empty()).then(|| Gates::new(&config.gates)),
+            gates,
             batch: config.batch,
             trace: config.trace,
             seed: config.seed,
@@ -124,15 +127,19 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
 
     /// Whether a worker of the pool could take a task.
     pub(crate) fn any_for(&self, pool: usize) -> bool {
-        self.queues.any_for(pool) || self.gates.as_ref().is_some_and(Gates::any_granted)
+        self.queues.any_for(pool) || self.gates.as_ref().is_some_and(|gates| gates.any_for(pool))
     }
 
     /// A worker is about to sleep: ends the run if nothing can happen any more.
     pub(crate) fn check_quiet(&self) {
-        let granted = || self.gates.as_ref().is_some_and(Gates::any_granted);
-        if !granted() && self.queues.all_quiet() && self.store.quiet() {
+        if self.is_quiet() && self.store.quiet() {
             self.queues.close();
         }
+    }
+
+    /// Whether every worker sleeps, and no queue and no gate holds a task that may start.
+    pub(crate) fn is_quiet(&self) -> bool {
+        !self.gates.as_ref().is_some_and(Gates::any) && self.queues.all_quiet()
     }
 
     /// Records a failed task and refuses all later ones.

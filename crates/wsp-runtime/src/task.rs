@@ -38,7 +38,9 @@ pub struct TaskSpec<'a> {
     pub affinity: Affinity,
     /// The execution units that may run it.
     pub pool: ExecPool,
-    /// Starts only when the task submitted before it on the same stream is complete.
+    /// Starts only when the task submitted before it on the same stream is complete; where a gate per stream
+    /// ([`GateScope::PerStream`](crate::GateScope::PerStream)) has room for several, when the one before has started and there is
+    /// room.
     pub stream: Option<StreamId>,
     /// Under [`ReadyPolicy::Priority`](crate::ReadyPolicy::Priority) the larger goes first; a property of the task that
     /// other policies do not ask for.

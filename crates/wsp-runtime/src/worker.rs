@@ -4,7 +4,9 @@ mod group;
 mod search;
 
 use crate::finder::Finder;
+use crate::gates::Gates;
 use crate::placement::{Placement, Route};
+use crate::ranked::Ranked;
 use crate::shared::{Cause, Failed, Shared, Store, message};
 use crate::sync::Ordering;
 use crate::{
@@ -44,8 +46,8 @@ pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
     finder: Finder,
     report: WorkerReport,
     running: Option<Running>,
-    /// What it runs next without asking the queues; whether it holds its permits.
-    next: Option<(u32, bool)>,
+    /// What it runs next without asking the queues.
+    next: Option<u32>,
     /// Completed nodes that were not released yet.
     gathered: Vec<u32>,
     /// Nodes completed since the store was last told.
@@ -85,40 +87,33 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             let finished = if self.shared.trace.times() { self.shared.now() } else { 0 };
             self.finish(running, finished);
             self.fail(running, Cause::Panic(message(panic)));
-            self.complete(running.node);
+            self.conclude(running.node);
             self.leave_group(running, finished);
         }
         self.report
     }
 
     fn work_on(&mut self) {
-        while let Some((node, permitted)) = self.take() {
-            self.execute(node, permitted);
+        while let Some(node) = self.take() {
+            self.execute(node);
         }
     }
 
     #[inline]
-    fn execute(&mut self, node: u32, permitted: bool) {
+    fn execute(&mut self, node: u32) {
         let shared = self.shared;
         if self.group.is_led_by(node) {
             return self.run_group();
         }
         let Some(task) = shared.store.task(node) else { return self.complete(node) };
-        if let Some(gates) = &shared.gates
-            && !permitted
-            && !gates.enter(node, shared.store.placement(node))
-        {
-            return;
-        }
         if shared.stop.refuses(task) {
             self.report.cancelled += 1;
-            self.leave_gates(node);
         } else if self.gathers(node) {
             return self.run_group();
         } else {
             self.run(node, task);
         }
-        self.complete(node);
+        self.conclude(node);
     }
 
     #[inline]
@@ -154,7 +149,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         });
     }
 
-    /// Counts a task that ran, and gives its permits back.
+    /// Counts a task that ran.
     #[inline]
     fn finish(&mut self, running: Running, finished_ns: u64) {
         let shared = self.shared;
@@ -171,7 +166,6 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         if shared.trace.times() {
             self.record(running, finished_ns);
         }
-        self.leave_gates(running.node);
     }
 
     #[cold]
@@ -207,11 +201,24 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         }
     }
 
-    fn leave_gates(&self, node: u32) {
-        if let Some(gates) = &self.shared.gates {
-            for _ in 0..gates.leave(self.shared.store.placement(node)) {
-                // It may be for any pool.
-                self.shared.queues.pools.iter().for_each(|pool| pool.sleep.notify(Route::Any));
+    /// Completes a task that ran or was dropped, and gives its permits back after what it made ready is queued.
+    #[inline]
+    fn conclude(&mut self, node: u32) {
+        match &self.shared.gates {
+            None => self.complete(node),
+            Some(gates) => self.conclude_behind(gates, node),
+        }
+    }
+
+    #[cold]
+    fn conclude_behind(&mut self, gates: &Gates, node: u32) {
+        // Once it is complete, another task may be in its place.
+        let placement = self.shared.store.placement(node);
+        self.complete(node);
+        gates.with(|book| book.leave(node, placement));
+        for (index, pool) in self.shared.queues.pools.iter().enumerate() {
+            if gates.any_for(index) {
+                pool.sleep.notify(Route::Any);
             }
         }
     }
@@ -275,11 +282,14 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             _ => self.released.sort_unstable(),
         }
         let shared = self.shared;
+        if let Some(ranked) = &shared.queues.ranked {
+            return self.queue_ranked(ranked);
+        }
         let own = Some((self.finder.pool, self.finder.deque()));
         let mut rest = 0..self.released.len();
         if self.runs_at_once(self.released[0].1) {
             shared.mark_ready(self.released[0].1);
-            self.next = Some((self.released[0].1, false));
+            self.next = Some(self.released[0].1);
             rest.start = 1;
         }
         let stealing = shared.policy() == ReadyPolicy::WorkSteal;
@@ -299,6 +309,23 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         self.released.clear();
     }
 
+    /// Queues what became ready by priority, all at once.
+    fn queue_ranked(&mut self, ranked: &Ranked) {
+        let shared = self.shared;
+        // Before they are queued: once a task ran, another may be in its place.
+        let tasks: Vec<(u32, Placement)> = 
+            self.released.drain(..).map(|(_, node)| (node, shared.store.placement(node))).collect();
+        tasks.iter().for_each(|(node, _)| shared.mark_ready(*node));
+        ranked.push(tasks.iter().copied());
+        for (at, (_, placement)) in tasks.iter().enumerate() {
+            // This worker looks next: one task needs no other, if it may take it.
+            let takes = at + 1 == tasks.len() && self.takes(*placement);
+            if !takes {
+                shared.queues.notify(*placement);
+            }
+        }
+    }
+
     /// Whether the policy lets this worker run a node that it has just released, ahead of all queues.
     #[inline]
     fn runs_at_once(&self, node: u32) -> bool {
@@ -307,8 +334,10 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         }
         match self.shared.policy() {
             ReadyPolicy::WorkSteal => true,
-            // In and out of an empty queue.
-            ReadyPolicy::Fifo => self.shared.queues.pools[self.finder.pool].common.is_empty(),
+            // In and out of an empty queue, unless older ones wait at a gate.
+            ReadyPolicy::Fifo => {
+                self.shared.gates.is_none() && self.shared.queues.pools[self.finder.pool].common.is_empty()
+            }
             _ => false,
         }
     }

@@ -11,7 +11,7 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, Unit, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink};
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
-use wsp_runtime::{Deps, Stopped, TaskGraph, TaskSpec};
+use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
 
 /// Which edges a listed graph has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -219,7 +219,7 @@ impl<'a> GraphSink<'a> {
 }
 
 impl BuiltGraph {
-    /// The list of what was built.
+    /// The list of what was built, with the edges that hold in a run with these gates.
     ///
     /// # Errors
     /// There are too many boxes to look for hazards among them.
@@ -228,13 +228,14 @@ impl BuiltGraph {
         module: &WorkloadModule,
         tensors: Vec<String>,
         detail: Detail,
+        gates: &[Gate],
     ) -> Result<GraphListing, MapError> {
         let graph = &self.graph;
         let order = module.kernels.len() as u32;
         let kernels = module.kernels.iter().map(|k| GraphKernel { name: k.name.clone(), unit: k.unit });
         let point = GraphKernel { name: ORDER_POINT.to_owned(), unit: Unit::Any };
         let all = (0..graph.len() as u32).map(TaskId);
-        let edges: Vec<(u32, u32)> = graph.edges().map(|(a, b)| (a.0, b.0)).collect();
+        let edges: Vec<(u32, u32)> = graph.edges_under(gates).map(|(a, b)| (a.0, b.0)).collect();
         let mut missed = Vec::new();
         if detail.missed {
             self.touched.resize_with(graph.len(), Default::default);

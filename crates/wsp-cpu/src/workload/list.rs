@@ -87,7 +87,7 @@ impl Listing<'_> {
         detail: Detail,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         let names = tensors.iter().map(|t| t.name.clone()).collect();
-        let listed = graph.listing(self.module, names, detail);
+        let listed = graph.listing(self.module, names, detail, &settings::gates(self.schedule));
         listed.map_err(|reason| vec![unchecked(&reason)])
     }
 

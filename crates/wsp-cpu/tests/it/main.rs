@@ -2,6 +2,7 @@
 
 mod generators;
 mod plans;
+mod schedule_effects;
 mod splits;
 mod tg;
 mod tg_examples;

@@ -1,9 +1,11 @@
 //! Random workloads under random schedules: every run gives the bits of the sequential run.
 
-use crate::workloads::random::{schedule, source, statement};
+use crate::workloads::order::{Life, Order, started};
+use crate::workloads::random::{Statement, schedule, source, statement};
 use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
-use wsp_cpu::workload::{Detail, GraphDeps, WorkloadInputs, WorkloadOptions};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use wsp_cpu::workload::{Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadOutcome};
 
 /// Windows of schedules.
 const WINDOWS: &[u32] = &[1, 2, 3, 7, 8192];
@@ -52,4 +54,84 @@ proptest! {
             prop_assert!(a.finished_ns <= b.started_ns, "{:?} {:?}\n{}", a, b, text);
         }
     }
+}
+
+/// How many random cases a test runs: so many, or what `WSP_CASES` says.
+#[allow(clippy::disallowed_methods, reason = "a test has no command line")]
+fn cases(usual: u32) -> u32 {
+    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
+/// Runs a check on random workloads under random schedules, the same ones in every run.
+fn with_random_workloads(windows: &'static [u32], usual: u32, check: impl Fn(&str, u32, u16) -> Result<(), String>) {
+    let cases = cases(usual);
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let workload = (prop::collection::vec(statement(), 0..6), schedule(windows), 1..=8u16);
+    let outcome = runner.run(&workload, |(statements, (schedule, threads), aicpus): (Vec<Statement>, _, _)| {
+        let text = source(&statements, &schedule);
+        check(&text, threads, aicpus).map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    println!("{cases} random cases");
+}
+
+fn sequential(text: &str) -> Vec<(String, Vec<u8>)> {
+    outputs(text, &WorkloadOptions { sequential: true, ..WorkloadOptions::default() })
+}
+
+/// Runs, and compares results with those of a sequential run, and the order of tasks with what the schedule says.
+fn run_in_order(text: &str, order: &Order, options: &WorkloadOptions, alone: bool) -> Result<(), String> {
+    let outcome: WorkloadOutcome = program(text)
+        .execute(&WorkloadInputs::default(), options)
+        .map_err(|found| format!("{}", report(&found)))?;
+    let found: Vec<(String, Vec<u8>)> =
+        outcome.outputs.iter().map(|(name, array)| (name.clone(), array.bytes().to_vec())).collect();
+    if found != sequential(text) {
+        return Err(format!("other results than those of a sequential run, {options:?}"));
+    }
+    let trace = &outcome.runtime.trace;
+    let lives: Vec<Life> =
+        trace.iter().map(|task| Life { start: task.started_ns, end: task.finished_ns }).collect();
+    compare(order, &lives, alone).map_err(|fault| format!("{fault}, {options:?}"))
+}
+
+fn compare(order: &Order, lives: &[Life], alone: bool) -> Result<(), String> {
+    order.check(lives)?;
+    match order.of_one_worker().filter(|_| alone) {
+        Some(expected) if expected != started(lives) => {
+            Err(format!("one worker takes {:?}, not {expected:?}", started(lives)))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn random_workloads_on_threads_and_in_virtual_time_keep_bits_and_order() {
+    with_random_workloads(WINDOWS, 100, |text, threads, seed| {
+        let order = Order::of(text);
+        for threads in [threads, threads.min(1)] {
+            let options = WorkloadOptions { threads, seed: seed.into(), trace: true, ..WorkloadOptions::default() };
+            run_in_order(text, &order, &options, threads == 1)?;
+            let options = WorkloadOptions { threads, ..WorkloadOptions::default() };
+            let simulated = program(text).simulate(&WorkloadInputs::default(), &options);
+            let simulated = simulated.map_err(|found| report(&found))?.simulation;
+            let tasks = simulated.tasks.iter().filter(|task| task.worker.is_some());
+            let lives: Vec<Life> = tasks.map(|task| Life { start: task.start, end: task.end }).collect();
+            compare(&order, &lives, threads == 1).map_err(|fault| format!("in virtual time: {fault}"))?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn random_workloads_on_aicpus_keep_bits_and_order() {
+    with_random_workloads(&[8, 9, 40, 8192], 60, |text, threads, aicpus| {
+        let order = Order::of(text);
+        for (aicpus, threads, seed) in [(aicpus, threads.max(1), 0), (aicpus, 1, 7), (1, 1, 0)] {
+            let options = WorkloadOptions { aicpus, threads, seed, trace: true, ..WorkloadOptions::default() };
+            run_in_order(text, &order, &options, aicpus == 1 && seed == 0)?;
+        }
+        Ok(())
+    });
 }

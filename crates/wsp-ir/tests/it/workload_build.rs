@@ -137,7 +137,7 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
         s.pipeline_depth(2, GateScope::PerStream).batch_deps(16).priority(seq);
     });
     m.schedule_named("fast", |s| {
-        let tiers = [Unit::Vector.into(), hash(seq).into(), round_robin().into()];
+        let tiers = [affinity(seq).into(), hash(seq).into(), round_robin().into()];
         s.dispatch_threshold(lens.at(b.index()), [2048, 8192], tiers).window(64, WindowMode::Abort);
         s.deps(Dependences::Exact).pools(PoolSizes::Shared).ready(Ready::Fifo);
         s.start(Start::Immediate).trace(Trace::None);

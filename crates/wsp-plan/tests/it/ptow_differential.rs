@@ -246,9 +246,9 @@ fn every_policy_agrees_on_one_to_sixteen_aicpus() {
         "dispatch(hash(b + d));".to_owned(),
         format!("dispatch(static_partition([0..7, 7..7, 7..40, 40..{total}]));"),
         "dispatch_threshold(b * 4 + d, [3, 9], [round_robin, affinity(d), hash(h)]);".to_owned(),
-        "dispatch_threshold(lens[b], [1, 3], [vector, affinity(b), cube]);".to_owned(),
-        "dispatch(affinity(d)); dispatch_threshold(b, [2, 4], [any, hash(h), cube]);".to_owned(),
-        "dispatch(hash(b)); dispatch_threshold(h, [2], [vector, affinity(r)]);".to_owned(),
+        "dispatch_threshold(lens[b], [1, 3], [vector, affinity(b), cube]); task_graph(pools = by_unit(1, 1));".to_owned(),
+        "dispatch(affinity(d)); dispatch_threshold(b, [2, 4], [any, hash(h), cube]); task_graph(pools = by_unit(1, 1));".to_owned(),
+        "dispatch(hash(b)); dispatch_threshold(h, [2], [vector, affinity(r)]); task_graph(pools = by_unit(1, 1));".to_owned(),
         "streams(7); dispatch(affinity(b));".to_owned(),
         "streams(7); stream_by(b * 3 - d); priority(h - b); task_graph(ready = priority, deps = explicit);"
             .to_owned(),

@@ -86,8 +86,8 @@ fn schedules_that_do_not_fit_are_refused() {
         )
     };
     for directive in [
-        "dispatch_threshold(b, [0, 1, 2, 3, 4, 5, 6, 7, 8], [any, any, any, any, any, any, any, any, any, any]);",
-        "dispatch_threshold(b, [5000000000], [vector, cube]);",
+        "dispatch_threshold(b, [0, 1, 2, 3, 4, 5, 6, 7, 8], [any, any, any, any, any, any, any, any, any, any]); task_graph(pools = by_unit(1, 1));",
+        "dispatch_threshold(b, [5000000000], [vector, cube]); task_graph(pools = by_unit(1, 1));",
         "dispatch_threshold(b, [2], [static_partition([0..4]), round_robin]);",
         "dispatch(static_partition([0..5000000000]));",
     ] {

@@ -302,7 +302,7 @@ fn policies_are_configurations_where_they_can_be_and_filters_elsewhere() {
     let partition = DispatchPlan::StaticPartition(vec![(0, 10), (10, 37)]);
     assert_eq!(dispatch("dispatch(static_partition([0..10, 10..37]));"), (partition, vec![]));
     let threshold = PolicyType::Threshold as u16;
-    let levels = "dispatch_threshold(b, [2], [vector, affinity(h)]);";
+    let levels = "dispatch_threshold(b, [2], [vector, affinity(h)]); task_graph(pools = by_unit(1, 1));";
     assert_eq!(dispatch(levels), (DispatchPlan::RoundRobin, vec![threshold]));
     let both = format!("dispatch(hash(b)); {levels}");
     assert_eq!(dispatch(&both), (DispatchPlan::RoundRobin, vec![PolicyType::Hash as u16, threshold]));
@@ -323,7 +323,7 @@ fn an_axis_at_two_depths_is_a_key() {
 fn a_threshold_lists_bounds_and_then_policies() {
     let lowered = lowered(
         "kernel k(); axis b = dense(4); workload main { parallel for i in b { k(); } }
-         schedule { dispatch_threshold(b, [-1, 2], [cube, hash(b), affinity(b)]); }",
+         schedule { dispatch_threshold(b, [-1, 2], [cube, hash(b), affinity(b)]); task_graph(pools = by_unit(1, 1)); }",
     );
     let verified = lowered.program.verified();
     let words = &verified.program().words[..7];

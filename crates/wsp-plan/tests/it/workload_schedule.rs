@@ -138,7 +138,8 @@ fn policies_follow_ordinals_and_keys() {
 #[test]
 fn thresholds_pick_policies_and_pools() {
     let picked = places(
-        "dispatch(round_robin); dispatch_threshold(cost[b], [2048, 9000], [vector, affinity(b), cube]);",
+        "dispatch(round_robin); dispatch_threshold(cost[b], [2048, 9000], [vector, affinity(b), cube]); \
+         task_graph(pools = by_unit(1, 1));",
     );
     let first = |n: usize| (picked[n].dispatch, picked[n].pool);
     assert_eq!(first(2), (Some(Dispatched::Turn(2)), Unit::Vector), "a cube kernel sent to the vector pool");

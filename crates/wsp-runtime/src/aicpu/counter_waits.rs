@@ -53,6 +53,21 @@ impl CounterWaits {
         self.next = if self.next.1 { (self.next.0.wrapping_add(1), false) } else { (self.next.0, true) };
     }
 
+    /// Looks at both counters of a tile.
+    pub(super) fn look_at(
+        &mut self,
+        tile: u32,
+        queue: &LocalTaskQueue,
+        counters: &Counters,
+        released: &mut Vec<u16>,
+    ) {
+        for key in [(tile, false), (tile, true)] {
+            if self.tasks.contains_key(&key) {
+                self.poll_one(key, queue, counters, released);
+            }
+        }
+    }
+
     fn poll_one(&mut self, key: Key, queue: &LocalTaskQueue, counters: &Counters, released: &mut Vec<u16>) {
         let access = if key.1 { Access::Write } else { Access::Read };
         let now = counters.reached(&Need { counter: key.0, access, reached: 0 });

@@ -350,7 +350,11 @@ impl Emitter<'_> {
             self.publish(slot, producer, Object::Tensor(region.tensor), *region, Access::Write);
         }
         if let Some(stream) = task.stream {
-            self.publish(slot, producer, Object::Streams, Object::stream(stream), Access::Write);
+            if shared.gates.orders_streams() {
+                shared.gates.announce(stream, task.ordinal);
+            } else {
+                self.publish(slot, producer, Object::Streams, Object::stream(stream), Access::Write);
+            }
         }
     }
 
@@ -388,7 +392,9 @@ impl Emitter<'_> {
             task.fanin += 1;
             figures.counter_waits += 1;
         }
-        if task.accesses.is_empty() && task.after.is_empty() {
+        // A task whose stream starts its tasks in order must know that all before it were announced.
+        let has_turn = task.stream.is_some() && shared.gates.orders_streams();
+        if task.accesses.is_empty() && task.after.is_empty() && !has_turn {
             self.aicpu.arrive(shared, slot);
         } else {
             unresolved.push_back(slot);

@@ -6,7 +6,7 @@
 use super::config::AfterEdges;
 use super::counter_waits::CounterWaits;
 use super::queue::{LocalTaskQueue, Producer};
-use super::ready::ReadyQueues;
+use super::ready::{Ready, ReadyQueues};
 use super::registration::Registered;
 use super::remote::RemoteWaits;
 use super::ring::OutOfSequence;
@@ -46,8 +46,8 @@ pub(super) struct Aicpu {
     /// Tasks whose conflicts have not been searched, in the order of ordinals.
     pub(super) unresolved: VecDeque<u16>,
     pub(super) ready: ReadyQueues,
-    /// Tasks that found a gate shut.
-    pub(super) gated: VecDeque<u16>,
+    /// Tasks that found a gate shut, or came before their turn on a stream.
+    pub(super) gated: Vec<Ready>,
     gates_seen: u64,
     /// Notices to each AICPU that found their ring full.
     outbox: Vec<VecDeque<u16>>,
@@ -73,6 +73,8 @@ pub(super) struct Aicpu {
     pub(super) trace: Vec<AicpuTrace>,
     found: Vec<Producer>,
     released: Vec<u16>,
+    /// Scratch: counters of the task that is complete.
+    counted: Vec<u32>,
 }
 
 impl Aicpu {
@@ -86,7 +88,7 @@ impl Aicpu {
             queue: LocalTaskQueue::new(config.window),
             unresolved: VecDeque::new(),
             ready: ReadyQueues::new(config.ready, config.ready_queue),
-            gated: VecDeque::new(),
+            gated: Vec::new(),
             gates_seen: 0,
             outbox: (0..shared.aicpus()).map(|_| VecDeque::new()).collect(),
             kept_notices: 0,
@@ -105,6 +107,7 @@ impl Aicpu {
             trace: Vec::new(),
             found: Vec::new(),
             released: Vec::new(),
+            counted: Vec::new(),
         }
     }
 
@@ -194,6 +197,8 @@ impl Aicpu {
         for at in 0..self.done.len() {
             self.complete(shared, self.done[at]);
         }
+        self.look_at_steps();
+        self.release_found(shared);
         if did {
             shared.completed.fetch_add(self.done.len() as u64, Ordering::Relaxed);
         }
@@ -204,6 +209,7 @@ impl Aicpu {
     /// A task is complete: tells all that wait for it, and gives its slot back.
     fn complete(&mut self, shared: &Shared, slot: u16) {
         let consumers = shared.queues[usize::from(self.id)].slot(slot).registration.complete();
+        let mut counted = std::mem::take(&mut self.counted);
         let task = self.queue.task_mut(slot);
         for access in task.accesses.drain(..) {
             self.cache.object(access.object).remove(access.shard, access.place, &access.region);
@@ -214,13 +220,18 @@ impl Aicpu {
         }
         for need in task.needs.drain(..) {
             shared.counters.count(&need);
+            counted.push(need.counter);
         }
         if let Some(step) = task.step.take() {
             step.count();
         }
         self.queue.take_successors(slot, &mut self.released);
         self.queue.release(slot);
-        self.release_found(shared);
+        // Own tasks need not wait until their counters' turn to be looked at comes.
+        for counter in counted.drain(..) {
+            self.counter_waits.look_at(counter, &self.queue, &shared.counters, &mut self.released);
+        }
+        self.counted = counted;
         for other in (0..shared.aicpus()).filter(|other| consumers >> other & 1 == 1) {
             self.notify(shared, other, slot);
         }
@@ -237,11 +248,17 @@ impl Aicpu {
         }
     }
 
-    /// One thing that each of the tasks in `released` waited for has happened.
+    /// One thing that each of the tasks in `released` waited for has happened, to all at once: they become ready in the order of
+    /// ordinals.
     fn release_found(&mut self, shared: &Shared) {
-        while let Some(slot) = self.released.pop() {
-            self.arrive(shared, slot);
+        if self.released.len() > 1 {
+            let queue = &self.queue;
+            self.released.sort_unstable_by_key(|slot| queue.task(*slot).ordinal);
         }
+        for at in 0..self.released.len() {
+            self.arrive(shared, self.released[at]);
+        }
+        self.released.clear();
     }
 
     /// One thing that a task waited for has happened.
@@ -264,6 +281,15 @@ impl Aicpu {
             return false;
         }
         self.polled = Some(epoch);
+        self.look_at_steps();
+        if self.scopes.has_ended() {
+            self.scopes.forget_ended(&shared.scopes, shared.watermark());
+        }
+        self.poll_some(shared, SOME)
+    }
+
+    /// Finds tasks whose earlier steps are complete.
+    fn look_at_steps(&mut self) {
         let released = &mut self.released;
         self.step_waits.retain_mut(|(step, slots)| {
             let waits = step.waits_for().is_some();
@@ -272,10 +298,6 @@ impl Aicpu {
             }
             waits
         });
-        if self.scopes.has_ended() {
-            self.scopes.forget_ended(&shared.scopes, shared.watermark());
-        }
-        self.poll_some(shared, SOME)
     }
 
     /// Looks at all counters that tasks wait for.
@@ -355,20 +377,22 @@ impl Aicpu {
         if self.ready.is_empty() && self.gated.is_empty() || !shared.has_started() {
             return false;
         }
-        let mut did = self.retry_gated(shared);
+        self.offer_gated(shared);
+        let mut did = false;
         for at in 0..self.cores.len() {
             if self.cores[at].task.is_some() {
                 continue;
             }
             let unit = shared.links[self.cores[at].link].unit;
-            while let Some(slot) = self.ready.pop(unit) {
-                did = true;
-                if self.enters(shared, slot) {
-                    self.assign(shared, at, slot);
+            while let Some(ready) = self.ready.pop(unit) {
+                if self.enters(shared, ready.slot) {
+                    self.assign(shared, at, ready.slot);
+                    did = true;
                     break;
                 }
-                self.figures.deferred += 1;
-                self.gated.push_back(slot);
+                self.figures.deferred += u64::from(!ready.was_refused);
+                did |= !ready.was_refused;
+                self.gated.push(ready.refused());
             }
         }
         did
@@ -376,40 +400,19 @@ impl Aicpu {
 
     fn enters(&self, shared: &Shared, slot: u16) -> bool {
         let task = self.queue.task(slot);
-        shared.gates.is_empty() || shared.gates.enter(task.stream, task.pool)
+        shared.gates.is_empty() || shared.gates.enter(task.stream, task.pool, task.ordinal)
     }
 
-    /// Tries tasks again that found a gate shut, if permits were given back since.
-    fn retry_gated(&mut self, shared: &Shared) -> bool {
+    /// Lets tasks that found a gate shut go by their turn with the others again, if permits were given back since.
+    fn offer_gated(&mut self, shared: &Shared) {
         let returned = shared.gates.returned();
         if self.gated.is_empty() || returned == self.gates_seen {
-            return false;
+            return;
         }
-        // A task for which all gates are open, but no core is idle, must be tried again without a further return.
-        let mut no_core = false;
-        let mut did = false;
-        for _ in 0..self.gated.len() {
-            let Some(slot) = self.gated.pop_front() else { break };
-            match self.idle_core_for(shared, slot) {
-                Some(at) if self.enters(shared, slot) => {
-                    self.assign(shared, at, slot);
-                    did = true;
-                }
-                core => {
-                    no_core |= core.is_none();
-                    self.gated.push_back(slot);
-                }
-            }
+        self.gates_seen = returned;
+        for ready in self.gated.drain(..) {
+            self.ready.put_back(ready, self.queue.task(ready.slot).pool);
         }
-        if !no_core {
-            self.gates_seen = returned;
-        }
-        did
-    }
-
-    fn idle_core_for(&self, shared: &Shared, slot: u16) -> Option<usize> {
-        let pool = self.queue.task(slot).pool;
-        self.cores.iter().position(|core| core.task.is_none() && shared.links[core.link].unit.runs(pool))
     }
 
     /// Hands a task to a core that is idle for this AICPU.

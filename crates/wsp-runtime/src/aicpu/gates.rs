@@ -3,10 +3,15 @@
 //! A task takes one permit of every count that it falls under, or none, and gives them back when it is complete. One that
 //! finds a count full stays with its AICPU, which tries again when permits have been given back since. No AICPU waits
 //! while it holds a permit of a task that has not started, and one lock covers all counts.
+//!
+//! Where a gate lets several tasks of one stream be in flight, tasks of a stream also start in the order of ordinals. A task is
+//! announced when it is generated, and tries to start when every AICPU has generated past it; so those before it have been
+//! announced, and it starts when it is the first of them that has not started.
 
-use crate::sync::{AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::{Gate, GateScope};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 use wsp_core::{ExecPool, StreamId};
 
@@ -22,15 +27,25 @@ enum Kind {
 #[derive(Debug)]
 pub(super) struct Gates {
     gates: Box<[Gate]>,
-    /// Permits that are held, by gate and kind.
-    held: Mutex<FxHashMap<(usize, Kind), u32>>,
-    /// How often permits were given back.
+    /// Whether tasks of a stream start in order here, instead of one after another.
+    orders_streams: bool,
+    book: Mutex<Book>,
+    /// How often something happened that may let a waiting task start.
     returned: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    /// Permits that are held, by gate and kind.
+    held: FxHashMap<(usize, Kind), u32>,
+    /// Ordinals of tasks that have not started, of streams whose tasks start in order.
+    turns: FxHashMap<StreamId, BTreeSet<u64>>,
 }
 
 impl Gates {
     pub(super) fn new(gates: &[Gate]) -> Gates {
-        Gates { gates: gates.into(), held: Mutex::new(FxHashMap::default()), returned: AtomicU64::new(0) }
+        let orders_streams = Gate::stream_depth(gates) > 1;
+        Gates { gates: gates.into(), orders_streams, book: Mutex::default(), returned: AtomicU64::new(0) }
     }
 
     /// Whether there are none.
@@ -38,7 +53,17 @@ impl Gates {
         self.gates.is_empty()
     }
 
-    /// Changes when permits are given back.
+    /// Whether tasks of a stream start in order here, instead of one after another.
+    pub(super) fn orders_streams(&self) -> bool {
+        self.orders_streams
+    }
+
+    /// Says that a task of a stream was generated. Before it can be ready.
+    pub(super) fn announce(&self, stream: StreamId, ordinal: u64) {
+        self.lock().turns.entry(stream).or_default().insert(ordinal);
+    }
+
+    /// Changes when a task that waits may be let in.
     pub(super) fn returned(&self) -> u64 {
         self.returned.load(Ordering::Acquire)
     }
@@ -55,27 +80,39 @@ impl Gates {
     }
 
     /// Takes all permits of a task, or none.
-    pub(super) fn enter(&self, stream: Option<StreamId>, pool: ExecPool) -> bool {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn enter(&self, stream: Option<StreamId>, pool: ExecPool, ordinal: u64) -> bool {
+        let Book { held, turns } = &mut *self.lock();
+        let mut turn = stream.filter(|_| self.orders_streams).and_then(|stream| turns.get_mut(&stream));
         let has_room = |(gate, kind): (usize, Kind)| {
             held.get(&(gate, kind)).copied().unwrap_or(0) < self.gates[gate].capacity
         };
-        let enters = self.kinds(stream, pool).all(has_room);
+        let is_next = turn.as_ref().is_none_or(|turn| turn.first() == Some(&ordinal));
+        let enters = is_next && self.kinds(stream, pool).all(has_room);
         if enters {
             self.kinds(stream, pool).for_each(|key| *held.entry(key).or_insert(0) += 1);
+            if let Some(turn) = &mut turn {
+                turn.remove(&ordinal);
+                // The next of the stream may start.
+                self.returned.fetch_add(1, Ordering::AcqRel);
+            }
         }
         enters
     }
 
     /// Gives them back.
     pub(super) fn leave(&self, stream: Option<StreamId>, pool: ExecPool) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = &mut self.lock().held;
         for key in self.kinds(stream, pool) {
             if let Some(count) = held.get_mut(&key) {
                 *count -= 1;
             }
         }
         self.returned.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        // Nothing inside the lock panics half way.
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,7 +124,7 @@ mod tests {
     fn a_task_takes_all_its_permits_or_none() {
         let gate = |scope, capacity| Gate { scope, capacity };
         let gates = Gates::new(&[gate(GateScope::Global, 2), gate(GateScope::PerStream, 1)]);
-        let enter = |stream: Option<u16>| gates.enter(stream.map(StreamId), ExecPool::Any);
+        let enter = |stream: Option<u16>| gates.enter(stream.map(StreamId), ExecPool::Any, 0);
         assert_eq!([enter(Some(1)), enter(Some(1)), enter(None), enter(Some(2))], [true, false, true, false]);
         let before = gates.returned();
         gates.leave(None, ExecPool::Any);
@@ -98,9 +135,20 @@ mod tests {
     fn each_kind_of_unit_has_a_count_of_its_own() {
         let gates = Gates::new(&[Gate { scope: GateScope::PerPool, capacity: 1 }]);
         let pools = [ExecPool::Vector, ExecPool::Cube, ExecPool::Any];
-        assert!(pools.iter().all(|&pool| gates.enter(None, pool)));
-        assert!(pools.iter().all(|&pool| !gates.enter(None, pool)));
+        assert!(pools.iter().all(|&pool| gates.enter(None, pool, 0)));
+        assert!(pools.iter().all(|&pool| !gates.enter(None, pool, 0)));
         gates.leave(None, ExecPool::Cube);
-        assert_eq!(pools.map(|pool| gates.enter(None, pool)), [false, true, false]);
+        assert_eq!(pools.map(|pool| gates.enter(None, pool, 0)), [false, true, false]);
+    }
+
+    #[test]
+    fn tasks_of_a_stream_start_in_order_as_many_as_the_gate_lets() {
+        let gates = Gates::new(&[Gate { scope: GateScope::PerStream, capacity: 2 }]);
+        let stream = StreamId(4);
+        [7, 3, 5].into_iter().for_each(|ordinal| gates.announce(stream, ordinal));
+        let enter = |ordinal| gates.enter(Some(stream), ExecPool::Any, ordinal);
+        assert_eq!([5, 3, 7, 5, 7].map(enter), [false, true, false, true, false]);
+        gates.leave(Some(stream), ExecPool::Any);
+        assert!(enter(7));
     }
 }

@@ -190,7 +190,7 @@ fn task_waits<G>(shared: &Shared, driven: &Driven<G>, mut waits: impl FnMut(u16,
             waits(slot, AicpuWait::Counter { need: *need, reached: shared.counters.reached(need) });
         }
     }
-    for slot in aicpu.gated.iter().copied().chain(aicpu.ready.slots()) {
+    for slot in aicpu.gated.iter().map(|ready| ready.slot).chain(aicpu.ready.slots()) {
         waits(slot, AicpuWait::Core);
     }
 }

@@ -5,6 +5,7 @@
 //! a pool of words. What few tasks have (a pool, a stream, a priority, an affinity) is in a table of its own, which is
 //! empty when no task has any.
 
+use super::all_but;
 use crate::Affinity;
 use crate::sync::{AtomicU32, Fault, Ordering, weakened};
 use wsp_core::{ExecPool, KernelId, StreamId, TaskId};
@@ -356,6 +357,43 @@ impl Core {
         }
     }
 
+    /// The same graph without one edge between each of these pairs.
+    pub(crate) fn without(&self, pairs: &[(u32, u32)]) -> Core {
+        let mut keeps = all_but(pairs);
+        let mut core = Core {
+            words: self.words.clone(),
+            attributes: self.attributes.clone(),
+            order_points: self.order_points,
+            backward: self.backward,
+            unsorted: true,
+            ..Core::default()
+        };
+        for node in &self.nodes {
+            core.add(node.code, node.payload, node.fan_in);
+        }
+        for from in 0..self.len() {
+            let mut list = Vec::new();
+            self.each_successor(from, |to| list.push(to));
+            for to in list.into_iter().rev() {
+                if keeps((from, to)) {
+                    core.edge_count += 1;
+                    core.add_successor(from, to);
+                } else {
+                    core.uncount_edge_to(to);
+                }
+            }
+        }
+        core
+    }
+
+    fn uncount_edge_to(&mut self, to: u32) {
+        let node = &mut self.nodes[to as usize];
+        node.fan_in -= 1;
+        // Relaxed: not shared while the graph is built.
+        node.pending.store(node.fan_in, Ordering::Relaxed);
+        self.roots += u32::from(node.fan_in == 0);
+    }
+
     /// All nodes.
     #[inline]
     pub(crate) fn nodes(&self) -> &[Node] {
@@ -405,6 +443,19 @@ mod tests {
             assert_eq!(found, expected);
         }
         assert_eq!((core.edge_count(), core.roots()), (9, 1));
+    }
+
+    #[test]
+    fn an_edge_that_is_left_out_is_left_out_once() {
+        let mut core = Core::default();
+        (0..4).for_each(|_| drop(core.add_task(KernelId(0), &[7, 8, 9], &[])));
+        for (from, to) in [(0, 1), (0, 1), (0, 2), (1, 2), (0, 3)] {
+            core.link(from, to);
+        }
+        let less = core.without(&[(0, 1), (1, 2), (0, 3)]);
+        assert_eq!((successors(&less, 0), successors(&less, 1)), (vec![2, 1], vec![]));
+        assert_eq!((0..4).map(|node| less.fan_in(node)).collect::<Vec<u32>>(), [0, 1, 1, 0]);
+        assert_eq!((less.roots(), less.edge_count(), less.payload(3)), (2, 2, &[7, 8, 9][..]));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use self::core::{Attributes, Core};
 use crate::infer::{Hazard, TiledTensor, TilingError};
 use crate::inference::Inference;
 use crate::scopes::{Orders, Scopes};
-use crate::{Deps, EdgeStats, Stopped, TaskSpec};
+use crate::{Deps, EdgeStats, Gate, Stopped, TaskSpec};
 use rustc_hash::FxHashMap;
 use wsp_core::{EventId, KernelId, StreamId, TaskId, TensorId, limits};
 
@@ -70,6 +70,8 @@ pub struct TaskGraph {
     events: Vec<Event>,
     /// The last task of each stream.
     streams: FxHashMap<StreamId, u32>,
+    /// The edges that streams made.
+    stream_edges: Vec<(u32, u32)>,
     /// Edges that boxes did not make.
     edges: EdgeStats,
     /// Edges that boxes made, by hazard.
@@ -90,6 +92,7 @@ impl TaskGraph {
             since_fence: 0,
             events: Vec::new(),
             streams: FxHashMap::default(),
+            stream_edges: Vec::new(),
             edges: EdgeStats::default(),
             hazards: [0; HAZARDS],
         }
@@ -235,6 +238,7 @@ impl TaskGraph {
         self.since_fence = 0;
         self.events.clear();
         self.streams.clear();
+        self.stream_edges.clear();
         self.edges = EdgeStats::default();
         self.hazards = [0; HAZARDS];
     }
@@ -273,6 +277,14 @@ impl TaskGraph {
             list.reverse();
             list
         })
+    }
+
+    /// The edges that order tasks in a run with these gates: all but those of streams, where several tasks of one stream may be in
+    /// flight. By predecessor, then in the order in which they were made.
+    pub fn edges_under(&self, gates: &[Gate]) -> impl Iterator<Item = (TaskId, TaskId)> + '_ {
+        let of_streams = if Gate::stream_depth(gates) > 1 { &self.stream_edges[..] } else { &[] };
+        let mut keeps = all_but(of_streams);
+        self.edges().filter(move |(before, after)| keeps((before.0, after.0)))
     }
 
     /// Edges to a task.
@@ -322,6 +334,11 @@ impl TaskGraph {
     /// Where a task runs and when it is preferred.
     pub(crate) fn attributes(&self, task: TaskId) -> Attributes {
         self.core.attributes(task.0)
+    }
+
+    /// The edges that streams made, which are among [`edges`](Self::edges).
+    pub(crate) fn stream_edges(&self) -> &[(u32, u32)] {
+        &self.stream_edges
     }
 
     /// The order point of each event, ascending, and whether a task signals it.
@@ -421,6 +438,7 @@ impl TaskGraph {
         );
         if let Some(before) = spec.stream.and_then(|stream| self.streams.insert(stream, node)) {
             core.link(before, node);
+            self.stream_edges.push((before, node));
             edges.stream += 1;
         }
         for event in spec.waits {
@@ -437,6 +455,19 @@ impl TaskGraph {
             edges.fence += 1;
         }
         self.scopes.add(node, &Linker { core, edges });
+    }
+}
+
+/// Whether an edge is to be kept, where one edge is to be left out for each of some pairs.
+pub(crate) fn all_but(pairs: &[(u32, u32)]) -> impl FnMut((u32, u32)) -> bool + use<> {
+    let mut left_out: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    pairs.iter().for_each(|&pair| *left_out.entry(pair).or_default() += 1);
+    move |edge| match left_out.get_mut(&edge).filter(|left| **left > 0) {
+        Some(left) => {
+            *left -= 1;
+            false
+        }
+        None => true,
     }
 }
 

@@ -1,13 +1,14 @@
 //! Runs of a stored graph.
 
 use super::TaskGraph;
+use super::core::Core;
 use super::solo::{ByPriority, Fifo, Lifo, Ran, Solo};
 use super::stuck;
 use super::team::{Stored, TeamRun};
 use crate::merge::{failure, merge};
 use crate::team::{Workers, with_workers};
 use crate::{
-    Affinity, AffinityStats, ConfigError, Failure, Outcome, ReadyPolicy, RunConfig, StartError, Stats,
+    Affinity, AffinityStats, ConfigError, Failure, Gate, Outcome, ReadyPolicy, RunConfig, StartError, Stats,
     TaskRunner, TracePolicy, WorkerStats, clock,
 };
 use std::convert::Infallible;
@@ -26,7 +27,7 @@ impl TaskGraph {
     /// earlier task: then the first that was noticed.
     pub fn run<R: TaskRunner>(&mut self, config: &RunConfig, runner: &R) -> Outcome<R::Failure, Infallible> {
         config.validate().map_err(|error| Failure::Start(StartError::Config(error)))?;
-        if config.threads == 1 && config.batch == 1 && config.trace == TracePolicy::None {
+        if self.may_run_alone(config) {
             return self.run_alone(config, runner);
         }
         with_workers(config.threads, |workers| self.run_on(workers, config, runner))
@@ -48,27 +49,46 @@ impl TaskGraph {
             let error = ConfigError::TeamSize { team: workers.threads(), threads: config.threads };
             return Err(Failure::Start(StartError::Config(error)));
         }
-        if config.threads == 1 && config.batch == 1 && config.trace == TracePolicy::None {
+        if self.may_run_alone(config) {
             return self.run_alone(config, runner);
         }
+        // Gates keep the order of such streams.
+        let overlapping = self.streams_overlap(config).then(|| self.core.without(&self.stream_edges));
+        let kept = overlapping.map(|core| std::mem::replace(&mut self.core, core));
         let store = Stored::new(std::mem::take(&mut self.core), config);
         let run = Arc::new(TeamRun::new(store, config, runner));
         workers.run(run.clone());
         let run = Arc::into_inner(run).expect("the team should have dropped the job");
-        self.conclude(run)
+        self.conclude(run, kept, config)
     }
 
-    /// The outcome of a run by several workers; takes the records back.
-    fn conclude<R: TaskRunner>(&mut self, run: TeamRun<'_, R>) -> Outcome<R::Failure, Infallible> {
+    /// Whether several tasks of one stream may be in flight.
+    fn streams_overlap(&self, config: &RunConfig) -> bool {
+        !self.stream_edges.is_empty() && Gate::stream_depth(&config.gates) > 1
+    }
+
+    /// Whether one thread runs it without anything shared.
+    fn may_run_alone(&self, config: &RunConfig) -> bool {
+        let counts_alone = config.threads == 1 && config.batch == 1 && config.trace == TracePolicy::None;
+        counts_alone && !self.streams_overlap(config)
+    }
+
+    /// The outcome of a run by several workers; takes the records back, or those that were `kept` while others ran.
+    fn conclude<R: TaskRunner>(
+        &mut self,
+        run: TeamRun<'_, R>,
+        kept: Option<Core>,
+        config: &RunConfig,
+    ) -> Outcome<R::Failure, Infallible> {
         let TeamRun { shared, reports, .. } = run;
         let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         reports.sort_unstable_by_key(|(worker, _)| *worker);
         let wall_ns = shared.now();
         let stopped = shared.stop.was_cancelled();
-        let deferred = shared.gates.as_ref().map_or(0, |gates| gates.deferred());
+        let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
         let (store, failed) = shared.into_parts();
         let all = store.completed() == u64::from(store.core.len());
-        self.core = store.core;
+        self.core = kept.unwrap_or(store.core);
         if !all {
             self.core.rearm_all();
         }
@@ -84,7 +104,7 @@ impl TaskGraph {
         }
         let stats = Stats { wall_ns, deferred, ..self.figures() };
         let mut stats = merge(stats, reports.into_iter().map(|(_, report)| report));
-        self.add_predecessors(&mut stats);
+        self.add_predecessors(&mut stats, &config.gates);
         Ok(stats)
     }
 
@@ -140,12 +160,12 @@ impl TaskGraph {
     }
 
     /// Adds to each task's trace the tasks it waited for.
-    fn add_predecessors(&self, stats: &mut Stats) {
+    fn add_predecessors(&self, stats: &mut Stats, gates: &[Gate]) {
         if stats.trace.is_empty() {
             return;
         }
         let mut preds: Vec<Vec<TaskId>> = vec![Vec::new(); self.len()];
-        for (from, to) in self.edges() {
+        for (from, to) in self.edges_under(gates) {
             if !self.is_order_point(from) {
                 preds[to.index()].push(from);
             }

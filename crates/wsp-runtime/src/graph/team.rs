@@ -6,7 +6,7 @@ use crate::shared::{Shared, Store};
 use crate::sync::{AtomicU64, Fault, Mutex, Ordering, has, model_fence};
 use crate::team::Job;
 use crate::worker::{Worker, WorkerReport};
-use crate::{RunConfig, TaskRunner, TracePolicy};
+use crate::{Gate, RunConfig, TaskRunner, TracePolicy};
 use crossbeam_deque::Worker as Deque;
 use crossbeam_utils::CachePadded;
 use std::sync::PoisonError;
@@ -154,6 +154,9 @@ impl<'r, R: TaskRunner> TeamRun<'r, R> {
         let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
         let (shared, deques) = Shared::new(config, runner, store, listed.into());
         shared.stop.generating.store(false, Ordering::Relaxed);
+        if Gate::stream_depth(&config.gates) > 1 {
+            announce(&shared);
+        }
         for node in queued {
             shared.mark_ready(node);
             shared.queues.push(node, shared.store.placement(node), None);
@@ -161,6 +164,18 @@ impl<'r, R: TaskRunner> TeamRun<'r, R> {
         let deques = deques.into_iter().map(Mutex::new).collect();
         TeamRun { shared, deques, reports: Mutex::new(Vec::new()) }
     }
+}
+
+/// Tells the gates the order of the tasks of each stream.
+fn announce<R: TaskRunner>(shared: &Shared<'_, R, Stored>) {
+    let Some(gates) = &shared.gates else { return };
+    gates.with(|book| {
+        for node in 0..shared.store.core.len() {
+            if let Some(stream) = shared.store.placement(node).stream {
+                book.announce(stream, node);
+            }
+        }
+    });
 }
 
 impl<R: TaskRunner> Job for TeamRun<'_, R> {

@@ -2,11 +2,14 @@
 
 use super::graph::{Node, SimGraph};
 use super::outcome::{SimTask, SimWorker, SimulateError, Simulation, WhyLate};
-use super::policy::{Gates, KINDS, Machine, Rank, Victims, kind};
+use super::policy::{KINDS, Machine, Victims};
+use super::ranked::RankedTasks;
 use super::ready::ReadyTasks;
 use super::source::Source;
 use super::workers::WorkerSet;
-use crate::{ReadyPolicy, RunConfig};
+use crate::gates::Book;
+use crate::placement::Placement;
+use crate::{Gate, ReadyPolicy, RunConfig};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
@@ -32,6 +35,8 @@ pub fn simulate(graph: &SimGraph, config: &RunConfig) -> Result<Simulation, Simu
 /// A run in progress.
 pub(super) struct Engine<'g> {
     pub(super) graph: &'g SimGraph,
+    /// The graph without the edges of streams, where gates keep their order.
+    reduced: Option<SimGraph>,
     pub(super) config: &'g RunConfig,
     pub(super) policy: ReadyPolicy,
     pub(super) machine: Machine,
@@ -45,16 +50,19 @@ pub(super) struct Engine<'g> {
     pub(super) released: Vec<(u32, u32)>,
     /// Ready tasks by class.
     pub(super) ready: Vec<ReadyTasks>,
+    /// Ready tasks by priority instead.
+    pub(super) ranked: RankedTasks,
     /// Counts what entered a ready queue.
     pub(super) queued: u64,
+    /// The place that each queued task asks for.
+    pub(super) places: Vec<u32>,
     /// Tasks to spread so far, by class.
     pub(super) turns: [u32; KINDS],
     pub(super) victims: Victims,
-    pub(super) gates: Gates,
-    /// Tasks that a gate has refused, by kind.
-    pub(super) refused: [BinaryHeap<Reverse<(Rank, u32)>>; KINDS],
-    /// When the gates of each kind last went from shut to open, and by which task's completion.
-    pub(super) opened: [(u64, u32); KINDS],
+    /// The gates, and the tasks that they refused.
+    pub(super) gates: Book,
+    /// The task before on its stream of each task, where gates keep the order of streams.
+    pub(super) before_on_stream: Vec<Option<u32>>,
     pub(super) idle: WorkerSet,
     /// Ends of running tasks.
     pub(super) ends: BinaryHeap<Reverse<(u64, u32)>>,
@@ -72,6 +80,7 @@ impl<'g> Engine<'g> {
         let workers = config.threads;
         let mut idle = WorkerSet::new(workers);
         (0..workers).for_each(|worker| idle.insert(worker));
+        let reduced = (Gate::stream_depth(&config.gates) > 1).then(|| graph.without_streams());
         let unborn =
             SimTask { submitted: 0, ready: 0, start: 0, end: 0, worker: None, cause: WhyLate::StartPolicy };
         Engine {
@@ -79,15 +88,17 @@ impl<'g> Engine<'g> {
             now: 0,
             open_since: None,
             source: Source::new(graph.submission, config),
-            open_edges: graph.predecessors.clone(),
+            open_edges: reduced.as_ref().unwrap_or(graph).predecessors.clone(),
+            before_on_stream: reduced.as_ref().map_or_else(Vec::new, |_| graph.before_on_streams()),
+            reduced,
             released: Vec::new(),
             ready: (0..machine.classes()).map(|class| ReadyTasks::new(&machine, class)).collect(),
+            ranked: RankedTasks::default(),
             queued: 0,
+            places: vec![0; graph.len()],
             turns: [0; KINDS],
             victims: Victims::new(config.seed),
-            gates: Gates::new(&config.gates),
-            refused: Default::default(),
-            opened: [(0, 0); KINDS],
+            gates: Book::new(&config.gates),
             idle,
             ends: BinaryHeap::new(),
             newest: vec![0; workers as usize],
@@ -145,13 +156,8 @@ impl<'g> Engine<'g> {
         else {
             return;
         };
-        let were_open: [bool; KINDS] = std::array::from_fn(|kind| self.gates.is_open(kind));
-        self.gates.leave(kind(spec.pool));
-        for (kind, was_open) in were_open.into_iter().enumerate() {
-            if !was_open && self.gates.is_open(kind) {
-                self.opened[kind] = (self.now, task);
-            }
-        }
+        let placement = Placement { pool: spec.pool, stream: spec.stream, ..Placement::default() };
+        self.gates.leave(task, placement);
         self.idle.insert(worker);
         let batch = &mut self.batches[worker as usize];
         batch.push(task);
@@ -191,11 +197,12 @@ impl<'g> Engine<'g> {
 
     /// Closes the edges from a node, and from the order points that this completes.
     fn release(&mut self, node: u32, worker: u32, cause: WhyLate) {
-        let graph = self.graph;
         let mut points = Vec::new();
         let (mut node, mut cause) = (node, cause);
         loop {
-            for &after in graph.successors(node) {
+            for at in 0.. {
+                let successors = self.reduced.as_ref().unwrap_or(self.graph).successors(node);
+                let Some(&after) = successors.get(at) else { break };
                 let open = &mut self.open_edges[after as usize];
                 *open -= 1;
                 if *open == 0 && self.source.has_submitted(after) && self.make_ready(after, worker, cause) {
@@ -225,6 +232,11 @@ impl<'g> Engine<'g> {
     /// Notes that a node is submitted.
     pub(super) fn submit(&mut self, node: u32, cause: WhyLate) {
         self.out.tasks[node as usize].submitted = self.now;
+        if let (Some(_), Node::Task(spec)) = (&self.reduced, &self.graph.nodes[node as usize])
+            && let Some(stream) = spec.stream
+        {
+            self.gates.announce(stream, node);
+        }
         if self.open_edges[node as usize] == 0 && self.make_ready(node, NOBODY, cause) {
             self.release(node, NOBODY, WhyLate::Predecessor(TaskId(node)));
         }

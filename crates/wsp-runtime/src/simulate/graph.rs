@@ -2,6 +2,7 @@
 
 use super::SimulateError;
 use crate::Affinity;
+use crate::graph::all_but;
 use wsp_core::{EventId, ExecPool, KernelId, StreamId, TaskId, limits};
 
 /// A task to simulate.
@@ -13,7 +14,8 @@ pub struct SimTaskSpec {
     pub kernel: KernelId,
     /// The execution units that may run it.
     pub pool: ExecPool,
-    /// Starts only when the task before it on the same stream is complete.
+    /// Starts only when the task before it on the same stream is complete, or as [`TaskSpec::stream`](crate::TaskSpec::stream)
+    /// says.
     pub stream: Option<StreamId>,
     /// Under [`ReadyPolicy::Priority`](crate::ReadyPolicy::Priority) the larger goes first.
     pub priority: i32,
@@ -65,6 +67,8 @@ pub struct SimGraphBuilder {
     edges: Vec<(u32, u32)>,
     /// The newest task of each stream.
     streams: Vec<Option<u32>>,
+    /// Edges that streams made.
+    stream_edges: Vec<(u32, u32)>,
     submission: Submission,
 }
 
@@ -77,6 +81,8 @@ pub struct SimGraph {
     successors: Vec<u32>,
     /// Edges to each node; one more for an event that no task signals.
     pub(super) predecessors: Vec<u32>,
+    /// The edges that streams made.
+    stream_edges: Vec<(u32, u32)>,
     pub(super) submission: Submission,
 }
 
@@ -103,7 +109,7 @@ impl SimGraphBuilder {
                 self.streams.resize(stream.index() + 1, None);
             }
             if let Some(before) = self.streams[stream.index()].replace(id.0) {
-                self.edges.push((before, id.0));
+                self.stream_edges.push((before, id.0));
             }
         }
         Ok(id)
@@ -139,13 +145,19 @@ impl SimGraphBuilder {
         Ok(TaskId(id))
     }
 
+    /// Says of an edge that a stream makes it.
+    pub(super) fn stream_edge(&mut self, before: u32, after: u32) {
+        self.stream_edges.push((before, after));
+    }
+
     /// The graph.
     pub fn build(&self) -> SimGraph {
+        let edges = self.edges.iter().chain(&self.stream_edges).copied().collect::<Vec<_>>();
         let tasks = self.nodes.len();
         let unsignalled = |node: &Node| matches!(node, Node::Point(Point::UnsignalledEvent(_)));
         let mut predecessors: Vec<u32> = self.nodes.iter().map(|node| u32::from(unsignalled(node))).collect();
         let mut offsets = vec![0_usize; tasks + 1];
-        for &(before, after) in &self.edges {
+        for &(before, after) in &edges {
             offsets[before as usize + 1] += 1;
             predecessors[after as usize] += 1;
         }
@@ -153,12 +165,14 @@ impl SimGraphBuilder {
             offsets[i + 1] += offsets[i];
         }
         let mut next = offsets.clone();
-        let mut successors = vec![0_u32; self.edges.len()];
-        for &(before, after) in &self.edges {
+        let mut successors = vec![0_u32; edges.len()];
+        for &(before, after) in &edges {
             successors[next[before as usize]] = after;
             next[before as usize] += 1;
         }
-        SimGraph { nodes: self.nodes.clone(), offsets, successors, predecessors, submission: self.submission }
+        let (nodes, submission) = (self.nodes.clone(), self.submission);
+        let stream_edges = self.stream_edges.clone();
+        SimGraph { nodes, offsets, successors, predecessors, stream_edges, submission }
     }
 }
 
@@ -230,6 +244,27 @@ impl SimGraph {
             }
         }
         (done == self.len()).then_some(span)
+    }
+
+    /// The graph without the edges that streams made.
+    pub(super) fn without_streams(&self) -> SimGraph {
+        let mut keeps = all_but(&self.stream_edges);
+        let of = |node| self.successors(node).iter().map(move |&after| (node, after));
+        let edges = (0..self.len() as u32).flat_map(of).filter(|edge| keeps(*edge));
+        let builder = SimGraphBuilder {
+            edges: edges.collect(),
+            nodes: self.nodes.clone(),
+            submission: self.submission,
+            ..SimGraphBuilder::default()
+        };
+        builder.build()
+    }
+
+    /// The task before each on its stream.
+    pub(super) fn before_on_streams(&self) -> Vec<Option<u32>> {
+        let mut before = vec![None; self.len()];
+        self.stream_edges.iter().for_each(|&(first, then)| before[then as usize] = Some(first));
+        before
     }
 
     /// Nodes that wait for `node`, once per edge.

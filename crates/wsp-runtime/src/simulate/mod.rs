@@ -24,8 +24,8 @@
 //! 2. The source submits tasks, in the order of their ids, until one is not generated yet or finds the window full. A full
 //!    window also starts the run where the start policy has not.
 //! 3. What has become ready queues by id, and idle workers take tasks. A task that a gate refuses steps aside and is the
-//!    first to go when its gates are open; under the priority policy it goes by its priority then too. An idle worker that
-//!    finds nothing releases its batch.
+//!    first to go when its gates are open; under the priority policy it goes by its priority then too. So does a task that comes
+//!    before its turn on a stream, several tasks of which may be in flight. An idle worker that finds nothing releases its batch.
 //!
 //! A worker takes what is meant for it (its inbox, its deque, the queue of its group), then from the common queue, then
 //! what is meant for others. Unlike a thread it does not hesitate to do so, so no worker idles while there is a task that
@@ -46,6 +46,7 @@ mod engine;
 mod graph;
 mod outcome;
 mod policy;
+mod ranked;
 mod ready;
 mod source;
 mod stored;

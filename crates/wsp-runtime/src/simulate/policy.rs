@@ -1,9 +1,8 @@
-//! The rules of scheduling as plain data: machine, gates, window, order of priority, victims.
+//! The rules of scheduling as plain data: machine, places, victims. Those of gates are the ones of a run on threads.
 //!
 //! Nothing here knows time, threads or tasks' contents.
 
-use crate::{Affinity, Gate, GateScope, Pools, RunConfig};
-use std::cmp::Reverse;
+use crate::{Affinity, Pools, RunConfig};
 use std::ops::Range;
 use wsp_core::ExecPool;
 
@@ -56,11 +55,6 @@ impl Machine {
         if self.vector.is_none() { 0 } else { kind }
     }
 
-    /// The kinds of task in a class.
-    pub(super) fn kinds(&self, class: usize) -> Range<usize> {
-        if self.vector.is_none() { 0..KINDS } else { class..class + 1 }
-    }
-
     /// The workers that serve a class.
     pub(super) fn members(&self, class: usize) -> Range<u32> {
         match (self.vector, class) {
@@ -97,6 +91,32 @@ impl Machine {
         first..end.min(first + self.cores_per_group)
     }
 
+    /// Numbers the places of all classes.
+    pub(super) fn place(&self, class: usize, route: Route) -> u32 {
+        let first = class as u32 * self.places();
+        first
+            + match route {
+                Route::Any => 0,
+                Route::Group(group) => 1 + group,
+                Route::Worker(worker) => 1 + self.groups() + worker,
+            }
+    }
+
+    /// The class and the route of a place.
+    pub(super) fn route_of(&self, place: u32) -> (usize, Route) {
+        let (class, place) = ((place / self.places()) as usize, place % self.places());
+        let route = match place.checked_sub(1) {
+            None => Route::Any,
+            Some(group) if group < self.groups() => Route::Group(group),
+            Some(worker) => Route::Worker(worker - self.groups()),
+        };
+        (class, route)
+    }
+
+    fn places(&self) -> u32 {
+        1 + self.groups() + self.workers
+    }
+
     /// The place that an affinity names; `turn` counts the tasks of the class to spread.
     ///
     /// Keys count the workers of the class; with pools by unit a task for any unit is open to all workers alike. A place
@@ -123,59 +143,6 @@ impl Machine {
         }
     }
 }
-
-/// Counts of running tasks against the gates.
-///
-/// A gate per stream never shuts: the tasks of a stream run one after another, so at most one of them runs, and a
-/// capacity is at least 1. So what a task asks of the gates depends on its kind alone.
-#[derive(Clone, Debug)]
-pub(super) struct Gates {
-    total: Count,
-    kinds: [Count; KINDS],
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Count {
-    running: u32,
-    capacity: u32,
-}
-
-impl Gates {
-    pub(super) fn new(gates: &[Gate]) -> Gates {
-        let least = |scope| {
-            let capacities = gates.iter().filter(|gate| gate.scope == scope).map(|gate| gate.capacity);
-            Count { running: 0, capacity: capacities.min().unwrap_or(u32::MAX) }
-        };
-        Gates { total: least(GateScope::Global), kinds: [least(GateScope::PerPool); KINDS] }
-    }
-
-    /// Whether a task of this kind may start.
-    pub(super) fn is_open(&self, kind: usize) -> bool {
-        self.total.has_room() && self.kinds[kind].has_room()
-    }
-
-    /// Counts a task that starts.
-    pub(super) fn enter(&mut self, kind: usize) {
-        self.total.running += 1;
-        self.kinds[kind].running += 1;
-    }
-
-    /// Uncounts a task that is complete.
-    pub(super) fn leave(&mut self, kind: usize) {
-        self.total.running -= 1;
-        self.kinds[kind].running -= 1;
-    }
-}
-
-impl Count {
-    fn has_room(self) -> bool {
-        self.running < self.capacity
-    }
-}
-
-/// The place of a ready task in the order of priorities: the larger priority first, then who came first. As numbers, the
-/// smaller rank goes first.
-pub(super) type Rank = (Reverse<i32>, u64);
 
 /// Picks victims of thieves: a fixed sequence for each seed (the splitmix64 generator).
 #[derive(Clone, Debug)]
@@ -216,6 +183,16 @@ mod tests {
     }
 
     #[test]
+    fn places_of_all_classes_have_numbers_of_their_own() {
+        let machine = machine(5, 2, Pools::ByUnit { vector: 2, cube: 3 });
+        let routes = (0..3).map(Route::Group).chain((0..5).map(Route::Worker)).chain([Route::Any]);
+        let all: Vec<(usize, Route)> =
+            routes.flat_map(|route| (0..KINDS).map(move |class| (class, route))).collect();
+        let back = all.iter().map(|&(class, route)| machine.route_of(machine.place(class, route)));
+        assert!(back.eq(all.iter().copied()));
+    }
+
+    #[test]
     fn keys_count_the_workers_of_the_unit() {
         let machine = machine(5, 2, Pools::ByUnit { vector: 2, cube: 3 });
         let mut turn = 0;
@@ -225,23 +202,5 @@ mod tests {
         assert_eq!(machine.route(Affinity::Local(4), 2, &mut turn), Route::Any);
         let spread: Vec<Route> = (0..4).map(|_| machine.route(Affinity::Spread, 1, &mut turn)).collect();
         assert_eq!(spread, [2, 3, 4, 2].map(Route::Worker));
-    }
-
-    #[test]
-    fn the_smallest_gate_of_a_scope_counts() {
-        let gate = |scope, capacity| Gate { scope, capacity };
-        let mut gates = Gates::new(&[
-            gate(GateScope::Global, 3),
-            gate(GateScope::PerPool, 5),
-            gate(GateScope::PerPool, 2),
-            gate(GateScope::PerStream, 1),
-        ]);
-        gates.enter(0);
-        gates.enter(0);
-        assert_eq!([0, 1, 2].map(|kind| gates.is_open(kind)), [false, true, true]);
-        gates.enter(1);
-        assert_eq!([0, 1, 2].map(|kind| gates.is_open(kind)), [false; 3]);
-        gates.leave(0);
-        assert_eq!([0, 1, 2].map(|kind| gates.is_open(kind)), [true; 3]);
     }
 }

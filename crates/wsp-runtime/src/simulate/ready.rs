@@ -1,14 +1,13 @@
 //! Ready tasks of one class, and the order in which workers find them.
 
-use super::policy::{Machine, Rank, Route, Victims};
+use super::policy::{Machine, Route, Victims};
 use super::workers::WorkerSet;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// The ready tasks of one class of a [`Machine`].
 ///
 /// A common queue, one per core group and an inbox per worker are first in, first out; a worker's deque gives its owner
-/// what came last and a thief what came first. Under the priority policy there is one queue, by rank.
+/// what came last and a thief what came first.
 pub(super) struct ReadyTasks {
     class: usize,
     queued: usize,
@@ -16,7 +15,6 @@ pub(super) struct ReadyTasks {
     groups: Vec<VecDeque<u32>>,
     inboxes: Vec<VecDeque<u32>>,
     deques: Vec<VecDeque<u32>>,
-    ranked: BinaryHeap<Reverse<(Rank, u32)>>,
     /// Groups, inboxes and deques that hold a task.
     in_groups: WorkerSet,
     in_inboxes: WorkerSet,
@@ -33,7 +31,6 @@ impl ReadyTasks {
             groups: queues(machine.groups()),
             inboxes: queues(machine.workers),
             deques: queues(machine.workers),
-            ranked: BinaryHeap::new(),
             in_groups: WorkerSet::new(machine.groups()),
             in_inboxes: WorkerSet::new(machine.workers),
             in_deques: WorkerSet::new(machine.workers),
@@ -65,24 +62,6 @@ impl ReadyTasks {
         self.queued += 1;
         self.deques[worker as usize].push_back(task);
         self.in_deques.insert(worker);
-    }
-
-    /// Queues a task by rank.
-    pub(super) fn push_ranked(&mut self, task: u32, rank: Rank) {
-        self.queued += 1;
-        self.ranked.push(Reverse((rank, task)));
-    }
-
-    /// The rank of the first task that is queued by rank.
-    pub(super) fn first_rank(&self) -> Option<Rank> {
-        self.ranked.peek().map(|&Reverse((rank, _))| rank)
-    }
-
-    /// Takes the first task that is queued by rank.
-    pub(super) fn pop_ranked(&mut self) -> Option<(Rank, u32)> {
-        let Reverse(first) = self.ranked.pop()?;
-        self.queued -= 1;
-        Some(first)
     }
 
     /// An idle worker that has a task of its own.

@@ -3,6 +3,7 @@
 use super::graph::{Node, Point, SimGraph, SimGraphBuilder, SimTaskSpec, Submission};
 use super::outcome::SimulateError;
 use crate::TaskGraph;
+use crate::graph::all_but;
 use wsp_core::{EventId, KernelId, TaskId};
 
 impl SimGraph {
@@ -41,8 +42,9 @@ impl SimGraph {
             };
             builder.add(node)?;
         }
-        // The edges of streams are among them.
-        for (before, after) in graph.edges() {
+        let mut keeps = all_but(graph.stream_edges());
+        graph.stream_edges().iter().for_each(|&(before, after)| builder.stream_edge(before, after));
+        for (before, after) in graph.edges().filter(|(before, after)| keeps((before.0, after.0))) {
             builder.depend(before, after)?;
         }
         Ok(builder.build())

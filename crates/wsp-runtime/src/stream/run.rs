@@ -67,7 +67,7 @@ pub fn run<R: TaskRunner, E>(
     let dropped: u64 = reports.iter().map(|report| report.cancelled).sum();
     let cancelled = dropped + u64::from(planned.unfinished);
     let stopped = shared.stop.was_cancelled();
-    let deferred = shared.gates.as_ref().map_or(0, |gates| gates.deferred());
+    let deferred = shared.gates.as_ref().map_or(0, |gates| gates.refused());
     if let (_, Some(failed)) = shared.into_parts() {
         return Err(failure(failed, cancelled));
     }

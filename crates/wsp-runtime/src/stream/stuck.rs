@@ -31,6 +31,9 @@ impl<R: TaskRunner> Submitter<'_, R> {
                 edge = next;
             }
         }
+        if let Some(gates) = &self.shared.gates {
+            gates.with(|book| waits.extend(book.early().map(|(waiting, on)| Wait { waiting, on })));
+        }
         let mut made = report(u64::from(self.window.in_use()), waits, |slot| self.party(slot));
         match source {
             SourceWait::End => {}

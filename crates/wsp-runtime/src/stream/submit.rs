@@ -12,8 +12,8 @@ use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::{
-    Deps, Overflow, PrefetchStats, Report, RunConfig, StartPolicy, Stats, Stopped, TaskRunner, TaskSpec,
-    WindowMode,
+    Deps, Gate, Overflow, PrefetchStats, Report, RunConfig, StartPolicy, Stats, Stopped, TaskRunner,
+    TaskSpec, WindowMode,
 };
 use rustc_hash::FxHashMap;
 use wsp_core::{EventId, StreamId, TaskId, limits};
@@ -73,6 +73,8 @@ pub struct Submitter<'r, R: TaskRunner> {
     pub(super) events: Vec<Event>,
     /// The last task of each stream.
     streams: FxHashMap<StreamId, SlotTask>,
+    /// Whether a gate lets several tasks of one stream be in flight: then gates keep their order, and edges do not.
+    streams_overlap: bool,
     /// Slot of each recent task, at its id modulo the length once that is full.
     recent: Vec<u32>,
     /// Older tasks that were live when the ring lost sight of them.
@@ -130,6 +132,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             scopes: Scopes::default(),
             events: Vec::new(),
             streams: FxHashMap::default(),
+            streams_overlap: Gate::stream_depth(&config.gates) > 1,
             recent: Vec::new(),
             older: FxHashMap::default(),
             prune_older_at: PRUNE_AT_LEAST,
@@ -167,6 +170,9 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         }
         let pending = self.preds.len() as u32 + 1;
         self.window.slot(access.slot).fill(task, spec.kernel, spec.payload, placement, pending);
+        if self.streams_overlap {
+            self.announce(access.slot, placement);
+        }
         let open = self.link(access.slot);
         self.remember(access);
         if !plain || self.ordered {
@@ -328,9 +334,18 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         Ok(())
     }
 
+    /// Tells the gates that a task is the next of its stream, before it can become ready.
+    #[cold]
+    fn announce(&self, slot: u32, placement: Placement) {
+        if let (Some(gates), Some(stream)) = (&self.shared.gates, placement.stream) {
+            gates.with(|book| book.announce(stream, slot));
+        }
+    }
+
     #[cold]
     fn find_order(&mut self, access: SlotTask, spec: &TaskSpec<'_>, token: Option<SlotTask>) {
-        let before = spec.stream.and_then(|stream| self.streams.insert(stream, access));
+        let stream = spec.stream.filter(|_| !self.streams_overlap);
+        let before = stream.and_then(|stream| self.streams.insert(stream, access));
         if let Some(access) = before.filter(|&access| self.window.is_live(access)) {
             self.preds.push(Pred { access, origin: Origin::Stream });
         }
@@ -430,9 +445,10 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
 
     /// Lets tasks start.
     fn release_held(&mut self) {
-        for (slot, placement) in self.held.take().into_iter().flatten() {
-            queue(self.shared, slot, placement);
-        }
+        let held = self.held.take().unwrap_or_default();
+        held.iter().for_each(|(slot, _)| self.shared.mark_ready(*slot));
+        self.shared.queues.push_all(&held);
+        held.iter().for_each(|(_, placement)| self.shared.queues.notify(*placement));
     }
 
     #[inline]

@@ -180,9 +180,7 @@ impl<'r, R: TaskRunner> Window<'r, R> {
 
     fn wait(&mut self, need: u32) -> Result<(), Stuck> {
         let shared = self.shared;
-        let granted = || shared.gates.as_ref().is_some_and(|gates| gates.any_granted());
-        let quiet = || !granted() && shared.queues.all_quiet();
-        match shared.store.completions.wait(need, || self.collect(), quiet) {
+        match shared.store.completions.wait(need, || self.collect(), || shared.is_quiet()) {
             0 => Err(Stuck),
             _ => Ok(()),
         }

@@ -81,7 +81,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     pub(super) fn find_in_turn(&mut self, round: u32) -> Option<u32> {
         let turns = &self.shared.queues.pools[self.finder.pool].turns;
         let turn = turns.wait();
-        let node = turns.take_aside().or_else(|| self.find(round));
+        let node = turns.take_aside().or_else(|| self.find(round).map(|found| found.node));
         if let Some(node) = node {
             self.gather(node);
         }
@@ -111,7 +111,9 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         let turns = &shared.queues.pools[self.finder.pool].turns;
         // What this worker runs next already leaves no room for another that is meant for it.
         while self.group.tasks.len() < most && self.next.is_none() && self.leaves_enough() {
-            let Some(next) = turns.take_aside().or_else(|| self.find(0)) else { break };
+            let Some(next) = turns.take_aside().or_else(|| self.find(0).map(|found| found.node)) else {
+                break;
+            };
             if !self.joins(kernel, next) {
                 self.put_aside(next);
                 break;
@@ -127,7 +129,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         let pool = &self.shared.queues.pools[self.finder.pool];
         match pool.topology.plain(self.shared.store.placement(node).route) {
             Route::Any => pool.turns.put_aside(node),
-            Route::Group(_) | Route::Worker(_) => self.next = Some((node, false)),
+            Route::Group(_) | Route::Worker(_) => self.next = Some(node),
         }
     }
 

@@ -1,11 +1,13 @@
 //! How a worker comes to its next task: it looks, for a while in vain, and then sleeps.
 
 use super::Worker;
-use crate::TaskRunner;
 use crate::finder::{Found, TAKES_ANYTHING};
-use crate::placement::{Placement, Route};
+use crate::gates::{Book, Gates};
+use crate::placement::Route;
+use crate::places::Reach;
 use crate::shared::Store;
 use crate::sync::{spin_loop, thread};
+use crate::{ReadyPolicy, TaskRunner};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
 const ROUNDS: u32 = 40;
@@ -13,10 +15,12 @@ const ROUNDS: u32 = 40;
 const PAUSING_ROUNDS: u32 = 7;
 
 impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
-    /// The next node; waits for one. `None` when the run is closed and nothing is left.
+    /// The next node, with its permits where there are gates; waits for one. `None` when the run is closed and nothing is left.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<(u32, bool)> {
-        if let Some(next) = self.next.take() {
+    pub(super) fn take(&mut self) -> Option<u32> {
+        if let Some(next) = self.next.take()
+            && self.may_start(next)
+        {
             return Some(next);
         }
         if let Some(found) = self.look(0) {
@@ -30,7 +34,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     }
 
     #[cold]
-    fn search(&mut self) -> Option<(u32, bool)> {
+    fn search(&mut self) -> Option<u32> {
         let shared = self.shared;
         let sleep = &shared.queues.pools[self.finder.pool].sleep;
         let (pool, worker) = (self.finder.pool, self.finder.worker);
@@ -68,34 +72,59 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         }
     }
 
-    /// Looks once; the second is whether the task holds its permits.
-    fn look(&mut self, round: u32) -> Option<(u32, bool)> {
+    /// Looks once.
+    fn look(&mut self, round: u32) -> Option<u32> {
+        if let Some(gates) = &self.shared.gates {
+            return gates.with(|book| self.look_behind(gates, book, round));
+        }
+        if self.shared.queues.pools[self.finder.pool].turns.are_taken() {
+            return self.find_in_turn(round);
+        }
+        self.find(round).map(|found| found.node)
+    }
+
+    /// Looks once, also among the tasks that wait at gates. What is found has its permits.
+    #[cold]
+    fn look_behind(&mut self, gates: &Gates, book: &mut Book, round: u32) -> Option<u32> {
         let shared = self.shared;
-        if let Some(gates) = &shared.gates {
-            let division = &shared.queues.division;
-            let fits = |placement: Placement| {
-                division.pool_of(placement.pool).is_none_or(|pool| pool == self.finder.pool)
-            };
-            if let Some(node) = gates.take_granted(fits) {
-                return Some((node, true));
+        loop {
+            let waited = gates.first(book, self.finder.seat(), round);
+            let goes_first = waited.is_some_and(|waited| match shared.policy() {
+                ReadyPolicy::Priority => self
+                    .finder
+                    .first_ranked(&shared.queues, round)
+                    .is_none_or(|ready| (waited.reach, waited.best) > (ready.reach, ready.best)),
+                // What waited was ready before what is queued.
+                _ => waited.reach == Reach::Own,
+            });
+            let found = if goes_first { None } else { self.find(round) };
+            let Some(found) = found else { return waited.and_then(|waited| book.take(waited.place)) };
+            let node = found.node;
+            let is_task = shared.store.task(node).is_some();
+            if !is_task || gates.enter(book, node, shared.store.placement(node), found.rank) {
+                return Some(node);
             }
         }
-        let in_turns = shared.queues.pools[self.finder.pool].turns.are_taken();
-        let node = if in_turns { self.find_in_turn(round) } else { self.find(round) };
-        node.map(|node| (node, false))
+    }
+
+    /// Whether a task that did not come out of a queue gets its permits; without them it waits at a gate.
+    #[inline]
+    fn may_start(&self, node: u32) -> bool {
+        let Some(gates) = &self.shared.gates else { return true };
+        gates.with(|book| gates.enter(book, node, self.shared.store.placement(node), None))
     }
 
     /// Looks into the queues once.
     #[inline]
-    pub(super) fn find(&mut self, round: u32) -> Option<u32> {
+    pub(super) fn find(&mut self, round: u32) -> Option<Found> {
         let shared = self.shared;
-        let Found { node, stolen, brought_more } = self.finder.look(&shared.queues, round)?;
-        if brought_more {
+        let found = self.finder.look(&shared.queues, round)?;
+        if found.brought_more {
             // They were out of sight while they moved.
             shared.queues.pools[self.finder.pool].sleep.notify(Route::Any);
         }
-        self.report.stats.steals += u64::from(stolen);
-        Some(node)
+        self.report.stats.steals += u64::from(found.stolen);
+        Some(found)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::program::{Machine, Step, must_precede, sequential, step, steps};
 use proptest::prelude::*;
-use wsp_core::TaskId;
+use wsp_core::{StreamId, TaskId};
 use wsp_runtime::{
     Affinity, Deps, Gate, GateScope, Pools, ReadyPolicy, RunConfig, StartPolicy, Stats, Stopped, TaskGraph,
     TracePolicy, Window, WindowMode, run,
@@ -130,7 +130,7 @@ fn check(
     for j in 0..program.len() {
         let started = machine.started(j);
         prop_assert!(started > 0, "task {} did not run", j);
-        for i in (0..j).filter(|&i| must_precede(program, config.deps, i, j)) {
+        for i in (0..j).filter(|&i| must_precede(program, config, i, j)) {
             prop_assert!(machine.finished(i) < started, "{} started before {} was complete", j, i);
         }
     }
@@ -149,7 +149,7 @@ fn check(
         for &pred in &entry.preds {
             let (i, j) = (index_of(pred), index_of(entry.task));
             let exact = config.deps == Deps::Exact;
-            prop_assert!(exact || must_precede(program, config.deps, i, j), "{} before {}", i, j);
+            prop_assert!(exact || must_precede(program, config, i, j), "{} before {}", i, j);
             prop_assert!(machine.finished(i) < machine.started(j));
         }
     }
@@ -214,6 +214,33 @@ proptest! {
         }
         prop_assert_eq!(&orders[0], &orders[1]);
         prop_assert_eq!(&orders[0], &orders[2]);
+    }
+
+    #[test]
+    fn with_one_worker_gates_change_no_order_but_that_of_streams_that_overlap(
+        program in steps(60),
+        config in config(),
+        capacity in 1..4u32,
+    ) {
+        let config = RunConfig { threads: 1, pools: Pools::Shared, batch: 1, ..config };
+        let global = vec![Gate { scope: GateScope::Global, capacity }];
+        let per_stream = vec![Gate { scope: GateScope::PerStream, capacity: capacity + 1 }];
+        let order = |program: &[Step], gates: Vec<Gate>| {
+            let config = RunConfig { gates, ..config.clone() };
+            let (mut graph, _) = stored(config.deps, program);
+            let machine = Machine::new(program, &config);
+            graph.run(&RunConfig { trace: TracePolicy::Totals, ..config }, &machine).expect("no task fails");
+            let mut order: Vec<usize> = (0..program.len()).collect();
+            order.sort_by_key(|&i| machine.started(i));
+            order
+        };
+        prop_assert_eq!(order(&program, Vec::new()), order(&program, global));
+        // One worker starts tasks as the gates let them: those of one stream in their order.
+        let started = order(&program, per_stream);
+        for stream in 0..3 {
+            let of_stream = started.iter().filter(|&&i| program[i].stream == Some(StreamId(stream)));
+            prop_assert!(of_stream.is_sorted());
+        }
     }
 
     #[test]

@@ -233,3 +233,63 @@ impl wsp_runtime::TaskRunner for Epochs<'_> {
         Ok(())
     }
 }
+
+/// Both workers of a gate of one: of the ready tasks the one with the largest priority, also when it has just become ready while
+/// others wait at the gate.
+#[test]
+fn behind_a_gate_the_largest_priority_goes_first_and_what_was_just_released_competes() {
+    let gates = vec![wsp_runtime::Gate { scope: wsp_runtime::GateScope::Global, capacity: 1 }];
+    let chain = [cells(0, 0, 1)];
+    for threads in [1, 2, 4] {
+        for _ in 0..50 {
+            let runner = Scripted::new(|_| Ok(()));
+            let config = RunConfig {
+                gates: gates.clone(),
+                start: wsp_runtime::StartPolicy::AfterOrchestration,
+                ..config(threads, 64, ReadyPolicy::Priority)
+            };
+            run(&config, &runner, |submitter| {
+                for i in 0..6 {
+                    submitter.submit(TaskSpec { priority: 100 - i, ..task(&[], &[], &chain) })?;
+                }
+                for i in 0..20 {
+                    submitter.submit(TaskSpec { priority: i % 3, ..task(&[], &[], &[]) })?;
+                }
+                Ok::<(), Stopped>(())
+            })
+            .unwrap();
+            let mut expected: Vec<u32> = (0..26).collect();
+            expected[6..].sort_by_key(|task| std::cmp::Reverse((task - 6) % 3));
+            assert_eq!(runner.ran(), expected, "{threads} threads");
+        }
+    }
+}
+
+/// Two tasks of a stream are in flight at once where a gate per stream lets them, streamed and stored.
+#[test]
+fn a_gate_per_stream_lets_two_tasks_of_a_stream_meet() {
+    let gates = vec![wsp_runtime::Gate { scope: wsp_runtime::GateScope::PerStream, capacity: 2 }];
+    let spec = TaskSpec { stream: Some(wsp_core::StreamId(3)), ..task(&[], &[], &[]) };
+    for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority] {
+        let config = RunConfig { gates: gates.clone(), ..config(3, 64, ready) };
+        let started = AtomicU32::new(0);
+        let runner = Scripted::new(|_| {
+            let own = started.fetch_add(1, Ordering::SeqCst);
+            // The first and the second wait for each other, the third and the fourth too.
+            while started.load(Ordering::SeqCst) < (own | 1) + 1 {
+                std::thread::yield_now();
+            }
+            Ok(())
+        });
+        let streamed = run(&config, &runner, |submitter| {
+            (0..6).try_for_each(|_| submitter.submit(spec).map(|_| ()))
+        });
+        assert_eq!(streamed.map(|stats| stats.edges.stream).ok(), Some(0), "{ready:?}");
+        let mut graph = wsp_runtime::TaskGraph::new(wsp_runtime::Deps::Overlap);
+        (0..6).for_each(|_| assert!(graph.submit(spec).is_ok()));
+        started.store(0, Ordering::SeqCst);
+        assert!(graph.run(&config, &runner).is_ok(), "{ready:?}");
+        // The graph keeps its edges for other runs.
+        assert_eq!((graph.edges().count(), graph.edges_under(&gates).count()), (5, 0));
+    }
+}

@@ -1,9 +1,10 @@
 //! Affinity and prefetching.
 
 use crate::common::{Event, Gate, POLICIES, Scripted, cells, config, task};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use wsp_core::TaskId;
-use wsp_runtime::{Affinity, ReadyPolicy, Stopped, TaskSpec, run};
+use wsp_core::{KernelId, TaskId};
+use wsp_runtime::{Affinity, ReadyPolicy, Stopped, TaskRunner, TaskSpec, run};
 
 #[test]
 fn a_busy_worker_does_not_hold_up_the_tasks_meant_for_it() {
@@ -31,6 +32,67 @@ fn a_busy_worker_does_not_hold_up_the_tasks_meant_for_it() {
             .unwrap();
             assert_eq!(stats.affinity.hits + stats.affinity.misses, u64::from(last) + 1);
         }
+    }
+}
+
+/// Two workers that each have tasks of their own: as long as both are busy nobody takes another's, and under priority each takes its
+/// own by priority.
+#[test]
+fn a_worker_takes_its_own_tasks_in_the_order_of_the_policy() {
+    /// Two tasks wait for the gate; of the others, the n-th on one worker waits for the n-th on the other.
+    struct Pairs {
+        submitted: Gate,
+        blocked: AtomicU32,
+        started: [AtomicU32; 2],
+        ran: [Mutex<Vec<u32>>; 2],
+    }
+    impl TaskRunner for Pairs {
+        type Failure = ();
+        fn run(&self, worker: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), ()> {
+            if task.0 < 2 {
+                self.blocked.fetch_add(1, Ordering::SeqCst);
+                self.submitted.wait();
+                return Ok(());
+            }
+            self.ran[worker].lock().expect("no task panics").push(task.0);
+            let own = self.started[worker].fetch_add(1, Ordering::SeqCst) + 1;
+            while self.started[1 - worker].load(Ordering::SeqCst) < own {
+                std::thread::yield_now();
+            }
+            Ok(())
+        }
+    }
+    for (ready, expected) in [
+        (ReadyPolicy::Fifo, [[2, 4, 6], [3, 5, 7]]),
+        (ReadyPolicy::WorkSteal, [[2, 4, 6], [3, 5, 7]]),
+        (ReadyPolicy::Priority, [[6, 4, 2], [5, 7, 3]]),
+    ] {
+        let runner = Pairs {
+            submitted: Gate::default(),
+            blocked: AtomicU32::new(0),
+            started: Default::default(),
+            ran: Default::default(),
+        };
+        run(&config(2, 64, ready), &runner, |submitter| {
+            for _ in 0..2 {
+                submitter.submit(task(&[], &[], &[]))?;
+            }
+            while runner.blocked.load(Ordering::SeqCst) < 2 {
+                std::thread::yield_now();
+            }
+            for (worker, priority) in [(0, -1), (1, 4), (0, 6), (1, 9), (0, 8), (1, 9)] {
+                submitter.submit(TaskSpec {
+                    affinity: Affinity::Local(worker),
+                    priority,
+                    ..task(&[], &[], &[])
+                })?;
+            }
+            runner.submitted.open();
+            Ok::<(), Stopped>(())
+        })
+        .unwrap();
+        let ran = runner.ran.map(|ran| ran.into_inner().expect("no task panics"));
+        assert_eq!(ran, expected.map(|tasks| tasks.to_vec()), "{ready:?}");
     }
 }
 

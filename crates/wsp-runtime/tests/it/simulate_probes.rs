@@ -163,13 +163,52 @@ fn a_gate_per_pool_counts_each_kind_of_unit() {
 }
 
 #[test]
-fn tasks_of_a_stream_run_one_after_another_and_a_gate_per_stream_never_shuts() {
+fn tasks_of_a_stream_run_one_after_another_and_a_gate_of_one_changes_nothing() {
     let on = |stream| SimTaskSpec { stream, ..cost(100) };
     let tasks = [Some(StreamId(3)), Some(StreamId(0)), Some(StreamId(3)), None, Some(StreamId(0))].map(on);
     let free = run(&graph(&tasks, &[]), &lanes(8));
     assert_eq!(starts(&free), [0, 0, 100, 0, 100]);
     let gates = vec![Gate { scope: GateScope::PerStream, capacity: 1 }];
     assert_eq!(run(&graph(&tasks, &[]), &RunConfig { gates, ..lanes(8) }), free);
+}
+
+#[test]
+fn a_gate_per_stream_lets_so_many_tasks_of_a_stream_be_in_flight_and_they_start_in_order() {
+    let on = |stream, cycles| SimTaskSpec { stream: Some(StreamId(stream)), ..cost(cycles) };
+    let tasks = [on(0, 100), on(0, 10), on(0, 10), on(1, 5), on(0, 10), on(1, 5)];
+    let depth = |capacity, edges: &[(u32, u32)]| {
+        let gates = vec![Gate { scope: GateScope::PerStream, capacity }];
+        starts(&run(&graph(&tasks, edges), &RunConfig { gates, ..lanes(8) }))
+    };
+    assert_eq!(depth(1, &[]), [0, 100, 110, 0, 120, 5]);
+    assert_eq!(depth(2, &[]), [0, 0, 10, 0, 20, 0]);
+    assert_eq!(depth(3, &[]), [0, 0, 0, 0, 10, 0]);
+    // Task 1 waits for task 3, and those behind it on its stream for its start.
+    assert_eq!(depth(2, &[(3, 1)]), [0, 5, 15, 0, 25, 0]);
+    assert_eq!(depth(2, &[(0, 1)]), [0, 100, 100, 0, 110, 0]);
+}
+
+#[test]
+fn under_priority_tasks_go_to_their_places_and_there_by_priority() {
+    let to = |worker, priority| SimTaskSpec { affinity: Affinity::Local(worker), priority, ..cost(10) };
+    let tasks = [to(1, 1), to(1, 3), to(0, 2), to(1, 2), to(0, 9), to(0, 5)];
+    let config = RunConfig { ready: ReadyPolicy::Priority, ..lanes(2) };
+    let simulation = run(&graph(&tasks, &[]), &config);
+    assert_eq!(starts(&simulation), [20, 0, 20, 10, 0, 10]);
+    let workers: Vec<Option<u32>> = simulation.tasks.iter().map(|task| task.worker).collect();
+    assert_eq!(workers, [1, 1, 0, 1, 0, 0].map(Some));
+    assert!(simulation.workers.iter().all(|worker| worker.steals == 0));
+}
+
+#[test]
+fn priorities_compare_across_units() {
+    let on = |pool, priority| SimTaskSpec { pool, priority, ..cost(10) };
+    let tasks =
+        [on(ExecPool::Vector, 1), on(ExecPool::Any, 5), on(ExecPool::Vector, 5), on(ExecPool::Any, 9)];
+    let pools = Pools::ByUnit { vector: 1, cube: 1 };
+    let config = RunConfig { ready: ReadyPolicy::Priority, pools, ..lanes(2) };
+    // The vector worker takes task 3 before its own, and the cube worker task 1.
+    assert_eq!(starts(&run(&graph(&tasks, &[]), &config)), [20, 0, 10, 0]);
 }
 
 #[test]

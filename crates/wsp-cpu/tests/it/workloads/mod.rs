@@ -1,6 +1,7 @@
 //! What tests of workloads share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod order;
 #[allow(dead_code, reason = "not every test makes workloads up")]
 pub(crate) mod random;
 #[allow(dead_code, reason = "not every test has kernels over views")]

@@ -139,15 +139,18 @@ pub(crate) fn schedule(windows: &'static [u32]) -> impl Strategy<Value = (String
         prop::sample::select(&["immediate", "after_orchestration", "threshold(3)", "threshold(1000)"]);
     let gates = prop::collection::btree_map(
         prop::sample::select(&["global", "per_stream", "per_pool"]),
-        1..3u32,
+        1..4u32,
         0..3,
     );
     let pools = prop::option::of((1..3u32, 1..3u32));
-    let dispatch = prop::sample::select(&["", "round_robin", "affinity(row)", "hash(row + 7)", "work_steal"]);
+    let dispatch =
+        prop::sample::select(&["", "round_robin", "affinity(nz - 2)", "hash(tok + 7)", "work_steal", "levels"]);
+    let keys = prop::sample::select(&["row * 3 - 2", "nz % 3", "0 - tok", "nz * 2 + tok", "7 - nz"]);
     let deps = prop::sample::select(&["overlap", "hybrid"]);
     let trace = prop::sample::select(&["none", "measured"]);
-    ((window, ready, start, deps, trace), (gates, pools, dispatch, 0..4u32, 1..5u32, 1..4u32)).prop_map(
-        |(((window, mode), ready, start, deps, trace), (gates, pools, dispatch, streams, batch, threads))| {
+    let batch = prop_oneof![2 => Just(1u32), 1 => 2..6u32];
+    ((window, ready, start, deps, trace), (gates, pools, dispatch, 0..4u32, batch, 1..5u32), (keys, 0..3u32)).prop_map(
+        |(((window, mode), ready, start, deps, trace), (gates, pools, dispatch, streams, batch, threads), (key, by))| {
             let mut text = format!("task_graph(deps = {deps}, window = ({window}, {mode}), ready = {ready}, start = {start}, trace = {trace}");
             if let Some((vector, cube)) = pools {
                 let _ = write!(text, ", pools = by_unit({vector}, {cube})");
@@ -156,14 +159,20 @@ pub(crate) fn schedule(windows: &'static [u32]) -> impl Strategy<Value = (String
             for (scope, n) in gates.into_iter().filter(|(scope, _)| *scope != "per_stream" || streams > 0) {
                 let _ = write!(text, "pipeline_depth({n}, {scope}); ");
             }
-            if !dispatch.is_empty() {
-                let _ = write!(text, "dispatch({dispatch}); ");
+            match dispatch {
+                "" => {}
+                "levels" if pools.is_some() => text += "dispatch_threshold(nz, [1, 5], [vector, affinity(tok), cube]); ",
+                "levels" => text += "dispatch_threshold(nz, [1, 5], [hash(nz), affinity(tok), work_steal]); ",
+                dispatch => {
+                    let _ = write!(text, "dispatch({dispatch}); ");
+                }
             }
             if streams > 0 {
-                let _ = write!(text, "streams({streams}); stream_by(row); ");
+                let _ = write!(text, "streams({streams}); ");
+                text += ["", "stream_by(nz + tok); ", "stream_by(0 - nz); "][by as usize];
             }
             if ready == "priority" {
-                text += "priority(row * 3 - 2); ";
+                let _ = write!(text, "priority({key}); ");
             }
             let _ = write!(text, "batch_deps({batch}); ");
             (text, if pools.is_some() { 0 } else { threads })

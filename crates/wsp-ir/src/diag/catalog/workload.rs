@@ -388,8 +388,8 @@ join, so that every task has one worker.",
         code: Code(786),
         title: "statement without effect",
         explanation: "\
-`stream_by` and `pipeline_depth(n, per_stream)` need `streams(n)`, and `priority` needs `ready = priority`; without it they
-would be ignored.",
+`stream_by` and `pipeline_depth(n, per_stream)` need `streams(n)`, `priority` needs `ready = priority`, and a level of
+`dispatch_threshold` that is a pool (`vector`, `cube`, `any`) needs `pools = by_unit(v, c)`; without it they would be ignored.",
     },
     CodeInfo {
         code: Code(787),

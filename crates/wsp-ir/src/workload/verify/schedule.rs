@@ -174,6 +174,7 @@ impl<'m> Checker<'m> {
         let has = |wanted: fn(&DirectiveKind) -> bool| schedule.directives.iter().any(|d| wanted(&d.kind));
         let streams = has(|kind| matches!(kind, DirectiveKind::Streams(_)));
         let ready = has(|kind| matches!(kind, DirectiveKind::Ready(Ready::Priority)));
+        let pools = has(|kind| matches!(kind, DirectiveKind::Pools(PoolSizes::ByUnit { .. })));
         for directive in &schedule.directives {
             let (missing, help) = match &directive.kind {
                 DirectiveKind::StreamBy(_) | DirectiveKind::Gate { scope: GateScope::PerStream, .. }
@@ -184,11 +185,27 @@ impl<'m> Checker<'m> {
                 DirectiveKind::Priority(_) if !ready => {
                     ("ready = priority", "add `task_graph(ready = priority);`")
                 }
+                DirectiveKind::DispatchThreshold { policies, .. } if !pools => {
+                    self.pool_levels(policies, directive.span);
+                    continue;
+                }
                 _ => continue,
             };
             let message = format!("`{}` has no effect without `{missing}`", title(&directive.kind));
             self.push(error(rule::NEEDS, directive.span, message).help(help));
         }
+    }
+
+    /// Reports a level of a threshold that is a pool where there are none.
+    fn pool_levels(&mut self, policies: &[ThresholdPolicy], span: Span) {
+        let level = policies.iter().position(|policy| matches!(policy, ThresholdPolicy::Pool(_)));
+        let Some(level) = level else { return };
+        let message =
+            format!("level {level} of `dispatch_threshold` is a pool, which needs `pools = by_unit`");
+        let diagnostic = error(rule::NEEDS, span, message)
+            .note("without pools every worker takes tasks of every pool")
+            .help("add `task_graph(pools = by_unit(1, 1));`, or choose a dispatch policy there: `affinity(key)`");
+        self.push(diagnostic);
     }
 
     /// Warns of `after` that no schedule uses.

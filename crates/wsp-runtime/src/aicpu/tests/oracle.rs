@@ -11,6 +11,7 @@ fn config(random: &mut Random) -> AicpuConfig {
     let gates = match random.below(5) {
         0 => vec![gate(GateScope::Global, 1 + random.below(3) as u32)],
         1 => vec![gate(GateScope::PerStream, 1), gate(GateScope::PerPool, 1 + random.below(2) as u32)],
+        2 => vec![gate(GateScope::PerStream, 2 + random.below(2) as u32)],
         _ => Vec::new(),
     };
     AicpuConfig {

@@ -32,6 +32,46 @@ fn the_larger_priority_goes_first_where_asked_for() {
 }
 
 #[test]
+fn a_gate_does_not_change_the_order_of_priorities() {
+    // 0 releases 5 and 6; the others are ready from the beginning, and some wait at the gate.
+    let task = |priority, writes: u32| ScriptTask {
+        priority,
+        writes: vec![cells(0, writes, writes + 1)],
+        ..ScriptTask::default()
+    };
+    let script =
+        Script::new([task(9, 0), task(1, 1), task(4, 2), task(4, 3), task(2, 4), task(7, 0), task(3, 0)]);
+    let gates = vec![Gate { scope: GateScope::Global, capacity: 1 }];
+    for pools in [Pools::Shared, Pools::ByUnit { vector: 2, cube: 2 }] {
+        let start = StartPolicy::AfterOrchestration;
+        let config = AicpuConfig {
+            start,
+            pools,
+            gates: gates.clone(),
+            ready: ReadyOrder::Priority,
+            ..AicpuConfig::default()
+        };
+        assert_eq!(order(&script, &config), [0, 5, 2, 3, 6, 4, 1], "{pools:?}");
+        assert_eq!(order(&script, &AicpuConfig { ready: ReadyOrder::Fifo, ..config }), [0, 1, 2, 3, 4, 5, 6]);
+    }
+}
+
+#[test]
+fn what_is_released_together_starts_in_the_order_of_ordinals() {
+    let write = vec![cells(0, 0, 1)];
+    let reader = ScriptTask { reads: write.clone(), ..ScriptTask::default() };
+    let mut tasks = vec![ScriptTask { writes: write, ..ScriptTask::default() }];
+    tasks.extend((0..20).map(|_| reader.clone()));
+    let script = Script::new(tasks);
+    for start in [StartPolicy::Immediate, StartPolicy::AfterOrchestration] {
+        for batch in [1, 3] {
+            let config = AicpuConfig { start, batch, ..AicpuConfig::default() };
+            assert_eq!(order(&script, &config), (0..21).collect::<Vec<u64>>());
+        }
+    }
+}
+
+#[test]
 fn tasks_start_when_the_policy_lets_them() {
     let measured = |start| AicpuConfig { start, trace: TracePolicy::Measured, ..AicpuConfig::default() };
     let before_first = |stats: &AicpuStats| {

@@ -86,8 +86,8 @@ impl Script {
         (0..aicpus).map(|own| Walk { script: self, own, aicpus, next: 0, ordinal: 0, value: 0 }).collect()
     }
 
-    /// Pairs of tasks of which the first must be complete before the second starts.
-    pub(super) fn ordered_pairs(&self) -> Vec<(usize, usize)> {
+    /// Pairs of tasks of which the first must be complete before the second starts; with streams whose tasks do not overlap.
+    pub(super) fn ordered_pairs(&self, streams: bool) -> Vec<(usize, usize)> {
         let tasks: Vec<&ScriptTask> = self.tasks().collect();
         let paths = self.paths();
         let conflict = |a: &ScriptTask, b: &ScriptTask| {
@@ -99,7 +99,7 @@ impl Script {
             for (i, earlier) in tasks[..j].iter().enumerate() {
                 let steps = paths[i].iter().zip(&paths[j]).find(|(a, b)| a != b);
                 if conflict(earlier, later)
-                    || earlier.stream.is_some() && earlier.stream == later.stream
+                    || streams && earlier.stream.is_some() && earlier.stream == later.stream
                     || later.after.contains(&(i as u64))
                     || steps.is_some_and(|(a, b)| a.0 == b.0)
                 {
@@ -321,7 +321,7 @@ pub(super) fn check(script: &Script, aicpus: u16, config: &AicpuConfig) -> Aicpu
     let mut ran = memory.ran();
     ran.sort_unstable();
     assert_eq!(ran, (0..tasks as u64).collect::<Vec<_>>(), "{config:?}\n{script:?}");
-    for (earlier, later) in script.ordered_pairs() {
+    for (earlier, later) in script.ordered_pairs(crate::Gate::stream_depth(&config.gates) == 1) {
         let (before, after) = (memory.span(earlier), memory.span(later));
         assert!(
             before[1] < after[0],

@@ -195,7 +195,10 @@ fn conflict(a: &Step, b: &Step) -> bool {
 }
 
 /// Whether task `i` must be complete when the later task `j` starts, by a single reason.
-pub(crate) fn must_precede(program: &[Step], deps: Deps, i: usize, j: usize) -> bool {
+pub(crate) fn must_precede(program: &[Step], config: &RunConfig, i: usize, j: usize) -> bool {
+    let deps = config.deps;
+    let per_stream = config.gates.iter().filter(|gate| gate.scope == GateScope::PerStream);
+    let streams_overlap = per_stream.map(|gate| gate.capacity).min() > Some(1);
     let (a, b) = (&program[i], &program[j]);
     let distance = (j - i) as u32;
     let scoped = || {
@@ -205,7 +208,7 @@ pub(crate) fn must_precede(program: &[Step], deps: Deps, i: usize, j: usize) -> 
     let fenced = || program[i + 1..=j].iter().any(|step| step.fence_before);
     (matches!(deps, Deps::Overlap | Deps::Hybrid) && conflict(a, b))
         || deps.takes_edges() && b.after.contains(&distance)
-        || a.stream.is_some() && a.stream == b.stream
+        || a.stream.is_some() && a.stream == b.stream && !streams_overlap
         || a.signals && b.waits.contains(&distance)
         || fenced()
         || scoped()

@@ -1,0 +1,40 @@
+//! Every row of the capability tables has an effect that is measured, and that is not there without the primitive.
+
+mod aicpus;
+mod measure;
+mod spaces;
+mod workloads;
+
+use wsp_plan::{AICPU_CAPABILITIES, CAPABILITIES, Capability, WORKLOAD_CAPABILITIES};
+
+/// A primitive, as the table spells it, and what measures its effect: with it and without it.
+type Effect = (&'static str, fn());
+
+fn every_row_is_measured(table: &[Capability], effects: &[Effect]) {
+    let rows: Vec<&str> = table.iter().map(|row| row.primitive).collect();
+    let measured: Vec<&str> = effects.iter().map(|(primitive, _)| *primitive).collect();
+    assert_eq!(rows, measured, "no row without a measured effect, in the order of the table");
+}
+
+fn measure_all(table: &[Capability], effects: &[Effect]) {
+    every_row_is_measured(table, effects);
+    for (primitive, measure) in effects {
+        println!("measuring {primitive}");
+        measure();
+    }
+}
+
+#[test]
+fn every_primitive_of_a_workload_has_its_effect() {
+    measure_all(WORKLOAD_CAPABILITIES, workloads::EFFECTS);
+}
+
+#[test]
+fn every_primitive_that_means_something_else_on_aicpus_has_its_effect_there() {
+    measure_all(AICPU_CAPABILITIES, aicpus::EFFECTS);
+}
+
+#[test]
+fn every_primitive_of_a_space_has_its_effect() {
+    measure_all(CAPABILITIES, spaces::EFFECTS);
+}

@@ -1,0 +1,285 @@
+//! Effects of what schedules of spaces say.
+
+use super::Effect;
+use crate::splits::report;
+use wsp_core::DType;
+use wsp_cpu::{Capacity, LaunchOptions, Outcome, Program};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Array, Arrays, CompileOptions, ReadyOrder, lower};
+
+pub(super) const EFFECTS: &[Effect] = &[
+    ("PTO_TILE(axis, size)", tile),
+    ("PTO_TILE(axis, PTO_AUTO)", tile_auto),
+    ("PTO_TILE(axis, size, PTO_PAD_LAST)", pad_last),
+    ("PTO_WHERE(condition)", condition),
+    ("PTO_AFFINITY(axis, PTO_CORE_GROUP)", || placed("PTO_CORE_GROUP")),
+    ("PTO_AFFINITY(axis, PTO_CORE_LOCAL)", || placed("PTO_CORE_LOCAL")),
+    ("PTO_AFFINITY(axis, PTO_SPREAD)", || placed("PTO_SPREAD")),
+    ("PTO_ORDER(axis, PTO_SEQUENTIAL)", sequential),
+    ("PTO_ORDER(axis, PTO_SEQUENTIAL_STRICT)", strict),
+    ("PTO_ORDER(axis, PTO_PARALLEL)", parallel),
+    ("PTO_ORDER(axis, PTO_INTERLEAVED(n))", interleaved),
+    ("PTO_ORDER(axis, PTO_BLOCKED(n))", blocked),
+    ("PTO_ORDER(axis, PTO_LONGEST_FIRST)", longest_first),
+    ("PTO_SPLIT(axis, PTO_WHOLE)", || split("PTO_WHOLE", &[(0, 0, 2), (1, 0, 3), (2, 0, 2)])),
+    ("PTO_SPLIT(axis, PTO_FIXED(n))", || split("PTO_FIXED(2)", &[(0, 0, 2), (1, 0, 2), (1, 2, 3), (2, 0, 2)])),
+    ("PTO_SPLIT(axis, PTO_BALANCED(n))", split_balanced),
+    ("PTO_PREFETCH(axis, depth)", prefetch),
+    ("PTO_DEPENDENCY(reader.tensor, writer.tensor)", dependency),
+    ("PTO_PROFILE_GUIDED(axis, policies)", || refused("PTO_PROFILE_GUIDED(batch, {PTO_PARALLEL})")),
+    ("PTO_COMPUTE(kernel, inputs)", || refused("PTO_COMPUTE(k, lens)")),
+];
+
+/// Elements of the dynamic axis for each index of the first.
+const LENS: [u32; 3] = [2, 3, 2];
+
+/// A space of two axes, the second dynamic, with statements about the second and a schedule.
+struct Space {
+    tile: &'static str,
+    set_tile: &'static str,
+    schedule: String,
+}
+
+const PLAIN: Space = Space { tile: "", set_tile: "", schedule: String::new() };
+
+impl Space {
+    fn scheduled(schedule: &str) -> Space {
+        Space { schedule: schedule.to_owned(), ..PLAIN }
+    }
+
+    fn text(&self) -> String {
+        let Space { tile, set_tile, schedule } = self;
+        let part = if schedule.contains("PTO_SPLIT") {
+            ".begin = PTO_ITEM_BEGIN(chunk), .end = PTO_ITEM_END(chunk)"
+        } else {
+            ".begin = c, .end = c"
+        };
+        format!(
+            "PTO_SHAPE(lens, 3)
+            PTO_SHAPE(x, 3, 8)
+            PTO_SHAPE(y, 3, 8)
+            PTO_SPACE(S) {{ PTO_AXIS(batch, 0, 3) PTO_AXIS(chunk, 0, PTO_DYNAMIC) {tile} }}
+            PTO_SCHEDULE(Given) {{ {schedule} }}
+            struct D {{ uint32_t b, begin, end; }};
+            PTO_DESCRIPTOR_GEN(S) {{
+                PTO_SET_EXTENT(chunk, lens);
+                {set_tile}
+                PTO_APPLY_SCHEDULE(Given);
+                PTO_SCHEDULED_FOR(b, c) {{ PTO_EMIT_DESCRIPTOR(D{{ .b = b, {part} }}); }}
+            }}
+            PTO_KERNEL_IMPL(k) {{
+                auto d = PTO_GET_DESCRIPTOR<D>();
+                VecTile<float, 1, 1> t;
+                TLOAD(t, x, {{d.b, d.begin}});
+                TADDS(t, t, 1.0f);
+                TSTORE(y, t, {{d.b, d.begin}});
+            }}
+            void go(uint32_t* lens, Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .x = x, .y = y }}); }}"
+        )
+    }
+
+    fn program(&self, cores: u32) -> Program {
+        let text = self.text();
+        Program::new(compiled(&text, cores).unwrap_or_else(|found| panic!("{}\n{text}", report(&found))))
+    }
+
+    /// Index and part of every item, in the order of issue.
+    fn items(&self, cores: u32) -> Vec<(u32, u32, u32)> {
+        let plan = self.program(cores).plan(&arrays(), &LaunchOptions::default(), Capacity::Exact);
+        let plan = plan.unwrap_or_else(|found| panic!("{}", report(&found)));
+        plan.descriptors().map(|item| (item.words[0], item.words[1], item.words[2])).collect()
+    }
+
+    /// Indices of the items, in the order of issue.
+    fn order(&self) -> Vec<(u32, u32)> {
+        self.items(1).into_iter().map(|(b, c, _)| (b, c)).collect()
+    }
+
+    fn run(&self, threads: u32) -> Outcome {
+        let options = LaunchOptions { threads, cores_per_group: 1, trace: true, ..LaunchOptions::default() };
+        let outcome = self.program(threads).execute(&arrays(), &options);
+        outcome.unwrap_or_else(|found| panic!("{}", report(&found)))
+    }
+}
+
+fn compiled(text: &str, cores: u32) -> Result<wsp_plan::LoweredPlan, Vec<Diagnostic>> {
+    let (module, found) = wsp_lang::compile("effects.pto", text, &mut SourceMap::default());
+    let options = CompileOptions { max_blocks: cores, ..CompileOptions::default() };
+    module.map_or(Err(found), |module| lower(&module, &options))
+}
+
+fn arrays() -> Arrays {
+    let mut lens = Array::zeros(DType::U32, &[3]).expect("it is small");
+    lens.as_slice_mut::<u32>().expect("of this type").copy_from_slice(&LENS);
+    let zeros = || Array::zeros(DType::F32, &[3, 8]).expect("it is small");
+    [("lens", lens), ("x", zeros()), ("y", zeros())].map(|(name, array)| (name.to_owned(), array)).into()
+}
+
+const DECLARED: [(u32, u32); 7] = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)];
+
+fn tile() {
+    assert_eq!(Space { tile: "PTO_TILE(chunk, 2)", ..PLAIN }.order(), [(0, 0), (1, 0), (1, 1), (2, 0)]);
+    assert_eq!(PLAIN.order(), DECLARED);
+}
+
+fn tile_auto() {
+    let of = |set_tile| Space { tile: "PTO_TILE(chunk, PTO_AUTO)", set_tile, ..PLAIN }.order();
+    assert_eq!(of("PTO_SET_TILE(chunk, 1);"), DECLARED);
+    assert_eq!(of("PTO_SET_TILE(chunk, 2);"), [(0, 0), (1, 0), (1, 1), (2, 0)]);
+    // Chosen for the lengths: each is a fraction of the smallest that is chosen.
+    assert_eq!(of(""), [(0, 0), (1, 0), (2, 0)]);
+}
+
+/// Rows past the end take no part in a sum, whether the last tile is a full one or not.
+fn pad_last() {
+    let sum = |tile: &str| {
+        let text = format!(
+            "PTO_SHAPE(x, 5, 8)
+            PTO_SHAPE(y, 3, 8)
+            PTO_SPACE(S) {{ PTO_AXIS(row, 0, 5) {tile} }}
+            struct D {{ uint32_t i; }};
+            PTO_DESCRIPTOR_GEN(S) {{ PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(D{{ .i = r }}); }} }}
+            PTO_KERNEL_IMPL(k) {{
+                auto d = PTO_GET_DESCRIPTOR<D>();
+                VecTile<float, 2, 8> t;
+                VecTile<float, 1, 8> s;
+                TLOAD(t, x, {{d.i * 2}});
+                TADDS(t, t, 1.0f);
+                TCOLSUM(s, t);
+                TSTORE(y, s, {{d.i}});
+            }}
+            void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .x = x, .y = y }}); }}"
+        );
+        let program = Program::new(compiled(&text, 1).unwrap_or_else(|found| panic!("{}", report(&found))));
+        let zeros = |rows| Array::zeros(DType::F32, &[rows, 8]).expect("it is small");
+        let arrays = Arrays::from([("x".to_owned(), zeros(5)), ("y".to_owned(), zeros(3))]);
+        let outcome = program.execute(&arrays, &LaunchOptions::default());
+        let outcome = outcome.unwrap_or_else(|found| panic!("{}", report(&found)));
+        let rows = outcome.outputs["y"].as_slice::<f32>().expect("of this type").chunks(8).map(|row| row[0]);
+        rows.collect::<Vec<f32>>()
+    };
+    assert_eq!(sum("PTO_TILE(row, 2, PTO_PAD_LAST)"), [2.0, 2.0, 1.0]);
+    assert_eq!(sum("PTO_TILE(row, 2)"), [2.0, 2.0, 1.0]);
+    assert_eq!(Space { tile: "PTO_TILE(chunk, 2, PTO_PAD_LAST)", ..PLAIN }.order().len(), 4);
+}
+
+fn condition() {
+    let chosen = Space { tile: "PTO_WHERE(chunk != batch)", ..PLAIN };
+    assert_eq!(chosen.order(), [(0, 1), (1, 0), (1, 2), (2, 0), (2, 1)]);
+}
+
+fn placed(policy: &str) {
+    let affinity = |schedule: &str| Space::scheduled(schedule).run(2).stats.runtime.affinity;
+    let with = affinity(&format!("PTO_AFFINITY(batch, {policy})"));
+    let without = affinity("");
+    assert_eq!((with.hits + with.misses, without.hits + without.misses), (7, 0));
+}
+
+fn sequential() {
+    let by_chunk = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (1, 2)];
+    let space = Space::scheduled("PTO_ORDER(chunk, PTO_SEQUENTIAL)");
+    assert_eq!(space.order(), by_chunk);
+    // Ready tasks start in issue order.
+    let trace = space.run(1).stats.runtime.trace;
+    assert!(trace.is_sorted_by_key(|task| task.started_ns) && trace.len() == 7);
+    assert_eq!(space.program(1).lowered().ready, ReadyOrder::Issue);
+}
+
+fn strict() {
+    let fences = |policy: &str| {
+        let trace = Space::scheduled(&format!("PTO_ORDER(chunk, {policy})")).run(2).stats.runtime.trace;
+        let last = |task: usize| trace[..task].iter().map(|earlier| earlier.finished_ns).max();
+        for task in (1..trace.len()).filter(|&task| trace[task].fences > trace[task - 1].fences) {
+            assert!(last(task) <= Some(trace[task].started_ns));
+        }
+        trace.iter().map(|task| task.fences).max()
+    };
+    assert_eq!(fences("PTO_SEQUENTIAL_STRICT"), Some(2));
+    assert_eq!(fences("PTO_SEQUENTIAL"), Some(0));
+}
+
+fn parallel() {
+    let ready = |schedule: &str| Space::scheduled(schedule).program(1).lowered().ready;
+    assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_PARALLEL)"), ReadyOrder::Free);
+    assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_SEQUENTIAL)"), ReadyOrder::Issue);
+}
+
+fn interleaved() {
+    let found = Space::scheduled("PTO_ORDER(batch, PTO_INTERLEAVED(2))").order();
+    assert_eq!(found, [(0, 0), (1, 0), (0, 1), (1, 1), (1, 2), (2, 0), (2, 1)]);
+}
+
+fn blocked() {
+    let found = Space::scheduled("PTO_ORDER(batch, PTO_BLOCKED(2))").order();
+    assert_eq!(found, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (1, 2)]);
+}
+
+fn longest_first() {
+    let found = Space::scheduled("PTO_ORDER(batch, PTO_LONGEST_FIRST)").order();
+    assert_eq!(found, [(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (2, 0), (2, 1)]);
+}
+
+fn split_items(policy: &str, cores: u32) -> Vec<(u32, u32, u32)> {
+    let schedule = format!("PTO_SPLIT(chunk, {policy})");
+    Space { tile: "PTO_TILE(chunk, PTO_AUTO)", schedule, ..PLAIN }.items(cores)
+}
+
+fn split(policy: &str, expected: &[(u32, u32, u32)]) {
+    assert_eq!(split_items(policy, 7), expected);
+    assert_ne!(split_items("PTO_BALANCED(1)", 7), expected);
+}
+
+fn split_balanced() {
+    let ones: Vec<(u32, u32, u32)> = DECLARED.iter().map(|&(b, c)| (b, c, c + 1)).collect();
+    assert_eq!(split_items("PTO_BALANCED(1)", 7), ones);
+    assert_eq!(split_items("PTO_BALANCED(1)", 1), split_items("PTO_WHOLE", 7));
+}
+
+fn prefetch() {
+    let asked = |schedule: &str| {
+        let prefetch = Space::scheduled(schedule).run(2).stats.runtime.prefetch;
+        prefetch.issued + prefetch.missed
+    };
+    // Of the items with a batch after the first, those whose chunk the batch before has.
+    assert_eq!(asked("PTO_PREFETCH(batch, 1)"), 4);
+    assert_eq!(asked("PTO_PREFETCH(batch, 2)"), 2);
+    assert_eq!(asked(""), 0);
+}
+
+fn dependency() {
+    let text = |statement: &str| {
+        format!(
+            "PTO_SHAPE(x, 8, 16) PTO_SHAPE(y, 8, 16) PTO_TENSOR(mid, float, 8, 16)
+            PTO_SPACE(A) {{ PTO_AXIS(row, 0, 8) }} PTO_SPACE(B) {{ PTO_AXIS(row, 0, 8) }}
+            struct First {{ uint32_t i; }}; struct Second {{ uint32_t i; }};
+            PTO_DESCRIPTOR_GEN(A) {{ PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(First{{ .i = r }}); }} }}
+            PTO_DESCRIPTOR_GEN(B) {{ PTO_SCHEDULED_FOR(r) {{ PTO_EMIT_DESCRIPTOR(Second{{ .i = r }}); }} }}
+            PTO_KERNEL_IMPL(first) {{
+                auto d = PTO_GET_DESCRIPTOR<First>(); VecTile<float, 1, 16> t;
+                TLOAD(t, x, {{d.i}}); TADD(t, t, t); TSTORE(mid, t, {{d.i}});
+            }}
+            PTO_KERNEL_IMPL(second) {{
+                auto d = PTO_GET_DESCRIPTOR<Second>(); VecTile<float, 1, 16> t;
+                TLOAD(t, mid, {{d.i}}); TSTORE(y, t, {{d.i}});
+            }}
+            PTO_GRAPH(G) {{ PTO_STAGE(one, A) PTO_STAGE(two, B) {statement} }}
+            void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(G, {{ .x = x, .y = y }}); }}"
+        )
+    };
+    let lowered = compiled(&text("PTO_DEPENDENCY(two.mid, one.mid)"), 2);
+    let program = Program::new(lowered.unwrap_or_else(|found| panic!("{}", report(&found))));
+    let zeros = || Array::zeros(DType::F32, &[8, 16]).expect("it is small");
+    let arrays = Arrays::from([("x".to_owned(), zeros()), ("y".to_owned(), zeros())]);
+    let options = LaunchOptions { threads: 2, trace: true, ..LaunchOptions::default() };
+    let outcome = program.execute(&arrays, &options).unwrap_or_else(|found| panic!("{}", report(&found)));
+    let trace = outcome.stats.runtime.trace;
+    assert!((0..8).all(|row| trace[row].finished_ns <= trace[8 + row].started_ns));
+    // What is not so is refused.
+    assert!(compiled(&text("PTO_DEPENDENCY(two.x, one.x)"), 2).is_err());
+}
+
+fn refused(statement: &str) {
+    assert!(compiled(&Space::scheduled(statement).text(), 1).is_err());
+    assert!(compiled(&Space::scheduled("").text(), 1).is_ok());
+}
