@@ -73,7 +73,7 @@ table! {
     TILE_AUTO: "PTO_TILE(axis, PTO_AUTO)", Enforced,
         "the size is the one that PTO_SET_TILE gives, else it is chosen at launch from lengths and cores";
     TILE_PAD_LAST: "PTO_TILE(axis, size, PTO_PAD_LAST)", Enforced,
-        "bounds are given as they are and lanes past the end are masked: TLOAD makes only existing rows valid";
+        "as without PTO_PAD_LAST: TLOAD makes only existing rows valid, so that lanes past the end are masked";
     WHERE: "PTO_WHERE(condition)", Enforced,
         "items for which the condition is false are not generated";
     CORE_GROUP: "PTO_AFFINITY(axis, PTO_CORE_GROUP)", Hint,

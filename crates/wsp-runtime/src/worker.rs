@@ -313,7 +313,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
     fn queue_ranked(&mut self, ranked: &Ranked) {
         let shared = self.shared;
         // Before they are queued: once a task ran, another may be in its place.
-        let tasks: Vec<(u32, Placement)> = 
+        let tasks: Vec<(u32, Placement)> =
             self.released.drain(..).map(|(_, node)| (node, shared.store.placement(node))).collect();
         tasks.iter().for_each(|(node, _)| shared.mark_ready(*node));
         ranked.push(tasks.iter().copied());

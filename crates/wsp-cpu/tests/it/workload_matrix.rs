@@ -63,15 +63,20 @@ fn cases(usual: u32) -> u32 {
 }
 
 /// Runs a check on random workloads under random schedules, the same ones in every run.
-fn with_random_workloads(windows: &'static [u32], usual: u32, check: impl Fn(&str, u32, u16) -> Result<(), String>) {
+fn with_random_workloads(
+    windows: &'static [u32],
+    usual: u32,
+    check: impl Fn(&str, u32, u16) -> Result<(), String>,
+) {
     let cases = cases(usual);
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let workload = (prop::collection::vec(statement(), 0..6), schedule(windows), 1..=8u16);
-    let outcome = runner.run(&workload, |(statements, (schedule, threads), aicpus): (Vec<Statement>, _, _)| {
-        let text = source(&statements, &schedule);
-        check(&text, threads, aicpus).map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))
-    });
+    let outcome =
+        runner.run(&workload, |(statements, (schedule, threads), aicpus): (Vec<Statement>, _, _)| {
+            let text = source(&statements, &schedule);
+            check(&text, threads, aicpus).map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))
+        });
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     println!("{cases} random cases");
 }
@@ -111,7 +116,8 @@ fn random_workloads_on_threads_and_in_virtual_time_keep_bits_and_order() {
     with_random_workloads(WINDOWS, 100, |text, threads, seed| {
         let order = Order::of(text);
         for threads in [threads, threads.min(1)] {
-            let options = WorkloadOptions { threads, seed: seed.into(), trace: true, ..WorkloadOptions::default() };
+            let options =
+                WorkloadOptions { threads, seed: seed.into(), trace: true, ..WorkloadOptions::default() };
             run_in_order(text, &order, &options, threads == 1)?;
             let options = WorkloadOptions { threads, ..WorkloadOptions::default() };
             let simulated = program(text).simulate(&WorkloadInputs::default(), &options);
@@ -129,7 +135,8 @@ fn random_workloads_on_aicpus_keep_bits_and_order() {
     with_random_workloads(&[8, 9, 40, 8192], 60, |text, threads, aicpus| {
         let order = Order::of(text);
         for (aicpus, threads, seed) in [(aicpus, threads.max(1), 0), (aicpus, 1, 7), (1, 1, 0)] {
-            let options = WorkloadOptions { aicpus, threads, seed, trace: true, ..WorkloadOptions::default() };
+            let options =
+                WorkloadOptions { aicpus, threads, seed, trace: true, ..WorkloadOptions::default() };
             run_in_order(text, &order, &options, aicpus == 1 && seed == 0)?;
         }
         Ok(())

@@ -281,9 +281,8 @@ fn a_gate_per_stream_lets_two_tasks_of_a_stream_meet() {
             }
             Ok(())
         });
-        let streamed = run(&config, &runner, |submitter| {
-            (0..6).try_for_each(|_| submitter.submit(spec).map(|_| ()))
-        });
+        let streamed =
+            run(&config, &runner, |submitter| (0..6).try_for_each(|_| submitter.submit(spec).map(|_| ())));
         assert_eq!(streamed.map(|stats| stats.edges.stream).ok(), Some(0), "{ready:?}");
         let mut graph = wsp_runtime::TaskGraph::new(wsp_runtime::Deps::Overlap);
         (0..6).for_each(|_| assert!(graph.submit(spec).is_ok()));

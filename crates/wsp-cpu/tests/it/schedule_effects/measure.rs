@@ -74,7 +74,7 @@ pub(super) fn run(
             let values = cx.load::<f32>(0)?;
             cx.store(0, &values)
         };
-        registry.register(name, kernel).expect("a name of a kernel");
+        registry.register(*name, kernel).expect("a name of a kernel");
     }
     let program = program(text).with_kernels(registry).unwrap_or_else(|found| panic!("{}", report(&found)));
     program.execute(&inputs(), options)
@@ -104,7 +104,8 @@ pub(super) fn order_everywhere(text: &str) -> Vec<i64> {
     assert_eq!(order(text, On::Aicpus(1, 1)), on_a_thread, "on an AICPU: {text}");
     let simulated = simulated(text, 1);
     let tasks = simulated.simulation.tasks.iter().enumerate().filter(|(_, task)| task.worker.is_some());
-    let mut starts: Vec<(u64, i64)> = tasks.zip(0..).map(|((_, task), number)| (task.start, number)).collect();
+    let mut starts: Vec<(u64, i64)> =
+        tasks.zip(0..).map(|((_, task), number)| (task.start, number)).collect();
     starts.sort_unstable();
     let in_virtual_time: Vec<i64> = starts.into_iter().map(|(_, number)| number).collect();
     assert_eq!(in_virtual_time, on_a_thread, "in virtual time: {text}");
@@ -158,7 +159,11 @@ pub(super) fn most_in_flight(text: &str, on: On, meet: u32) -> [u32; 4] {
         let waited = changed.wait_timeout_while(crowd, Duration::from_secs(20), |now| now.most[group] < meet);
         let (mut crowd, waited) = waited.map_err(|_| "poisoned")?;
         crowd.running[group] -= 1;
-        if waited.timed_out() { Err(format!("fewer than {meet} tasks of group {group} meet")) } else { Ok(()) }
+        if waited.timed_out() {
+            Err(format!("fewer than {meet} tasks of group {group} meet"))
+        } else {
+            Ok(())
+        }
     });
     outcome.unwrap_or_else(|found| panic!("{}\n{text}", report(&found)));
     let most = crowd.0.lock().expect("no task panics").most;
@@ -172,3 +177,6 @@ pub(super) fn refused(text: &str, on: On) -> Vec<u16> {
         Err(found) => found.iter().map(|fault| fault.code.0).collect(),
     }
 }
+
+/// No codes.
+pub(super) const NONE: [u16; 0] = [];

@@ -23,7 +23,9 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("PTO_ORDER(axis, PTO_BLOCKED(n))", blocked),
     ("PTO_ORDER(axis, PTO_LONGEST_FIRST)", longest_first),
     ("PTO_SPLIT(axis, PTO_WHOLE)", || split("PTO_WHOLE", &[(0, 0, 2), (1, 0, 3), (2, 0, 2)])),
-    ("PTO_SPLIT(axis, PTO_FIXED(n))", || split("PTO_FIXED(2)", &[(0, 0, 2), (1, 0, 2), (1, 2, 3), (2, 0, 2)])),
+    ("PTO_SPLIT(axis, PTO_FIXED(n))", || {
+        split("PTO_FIXED(2)", &[(0, 0, 2), (1, 0, 2), (1, 2, 3), (2, 0, 2)])
+    }),
     ("PTO_SPLIT(axis, PTO_BALANCED(n))", split_balanced),
     ("PTO_PREFETCH(axis, depth)", prefetch),
     ("PTO_DEPENDENCY(reader.tensor, writer.tensor)", dependency),
@@ -183,7 +185,7 @@ fn sequential() {
     // Ready tasks start in issue order.
     let trace = space.run(1).stats.runtime.trace;
     assert!(trace.is_sorted_by_key(|task| task.started_ns) && trace.len() == 7);
-    assert_eq!(space.program(1).lowered().ready, ReadyOrder::Issue);
+    assert_eq!(space.program(1).lowered().stages[0].schedule.ready, ReadyOrder::Issue);
 }
 
 fn strict() {
@@ -200,7 +202,7 @@ fn strict() {
 }
 
 fn parallel() {
-    let ready = |schedule: &str| Space::scheduled(schedule).program(1).lowered().ready;
+    let ready = |schedule: &str| Space::scheduled(schedule).program(1).lowered().stages[0].schedule.ready;
     assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_PARALLEL)"), ReadyOrder::Free);
     assert_eq!(ready("PTO_ORDER(batch, PTO_PARALLEL) PTO_ORDER(chunk, PTO_SEQUENTIAL)"), ReadyOrder::Issue);
 }

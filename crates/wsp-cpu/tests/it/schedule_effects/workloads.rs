@@ -2,7 +2,7 @@
 
 use super::Effect;
 use super::measure::{
-    On, free, most_in_flight, one_by_one, order, order_everywhere, pairs, ran, refused, run, simulated,
+    NONE, On, free, most_in_flight, one_by_one, order, order_everywhere, pairs, ran, refused, run, simulated,
     starts, traced_workers, try_simulated, workers,
 };
 use crate::workloads::{program, report};
@@ -77,7 +77,10 @@ fn affinity() {
     assert_eq!(placed("dispatch(affinity(b / 2 - 1));", 6), [3, 3, 0, 0, 1, 1]);
     // Side by side too, and by priority among those of one place.
     let text = |ready: &str| {
-        free(12, &format!("dispatch(affinity(b / 3)); task_graph(ready = {ready}, start = after_orchestration);"))
+        free(
+            12,
+            &format!("dispatch(affinity(b / 3)); task_graph(ready = {ready}, start = after_orchestration);"),
+        )
     };
     let by_key: Vec<u32> = (0..12).map(|b| b / 3).collect();
     assert_eq!(workers(&text("fifo"), 4), by_key);
@@ -99,7 +102,8 @@ fn static_partition() {
 }
 
 fn work_steal() {
-    let levels = |first: &str| format!("dispatch(affinity(3)); dispatch_threshold(b, [2], [{first}, affinity(2)]);");
+    let levels =
+        |first: &str| format!("dispatch(affinity(3)); dispatch_threshold(b, [2], [{first}, affinity(2)]);");
     // In no particular place: the first idle worker.
     let found = workers(&one_by_one(4, &levels("work_steal")), 4);
     assert_eq!(found, [0, 0, 2, 2]);
@@ -121,10 +125,13 @@ fn threshold() {
         assert_eq!(found.into_iter().map(unit).collect::<Vec<_>>(), by_level, "{on:?}");
     }
     let swapped = pools.replace("[cube, vector]", "[vector, cube]");
-    assert_eq!(workers(&one_by_one(4, &swapped), 0).into_iter().map(unit).collect::<Vec<_>>(), by_level.map(|cube| !cube));
+    assert_eq!(
+        workers(&one_by_one(4, &swapped), 0).into_iter().map(unit).collect::<Vec<_>>(),
+        by_level.map(|cube| !cube)
+    );
     // Without pools there is nothing to choose.
     assert_eq!(parsed(&free(4, "dispatch_threshold(b, [2], [cube, vector]);")), [786]);
-    assert_eq!(parsed(&free(4, "dispatch_threshold(b, [2], [affinity(b), hash(b)]);")), []);
+    assert_eq!(parsed(&free(4, "dispatch_threshold(b, [2], [affinity(b), hash(b)]);")), NONE);
 }
 
 /// Codes of errors that reading a workload gives.
@@ -168,7 +175,7 @@ fn exact() {
     assert_eq!(order_everywhere(&two(EQUAL, "", "exact"))[0], 0);
     assert_eq!(order_everywhere(&two(APART, "", "exact"))[0], 2);
     assert_eq!(refused(&two(OVERLAPPING, "", "exact"), On::Threads(1)), [860]);
-    assert_eq!(refused(&two(OVERLAPPING, "", "overlap"), On::Threads(1)), []);
+    assert_eq!(refused(&two(OVERLAPPING, "", "overlap"), On::Threads(1)), NONE);
 }
 
 fn overlap() {
@@ -180,12 +187,11 @@ fn explicit() {
     assert_eq!(order_everywhere(&two(APART, "after first", "explicit"))[0], 0);
     assert_eq!(order_everywhere(&two(APART, "", "explicit"))[0], 2);
     // What it leaves out is refused; a stream that lets tasks overlap does not order accesses either.
-    assert_ne!(refused(&two(OVERLAPPING, "", "explicit"), On::Threads(1)), []);
-    let chain = |streams: &str| {
-        free(4, &format!("task_graph(deps = explicit); {streams}")).replace("x[i]", "x[0]")
-    };
-    assert_eq!(refused(&chain("streams(1);"), On::Threads(2)), []);
-    assert_ne!(refused(&chain("streams(1); pipeline_depth(2, per_stream);"), On::Threads(2)), []);
+    assert_ne!(refused(&two(OVERLAPPING, "", "explicit"), On::Threads(1)), NONE);
+    let chain =
+        |streams: &str| free(4, &format!("task_graph(deps = explicit); {streams}")).replace("x[i]", "x[0]");
+    assert_eq!(refused(&chain("streams(1);"), On::Threads(2)), NONE);
+    assert_ne!(refused(&chain("streams(1); pipeline_depth(2, per_stream);"), On::Threads(2)), NONE);
 }
 
 fn hybrid() {
@@ -206,7 +212,7 @@ fn window_stall() {
 fn window_abort() {
     let text = free(6, &format!("{AFTER} task_window(2, abort);"));
     assert_eq!(refused(&text, On::Threads(2)), [859]);
-    assert_eq!(refused(&text.replace("abort", "stall"), On::Threads(2)), []);
+    assert_eq!(refused(&text.replace("abort", "stall"), On::Threads(2)), NONE);
     let codes = |text: &str| try_simulated(text, 2).err().map(|found| found[0].code.0);
     assert_eq!((codes(&text), codes(&text.replace("abort", "stall"))), (Some(859), None));
 }
@@ -272,7 +278,8 @@ fn ready_fifo() {
         workload main { r(x, 0); parallel for i in b { k(y[i], x, 1 + i); } }
         schedule { task_graph(ready = fifo, start = after_orchestration); }";
     assert_eq!(order_everywhere(fan), (0..13).collect::<Vec<i64>>());
-    let equals = fan.replace("ready = fifo", "ready = priority").replace("schedule {", "schedule { priority(7);");
+    let equals =
+        fan.replace("ready = fifo", "ready = priority").replace("schedule {", "schedule { priority(7);");
     assert_eq!(order_everywhere(&equals), (0..13).collect::<Vec<i64>>());
     let batched = fan.replace("schedule {", "schedule { batch_deps(5);");
     assert_eq!(order_everywhere(&batched), (0..13).collect::<Vec<i64>>());
@@ -295,10 +302,20 @@ fn ready_steal() {
 }
 
 fn ready_priority() {
-    let text = |gate: &str| pairs(&format!("task_graph(ready = priority, start = after_orchestration); priority(10 * c + b); {gate}"));
+    let text = |gate: &str| {
+        pairs(&format!(
+            "task_graph(ready = priority, start = after_orchestration); priority(10 * c + b); {gate}"
+        ))
+    };
     // Behind a gate as without one: what a task makes ready competes with what waits.
-    for gate in ["", "pipeline_depth(1, global);", "pipeline_depth(1, per_pool);", "streams(1); pipeline_depth(9, per_stream);"] {
-        let expected: &[i64] = if gate.starts_with("streams") { &[0, 1, 2, 3, 4, 5] } else { &[2, 5, 1, 4, 0, 3] };
+    for gate in [
+        "",
+        "pipeline_depth(1, global);",
+        "pipeline_depth(1, per_pool);",
+        "streams(1); pipeline_depth(9, per_stream);",
+    ] {
+        let expected: &[i64] =
+            if gate.starts_with("streams") { &[0, 1, 2, 3, 4, 5] } else { &[2, 5, 1, 4, 0, 3] };
         assert_eq!(order_everywhere(&text(gate)), expected, "{gate}");
     }
     for gate in ["pipeline_depth(1, global);", "pipeline_depth(1, per_pool);"] {
@@ -309,7 +326,10 @@ fn ready_priority() {
             }
         }
     }
-    assert_eq!(order_everywhere(&text("").replace("priority(10", "batch_deps(1); priority(0 * 10")), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(
+        order_everywhere(&text("").replace("priority(10", "batch_deps(1); priority(0 * 10")),
+        [0, 1, 2, 3, 4, 5]
+    );
 }
 
 /// A task that computes a value which generation reads after `before` further tasks, and then three more.
@@ -369,7 +389,8 @@ fn start_threshold() {
 fn trace_none() {
     let untraced = |schedule: &str| {
         let options = WorkloadOptions { threads: 2, ..WorkloadOptions::default() };
-        let outcome = run(&free(6, schedule), &options, |_| Ok(())).unwrap_or_else(|f| panic!("{}", report(&f)));
+        let outcome =
+            run(&free(6, schedule), &options, |_| Ok(())).unwrap_or_else(|f| panic!("{}", report(&f)));
         (outcome.runtime.trace.len(), outcome.kernels[0].tasks)
     };
     assert_eq!(untraced("task_graph(trace = none);"), (0, 6));
@@ -392,7 +413,7 @@ fn trace_measured() {
 
 fn trace_cycles() {
     assert_eq!(refused(&free(6, "task_graph(trace = cycles);"), On::Threads(2)).len(), 1);
-    assert_eq!(refused(&free(6, ""), On::Threads(2)), []);
+    assert_eq!(refused(&free(6, ""), On::Threads(2)), NONE);
     assert_eq!(simulated(&free(6, "task_graph(trace = cycles);"), 2).simulation.makespan, 30);
 }
 
@@ -411,7 +432,9 @@ fn gate_global() {
 }
 
 fn gate_stream() {
-    let depth = |n: u32| of_streams(&format!("{AFTER} streams(3); stream_by(b / 4); pipeline_depth({n}, per_stream);"));
+    let depth = |n: u32| {
+        of_streams(&format!("{AFTER} streams(3); stream_by(b / 4); pipeline_depth({n}, per_stream);"))
+    };
     for on in [On::Threads(6), On::Aicpus(1, 6), On::Aicpus(3, 6)] {
         for n in 1..=2 {
             // As many as it says, and no more.
@@ -426,7 +449,12 @@ fn gate_stream() {
         workload main { r(y, 0); parallel for i in b { if i == 1 { k(x[i], y, 1 + i); } else { r(x[i], 1 + i); } } }
         schedule { task_graph(start = after_orchestration, ready = priority); priority(b); streams(2); stream_by(b > 0); pipeline_depth(2, per_stream); }";
     assert_eq!(order_everywhere(&chained.replace("stream_by(b > 0)", "stream_by(0 * b)")), [0, 1, 2, 3, 4]);
-    assert_eq!(order_everywhere(&chained.replace("streams(2); stream_by(b > 0); pipeline_depth(2, per_stream);", "")), [4, 3, 0, 2, 1]);
+    assert_eq!(
+        order_everywhere(
+            &chained.replace("streams(2); stream_by(b > 0); pipeline_depth(2, per_stream);", "")
+        ),
+        [4, 3, 0, 2, 1]
+    );
     // Without dependences between them two tasks of a stream meet, with them they do not.
     let meet = |boxes: &str| most_in_flight(&depth(2).replace("x[i]", boxes), On::Threads(6), 1);
     assert_eq!(meet("x[i / 4]"), [1, 1, 1, 0]);
@@ -472,7 +500,8 @@ fn compiles(text: &str) -> bool {
 fn not_supported(directive: &str) {
     let (module, _) = parse("test.wsp", &free(4, directive), &mut SourceMap::default());
     let module = module.expect("it is well formed");
-    let refused = WorkloadProgram::new(module, None, &CompileOptions::default()).expect_err("it should be refused");
+    let refused =
+        WorkloadProgram::new(module, None, &CompileOptions::default()).expect_err("it should be refused");
     assert_eq!(refused.iter().map(|fault| fault.code.0).collect::<Vec<_>>(), [415]);
     assert!(compiles(&free(4, "")));
 }

@@ -65,7 +65,12 @@ impl Order {
         let mut places = Places(Vec::new());
         expand(&module, &bindings, &schedule, &mut places).map(|_| ()).expect("it expands");
         let listing = program(text)
-            .graph(&WorkloadInputs::default(), GraphDeps::Schedule, Detail::default(), &WorkloadOptions::default())
+            .graph(
+                &WorkloadInputs::default(),
+                GraphDeps::Schedule,
+                Detail::default(),
+                &WorkloadOptions::default(),
+            )
             .unwrap_or_else(|found| panic!("{}", report(&found)));
         // Ids of a listing count order points too.
         let point = listing.kernels.len() as u32 - 1;
@@ -91,7 +96,9 @@ impl Order {
             return Err(format!("{} tasks of {} ran", lives.len(), self.tasks()));
         }
         for &(before, after) in &self.listing.edges {
-            let (Some(a), Some(b)) = (self.numbers[before as usize], self.numbers[after as usize]) else { continue };
+            let (Some(a), Some(b)) = (self.numbers[before as usize], self.numbers[after as usize]) else {
+                continue;
+            };
             if lives[a].end > lives[b].start {
                 return Err(format!("task {b} started before task {a} was complete"));
             }
@@ -131,7 +138,9 @@ impl Order {
             });
             let beside = beside.count();
             if beside > capacity as usize {
-                return Err(format!("{beside} tasks ran at once when task {task} started, under {scope:?} {capacity}"));
+                return Err(format!(
+                    "{beside} tasks ran at once when task {task} started, under {scope:?} {capacity}"
+                ));
             }
         }
         Ok(())

@@ -143,8 +143,14 @@ pub(crate) fn schedule(windows: &'static [u32]) -> impl Strategy<Value = (String
         0..3,
     );
     let pools = prop::option::of((1..3u32, 1..3u32));
-    let dispatch =
-        prop::sample::select(&["", "round_robin", "affinity(nz - 2)", "hash(tok + 7)", "work_steal", "levels"]);
+    let dispatch = prop::sample::select(&[
+        "",
+        "round_robin",
+        "affinity(nz - 2)",
+        "hash(tok + 7)",
+        "work_steal",
+        "levels",
+    ]);
     let keys = prop::sample::select(&["row * 3 - 2", "nz % 3", "0 - tok", "nz * 2 + tok", "7 - nz"]);
     let deps = prop::sample::select(&["overlap", "hybrid"]);
     let trace = prop::sample::select(&["none", "measured"]);
