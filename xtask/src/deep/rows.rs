@@ -31,4 +31,14 @@ pub(super) const ROWS: &[Row] = &[
         cargo: &["--package", "wsp-cpu", "--test", "it", "generators::"],
         cases: Some(100_000),
     },
+    Row {
+        name: "random workloads under random schedules, on threads and in virtual time",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "random_workloads_on_threads_and_in_virtual_time"],
+        cases: Some(100_000),
+    },
+    Row {
+        name: "random workloads under random schedules, on AICPUs",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "random_workloads_on_aicpus"],
+        cases: Some(100_000),
+    },
 ];

@@ -9,7 +9,7 @@ use wsp_ir::workload::text::parse;
 use wsp_ir::workload::{GateScope, PoolSizes, Ready, Start, Unit};
 use wsp_plan::workload::{LoweredSchedule, Placement, TaskRecord, TaskSink, bind, expand, lower_schedule};
 
-/// When a task was ready, started and ended, in any unit of time.
+/// When a task started and ended, in any unit of time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Life {
     pub(crate) start: u64,
