@@ -70,7 +70,8 @@ proptest! {
 
     #[test]
     fn every_schedule_gives_the_bits_of_the_sequential_run((schedule, threads) in schedule(WINDOWS), seed in 0..4u64) {
-        let text = pipelined(&schedule);
+        // A pipeline has no loops over these axes.
+        let text = pipelined(&schedule.replace("nz", "row").replace("tok", "row"));
         let options = WorkloadOptions { threads, seed, ..WorkloadOptions::default() };
         let expected = outputs(&text, &WorkloadOptions { sequential: true, ..options.clone() });
         prop_assert_eq!(outputs(&text, &options), expected, "{}", text);
