@@ -63,6 +63,7 @@ fn cases(usual: u32) -> u32 {
 }
 
 /// Runs a check on random workloads under random schedules, the same ones in every run.
+#[allow(clippy::print_stdout, reason = "the number of cases is part of what a large run says")]
 fn with_random_workloads(
     windows: &'static [u32],
     usual: u32,

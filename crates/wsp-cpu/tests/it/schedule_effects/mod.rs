@@ -16,6 +16,7 @@ fn every_row_is_measured(table: &[Capability], effects: &[Effect]) {
     assert_eq!(rows, measured, "no row without a measured effect, in the order of the table");
 }
 
+#[allow(clippy::print_stdout, reason = "a failure is to name the primitive")]
 fn measure_all(table: &[Capability], effects: &[Effect]) {
     every_row_is_measured(table, effects);
     for (primitive, measure) in effects {
