@@ -89,7 +89,7 @@ fn sequential(text: &str) -> Vec<(String, Vec<u8>)> {
 /// Runs, and compares results with those of a sequential run, and the order of tasks with what the schedule says.
 fn run_in_order(text: &str, order: &Order, options: &WorkloadOptions, alone: bool) -> Result<(), String> {
     let outcome: WorkloadOutcome = program(text)
-        .execute(&WorkloadInputs::default(), options)
+        .execute(&WorkloadInputs::all_made_up(0), options)
         .map_err(|found| format!("{}", report(&found)))?;
     let found: Vec<(String, Vec<u8>)> =
         outcome.outputs.iter().map(|(name, array)| (name.clone(), array.bytes().to_vec())).collect();
@@ -121,7 +121,7 @@ fn random_workloads_on_threads_and_in_virtual_time_keep_bits_and_order() {
                 WorkloadOptions { threads, seed: seed.into(), trace: true, ..WorkloadOptions::default() };
             run_in_order(text, &order, &options, threads == 1)?;
             let options = WorkloadOptions { threads, ..WorkloadOptions::default() };
-            let simulated = program(text).simulate(&WorkloadInputs::default(), &options);
+            let simulated = program(text).simulate(&WorkloadInputs::all_made_up(0), &options);
             let simulated = simulated.map_err(|found| report(&found))?.simulation;
             let tasks = simulated.tasks.iter().filter(|task| task.worker.is_some());
             let lives: Vec<Life> = tasks.map(|task| Life { start: task.start, end: task.end }).collect();

@@ -66,7 +66,7 @@ impl Order {
         expand(&module, &bindings, &schedule, &mut places).map(|_| ()).expect("it expands");
         let listing = program(text)
             .graph(
-                &WorkloadInputs::default(),
+                &WorkloadInputs::all_made_up(0),
                 GraphDeps::Schedule,
                 Detail::default(),
                 &WorkloadOptions::default(),
