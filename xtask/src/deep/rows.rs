@@ -41,4 +41,14 @@ pub(super) const ROWS: &[Row] = &[
         cargo: &["--package", "wsp-cpu", "--test", "it", "random_workloads_on_aicpus"],
         cases: Some(100_000),
     },
+    Row {
+        name: "random task graphs resumed after any record",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "random_units_resumed_after_any_record"],
+        cases: Some(10_000),
+    },
+    Row {
+        name: "random task graphs killed at random moments and resumed",
+        cargo: &["--package", "wsp-cli", "--test", "isa_kill", "random_units_that_are_killed"],
+        cases: Some(10_000),
+    },
 ];
