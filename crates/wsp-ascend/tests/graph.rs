@@ -2,6 +2,8 @@
 
 mod graph_support;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use graph_support::{Compiled, Planned, direct};
 use wsp_ascend::graph::{GraphEmitError, GraphSource};
 use wsp_core::tg::Platform;
@@ -50,6 +52,157 @@ fn edges_have_the_fences_that_they_imply() {
     }
     assert_eq!(fence("MC_FENCE(L2)", after, Platform::A3), (some("L2: MC_FENCE"), 0));
     assert_eq!(fence("MC_FENCE(L2)", after, Platform::A2), (some("Gm: MC_FENCE"), 1));
+}
+
+/// Of each kernel, whatever the rounds of unrolled loops around it, the fences before it: the strongest scope, and all reasons.
+fn fences_by_kernel(unit: &Planned, target: Platform) -> BTreeMap<String, BTreeSet<String>> {
+    let source = unit.emit(target).expect("C++");
+    let mut lines = source.translation_unit.lines();
+    let mut fences: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    while let Some(line) = lines.next() {
+        let Some((_, what)) = line.split_once(":  // ").filter(|_| line.trim().starts_with("case")) else {
+            continue;
+        };
+        let (name, reasons) = what.split_once(": ").expect("a name and reasons");
+        let fence = lines.next().expect("a fence").trim().trim_start_matches("device.fence(FenceScope::");
+        let name = name.split('[').next().unwrap_or_default().to_owned();
+        let place = fences.entry(name).or_default();
+        place.insert(format!("scope {}", fence.trim_end_matches(");")));
+        place.extend(reasons.split(", ").map(str::to_owned));
+    }
+    // A first round may need less than the others.
+    for (stronger, weaker) in [("Gm", &["L2", "Device"][..]), ("L2", &["Device"])] {
+        for found in fences.values_mut().filter(|found| found.contains(&format!("scope {stronger}"))) {
+            found.retain(|what| !weaker.iter().any(|scope| *what == format!("scope {scope}")));
+        }
+    }
+    fences
+}
+
+/// Kernels `A`, `B`, … with their bindings: `A=T` writes T, `B<T` reads it, `C!T` does both, with an offset in bytes: `C!T@i * 4`.
+fn kernels(list: &[&str]) -> String {
+    let mut text = String::new();
+    for item in list {
+        let (name, direction) = (
+            &item[..1],
+            match &item[1..2] {
+                "=" => "OUT",
+                "<" => "IN",
+                _ => "INOUT",
+            },
+        );
+        let (tensor, range) = match item[2..].split_once('@') {
+            Some((tensor, offset)) => (tensor, format!(", {offset}, 4")),
+            None => (&item[2..], String::new()),
+        };
+        text += &format!(
+            "TG_KERNEL({name}, {}, 2, AIV, 0)\nMC_BIND({name}, 0, {tensor}{range}, direction = {direction})\n",
+            name.to_lowercase()
+        );
+    }
+    text
+}
+
+/// Graphs with loops of `COUNT` rounds, in which data pass the borders of loops and from round to round in every way.
+fn shapes() -> Vec<String> {
+    let k = |list: &[&str]| kernels(list);
+    let round = |body: &str| format!("CF_LOOP(COUNT, i)\n{body}CF_ENDLOOP\n");
+    let other = |body: &str| format!("CF_LOOP(COUNT, j)\n{body}CF_ENDLOOP\n");
+    let branch = |body: &str| format!("CF_IF(load(F, 0, i32) > 0)\n{body}CF_ENDIF\n");
+    let a = || k(&["A=T"]);
+    let mut shapes = Vec::new();
+    for (edge, fence) in [
+        ("DATA, T", ""),
+        ("AFTER", ""),
+        ("AFTER", "MC_FENCE(GM)\n"),
+        ("DATA, T", "MC_FENCE(GM)\n"),
+        ("AFTER", "MC_FENCE(L2)\n"),
+        ("BARRIER", ""),
+        ("BARRIER", "MC_FENCE(GM)\n"),
+    ] {
+        let depend = |a: &str, b: &str| format!("TG_DEPEND({a}, {b}, {edge})\n");
+        let (ab, bc) = (depend("A", "B"), depend("B", "C"));
+        // Into a loop, its second kernel, a loop in it, an arm in it.
+        shapes.push(format!("{}{fence}{}", a(), round(&format!("{}{ab}", k(&["B<T"])))));
+        shapes.push(format!(
+            "{}{fence}{}",
+            a(),
+            round(&format!("{}{ab}TG_DEPEND(P, B)\n", k(&["P<Z", "B<T"])))
+        ));
+        shapes.push(format!("{}{fence}{}", a(), round(&other(&format!("{}{ab}", k(&["B<T"]))))));
+        shapes.push(format!("{}{fence}{}", a(), round(&branch(&format!("{}{ab}", k(&["B<T"]))))));
+        // Out of a loop, out of two, out of an arm in one.
+        shapes.push(format!("{}{fence}{}{ab}", round(&a()), k(&["B<T"])));
+        shapes.push(format!("{}{fence}{}{ab}", round(&other(&a())), k(&["B<T"])));
+        shapes.push(format!("{}{fence}{}{ab}", round(&branch(&a())), k(&["B<T"])));
+        // From one into another, through one, and within a round.
+        shapes.push(format!("{}{fence}{}", round(&a()), other(&format!("{}{ab}", k(&["B<T"])))));
+        shapes.push(format!("{}{fence}{}{}{bc}", a(), round(&format!("{}{ab}", k(&["B!T"]))), k(&["C<T"])));
+        shapes.push(round(&format!("{}{fence}{}{ab}", a(), k(&["B<T"]))));
+        shapes.push(round(&format!("{}{fence}{}", a(), other(&format!("{}{ab}", k(&["B<T"]))))));
+    }
+    // From round to round: all of a tensor, the part of each round, the part of the round before, and a fence in the round.
+    for list in [
+        &["S!T"][..],
+        &["S=T@i * 4"],
+        &["S=T@i * 4", "R<T@i * 4 + 4"],
+        &["S=T@i * 4 + 4", "R<T@i * 4"],
+        &["S=T", "R<Z"],
+        &["S=T@i * 8", "R<T@i * 8 + 4"],
+    ] {
+        let order = if list.len() > 1 { "TG_DEPEND(S, R, DATA, T)\n" } else { "" };
+        shapes.push(round(&format!("{}{order}", k(list))));
+        shapes.push(round(&format!("{}{order}MC_FENCE(GM)\n", k(list))));
+        shapes.push(round(&format!("{order_free}", order_free = other(&format!("{}{order}", k(list))))));
+    }
+    // Copies, conditions and notifications.
+    shapes.push(format!("MC_COPY(Z, T, 64)\n{}", round(&k(&["B<T"]))));
+    shapes.push(format!("{}MC_COPY(T, Z, 64)\n", round(&k(&["B=T"]))));
+    shapes.push(format!("MC_COPY(Z, T, 64)\nMC_FENCE(GM)\n{}", round(&k(&["B<T"]))));
+    shapes.push(format!("{}MC_FENCE(GM)\nMC_COPY(T, Z, 64)\n", round(&k(&["B=T"]))));
+    shapes.push(round("MC_COPY(Z, T, 64)\n"));
+    shapes.push(format!("SY_WAIT_NOTIFY(1, 7)\n{}", round(&k(&["B<T"]))));
+    shapes
+}
+
+/// ISA-EM-04, ISA-CF-07: a loop that is not unrolled has the fences that its rounds have when they are laid out one by one.
+#[test]
+fn loops_have_the_same_fences_whether_they_are_unrolled_or_not() {
+    let unit = |shape: &str, count: &str| {
+        let graph = shape.replace("COUNT", count);
+        Planned::text(&format!(
+            "arg N: i64 = 3\nextern T: i32[4096]\nextern Z: i32[64]\nextern F: i32[1]\nTG_BEGIN(G)\n{graph}TG_END(G)\n"
+        ))
+    };
+    for shape in shapes() {
+        for target in [Platform::A2, Platform::A3, Platform::A5] {
+            if target != Platform::A5 && shape.contains("NOTIFY") {
+                continue;
+            }
+            let unrolled = fences_by_kernel(&unit(&shape, "3"), target);
+            let long = fences_by_kernel(&unit(&shape, "1025"), target);
+            assert_eq!(unrolled, long, "{target:?}\n{shape}");
+            let plain = shape
+                .replace("CF_LOOP(COUNT, j)", "CF_WHILE(load(F, 0, i32))")
+                .replace("CF_LOOP(COUNT, i)", "CF_LOOP(N, i)");
+            let given = if plain.contains("CF_WHILE") {
+                let mut text = plain;
+                let at = text.find("CF_WHILE").expect("it is there");
+                let end = at + text[at..].find("CF_ENDLOOP").expect("a loop has an end");
+                text.replace_range(end..end + "CF_ENDLOOP".len(), "CF_ENDWHILE");
+                fences_by_kernel(&unit(&text, "3"), target)
+            } else {
+                fences_by_kernel(&unit(&shape, "N"), target)
+            };
+            for (kernel, reasons) in &unrolled {
+                // A loop that may have no round passes on what it would have made visible, so more is no mistake.
+                let found = given.get(kernel).cloned().unwrap_or_default();
+                let missing: Vec<_> =
+                    reasons.difference(&found).filter(|reason| !reason.starts_with("scope")).collect();
+                assert!(missing.is_empty(), "{kernel} lacks {missing:?}, {target:?}\n{shape}");
+            }
+        }
+    }
 }
 
 /// ISA-PM-09: what a target does not have is refused by name.

@@ -217,6 +217,100 @@ fn a_graph_is_summed_up_and_listed() {
     assert!(folder.good(&["graph", "unit.tg", "--dot"]).starts_with("digraph \"unit.tg\""));
 }
 
+/// A unit over `X`, `Y` and `T` with these statements, of kernels `relax_entry`.
+fn relaxing(declared: &str, statements: &str) -> String {
+    let uses = "use \"relax.pto\"\nextern X: f32[64, 64]\nextern Y: f32[64, 64]\n";
+    format!("{uses}{declared}TG_BEGIN(G)\n{statements}TG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\n")
+}
+
+/// In a picture a body hangs in its loop, both arms hang on their decision, and edges name their tensors.
+#[test]
+fn a_picture_shows_loops_and_arms() {
+    let folder = Folder::new();
+    let kernel = "TG_KERNEL(S, relax_entry, 1, AIV, 0)\nMC_BIND(S, 0, X)\nMC_BIND(S, 1, T)\n";
+    let arms = "CF_IF(N > 1)\nMC_COPY(T, Y, 64)\nCF_ELSE\nMC_COPY(X, Y, 64)\nCF_ENDIF\n";
+    let unit = format!("MC_ALLOC(T, 16384)\nMC_COPY(X, T, 64)\nCF_LOOP(N, i)\n{kernel}CF_ENDLOOP\n{arms}");
+    folder.write("loop.tg", relaxing("arg N: i64 = 2\n", &unit).as_bytes());
+    let dot = folder.good(&["graph", "loop.tg", "--dot"]);
+    let node = |label: &str| {
+        let line = dot.lines().find(|line| line.contains(&format!("[label=\"{label}"))).unwrap();
+        line.trim().split(' ').next().unwrap().to_owned()
+    };
+    let edge = |src: &str, dst: &str, label: &str| {
+        dot.contains(&format!("  {} -> {} [label=\"{label}\"", node(src), node(dst)))
+    };
+    assert!(edge("loop 0", "S", "round") && edge("end of loop 0", "loop 0", "next round"), "{dot}");
+    assert!(edge("if", "copy.1", "then") && edge("if", "copy.2", "else"), "{dot}");
+    assert!(!dot.contains(&format!("  {} -> {}", node("copy.1"), node("copy.2"))), "{dot}");
+    assert!(edge("copy.0", "loop 0", "range T") && edge("loop 0", "copy.1", "range T"), "{dot}");
+    let data = "TG_KERNEL(A, relax_entry, 1, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, Y)\nTG_KERNEL(B, relax_entry, 1, AIV, 0)\nMC_BIND(B, 0, Y)\nMC_BIND(B, 1, X)\nTG_DEPEND(A, B, DATA, Y)\n";
+    folder.write("data.tg", relaxing("", data).as_bytes());
+    assert!(folder.good(&["graph", "data.tg", "--dot"]).contains("0 -> 1 [label=\"data Y\"]"));
+}
+
+/// ISA-CA-05: by `check`, for each target, and by `run`, for the cores that are simulated.
+#[test]
+fn partitions_outside_of_the_device_are_refused() {
+    let folder = Folder::new();
+    let kernel = "TG_KERNEL(S, relax_entry, 1, AIV, 0, P)\nMC_BIND(S, 0, X)\nMC_BIND(S, 1, Y)\n";
+    folder.write("small.tg", relaxing("CA_PARTITION(P, 0, 4, 0, 50)\n", kernel).as_bytes());
+    for target in [&[][..], &["--target", "a2"], &["--target", "a3"], &["--target", "cpu"]] {
+        let err = folder.bad(&[&["check", "small.tg"], target].concat());
+        assert!(err.contains("WSP1520") && err.contains("0 to 49"), "{target:?}: {err}");
+    }
+    folder.good(&["check", "small.tg", "--target", "a5"]);
+    for more in [&[][..], &["--hints"], &["--cores", "aic=4,aiv=49"]] {
+        assert!(folder.bad(&[&["run", "small.tg"], more].concat()).contains("WSP1520"), "{more:?}");
+    }
+    folder.good(&["run", "small.tg", "--hints", "--cores", "aic=4,aiv=50"]);
+}
+
+/// ISA-TG-21, ISA-MC-12: what `check` cannot compare it says, and `run` compares.
+#[test]
+fn a_race_that_values_make_is_left_to_the_run_and_found_there() {
+    let folder = Folder::new();
+    let row = 64 * 4;
+    let kernels = format!(
+        "MC_ALLOC(T, 16384)\nMC_COPY(X, T, 16384)\nTG_KERNEL(A, relax_entry, 1, AIV, 0)\nMC_BIND(A, 0, X, 0, {row})\nMC_BIND(A, 1, T, N * {row}, {row})\nTG_KERNEL(B, relax_entry, 1, AIV, 0)\nMC_BIND(B, 0, T, M * {row}, {row})\nMC_BIND(B, 1, Y, 0, {row})\n"
+    );
+    folder.write("args.tg", relaxing("arg N: i64 = 0\narg M: i64 = 0\n", &kernels).as_bytes());
+    let (code, out, err) = folder.wsp(&["check", "args.tg"]);
+    assert_eq!((code, out.as_str()), (0, "args.tg: ok\n"), "{err}");
+    assert!(
+        err.contains("WSP1522") && err.contains("depends on `N`") && err.contains("depends on `M`"),
+        "{err}"
+    );
+    let err = folder.bad(&["run", "args.tg"]);
+    assert!(err.contains("WSP1501") && err.contains("TG_DEPEND(A, B, DATA, T)"), "{err}");
+    folder.good(&["run", "args.tg", "--set", "N=1"]);
+}
+
+/// ISA-TG-24.
+#[test]
+fn launches_that_race_are_refused_with_the_line_that_orders_them() {
+    let folder = Folder::new();
+    let graph = |name: &str| {
+        format!(
+            "TG_BEGIN({name})\nTG_KERNEL(A, relax_entry, 1, AIV, 0)\nMC_BIND(A, 0, X)\nMC_BIND(A, 1, Y)\nTG_END({name})\n"
+        )
+    };
+    let unit = |host: &str| {
+        format!(
+            "use \"relax.pto\"\nextern X: f32[64, 64]\nextern Y: f32[64, 64]\n{}{}{host}",
+            graph("G"),
+            graph("J")
+        )
+    };
+    folder.write("race.tg", unit("TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\nTG_SYNC(G)\nTG_SYNC(J)\n").as_bytes());
+    for command in ["check", "run"] {
+        let err = folder.bad(&[command, "race.tg"]);
+        assert!(err.contains("WSP1521") && err.contains("TG_SYNC(G)"), "{command}: {err}");
+    }
+    folder.write("order.tg", unit("TG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\nTG_SYNC(J)\n").as_bytes());
+    folder.good(&["check", "order.tg"]);
+    folder.good(&["run", "order.tg"]);
+}
+
 /// ISA-IMP-07.
 #[test]
 fn files_that_are_none_of_ours_are_named_with_what_to_do() {

@@ -3,79 +3,205 @@
 //! `DATA` edges carry what was written (document 000, section 9.3), and so do edges that stand for data: barriers, events, ranges that
 //! overlap. `AFTER` only orders, unless a fence stands between its two ends in program order. Edges of one node take one fence
 //! together, the strongest.
+//!
+//! An edge to a loop that runs at run time is one to nodes of its body: which of them, the plan says ([`Flow`]), and also what they must see of
+//! earlier rounds. What a node that may do nothing would have made visible is made visible behind it; such a node is an arm's, or a loop that may
+//! have no round.
 
-use wsp_core::tg::image::{NONE, NodeKind, NodeRecord};
+use wsp_core::tg::image::{LoopKind, LoopRecord, NONE, NodeKind};
 use wsp_core::tg::{FenceScope, Instr};
 use wsp_ir::tg::TgModule;
 use wsp_plan::tg::GraphPlan;
-use wsp_plan::tg::plan::EdgeKind;
+use wsp_plan::tg::plan::{EdgeKind, Flow, FlowFrom};
 
 /// A fence before a node, and the edges for which it is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fence {
     pub(super) scope: FenceScope,
     /// Kinds of those edges.
-    pub(super) reasons: Vec<&'static str>,
+    pub(super) reasons: Vec<(FenceScope, &'static str)>,
+}
+
+impl Fence {
+    /// What it is for, for a comment.
+    pub(super) fn why(&self) -> String {
+        let mut names: Vec<&str> = self.reasons.iter().map(|(_, name)| *name).collect();
+        names.dedup();
+        names.join(", ")
+    }
 }
 
 /// The fence before each node of a graph.
 pub(super) fn fences(module: &TgModule, graph: &GraphPlan) -> Vec<Option<Fence>> {
-    let explicit = explicit(module);
-    let instrs = instrs(graph);
-    let nodes = &graph.records.nodes;
-    let mut found: Vec<Option<Fence>> = vec![None; nodes.len()];
+    let places = Places { explicit: explicit(module), module };
+    let nodes = graph.records.nodes.len();
+    let mut walk =
+        Walk { graph, instrs: instrs(graph), found: vec![None; nodes], passed: vec![None; nodes], places };
+    for flow in &graph.flows {
+        walk.flow(flow);
+    }
     for node in in_order(graph) {
-        // What a node that may do nothing would have made visible is made visible after it.
-        let passed = found[node].clone().filter(|_| passes_on(&nodes[node]));
-        let edges = nodes[node].first as usize..nodes[node].end as usize;
-        for edge in edges {
-            let to = graph.records.succs[edge] as usize;
-            let kind = graph.edges.get(edge).copied().unwrap_or(EdgeKind::Data);
-            let crossed = match (instrs[node], instrs[to]) {
-                (Some(from), Some(to)) => {
-                    explicit.iter().filter(|(at, _)| (from..to).contains(at)).map(|(_, scope)| *scope).max()
-                }
-                _ => None,
-            };
-            if let Some(scope) = crossed.filter(|scope| Some(*scope) > implied(kind)) {
-                add(&mut found[to], scope, "MC_FENCE");
-            }
-            if let Some(scope) = implied(kind) {
-                add(&mut found[to], scope, kind.name());
-            }
-            for (scope, reason) in
-                passed.iter().flat_map(|f| f.reasons.iter().map(|reason| (f.scope, *reason)))
-            {
-                add(&mut found[to], scope, reason);
+        walk.node(node);
+    }
+    walk.found
+}
+
+struct Walk<'g> {
+    graph: &'g GraphPlan,
+    /// The instruction of each node that has one.
+    instrs: Vec<Option<u32>>,
+    /// The fence before each node. Before a loop: what the edges to it make visible to nodes of its body.
+    found: Vec<Option<Fence>>,
+    /// Before a loop: what is made visible to whatever begins in it.
+    passed: Vec<Option<Fence>>,
+    places: Places<'g>,
+}
+
+impl Walk<'_> {
+    fn flow(&mut self, flow: &Flow) {
+        let place = &mut self.found[flow.dst as usize];
+        let implied = implied(flow.kind);
+        if let Some(scope) = implied {
+            add(place, scope, flow.kind.name());
+        }
+        let crossed = self.instrs[flow.dst as usize].and_then(|to| self.places.crossed(flow.from, to));
+        if let Some(scope) = crossed.filter(|scope| Some(*scope) > implied) {
+            add(place, scope, "MC_FENCE");
+        }
+    }
+
+    /// Passes on what a node has seen to those behind it.
+    fn node(&mut self, node: usize) {
+        let record = &self.graph.records.nodes[node];
+        match NodeKind::from_code(record.kind) {
+            Some(NodeKind::Loop) => self.enter(record.item as usize),
+            Some(NodeKind::LoopEnd) => self.leave(node, record.item as usize),
+            kind => {
+                let passes = record.guard != NONE || !kind.is_some_and(NodeKind::is_handed_out);
+                let passed = self.found[node].clone().filter(|_| passes);
+                let is_point = kind == Some(NodeKind::Join);
+                self.edges(node, passed.as_ref(), is_point);
             }
         }
     }
-    found
+
+    fn enter(&mut self, at: usize) {
+        let record = self.graph.records.loops[at];
+        let Some(passed) = self.passed[record.node as usize].clone() else { return };
+        for node in first_of(self.graph, &record) {
+            match self.graph.records.nodes[node].kind == NodeKind::Loop as u32 {
+                true => merge(&mut self.passed[node], &passed),
+                false => merge(&mut self.found[node], &passed),
+            }
+        }
+    }
+
+    fn leave(&mut self, end: usize, at: usize) {
+        let record = self.graph.records.loops[at];
+        let mut passed = self.found[end].clone();
+        if may_have_no_round(self.graph, &record) {
+            let node = record.node as usize;
+            for fence in [self.found[node].clone(), self.passed[node].clone()].into_iter().flatten() {
+                merge(&mut passed, &fence);
+            }
+        }
+        self.edges(record.node as usize, passed.as_ref(), false);
+    }
+
+    /// Goes through the edges from a node.
+    fn edges(&mut self, node: usize, passed: Option<&Fence>, is_point: bool) {
+        let record = &self.graph.records.nodes[node];
+        for edge in record.first as usize..record.end as usize {
+            let to = self.graph.records.succs[edge] as usize;
+            let kind = self.graph.edges.get(edge).copied().unwrap_or(EdgeKind::Data);
+            let implied = implied(kind);
+            if let Some(scope) = implied {
+                add(&mut self.found[to], scope, kind.name());
+            }
+            if let (Some(from), Some(at)) = (self.instrs[node], self.instrs[to])
+                && kind != EdgeKind::Carried
+                && let Some(scope) = self.places.crossed(FlowFrom::Before(from), at)
+                && Some(scope) > implied
+            {
+                add(&mut self.found[to], scope, "MC_FENCE");
+            }
+            if self.graph.records.nodes[to].kind != NodeKind::Loop as u32 {
+                passed.into_iter().for_each(|fence| merge(&mut self.found[to], fence));
+                continue;
+            }
+            // Which nodes of the body an edge is for, flows say; what nodes before it would have seen, all that begins in it must see.
+            if kind == EdgeKind::Notify {
+                add(&mut self.passed[to], FenceScope::Gm, kind.name());
+            }
+            for &(scope, reason) in passed.iter().flat_map(|fence| &fence.reasons) {
+                if !(is_point && reason == kind.name()) {
+                    add(&mut self.passed[to], scope, reason);
+                }
+            }
+        }
+    }
+}
+
+/// Explicit fences, and where they stand.
+struct Places<'m> {
+    explicit: Vec<(u32, FenceScope)>,
+    module: &'m TgModule,
+}
+
+impl Places<'_> {
+    /// The strongest fence between two ends.
+    fn crossed(&self, from: FlowFrom, to: u32) -> Option<FenceScope> {
+        let between = |is_between: &dyn Fn(u32) -> bool| {
+            self.explicit.iter().filter(|(at, _)| is_between(*at)).map(|(_, scope)| *scope).max()
+        };
+        match from {
+            FlowFrom::Before(from) => between(&|at| (from..to).contains(&at)),
+            FlowFrom::Round { instr, from } if !self.explicit.is_empty() && instr != u32::MAX => {
+                let close = self.end_of(instr);
+                let within = instr..close;
+                // From the first end to the end of its round, and from the begin of the later one to the second end.
+                between(&|at| within.contains(&at) && (from == u32::MAX || at > from || at < to))
+            }
+            FlowFrom::Round { .. } => None,
+        }
+    }
+
+    /// The instruction that ends a loop.
+    fn end_of(&self, begin: u32) -> u32 {
+        let mut depth = 0;
+        for (at, instr) in (0..).zip(&self.module.instrs).skip(begin as usize) {
+            match instr {
+                Instr::CfLoop { .. } | Instr::CfWhile { .. } => depth += 1,
+                Instr::CfEndloop {} | Instr::CfEndwhile {} => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return at;
+            }
+        }
+        u32::MAX
+    }
 }
 
 fn add(place: &mut Option<Fence>, scope: FenceScope, reason: &'static str) {
     let fence = place.get_or_insert(Fence { scope, reasons: Vec::new() });
     fence.scope = fence.scope.max(scope);
-    if !fence.reasons.contains(&reason) {
-        fence.reasons.push(reason);
-        fence.reasons.sort_unstable();
+    if !fence.reasons.contains(&(scope, reason)) {
+        fence.reasons.push((scope, reason));
+        fence.reasons.sort_unstable_by_key(|&(scope, reason)| (reason, scope));
     }
+}
+
+fn merge(place: &mut Option<Fence>, other: &Fence) {
+    other.reasons.iter().for_each(|&(scope, reason)| add(place, scope, reason));
 }
 
 /// How far an edge makes visible what was written before it.
 fn implied(kind: EdgeKind) -> Option<FenceScope> {
     match kind {
-        EdgeKind::Data | EdgeKind::Barrier | EdgeKind::Event | EdgeKind::Carried | EdgeKind::Range => {
-            Some(FenceScope::Device)
-        }
         EdgeKind::Notify => Some(FenceScope::Gm),
-        EdgeKind::After | EdgeKind::Control | EdgeKind::Checkpoint => None,
+        kind => kind.shows().then_some(FenceScope::Device),
     }
-}
-
-/// Whether a node never starts anything, or may be skipped.
-fn passes_on(node: &NodeRecord) -> bool {
-    node.guard != NONE || !NodeKind::from_code(node.kind).is_some_and(NodeKind::is_handed_out)
 }
 
 /// Fences and where they stand.
@@ -106,16 +232,47 @@ fn instrs(graph: &GraphPlan) -> Vec<Option<u32>> {
     instrs
 }
 
-/// Nodes, each behind its predecessors; those on a circle last.
+/// Whether the body of a loop may not run at all.
+fn may_have_no_round(graph: &GraphPlan, record: &LoopRecord) -> bool {
+    let is_guarded = graph.records.nodes[record.node as usize].guard != NONE;
+    let count =
+        graph.conditions.get(record.condition as usize).and_then(|condition| condition.value.as_const());
+    is_guarded || record.kind == LoopKind::While as u32 || count.is_none_or(|count| count <= 0)
+}
+
+/// Nodes of a loop's body that come behind no other of it.
+fn first_of<'g>(graph: &'g GraphPlan, record: &LoopRecord) -> impl Iterator<Item = usize> + 'g {
+    let body = record.body.first as usize..(record.body.first + record.body.len) as usize;
+    body.filter(|&node| graph.records.needs.get(node) == Some(&0))
+}
+
+/// Nodes, each behind its predecessors, a body behind the node of its loop, and what is behind a loop behind the end of its body; those on a circle
+/// last.
 fn in_order(graph: &GraphPlan) -> Vec<usize> {
-    let nodes = &graph.records.nodes;
-    let mut open = graph.records.needs.clone();
-    let mut order: Vec<usize> = (0..nodes.len()).filter(|at| open.get(*at) == Some(&0)).collect();
+    let records = &graph.records;
+    let mut open = records.needs.clone();
+    for record in &records.loops {
+        first_of(graph, record).for_each(|node| open[node] += 1);
+    }
+    let mut order: Vec<usize> = (0..records.nodes.len()).filter(|at| open.get(*at) == Some(&0)).collect();
     let mut at = 0;
     while let Some(&node) = order.get(at) {
         at += 1;
-        for edge in nodes[node].first as usize..nodes[node].end as usize {
-            let to = graph.records.succs[edge] as usize;
+        let record = &records.nodes[node];
+        let next: Vec<usize> = match NodeKind::from_code(record.kind) {
+            Some(NodeKind::Loop) => first_of(graph, &records.loops[record.item as usize]).collect(),
+            kind => {
+                let from = match kind {
+                    Some(NodeKind::LoopEnd) => {
+                        &records.nodes[records.loops[record.item as usize].node as usize]
+                    }
+                    _ => record,
+                };
+                let succs = &records.succs[from.first as usize..from.end as usize];
+                succs.iter().map(|&to| to as usize).collect()
+            }
+        };
+        for to in next {
             open[to] -= 1;
             if open[to] == 0 {
                 order.push(to);

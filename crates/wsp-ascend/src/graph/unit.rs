@@ -128,11 +128,7 @@ fn before(w: &mut Writer, graph: &GraphPlan, fences: &[Option<Fence>]) {
             wsp_core::tg::image::NodeKind::from_code(record.kind).is_some_and(|kind| kind.is_handed_out())
         });
         if let Some(fence) = fence.as_ref().filter(|_| is_started) {
-            w.open(format!(
-                "case {node}:  // {}: {}",
-                node_name(graph, node as u32),
-                fence.reasons.join(", ")
-            ));
+            w.open(format!("case {node}:  // {}: {}", node_name(graph, node as u32), fence.why()));
             w.line(format!("device.fence(FenceScope::{});", scope_name(fence.scope)));
             w.close("    break;");
         }

@@ -1,7 +1,7 @@
 //! The graphs of a unit as tables of comma-separated values and in the DOT language. Nodes are numbered over all graphs of the
 //! unit, in order.
 
-use super::{UnitGraph, UnitNode};
+use super::{DrawnEdge, UnitGraph, UnitNode};
 use crate::graph::{Rows, escaped};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::image::NodeKind;
@@ -63,11 +63,16 @@ pub fn write_unit_edges(rows: &mut Rows<'_>, graphs: &[UnitGraph]) -> std::io::R
     rows.flush()
 }
 
-/// Writes a digraph with a cluster per graph.
+/// Writes a digraph with a cluster per graph; `edges` are those of each, as [`drawn_edges`](super::drawn_edges) gives them.
 ///
 /// # Errors
 /// As [`write_unit_tasks`].
-pub fn write_unit_dot(rows: &mut Rows<'_>, graphs: &[UnitGraph], name: &str) -> std::io::Result<()> {
+pub fn write_unit_dot(
+    rows: &mut Rows<'_>,
+    graphs: &[UnitGraph],
+    edges: &[Vec<DrawnEdge>],
+    name: &str,
+) -> std::io::Result<()> {
     rows.text("digraph \"").text(&escaped(name)).text("\" {").end()?;
     rows.text("  node [shape=box];").end()?;
     for (at, (first, graph)) in (0u32..).zip(numbered(graphs)) {
@@ -77,13 +82,13 @@ pub fn write_unit_dot(rows: &mut Rows<'_>, graphs: &[UnitGraph], name: &str) -> 
             rows.text("    ").number(id).text(&looks(node)).end()?;
         }
         rows.text("  }").end()?;
-        for edge in &graph.edges {
+        for edge in edges.get(at as usize).into_iter().flatten() {
             rows.text("  ")
                 .number(first + u64::from(edge.src))
                 .text(" -> ")
                 .number(first + u64::from(edge.dst));
-            let dashed = if edge.kind.is_none() { ", style=dashed, constraint=false" } else { "" };
-            rows.text(&format!(" [label=\"{}\"{dashed}];", edge.kind_name())).end()?;
+            let dashed = if edge.is_loose { ", style=dashed, constraint=false" } else { "" };
+            rows.text(&format!(" [label=\"{}\"{dashed}];", escaped(&edge.label))).end()?;
         }
     }
     rows.text("}").end()?;
@@ -166,7 +171,9 @@ mod tests {
         let tasks = written(write_unit_tasks);
         assert!(tasks.contains("\n0,G,kernel,A,\"a,b\",AIV,24,\n1,G,copy,copy.0,,,,\n2,G,kernel"), "{tasks}");
         assert!(written(write_unit_edges).ends_with("1,0,soft\n2,3,data\n3,2,soft\n"));
-        let dot = written(|rows, graphs| write_unit_dot(rows, graphs, "a\"b"));
-        assert!(dot.contains("digraph \"a\\\"b\"") && dot.contains("2 -> 3 [label=\"data\"];"), "{dot}");
+        let edge = DrawnEdge { src: 0, dst: 1, label: "data T".to_owned(), is_loose: false };
+        let edges = vec![vec![edge]; 2];
+        let dot = written(|rows, graphs| write_unit_dot(rows, graphs, &edges, "a\"b"));
+        assert!(dot.contains("digraph \"a\\\"b\"") && dot.contains("2 -> 3 [label=\"data T\"];"), "{dot}");
     }
 }

@@ -3,10 +3,12 @@
 
 mod graph;
 mod listing;
+mod picture;
 mod summary;
 mod tensors;
 
 pub use graph::{UnitEdge, UnitGraph, UnitNode};
 pub use listing::{write_unit_dot, write_unit_edges, write_unit_tasks};
+pub use picture::{DrawnEdge, drawn_edges};
 pub use summary::GraphFigures;
 pub use tensors::{UnitTensor, tensors};

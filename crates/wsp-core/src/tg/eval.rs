@@ -28,6 +28,15 @@ pub enum EvalFault {
         /// The type of the scalar.
         ty: ScalarType,
     },
+    /// A scalar of a tensor is larger than an `i64` holds.
+    Large {
+        /// The tensor.
+        tensor: TensorNo,
+        /// The byte.
+        offset: i64,
+        /// The scalar.
+        value: u64,
+    },
 }
 
 impl core::fmt::Display for EvalFault {
@@ -40,6 +49,14 @@ impl core::fmt::Display for EvalFault {
             EvalFault::Unknown(op) => write!(f, "{op:?} has no value here"),
             EvalFault::Load { tensor, offset, ty } => {
                 write!(f, "no {ty:?} can be read at byte {offset} of tensor {}", tensor.0)
+            }
+            EvalFault::Large { tensor, offset, value } => {
+                let most = i64::MAX;
+                write!(
+                    f,
+                    "the U64 at byte {offset} of tensor {} is {value}, and expressions hold at most {most}",
+                    tensor.0
+                )
             }
         }
     }

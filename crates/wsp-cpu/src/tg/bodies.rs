@@ -6,6 +6,7 @@ use super::codes;
 use super::instance::Instance;
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
+use super::open::Bindings;
 use super::shared::Shared;
 use super::snapshot::Paused;
 use super::values::Values;
@@ -46,6 +47,8 @@ pub(crate) struct LaunchBodies {
     pub(crate) begun: AtomicBool,
     /// Whether it goes on from a saved state, with its memory as that left it.
     pub(crate) resumes: bool,
+    /// What its kernels were bound to, where they have to be compared.
+    pub(crate) bindings: Bindings,
 }
 
 /// A dispatched kernel, or several that run as one.
@@ -67,7 +70,7 @@ impl Drop for Dispatched {
 }
 
 impl LaunchBodies {
-    fn values<'a>(&'a self, iterations: &'a [u32]) -> Values<'a> {
+    pub(crate) fn values<'a>(&'a self, iterations: &'a [u32]) -> Values<'a> {
         Values {
             code: &self.code,
             instance: &self.instance,
@@ -157,6 +160,11 @@ impl Bodies for LaunchBodies {
     ) -> Result<Arc<Dispatched>, TgFault> {
         let batch = &self.code.plan.kernels[cx.item as usize].batch;
         let items = std::iter::once(cx.item).chain(batch.iter().copied());
+        if !self.code.open.is_empty() {
+            let values = self.values(cx.iterations);
+            let compare = |item| self.code.open.compare(item, &values, &self.bindings, &self.shared);
+            items.clone().try_for_each(compare)?;
+        }
         if let Some(resident) = resident
             && Arc::ptr_eq(&resident.instance, &self.instance)
             && items.clone().all(|item| self.code.whens[item as usize] == When::Always)

@@ -6,6 +6,7 @@ use super::codes;
 use super::identity::Identity;
 use super::kernels::{KernelBody, TgKernels};
 use super::memory::TensorRange;
+use super::open::OpenPairs;
 use super::options::SessionOptions;
 use super::scalars;
 use super::session::Session;
@@ -16,11 +17,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wsp_core::tg::{Direction, ExprOp, Instr, StreamNo};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::tg::{Signatures, TgModule, verify};
+use wsp_ir::tg::{ArgDecl, ArgSource, Signatures, TgModule, verify};
 use wsp_plan::Arrays;
 use wsp_plan::tg::matrix::DeviceModel;
 use wsp_plan::tg::plan::{BindItem, ElaborateOptions, GraphPlan, HostKind, UnitPlan};
-use wsp_plan::tg::{LintOptions, elaborate, lint};
+use wsp_plan::tg::{self, Checked, LintOptions, elaborate};
 use wsp_runtime::tg::{
     Affinity, CoreRange, EventInfo, Granted, Graph, GraphParts, KernelInfo, NotifyInfo, Partition, Runtime,
 };
@@ -37,7 +38,7 @@ impl Session {
         options: SessionOptions,
     ) -> Result<Session, Vec<Diagnostic>> {
         let signatures = kernels.signatures();
-        let findings = check(module, kernels, &signatures, &options)?;
+        let Checked { findings, open } = check(module, kernels, &signatures, &options)?;
         let mut plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
         let scalars = scalars::values(module, &options.scalars)?;
         let mut table = TensorTable::new(&plan, module);
@@ -55,6 +56,10 @@ impl Session {
             })
             .collect::<Result<Vec<_>, _>>()?;
         check_inputs(&table, &codes, &options.inputs)?;
+        let mut codes = codes;
+        for code in &mut codes {
+            code.open = OpenPairs::new(&code.plan, &open);
+        }
         make(module, plan, table, codes, scalars, findings, options)
     }
 }
@@ -65,7 +70,7 @@ fn check(
     kernels: &TgKernels,
     signatures: &Signatures,
     options: &SessionOptions,
-) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+) -> Result<Checked, Vec<Diagnostic>> {
     let refused = |found: Vec<Diagnostic>| {
         if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }
     };
@@ -97,8 +102,15 @@ fn check(
         aiv_per_aic: cores.aiv_per_aic,
         l2_domains: cores.l2_domains,
     };
-    found.extend(lint(module, signatures, &LintOptions { device, ..LintOptions::default() }));
-    refused(found)
+    // Values that stay as they are for the whole session.
+    let scalars = scalars::values(module, &options.scalars).unwrap_or_default();
+    let is_fixed = |arg: &ArgDecl| arg.source == ArgSource::Launch;
+    let scalars: Vec<Option<i64>> =
+        module.args.iter().zip(scalars).map(|(arg, value)| is_fixed(arg).then_some(value)).collect();
+    let checked = tg::check(module, signatures, &LintOptions { device, ..LintOptions::default() }, &scalars);
+    // What is left to the run is no finding of it.
+    found.extend(checked.findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
+    Ok(Checked { findings: refused(found)?, open: checked.open })
 }
 
 /// External tensors whose size nobody says get the size that kernels of known shapes need.
@@ -148,7 +160,8 @@ fn code(
         vec![Diagnostic::error(codes::REFUSED_LAUNCH, message)]
     })?;
     let loop_spans = plan.loops.iter().map(|of| module.span(of.instr as usize)).collect();
-    Ok(GraphCode { plan, tensors, locals, defs, whens, loop_spans, runtime: Arc::new(runtime) })
+    let open = OpenPairs::default();
+    Ok(GraphCode { plan, tensors, locals, defs, whens, open, loop_spans, runtime: Arc::new(runtime) })
 }
 
 /// The tensors that kernels, copies, releases and conditions of a graph use, in the order of the unit.

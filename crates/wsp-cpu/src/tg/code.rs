@@ -3,6 +3,7 @@
 use super::cx::BoundArg;
 use super::kernels::KernelBody;
 use super::memory::TensorRange;
+use super::open::OpenPairs;
 use super::pto::PtoBound;
 use std::sync::Arc;
 use wsp_core::DType;
@@ -23,6 +24,8 @@ pub(crate) struct GraphCode {
     pub(crate) defs: Vec<DefCode>,
     /// Of each kernel, what its bindings depend on.
     pub(crate) whens: Vec<When>,
+    /// Kernels that a run has to compare.
+    pub(crate) open: OpenPairs,
     /// Of each loop that runs at run time, where it stands.
     pub(crate) loop_spans: Vec<Span>,
     /// What the runtime knows of it.

@@ -24,6 +24,8 @@ pub(crate) const NO_CHECKPOINT: Code = Code(1558);
 pub(crate) const BAD_CHECKPOINT: Code = Code(1559);
 pub(crate) const OTHER_CHECKPOINT: Code = Code(1560);
 pub(crate) const STORE_FAILED: Code = Code(1561);
+/// Found by the checker of units: pairs of kernels that a run compares.
+pub(crate) const LEFT_OPEN: Code = Code(1522);
 pub(crate) const SERIALISED: Code = Code(1562);
 pub(crate) const EVERY_GRAPH: Code = Code(1563);
 pub(crate) const BAD_OPTION: Code = Code(1564);

@@ -20,6 +20,9 @@ pub(crate) struct HostState {
     pub(crate) priorities: Vec<(u32, i8)>,
 }
 
+/// Steps through control flow after which the caller is asked whether to go on.
+const MOST_STEPS: u32 = 1 << 12;
+
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Turn {
@@ -27,6 +30,8 @@ pub(crate) enum Turn {
     Do(HostOp),
     /// A scalar is not known yet: launches that may write it are in flight. The run stands before the statement that needs it.
     Wait,
+    /// Nothing yet: the run stands in a loop in which no statement has done anything for [`MOST_STEPS`] steps.
+    Pause,
     /// Nothing.
     End,
 }
@@ -68,7 +73,7 @@ impl HostState {
         ops: &[HostOp],
         value: impl Fn(&HostState, Scalar) -> Result<Option<i64>, EvalFault>,
     ) -> Result<Turn, Stop> {
-        loop {
+        for _ in 0..MOST_STEPS {
             let Some(&op) = ops.get(self.at as usize) else { return Ok(Turn::End) };
             macro_rules! value {
                 ($scalar:expr) => {
@@ -129,6 +134,7 @@ impl HostState {
                 }
             };
         }
+        Ok(Turn::Pause)
     }
 }
 

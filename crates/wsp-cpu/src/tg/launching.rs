@@ -7,6 +7,7 @@ use super::faults;
 use super::host::HostState;
 use super::instance::Instance;
 use super::memory::TensorRange;
+use super::open::Bindings;
 use super::record::SavedLaunch;
 use super::session::Session;
 use super::shared::Live;
@@ -101,7 +102,11 @@ impl Session {
             iteration: start.iteration,
             begun: AtomicBool::new(false),
             resumes: start.state.is_some(),
+            bindings: Bindings::default(),
         });
+        if !code.open.is_empty() {
+            code.open.compare_known(&bodies.values(&[]), &self.shared)?;
+        }
         let options = LaunchOptions {
             iteration: start.iteration,
             after,

@@ -17,7 +17,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use wsp_core::DType;
-use wsp_core::tg::ScalarType;
+use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
 use wsp_kernel::{IntArray, IntView, Layout, TensorMem};
 
 /// Least alignment of a buffer, in bytes: a cache line.
@@ -164,20 +164,25 @@ impl TensorRange {
         }
     }
 
-    /// The scalar at byte `at`; none if it does not lie in the range or does not fit an `i64`.
-    pub(crate) fn scalar(&self, at: u64, ty: ScalarType) -> Option<i64> {
-        let (at, size) = (usize::try_from(at).ok()?, ty.size() as usize);
-        if at.checked_add(size)? > self.bytes {
-            return None;
-        }
+    /// The scalar at byte `offset`; `tensor` is what faults call the range.
+    ///
+    /// # Errors
+    /// It does not lie in the range, or does not fit an `i64`.
+    pub(crate) fn scalar(&self, tensor: TensorNo, offset: i64, ty: ScalarType) -> Result<i64, EvalFault> {
+        let size = ty.size() as usize;
+        let at = usize::try_from(offset).ok();
+        let inside = at.filter(|at| at.checked_add(size).is_some_and(|end| end <= self.bytes));
+        let at = inside.ok_or(EvalFault::Load { tensor, offset, ty })?;
         let mut bytes = [0u8; 8];
         self.read(at, size, &mut bytes[..size]);
         let word = u64::from_le_bytes(bytes);
         match ty {
-            ScalarType::U8 | ScalarType::U32 => Some(word as i64),
-            ScalarType::I32 => Some(i64::from(word as u32 as i32)),
-            ScalarType::U64 => i64::try_from(word).ok(),
-            ScalarType::I64 => Some(word as i64),
+            ScalarType::U8 | ScalarType::U32 => Ok(word as i64),
+            ScalarType::I32 => Ok(i64::from(word as u32 as i32)),
+            ScalarType::U64 => {
+                i64::try_from(word).map_err(|_| EvalFault::Large { tensor, offset, value: word })
+            }
+            ScalarType::I64 => Ok(word as i64),
         }
     }
 
@@ -279,12 +284,25 @@ mod tests {
     #[test]
     fn scalars_have_their_sign_and_their_bounds() {
         let range = TensorRange::of_bytes(&[0xff; 8]).expect("it is small");
-        assert_eq!(range.scalar(0, ScalarType::U8), Some(255));
-        assert_eq!(range.scalar(4, ScalarType::U32), Some(u32::MAX.into()));
-        assert_eq!(range.scalar(4, ScalarType::I32), Some(-1));
-        assert_eq!(range.scalar(0, ScalarType::I64), Some(-1));
-        assert_eq!(range.scalar(0, ScalarType::U64), None);
-        assert_eq!(range.scalar(5, ScalarType::U32), None);
-        assert_eq!(range.scalar(u64::MAX, ScalarType::U8), None);
+        let tensor = TensorNo(3);
+        let scalar = |offset, ty| range.scalar(tensor, offset, ty);
+        assert_eq!(scalar(0, ScalarType::U8), Ok(255));
+        assert_eq!(scalar(7, ScalarType::U8), Ok(255));
+        assert_eq!(scalar(4, ScalarType::U32), Ok(u32::MAX.into()));
+        assert_eq!(scalar(4, ScalarType::I32), Ok(-1));
+        assert_eq!(scalar(0, ScalarType::I64), Ok(-1));
+        let large = EvalFault::Large { tensor, offset: 0, value: u64::MAX };
+        assert_eq!(scalar(0, ScalarType::U64), Err(large));
+        for (offset, ty) in [
+            (5, ScalarType::U32),
+            (8, ScalarType::U8),
+            (1, ScalarType::U64),
+            (-1, ScalarType::U8),
+            (i64::MAX, ScalarType::I64),
+        ] {
+            assert_eq!(scalar(offset, ty), Err(EvalFault::Load { tensor, offset, ty }));
+        }
+        let largest = TensorRange::of_bytes(&i64::MAX.to_le_bytes()).expect("it is small");
+        assert_eq!(largest.scalar(tensor, 0, ScalarType::U64), Ok(i64::MAX));
     }
 }

@@ -21,6 +21,7 @@ mod instance;
 mod kernels;
 mod launching;
 mod memory;
+mod open;
 mod options;
 mod outside;
 mod prepared;

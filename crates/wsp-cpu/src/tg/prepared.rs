@@ -9,6 +9,7 @@ use super::faults;
 use super::instance::Instance;
 use super::kernels::{Body, KernelBody};
 use super::memory::TensorRange;
+use super::open::Bindings;
 use super::record::SavedLaunch;
 use super::session::Session;
 use super::shared::Shared;
@@ -53,6 +54,8 @@ struct LocalRun<'s> {
     changing: Vec<u32>,
     /// Which iteration the arguments are of.
     bound_for: Option<i64>,
+    /// What kernels of the run were bound to, where they have to be compared.
+    bindings: Bindings,
     /// Whether a run releases tensors, which the next one takes back.
     releases: bool,
 }
@@ -90,6 +93,7 @@ impl Session {
             parts: BTreeMap::new(),
             changing: Vec::new(),
             bound_for: None,
+            bindings: Bindings::default(),
             releases: !code.plan.frees.is_empty(),
             instance,
         };
@@ -182,6 +186,10 @@ impl LocalRun<'_> {
             self.instance.begin()?;
         }
         self.iteration = iteration;
+        if !self.code.open.is_empty() {
+            self.code.open.compare_known(&self.values(&[]), self.shared)?;
+            self.bindings = Bindings::default();
+        }
         if self.changing.is_empty() || self.bound_for == Some(iteration) {
             return Ok(());
         }
@@ -268,17 +276,27 @@ impl Scalars for LocalRun<'_> {
         }
         Ok(evaluate(&self.values(iterations), condition, self.shared)?)
     }
+
+    fn round(&mut self) -> Result<(), TgFault> {
+        Ok(self.shared.check_cancel()?)
+    }
 }
 
 impl LocalBodies for LocalRun<'_> {
     #[inline]
     fn kernel(&mut self, kernel: u32, iterations: &[u32]) -> Result<(), TgFault> {
+        let code = self.code;
+        if !code.open.is_empty() {
+            let items =
+                std::iter::once(kernel).chain(code.plan.kernels[kernel as usize].batch.iter().copied());
+            let (values, bindings) = (self.values(iterations), &self.bindings);
+            items.into_iter().try_for_each(|item| code.open.compare(item, &values, bindings, self.shared))?;
+        }
         let local = &self.kernels[kernel as usize];
         if let Some(body) = local.body {
             return self.run_function(local, body, None);
         }
         self.run_any(kernel, iterations)?;
-        let code = self.code;
         code.plan.kernels[kernel as usize].batch.iter().try_for_each(|&item| self.run_any(item, iterations))
     }
 

@@ -149,6 +149,10 @@ impl Session {
                 self.stand(device, state);
                 return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
             }
+            Ok(Turn::Pause) => {
+                self.stand(device, state);
+                return Ok(Progress::GoesOn);
+            }
             Err(Stop::Fault(at, fault)) => return Err(self.located(at, fault)),
             Err(Stop::Value(at, fault)) => return Err(self.no_value(at, &fault)),
         };
@@ -271,8 +275,7 @@ impl Env for HostValues<'_> {
     fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
         let shared = &self.session.shared;
         let range = shared.memory().range(&shared.table, &shared.accounts, tensor.0 as usize, self.device);
-        let value = u64::try_from(offset).ok().and_then(|at| range.ok()?.scalar(at, ty));
-        value.ok_or(EvalFault::Load { tensor, offset, ty })
+        range.map_err(|_| EvalFault::Load { tensor, offset, ty })?.scalar(tensor, offset, ty)
     }
 
     fn device(&self) -> Result<i64, EvalFault> {

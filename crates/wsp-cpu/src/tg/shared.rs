@@ -131,6 +131,21 @@ impl Shared {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps a finding of a launch, each once.
+    ///
+    /// # Errors
+    /// It is an error.
+    pub(crate) fn found(&self, finding: Diagnostic) -> Result<(), Box<Diagnostic>> {
+        if finding.is_error() {
+            return Err(Box::new(finding));
+        }
+        let mut notes = self.notes();
+        if !notes.iter().any(|other| (other.code, &other.message) == (finding.code, &finding.message)) {
+            notes.push(finding);
+        }
+        Ok(())
+    }
+
     /// Working memory for a block of a compiled kernel, to be given back.
     pub(crate) fn take_scratch(&self) -> Scratch {
         let kept = self.scratch.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -152,11 +167,28 @@ impl Shared {
 
     /// Why an expression has no value, with tensors by name.
     pub(crate) fn why_not(&self, fault: &EvalFault) -> String {
-        let EvalFault::Load { tensor, offset, ty } = fault else { return fault.to_string() };
+        let (EvalFault::Load { tensor, .. } | EvalFault::Large { tensor, .. }) = fault else {
+            return fault.to_string();
+        };
         if tensor.0 as usize >= self.table.len() {
             return fault.to_string();
         }
         let info = &self.table[tensor.0 as usize];
+        let (offset, ty) = match *fault {
+            EvalFault::Large { offset, value, .. } => {
+                let most = i64::MAX;
+                return format!(
+                    "the U64 at byte {offset} of `{}` is {value}, and expressions hold at most {most}",
+                    info.name
+                );
+            }
+            EvalFault::Load { offset, ty, .. } => (offset, ty),
+            _ => return fault.to_string(),
+        };
+        let end = offset.checked_add(ty.size() as i64).and_then(|end| u64::try_from(end).ok());
+        if offset >= 0 && end.is_some_and(|end| info.bytes.is_some_and(|bytes| end <= bytes)) {
+            return format!("no {ty:?} can be read at byte {offset} of `{}`: it was released", info.name);
+        }
         let bytes = info.bytes.map_or_else(|| "an unknown number of".to_owned(), |bytes| bytes.to_string());
         format!("no {ty:?} can be read at byte {offset} of `{}`, which has {bytes} bytes", info.name)
     }

@@ -66,9 +66,8 @@ impl Env for Values<'_> {
     }
 
     fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
-        let at = u64::try_from(offset).ok();
-        let value = at.and_then(|at| self.instance.range(self.code.local(tensor.0))?.scalar(at, ty));
-        value.ok_or(EvalFault::Load { tensor, offset, ty })
+        let range = self.instance.range(self.code.local(tensor.0));
+        range.ok_or(EvalFault::Load { tensor, offset, ty })?.scalar(tensor, offset, ty)
     }
 
     fn iteration(&self) -> Result<i64, EvalFault> {

@@ -7,5 +7,5 @@ pub mod matrix;
 pub mod plan;
 
 pub use elaborate::elaborate;
-pub use lint::{LintOptions, lint};
+pub use lint::{Checked, LintOptions, OpenEnd, OpenPair, check, lint};
 pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};

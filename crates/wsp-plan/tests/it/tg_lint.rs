@@ -43,7 +43,7 @@ fn kernels() -> Signatures {
     ])
 }
 
-fn findings(text: &str) -> Vec<Diagnostic> {
+pub(crate) fn findings(text: &str) -> Vec<Diagnostic> {
     lint(&read(text).0, &kernels(), &LintOptions::default())
 }
 
@@ -75,7 +75,7 @@ fn check_with(text: &str, signatures: &Signatures, options: &LintOptions) -> Vec
 }
 
 #[track_caller]
-fn check(text: &str) -> Vec<Diagnostic> {
+pub(crate) fn check(text: &str) -> Vec<Diagnostic> {
     check_with(text, &kernels(), &LintOptions::default())
 }
 
@@ -353,8 +353,8 @@ fn ranges_that_depend_on_the_launch_are_compared_by_their_difference() {
     };
     check(&unit("iteration * 128", "iteration * 128, 128) //! 1501"));
     check(&unit("iteration * 128", "(iteration + 1) * 128, 128)"));
-    // Whether they meet depends on the iteration.
-    check(&unit("iteration * 128", "0, 128)"));
+    // Whether they meet depends on the iteration: every launch compares them.
+    check(&unit("iteration * 128", "0, 128) //! 1522"));
 }
 
 /// ISA-TG-27: double buffers.
@@ -365,7 +365,7 @@ fn tables_are_the_same_tensor_if_they_are_indexed_alike() {
             "extern P: u8[64]\nextern Q: u8[64]\nTG_BEGIN(G)\nTG_KERNEL(A, w, 1, AIV, 0)\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(A, 0, {{P, Q}}[iteration % 2])\nMC_BIND(B, 0, {{P, Q}}[{index}\nTG_END(G)\n"
         )
     };
-    check(&unit("(iteration + 1) % 2])"));
+    check(&unit("(iteration + 1) % 2]) //! 1522 1522"));
     check(&unit("iteration % 2]) //! 1501 1501"));
 }
 
@@ -455,6 +455,74 @@ fn unused_memory_is_told() {
     );
 }
 
+/// Reads of memory that nothing writes: by kernels, copies and conditions.
+#[test]
+fn memory_that_is_read_and_never_written_is_told() {
+    let unit =
+        |body: &str| format!("extern Y: u8[64]\nTG_BEGIN(G)\nMC_ALLOC(U, 64) //! 1523\n{body}TG_END(G)\n");
+    check(&unit("TG_KERNEL(A, r, 1, AIV, 0)\nMC_BIND(A, 0, U)\n"));
+    check(&unit("MC_COPY(U, Y, 64)\n"));
+    check(&unit("CF_IF(load(U))\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nCF_ENDIF\n"));
+    let written = "TG_KERNEL(A, rw, 1, AIV, 0)\nMC_BIND(A, 0, U)\n";
+    check(&unit(written).replace(" //! 1523", ""));
+}
+
+/// Elements of four bytes begin at multiples of four.
+#[test]
+fn bindings_at_misaligned_bytes_are_told() {
+    let mut signatures = kernels();
+    let mut arg = ArgSignature::new("x", Direction::InOut);
+    (arg.dtype, arg.shape) = (Some(DType::I32), vec![None]);
+    signatures.insert(KernelSignature::new("words", vec![arg]));
+    let unit = |offset: &str, mark: &str| {
+        format!(
+            "arg N: i64 = 2\nextern T: i32[64]\nTG_BEGIN(G)\nCF_LOOP(3, i)\nTG_KERNEL(A, words, 1, AIV, 0)\nMC_BIND(A, 0, T, {offset}, 8){mark}\nCF_ENDLOOP\nTG_END(G)\n"
+        )
+    };
+    let options = LintOptions::default();
+    for (offset, mark) in [
+        ("0", ""),
+        ("8", ""),
+        ("2", " //! 1524"),
+        ("i * 4", ""),
+        ("i * 4 + 2", " //! 1524"),
+        ("i * 2", " //! 1524"),
+        ("N", ""),
+    ] {
+        check_with(&unit(offset, mark), &signatures, &options);
+    }
+    check(&graph("CF_IF(load(T, 2, u32)) //! 1524\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nCF_ENDIF"));
+}
+
+/// ISA-MC-03, ISA-TG-21: bytes that follow from declared scalars, memory or the iteration are left to the run, and that is said.
+#[test]
+fn what_only_a_run_can_compare_is_told() {
+    let unit = |a: &str, b: &str| {
+        format!(
+            "arg N: i64 = 0\narg M: i64 = 0\nextern T: u8[1024]\nextern F: i32[4]\nTG_BEGIN(G)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T, {a}, 4)\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(B, 0, T, {b}, 4)\nTG_END(G)\n"
+        )
+    };
+    for (a, b, on) in [
+        ("N * 4", "M * 4", "`M`"),
+        ("N", "8", "`N`"),
+        ("iteration * 4", "16", "the iteration"),
+        ("0", "device * 4", "the device"),
+    ] {
+        let found = findings(&unit(a, b));
+        assert_eq!(found.len(), 1, "{a} {b}: {found:#?}");
+        assert_eq!((found[0].code.0, found[0].severity), (1522, Severity::Note));
+        assert_eq!(found[0].help, ["TG_DEPEND(A, B, DATA, T)"]);
+        let labels = format!("{:?}", found[0]);
+        assert!(labels.contains(on), "{a} {b}: {labels}");
+        let ordered = unit(a, b).replace("TG_END", "TG_DEPEND(A, B, DATA, T)\nTG_END");
+        assert!(findings(&ordered).is_empty());
+    }
+    assert!(findings(&unit("N * 8", "N * 8 + 4")).is_empty(), "they are apart whatever N is");
+    // Rounds of a loop whose count is read from memory.
+    let rounds = "extern T: u8[1024]\nextern F: i32[4]\nTG_BEGIN(G)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T, 64, 4)\nCF_LOOP(load(F), i)\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(B, 0, T, i * 4, 4) //! 1522\nCF_ENDLOOP\nTG_END(G)\n";
+    check(rounds);
+}
+
 #[test]
 fn unused_events_partitions_and_graphs_are_told() {
     check(&graph("TG_KERNEL(A, e, 1, AIV, 0)\nSY_SIGNAL(E, A) //! 1504"));
@@ -536,6 +604,46 @@ fn a_gang_fits_the_device_and_its_partition() {
     check(&unit([4, 5], ", P", " //! 1511"));
     let options = LintOptions { platform: Some(Platform::A5), device: DeviceModel::of(Platform::A5) };
     check_with(&unit([17, 8], "", ""), &kernels(), &options);
+}
+
+/// Members of a gang start together, so no edge joins two of them, also not through a third kernel.
+#[test]
+fn no_edge_is_proposed_that_a_gang_forbids() {
+    let kernels =
+        "TG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nTG_KERNEL(C, r, 1, AIV, 0)\nMC_BIND(C, 0, T)";
+    let found = check(&graph(&format!("{kernels} //! 1501\nSY_BARRIER({{A, C}}, W)")));
+    assert!(!found[0].help.iter().any(|help| help.contains("TG_DEPEND")), "{:?}", found[0].help);
+    assert!(found[0].help[0].contains("gang"), "{:?}", found[0].help);
+    let third = "TG_KERNEL(B, e, 1, AIV, 0)\nSY_BARRIER({C, B}, W)\nTG_DEPEND(B, A)";
+    let found = check(&graph(&format!("{kernels} //! 1501\n{third}")));
+    assert_eq!(found[0].help, ["TG_DEPEND(C, A, AFTER)"]);
+    // Behind the gang a kernel may wait for one of its members.
+    let behind = "TG_KERNEL(B, e, 1, AIV, 0)\nSY_BARRIER({A, B}, W)";
+    let found = check(&graph(&format!("{kernels} //! 1501\n{behind}")));
+    assert_eq!(found[0].help, ["TG_DEPEND(A, C, DATA, T)"]);
+}
+
+/// ISA-CA-05.
+#[test]
+fn partitions_lie_in_the_device() {
+    let unit = |cores: &str, mark: &str| {
+        format!(
+            "CA_PARTITION(P, {cores}){mark}\nTG_BEGIN(0)\nTG_KERNEL(0, e, 1, AIV, 0, P)\nTG_END(0)\nTG_LAUNCH(0, default)\n"
+        )
+    };
+    let on = |platform: Platform, aic: u32| {
+        let device = DeviceModel { aic, ..DeviceModel::of(platform) };
+        LintOptions { platform: Some(platform), device }
+    };
+    check(&unit("0, 24, 0, 48", ""));
+    let found = check(&unit("0, 25, 0, 49", " //! 1520 1520"));
+    assert!(found.iter().all(Diagnostic::is_error));
+    check(&unit("24, 0, 40, 8", ""));
+    check(&unit("23, 2, 47, 1", " //! 1520"));
+    check_with(&unit("0, 36, 0, 72", ""), &kernels(), &on(Platform::A5, 36));
+    check_with(&unit("0, 36, 0, 72", " //! 1520 1520"), &kernels(), &on(Platform::A2, 24));
+    let found = check_with(&unit("0, 2, 0, 4", " //! 1520"), &kernels(), &on(Platform::A3, 1));
+    assert!(found[0].help[0].contains("at most 1 cube cores"), "{:?}", found[0].help);
 }
 
 /// ISA-CA-01.

@@ -14,23 +14,34 @@ use super::trace::RunTrace;
 use crate::shared::message;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::tg::CoreType;
 use wsp_core::tg::machine::{Fault, Scalars, Step};
 
 /// Conditions of a launch, evaluated by its bodies.
 struct Conditions<'b, B> {
     bodies: &'b B,
+    /// A loop in which no kernel runs comes back here only.
+    cancel: Option<&'b AtomicBool>,
 }
 
 impl<B: Bodies> Scalars for Conditions<'_, B> {
     type Fault = Cause<B::Failure>;
 
     fn eval(&mut self, condition: u32, iterations: &[u32]) -> Result<i64, Self::Fault> {
+        self.round()?;
         let place = Place::Condition(condition);
         match catch_unwind(AssertUnwindSafe(|| self.bodies.eval(condition, iterations))) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(failure)) => Err(Cause::Failed(place, failure)),
             Err(panic) => Err(Cause::Panicked(place, message(panic))),
+        }
+    }
+
+    fn round(&mut self) -> Result<(), Self::Fault> {
+        match self.cancel {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(Cause::Cancelled),
+            _ => Ok(()),
         }
     }
 }
@@ -72,7 +83,8 @@ impl<B: Bodies> State<B> {
                 return self.save_if_still(id);
             }
             let Some(job) = launch.job.clone() else { return };
-            let mut conditions = Conditions { bodies: &*job.bodies };
+            let cancel = self.config.cancel.as_deref();
+            let mut conditions = Conditions { bodies: &*job.bodies, cancel };
             match job.graph.next(&mut launch.words, &mut conditions) {
                 Ok(Step::Run(node)) => self.hand_out(id, &job, node),
                 Ok(Step::Gang(gang)) => self.hand_out_gang(id, &job, gang),

@@ -5,7 +5,7 @@ use crate::args::GraphArgs;
 use crate::commands::graph::{Outputs, list};
 use crate::commands::{Outcome, Session};
 use crate::report::UnitGraphReport;
-use crate::unit::{GraphFigures, UnitGraph, write_unit_dot, write_unit_edges, write_unit_tasks};
+use crate::unit::{GraphFigures, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::tg::{ElaborateOptions, elaborate};
@@ -25,10 +25,11 @@ pub(in crate::commands) fn graph(
     let plan = elaborate(&module, &kernels.signatures(), &ElaborateOptions::default())?;
     let graphs = UnitGraph::all(&plan);
     let name = args.file.display().to_string();
+    let edges = || (0..).zip(&graphs).map(|(at, graph)| drawn_edges(&plan, at, graph)).collect::<Vec<_>>();
     let lists = [
         list(outputs.tasks.as_ref(), |rows| write_unit_tasks(rows, &graphs))?,
         list(outputs.edges.as_ref(), |rows| write_unit_edges(rows, &graphs))?,
-        list(outputs.dot.as_ref(), |rows| write_unit_dot(rows, &graphs, &name))?,
+        list(outputs.dot.as_ref(), |rows| write_unit_dot(rows, &graphs, &edges(), &name))?,
     ];
     if outputs.summary {
         let bytes = |kind: TensorKind| {

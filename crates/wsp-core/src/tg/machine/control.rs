@@ -96,6 +96,7 @@ impl Machine<'_> {
         let goes_on = if self.parts.phases[at as usize] == LEAVING {
             false
         } else if record.kind == LoopKind::Count as u32 {
+            host.round().map_err(Fault::Condition)?;
             passed < self.parts.limits[at as usize]
         } else {
             self.parts.iterations[at as usize] = passed;

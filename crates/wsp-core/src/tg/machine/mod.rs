@@ -70,6 +70,16 @@ pub trait Scalars {
     ///
     /// The fault then comes out of [`Machine::next`].
     fn eval(&mut self, condition: u32, iterations: &[u32]) -> Result<i64, Self::Fault>;
+
+    /// Another round of a loop that counts is about to begin. Such a loop asks for no value and may have 2^32 rounds in which nothing is
+    /// handed out, so a caller that wants to stop says so here.
+    ///
+    /// # Errors
+    ///
+    /// The fault then comes out of [`Machine::next`].
+    fn round(&mut self) -> Result<(), Self::Fault> {
+        Ok(())
+    }
 }
 
 /// A node that is not complete.

@@ -100,6 +100,32 @@ fn a_while_loop_goes_on_until_the_device_says_stop() {
     assert!(said.contains("WSP1556") && said.contains('5'), "{said}");
 }
 
+/// Numbers in memory at the bounds of their types, and at bytes where there are none.
+#[test]
+fn numbers_in_memory_have_the_bounds_of_their_types() {
+    let unit =
+        |load: &str| format!("extern X: i64[2]\n{}", graph(&format!("CF_IF({load})\n{}CF_ENDIF", inc("A"))));
+    let with = |x: [i64; 2]| SessionOptions { inputs: inputs(&[("X", &x)]), ..threads(1) };
+    for (load, x) in [
+        ("load(X, 0, u64) == 9223372036854775807", i64::MAX),
+        ("load(X, 0, i64) == -9223372036854775807 - 1", i64::MIN),
+        ("load(X, 0, u32) == 4294967295", -1),
+        ("load(X, 4, i32) == -1", -1),
+        ("load(X, 7, u8) == 255", -1),
+        ("load(X, 7, u8) == 128", i64::MIN),
+    ] {
+        assert_eq!(run(&unit(load), with([x, 0])), [1; 8], "{load}");
+    }
+    let large = said(&unit("load(X, 8, u64) > 0"), with([0, -1]));
+    assert!(large.contains("the U64 at byte 8 of `X` is 18446744073709551615"), "{large}");
+    let host = unit("1").replace("TG_LAUNCH", "CF_IF(load(X, 0, u64) > 0)\nCF_ENDIF\nTG_LAUNCH");
+    assert!(said(&host, with([-1, 0])).contains("is 18446744073709551615"));
+    for offset in ["N * 8 - 8", "N * 3", "N * -1", "N * 3000000000000000000"] {
+        let none = said(&unit(&format!("load(X, {offset}, i64) > 0")), with([0, 0]));
+        assert!(none.contains("no I64 can be read at byte") && none.contains("which has 16 bytes"), "{none}");
+    }
+}
+
 /// ISA-CF-10.
 #[test]
 fn control_flow_nests() {

@@ -32,6 +32,44 @@ fn an_external_event_is_signalled_from_outside() {
     assert_eq!(values(&second, "Y"), [1; 8]);
 }
 
+/// ISA-SY-02, ISA-CF-07: in a loop the kernel waits, and not the loop; in an arm, only if that is taken. Whatever the rounds.
+#[test]
+fn a_kernel_in_a_loop_waits_and_not_its_loop() {
+    let unit = |open: &str, close: &str, arm: &str| {
+        format!(
+            "arg N: i64 = 3\nextern event GO\nextern L: i64[1]\nextern Y: i64[8]\nTG_BEGIN(G)\n{open}\nTG_KERNEL(S, inc, 2, AIV, 0)\nMC_BIND(S, 0, Y)\nCF_IF({arm})\nTG_KERNEL(W, inc, 2, AIV, 0)\nMC_BIND(W, 0, Y)\nTG_DEPEND(S, W, DATA, Y)\nSY_WAIT(GO, W)\nCF_ENDIF\n{close}\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)"
+        )
+    };
+    let loops = [
+        ("CF_LOOP(3, i)", "CF_ENDLOOP", 3),
+        ("CF_LOOP(N, i)", "CF_ENDLOOP", 3),
+        ("CF_LOOP(load(L, 0, i64), i)", "CF_ENDLOOP", 2),
+        ("CF_LOOP(1025, i)", "CF_ENDLOOP", 1025),
+        ("CF_LOOP(2, i)\nCF_LOOP(N, j)", "CF_ENDLOOP\nCF_ENDLOOP", 6),
+        ("CF_LOOP(N, i)\nCF_LOOP(2, j)", "CF_ENDLOOP\nCF_ENDLOOP", 6),
+        ("CF_LOOP(N, i)\nCF_LOOP(N, j)", "CF_ENDLOOP\nCF_ENDLOOP", 9),
+        ("CF_LOOP(9, i)\nCF_BREAK(i == 4)", "CF_ENDLOOP", 4),
+        ("CF_LOOP(3, i, SEQUENTIAL)", "CF_ENDLOOP", 3),
+        ("CF_WHILE(load(Y, 0, i64) < 9)", "CF_ENDWHILE", 9),
+    ];
+    let run = |text: &str, events: &[&str], l: i64| {
+        let events = events.iter().map(|event| (*event).to_owned()).collect();
+        let mut session =
+            session(text, SessionOptions { events, inputs: inputs(&[("L", &[l])]), ..threads(2) });
+        let ended = session.run().map(|_| ()).map_err(|faults| all(&faults));
+        ended.map(|()| values(&session, "Y")[0])
+    };
+    for (open, close, rounds) in loops {
+        let never = unit(open, close, "load(L, 0, i64) > 100");
+        assert_eq!(run(&never, &[], 2), Ok(rounds), "{never}");
+        let taken = unit(open, close, "load(L, 0, i64) < 100");
+        let expected = if open.starts_with("CF_WHILE") { 10 } else { 2 * rounds };
+        assert_eq!(run(&taken, &["GO"], 2), Ok(expected), "{taken}");
+        let stuck = run(&taken, &[], 2).expect_err("nothing signals");
+        assert!(stuck.contains("WSP1555") && stuck.contains('W'), "{stuck}");
+    }
+}
+
 /// ISA-SY-06.
 #[test]
 fn what_waits_for_ever_is_reported_with_names() {

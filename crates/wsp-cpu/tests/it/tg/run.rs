@@ -343,6 +343,48 @@ fn a_cancelled_session_says_so() {
     assert!(said.contains("WSP1565"), "{said}");
 }
 
+/// Loops in which nothing runs see that the run is cancelled: the first kernel cancels it, and the loop behind it would go on for hours.
+#[test]
+fn loops_in_which_nothing_runs_can_be_cancelled() {
+    let graph = |body: &str| {
+        format!(
+            "extern F: i64[1]\nextern H: i64[1]\nTG_BEGIN(G)\nTG_KERNEL(A, stop, 1, AIV, 0)\nMC_BIND(A, 0, F)\n{body}TG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\n"
+        )
+    };
+    let forever = i64::from(u32::MAX - 1);
+    let in_graph = [
+        "CF_WHILE(load(F, 0, i64))\nCF_ENDWHILE\n",
+        "CF_LOOP(load(F, 0, i64), i)\nCF_ENDLOOP\n",
+        "CF_LOOP(load(F, 0, i64), i)\nCF_LOOP(2, j)\nCF_ENDLOOP\nCF_ENDLOOP\n",
+        "CF_LOOP(load(F, 0, i64), i)\nCF_IF(i < 0)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, H)\nCF_ENDIF\nCF_ENDLOOP\n",
+    ];
+    let host = [
+        "CF_WHILE(load(F, 0, i64))\nCF_ENDWHILE\n",
+        "CF_WHILE(1)\nCF_ENDWHILE\n",
+        "CF_LOOP(load(F, 0, i64), i)\nCF_ENDLOOP\n",
+        "CF_LOOP(9000000000000000000, i)\nCF_ENDLOOP\n",
+    ];
+    let texts = in_graph.iter().map(|body| graph(body)).chain(host.iter().map(|rest| graph("") + rest));
+    for text in texts {
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut kernels = super::common::kernels();
+        let raised = flag.clone();
+        kernels
+            .register("stop", super::common::signature(&[wsp_core::tg::Direction::Out]), move |cx| {
+                raised.store(true, std::sync::atomic::Ordering::Relaxed);
+                cx.store(0, 0, &[forever])
+            })
+            .expect("it is registered once");
+        let options = SessionOptions {
+            runtime: RuntimeConfig { cancel: Some(flag), ..RuntimeConfig::default() },
+            ..SessionOptions::default()
+        };
+        let mut session = super::common::session_with(&text, &kernels, options);
+        let said = all(&session.run().expect_err("it is cancelled"));
+        assert!(said.contains("WSP1565"), "{said}");
+    }
+}
+
 #[test]
 fn inputs_that_do_not_fit_are_refused_by_name() {
     let refused = |given| all(&refusal(CHAIN, SessionOptions { inputs: given, ..threads(1) }));

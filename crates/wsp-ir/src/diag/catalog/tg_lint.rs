@@ -136,6 +136,43 @@ A unit in which very many kernels touch the same bytes is not compared pair by p
 run are kept.",
     },
     CodeInfo {
+        code: Code(1520),
+        title: "a partition outside of the device",
+        explanation: "\
+CA_PARTITION names cores by number, from 0 on; the last of them must be one that the device has. `wsp check --target` checks for a platform,
+`wsp run --cores` for the device that is simulated.",
+    },
+    CodeInfo {
+        code: Code(1521),
+        title: "launches use the same bytes in no order",
+        explanation: "\
+Launches on one stream run one after another. Launches on different streams, or on different devices that share a tensor, run at the same time
+unless the host waits for the first with TG_SYNC before it submits the second, or an event or a notification orders the kernels. Two of them touch
+the same bytes and one writes, or the host releases a tensor that a launch in flight may use: the result depends on time. Where both are launches
+of one graph that writes tensors which are not its own, a simulation runs them one after another, and the finding is a warning.",
+    },
+    CodeInfo {
+        code: Code(1522),
+        title: "known only when the graph runs",
+        explanation: "\
+The bytes that two kernels touch depend on declared scalars, the iteration, the device or values in memory, and nothing orders the two, or nothing
+makes what the first wrote visible to the second. `wsp check` cannot compare the bytes; every launch compares them as soon as they are known, and
+stops when they overlap.",
+    },
+    CodeInfo {
+        code: Code(1523),
+        title: "read and never written",
+        explanation: "\
+Kernels, copies or conditions read memory that the unit allocates and that nothing writes. On a device it holds whatever was there before.",
+    },
+    CodeInfo {
+        code: Code(1524),
+        title: "a binding at a misaligned byte",
+        explanation: "\
+The first byte of a binding is not a multiple of the size of the elements that the kernel takes there. A device refuses such an address or reads
+other bytes.",
+    },
+    CodeInfo {
         code: Code(1525),
         title: "the platform does not have this instruction",
         explanation: "\

@@ -146,7 +146,10 @@ impl Outline {
     /// The constant count of a loop.
     pub fn count_of(&self, module: &TgModule, block: BlockId) -> Option<i64> {
         match module.instrs.get(self.blocks.get(block).open as usize) {
-            Some(Instr::CfLoop { count, .. }) => count.as_const(),
+            Some(Instr::CfLoop { count, .. }) => {
+                let count = Affine::of(module, *count).filter(|count| count.terms.is_empty())?;
+                i64::try_from(count.constant).ok()
+            }
             _ => None,
         }
     }

@@ -56,16 +56,20 @@ impl Maker<'_, '_> {
         match self.choices.below(6) {
             0 => {
                 let step = self.choices.below(5) as i64;
+                self.comes(graph, false);
                 self.b.tg_invoke(graph, step);
             }
             1 => {
+                self.comes(graph, true);
                 self.b.tg_launch(graph, "side");
             }
             2 if !self.partitions.is_empty() => {
                 let partition = self.partitions[0];
+                self.comes(graph, false);
                 self.b.tg_launch(graph, "default").in_partition(partition);
             }
             _ => {
+                self.comes(graph, false);
                 self.b.tg_launch(graph, "default");
             }
         }
@@ -78,6 +82,21 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// A launch comes. In a unit that is run, the host waits for launches on the other stream first: they may touch the same bytes.
+    fn comes(&mut self, graph: GraphNo, on_side: bool) {
+        if !self.is_run() {
+            return;
+        }
+        for (other, side) in std::mem::take(&mut self.flying) {
+            if side == on_side {
+                self.flying.push((other, side));
+            } else {
+                self.b.tg_sync(other);
+            }
+        }
+        self.flying.push((graph, on_side));
+    }
+
     fn any_graph(&mut self) -> Option<GraphNo> {
         self.choices.pick(&self.graphs).map(|made| made.graph)
     }
@@ -85,6 +104,7 @@ impl Maker<'_, '_> {
     fn host_loop(&mut self) {
         let Some(graph) = self.any_graph() else { return };
         let count = self.count();
+        self.comes(graph, false);
         let name = self.name("step");
         let iter = self.b.iter(&name);
         self.b.cf_loop(count, iter);
@@ -98,6 +118,10 @@ impl Maker<'_, '_> {
     fn host_branch(&mut self) {
         let Some(graph) = self.any_graph() else { return };
         let condition = self.condition();
+        // Neither arm overlaps with what was launched before or is launched later.
+        self.comes(graph, true);
+        self.comes(graph, false);
+        self.flying.push((graph, true));
         self.b.cf_if(condition);
         self.b.tg_launch(graph, "default");
         if self.choices.once_in(2) {

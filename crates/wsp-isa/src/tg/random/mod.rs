@@ -68,6 +68,7 @@ pub fn valid_unit(choices: &mut Choices<'_>, limits: &Limits) -> TgModule {
         b: TgBuilder::new(),
         args: Vec::new(),
         partitions: Vec::new(),
+        flying: Vec::new(),
         tensors: Vec::new(),
         iters: Vec::new(),
         fresh: 0,
@@ -118,6 +119,8 @@ struct Maker<'c, 'b> {
     args: Vec<ArgRef>,
     /// Partitions with cube and vector cores.
     partitions: Vec<PartitionNo>,
+    /// Launches that the host has not waited for, and whether they are on the stream that is not the default one.
+    flying: Vec<(GraphNo, bool)>,
     tensors: Vec<Tensor>,
     /// Variables of the loops around the place.
     iters: Vec<IterNo>,

@@ -79,6 +79,7 @@ impl Emit<'_, '_> {
             }
         };
         self.cur[at as usize].push(node);
+        self.real[at as usize].push(node);
     }
 
     fn tensor(&mut self, no: TensorNo, instr: u32) -> u32 {
@@ -256,6 +257,7 @@ impl Emit<'_, '_> {
         let scope = source.scopes[body.scope as usize];
         for work in scope.first..scope.end {
             self.cur[work as usize].push(join);
+            self.real[work as usize].push(join);
         }
     }
 
@@ -263,13 +265,15 @@ impl Emit<'_, '_> {
     pub(super) fn copy_of(&mut self, source: &Source, scope: u32, items: &[Item]) {
         let works = source.scopes[scope as usize].first as usize..source.scopes[scope as usize].end as usize;
         let before: Vec<Vec<u32>> = self.cur[works.clone()].iter_mut().map(std::mem::take).collect();
+        let real: Vec<Vec<u32>> = self.real[works.clone()].iter_mut().map(std::mem::take).collect();
         let outer = self.frame;
         self.frames += 1;
         self.frame = self.frames;
         self.items(source, items);
         self.orders(source, scope);
         self.frame = outer;
-        for (nodes, mut before) in self.cur[works].iter_mut().zip(before) {
+        let lists = self.cur[works.clone()].iter_mut().chain(&mut self.real[works]);
+        for (nodes, mut before) in lists.zip(before.into_iter().chain(real)) {
             if !before.is_empty() {
                 before.append(nodes);
                 *nodes = before;
@@ -296,7 +300,8 @@ impl Emit<'_, '_> {
             self.blocks.pop();
             self.around.iters.pop();
             all.extend_from_slice(&collected.all);
-            self.carry(&mut past, &collected, |touch| written.contains(&touch.bytes.tensor));
+            let matters = |touch: &Touch| written.contains(&touch.bytes.tensor);
+            self.carry(&mut past, &collected, Some(body.instr), matters);
             if let Some(outer) = self.collectors.last_mut() {
                 let unwritten = |touch: &&Touch| !written.contains(&touch.bytes.tensor);
                 outer.last.extend(collected.last.iter().filter(unwritten));
@@ -310,13 +315,20 @@ impl Emit<'_, '_> {
     }
 
     /// Orders an iteration behind earlier ones that touched the same bytes, and adds it to them.
-    pub(super) fn carry(&mut self, past: &mut RangeMap, now: &Collected, matters: impl Fn(&Touch) -> bool) {
+    pub(super) fn carry(
+        &mut self,
+        past: &mut RangeMap,
+        now: &Collected,
+        instr: Option<u32>,
+        matters: impl Fn(&Touch) -> bool,
+    ) {
         let mut before = Vec::new();
         for touch in now.all.iter().filter(|touch| matters(touch)) {
             past.conflicts(touch.bytes, touch.mode, |other| before.push((other, touch.node)));
         }
         before.sort_unstable();
         before.dedup();
+        self.carried_flows(past, &now.all, &before, instr.unwrap_or(u32::MAX));
         before.into_iter().for_each(|(from, to)| self.edge(from, to, EdgeKind::Carried));
         // Whoever conflicts with what an iteration writes over also conflicts with that iteration, which comes after it.
         let last = || now.last.iter().filter(|touch| matters(touch));
@@ -367,7 +379,12 @@ impl Emit<'_, '_> {
         let works = source.scopes[body.scope as usize].first..source.scopes[body.scope as usize].end;
         let before: Vec<usize> = works.clone().map(|work| self.cur[work as usize].len()).collect();
         self.copy_of(source, body.scope, &body.body);
+        self.waits(source, body.scope);
         self.end_loop(at);
+        let inside = self.inner_touches(at + 1);
+        let count = value.as_const().filter(|_| iter.is_some());
+        self.between_rounds(&inside, at, count, body.instr);
+        self.inside.insert(node, inside);
         if scoped.is_some() {
             self.around.iters.pop();
         }

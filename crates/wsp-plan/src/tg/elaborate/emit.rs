@@ -3,6 +3,7 @@
 //! A *gate* is a node after which everything later in a block comes: the decision of an arm, a break, a checkpoint. A *hold* is a gate
 //! for all but notifications: the wait for a notification.
 
+use super::flows::Inner;
 use super::ranges::{Bytes, Mode, RangeMap, Touch};
 use super::scalars::{Pool, ScalarFault, Surroundings};
 use super::source::Source;
@@ -10,8 +11,8 @@ use super::unit::Unit;
 use super::{ElaborateOptions, Faults};
 use crate::tg::plan::{ConditionItem, EdgeKind, GraphPlan};
 use std::collections::{HashMap, HashSet};
-use wsp_core::tg::Scalar;
 use wsp_core::tg::image::{NONE, NodeKind};
+use wsp_core::tg::{Instr, Scalar};
 
 /// Tensors from here on are none: notifications, which are ordered as bytes are.
 pub(super) const RESOURCES: u32 = 1 << 31;
@@ -109,6 +110,12 @@ pub(super) struct Emit<'e, 'm> {
     pub(super) unrolled: u64,
     /// Nodes of each work, in the frame at hand.
     pub(super) cur: Vec<Vec<u32>>,
+    /// The same, with nodes in the bodies of loops where [`cur`](Emit::cur) has the node of the loop.
+    pub(super) real: Vec<Vec<u32>>,
+    /// Of each node of a loop what its body touches.
+    pub(super) inside: HashMap<u32, Vec<Inner>>,
+    /// Whether the unit has fences.
+    pub(super) has_fences: bool,
     /// Tensors that somebody but kernels touches.
     pub(super) tracked: HashSet<u32>,
     /// Pairs of works with an edge of the program, one of which is no kernel.
@@ -142,6 +149,9 @@ impl<'e, 'm> Emit<'e, 'm> {
             dead: false,
             unrolled: 1,
             cur: Vec::new(),
+            real: Vec::new(),
+            inside: HashMap::new(),
+            has_fences: unit.module.instrs.iter().any(|instr| matches!(instr, Instr::McFence { .. })),
             tracked: HashSet::new(),
             declared: HashSet::new(),
             first_def: 0,
@@ -240,13 +250,32 @@ impl<'e, 'm> Emit<'e, 'm> {
     /// Orders a node against those before it that touch the same bytes, as far as that is inferred, and remembers what it touches.
     pub(super) fn touch(&mut self, node: u32, touches: &[(Bytes, Mode, Order)]) {
         let mut before: Vec<u32> = Vec::new();
-        let level = &mut self.levels[self.level as usize];
+        let level = &self.levels[self.level as usize];
         for &(bytes, mode, order) in touches {
             if self.tracked.contains(&bytes.tensor) {
                 let map = if order == Order::Inferred { &level.all } else { &level.inferred };
                 map.conflicts(bytes, mode, |other| before.push(other));
             }
         }
+        before.sort_unstable();
+        before.dedup();
+        if self.nodes[node as usize].kind == NodeKind::Loop {
+            // Taken out, so that it can be read while flows are added.
+            let level = std::mem::take(&mut self.levels[self.level as usize]);
+            let tracked = std::mem::take(&mut self.tracked);
+            self.range_flow(node, EdgeKind::Range, None, |inner, found| {
+                if tracked.contains(&inner.touch.bytes.tensor) {
+                    let map = if inner.order == Order::Inferred { &level.all } else { &level.inferred };
+                    map.conflicts(inner.touch.bytes, inner.touch.mode, found);
+                }
+            });
+            self.levels[self.level as usize] = level;
+            self.tracked = tracked;
+        }
+        if self.has_fences {
+            self.range_flow_from(node, &before, touches);
+        }
+        let level = &mut self.levels[self.level as usize];
         for &(bytes, mode, order) in touches {
             if self.level > 0 {
                 let hull =
@@ -270,8 +299,6 @@ impl<'e, 'm> Emit<'e, 'm> {
             }
             level.all.insert(touch);
         }
-        before.sort_unstable();
-        before.dedup();
         for other in before {
             if !self.is_declared(other, node) {
                 self.edge(other, node, EdgeKind::Range);
@@ -331,6 +358,7 @@ impl<'e, 'm> Emit<'e, 'm> {
     /// Begins the graph of a source: nothing of it has nodes yet.
     pub(super) fn open(&mut self, source: &Source, moved: HashMap<u32, u32>) {
         self.cur = vec![Vec::new(); source.works.len()];
+        self.real = self.cur.clone();
         self.around = Surroundings { graph: source.no, iters: Vec::new(), moved };
         self.first_def = self.plan.defs.len() as u32;
         self.plan.defs.extend(source.defs.iter().map(|def| def.def.clone()));

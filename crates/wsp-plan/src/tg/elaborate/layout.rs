@@ -52,7 +52,8 @@ fn edges(emit: &Emit<'_, '_>, places: &[u32]) -> Vec<(u32, u32, EdgeKind)> {
     let all = emit.edges.iter().copied().chain(gates);
     let mut edges: Vec<_> =
         all.map(|(from, to, kind)| (places[from as usize], places[to as usize], kind)).collect();
-    edges.sort_unstable();
+    // Of several between two nodes one stays: one that makes something visible, if there is one.
+    edges.sort_unstable_by_key(|&(from, to, kind)| (from, to, !kind.shows(), kind));
     edges.dedup_by_key(|(from, to, _)| (*from, *to));
     edges
 }
@@ -138,6 +139,9 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
     plan.signals.iter_mut().for_each(|item| place(&mut item.node));
     plan.checkpoints.iter_mut().for_each(|item| place(&mut item.node));
     plan.records.loops.iter_mut().for_each(|record| place(&mut record.node));
+    plan.flows.iter_mut().for_each(|flow| place(&mut flow.dst));
+    plan.flows.sort_unstable();
+    plan.flows.dedup();
     for (src, dst) in &mut plan.soft {
         place(src);
         place(dst);

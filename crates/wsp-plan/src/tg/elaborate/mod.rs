@@ -13,6 +13,7 @@ mod attributes;
 mod body;
 mod emit;
 mod faults;
+mod flows;
 mod fuse;
 mod host;
 mod layout;
@@ -101,7 +102,7 @@ fn graph(
         }
         emit.copy_of(part.source, TOP, &part.source.items);
         if let Some(collected) = emit.collectors.pop() {
-            emit.carry(&mut past, &collected, |_| true);
+            emit.carry(&mut past, &collected, None, |_| true);
         }
     }
     if parts.len() > 1 {

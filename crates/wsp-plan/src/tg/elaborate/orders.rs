@@ -16,6 +16,7 @@ impl Emit<'_, '_> {
         for edge in &orders.edges {
             let (src, dst) = (self.nodes_of([edge.src]), self.nodes_of([edge.dst]));
             self.connect(&src, &dst, edge.kind);
+            self.flow(source, &[edge.src], &[edge.dst], edge.kind);
         }
         for &(src, dst) in &orders.soft {
             let (src, dst) = (self.nodes_of([src]), self.nodes_of([dst]));
@@ -26,6 +27,7 @@ impl Emit<'_, '_> {
             let src = self.nodes_of(event.signals.iter().copied());
             let dst = self.nodes_of(event.waits.iter().copied());
             self.connect(&src, &dst, EdgeKind::Event);
+            self.flow(source, &event.signals, &event.waits, EdgeKind::Event);
         }
         self.barriers(source, scope, &orders.barriers);
         for gang in &orders.gangs {
@@ -54,6 +56,7 @@ impl Emit<'_, '_> {
             let join = self.free_node(NodeKind::Join, 0);
             before.into_iter().chain(last).for_each(|node| self.edge(node, join, EdgeKind::Barrier));
             after.into_iter().for_each(|node| self.edge(join, node, EdgeKind::Barrier));
+            self.barrier_flow(source, barrier.end, barrier.start..until);
             (done, last) = (barrier.end, Some(join));
         }
     }
@@ -91,13 +94,22 @@ impl Emit<'_, '_> {
         records.members.extend(kernels);
     }
 
+    /// Waits of a graph, or of the body of a loop that runs at run time, for events of others.
+    pub(super) fn waits(&mut self, source: &Source, scope: u32) {
+        let works = source.scopes[scope as usize].first..source.scopes[scope as usize].end;
+        for EventSource { event, waits, .. } in &source.foreign {
+            let waits: Vec<u32> = waits.iter().copied().filter(|work| works.contains(work)).collect();
+            self.foreign(*event, &waits);
+        }
+    }
+
     /// Waits for an event of others: one for each arm in which there is a kernel that needs it, so that an arm that is not taken waits for
-    /// nothing.
+    /// nothing. Kernels in loops of this level wait there, so that the loop itself waits for nothing.
     fn foreign(&mut self, event: EventNo, waits: &[u32]) {
         let mut arms: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for node in self.nodes_of(waits.iter().copied()) {
             let draft = self.nodes[node as usize];
-            if draft.kind != NodeKind::Join {
+            if draft.kind == NodeKind::Kernel && draft.level == self.level {
                 arms.entry((draft.guard, draft.gate)).or_default().push(node);
             }
         }
@@ -112,9 +124,7 @@ impl Emit<'_, '_> {
 
     /// Events of and for others, and hints for all of the graph.
     fn outside(&mut self, source: &Source) {
-        for EventSource { event, waits, .. } in &source.foreign {
-            self.foreign(*event, waits);
-        }
+        self.waits(source, TOP);
         for EventSource { event, signals, .. } in &source.told {
             let item = self.plan.signals.len() as u32;
             let node = self.free_node(NodeKind::Signal, item);

@@ -318,12 +318,16 @@ impl Reader<'_> {
         else {
             return all;
         };
+        let clamp = |value: i128| u64::try_from(value.max(0)).unwrap_or(u64::MAX);
+        if offset.terms.is_empty() && size.terms.is_empty() {
+            let (offset, size) = (clamp(offset.constant), clamp(size.constant));
+            return (offset, if size == 0 { bytes } else { offset.saturating_add(size) }, true);
+        }
         let to_end = size == Affine::default();
         let Some(end) = offset.add(&size) else { return all };
         let first = self.outline.extremes(self.module, block, &offset);
         let last = self.outline.extremes(self.module, block, &end);
         let (Some(first), Some(last)) = (first, last) else { return all };
-        let clamp = |value: i128| u64::try_from(value.max(0)).unwrap_or(u64::MAX);
         (clamp(first.least), if to_end { bytes } else { clamp(last.most) }, false)
     }
 }

@@ -1,9 +1,11 @@
 //! Bindings against signatures, and edges against what kernels do.
 
-use super::{ARGUMENT, CONTRADICTION, Cx, REDUNDANT, TOO_SMALL, WRONG_EDGE, error, note, warning};
+use super::{
+    ARGUMENT, CONTRADICTION, Cx, MISALIGNED, REDUNDANT, TOO_SMALL, WRONG_EDGE, error, note, warning,
+};
 use std::collections::HashMap;
-use wsp_core::tg::{DependencyType, Direction, Instr, KernelNo, Scalar, TensorNo, TensorRef};
-use wsp_ir::tg::outline::{Affine, NumberMap};
+use wsp_core::tg::{DependencyType, Direction, ExprOp, Instr, KernelNo, Scalar, TensorNo, TensorRef};
+use wsp_ir::tg::outline::{Affine, NumberMap, Variable};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 
 pub(super) fn check(cx: &mut Cx<'_>) {
@@ -20,6 +22,12 @@ pub(super) fn check(cx: &mut Cx<'_>) {
                     cx.outline.kernel_map(graph, &mut kernels);
                 }
             }
+            Instr::CfIf { condition } | Instr::CfWhile { condition, .. } | Instr::CfBreak { condition } => {
+                loads(cx, at, condition);
+            }
+            Instr::CfLoop { count: scalar, .. } | Instr::TgInvoke { iteration: scalar, .. } => {
+                loads(cx, at, scalar);
+            }
             Instr::McBind { kernel_id, arg_index, ref tensor_id, size, offset, direction } => {
                 let Some(kernel) = kernels.get(kernel_id.0) else { continue };
                 bound[kernel as usize] += 1;
@@ -30,6 +38,7 @@ pub(super) fn check(cx: &mut Cx<'_>) {
                         bytes(cx, &binding, arg, tensor_id, (offset, size));
                         directions(cx, &binding, arg);
                         types(cx, &binding, arg, tensor_id);
+                        alignment(cx, &binding, arg, offset);
                     }
                     None => too_many(cx, at, kernel, arg_index, signature),
                 }
@@ -113,6 +122,55 @@ fn bytes(
             cx.report(found.help(format!("bind at least {need} bytes")));
             return;
         }
+    }
+}
+
+/// Whether the first byte is one at which an element can begin.
+fn alignment(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, offset: Scalar) {
+    let Some(size) = arg.dtype.map(|dtype| dtype.size() as i128).filter(|size| *size > 1) else { return };
+    let Some(value) = Affine::of(cx.module, offset) else { return };
+    let block = cx.outline.kernels[binding.kernel as usize].block;
+    let mut first = value.constant.rem_euclid(size);
+    for (variable, factor) in &value.terms {
+        let Variable::Loop(iter) = *variable else { return };
+        let counted = cx.outline.loop_of(cx.module, block, iter);
+        let rounds = counted.and_then(|counted| cx.outline.count_of(cx.module, counted)).unwrap_or(1);
+        // Round 1 is the first in which the variable counts.
+        if first == 0 && rounds > 1 {
+            first = factor.rem_euclid(size);
+        } else if factor.rem_euclid(size) != 0 && rounds < 2 {
+            return;
+        }
+    }
+    if first == 0 {
+        return;
+    }
+    let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
+    let message = format!("argument {} of kernel `{name}` is bound at a misaligned byte", binding.arg_index);
+    let label = match value.terms.is_empty() {
+        true => format!("byte {}", value.constant),
+        false => format!("{first} bytes behind a multiple of {size}"),
+    };
+    let found = cx.on(warning(MISALIGNED, message), binding.at, &label);
+    let dtype = arg.dtype.map_or("", |dtype| dtype.name());
+    let found = found.note(format!("`{what}` takes elements of {size} bytes, `{dtype}`"));
+    cx.report(found.help(format!("bind it at a multiple of {size}")));
+}
+
+/// Numbers that an instruction reads from memory at a constant byte at which none of them can begin.
+fn loads(cx: &mut Cx<'_>, at: u32, scalar: Scalar) {
+    let module = cx.module;
+    for pair in module.scalar(scalar).windows(2) {
+        let &[ExprOp::Const(byte), ExprOp::Load(tensor, ty)] = pair else { continue };
+        let size = ty.size() as i64;
+        if byte.rem_euclid(size) == 0 {
+            continue;
+        }
+        let name = module.name(wsp_ir::tg::Namespace::Tensor, wsp_core::tg::GraphNo(0), tensor.0);
+        let message = format!("a number of `{name}` is read at a misaligned byte");
+        let found = cx.on(warning(MISALIGNED, message), at, &format!("byte {byte}"));
+        let found = found.note(format!("a {ty:?} has {size} bytes"));
+        cx.report(found.help(format!("read it at a multiple of {size}")));
     }
 }
 

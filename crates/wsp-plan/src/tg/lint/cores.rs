@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use super::reach::Lane;
-use super::{CAPACITY, Cx, GANG, SHARED_CORES, UNORDERED_BY_BARRIER, error, note, warning};
+use super::{CAPACITY, Cx, GANG, PARTITION, SHARED_CORES, UNORDERED_BY_BARRIER, error, note, warning};
 use crate::tg::matrix::{platform_name, target_name};
 use wsp_core::tg::{CoreType, DependencyType, Instr, PartitionNo};
 use wsp_ir::tg::outline::{KernelDef, NumberMap};
@@ -26,6 +26,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
                     cx.outline.kernel_map(graph, &mut kernels);
                 }
             }
+            Instr::CaPartition { partition_id, .. } => partition(cx, at, partition_id),
             Instr::SyBarrier { kernel_set, .. } => {
                 let members: Vec<u32> =
                     module.set(kernel_set).iter().filter_map(|no| kernels.get(no.0)).collect();
@@ -82,6 +83,31 @@ fn capacity(cx: &Cx<'_>, partition: PartitionNo) -> (Cores, String) {
 
 fn told(cores: Cores) -> String {
     format!("{} cube cores, {} vector cores, {} threads of the AICPU", cores[0], cores[1], cores[2])
+}
+
+/// A partition ends behind the last core of the device.
+fn partition(cx: &mut Cx<'_>, at: u32, no: PartitionNo) {
+    let Some(def) = cx.outline.partition(no).copied() else { return };
+    let (have, device) = capacity(cx, PartitionNo::NONE);
+    for (what, (start, count), have) in [("cube", def.aic, have[0]), ("vector", def.aiv, have[1])] {
+        let end = u64::from(start) + u64::from(count);
+        if count == 0 || end <= have {
+            continue;
+        }
+        let name = cx.module.name(wsp_ir::tg::Namespace::Partition, wsp_core::tg::GraphNo(0), no.0);
+        let message = format!("partition `{name}` has {what} cores that {device} does not have");
+        let label = format!("{what} cores {start} to {}", end - 1);
+        let found = cx.on(error(PARTITION, message), at, &label);
+        let found = match have {
+            0 => found.note(format!("there are no {what} cores")),
+            _ => found.note(format!("there are {have} {what} cores, 0 to {}", have - 1)),
+        };
+        let fits = have.saturating_sub(u64::from(start));
+        cx.report(match fits {
+            0 => found.help(format!("begin it at a core below {have}")),
+            _ => found.help(format!("give it at most {fits} {what} cores from core {start} on")),
+        });
+    }
 }
 
 fn exceeds(need: Cores, have: Cores) -> bool {

@@ -12,7 +12,7 @@ use wsp_ir::tg::outline::BlockId;
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut list = cx.accesses.list.clone();
     let mut guessed = vec![false; list.len()];
-    let pairs = pairs(cx, order, &mut list, &mut guessed);
+    let (pairs, open) = pairs(cx, order, &mut list, &mut guessed);
     let flow = Flow { order, list: &list, guessed: &guessed };
     let ordered = flow.ordered(&pairs);
     for (pair, is_ordered) in pairs.iter().zip(&ordered) {
@@ -31,13 +31,19 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
             flow.unseen(cx, *pair);
         }
     }
+    flow.left_open(cx, &open);
     unknown_directions(cx);
 }
 
-/// Pairs of accesses that surely touch bytes in common, in one round, of which one writes: each pair of nodes once per
-/// tensor.
-fn pairs(cx: &mut Cx<'_>, order: &Order, list: &mut [Access], guessed: &mut [bool]) -> Vec<Pair> {
-    let (module, outline, accesses) = (cx.module, cx.outline, cx.accesses);
+/// Pairs of accesses of which one writes, each pair of nodes once per tensor: those that surely touch bytes in common, in one round, and those
+/// that may.
+fn pairs(
+    cx: &mut Cx<'_>,
+    order: &Order,
+    list: &mut [Access],
+    guessed: &mut [bool],
+) -> (Vec<Pair>, Vec<Pair>) {
+    let (module, outline, accesses) = (cx.known, cx.outline, cx.accesses);
     let gives = |access: &Access| accesses.gives(access.node, access.tensor);
     let takes = |access: &Access| accesses.takes(access.node, access.tensor);
     let mut finder = Finder { blocks: &outline.blocks, list, guessed, pairs: Vec::new(), steps: 0 };
@@ -71,29 +77,39 @@ fn pairs(cx: &mut Cx<'_>, order: &Order, list: &mut [Access], guessed: &mut [boo
     }
     pairs.sort_unstable();
     pairs.dedup();
+    let mut open = Vec::new();
     pairs.retain(|pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
-        !outline.blocks.exclude(a.block, b.block) && overlap(module, outline, a, b) == Overlap::Surely
+        let meets = match outline.blocks.exclude(a.block, b.block) {
+            true => Overlap::Never,
+            false => overlap(module, outline, a, b),
+        };
+        if meets == Overlap::Maybe {
+            open.push(*pair);
+        }
+        meets == Overlap::Surely
     });
-    pairs.sort_by_key(|pair| {
+    let key = |pair: &Pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
         (a.node, b.node, a.tensor, *pair)
-    });
-    pairs
+    };
+    pairs.sort_by_key(key);
+    open.sort_by_key(key);
+    (pairs, open)
 }
 
-struct Flow<'a> {
-    order: &'a Order,
-    list: &'a [Access],
-    guessed: &'a [bool],
+pub(super) struct Flow<'a> {
+    pub(super) order: &'a Order,
+    pub(super) list: &'a [Access],
+    pub(super) guessed: &'a [bool],
 }
 
 impl Flow<'_> {
-    fn first(&self, pair: Pair) -> &Access {
+    pub(super) fn first(&self, pair: Pair) -> &Access {
         &self.list[pair.first as usize]
     }
 
-    fn second(&self, pair: Pair) -> &Access {
+    pub(super) fn second(&self, pair: Pair) -> &Access {
         &self.list[pair.second as usize]
     }
 
@@ -102,7 +118,7 @@ impl Flow<'_> {
     }
 
     /// Per pair whether the second comes after the first. Pairs stand by their first node.
-    fn ordered(&self, pairs: &[Pair]) -> Vec<bool> {
+    pub(super) fn ordered(&self, pairs: &[Pair]) -> Vec<bool> {
         let mut answers = vec![false; pairs.len()];
         let mut direct = vec![u32::MAX; self.order.rank.len()];
         let mut lanes = Vec::new();
@@ -136,7 +152,7 @@ impl Flow<'_> {
     }
 
     /// Per pair whether the second sees what the first wrote.
-    fn visible(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
+    pub(super) fn visible(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
         let mut fences = Vec::new();
         for (at, instr) in cx.module.instrs.iter().enumerate() {
             if matches!(instr, Instr::McFence { .. }) {
@@ -206,8 +222,41 @@ impl Flow<'_> {
         found = cx.and(found, a.at, &format!("{} it here", verb(&a)));
         found = found.note(bytes_in_common(&a, &b));
         found = self.guesses(cx, found, &places);
-        let kind = if a.writes() && b.reads() { format!("DATA, {tensor}") } else { "AFTER".to_owned() };
-        cx.report(found.help(format!("TG_DEPEND({}, {}, {kind})", names[0], names[1])));
+        let help = self.order_of(cx, &a, &b);
+        if help.is_none() {
+            found = found.note("a gang holds them together: neither can wait for the other");
+        }
+        let apart = || format!("take `{}` out of its gang, or bind it to other bytes", names[1]);
+        cx.report(found.help(help.unwrap_or_else(apart)));
+    }
+
+    /// The edge that orders two kernels; none if a gang makes every one a circle.
+    pub(super) fn order_of(&self, cx: &Cx<'_>, a: &Access, b: &Access) -> Option<String> {
+        let (first, second) = match (self.may_follow(a.node, b.node), self.may_follow(b.node, a.node)) {
+            (true, _) => (a, b),
+            (false, true) => (b, a),
+            (false, false) => return None,
+        };
+        let kind = match first.writes() && second.reads() {
+            true => format!("DATA, {}", cx.tensor_name(a.tensor)),
+            false => "AFTER".to_owned(),
+        };
+        Some(format!(
+            "TG_DEPEND({}, {}, {kind})",
+            cx.node_name(Node(first.node)),
+            cx.node_name(Node(second.node))
+        ))
+    }
+
+    /// Whether the second of two kernels may be told to wait for the first: members of a gang start when the last of them may, so the first must
+    /// not wait for any mate of the second.
+    fn may_follow(&self, first: u32, second: u32) -> bool {
+        let starts = self.order.edges.iter().filter(|edge| edge.why == Why::Gang && edge.to == second);
+        let mut starts: Vec<u32> = starts.map(|edge| self.rank(edge.from)).collect();
+        starts.push(self.rank(second));
+        let targets = vec![self.rank(first)];
+        let reached = self.order.ordered().reached(&[Lane { starts, targets }]);
+        !reached.iter().flatten().any(|reached| *reached)
     }
 
     fn unseen(&self, cx: &mut Cx<'_>, pair: Pair) {
@@ -258,7 +307,7 @@ impl Flow<'_> {
     }
 }
 
-fn verb(access: &Access) -> &'static str {
+pub(super) fn verb(access: &Access) -> &'static str {
     match (access.reads(), access.writes()) {
         (true, true) => "reads and writes",
         (false, _) => "writes",

@@ -5,14 +5,15 @@
 //!   cannot be launched before it is complete (`host`);
 //! * two kernels that touch the same bytes in no order, one of which writes (`flow`);
 //! * arguments that are missing, too small or too many for a kernel's signature (`arguments`);
-//! * gangs and requests beyond the device (`cores`).
+//! * launches that touch the same bytes in no order, and memory that the host releases under a launch (`launches`);
+//! * gangs, requests and partitions beyond the device (`cores`).
 //!
 //! Warnings are what a device may do otherwise than meant: data that are ordered but not made visible, memory, events and graphs
 //! that nothing uses, conditions that never change (`unused`, `control`). Notes are worth knowing.
 //!
 //! The checker knows the control flow: kernels in the two arms of one `CF_IF` never meet; ranges of bytes that move with a loop
 //! are compared in one round, since what later rounds need of earlier ones is found when the graph runs. What it cannot
-//! decide, it does not report. Where no signature and no operand says what a kernel does with an argument, `DATA` edges
+//! decide it names in a note, and leaves to the run (`open`). Where no signature and no operand says what a kernel does with an argument, `DATA` edges
 //! tell, and of memory that a graph allocates the first user writes; findings that rest on this are warnings and say so.
 
 mod access;
@@ -22,6 +23,8 @@ mod cores;
 mod cycle;
 mod flow;
 mod host;
+mod launches;
+mod open;
 mod order;
 mod pairs;
 mod reach;
@@ -29,6 +32,7 @@ mod unused;
 
 use super::matrix::DeviceModel;
 use access::Accesses;
+pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order};
 use wsp_core::tg::{GraphNo, Platform};
 use wsp_ir::diag::{Code, Diagnostic, Severity};
@@ -55,6 +59,11 @@ const NEVER_RUNS: Code = Code(1516);
 const NEVER_CHANGES: Code = Code(1517);
 const CONTRADICTION: Code = Code(1518);
 const NOT_ALL: Code = Code(1519);
+const PARTITION: Code = Code(1520);
+const LAUNCHES: Code = Code(1521);
+const AT_LAUNCH: Code = Code(1522);
+const NEVER_WRITTEN: Code = Code(1523);
+const MISALIGNED: Code = Code(1524);
 
 /// Most findings of one run; the rest is counted.
 const MAX_FINDINGS: usize = 1000;
@@ -68,43 +77,70 @@ pub struct LintOptions {
     pub device: DeviceModel,
 }
 
+/// What is known of a unit before it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Findings, in program order.
+    pub findings: Vec<Diagnostic>,
+    /// Pairs of kernels that a run has to compare.
+    pub open: Vec<OpenPair>,
+}
+
 /// Findings on a unit that [`verify`](wsp_ir::tg::verify) has nothing against, in program order; none for one that it refuses. Kernels
 /// without a signature are taken as this module says.
 pub fn lint(module: &TgModule, signatures: &Signatures, options: &LintOptions) -> Vec<Diagnostic> {
+    check(module, signatures, options, &[]).findings
+}
+
+/// The same, with values of declared scalars by declaration, as far as they are known, and with what only a run can decide.
+pub fn check(
+    module: &TgModule,
+    signatures: &Signatures,
+    options: &LintOptions,
+    scalars: &[Option<i64>],
+) -> Checked {
     let (outline, faults) = verify_with_outline(module);
     if !faults.is_empty() {
-        return Vec::new();
+        return Checked::default();
     }
+    let known = open::with_scalars(module, scalars);
     let accesses = Accesses::new(module, &outline, signatures);
     let mut cx = Cx {
         module,
+        known: known.as_ref().unwrap_or(module),
         outline: &outline,
         signatures,
         options,
         accesses: &accesses,
         found: Vec::new(),
+        open: Vec::new(),
         more: 0,
     };
     let order = Order::new(&mut cx);
     if !order.rank.is_empty() {
         flow::check(&mut cx, &order);
         cores::check(&mut cx, &order);
+        launches::check(&mut cx, &order);
     }
     arguments::check(&mut cx);
     unused::check(&mut cx);
     control::check(&mut cx);
     host::check(&mut cx);
-    cx.finish()
+    let open = std::mem::take(&mut cx.open);
+    Checked { findings: cx.finish(), open }
 }
 
 /// What every part of the checker reads, and what they have found.
 struct Cx<'m> {
     module: &'m TgModule,
+    /// The unit with values in the place of scalars that are known.
+    known: &'m TgModule,
     outline: &'m Outline,
     signatures: &'m Signatures,
     options: &'m LintOptions,
     accesses: &'m Accesses,
     found: Vec<Diagnostic>,
+    open: Vec<OpenPair>,
     /// Findings beyond those kept.
     more: usize,
 }

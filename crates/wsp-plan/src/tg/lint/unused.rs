@@ -1,6 +1,6 @@
 //! Memory, events, partitions and graphs that nothing uses.
 
-use super::{Cx, NEVER_READ, NEVER_USED, note, warning};
+use super::{Cx, NEVER_READ, NEVER_USED, NEVER_WRITTEN, note, warning};
 use wsp_core::tg::{Direction, GraphNo, Instr, PartitionNo, TensorNo};
 use wsp_ir::tg::outline::{Home, NumberMap};
 use wsp_ir::tg::{Namespace, RefValue};
@@ -24,12 +24,27 @@ fn tensors(cx: &mut Cx<'_>) {
     };
     let mut found = Vec::new();
     for (at, tensor) in cx.outline.tensors.iter().enumerate() {
-        let seen = is_loaded[at] || host_loads.contains(&tensor.no) || referenced(tensor.no);
-        if tensor.home == Home::Extern || seen {
+        if tensor.home == Home::Extern {
             continue;
         }
         let uses = cx.accesses.of(at as u32);
         let name = cx.tensor_name(at as u32);
+        let is_read = is_loaded[at] || host_loads.contains(&tensor.no) || !uses.is_empty();
+        if is_read && uses.iter().all(|access| access.direction == Direction::In) {
+            let message = format!("`{name}` is read and never written");
+            let mut finding =
+                cx.on(warning(NEVER_WRITTEN, message), tensor.at, "holds what was in memory before");
+            if let Some(access) = uses.first() {
+                finding = cx.and(finding, access.at, "read here");
+            }
+            found.push(finding.help(format!(
+                "let a kernel or a copy write it, or declare it as external: `extern {name}` instead of MC_ALLOC"
+            )));
+            continue;
+        }
+        if is_loaded[at] || host_loads.contains(&tensor.no) || referenced(tensor.no) {
+            continue;
+        }
         if uses.is_empty() {
             let label =
                 tensor.bytes.map_or(String::new(), |bytes| format!("{bytes} bytes that nothing uses"));

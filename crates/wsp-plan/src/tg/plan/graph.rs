@@ -81,6 +81,36 @@ impl EdgeKind {
             EdgeKind::Checkpoint => "checkpoint",
         }
     }
+
+    /// Whether what was written before the edge is visible behind it.
+    pub const fn shows(self) -> bool {
+        !matches!(self, EdgeKind::After | EdgeKind::Control | EdgeKind::Checkpoint)
+    }
+}
+
+/// What a node must see, beside what edges that lead to it say: the first end stands in another loop or round, or beyond a point.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Flow {
+    /// The node.
+    pub dst: u32,
+    /// Why it comes behind the first end.
+    pub kind: EdgeKind,
+    /// The first end.
+    pub from: FlowFrom,
+}
+
+/// Where the first end of a [`Flow`] stands. `u32::MAX` is an instruction that is not known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FlowFrom {
+    /// At this instruction, in the same round of the loops around both.
+    Before(u32),
+    /// In an earlier round of a loop.
+    Round {
+        /// The instruction that begins the loop; not known of graphs that are fused.
+        instr: u32,
+        /// Its instruction.
+        from: u32,
+    },
 }
 
 /// A graph, ready to run.
@@ -94,6 +124,8 @@ pub struct GraphPlan {
     pub records: Records,
     /// Of each entry of [`Records::succs`], why that edge is there.
     pub edges: Vec<EdgeKind>,
+    /// What nodes must see that [`edges`](GraphPlan::edges) does not say of them, by node.
+    pub flows: Vec<Flow>,
     /// `SOFT` edges between nodes: hints, not among the successors.
     pub soft: Vec<(u32, u32)>,
     /// Kernels as they are defined.

@@ -1,0 +1,187 @@
+//! Kernels whose bytes the checker could not compare before the run: each launch compares them as soon as both are known.
+//!
+//! The checker hands over pairs of bindings that nothing orders, or of which the second may not see what the first wrote, if they have bytes in
+//! common. Bindings that depend on nothing but declared scalars and the iteration are compared before the launch begins; the others when a kernel
+//! is dispatched, with all that was dispatched before in the same round of the loops around both.
+
+use super::binding::bind_arg;
+use super::code::When;
+use super::shared::Shared;
+use super::values::Values;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use wsp_core::tg::image::NONE;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::tg::OpenPair;
+use wsp_plan::tg::plan::GraphPlan;
+
+/// The pairs of a graph.
+#[derive(Debug, Default)]
+pub(crate) struct OpenPairs {
+    pairs: Vec<OpenPair>,
+    /// Of each kernel, as it runs, its pairs, and which end of them it is.
+    of_kernel: Vec<Vec<(u32, usize)>>,
+    /// Of each kernel, as it runs, the loops that run at run time around it.
+    loops: Vec<Vec<u32>>,
+}
+
+/// Addresses that kernels were bound to: first and one past the last, apart from each other.
+type Addresses = BTreeMap<usize, usize>;
+
+/// What the two ends of a pair were bound to.
+#[derive(Debug, Default)]
+struct Met {
+    /// Rounds of the loops around both that run at run time. They run one after another, so the last is enough.
+    rounds: Vec<u32>,
+    ends: [Addresses; 2],
+}
+
+/// What kernels of a launch were bound to so far: by pair, and by the numbers of unrolled loops around both.
+#[derive(Debug, Default)]
+pub(crate) struct Bindings(Mutex<BTreeMap<(u32, Vec<i64>), Met>>);
+
+impl OpenPairs {
+    /// Those of `pairs` that are of this graph, or of graphs that it is made of.
+    pub(crate) fn new(plan: &GraphPlan, pairs: &[OpenPair]) -> OpenPairs {
+        let is_here = |pair: &&OpenPair| {
+            let defines =
+                |kernel: u32| plan.defs.iter().any(|def| def.graph == pair.graph && def.instr == kernel);
+            pair.ends.iter().all(|end| defines(end.kernel))
+        };
+        let pairs: Vec<OpenPair> = pairs.iter().filter(is_here).cloned().collect();
+        if pairs.is_empty() {
+            return OpenPairs::default();
+        }
+        let mut of_kernel = vec![Vec::new(); plan.kernels.len()];
+        for (kernel, of) in plan.kernels.iter().zip(&mut of_kernel) {
+            let instr = plan.defs[kernel.def as usize].instr;
+            for (at, pair) in (0u32..).zip(&pairs) {
+                let ends = pair.ends.iter().enumerate().filter(|(_, end)| end.kernel == instr);
+                of.extend(ends.map(|(end, _)| (at, end)));
+            }
+        }
+        let loops = plan.kernels.iter().map(|kernel| loops_around(plan, kernel.node)).collect();
+        OpenPairs { pairs, of_kernel, loops }
+    }
+
+    /// Whether no kernel has to be compared.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Compares a kernel that is about to run with those before it.
+    ///
+    /// # Errors
+    /// It has bytes in common with a kernel that nothing orders with it; or it cannot be bound.
+    pub(crate) fn compare(
+        &self,
+        item: u32,
+        values: &Values<'_>,
+        bindings: &Bindings,
+        shared: &Shared,
+    ) -> Result<(), Box<Diagnostic>> {
+        let Some(of) = self.of_kernel.get(item as usize).filter(|of| !of.is_empty()) else { return Ok(()) };
+        let plan = &values.code.plan;
+        let kernel = &plan.kernels[item as usize];
+        for &(at, end) in of {
+            let pair = &self.pairs[at as usize];
+            let arg = pair.ends[end].arg;
+            let Some(bind) = plan.binds_of(kernel).iter().find(|bind| bind.arg == arg) else { continue };
+            let range = bind_arg(item, bind, values, shared)?.range;
+            let (first, last) = (range.ptr().addr(), range.ptr().addr() + range.bytes() as usize);
+            let fixed = plan.fixed_of(kernel).iter().filter(|(iter, _)| pair.iters.contains(iter));
+            let key = (at, fixed.map(|(_, number)| *number).collect());
+            let is_around = |of: &&u32| pair.loops.contains(&plan.loops[**of as usize].instr);
+            let around = self.loops[item as usize].iter().filter(is_around);
+            let round = |of: &u32| values.iterations.get(*of as usize).copied().unwrap_or(0);
+            let rounds: Vec<u32> = around.map(round).collect();
+            let mut all = bindings.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let met = all.entry(key).or_default();
+            if met.rounds != rounds {
+                *met = Met { rounds, ..Met::default() };
+            }
+            if overlaps(&met.ends[1 - end], first, last) {
+                drop(all);
+                shared.found(told(pair, values))?;
+            } else {
+                insert(&mut met.ends[end], first, last);
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares all kernels of a launch that surely run and whose bytes are known before it begins.
+    ///
+    /// # Errors
+    /// As [`compare`](Self::compare).
+    pub(crate) fn compare_known(&self, values: &Values<'_>, shared: &Shared) -> Result<(), Box<Diagnostic>> {
+        let (plan, bindings) = (&values.code.plan, Bindings::default());
+        for (item, kernel) in (0u32..).zip(&plan.kernels) {
+            let runs = plan.records.nodes[kernel.node as usize].guard == NONE
+                && self.loops.get(item as usize).is_some_and(Vec::is_empty);
+            if runs && values.code.whens[item as usize] != When::Dispatch {
+                self.compare(item, values, &bindings, shared)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn told(pair: &OpenPair, values: &Values<'_>) -> Diagnostic {
+    let found = pair.finding().note("this launch binds them to bytes in common");
+    values.facts().into_iter().fold(found, Diagnostic::note)
+}
+
+fn overlaps(addresses: &Addresses, first: usize, last: usize) -> bool {
+    first < last && addresses.range(..last).next_back().is_some_and(|(_, end)| *end > first)
+}
+
+fn insert(addresses: &mut Addresses, mut first: usize, mut last: usize) {
+    if first >= last {
+        return;
+    }
+    while let Some((&start, &end)) = addresses.range(..=last).next_back().filter(|(_, end)| **end >= first) {
+        (first, last) = (first.min(start), last.max(end));
+        addresses.remove(&start);
+    }
+    addresses.insert(first, last);
+}
+
+/// The loops that run at run time around a node.
+fn loops_around(plan: &GraphPlan, mut node: u32) -> Vec<u32> {
+    let mut loops = Vec::new();
+    let records = &plan.records;
+    let around = |node: u32| {
+        records.loops.iter().position(|of| (of.body.first..of.body.first + of.body.len).contains(&node))
+    };
+    while let Some(at) = around(node) {
+        loops.push(at as u32);
+        node = records.loops[at].node;
+    }
+    loops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_touch_become_one() {
+        let mut all = Addresses::new();
+        for (first, last) in [(10, 20), (30, 40), (20, 30), (50, 50), (5, 7), (0, 6)] {
+            insert(&mut all, first, last);
+        }
+        assert_eq!(all.into_iter().collect::<Vec<_>>(), [(0, 7), (10, 40)]);
+    }
+
+    #[test]
+    fn only_bytes_in_common_meet() {
+        let all = Addresses::from([(10, 20), (30, 40)]);
+        for (first, last, meets) in
+            [(0, 10, false), (20, 30, false), (19, 21, true), (0, 50, true), (15, 15, false)]
+        {
+            assert_eq!(overlaps(&all, first, last), meets, "{first} {last}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What nodes must see that no edge of the records says of them: a node of a loop stands for its body, a point for many nodes, and one round
+//! follows another without an edge.
+
+use super::emit::{Emit, Order};
+use super::ranges::{Bytes, Mode, RangeMap, Touch};
+use super::source::{Source, WorkKind};
+use crate::tg::plan::{EdgeKind, Flow, FlowFrom};
+use std::collections::{BTreeSet, HashSet};
+use wsp_core::tg::image::NodeKind;
+use wsp_core::tg::{Direction, ExprOp, Scalar};
+
+/// Touches of a body beyond which rounds are compared tensor by tensor.
+const MOST_COMPARED: usize = 2048;
+
+/// A touch of a node in the body of a loop that runs at run time.
+#[derive(Clone, Debug)]
+pub(super) struct Inner {
+    pub(super) touch: Touch,
+    pub(super) order: Order,
+    /// How the bytes move with the rounds of loops, if they move evenly.
+    steps: Option<Steps>,
+}
+
+/// `size` bytes from `first` on, and in round `n` of a loop `n` times its step behind that.
+#[derive(Clone, Debug)]
+struct Steps {
+    first: i128,
+    /// Loops by place, rising, and their steps, none of them 0.
+    loops: Vec<(u32, i128)>,
+    size: i128,
+}
+
+impl Emit<'_, '_> {
+    /// Notes what works of a graph or body must see of others, where that passes the border of a loop or a point.
+    pub(super) fn flow(&mut self, source: &Source, from: &[u32], to: &[u32], kind: EdgeKind) {
+        let count = |works: &[u32]| works.iter().map(|&work| self.cur[work as usize].len()).sum::<usize>();
+        let has_point = count(from) * count(to) > count(from) + count(to) + 1;
+        let crosses = |work: &u32| self.cur[*work as usize] != self.real[*work as usize];
+        if !has_point && !from.iter().chain(to).any(crosses) {
+            return;
+        }
+        if kind == EdgeKind::After && !self.has_fences {
+            return;
+        }
+        for &work in to {
+            for &dst in &self.real[work as usize] {
+                for &before in from {
+                    let from = FlowFrom::Before(source.works[before as usize].instr);
+                    self.plan.flows.push(Flow { dst, kind, from });
+                }
+            }
+        }
+    }
+
+    /// Notes what a barrier makes visible to works behind it.
+    pub(super) fn barrier_flow(&mut self, source: &Source, end: u32, works: std::ops::Range<u32>) {
+        let Some(before) = end.checked_sub(1).and_then(|at| source.works.get(at as usize)) else { return };
+        let from = FlowFrom::Before(before.instr);
+        for work in works {
+            let kind = source.works[work as usize].kind;
+            if !matches!(kind, WorkKind::Kernel(_) | WorkKind::Copy { .. } | WorkKind::Free(_)) {
+                continue;
+            }
+            if self.has_fences || self.cur[work as usize] != self.real[work as usize] {
+                let kind = EdgeKind::Barrier;
+                self.plan.flows.extend(self.real[work as usize].iter().map(|&dst| Flow { dst, kind, from }));
+            }
+        }
+    }
+
+    /// Notes which nodes in a loop are behind something outside of it that touches the same bytes: `behind` says what a touch is behind.
+    pub(super) fn range_flow(
+        &mut self,
+        node: u32,
+        kind: EdgeKind,
+        from: Option<FlowFrom>,
+        behind: impl Fn(&Inner, &mut dyn FnMut(u32)),
+    ) {
+        let Some(inside) = self.inside.get(&node) else { return };
+        let mut found = BTreeSet::new();
+        for inner in inside {
+            behind(inner, &mut |other| {
+                found.insert((inner.touch.node, other));
+            });
+        }
+        for (dst, other) in found {
+            let from = from.unwrap_or_else(|| FlowFrom::Before(self.instr(other).unwrap_or(u32::MAX)));
+            self.plan.flows.push(Flow { dst, kind, from });
+        }
+    }
+
+    /// Notes which nodes in a loop a node outside is behind.
+    pub(super) fn range_flow_from(&mut self, node: u32, before: &[u32], touches: &[(Bytes, Mode, Order)]) {
+        for other in before {
+            for inner in self.inside.get(other).into_iter().flatten() {
+                let conflicts =
+                    |(bytes, mode, _): &(Bytes, Mode, Order)| conflict(&inner.touch, *bytes, *mode);
+                if touches.iter().any(conflicts)
+                    && let Some(instr) = self.instr(inner.touch.node)
+                {
+                    let from = FlowFrom::Before(instr);
+                    self.plan.flows.push(Flow { dst: node, kind: EdgeKind::Range, from });
+                }
+            }
+        }
+    }
+
+    /// The instruction of a node that has one.
+    pub(super) fn instr(&self, node: u32) -> Option<u32> {
+        let draft = &self.nodes[node as usize];
+        let at = draft.item as usize;
+        match draft.kind {
+            NodeKind::Kernel => Some(self.plan.defs[self.plan.kernels[at].def as usize].instr),
+            NodeKind::Copy => Some(self.plan.copies[at].instr),
+            NodeKind::Free => Some(self.plan.frees[at].instr),
+            _ => None,
+        }
+    }
+
+    /// What the nodes of a loop's body touch, those of loops in it too.
+    pub(super) fn inner_touches(&self, level: u32) -> Vec<Inner> {
+        let mut inner = Vec::new();
+        for &node in &self.levels[level as usize].nodes {
+            let draft = &self.nodes[node as usize];
+            let (order, at) = (Order::Inferred, draft.item as usize);
+            let mut touch = |bytes: Bytes, mode: Mode, order: Order, steps: Option<Steps>| {
+                inner.push(Inner { touch: Touch { node, bytes, mode }, order, steps });
+            };
+            match draft.kind {
+                NodeKind::Kernel => {
+                    for bind in self.plan.binds_of(&self.plan.kernels[at]) {
+                        let mode = if bind.direction == Direction::In { Mode::Read } else { Mode::Write };
+                        let steps = self.steps(bind.offset, bind.size);
+                        for &tensor in self.plan.tensors_of(&bind.tensor) {
+                            touch(
+                                self.bytes(tensor, bind.offset, bind.size),
+                                mode,
+                                Order::Declared,
+                                steps.clone(),
+                            );
+                        }
+                        for scalar in [bind.offset, bind.size] {
+                            self.pool.reads(scalar, |bytes| touch(bytes, Mode::Read, Order::Declared, None));
+                        }
+                    }
+                }
+                NodeKind::Copy => {
+                    let copy = self.plan.copies[at];
+                    let ends =
+                        [(copy.src, copy.src_offset, Mode::Read), (copy.dst, copy.dst_offset, Mode::Write)];
+                    for (tensor, first, mode) in ends {
+                        let end = first.saturating_add(copy.size);
+                        touch(Bytes { tensor, first, end }, mode, order, None);
+                    }
+                }
+                NodeKind::Free => {
+                    touch(Bytes::all(self.plan.frees[at].tensor), Mode::Write, order, None);
+                }
+                NodeKind::Loop => {
+                    inner.extend(self.inside.get(&node).into_iter().flatten().cloned());
+                }
+                _ => {}
+            }
+        }
+        inner
+    }
+
+    /// Notes which nodes of a body come behind nodes of earlier rounds that touch the same bytes. `count` rounds, if that is known.
+    pub(super) fn between_rounds(&mut self, inside: &[Inner], at: u32, count: Option<i64>, instr: u32) {
+        if count.is_some_and(|count| count < 2) {
+            return;
+        }
+        let behind =
+            if inside.len() > MOST_COMPARED { by_tensor(inside) } else { by_bytes(inside, at, count) };
+        let mut found = BTreeSet::new();
+        for (earlier, later) in behind {
+            let from = self.instr(earlier).filter(|_| self.has_fences).unwrap_or(u32::MAX);
+            found.insert((later, from));
+        }
+        let flow = |(dst, from)| Flow { dst, kind: EdgeKind::Carried, from: FlowFrom::Round { instr, from } };
+        self.plan.flows.extend(found.into_iter().map(flow));
+    }
+
+    /// Notes the same of an iteration of an unrolled loop, for nodes of loops in it, and for all nodes where fences may strengthen what is made visible.
+    pub(super) fn carried_flows(&mut self, past: &RangeMap, now: &[Touch], edges: &[(u32, u32)], instr: u32) {
+        let from = |from: Option<u32>| FlowFrom::Round { instr, from: from.unwrap_or(u32::MAX) };
+        let loops: HashSet<u32> = now.iter().map(|touch| touch.node).collect();
+        let mut loops: Vec<u32> = loops.into_iter().filter(|node| self.inside.contains_key(node)).collect();
+        loops.sort_unstable();
+        for node in loops {
+            self.range_flow(node, EdgeKind::Carried, Some(from(None)), |inner, found| {
+                past.conflicts(inner.touch.bytes, inner.touch.mode, &mut *found);
+            });
+        }
+        if self.has_fences {
+            for &(src, dst) in edges.iter().filter(|(_, dst)| !self.inside.contains_key(dst)) {
+                let from = match (instr, self.instr(src)) {
+                    (u32::MAX, Some(src)) => FlowFrom::Before(src),
+                    (_, src) => from(src),
+                };
+                self.plan.flows.push(Flow { dst, kind: EdgeKind::Carried, from });
+            }
+        }
+    }
+
+    /// How a binding moves with the rounds of loops.
+    fn steps(&self, offset: Scalar, size: Scalar) -> Option<Steps> {
+        let size = match size.as_const()? {
+            0 => i128::from(u64::MAX),
+            size => i128::from(size),
+        };
+        let id = match offset {
+            Scalar::Const(first) => return Some(Steps { first: i128::from(first), loops: Vec::new(), size }),
+            Scalar::Expr(id) => id,
+        };
+        let mut stack: Vec<(i128, Vec<(u32, i128)>)> = Vec::new();
+        for &op in self.pool.ops[id.0 as usize..].iter().take_while(|op| **op != ExprOp::End) {
+            let value = match op {
+                ExprOp::Const(value) => (i128::from(value), Vec::new()),
+                ExprOp::Iter(iter) => (0, vec![(iter.0, 1)]),
+                ExprOp::Add | ExprOp::Sub | ExprOp::Mul => {
+                    let (b, a) = (stack.pop()?, stack.pop()?);
+                    match op {
+                        ExprOp::Add => sum(&a, &b, 1)?,
+                        ExprOp::Sub => sum(&a, &b, -1)?,
+                        _ if a.1.is_empty() => sum(&(0, Vec::new()), &b, a.0)?,
+                        _ if b.1.is_empty() => sum(&(0, Vec::new()), &a, b.0)?,
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            };
+            stack.push(value);
+        }
+        let (first, loops) = stack.pop()?;
+        stack.is_empty().then_some(Steps { first, loops, size })
+    }
+}
+
+/// `a + factor * b`, of constants with multiples of loop variables.
+fn sum(
+    a: &(i128, Vec<(u32, i128)>),
+    b: &(i128, Vec<(u32, i128)>),
+    factor: i128,
+) -> Option<(i128, Vec<(u32, i128)>)> {
+    let mut loops = a.1.clone();
+    for &(at, step) in &b.1 {
+        let step = step.checked_mul(factor)?;
+        match loops.iter_mut().find(|(other, _)| *other == at) {
+            Some((_, have)) => *have = have.checked_add(step)?,
+            None => loops.push((at, step)),
+        }
+    }
+    loops.retain(|(_, step)| *step != 0);
+    loops.sort_unstable();
+    Some((a.0.checked_add(b.0.checked_mul(factor)?)?, loops))
+}
+
+fn conflict(touch: &Touch, bytes: Bytes, mode: Mode) -> bool {
+    let writes = touch.mode == Mode::Write || mode == Mode::Write;
+    let (a, b) = (touch.bytes, bytes);
+    writes && a.tensor == b.tensor && a.first < b.end && b.first < a.end
+}
+
+/// Nodes behind others of earlier rounds: of tensors that the body writes, every node that touches them.
+fn by_tensor(inside: &[Inner]) -> Vec<(u32, u32)> {
+    let written: HashSet<u32> = inside
+        .iter()
+        .filter(|inner| inner.touch.mode == Mode::Write)
+        .map(|inner| inner.touch.bytes.tensor)
+        .collect();
+    let touches = inside.iter().filter(|inner| written.contains(&inner.touch.bytes.tensor));
+    touches.map(|inner| (inner.touch.node, inner.touch.node)).collect()
+}
+
+/// Nodes behind others of earlier rounds of a loop: those with bytes in common.
+fn by_bytes(inside: &[Inner], at: u32, count: Option<i64>) -> Vec<(u32, u32)> {
+    let mut behind = Vec::new();
+    for earlier in inside {
+        for later in inside {
+            let meets = conflict(&earlier.touch, later.touch.bytes, later.touch.mode)
+                && match (&earlier.steps, &later.steps) {
+                    (Some(a), Some(b)) => meets(a, b, at, count),
+                    _ => true,
+                };
+            if meets {
+                behind.push((earlier.touch.node, later.touch.node));
+            }
+        }
+    }
+    behind
+}
+
+/// Whether bytes of one round of a loop may be bytes of a later one. Loops around it, which come before it, are in one round; those in it in any.
+fn meets(earlier: &Steps, later: &Steps, at: u32, count: Option<i64>) -> bool {
+    let around = |steps: &Steps| steps.loops.iter().copied().filter(|(of, _)| *of < at).collect::<Vec<_>>();
+    let has_inner = |steps: &Steps| steps.loops.iter().any(|(of, _)| *of > at);
+    let step_of = |steps: &Steps| steps.loops.iter().find(|(of, _)| *of == at).map_or(0, |(_, step)| *step);
+    let step = step_of(later);
+    if has_inner(earlier) || has_inner(later) || around(earlier) != around(later) || step_of(earlier) != step
+    {
+        return true;
+    }
+    let most = count.map_or(i128::from(u32::MAX), |count| i128::from(count) - 1);
+    // `later` begins `apart + n * step` bytes behind `earlier` after n rounds; they meet if that is above `-later.size` and below `earlier.size`.
+    let apart = later.first - earlier.first;
+    let inside = |n: i128| {
+        let begin = apart + n * step;
+        (1..=most).contains(&n) && -later.size < begin && begin < earlier.size
+    };
+    if step == 0 {
+        return inside(1);
+    }
+    let near = [-apart - later.size, -apart, -apart + earlier.size];
+    near.iter()
+        .flat_map(|bytes| (-1..=1).map(move |d| bytes.div_euclid(step) + d))
+        .chain([1, most])
+        .any(inside)
+}

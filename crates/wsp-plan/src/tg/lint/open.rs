@@ -1,0 +1,226 @@
+//! Pairs of kernels whose bytes are known only when the graph runs.
+
+use super::flow::Flow;
+use super::order::Node;
+use super::pairs::Pair;
+use super::{AT_LAUNCH, Cx, NOT_ALL, note};
+use wsp_core::tg::{Direction, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::{Namespace, TgModule};
+
+/// Pairs that are told one by one.
+const MOST_TOLD: usize = 16;
+/// Pairs that are left to the run.
+const MOST_OPEN: usize = 1 << 14;
+
+/// Two kernels of a graph that are in no order, or of which the second may not see what the first wrote, if a run binds them to bytes in common.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenPair {
+    /// The graph that defines them.
+    pub graph: GraphNo,
+    /// The two, the one that stands first in the program first.
+    pub ends: [OpenEnd; 2],
+    /// Variables of the loops around both: only what is bound in the same round is compared.
+    pub iters: Vec<IterNo>,
+    /// Instructions that begin the loops around both.
+    pub loops: Vec<u32>,
+    /// The tensor, or one of several.
+    pub tensor: String,
+    /// Whether they are in no order; else what the first writes is not made visible.
+    pub is_race: bool,
+    /// Whether it was guessed what one of the two does.
+    pub is_guess: bool,
+    /// What ends it.
+    pub help: String,
+}
+
+/// A binding of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenEnd {
+    /// The instruction that defines the kernel.
+    pub kernel: u32,
+    /// The argument.
+    pub arg: u32,
+    /// What it does with its bytes.
+    pub direction: Direction,
+    /// The kernel's name.
+    pub name: String,
+    /// Where the binding stands.
+    pub span: Span,
+}
+
+/// The unit with values in the place of scalars that are known; none if there are none to put in.
+pub(super) fn with_scalars(module: &TgModule, scalars: &[Option<i64>]) -> Option<TgModule> {
+    let value = |op: &ExprOp| match *op {
+        ExprOp::Arg(arg) => scalars.get(arg as usize).copied().flatten(),
+        _ => None,
+    };
+    if !module.exprs.iter().any(|op| value(op).is_some()) {
+        return None;
+    }
+    let mut known = module.clone();
+    for op in &mut known.exprs {
+        if let Some(value) = value(op) {
+            *op = ExprOp::Const(value);
+        }
+    }
+    Some(known)
+}
+
+impl Flow<'_> {
+    /// Says which pairs cannot be compared here, and keeps them for the run.
+    pub(super) fn left_open(&self, cx: &mut Cx<'_>, pairs: &[Pair]) {
+        let kernels = cx.outline.kernels.len() as u32;
+        let is_kernel =
+            |pair: &&Pair| self.first(**pair).node < kernels && self.second(**pair).node < kernels;
+        let pairs: Vec<Pair> = pairs.iter().filter(is_kernel).copied().collect();
+        let ordered = self.ordered(&pairs);
+        let follows: Vec<Pair> = pairs
+            .iter()
+            .zip(&ordered)
+            .filter(|(pair, ordered)| **ordered && self.first(**pair).writes() && self.second(**pair).reads())
+            .map(|(pair, _)| *pair)
+            .collect();
+        let visible = self.visible(cx, &follows);
+        let races =
+            pairs.iter().zip(&ordered).filter(|(_, ordered)| !**ordered).map(|(pair, _)| (*pair, true));
+        let unseen = follows.iter().zip(&visible).filter(|(_, seen)| !**seen).map(|(pair, _)| (*pair, false));
+        let mut open: Vec<(Pair, bool)> = races.chain(unseen).collect();
+        open.sort_unstable();
+        let count = open.len();
+        for (at, (pair, is_race)) in open.into_iter().take(MOST_OPEN).enumerate() {
+            let Some(made) = self.open_pair(cx, pair, is_race) else { continue };
+            if at < MOST_TOLD {
+                self.tell_open(cx, pair, &made);
+            }
+            cx.open.push(made);
+        }
+        if count > MOST_TOLD {
+            let message = format!(
+                "{} more pairs of kernels are compared only when their graphs run",
+                count - MOST_TOLD
+            );
+            let found = note(NOT_ALL, message);
+            cx.report(match count > MOST_OPEN {
+                true => found.note(format!("{} of them are not compared at all", count - MOST_OPEN)),
+                false => found,
+            });
+        }
+    }
+
+    fn open_pair(&self, cx: &Cx<'_>, pair: Pair, is_race: bool) -> Option<OpenPair> {
+        let mut places = [pair.first, pair.second];
+        if is_race && self.list[places[0] as usize].place > self.list[places[1] as usize].place {
+            places.reverse();
+        }
+        let [a, b] = places.map(|at| self.list[at as usize]);
+        let end = |access: &super::access::Access| {
+            let Instr::McBind { arg_index, .. } = cx.module.instrs[access.at as usize] else { return None };
+            Some(OpenEnd {
+                kernel: cx.outline.kernels[access.node as usize].at,
+                arg: arg_index,
+                direction: access.direction,
+                name: cx.node_name(Node(access.node)),
+                span: cx.module.spans.get(access.at as usize).copied().unwrap_or_default(),
+            })
+        };
+        let (meet, ..) = cx.outline.blocks.meet(a.block, b.block);
+        let around = cx.outline.blocks.outwards(meet).filter(|(_, block)| block.kind.is_loop());
+        let loops: Vec<u32> = around.map(|(_, block)| block.open).collect();
+        let iters = loops.iter().filter_map(|&at| match cx.module.instrs[at as usize] {
+            Instr::CfLoop { iterator, .. } => Some(iterator),
+            _ => None,
+        });
+        let tensor = cx.tensor_name(a.tensor);
+        let ends = [end(&a)?, end(&b)?];
+        let help = match is_race {
+            true => self.order_of(cx, &a, &b),
+            false => Some(format!("TG_DEPEND({}, {}, DATA, {tensor})", ends[0].name, ends[1].name)),
+        };
+        let help = help.unwrap_or_else(|| format!("bind `{}` to other bytes", ends[1].name));
+        Some(OpenPair {
+            graph: cx.graph_no(a.graph),
+            iters: iters.collect(),
+            loops,
+            tensor,
+            is_race,
+            is_guess: places.iter().any(|at| self.guessed[*at as usize]),
+            help,
+            ends,
+        })
+    }
+
+    fn tell_open(&self, cx: &mut Cx<'_>, pair: Pair, open: &OpenPair) {
+        let [a, b] = &open.ends;
+        let (first, second) = (*self.first(pair), *self.second(pair));
+        let message = match open.is_race {
+            true => format!(
+                "`{}` and `{}` use `{}` in no order, maybe the same bytes",
+                a.name, b.name, open.tensor
+            ),
+            false => format!("`{}` may not see bytes of `{}` that `{}` wrote", b.name, open.tensor, a.name),
+        };
+        let (later, earlier) = if first.place > second.place { (first, second) } else { (second, first) };
+        let label = |access: &super::access::Access| {
+            let on = depends_on(cx, access.at);
+            if on.is_empty() { "bound here".to_owned() } else { format!("depends on {on}") }
+        };
+        let found = cx.on(note(AT_LAUNCH, message), later.at, &label(&later));
+        let found = cx.and(found, earlier.at, &label(&earlier));
+        let found = found
+            .note("not checked here: every run compares the bytes before it starts the second of the two");
+        cx.report(found.help(open.help.clone()));
+    }
+}
+
+/// What the bytes of a binding depend on.
+fn depends_on(cx: &Cx<'_>, at: u32) -> String {
+    let Instr::McBind { tensor_id, offset, size, .. } = cx.module.instrs[at as usize] else {
+        return String::new();
+    };
+    let index = match tensor_id {
+        TensorRef::Table { index, .. } => Scalar::Expr(index),
+        _ => Scalar::Const(0),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for op in [offset, size, index].into_iter().flat_map(|scalar| cx.module.scalar(scalar)) {
+        let name = match *op {
+            ExprOp::Arg(arg) => match cx.module.args.get(arg as usize) {
+                Some(arg) => format!("`{}`", cx.module.str(arg.name)),
+                None => continue,
+            },
+            ExprOp::Iter(iter) => format!("`{}`", cx.module.name(Namespace::Iter, GraphNo(0), iter.0)),
+            ExprOp::Iteration => "the iteration".to_owned(),
+            ExprOp::Device => "the device".to_owned(),
+            ExprOp::Devices => "how many devices there are".to_owned(),
+            _ => continue,
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+impl OpenPair {
+    /// What a run says whose kernels met.
+    pub fn finding(&self) -> Diagnostic {
+        let [a, b] = &self.ends;
+        let is_sure = self.is_race && !self.is_guess;
+        let (code, message) = match self.is_race {
+            true => (super::RACE, format!("`{}` and `{}` use `{}` in no order", a.name, b.name, self.tensor)),
+            false => (
+                super::NO_DATA_EDGE,
+                format!("`{}` may not see `{}` as `{}` wrote it", b.name, self.tensor, a.name),
+            ),
+        };
+        let found =
+            if is_sure { Diagnostic::error(code, message) } else { Diagnostic::warning(code, message) };
+        let found = match a.span == Span::default() {
+            true => found,
+            false => found.at(b.span, "bound here").label(a.span, "bound here"),
+        };
+        found.help(self.help.clone())
+    }
+}

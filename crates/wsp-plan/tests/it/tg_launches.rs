@@ -1,0 +1,260 @@
+//! Launches that use the same bytes in no order, against an oracle that tries every order.
+
+use crate::tg_lint::{check, findings};
+use std::collections::BTreeMap;
+use wsp_ir::diag::Diagnostic;
+
+/// Graphs `NAME` with one kernel, of entry `w`, `r` or `rw`, on the bytes of `T` given.
+fn graphs(list: &[(&str, &str, &str)]) -> String {
+    let graph = |(name, entry, range): &(&str, &str, &str)| {
+        format!(
+            "TG_BEGIN({name})\nTG_KERNEL(A, {entry}, 1, AIV, 0)\nMC_BIND(A, 0, T{range})\nTG_END({name})\n"
+        )
+    };
+    list.iter().map(graph).collect()
+}
+
+fn unit(list: &[(&str, &str, &str)], host: &str) -> String {
+    format!("extern T: u8[1024]\n{}{host}", graphs(list))
+}
+
+const BOTH: [(&str, &str, &str); 2] = [("G", "rw", ""), ("J", "rw", "")];
+
+/// ISA-TG-24: launches on one stream, launches that the host waits for, and launches on different bytes need nothing else.
+#[test]
+fn launches_in_an_order_are_no_race() {
+    for host in [
+        "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 1)\n",
+        "TG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\nTG_SYNC(J)\n",
+        "TG_INVOKE(G, 0)\nTG_LAUNCH(J, default)\n",
+        "CF_LOOP(20, i)\nTG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\nTG_SYNC(J)\nCF_ENDLOOP\n",
+        "CF_IF(load(T))\nTG_LAUNCH(G, 1)\nCF_ELSE\nTG_LAUNCH(J, 2)\nCF_ENDIF\n",
+        "TG_LAUNCH(G, 1)\nCF_IF(load(T))\nTG_LAUNCH(J, 2)\nCF_ENDIF\n",
+        "CF_WHILE(load(T) < 4)\nTG_LAUNCH(G, 1)\nCF_ENDWHILE\nTG_LAUNCH(J, 2)\n",
+    ] {
+        check(&unit(&BOTH, host));
+    }
+    let host = "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n";
+    check(&unit(&[("G", "rw", ", 0, 512"), ("J", "rw", ", 512")], host));
+    check(&unit(&[("G", "r", ""), ("J", "r", "")], host));
+    let own = "TG_BEGIN(G)\nMC_ALLOC(T, 64)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(B, 0, T)\nTG_DEPEND(A, B, DATA, T)\nTG_END(G)\n";
+    check(&format!("{own}TG_LAUNCH(G, 1)\nTG_LAUNCH(G, 2)\n"));
+}
+
+/// The host's statements with what each finding says to write behind the launch that it names second.
+fn ordered(text: &str, found: &[Diagnostic]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for finding in found.iter().filter(|finding| finding.code.0 == 1521) {
+        let line = finding.help.first().expect("a line to write");
+        let graph = line.trim_start_matches("TG_SYNC(").trim_end_matches(')').to_owned();
+        let mut with = Vec::new();
+        for text in lines {
+            let is_launch =
+                ["TG_LAUNCH", "TG_INVOKE"].iter().any(|of| text.starts_with(&format!("{of}({graph},")));
+            with.push(text);
+            if is_launch {
+                with.push(format!("TG_SYNC({graph})"));
+            }
+        }
+        lines = with;
+    }
+    lines.join("\n") + "\n"
+}
+
+/// ISA-TG-24: what races, with what orders it.
+#[test]
+fn launches_on_different_streams_that_touch_the_same_bytes_are_found() {
+    let found = check(&unit(&BOTH, "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2) //! 1521\n"));
+    assert!(found[0].is_error());
+    assert_eq!(found[0].help, ["TG_SYNC(G)"]);
+    for host in [
+        "TG_LAUNCH(G, default)\nTG_INVOKE(J, 1)\nTG_LAUNCH(J, 2) //! 1521\n",
+        "TG_LAUNCH(J, 2)\nTG_SYNC(J)\nCF_LOOP(20, i)\nTG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\nCF_ENDLOOP\n",
+        "arg N: i64 = 2\nCF_IF(N)\nTG_LAUNCH(G, 1)\nCF_ENDIF\nTG_LAUNCH(J, 2) //! 1521\n",
+        "arg N: i64 = 2\nTG_LAUNCH(G, 1)\nCF_IF(N)\nTG_SYNC(G)\nCF_ENDIF\nTG_LAUNCH(J, 2) //! 1521\n",
+        "arg N: i64 = 2\nCF_LOOP(N, i)\nCF_BREAK(N)\nTG_LAUNCH(J, 2) //! 1521\nTG_LAUNCH(G, 1) //! 1521\nCF_ENDLOOP\n",
+    ] {
+        let (arg, host) = match host.strip_prefix("arg N: i64 = 2\n") {
+            Some(rest) => ("arg N: i64 = 2\n", rest),
+            None => ("", host),
+        };
+        let text = format!("{arg}{}", unit(&BOTH, host));
+        let found: Vec<Diagnostic> = findings(&text);
+        assert!(found.iter().any(|finding| finding.code.0 == 1521), "{text}");
+        let text = ordered(&text.replace(" //! 1521", ""), &found);
+        assert!(findings(&text).is_empty(), "{text}\n{:#?}", findings(&text));
+    }
+    // One graph on two streams: a simulation orders them itself.
+    let found = check(&unit(&BOTH[..1], "TG_LAUNCH(G, 1)\nTG_LAUNCH(G, 2) //! 1521\n"));
+    assert!(!found[0].is_error());
+    // Copies touch bytes as kernels do.
+    let copies = "extern T: u8[64]\nextern U: u8[64]\nTG_BEGIN(G)\nMC_COPY(T, U, 64)\nTG_END(G)\nTG_BEGIN(J)\nMC_COPY(U, T, 64)\nTG_END(J)\n";
+    let found = findings(&format!("{copies}TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n"));
+    assert_eq!(found.iter().filter(|finding| finding.code.0 == 1521).count(), 2, "{found:#?}");
+    check(&format!("{copies}TG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\n"));
+}
+
+/// ISA-SY-01, ISA-SY-02: events order kernels of launches.
+#[test]
+fn events_order_launches() {
+    let signal = |g: &str, e: &str| {
+        format!("TG_BEGIN({g})\nTG_KERNEL(A, rw, 1, AIV, 0)\nMC_BIND(A, 0, T)\n{e}TG_END({g})\n")
+    };
+    let unit = |g: &str, j: &str, host: &str| {
+        format!("extern T: u8[64]\n{}{}{host}", signal("G", g), signal("J", j))
+    };
+    let launch = "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n";
+    check(&unit("SY_SIGNAL(E, A)\n", "SY_WAIT(E, A)\n", launch));
+    check(&unit("SY_SIGNAL(E, A)\n", "SY_WAIT(E, A)\n", "TG_LAUNCH(J, 2)\nTG_LAUNCH(G, 1)\n"));
+    // The next round of G does not wait for J.
+    let rounds = format!("CF_LOOP(9, i)\n{launch}CF_ENDLOOP\n");
+    let found = findings(&unit("SY_SIGNAL(E, A)\n", "SY_WAIT(E, A)\n", &rounds));
+    assert!(found.iter().any(|finding| finding.code.0 == 1521), "{found:#?}");
+    // Of an event that anybody may signal nothing follows.
+    let found = findings(&format!("extern event E\n{}", unit("", "SY_WAIT(E, A)\n", launch)));
+    assert!(found.iter().any(|finding| finding.code.0 == 1521), "{found:#?}");
+    // Through a third graph.
+    let third = "TG_BEGIN(H)\nTG_KERNEL(A, e, 1, AIV, 0)\nSY_WAIT(E, A)\nSY_SIGNAL(F, A)\nTG_END(H)\n";
+    let text =
+        unit("SY_SIGNAL(E, A)\n", "SY_WAIT(F, A)\n", "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 3)\nTG_LAUNCH(J, 2)\n");
+    check(&text.replace("TG_LAUNCH(G", &format!("{third}TG_LAUNCH(G")));
+}
+
+/// ISA-MC-02.
+#[test]
+fn memory_that_a_launch_may_use_is_not_released() {
+    let unit = |host: &str| {
+        format!(
+            "MC_ALLOC(T, 64)\nTG_BEGIN(G)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(B, 0, T)\nTG_DEPEND(A, B, DATA, T)\nTG_END(G)\n{host}"
+        )
+    };
+    check(&unit("TG_LAUNCH(G, 1)\nTG_SYNC(G)\nMC_FREE(T)\n"));
+    let found = check(&unit("TG_LAUNCH(G, 1)\nMC_FREE(T) //! 1521\nTG_SYNC(G)\n"));
+    assert!(found[0].is_error() && found[0].help == ["TG_SYNC(G)"], "{found:#?}");
+}
+
+/// A statement of a random host.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Launch(usize, u32),
+    Sync(usize),
+}
+
+/// Numbers that look random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
+
+/// Whether two launches may run at once: steps are played in every order that streams, waits of the host and events allow, as far as two launches
+/// are concerned. Events are (signalling graph, waiting graph): all of the second waits for all of the first.
+fn races(steps: &[Step], events: &[(usize, usize)], conflicts: &dyn Fn(usize, usize) -> bool) -> bool {
+    let launches: Vec<(usize, u32, usize)> = steps
+        .iter()
+        .enumerate()
+        .filter_map(|(at, step)| match *step {
+            Step::Launch(graph, stream) => Some((graph, stream, at)),
+            Step::Sync(_) => None,
+        })
+        .collect();
+    let count = launches.len();
+    let mut before = vec![vec![false; count]; count];
+    for second in 0..count {
+        for first in 0..second {
+            let (a, b) = (launches[first], launches[second]);
+            let synced =
+                steps[a.2..b.2].iter().any(|step| matches!(step, Step::Sync(graph) if *graph == a.0));
+            before[first][second] |= a.1 == b.1 || synced;
+        }
+        for &(signals, _) in events.iter().filter(|(_, waits)| *waits == launches[second].0) {
+            let by = |range: std::ops::Range<usize>| {
+                range.filter(|at| launches[*at].0 == signals).collect::<Vec<_>>()
+            };
+            let bound = by(0..second).last().copied().or_else(|| by(second..count).first().copied());
+            if let Some(bound) = bound {
+                before[bound][second] = true;
+            }
+        }
+    }
+    for middle in 0..count {
+        for first in 0..count {
+            for second in 0..count {
+                before[first][second] |= before[first][middle] && before[middle][second];
+            }
+        }
+    }
+    (0..count).any(|a| {
+        (a + 1..count).any(|b| conflicts(launches[a].0, launches[b].0) && !before[a][b] && !before[b][a])
+    })
+}
+
+/// A finding exactly where two launches that conflict are in no order.
+#[test]
+fn races_of_random_hosts_are_those_of_every_order() {
+    let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300u64);
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut seen = BTreeMap::new();
+    for case in 0..cases {
+        let uses: Vec<(&str, u64, u64)> = (0..3)
+            .map(|_| (["r", "w", "rw"][numbers.below(3) as usize], numbers.below(4), 1 + numbers.below(3)))
+            .collect();
+        let events: Vec<(usize, usize)> = match numbers.below(3) {
+            0 => Vec::new(),
+            1 => vec![(0, 1)],
+            _ => vec![(0, 1), (1, 2)],
+        };
+        let mut steps = Vec::new();
+        let mut launched = [false; 3];
+        for _ in 0..2 + numbers.below(5) {
+            let graph = numbers.below(3) as usize;
+            if numbers.below(3) == 0 && launched[graph] {
+                steps.push(Step::Sync(graph));
+            } else {
+                launched[graph] = true;
+                steps.push(Step::Launch(graph, numbers.below(3) as u32));
+            }
+        }
+        let mut text = "extern T: u8[16]\n".to_owned();
+        for (at, (entry, first, size)) in uses.iter().enumerate() {
+            text += &format!(
+                "TG_BEGIN({at})\nTG_KERNEL(0, {entry}, 1, AIV, 0)\nMC_BIND(0, 0, T, {first}, {size})\n"
+            );
+            for (event, (signals, waits)) in events.iter().enumerate() {
+                if *signals == at {
+                    text += &format!("SY_SIGNAL({event}, 0)\n");
+                }
+                if *waits == at {
+                    text += &format!("SY_WAIT({event}, 0)\n");
+                }
+            }
+            text += &format!("TG_END({at})\n");
+        }
+        for step in &steps {
+            text += &match step {
+                Step::Launch(graph, stream) => format!("TG_LAUNCH({graph}, {stream})\n"),
+                Step::Sync(graph) => format!("TG_SYNC({graph})\n"),
+            };
+        }
+        let conflicts = |a: usize, b: usize| {
+            let ((x, f, n), (y, g, m)) = (uses[a], uses[b]);
+            (x != "r" || y != "r") && f < g + m && g < f + n
+        };
+        let expected = races(&steps, &events, &conflicts);
+        let found = findings(&text);
+        // A host that waits for what can never come is refused for that.
+        if found.iter().any(|finding| finding.code.0 == 1515) {
+            continue;
+        }
+        let told = found.iter().any(|finding| finding.code.0 == 1521);
+        assert_eq!(told, expected, "case {case}\n{text}\n{found:#?}");
+        *seen.entry(expected).or_insert(0u64) += 1;
+    }
+    println!("{cases} cases: {seen:?}");
+    assert!(seen.len() == 2, "{seen:?}");
+}
