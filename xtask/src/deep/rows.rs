@@ -51,4 +51,19 @@ pub(super) const ROWS: &[Row] = &[
         cargo: &["--package", "wsp-cli", "--test", "isa_kill", "random_units_that_are_killed"],
         cases: Some(10_000),
     },
+    Row {
+        name: "races of launches on random hosts",
+        cargo: &["--package", "wsp-plan", "--test", "it", "tg_launches::races_of_random_hosts"],
+        cases: Some(100_000),
+    },
+    Row {
+        name: "races of random task graphs whose bytes are known when they run",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "tg::open::races_of_random_graphs"],
+        cases: Some(20_000),
+    },
+    Row {
+        name: "random loops of task graphs, unrolled and not",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "tg::loops::random_loops"],
+        cases: Some(10_000),
+    },
 ];
