@@ -2,6 +2,8 @@
 //! interpreter of its tree says, which shares no code with the compiler. Plans and results are compared, by both engines, on
 //! several threads and under schedules; where lengths are those of a cache, plans that are advanced too.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod ast;
 mod compare;
 mod eval;
