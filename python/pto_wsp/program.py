@@ -36,9 +36,11 @@ def compile_workload(workload: Workload, target: Any, given: dict[str, Any]) -> 
     options = checked_options(target, given)
     document = workload._document()
     ready = next((d.fields["mode"] for d in workload.directives if d.what == "ready"), "auto")
-    return Program._compiled(
+    program = Program._compiled(
         document.to_json(), options, document.callables, document.arrays, workload.name, ready
     )
+    program._notes = document.notes
+    return program
 
 
 def launch_file(path: str, target: Any, given: dict[str, Any]) -> Program:
@@ -62,6 +64,7 @@ class Program:
         "_last",
         "_lock",
         "_name",
+        "_notes",
         "_options",
         "_ready",
         "_run_ids",
@@ -77,6 +80,7 @@ class Program:
     _last: Stats | None
     _lock: threading.Lock
     _name: str
+    _notes: list[str]
     _options: dict[str, Any]
     _ready: str
     _run_ids: Iterator[int]
@@ -120,6 +124,7 @@ class Program:
         self._callables = callables
         self._arrays = dict(arrays)
         self._name = name
+        self._notes = []
         self._ready = ready
         self._run_options = run_part(options)
         self._runs = []
@@ -313,7 +318,7 @@ class Program:
     @property
     def notes(self) -> list[str]:
         """What the compiler warns of."""
-        return list(self._core.notes)
+        return [*self._core.notes, *self._notes]
 
     @property
     def ir(self) -> str:

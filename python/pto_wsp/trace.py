@@ -53,6 +53,7 @@ class Document(Writer):
         self.names = Names()
         self.callables: dict[str, Callable[..., Any]] = {}
         self.arrays: dict[str, Any] = {}
+        self.notes: list[str] = []
         self._tensors: dict[int, int] = {}
         self._labels: dict[int, int] = {}
         self._channels: dict[int, int] = {}
@@ -198,6 +199,8 @@ class Document(Writer):
             }
             return self._costed(node, entry, entry.scalars[0], {}, ())
         made = entry.specialisation
+        compiled = getattr(made, "compiled", None)
+        self.notes += compiled.notes if compiled is not None else ()
         name = self.names.free(made.name)
         body = made.body(self.spans)
         if body.get("body") == "python":

@@ -117,6 +117,36 @@ def test_what_is_left_unwritten_is_counted_and_stays_as_it_was():
         assert np.isfinite(ran(k, debug=False)).all()
 
 
+def test_what_no_store_reaches_is_noted_where_it_is_known():
+    @kernel
+    def half(x: In, y: Out):
+        pto.store(y[0:2], pto.load(x[0:2]))
+
+    @kernel
+    def corners(x: In, y: Out):
+        y[0, 0] = x[0, 0]
+        pto.store(y[2:4, 1:3], pto.load(x[2:4, 1:3]))
+
+    @kernel
+    def whole(x: In, y: Out):
+        pto.store(y[0:2], pto.load(x[0:2]))
+        pto.store(y[2:4], pto.load(x[2:4]))
+
+    @kernel
+    def by_rows(x: In, y: Out):
+        for i in range(4):
+            pto.store(y[i], pto.load(x[i]))
+
+    @kernel
+    def turned(x: In, y: Out):
+        pto.store(y.T, pto.load(x).T)
+
+    for k, count in ((half, 8), (corners, 5), (whole, None), (by_rows, None), (turned, None)):
+        notes = of(k).compile().notes
+        assert len(notes) == (count is not None), notes
+        assert count is None or f"stores to {count} of the 16 elements of `y`" in notes[0]
+
+
 def test_each_task_fills_its_own_box_and_the_rest_of_an_array_stays():
     @kernel
     def fill(y: Out):

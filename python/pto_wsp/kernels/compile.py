@@ -30,6 +30,15 @@ def never_stored(kernel: str, name: str, span: Span, how: str) -> Exception:
     )
 
 
+def _partly(kernel: str, param: ViewParam, left: int, total: int) -> str:
+    """What a program notes of an `Out` of which no store reaches a part."""
+    file, line = param.span[0], param.span[1]
+    return (
+        f"kernel `{kernel}` stores to {total - left} of the {total} elements of `{param.name}`, an `Out`: "
+        f"the other {left} stay as they are; declare it `InOut` if that is meant ({file}:{line})"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """The body of a specialisation. `reads` are the values from around the function that it was compiled
@@ -40,6 +49,7 @@ class Compiled:
     views: tuple[ViewParam, ...]
     scalars: tuple[str, ...]
     reads: Reads
+    notes: tuple[str, ...]
 
     def is_current(self) -> bool:
         """Whether everything that was read around the function is certain to be what it was."""
@@ -110,9 +120,11 @@ def compile_kernel(
         cx.reads.value(value)
         env[name] = Var(exprs.constant(value), None, source.span)
     stmts.block(cx, source.body)
-    for param in params:
-        if param.kind == "out" and param.index not in cx.stored:
+    outs = [param for param in params if param.kind == "out"]
+    for param in outs:
+        if not cx.stored.stores_to(param):
             raise never_stored(source.name, param.name, param.span, "`pto.store(…)`")
+    notes = [_partly(source.name, param, *left) for param in outs if (left := cx.stored.missing(param))]
     entry = {
         "body": "compiled",
         "views": [
@@ -127,4 +139,4 @@ def compile_kernel(
             "body": cx.builder.block,
         },
     }
-    return Compiled(entry, params, tuple(scalars), cx.reads)
+    return Compiled(entry, params, tuple(scalars), cx.reads, tuple(notes))

@@ -16,6 +16,7 @@ from .._seam import Span
 from ..spans import span_of_node
 from ..texts import line_of
 from . import codes
+from .coverage import Coverage
 from .emit import Builder, Expr, Stmt, TileTy
 from .reads import Reads
 from .source import Source
@@ -77,7 +78,7 @@ class Cx:
         self.views = views
         self.ncoords = ncoords
         self.reads = Reads()
-        self.stored: set[int] = set()
+        self.stored = Coverage()
         self.fields: list[dict[str, Any]] = []
         self.frames = [Frame(source, 0, None)]
         self.regions = 0

@@ -202,7 +202,7 @@ def store(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
     _fits(cx, view, (rows, cols), value, at)
     for dim, number in ((rows, 0), (cols, 1)):
         _stay_inside(cx, dim, value, number, span)
-    cx.stored.add(view.view)
+    cx.stored.add(view, (rows, cols), value)
     cx.builder.stmt(
         "store",
         span,
@@ -282,5 +282,5 @@ def store_element(cx: Cx, view: ViewVal, value: Value, at: ast.AST) -> None:
             help="use a tensor of f32 for the results",
         )
     index = [_word(cx, number, span) for _, number in view.fixed]
-    cx.stored.add(view.view)
+    cx.stored.add(view, (None, None), None)
     cx.builder.stmt("store_scalar", span, tensor=view.view, index=index, value=expr(cx, value, "f32", span))

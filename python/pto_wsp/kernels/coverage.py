@@ -1,0 +1,70 @@
+"""Which parts of its `Out` boxes a kernel stores to, as far as that is known when it is compiled."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from .values import Const, TileVal, ViewDim, ViewParam, ViewVal
+
+Box = tuple[tuple[int, int], ...]
+"""First index and one past the last, per dimension of a parameter."""
+
+_MOST_CELLS = 4096
+
+
+class Coverage:
+    """The stores of a kernel, by the number of their parameter."""
+
+    def __init__(self) -> None:
+        self._boxes: dict[int, list[Box | None]] = {}
+
+    def add(self, view: ViewVal, dims: tuple[ViewDim | None, ViewDim | None], value: TileVal | None) -> None:
+        """A store of a tile along these dimensions of a view, or, without a tile, of one element."""
+        box: dict[int, tuple[int, int] | None] = {
+            axis: (at.value, at.value + 1) if isinstance(at, Const) else None for axis, at in view.fixed
+        }
+        for dim in view.dims:
+            extent = 1
+            for number, along in enumerate(dims):
+                if along is not None and along.axis == dim.axis and value is not None:
+                    extent = value.shape[number] if value.full[number] else 0
+            known = extent > 0 and isinstance(dim.start, Const)
+            box[dim.axis] = (dim.start.value, dim.start.value + extent) if known else None
+        parts = [box[axis] for axis in sorted(box)]
+        whole = tuple(part for part in parts if part is not None)
+        self._boxes.setdefault(view.view, []).append(whole if len(whole) == len(parts) else None)
+
+    def stores_to(self, param: ViewParam) -> bool:
+        """Whether there is a store to a parameter at all."""
+        return param.index in self._boxes
+
+    def missing(self, param: ViewParam) -> tuple[int, int] | None:
+        """How many elements of a parameter no store reaches, and how many it has; None where that is not
+        known, or none is missing.
+        """
+        boxes, extents = self._boxes.get(param.index, []), param.extents
+        known = [box for box in boxes if box is not None and len(box) == len(extents)]
+        if len(known) < len(boxes) or any(extent is None for extent in extents):
+            return None
+        cuts = [
+            sorted({0, extent or 0, *(min(end, extent or 0) for box in known for end in box[axis])})
+            for axis, extent in enumerate(extents)
+        ]
+        cells = [list(zip(each, each[1:], strict=False)) for each in cuts]
+        total, count = 1, 1
+        for each, extent in zip(cells, extents, strict=True):
+            total, count = total * (extent or 0), count * len(each)
+        if count * len(known) > _MOST_CELLS:
+            return None
+        left = 0
+        for cell in product(*cells):
+            if not any(_within(cell, box) for box in known):
+                size = 1
+                for lo, hi in cell:
+                    size *= hi - lo
+                left += size
+        return (left, total) if left else None
+
+
+def _within(cell: tuple[tuple[int, int], ...], box: Box) -> bool:
+    return all(lo <= low and high <= hi for (low, high), (lo, hi) in zip(cell, box, strict=True))
