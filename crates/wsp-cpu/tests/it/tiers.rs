@@ -68,9 +68,12 @@ fn choosing(conditions: &[&str], selector: &str) -> String {
 
 const EDGES: [u32; 13] = [0, 1, 63, 64, 65, 2047, 2048, 2049, 8192, 8193, (1 << 31) - 1, 1 << 31, u32::MAX];
 
+/// Conditions, and the tier that they give for a value.
+type Choice<'c> = (&'c [&'c str], fn(u32) -> u32);
+
 #[test]
 fn any_selector_picks_the_first_tier_whose_condition_holds() {
-    let conditions: [(&[&str], fn(u32) -> u32); 5] = [
+    let conditions: [Choice<'_>; 5] = [
         (&["len <= 64", "len <= 2048", "len <= 8192"], |n| {
             (n > 64) as u32 + (n > 2048) as u32 + (n > 8192) as u32
         }),

@@ -136,8 +136,8 @@ fn tiers(r: &mut Rng, top: &Scope, funcs: &[Func], paged: bool) -> Vec<Tier> {
     };
     let mut all = Vec::new();
     for _ in 0..count {
-        let number =
-            |v: u32| Ex::Lit(if v > i32::MAX as u32 || v % 2 == 0 { Ty::U32 } else { Ty::I32 }, v.into());
+        let ty = |v: u32| if v > i32::MAX as u32 || v.is_multiple_of(2) { Ty::U32 } else { Ty::I32 };
+        let number = |v: u32| Ex::Lit(ty(v), v.into());
         let selector = Box::new(Ex::Selector);
         let cond = match style {
             // Rising bounds in every spelling.
