@@ -52,7 +52,7 @@ pub mod prelude {
     pub use wsp_core::DType;
     pub use wsp_cpu::{
         Advance, Balance, Capacity, Growth, KvLayout, LaunchOptions, Metadata, Outcome, Plan, PlanNeed,
-        Program,
+        Program, Recording, Unwritten,
     };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};

@@ -52,6 +52,7 @@ pub use wsp_cpu::tg::{
     SessionOptions, TensorRange, TgCx, TgKernels,
 };
 pub use wsp_cpu::workload::{Element, KernelFault};
+pub use wsp_cpu::{Recording, Unwritten};
 pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};
 pub use wsp_plan::tg::lint;
 pub use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Stats, Trace, Tracing};

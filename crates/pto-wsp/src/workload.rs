@@ -39,6 +39,7 @@ pub use wsp_cpu::workload::{
     Bodies, Detail, Element, GraphDeps, GraphListing, KernelCx, KernelFault, KernelRegistry, WorkloadInputs,
     WorkloadOptions, WorkloadOutcome, WorkloadProgram,
 };
+pub use wsp_cpu::{Recording, Unwritten};
 pub use wsp_ir::workload::build::{
     ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
     static_partition, work_steal,

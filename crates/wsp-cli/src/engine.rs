@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
 use std::time::Duration;
 use wsp_core::TensorId;
-use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program};
+use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program, Recording, Unwritten};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Module, SourceMap, StructDef};
 use wsp_kernel::{Engine, Mode, Value};
@@ -51,6 +51,8 @@ pub struct Options {
     pub mode: Mode,
     /// What runs scalar code.
     pub engine: Engine,
+    /// Whether to record what tasks store.
+    pub recording: Recording,
 }
 
 /// What a run gave.
@@ -58,6 +60,8 @@ pub struct Options {
 pub struct RunOutcome {
     /// Arrays that kernels wrote, by the names of the host entry's parameters.
     pub outputs: Arrays,
+    /// Elements of them that no task stored, where that is recorded.
+    pub unwritten: Vec<Unwritten>,
     /// Every parameter with the value it had.
     pub params: Vec<(String, ParamValue)>,
     /// Counts and times.
@@ -166,6 +170,7 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
                 .collect(),
         },
         outputs: outcome.outputs,
+        unwritten: outcome.unwritten,
         warnings: warnings(program.lowered(), outcome.notes),
     })
 }
@@ -206,6 +211,7 @@ fn launch_options(options: &Options) -> LaunchOptions {
         },
         set: options.set.clone(),
         mode: options.mode,
+        recording: options.recording,
         engine: options.engine,
         ..LaunchOptions::default()
     }

@@ -60,8 +60,13 @@ fn every_graph_runs_on_aicpus_with_the_bits_of_a_sequential_run() {
     ] {
         for aicpus in ["1", "3", "16"] {
             for expand in ["bytecode", "host"] {
-                let args =
-                    ["run", file, "--set", set, "--aicpus", aicpus, "--expand", expand, "--stats", "json"];
+                let mut args = vec![
+                    "run", file, "--set", set, "--aicpus", aicpus, "--expand", expand, "--stats", "json",
+                ];
+                // Its tasks write 32 of every 64 rows.
+                if file.ends_with("llama_table.wsp") {
+                    args.extend(["--allow-unwritten", "output", "--allow-unwritten", "temp_attn_weights"]);
+                }
                 let stats = json(&args);
                 assert_eq!(stats["check"]["passed"], true, "{args:?}: {stats}");
                 let all: u64 =

@@ -7,6 +7,9 @@
     reason = "a test fails by panicking and reads the examples"
 )]
 
+#[path = "real_numbers/mutations.rs"]
+mod mutations;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wsp_cli::Layout;

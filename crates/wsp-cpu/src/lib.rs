@@ -21,12 +21,14 @@ mod stats;
 mod submit;
 pub mod tg;
 mod tiling;
+mod unwritten;
 pub mod workload;
 mod workspace;
 
 pub use metadata::Metadata;
-pub use options::{KvLayout, LaunchOptions};
+pub use options::{KvLayout, LaunchOptions, Recording};
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};
 pub use program::Program;
 pub use sizing::PlannedDescriptor;
 pub use stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
+pub use unwritten::Unwritten;

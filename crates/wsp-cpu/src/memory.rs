@@ -6,14 +6,15 @@
 
 use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
-use crate::options::KvLayout;
+use crate::options::{KvLayout, Recording};
 use crate::planner::launch_u32;
 use crate::sizing::Sizes;
+use crate::unwritten::Record;
 use std::sync::Arc;
 use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{CacheArrays, Env, IntArray, Layout, Paged, TensorMem};
+use wsp_kernel::{CacheArrays, EarlyLoads, Env, IntArray, Layout, Paged, Stored, TensorMem};
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 
 /// Alignment of the fields of a workspace slot and of slots themselves, in bytes.
@@ -24,6 +25,8 @@ const SLOT_ALIGN: u64 = 64;
 pub(crate) struct Owned {
     /// Arrays that some kernel stores to, by the name of the entry parameter.
     pub(crate) outputs: Vec<(String, Array)>,
+    /// What is stored to them, in a run that records it.
+    pub(crate) records: Vec<Record>,
     _workspace: Array,
     temporaries: Vec<Array>,
 }
@@ -126,6 +129,23 @@ pub(crate) fn page_table(cache: &BoundCache) -> CacheArrays {
     }
 }
 
+/// Memory of a tensor.
+#[derive(Clone)]
+struct Held {
+    ptr: *mut u8,
+    bytes: usize,
+    stored: Option<Arc<Stored>>,
+}
+
+impl Held {
+    /// An array that the launch owns and some kernel stores to.
+    fn own(array: &mut Array, early: EarlyLoads, recording: Recording) -> Held {
+        let (ptr, bytes) = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
+        let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(ptr, bytes, early)));
+        Held { ptr, bytes, stored }
+    }
+}
+
 /// Allocates what the launch owns and attaches all memory to `env`.
 ///
 /// The caller keeps `arrays` and the result alive, and untouched, for as long as `env` is.
@@ -136,12 +156,14 @@ pub(crate) fn attach(
     slots: &SlotLayout,
     arrays: &Arrays,
     env: &mut Env,
+    recording: Recording,
 ) -> Result<Owned, Vec<Diagnostic>> {
     let mut workspace =
         allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
-    let workspace_memory = (workspace.bytes_mut().as_mut_ptr(), workspace.bytes().len());
-    let mut owned = Owned { outputs: Vec::new(), _workspace: workspace, temporaries: Vec::new() };
-    let mut launched: Vec<Option<(*mut u8, usize)>> = vec![None; plan.module.tensors.len()];
+    let workspace_memory = Held::own(&mut workspace, EarlyLoads::Refused, recording);
+    let (outputs, records, temporaries) = (Vec::new(), Vec::new(), Vec::new());
+    let mut owned = Owned { outputs, records, _workspace: workspace, temporaries };
+    let mut launched: Vec<Option<Held>> = vec![None; plan.module.tensors.len()];
     for (i, tensor) in plan.module.tensors.iter().enumerate() {
         let id = TensorId(i as u32);
         let bound_tensor = &bound.tensors[i];
@@ -149,28 +171,28 @@ pub(crate) fn attach(
             continue;
         }
         let layout = layout(plan, bound, sizes, slots, id);
-        let (ptr, bytes) = match tensor.storage {
-            Storage::Workspace => workspace_memory,
+        let held = match tensor.storage {
+            Storage::Workspace => workspace_memory.clone(),
             Storage::Temporary => {
                 let mut array =
                     allocate(&tensor.name, bound_tensor.dtype, &[elements(&layout)]).map_err(|fault| {
                         let shape = shape_text(bound_tensor, &sizes.resolve(bound_tensor));
                         vec![fault.at(tensor.span, format!("its shape is {shape}"))]
                     })?;
-                let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
+                let held = Held::own(&mut array, EarlyLoads::Refused, recording);
                 owned.temporaries.push(array);
-                memory
+                held
             }
             Storage::Launch | Storage::CacheKeys(_) | Storage::CacheValues(_) => {
                 let first = plan.memory[i];
                 launched[i] = if first == id {
-                    launch_memory(plan, bound, arrays, id, &mut owned).map_err(|f| vec![f])?
+                    launch_memory(plan, bound, arrays, id, &mut owned, recording).map_err(|f| vec![f])?
                 } else {
                     check_shared(plan, bound, first, id).map_err(|f| vec![f])?;
-                    launched[first.index()]
+                    launched[first.index()].clone()
                 };
-                match launched[i] {
-                    Some(memory) => memory,
+                match &launched[i] {
+                    Some(held) => held.clone(),
                     None => continue,
                 }
             }
@@ -178,7 +200,9 @@ pub(crate) fn attach(
         // SAFETY: the memory lives in `arrays` or `owned`, which the caller keeps; it is initialised; arrays that kernels
         // store to are owned and so writable; accesses of tasks that conflict are ordered by the task graph, which sees
         // every tensor that is written (`TensorUse::written`).
-        env.tensors[i] = Some(unsafe { TensorMem::new(ptr, bytes, bound_tensor.dtype, layout) });
+        let mut memory = unsafe { TensorMem::new(held.ptr, held.bytes, bound_tensor.dtype, layout) };
+        memory.record(held.stored);
+        env.tensors[i] = Some(memory);
     }
     Ok(owned)
 }
@@ -209,7 +233,8 @@ fn launch_memory(
     arrays: &Arrays,
     id: TensorId,
     owned: &mut Owned,
-) -> Result<Option<(*mut u8, usize)>, Diagnostic> {
+    recording: Recording,
+) -> Result<Option<Held>, Diagnostic> {
     let tensor = &plan.module.tensors[id.index()];
     let name = match tensor.storage {
         Storage::CacheKeys(cache) => format!("{}.k", bound.caches[cache.index()].name),
@@ -221,7 +246,11 @@ fn launch_memory(
     };
     let given = arrays.get(&name);
     if !plan.tensors[id.index()].written {
-        return Ok(given.map(|array| (array.bytes().as_ptr().cast_mut(), array.bytes().len())));
+        let held = |array: &Array| {
+            let (ptr, bytes) = (array.bytes().as_ptr().cast_mut(), array.bytes().len());
+            Held { ptr, bytes, stored: None }
+        };
+        return Ok(given.map(held));
     }
     let mut array = match given {
         Some(array) => {
@@ -236,9 +265,17 @@ fn launch_memory(
                 .map_err(|fault| fault.at(tensor.span, format!("its shape is {shape:?}")))?
         }
     };
-    let memory = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
+    let early = if given.is_some() { EarlyLoads::Noted } else { EarlyLoads::Refused };
+    let held = Held::own(&mut array, early, recording);
+    // Slots of a cache that belong to no token are not to be written.
+    let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
+    if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
+        let shape = array.shape().to_vec();
+        let (tensor, given) = (name.clone(), given.is_some());
+        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given });
+    }
     owned.outputs.push((name, array));
-    Ok(Some(memory))
+    Ok(Some(held))
 }
 
 fn allocate(name: &str, dtype: DType, shape: &[u64]) -> Result<Array, Diagnostic> {

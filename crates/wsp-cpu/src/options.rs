@@ -34,6 +34,17 @@ impl KvLayout {
     }
 }
 
+/// Whether a run records what tasks store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Recording {
+    /// It does not, and costs nothing.
+    #[default]
+    Off,
+    /// The outcome lists the elements of outputs that were never stored, and a load of elements of a workspace slot, a temporary
+    /// or an output that was not given is a fault where no task has stored them.
+    On,
+}
+
 /// Options of a launch.
 #[derive(Clone, Debug)]
 pub struct LaunchOptions {
@@ -51,6 +62,8 @@ pub struct LaunchOptions {
     pub seed: u64,
     /// Records every task's times and edges.
     pub trace: bool,
+    /// Whether to record what tasks store.
+    pub recording: Recording,
     /// How tile operations are computed.
     pub mode: Mode,
     /// What runs the scalar code of generators and kernels.
@@ -69,6 +82,7 @@ impl Default for LaunchOptions {
             window: None,
             seed: 0,
             trace: false,
+            recording: Recording::Off,
             mode: Mode::default(),
             engine: Engine::default(),
             cancel: None,

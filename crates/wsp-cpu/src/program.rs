@@ -7,12 +7,13 @@ use crate::host::PlanHost;
 use crate::kernels::KernelTable;
 use crate::memory::{self, SlotLayout};
 use crate::metadata::Metadata;
-use crate::options::LaunchOptions;
+use crate::options::{LaunchOptions, Recording};
 use crate::planner::{self, Planner, at};
 use crate::runner::KernelRunner;
 use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
+use crate::unwritten::Record;
 use crate::workload::{LibraryTasks, settings};
 use std::sync::Arc;
 use wsp_core::{KernelId, TensorId, limits};
@@ -40,6 +41,7 @@ pub(crate) struct Prepared {
     pub(crate) slots: SlotLayout,
     pub(crate) kernels: KernelTable,
     pub(crate) sizes: Sizes,
+    pub(crate) recording: Recording,
     pub(crate) times: Times,
 }
 
@@ -136,9 +138,9 @@ impl Program {
         threads: u32,
         run: impl for<'k> FnOnce(Launched<'_, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        let Prepared { bound, mut env, slots, kernels, sizes, mut times } = prepared;
+        let Prepared { bound, mut env, slots, kernels, sizes, recording, mut times } = prepared;
         let started = clock::now();
-        let owned = memory::attach(&self.plan, &bound, &sizes, &slots, arrays, &mut env)?;
+        let owned = memory::attach(&self.plan, &bound, &sizes, &slots, arrays, &mut env, recording)?;
         times.allocate = clock::nanos_since(started);
         let started = clock::now();
         let runner = KernelRunner::new(&self.plan.module, &kernels, &env, threads as usize)?;
@@ -164,7 +166,8 @@ impl Program {
         };
         drop(kernels);
         drop(env);
-        Ok(Outcome { outputs: owned.outputs.into_iter().collect(), stats, notes: bound.notes })
+        let unwritten = owned.records.iter().filter_map(Record::unwritten).collect();
+        Ok(Outcome { outputs: owned.outputs.into_iter().collect(), unwritten, stats, notes: bound.notes })
     }
 
     /// Everything up to the point where tasks could start, and the generators of the stages.
@@ -238,7 +241,8 @@ impl Program {
         let started = clock::now();
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;
         times.compile = clock::nanos_since(started);
-        Ok(Prepared { bound, env, slots, kernels, sizes: Sizes::default(), times })
+        let (sizes, recording) = (Sizes::default(), options.recording);
+        Ok(Prepared { bound, env, slots, kernels, sizes, recording, times })
     }
 
     /// What generators see of arrays: shapes, integers, page tables.

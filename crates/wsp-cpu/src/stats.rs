@@ -1,6 +1,7 @@
 //! What a launch reports.
 
 use crate::sizing::PlannedDescriptor;
+use crate::unwritten::Unwritten;
 use wsp_plan::Arrays;
 
 /// Tasks of one kernel.
@@ -56,6 +57,8 @@ pub struct Times {
 pub struct Outcome {
     /// Arrays that kernels stored to, by the names of the entry's parameters.
     pub outputs: Arrays,
+    /// Elements of outputs that were never stored; empty where the launch does not record what is stored.
+    pub unwritten: Vec<Unwritten>,
     /// How.
     pub stats: RunStats,
     /// Warnings.

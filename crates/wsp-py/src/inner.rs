@@ -217,9 +217,10 @@ fn of_workload(lacks: &str) -> Diagnostic {
 
 /// What a launch gives in the form of what workloads give.
 fn of_launch(outcome: Outcome) -> WorkloadOutcome {
-    let Outcome { outputs, stats, notes } = outcome;
+    let Outcome { outputs, unwritten, stats, notes } = outcome;
     WorkloadOutcome {
         outputs,
+        unwritten,
         bodies: Bodies::Library,
         threads: stats.threads,
         kernels: stats.kernels,

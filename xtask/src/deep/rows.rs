@@ -66,4 +66,9 @@ pub(super) const ROWS: &[Row] = &[
         cargo: &["--package", "wsp-cpu", "--test", "it", "tg::loops::random_loops"],
         cases: Some(10_000),
     },
+    Row {
+        name: "mutations of example kernels",
+        cargo: &["--package", "wsp-cli", "--test", "real_numbers", "mutated_kernels"],
+        cases: Some(123),
+    },
 ];

@@ -33,6 +33,14 @@ pub(crate) struct RunArgs {
     #[arg(long, overrides_with = "check")]
     pub(crate) no_check: bool,
 
+    /// Record what is stored: outputs that are not fully written and loads of what was never stored are errors [with a check: on]
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// An output of which tasks are meant to write a part only; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_unwritten: Vec<String>,
+
     /// How the summary is printed
     #[arg(long, value_enum, default_value_t = StatsFormat::Text)]
     pub(crate) stats: StatsFormat,

@@ -9,7 +9,8 @@ use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::layout::Layout;
 use crate::machine;
 use crate::reference::{self, Comparison, Context, Tolerance, compare as compare_values};
-use crate::report::{DataSummary, RunReport};
+use crate::report::{DataSummary, Findings, RunReport};
+use wsp_cpu::Recording;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Mode;
 use wsp_plan::{Arrays, ParamValue};
@@ -51,7 +52,9 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = options(&args.launch, args.threads.unwrap_or(0));
     options.layout = data.layout;
+    options.recording = recording(check || args.strict);
     let loaded = Loaded { module, arrays: data.arrays };
+    let user = given_arrays(&loaded.arrays, args.data.names_arrays(), &data.made);
     let mut outcome = engine::execute(&loaded, &options)?;
     if outcome.stats.chunks() > 0 {
         let plan = engine::plan(&loaded, &options)?;
@@ -83,6 +86,13 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
             return Err(faults);
         }
     };
+    let findings = if options.recording == Recording::On {
+        let mut found = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
+        faults.extend(found.allow(&args.allow_unwritten, &outcome.outputs));
+        if check && loaded.module.references.is_empty() { found.compared_with_itself() } else { found }
+    } else {
+        Findings::default()
+    };
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     let shown = |name: &String| summary.is_none() && !data.made.contains(name);
     let inputs = loaded.arrays.iter().filter(|(name, _)| shown(name));
@@ -95,14 +105,27 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         data: summary,
         stats: outcome.stats,
         checks,
+        findings,
     };
     match args.stats {
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
     faults.extend(report.checks.iter().filter_map(Comparison::diagnostic));
+    faults.extend(report.findings.diagnostics());
     session.keep(filled)?;
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+}
+
+/// Whether a run records what it stores.
+pub(super) fn recording(on: bool) -> Recording {
+    if on { Recording::On } else { Recording::Off }
+}
+
+/// The arrays that the user gives: those that are not made up beside them.
+pub(super) fn given_arrays(arrays: &Arrays, names_arrays: bool, made: &[String]) -> Arrays {
+    let of_user = arrays.iter().filter(|(name, _)| names_arrays && !made.contains(name));
+    of_user.map(|(name, array)| (name.clone(), array.clone())).collect()
 }
 
 /// What to say of a run of no task: an error where it was to be checked, since nothing was, else a warning.
@@ -142,11 +165,13 @@ fn compare_with_plain(
     outcome: &RunOutcome,
     options: &Options,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    let plain = engine::execute(loaded, &Options { mode: Mode::Plain, threads: 1, ..options.clone() })?;
+    let recording = Recording::Off;
+    let plain = Options { mode: Mode::Plain, threads: 1, recording, ..options.clone() };
+    let plain = engine::execute(loaded, &plain)?;
     let mut all = Vec::new();
     for (name, expected) in &plain.outputs {
         let Some(values) = reference::to_f64(expected) else { continue };
-        let tolerance = Tolerance::of_output(expected.dtype());
+        let tolerance = Tolerance::of_itself(expected.dtype(), &values);
         let compared = compare_values(name, &outcome.outputs[name], &values, tolerance);
         all.push(compared.map_err(|fault| vec![fault])?);
     }

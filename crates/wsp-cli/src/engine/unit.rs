@@ -1,6 +1,7 @@
 //! Units of task graphs at the boundary to the backend.
 
 use std::time::Duration;
+use wsp_cpu::Unwritten;
 use wsp_cpu::tg::{Peak, Session, SessionOptions, TgKernels};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::TgModule;
@@ -13,6 +14,8 @@ use wsp_runtime::tg::{Stats, Trace};
 pub struct UnitOutcome {
     /// External tensors that the unit writes, by name.
     pub outputs: Arrays,
+    /// Elements of them that nothing stored, where that is recorded.
+    pub unwritten: Vec<Unwritten>,
     /// Warnings and notes, of the checks before the run and of the run.
     pub notes: Vec<Diagnostic>,
     /// Counts and times.
@@ -68,7 +71,9 @@ pub fn run(
     };
     let run = Duration::from_nanos(clock::nanos_since(start));
     notes.extend(report.notes.iter().cloned());
+    let unwritten = session.unwritten();
     Ok(UnitOutcome {
+        unwritten,
         outputs: session.outputs().map_err(|fault| vec![*fault])?,
         notes,
         resumed: report.resumed.is_some(),

@@ -13,6 +13,7 @@ use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
 use crate::report::{Clock, RunTime, TimedTask, Timeline};
 use std::path::Path;
 use std::time::Duration;
+use wsp_cpu::Unwritten;
 use wsp_cpu::workload::{Bodies, Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
@@ -111,6 +112,8 @@ pub fn library_values(source: &Source, set: &[(String, ParamValue)]) -> Vec<(Str
 pub struct RunOutcome {
     /// Tensors that tasks may write, by name.
     pub outputs: Arrays,
+    /// Elements of them that no task stored, where that is recorded.
+    pub unwritten: Vec<Unwritten>,
     /// What ran in the tasks; nothing in virtual time.
     pub bodies: Option<Bodies>,
     /// Every parameter with the value it had; in virtual time none.
@@ -167,6 +170,7 @@ pub fn execute(
     };
     Ok(RunOutcome {
         outputs: outcome.outputs,
+        unwritten: outcome.unwritten,
         bodies: Some(outcome.bodies),
         params: outcome.params,
         library_params: outcome
@@ -205,6 +209,7 @@ pub fn simulate(
     });
     Ok(RunOutcome {
         outputs: Arrays::new(),
+        unwritten: Vec::new(),
         bodies: None,
         params: Vec::new(),
         library_params: Vec::new(),

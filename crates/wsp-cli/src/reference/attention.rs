@@ -1,5 +1,7 @@
 //! Dense decode attention in f64: a naive softmax in two passes.
 
+use super::Tolerance;
+use super::compare::U32;
 use super::dense::dot;
 use super::features::Features;
 use super::paged::{Cache, Pages};
@@ -37,6 +39,42 @@ pub struct Dense {
     /// `log2` of the sums of exponentials, in the order of the queries without `dim`; `-inf` for a row that sees no token and
     /// has no sink.
     pub lse: Vec<f64>,
+    /// How far kernels may be off, for each row of `lse`.
+    pub errors: Vec<Errors>,
+}
+
+/// What rounding in f32 makes of a row of attention. The derivation and the constants are in `docs/reference/checks.md`.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Errors {
+    /// Tokens that the row sees.
+    pub tokens: f64,
+    /// What a logit is summed up from: `‖q‖ ‖k‖ · scale` and what is added, in the mean over the weights.
+    pub logit: f64,
+    /// The largest lane of a value, in the quadratic mean over the weights.
+    pub value: f64,
+}
+
+/// Errors of a logit, in units of f32 for each unit of [`Errors::logit`].
+const OF_LOGITS: f64 = 4.0;
+/// Errors of an exponential, a product and a quotient, in units of f32.
+const OF_OPERATIONS: f64 = 8.0;
+/// Errors of a sum of `n` positive terms, in units of f32 for each unit of `√n`.
+const OF_SUMS: f64 = 2.0;
+/// Errors of an angle of a rotation, in units of f32 for each radian.
+const OF_ANGLES: f64 = 4.0;
+
+impl Errors {
+    /// What is allowed for an output.
+    pub fn output(&self) -> Tolerance {
+        let abs = U32 * (OF_LOGITS * self.logit + OF_OPERATIONS) * self.value;
+        Tolerance { abs, rel: U32 * (OF_SUMS * self.tokens.sqrt() + OF_OPERATIONS) }
+    }
+
+    /// What is allowed for the logarithm of a sum of exponentials.
+    pub fn lse(&self) -> Tolerance {
+        let sum = OF_LOGITS * self.logit + OF_SUMS * self.tokens.sqrt() + OF_OPERATIONS;
+        Tolerance { abs: U32 * std::f64::consts::LOG2_E * sum, rel: OF_OPERATIONS * U32 }
+    }
 }
 
 /// The problem with its extents checked.
@@ -60,6 +98,7 @@ struct Query {
     head: usize,
     position: i64,
     lanes: Vec<f64>,
+    norm: f64,
 }
 
 /// What one query gives.
@@ -67,6 +106,7 @@ struct Answer {
     row: usize,
     o: Vec<f64>,
     lse: f64,
+    errors: Errors,
 }
 
 impl<'a> Attention<'a> {
@@ -111,10 +151,13 @@ impl<'a> Attention<'a> {
             answers
         });
         let lanes = self.out_lanes;
-        let mut dense = Dense { o: vec![0.0; answers.len() * lanes], lse: vec![0.0; answers.len()] };
+        let rows = answers.len();
+        let mut dense =
+            Dense { o: vec![0.0; rows * lanes], lse: vec![0.0; rows], errors: vec![Errors::default(); rows] };
         for answer in answers {
             dense.o[answer.row * lanes..][..lanes].copy_from_slice(&answer.o);
             dense.lse[answer.row] = answer.lse;
+            dense.errors[answer.row] = answer.errors;
         }
         Ok(dense)
     }
@@ -196,7 +239,8 @@ impl Checked<'_> {
             self.q.read(row * self.dim, &mut lanes);
             let position = tokens as i64 - rows as i64 + r as i64;
             self.problem.features.rotate(&mut lanes, position);
-            Query { row, head, position, lanes }
+            let norm = dot(&lanes, &lanes).sqrt();
+            Query { row, head, position, lanes, norm }
         };
         each.map(query).collect()
     }
@@ -217,15 +261,21 @@ impl Checked<'_> {
         let queries = self.queries(b, kv_head, tokens);
         let mut key = vec![0.0; self.dim];
         let mut logits = vec![f64::NEG_INFINITY; queries.len() * tokens];
+        // What each logit is summed up from.
+        let mut sizes = vec![0.0; logits.len()];
         self.each_token(b, |position, pages, request, token| {
             pages.key(request, token, kv_head, &mut key);
             key.iter_mut().for_each(|k| *k *= features.k_scale);
             features.rotate(&mut key, position as i64);
+            let norm = dot(&key, &key).sqrt();
             for (i, query) in queries.iter().enumerate() {
                 let distance = position as i64 - query.position;
                 if features.sees(distance) {
                     let product = dot(&query.lanes, &key) * self.scale;
                     logits[i * tokens + position] = features.logit(product, query.head, distance);
+                    let turns = features.turns(&query.lanes, &key) * query.position.max(0) as f64;
+                    let product = (query.norm * norm + OF_ANGLES * turns) * self.scale.abs();
+                    sizes[i * tokens + position] = product + features.added(query.head, distance);
                 }
             }
         });
@@ -233,23 +283,31 @@ impl Checked<'_> {
         let mut sums = Vec::with_capacity(queries.len());
         let mut answers = Vec::with_capacity(queries.len());
         for (i, query) in queries.iter().enumerate() {
-            let (sum, lse) = features.exponentials(&mut logits[i * tokens..][..tokens], query.head);
+            let (logits, sizes) = (&mut logits[i * tokens..][..tokens], &sizes[i * tokens..][..tokens]);
+            let seen = logits.iter().filter(|x| **x != f64::NEG_INFINITY).count();
+            let (sum, lse) = features.exponentials(logits, query.head);
             sums.push(sum);
-            answers.push(Answer { row: query.row, o: vec![0.0; lanes], lse });
+            let logit = dot(logits, sizes) / sum.max(f64::MIN_POSITIVE);
+            let errors = Errors { tokens: seen as f64, logit, value: 0.0 };
+            answers.push(Answer { row: query.row, o: vec![0.0; lanes], lse, errors });
         }
         let mut value = vec![0.0; lanes];
         self.each_token(b, |position, pages, request, token| {
             pages.value(request, token, kv_head, &mut value);
-            for (i, answer) in answers.iter_mut().enumerate() {
+            let largest = value.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+            for (i, (answer, query)) in answers.iter_mut().zip(&queries).enumerate() {
                 let weight = logits[i * tokens + position];
-                if weight != 0.0 {
+                // A value that is NaN counts whatever its weight.
+                if weight != 0.0 || features.sees(position as i64 - query.position) {
                     answer.o.iter_mut().zip(&value).for_each(|(o, v)| *o += weight * v);
+                    answer.errors.value += weight * largest * largest;
                 }
             }
         });
         for (answer, sum) in answers.iter_mut().zip(sums) {
-            if sum > 0.0 {
+            if sum > 0.0 || sum.is_nan() {
                 answer.o.iter_mut().for_each(|o| *o *= features.v_scale / sum);
+                answer.errors.value = (answer.errors.value / sum).sqrt() * features.v_scale.abs();
             }
         }
         answers
@@ -292,7 +350,8 @@ mod tests {
         let k = array(&[1, 2, 1, 1], &[3.0, 5.0]);
         let cache = cache(&k, &[0, 1], &[0], &[2]);
         let each = Attention::plain(&q, cache, None);
-        assert_eq!(each.dense(1).unwrap(), Dense { o: vec![3.0, 4.0], lse: vec![0.0, 1.0] });
+        let dense = each.dense(1).unwrap();
+        assert_eq!((dense.o, dense.lse), (vec![3.0, 4.0], vec![0.0, 1.0]));
         let q = array(&[2, 1, 1], &[0.0, 0.0]);
         let packed = Attention { q: &q, q_indptr: Some(&[0, 2]), ..each };
         assert_eq!(packed.dense(1), each.dense(1));
@@ -305,7 +364,8 @@ mod tests {
         let q = array(&[1, 2, 1, 1], &[1.0, 1.0]);
         let k = array(&[1, 1, 1, 1], &[f32::NAN]);
         let problem = Attention::plain(&q, cache(&k, &[0, 0], &[], &[0]), None);
-        assert_eq!(problem.dense(1).unwrap(), Dense { o: vec![0.0; 2], lse: vec![f64::NEG_INFINITY; 2] });
+        let dense = problem.dense(1).unwrap();
+        assert_eq!((dense.o, dense.lse), (vec![0.0; 2], vec![f64::NEG_INFINITY; 2]));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! References of decode attention: roles of a program become a problem in f64.
 
-use super::attention::Attention;
+use super::attention::{Attention, Errors};
 use super::features::Features;
 use super::paged::Cache;
-use super::{Comparison, Context, Tolerance, find, one, role, to_f64};
+use super::{Comparison, Context, Tolerance, compare_by, find, role, to_f64};
 use crate::codes;
 use crate::files::to_u32;
 use wsp_ir::Reference;
@@ -93,9 +93,15 @@ fn compute(reference: &Reference, cx: &Context<'_>, values: Values) -> Result<Ve
         Diagnostic::error(codes::CANNOT_COMPARE, "the reference cannot be computed from these arrays")
             .note(why)
     })?;
-    let mut results = vec![one(reference, cx, "output", &dense.o, Tolerance::of_output(q.dtype()))?];
+    let by_row = |what: &str, want: &[f64], lanes: usize, allowed: fn(&Errors) -> Tolerance| {
+        let name = role(reference, what)?;
+        let array = find(reference, cx.outputs, name)?;
+        let allowed = |at: usize| dense.errors.get(at / lanes.max(1)).map_or(Tolerance::EXACT, allowed);
+        compare_by(name, array, want, |at| allowed(at).rounded_to(array.dtype()))
+    };
+    let mut results = vec![by_row("output", &dense.o, out_lanes as usize, Errors::output)?];
     if given(reference, "lse").is_some() {
-        results.push(one(reference, cx, "lse", &dense.lse, Tolerance::of_lse(q.dtype()))?);
+        results.push(by_row("lse", &dense.lse, 1, Errors::lse)?);
     }
     Ok(results)
 }

@@ -5,7 +5,9 @@
 //! `hidden · index_k`. A query sees its own token and those before it; it attends to the `top_k` with the largest scores,
 //! equal ones by number.
 
-use super::dense::{Dense, attend, by_rows, count, dot, expect_shape, product, tolerance_of_sums, unfit};
+use super::dense::{
+    Dense, attend, by_rows, count, dot, expect_shape, product, relu, tolerance_of_sums, unfit,
+};
 use super::{Comparison, Context, Tolerance, compare, find, one, role};
 use crate::numbers::{Elem, F16};
 use wsp_core::DType;
@@ -43,7 +45,7 @@ struct Indexer {
 ///
 /// Scores are f32 sums and compared as such. Attention is computed for the tokens that the *program's own* scores choose: which
 /// of two tokens comes first may hang on the last bit of a score, and does not matter, but what follows from the scores must be
-/// right to the last index. Outputs have the tolerance of attention in f16: rounding `q`, `kv` and the result, each to 11 bits.
+/// right to the last index.
 pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
     let indexer = Indexer::new(reference, cx)?;
     let scores = indexer.scores();
@@ -57,9 +59,17 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
         .ok_or_else(|| unfit(reference, format!("`{name}` holds no real numbers")))?;
     let output = indexer.attention(&own);
     let name = role(reference, "output")?;
-    let second =
-        compare(name, find(reference, cx.outputs, name)?, &output, Tolerance::of_output(DType::F16))?;
+    let second = compare(name, find(reference, cx.outputs, name)?, &output, of_attention(&output))?;
     Ok(vec![first, second])
+}
+
+/// For attention over `q` and `kv` that were rounded to f16, each maybe to the other side than here, and that is rounded to f16
+/// itself: one unit in the last place of elements as large as outputs are, and half a unit of each.
+fn of_attention(output: &[f64]) -> Tolerance {
+    let half = Tolerance { abs: 0.0, rel: 0.0 }.rounded_to(DType::F16);
+    let sums = tolerance_of_sums(output.len(), output);
+    let size = sums.abs / sums.rel;
+    Tolerance { abs: half.abs + 2.0 * half.rel * size, rel: half.rel }
 }
 
 impl Indexer {
@@ -138,7 +148,7 @@ impl Indexer {
             for (out, key) in out.iter_mut().zip(k.chunks_exact(dim)).take(self.first() + i + 1) {
                 let query = q[i * heads * dim..][..heads * dim].chunks_exact(dim);
                 let weights = &w[i * heads..][..heads];
-                *out = query.zip(weights).map(|(query, w)| w * dot(query, key).max(0.0)).sum();
+                *out = query.zip(weights).map(|(query, w)| w * relu(dot(query, key))).sum();
             }
         })
     }

@@ -66,12 +66,29 @@ impl Features<'_> {
         }
     }
 
+    /// What is added to a product, and the bound that it is scaled by: rounding errors are in proportion to both.
+    pub(super) fn added(&self, head: usize, distance: i64) -> f64 {
+        let bias = self.slopes.get(head).map_or(0.0, |slope| (slope * distance as f64).abs());
+        bias + self.soft_cap.abs()
+    }
+
+    /// How much a product of a rotated query and a rotated key changes for each relative error of the angles at position 1.
+    pub(super) fn turns(&self, query: &[f64], key: &[f64]) -> f64 {
+        if self.rope_theta == 0.0 {
+            return 0.0;
+        }
+        let half = query.len() / 2;
+        let pair = |row: &[f64], i: usize| row[i].hypot(row[i + half]);
+        let frequency = |i: usize| self.rope_theta.powf(-(i as f64) / half as f64);
+        (0..half).map(|i| pair(query, i) * pair(key, i) * frequency(i)).sum()
+    }
+
     /// Turns logits into exponentials relative to the largest; their sum with that of the sink, and `log2` of the sum of plain
     /// exponentials: 0 and -∞ when there are none.
     pub(super) fn exponentials(&self, logits: &mut [f64], head: usize) -> (f64, f64) {
         let sink = self.sinks.get(head).copied().unwrap_or(f64::NEG_INFINITY);
         let max = logits.iter().copied().fold(sink, f64::max);
-        if max == f64::NEG_INFINITY {
+        if max == f64::NEG_INFINITY && !logits.iter().any(|x| x.is_nan()) {
             logits.fill(0.0);
             return (0.0, max);
         }

@@ -1,8 +1,7 @@
 //! The merge of attention states in f64.
 
 use super::dense::{Dense, expect_shape, unfit};
-use super::{Comparison, Context, Tolerance, one, role};
-use wsp_core::DType;
+use super::{Comparison, Context, Errors, compare_by, find, role};
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -14,9 +13,19 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     };
     expect_shape(reference, "s", &s, &[rows, states])?;
     let (o, lse) = merge(&v.values, &s.values, states, lanes);
-    let mut results = vec![one(reference, cx, "output", &o, Tolerance::of_output(DType::F32))?];
-    if role(reference, "lse").is_ok() {
-        results.push(one(reference, cx, "lse", &lse, Tolerance::of_lse(DType::F32))?);
+    // Each row is one of attention over `states` tokens, whose logits are given and whose values are the outputs.
+    let errors = |row: usize| {
+        let row = &v.values[row * states * lanes..][..states * lanes];
+        let value = row.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+        Errors { tokens: states as f64, logit: 1.0, value }
+    };
+    let name = role(reference, "output")?;
+    let output = find(reference, cx.outputs, name)?;
+    let allowed = |at: usize| errors(at / lanes.max(1)).output().rounded_to(output.dtype());
+    let mut results = vec![compare_by(name, output, &o, allowed)?];
+    if let Ok(name) = role(reference, "lse") {
+        let output = find(reference, cx.outputs, name)?;
+        results.push(compare_by(name, output, &lse, |at| errors(at).lse().rounded_to(output.dtype()))?);
     }
     Ok(results)
 }
@@ -30,11 +39,12 @@ pub fn merge(v: &[f64], s: &[f64], states: usize, lanes: usize) -> (Vec<f64>, Ve
         let weight = |s: f64| if s == f64::NEG_INFINITY { 0.0 } else { (s - max).exp2() };
         let sum: f64 = s.iter().map(|&s| weight(s)).sum();
         let mut row = vec![0.0; lanes];
-        for (v, &s) in v.chunks_exact(lanes.max(1)).zip(s).filter(|(_, s)| weight(**s) > 0.0) {
+        for (v, &s) in v.chunks_exact(lanes.max(1)).zip(s).filter(|(_, s)| weight(**s) != 0.0) {
             row.iter_mut().zip(v).for_each(|(o, v)| *o += weight(s) / sum * v);
         }
         o.extend(row);
-        lse.push(max + sum.max(f64::MIN_POSITIVE).log2());
+        // Without a state that is not empty, the sum is 0.
+        lse.push(max + if sum == 0.0 { f64::MIN_POSITIVE } else { sum }.log2());
     }
     (o, lse)
 }

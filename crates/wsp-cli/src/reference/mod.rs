@@ -15,10 +15,12 @@ mod paged;
 mod power;
 mod prefill;
 mod rows;
+mod softmax;
 mod topk;
 
-pub use attention::{Attention, Dense};
-pub use compare::{Comparison, Tolerance, Worst, compare};
+pub use attention::{Attention, Dense, Errors};
+pub(crate) use compare::SAME_PROGRAM;
+pub use compare::{Against, Comparison, Elements, Special, Tolerance, Worst, compare, compare_by};
 pub use features::Features;
 pub(crate) use features::alibi_slopes;
 pub use merge::merge;
@@ -46,6 +48,8 @@ pub const RAGGED_PREFILL: &str = "ragged_prefill";
 pub const TOPK_INDEXER: &str = "topk_indexer";
 /// Attention over the tokens that an indexer chooses.
 pub const DEEPSEEK_INDEXER: &str = "deepseek_indexer";
+/// Softmax of every row.
+pub const ROW_SOFTMAX: &str = "row_softmax";
 /// The largest eigenvalue of a symmetric matrix.
 pub const POWER_ITERATION: &str = "power_iteration";
 
@@ -130,6 +134,7 @@ pub const REFERENCES: &[ReferenceInfo] = &[
         optional: &[],
         check: deepseek::check,
     },
+    ReferenceInfo { name: ROW_SOFTMAX, required: &["x", "output"], optional: &[], check: softmax::check },
     ReferenceInfo {
         name: POWER_ITERATION,
         required: &["matrix", "vector", "value"],
@@ -196,7 +201,9 @@ pub fn verify(reference: &Reference) -> Result<&'static ReferenceInfo, Vec<Diagn
 /// [`Comparison::diagnostic`].
 pub fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let info = verify(reference)?;
-    (info.check)(reference, cx).map_err(|fault| vec![fault])
+    let mut all = (info.check)(reference, cx).map_err(|fault| vec![fault])?;
+    all.iter_mut().for_each(|one| one.against = Against::Reference(info.name.to_owned()));
+    Ok(all)
 }
 
 fn one(

@@ -46,6 +46,9 @@ fn dominant(matrix: &Dense) -> Option<(f64, Vec<f64>)> {
     for _ in 0..MOST_ROUNDS {
         let mut product: Vec<f64> = (0..n).map(|row| dot(matrix.row(row), &vector)).collect();
         let norm = dot(&product, &product).sqrt();
+        if norm.is_nan() {
+            return Some((norm, vec![norm; n]));
+        }
         if !(norm > 0.0 && norm.is_finite()) {
             return None;
         }

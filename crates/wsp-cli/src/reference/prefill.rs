@@ -125,8 +125,8 @@ impl Prompts {
         let given = find(reference, cx.inputs, role(reference, side)?)?.dtype();
         // Rows are stored as they are, unless the cache has another type.
         let tolerance = match given == dtype {
-            true => Tolerance { abs: f64::MIN_POSITIVE, rel: 0.0 },
-            false => Tolerance::of_output(dtype),
+            true => Tolerance::EXACT,
+            false => Tolerance::EXACT.rounded_to(dtype),
         };
         compare(name, find(reference, cx.outputs, name)?, &pages.values, tolerance)
     }

@@ -2,13 +2,12 @@
 //!
 //! The score of key `s` is `Σ_h weights[h] · relu(q[h] · k[s])`; larger scores first, equal ones by index.
 
-use super::dense::{Dense, by_rows, compare_sums, count, dot, expect_rows, expect_shape, integers, unfit};
+use super::dense::{
+    Dense, by_rows, compare_sums, count, dot, expect_rows, expect_shape, integers, relu, unfit,
+};
 use super::{Comparison, Context, Tolerance, find, one, role};
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
-
-/// Indices, and values that must be reproduced to the bit.
-const EXACT: Tolerance = Tolerance { abs: f64::MIN_POSITIVE, rel: 0.0 };
 
 /// Largest whole number up to which `f32` holds all.
 const F32_WHOLE: f64 = (1u32 << 24) as f64;
@@ -41,11 +40,11 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
         rows.chunks_exact(2 * indexer.top_k).flat_map(|row| row[keep.clone()].to_vec()).collect()
     };
     let (indices, scores) = (half(0..indexer.top_k), half(indexer.top_k..2 * indexer.top_k));
-    let mut all = vec![one(reference, cx, "indices", &indices, EXACT)?];
+    let mut all = vec![one(reference, cx, "indices", &indices, Tolerance::EXACT)?];
     if role(reference, "scores").is_ok() {
         let terms = indexer.q.shape[1] * indexer.q.cols();
         all.push(match exact {
-            true => one(reference, cx, "scores", &scores, EXACT)?,
+            true => one(reference, cx, "scores", &scores, Tolerance::EXACT)?,
             false => compare_sums(reference, cx, "scores", &scores, terms)?,
         });
     }
@@ -97,7 +96,7 @@ impl Indexer {
         let (mut score, mut size) = (0.0, 0.0);
         for (h, weight) in self.weights.row(b).iter().enumerate() {
             let (q, k) = (self.q.row(b * heads + h), self.keys.row(key));
-            score += weight * dot(q, k).max(0.0);
+            score += weight * relu(dot(q, k));
             size += weight.abs() * q.iter().zip(k).map(|(q, k)| (q * k).abs()).sum::<f64>();
         }
         // The classical bound for sums of n terms, n u Σ|terms|.

@@ -8,6 +8,7 @@ use std::time::Duration;
 pub(super) fn run(report: &RunReport) -> Value {
     let stats = &report.stats;
     let graph = &stats.graph;
+    let (unwritten, not_finite) = report.findings.json();
     json!({
         "program": report.program,
         "seed": report.seed,
@@ -38,7 +39,9 @@ pub(super) fn run(report: &RunReport) -> Value {
         "affinity": { "hits": graph.affinity_hits, "misses": graph.affinity_misses },
         "prefetch": { "issued": graph.prefetch_issued, "missed": graph.prefetch_missed },
         "worker_busy_ms": stats.worker_busy.iter().map(ms).collect::<Vec<_>>(),
-        "checks": report.checks.iter().map(comparison).collect::<Vec<_>>(),
+        "checks": report.checks.iter().map(|check| report.findings.comparison_json(check)).collect::<Vec<_>>(),
+        "unwritten": unwritten,
+        "not_finite": not_finite,
     })
 }
 
@@ -71,14 +74,18 @@ pub(super) fn ms(time: &Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 
-pub(super) fn comparison(check: &Comparison) -> Value {
+/// `right` is false for an output with a finding that is an error.
+pub(super) fn comparison(check: &Comparison, right: bool) -> Value {
     // JSON has no infinities: what is not finite is null, and `outside` tells.
     json!({
         "name": check.name,
-        "passed": check.passed(),
+        "passed": check.passed() && right,
+        "against": check.against.text(),
+        "independent": check.against.is_independent(),
         "elements": check.elements,
         "outside": check.outside,
         "nans": check.nans,
+        "wrong_nans": check.wrong_nans,
         "max_abs_error": check.max_abs,
         "max_error_over_tolerance": check.max_ratio,
         "tolerance": { "abs": check.tolerance.abs, "rel": check.tolerance.rel },

@@ -3,6 +3,7 @@
 mod aicpus;
 mod balance;
 mod data;
+mod findings;
 mod graph;
 mod json;
 mod plan;
@@ -16,6 +17,7 @@ mod workload;
 
 pub use balance::{longest_over_mean, planned_balance};
 pub use data::{DataSummary, Sources};
+pub use findings::Findings;
 pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
 pub use trace::{Clock, TimedTask, Timeline};
@@ -147,6 +149,8 @@ pub struct RunReport {
     pub stats: RunStats,
     /// Outputs against their reference; empty when not checked.
     pub checks: Vec<Comparison>,
+    /// What else was found.
+    pub findings: Findings,
 }
 
 impl RunReport {
@@ -179,7 +183,7 @@ impl RunReport {
 
 #[cfg(test)]
 pub(crate) fn sample() -> RunReport {
-    use crate::reference::{Tolerance, Worst};
+    use crate::reference::{Against, Tolerance, Worst};
     let group = |descriptor: &str, kernel: &str, tier: Option<u32>, tasks: u64| TaskGroup {
         descriptor: descriptor.to_owned(),
         kernel: kernel.to_owned(),
@@ -229,8 +233,11 @@ pub(crate) fn sample() -> RunReport {
             max_ratio: 0.023,
             outside: 0,
             nans: 0,
+            wrong_nans: 0,
+            against: Against::Reference("paged_decode_attention".to_owned()),
             worst: Some(Worst { index: vec![3, 1, 0, 9], actual: 0.5, expected: 0.500_024 }),
             tolerance: Tolerance { abs: 1e-3, rel: 1e-3 },
         }],
+        findings: Findings::default(),
     }
 }

@@ -99,8 +99,9 @@ pub(super) fn run(report: &RunReport) -> String {
         lines.add("check", if ran { "not done" } else { "nothing ran" });
     }
     for check in &report.checks {
-        lines.add("check", &comparison(check));
+        lines.add("check", &report.findings.comparison(check));
     }
+    report.findings.add_to(&mut lines);
     lines.finish(&report.program)
 }
 
@@ -127,16 +128,22 @@ pub(super) fn tiers<'a>(groups: impl Iterator<Item = (&'a str, u64)>) -> String 
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-pub(super) fn comparison(check: &Comparison) -> String {
-    let verdict = if check.passed() { "ok" } else { "WRONG" };
+/// `right` is false for an output with a finding that is an error.
+pub(super) fn comparison(check: &Comparison, right: bool) -> String {
+    let verdict = if check.passed() && right { "ok" } else { "WRONG" };
     if check.elements == 0 {
         return format!("`{}` ok: it has no elements", check.name);
     }
+    let nan = match check.nans - check.wrong_nans {
+        0 => String::new(),
+        nans => format!(", {} NaN on both sides", count(nans, "element")),
+    };
     format!(
-        "`{}` {verdict}: max error {:.2e}, {:.1}% of what is allowed",
+        "`{}` {verdict}: max error {:.2e}, {:.1}% of what is allowed{nan}; against {}",
         check.name,
         check.max_abs,
-        check.max_ratio * 100.0
+        check.max_ratio * 100.0,
+        check.against.text()
     )
 }
 
@@ -158,7 +165,7 @@ mod tests {
               graph      12 edges, 3 tasks done while generating, 72 of 72 placed as asked, 60 of 68 prefetched
               KV read    2.97 GB/s
               balance    1.00 planned on 72 blocks, 1.04 measured on 2 threads (longest / mean)
-              check      `output` ok: max error 2.40e-5, 2.3% of what is allowed
+              check      `output` ok: max error 2.40e-5, 2.3% of what is allowed; against f64 reference `paged_decode_attention`
         "#]].assert_eq(&super::super::sample().text());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::text::Lines;
 use super::units::{bytes, count, millis};
-use super::{Check, Sources, json};
+use super::{Check, Findings, Sources, json};
 use crate::engine::unit::{Begin, UnitFigures};
 use serde_json::{Value, json};
 use wsp_core::tg::MemLocation;
@@ -26,6 +26,8 @@ pub struct UnitReport {
     pub figures: UnitFigures,
     /// Against a reference, or a run on one thread.
     pub check: Check,
+    /// What else was found.
+    pub findings: Findings,
 }
 
 impl UnitReport {
@@ -62,7 +64,7 @@ impl UnitReport {
             &format!("run {} on {on}; prepared in {}", millis(figures.run), millis(figures.prepare)),
         );
         lines.add("memory", &self.memory_text());
-        self.check.add_to(&mut lines);
+        self.check.add_to(&self.findings, &mut lines);
         lines.finish(&self.program)
     }
 
@@ -85,6 +87,7 @@ impl UnitReport {
     /// For machines.
     pub fn json(&self) -> Value {
         let figures = &self.figures;
+        let (unwritten, not_finite) = self.findings.json();
         let peak = |peak: &wsp_cpu::tg::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let places: serde_json::Map<String, Value> =
@@ -108,7 +111,9 @@ impl UnitReport {
             "checkpoints": figures.stats.checkpoints,
             "time_ms": { "prepare": json::ms(&figures.prepare), "run": json::ms(&figures.run) },
             "memory": figures.peak.iter().map(peak).collect::<Vec<_>>(),
-            "check": self.check.json(),
+            "check": self.check.json(&self.findings),
+            "unwritten": unwritten,
+            "not_finite": not_finite,
         })
     }
 }
@@ -136,6 +141,7 @@ mod tests {
                 peak: vec![Peak { by_location: [4_000_000, 0, 0, 500_000], total: 4_500_000 }],
             },
             check: Check::Same { tensors: 1, bytes: 4096 },
+            findings: Findings::default(),
         }
     }
 
@@ -149,7 +155,7 @@ mod tests {
               kernels    40 invocations, 9 of them resident, 960 blocks
               time       run 12.0 ms on 2 threads; prepared in 0.120 ms
               memory     4.5 MB (GM 4.0 MB, SHARED 500.0 KB) at most
-              check      ok: 1 tensor (4.1 KB) bit for bit as a sequential run writes
+              check      ok: 1 tensor (4.1 KB) bit for bit as a sequential run writes; against the same program on one thread: not an independent check
         "#]]
         .assert_eq(&report().text());
     }

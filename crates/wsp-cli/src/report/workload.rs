@@ -2,9 +2,9 @@
 
 use super::text::Lines;
 use super::units::{bytes, count, millis};
-use super::{GraphStats, Sources, aicpus, json, longest_over_mean, text};
+use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
 use crate::codes;
-use crate::reference::Comparison;
+use crate::reference::{Comparison, SAME_PROGRAM};
 use serde_json::{Value, json};
 use std::time::Duration;
 use wsp_cpu::workload::{AicpuFigures, Bodies};
@@ -31,6 +31,8 @@ pub struct WorkloadReport {
     pub time: RunTime,
     /// Against a sequential run.
     pub check: Check,
+    /// What else was found.
+    pub findings: Findings,
 }
 
 /// How long a run took.
@@ -94,6 +96,15 @@ pub struct Difference {
 }
 
 impl Check {
+    /// Whether outputs were compared with something that shares no code with the program, or with nothing.
+    pub fn is_independent(&self) -> bool {
+        match self {
+            Check::NotDone | Check::NothingRan => true,
+            Check::Close(all) => all.iter().all(|one| one.against.is_independent()),
+            Check::Same { .. } | Check::Differs(_) => false,
+        }
+    }
+
     /// What is wrong, one for each tensor.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let all = match self {
@@ -112,21 +123,23 @@ impl Check {
         all.iter().map(fault).collect()
     }
 
-    pub(super) fn add_to(&self, lines: &mut Lines) {
+    pub(super) fn add_to(&self, findings: &Findings, lines: &mut Lines) {
         match self {
-            Check::Close(all) => all.iter().for_each(|check| lines.add("check", &text::comparison(check))),
-            other => lines.add("check", &other.text()),
+            Check::Close(all) => all.iter().for_each(|check| lines.add("check", &findings.comparison(check))),
+            other => lines.add("check", &other.text(findings.are_right())),
         }
+        findings.add_to(lines);
     }
 
-    fn text(&self) -> String {
+    fn text(&self, right: bool) -> String {
+        let verdict = if right { "ok" } else { "WRONG" };
         match self {
             Check::NotDone | Check::Close(_) => "not done".to_owned(),
             Check::NothingRan => "nothing ran".to_owned(),
             Check::Same { tensors: 0, .. } => "ok: no task writes anything".to_owned(),
             Check::Same { tensors, bytes: n } => {
                 format!(
-                    "ok: {} ({}) bit for bit as a sequential run writes",
+                    "{verdict}: {} ({}) bit for bit as a sequential run writes; against {SAME_PROGRAM}",
                     count(*tensors, "tensor"),
                     bytes(*n)
                 )
@@ -138,17 +151,22 @@ impl Check {
         }
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(super) fn json(&self, findings: &Findings) -> Value {
         match self {
             Check::NotDone => Value::Null,
             Check::NothingRan => json!({ "passed": false, "nothing_ran": true }),
-            Check::Same { tensors, bytes } => json!({ "passed": true, "tensors": tensors, "bytes": bytes }),
+            Check::Same { tensors, bytes } => json!({
+                "passed": findings.are_right(), "tensors": tensors, "bytes": bytes,
+                "against": SAME_PROGRAM, "independent": false,
+            }),
             Check::Close(all) => json!({
-                "passed": all.iter().all(Comparison::passed),
-                "outputs": all.iter().map(json::comparison).collect::<Vec<_>>(),
+                "passed": all.iter().all(Comparison::passed) && findings.are_right(),
+                "outputs": all.iter().map(|check| findings.comparison_json(check)).collect::<Vec<_>>(),
             }),
             Check::Differs(all) => json!({
                 "passed": false,
+                "against": SAME_PROGRAM,
+                "independent": false,
                 "differing": all.iter().map(|d| json!({
                     "name": d.name, "elements": d.elements, "differing": d.differing, "first": d.first,
                 })).collect::<Vec<_>>(),
@@ -173,7 +191,7 @@ impl WorkloadReport {
         lines.add("tasks", &text::tiers(groups));
         lines.add("schedule", self.schedule_text());
         self.time_text(&mut lines);
-        self.check.add_to(&mut lines);
+        self.check.add_to(&self.findings, &mut lines);
         lines.finish(&self.program)
     }
 
@@ -228,6 +246,7 @@ impl WorkloadReport {
 
     /// For machines.
     pub fn json(&self) -> Value {
+        let (unwritten, not_finite) = self.findings.json();
         let mut all = json!({
             "program": self.program,
             "bodies": self.bodies.map(bodies),
@@ -238,7 +257,9 @@ impl WorkloadReport {
             "schedule": self.schedule,
             "schedule_lines": self.schedule_lines,
             "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
-            "check": self.check.json(),
+            "check": self.check.json(&self.findings),
+            "unwritten": unwritten,
+            "not_finite": not_finite,
         });
         let time = match &self.time {
             RunTime::Cycles { makespan, busy } => json!({
@@ -291,6 +312,7 @@ mod tests {
             kernels: vec![("norm".to_owned(), 16), ("gemm".to_owned(), 48)],
             time,
             check,
+            findings: Findings::default(),
         }
     }
 
@@ -317,7 +339,7 @@ mod tests {
               time       run 1.40 ms on 2 threads; first task after 0.041 ms
               graph      32 edges, 0 tasks done while generating
               balance    1.50 measured on 2 threads (longest / mean)
-              check      ok: 9 tensors (4.1 KB) bit for bit as a sequential run writes
+              check      ok: 9 tensors (4.1 KB) bit for bit as a sequential run writes; against the same program on one thread: not an independent check
         "#]]
         .assert_eq(&report(measured(), Check::Same { tensors: 9, bytes: 4096 }).text());
     }

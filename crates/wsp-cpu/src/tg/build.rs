@@ -42,6 +42,7 @@ impl Session {
         let mut plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
         let scalars = scalars::values(module, &options.scalars)?;
         let mut table = TensorTable::new(&plan, module);
+        table.recording = options.recording;
         let named: BTreeSet<&str> =
             signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
         take_inputs(&mut table, &options.inputs, &|name| named.contains(name))?;
@@ -397,6 +398,8 @@ fn set_inputs(shared: &Shared, inputs: &Arrays) -> Result<(), Box<Diagnostic>> {
         let Ok(at) = shared.table.by_name(name) else { continue };
         let range = shared.memory().range(&shared.table, &shared.accounts, at, 0)?;
         range.fill_from(array.bytes());
+        // What it begins with is nothing that a kernel has stored.
+        range.stored().into_iter().for_each(wsp_kernel::Stored::forget);
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ impl<'a> TgCx<'a> {
     /// # Errors
     /// When there is no such argument.
     pub fn bytes(&self, n: usize) -> Result<u64, KernelFault> {
-        Ok(self.arg(n)?.range.bytes())
+        Ok(self.bound(n)?.range.bytes())
     }
 
     /// Elements bound to argument `n`.
@@ -87,7 +87,7 @@ impl<'a> TgCx<'a> {
     /// # Errors
     /// When there is no such argument, or its bytes are not a whole number of elements.
     pub fn len<T: Element>(&self, n: usize) -> Result<usize, KernelFault> {
-        whole::<T>(self.arg(n)?.range.bytes(), Piece::Arg(n))
+        whole::<T>(self.bound(n)?.range.bytes(), Piece::Arg(n))
     }
 
     /// All elements of argument `n`.
@@ -156,6 +156,14 @@ impl<'a> TgCx<'a> {
     /// # Errors
     /// When there is no such argument.
     pub fn arg(&self, n: usize) -> Result<&'a BoundArg, KernelFault> {
+        let arg = self.bound(n)?;
+        if arg.direction != Direction::In {
+            arg.range.note_store();
+        }
+        Ok(arg)
+    }
+
+    fn bound(&self, n: usize) -> Result<&'a BoundArg, KernelFault> {
         self.args.get(n).ok_or_else(|| {
             KernelFault::from(format!("there is no argument {n}: {} are bound", self.args.len()))
         })
@@ -163,11 +171,11 @@ impl<'a> TgCx<'a> {
 
     /// The workspace itself.
     pub fn workspace(&self) -> Option<&'a TensorRange> {
-        self.workspace
+        self.workspace.inspect(|range| range.note_store())
     }
 
     fn readable(&self, n: usize) -> Result<&'a TensorRange, KernelFault> {
-        let arg = self.arg(n)?;
+        let arg = self.bound(n)?;
         if arg.direction == Direction::Out {
             return Err(format!("cannot load from argument {n}, which is written only").into());
         }
@@ -175,7 +183,7 @@ impl<'a> TgCx<'a> {
     }
 
     fn writable(&self, n: usize) -> Result<&'a TensorRange, KernelFault> {
-        let arg = self.arg(n)?;
+        let arg = self.bound(n)?;
         if arg.direction == Direction::In {
             return Err(format!("cannot store to argument {n}, which is read only").into());
         }

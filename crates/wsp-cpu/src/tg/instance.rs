@@ -6,11 +6,13 @@ use super::accounts::{Accounts, Claim};
 use super::code::{Bound, GraphCode};
 use super::memory::TensorRange;
 use super::tensors::{POISON, TensorInfo, TensorTable, claim, placed, released};
+use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_core::tg::MemLocation;
 use wsp_ir::diag::Diagnostic;
+use wsp_kernel::EarlyLoads;
 
 /// Memory for launches of a graph that run one after another.
 #[derive(Debug)]
@@ -21,6 +23,7 @@ pub(crate) struct Instance {
     device: u32,
     /// The state of the unit's memory that it was made for.
     epoch: u64,
+    recording: Recording,
     /// Arguments of kernels that are the same for every launch.
     pub(crate) bound: Vec<OnceLock<Arc<Bound>>>,
     workspaces: Mutex<Workspaces>,
@@ -65,9 +68,10 @@ impl Instance {
             Some(&local) => placed(fault, info(local)),
             None => fault,
         })?;
-        let mut made = BTreeMap::new();
+        let (mut made, recording) = (BTreeMap::new(), table.recording);
         for (&local, claim) in own.iter().zip(&claims) {
-            let Some(range) = TensorRange::zeros(claim.bytes, info(local).alignment) else {
+            let (bytes, alignment) = (claim.bytes, info(local).alignment);
+            let Some(range) = TensorRange::recorded(bytes, alignment, EarlyLoads::Refused, recording) else {
                 account.release(&claims);
                 return Err(placed(account.refused_by_machine(claim), info(local)));
             };
@@ -85,6 +89,7 @@ impl Instance {
             accounts: Arc::clone(accounts),
             device,
             epoch,
+            recording,
             bound: code.plan.kernels.iter().map(|_| OnceLock::new()).collect(),
             workspaces: Mutex::default(),
         })
@@ -157,12 +162,17 @@ impl Instance {
     pub(crate) fn take_workspace(&self, bytes: u64, kernel: &str) -> Result<TensorRange, Box<Diagnostic>> {
         let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(range) = workspaces.free.get_mut(&bytes).and_then(Vec::pop) {
+            if let Some(stored) = range.stored() {
+                stored.forget();
+            }
             return Ok(range);
         }
         let claim =
             Claim { who: format!("the workspace of kernel `{kernel}`"), bytes, location: MemLocation::Gm };
         self.account().reserve(std::slice::from_ref(&claim))?;
-        let range = TensorRange::zeros(bytes, wsp_core::tg::DEFAULT_ALIGNMENT).ok_or_else(|| {
+        let alignment = wsp_core::tg::DEFAULT_ALIGNMENT;
+        let range = TensorRange::recorded(bytes, alignment, EarlyLoads::Refused, self.recording);
+        let range = range.ok_or_else(|| {
             self.account().release(std::slice::from_ref(&claim));
             self.account().refused_by_machine(&claim)
         })?;

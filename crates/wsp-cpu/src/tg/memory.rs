@@ -12,13 +12,14 @@
     reason = "blocks on several threads read and write one buffer; the task graph orders conflicts"
 )]
 
+use crate::options::Recording;
 use std::alloc::{Layout as MemoryLayout, alloc_zeroed, dealloc};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
-use wsp_kernel::{IntArray, IntView, Layout, TensorMem};
+use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, TensorMem};
 
 /// Least alignment of a buffer, in bytes: a cache line.
 const LEAST_ALIGNMENT: usize = 64;
@@ -28,6 +29,8 @@ const LEAST_ALIGNMENT: usize = 64;
 struct Buffer {
     base: NonNull<u8>,
     layout: MemoryLayout,
+    /// What is stored to it, in a session that records that.
+    stored: Option<Arc<Stored>>,
 }
 
 // SAFETY: the bytes are reached as the module's invariant says only.
@@ -58,7 +61,35 @@ impl TensorRange {
         let layout = MemoryLayout::from_size_align(bytes.max(1), alignment).ok()?;
         // SAFETY: the layout has at least one byte.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(TensorRange { buffer: Arc::new(Buffer { base, layout }), at: 0, bytes })
+        Some(TensorRange { buffer: Arc::new(Buffer { base, layout, stored: None }), at: 0, bytes })
+    }
+
+    /// Fresh memory of zeros of which what is stored is recorded, if `recording` says so.
+    pub(crate) fn recorded(
+        bytes: u64,
+        alignment: u32,
+        early: EarlyLoads,
+        recording: Recording,
+    ) -> Option<TensorRange> {
+        let mut range = TensorRange::zeros(bytes, alignment)?;
+        if recording == Recording::On
+            && let Some(buffer) = Arc::get_mut(&mut range.buffer)
+        {
+            buffer.stored = Some(Arc::new(Stored::new(buffer.base.as_ptr(), range.bytes, early)));
+        }
+        Some(range)
+    }
+
+    /// What is stored to its memory, in a session that records that.
+    pub(crate) fn stored(&self) -> Option<&Stored> {
+        self.buffer.stored.as_deref()
+    }
+
+    /// All of it is stored by what is not looked into.
+    pub(crate) fn note_store(&self) {
+        if let Some(stored) = self.stored() {
+            stored.store(self.ptr(), self.bytes);
+        }
     }
 
     /// Fresh memory with these bytes; none if the machine refuses it.
@@ -114,6 +145,10 @@ impl TensorRange {
         );
         // SAFETY: `at` lies in the range, or is its end.
         let from = unsafe { self.ptr().add(at) };
+        if let Some(stored) = self.stored() {
+            // What the caller's kernels find where nothing was stored is theirs to know.
+            let _ = stored.may_load(from, into.len());
+        }
         let whole = from.addr() | into.len();
         macro_rules! units {
             ($atomic:ty, $size:literal) => {
@@ -145,6 +180,9 @@ impl TensorRange {
         );
         // SAFETY: `at` lies in the range, or is its end.
         let to = unsafe { self.ptr().add(at) };
+        if let Some(stored) = self.stored() {
+            stored.store(to, from.len());
+        }
         let whole = to.addr() | from.len();
         macro_rules! units {
             ($atomic:ty, $int:ty, $size:literal) => {
@@ -198,13 +236,17 @@ impl TensorRange {
     /// When `from` has another number of bytes.
     pub(crate) fn fill_from(&self, from: &[u8]) {
         assert_eq!(from.len(), self.bytes, "a range should be filled with as many bytes as it has");
+        self.note_store();
         // SAFETY: as many bytes lie in the range; `from` is another piece of memory, since no reference to a buffer's bytes
         // leaves this module; by the module's invariant nobody looks at the range now.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.bytes) };
     }
 
-    /// Sets every byte.
+    /// Sets every byte. What is recorded is that no byte has a value then.
     pub(crate) fn fill(&self, byte: u8) {
+        if let Some(stored) = self.stored() {
+            stored.erase(self.ptr(), self.bytes);
+        }
         // SAFETY: the bytes lie in the buffer, which is alive; by the module's invariant nobody looks at them now.
         unsafe { self.ptr().write_bytes(byte, self.bytes) };
     }
@@ -215,6 +257,9 @@ impl TensorRange {
     /// When it has another number of bytes.
     pub(crate) fn copy_from(&self, from: &TensorRange) {
         assert_eq!(from.bytes, self.bytes, "a copy should have two ends of one size");
+        if let Some(stored) = self.stored() {
+            stored.copy(self.ptr(), self.bytes, from.stored().map(|of| (of, from.ptr().cast_const())));
+        }
         // SAFETY: both ranges have as many bytes in buffers that are alive; by the module's invariant nobody else uses them
         // now.
         unsafe { ptr::copy(from.ptr(), self.ptr(), self.bytes) };
@@ -225,7 +270,9 @@ impl TensorRange {
     pub(crate) fn tensor_mem(&self, dtype: DType, layout: Layout) -> TensorMem {
         // SAFETY: the bytes are initialised and the buffer outlives the array, whose maker keeps the range; accesses are as
         // the module's invariant says, and checked against the bytes. No allocation exceeds `isize::MAX`.
-        unsafe { TensorMem::new(self.ptr(), self.bytes, dtype, layout) }
+        let mut memory = unsafe { TensorMem::new(self.ptr(), self.bytes, dtype, layout) };
+        memory.record(self.buffer.stored.clone());
+        memory
     }
 
     /// The range as a list of integers of a compiled kernel; none for real numbers. To be used as

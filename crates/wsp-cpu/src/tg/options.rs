@@ -1,6 +1,7 @@
 //! What a session is given besides its unit and kernels.
 
 use super::checkpoint::CheckpointStore;
+use crate::options::Recording;
 use crate::workload::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub struct SessionOptions {
     pub memory: Option<u64>,
     /// What becomes of memory that is released.
     pub released: Released,
+    /// Whether to record what is stored: then a kernel of a `.pto` file that loads what nothing has stored fails, but from external
+    /// tensors, and [`Session::unwritten`](super::Session::unwritten) lists what no kernel stored.
+    pub recording: Recording,
     /// Where checkpoints are kept.
     pub checkpoints: Option<Arc<dyn CheckpointStore>>,
     /// Receives what a function of the caller handed over with its fault.

@@ -6,6 +6,7 @@ use super::memory::TensorRange;
 use super::session::Session;
 use super::shared::Live;
 use super::tensors::{Home, TensorInfo};
+use crate::Unwritten;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
@@ -59,6 +60,22 @@ impl Session {
             self.shared.table.iter().filter_map(output).collect()
         };
         written.into_iter().map(|at| Ok((self.shared.table[at].name.clone(), self.array(at)?))).collect()
+    }
+
+    /// Elements of the outputs that nothing has stored; empty where the session does not record what is
+    /// stored. What a function of the caller writes through [`TensorRange::ptr`] counts as all that its argument has.
+    pub fn unwritten(&self) -> Vec<Unwritten> {
+        let mut memory = self.shared.memory();
+        let outputs = self.shared.table.iter().filter(|(at, _)| memory.is_written(*at));
+        let outputs: Vec<(usize, &TensorInfo)> =
+            outputs.filter(|(_, info)| info.home == Home::Extern).collect();
+        let unwritten = |(at, info): (usize, &TensorInfo)| {
+            let range = memory.held(at, 0)?;
+            let stored = range.stored().filter(|stored| !stored.loaded_early())?;
+            let (dtype, shape) = info.elements.clone().unwrap_or((DType::U8, vec![range.bytes()]));
+            Some(Unwritten::new(&info.name, stored.missing(dtype.size())?, &shape, info.given))
+        };
+        outputs.into_iter().filter_map(unwritten).collect()
     }
 
     /// Replaces the contents of a tensor of the unit.

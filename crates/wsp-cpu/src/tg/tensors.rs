@@ -3,6 +3,7 @@
 use super::accounts::{Accounts, Claim};
 use super::codes;
 use super::memory::TensorRange;
+use crate::options::Recording;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use wsp_core::DType;
@@ -10,6 +11,7 @@ use wsp_core::tg::{Instr, MemLocation, TensorNo};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
+use wsp_kernel::EarlyLoads;
 use wsp_plan::Array;
 use wsp_plan::tg::plan::{PlanTensor, TensorKind, UnitPlan};
 
@@ -42,12 +44,16 @@ pub(crate) struct TensorInfo {
     /// Its elements, if they are declared.
     pub(crate) elements: Option<(DType, Vec<u64>)>,
     pub(crate) span: Span,
+    /// Whether the session was given an array for it.
+    pub(crate) given: bool,
 }
 
 /// All tensors of a unit, in the order of its plan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TensorTable {
     list: Vec<TensorInfo>,
+    /// Whether their memory records what is stored.
+    pub(crate) recording: Recording,
 }
 
 impl TensorInfo {
@@ -82,8 +88,9 @@ impl TensorTable {
             location: of.location,
             elements: of.dtype.filter(|_| !of.shape.is_empty()).map(|dtype| (dtype, of.shape.clone())),
             span: spans.get(&of.no).copied().unwrap_or_default(),
+            given: false,
         };
-        TensorTable { list: plan.tensors.iter().map(info).collect() }
+        TensorTable { list: plan.tensors.iter().map(info).collect(), recording: Recording::Off }
     }
 
     /// The tensor with this name.
@@ -240,7 +247,9 @@ impl UnitMemory {
         let accounts = &accounts[if is_shared(info) { 0 } else { device as usize }];
         let claim = claim(info, bytes, None);
         accounts.reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
-        let Some(range) = TensorRange::zeros(bytes, info.alignment) else {
+        // External tensors begin with zeros.
+        let early = if info.home == Home::Extern { EarlyLoads::Noted } else { EarlyLoads::Refused };
+        let Some(range) = TensorRange::recorded(bytes, info.alignment, early, table.recording) else {
             accounts.release(std::slice::from_ref(&claim));
             return Err(placed(accounts.refused_by_machine(&claim), info));
         };
@@ -343,6 +352,7 @@ pub(crate) fn take_inputs(
             continue;
         };
         let info = &mut table.list[at];
+        info.given = true;
         if let Some(fault) = misfit(info, array) {
             faults.push(*fault);
         } else if info.elements.is_none() {

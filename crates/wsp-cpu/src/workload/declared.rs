@@ -8,12 +8,13 @@ use super::registry::{KernelBody, KernelCx, KernelFault, KernelRegistry};
 use super::tensors::slot_value;
 use super::unwritten::Watch;
 use super::view_kernel::{Bound, Interruption, ViewFault};
+use crate::unwritten::Unwritten;
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
-use wsp_kernel::{Scratch, Trap};
+use wsp_kernel::{Scratch, Stored, Trap};
 use wsp_plan::Arrays;
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::Slots;
@@ -27,6 +28,8 @@ pub(crate) struct Declared {
     modes: Vec<Vec<AccessMode>>,
     pub(crate) tensors: Vec<SharedTensor>,
     pub(crate) records: Records,
+    /// Whether each tensor was given to the launch, where what tasks store is recorded.
+    given: Vec<bool>,
     interruption: Interruption,
     /// Whether a task that leaves elements of its `out` boxes unwritten has failed.
     pub(crate) whole_outs: bool,
@@ -89,11 +92,39 @@ impl Declared {
             modes: all.iter().map(modes).collect(),
             tensors,
             records: Records::default(),
+            given: Vec::new(),
             interruption,
             whole_outs: false,
             workers: (0..workers.max(1)).map(|_| Mutex::default()).collect(),
             kernels,
         }
+    }
+
+    /// From now on, what tasks store is recorded, but for tensors that hold slots: they begin with values.
+    pub(crate) fn record(&mut self, arrays: &Arrays) {
+        let module = &self.kernels.module;
+        self.given = module.tensors.iter().map(|tensor| arrays.contains_key(&tensor.name)).collect();
+        for (i, (tensor, shared)) in module.tensors.iter().zip(&mut self.tensors).enumerate() {
+            let holds_slot = module.slots.iter().any(|slot| slot.tensor.index() == i);
+            if self.kernels.written.contains(&tensor.name) && !holds_slot {
+                shared.record();
+            }
+        }
+    }
+
+    /// Nothing is stored yet.
+    pub(crate) fn forget_stored(&self) {
+        self.tensors.iter().filter_map(SharedTensor::stored).for_each(Stored::forget);
+    }
+
+    /// Elements that no task has stored, where that is recorded.
+    pub(crate) fn unwritten(&self) -> Vec<Unwritten> {
+        let tensors = self.kernels.module.tensors.iter().zip(&self.tensors).zip(&self.given);
+        let missing = tensors.filter_map(|((tensor, shared), given)| {
+            let given = *given || shared.caller().is_some();
+            Some(Unwritten::new(&tensor.name, shared.missing()?, &shared.shape(), given))
+        });
+        missing.collect()
     }
 
     /// What a worker keeps. It is the worker's alone.

@@ -3,6 +3,7 @@
 use super::aicpu::Expand;
 use super::array_view::ArrayView;
 use super::registry::PayloadSlot;
+use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -63,6 +64,9 @@ pub struct WorkloadOptions {
     pub seed: u64,
     /// Records times of every task, also when the schedule does not ask for it.
     pub trace: bool,
+    /// Whether to record what tasks store. Tensors of declared kernels begin with elements, so that a task may load those that no
+    /// other has stored; a tensor of which that happens is an input as well.
+    pub recording: Recording,
     /// Runs one task after another in elaboration order: the oracle for all other ways. Takes the place of `threads`,
     /// `window`, `seed`, `aicpus` and the schedule, and is refused with `trace`. Declared kernels run on the calling thread, those
     /// of a used file on one worker with plain tile operations.

@@ -11,13 +11,14 @@
     reason = "tasks on several threads read and write one array; the task graph orders conflicts"
 )]
 
-use super::array_view::{ArrayView, Owner, ViewAccess};
+use super::array_view::{ArrayView, Owner};
 use super::codes;
 use std::ptr;
 use std::sync::Arc;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{IntArray, IntView, Layout, TensorMem};
+use wsp_ir::workload::AccessMode;
+use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Missing, Stored, TensorMem};
 use wsp_plan::{Array, ArrayError};
 
 /// One tensor.
@@ -31,6 +32,8 @@ pub(crate) struct SharedTensor {
     /// Bytes from one index to the next, per dimension.
     strides: [usize; MAX_RANK],
     dtype: DType,
+    /// What tasks store to it, in a run that records that.
+    stored: Option<Arc<Stored>>,
 }
 
 /// Owns the bytes; not looked at while a run goes on.
@@ -105,6 +108,7 @@ impl SharedTensor {
             dims: [1; MAX_RANK],
             strides: [0; MAX_RANK],
             dtype,
+            stored: None,
         };
         tensor.dims[..dims.len()].copy_from_slice(dims);
         tensor.strides[..strides.len()].copy_from_slice(strides);
@@ -113,6 +117,52 @@ impl SharedTensor {
 
     pub(crate) fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// From now on, what tasks store to it is recorded. It has elements to begin with.
+    pub(crate) fn record(&mut self) {
+        let (base, bytes) = self.extent(&self.whole());
+        self.stored = Some(Arc::new(Stored::new(base, bytes, EarlyLoads::Noted)));
+    }
+
+    /// What tasks store to it, in a run that records that.
+    pub(crate) fn stored(&self) -> Option<&Stored> {
+        self.stored.as_deref()
+    }
+
+    /// Elements that no task has stored, in row-major order; none where all were, where tasks load elements, of which no more
+    /// than that is needed, and where nothing is recorded.
+    pub(crate) fn missing(&self) -> Option<Missing> {
+        let stored = self.stored.as_deref().filter(|stored| !stored.is_loaded())?;
+        let mut found: Option<Missing> = None;
+        let mut before = 0;
+        self.runs(&self.whole(), |offset, bytes| {
+            if let Some(part) = stored.missing_in(self.base.wrapping_add(offset), bytes, self.dtype.size()) {
+                let all = found.get_or_insert(Missing { elements: 0, first: before + part.first });
+                all.elements += part.elements;
+            }
+            before += (bytes / self.dtype.size()) as u64;
+        });
+        found
+    }
+
+    /// A task stores to a box.
+    fn note_store(&self, region: &Region) {
+        if let Some(stored) = &self.stored {
+            self.runs(region, |offset, bytes| stored.store(self.base.wrapping_add(offset), bytes));
+        }
+    }
+
+    /// A task loads from a box.
+    fn note_load(&self, region: &Region) {
+        if let Some(stored) = &self.stored {
+            self.runs(region, |offset, bytes| _ = stored.may_load(self.base.wrapping_add(offset), bytes));
+        }
+    }
+
+    /// Shape, for people.
+    pub(crate) fn shape(&self) -> Vec<u64> {
+        self.dims[..self.rank].iter().map(|&n| u64::from(n)).collect()
     }
 
     /// The array of the caller that it is, if it is one.
@@ -134,8 +184,7 @@ impl SharedTensor {
 
     /// A copy of the elements, when no run goes on.
     pub(crate) fn to_array(&self) -> Result<Array, ArrayError> {
-        let shape: Vec<u64> = self.dims[..self.rank].iter().map(|&n| u64::from(n)).collect();
-        let mut array = Array::zeros(self.dtype, &shape)?;
+        let mut array = Array::zeros(self.dtype, &self.shape())?;
         let mut at = 0;
         self.runs(&self.whole(), |offset, bytes| {
             let to = &mut array.bytes_mut()[at..at + bytes];
@@ -173,6 +222,7 @@ impl SharedTensor {
     /// Appends the box's bytes in row-major order.
     pub(crate) fn load(&self, region: &Region, into: &mut Vec<u8>) {
         into.reserve(self.box_bytes(region));
+        self.note_load(region);
         self.runs(region, |offset, bytes| {
             // SAFETY: `runs` yields ranges inside the array, and by the module's invariant nobody writes them now.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(self.base.add(offset), bytes) });
@@ -182,6 +232,7 @@ impl SharedTensor {
     /// Replaces the box's bytes; `from` has exactly [`box_bytes`](Self::box_bytes).
     pub(crate) fn store(&self, region: &Region, from: &[u8]) {
         assert_eq!(from.len(), self.box_bytes(region), "a store should have the size of its box");
+        self.note_store(region);
         let mut at = 0;
         self.runs(region, |offset, bytes| {
             let part = &from[at..at + bytes];
@@ -213,6 +264,7 @@ impl SharedTensor {
         let kept = kept.map(|d| (region.hi[d] - region.lo[d], self.strides[d] as u64 / size));
         // SAFETY: the bytes lie in the array, which outlives the run; tasks use them as the module's invariant says.
         unsafe { view.place(ptr, bytes, kept) };
+        view.record(self.stored.clone());
     }
 
     /// Binds a view that was last bound to a box of this tensor with these extents to another one, if that has the same.
@@ -242,20 +294,27 @@ impl SharedTensor {
         let d = usize::from(dim);
         let (ptr, bytes) = self.extent(region);
         let len = if bytes == 0 { 0 } else { (region.hi[d] - region.lo[d]) as usize };
+        self.note_load(region);
         // SAFETY: every element lies in the array, which outlives the run; tasks use them as the module's invariant says.
         unsafe { IntView::new(ptr, len, self.strides[d], self.dtype) }.map(IntArray::View)
     }
 
-    /// A box for a kernel of the caller.
-    pub(crate) fn view(&self, region: &Region, access: ViewAccess) -> KernelView {
+    /// A box for a kernel of the caller, which is taken to load and store all that its mode lets it.
+    pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> KernelView {
         let (ptr, _) = self.extent(region);
+        if mode != AccessMode::Out {
+            self.note_load(region);
+        }
+        if mode != AccessMode::In {
+            self.note_store(region);
+        }
         KernelView {
             ptr,
             dtype: self.dtype,
             dims: extents(region).take(self.rank).collect(),
             // No stride exceeds the span of its array, which is at most `isize::MAX`.
             strides: self.strides[..self.rank].iter().map(|&stride| stride.cast_signed()).collect(),
-            writable: access == ViewAccess::ReadWrite,
+            writable: mode != AccessMode::In,
             owner: match &self.memory {
                 Memory::Own(array) => Arc::<Array>::clone(array),
                 Memory::Caller(view) => Arc::clone(view.owner()),
@@ -329,6 +388,7 @@ fn extents(region: &Region) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::array_view::ViewAccess;
     use super::*;
 
     fn counting(dims: &[u32]) -> SharedTensor {

@@ -2,6 +2,7 @@
 
 use super::aicpu::AicpuFigures;
 use crate::stats::KernelStats;
+use crate::unwritten::Unwritten;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::ScheduleLine;
@@ -24,6 +25,9 @@ pub enum Bodies {
 pub struct WorkloadOutcome {
     /// Tensors that tasks may write, by name.
     pub outputs: Arrays,
+    /// Elements of tensors that tasks may write and none has stored; empty where the run does not record what is stored. A kernel
+    /// of the caller that takes a box as memory ([`KernelCx::view`](super::KernelCx::view)) counts as storing all of it.
+    pub unwritten: Vec<Unwritten>,
     /// What ran.
     pub bodies: Bodies,
     /// Worker threads; 0 for a sequential run, which has none.

@@ -1,6 +1,5 @@
 //! Bodies of declared kernels: functions registered by name.
 
-use super::array_view::ViewAccess;
 use super::codes;
 use super::memory::{KernelView, SharedTensor};
 use super::view_kernel::ViewKernel;
@@ -259,8 +258,7 @@ impl KernelCx<'_> {
     /// When there is no such parameter.
     pub fn view(&self, n: usize) -> Result<KernelView, KernelFault> {
         let (region, tensor) = self.parameter(n)?;
-        let reads = self.mode(n) == Some(AccessMode::In);
-        Ok(tensor.view(region, if reads { ViewAccess::ReadOnly } else { ViewAccess::ReadWrite }))
+        Ok(tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut)))
     }
 
     fn parameter(&self, n: usize) -> Result<(&Region, &SharedTensor), KernelFault> {

@@ -17,8 +17,8 @@ use super::tables::tables;
 use super::tensors::{Given, slots};
 use super::touch::Stated;
 use super::view_kernel::Interruption;
-use crate::LaunchOptions;
 use crate::stats::kernel_stats;
+use crate::{LaunchOptions, Recording};
 use std::sync::Arc;
 use std::time::Instant;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -81,6 +81,9 @@ impl Launch {
         let mut tasks =
             Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
         tasks.whole_outs = options.whole_outs;
+        if options.recording == Recording::On {
+            tasks.record(&inputs.arrays);
+        }
         Ok(Launch { bindings, way, tasks, notes })
     }
 
@@ -91,6 +94,7 @@ impl Launch {
         let runtime = wsp_runtime::Stats { kernels: counts, ..wsp_runtime::Stats::default() };
         WorkloadOutcome {
             outputs: Arrays::new(),
+            unwritten: Vec::new(),
             bodies: bodies(module, registry),
             threads: if options.sequential { 0 } else { self.way.threads() },
             kernels: kernel_stats(module.kernels.iter().map(|k| k.name.as_str()), &runtime),
@@ -116,6 +120,7 @@ impl Launch {
         kept: &mut Option<Vec<Record>>,
     ) -> Result<(), Vec<Diagnostic>> {
         let kernels = &*self.tasks.kernels;
+        self.tasks.forget_stored();
         let started = clock::now();
         match &self.way {
             Way::OneByOne(_) => self.one_by_one(options, &mut outcome.runtime, kept)?,
@@ -133,6 +138,7 @@ impl Launch {
                 (outcome.runtime, outcome.aicpus) = (ran.stats, Some(ran.figures));
             }
         }
+        outcome.unwritten = self.tasks.unwritten();
         finish(outcome, started);
         Ok(())
     }
@@ -165,12 +171,14 @@ impl Launch {
         options: &WorkloadOptions,
         outcome: &mut WorkloadOutcome,
     ) -> Result<(), Vec<Diagnostic>> {
+        self.tasks.forget_stored();
         let started = clock::now();
         let mut sequential = self.sequential(options, &mut outcome.runtime.kernels);
         let ran = kept.iter().try_for_each(|record| sequential.run(record.arguments()));
         let module = &self.tasks.kernels.module;
         ran.map_err(|stop| vec![faults::sequential(module, stop, options.payload.as_ref())])?;
         drop(sequential);
+        outcome.unwritten = self.tasks.unwritten();
         outcome.runtime.tasks = kept.len() as u64;
         finish(outcome, started);
         Ok(())
@@ -295,6 +303,7 @@ pub(crate) fn library(
     notes.extend(outcome.notes);
     Ok(WorkloadOutcome {
         outputs: outcome.outputs,
+        unwritten: outcome.unwritten,
         bodies: Bodies::Library,
         threads: stats.threads,
         kernels: stats.kernels,
@@ -312,6 +321,7 @@ pub(crate) fn library(
 pub(crate) fn launch_options(inputs: &WorkloadInputs, options: &WorkloadOptions) -> LaunchOptions {
     LaunchOptions {
         set: inputs.set.clone(),
+        recording: options.recording,
         mode: if options.plain || options.sequential { Mode::Plain } else { Mode::Fast },
         cancel: options.cancel.clone(),
         ..LaunchOptions::default()

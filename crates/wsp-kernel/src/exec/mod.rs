@@ -26,6 +26,7 @@ mod native;
 mod native;
 mod ops;
 mod outlined;
+mod recorded;
 mod recording;
 mod scalar;
 mod tile_code;

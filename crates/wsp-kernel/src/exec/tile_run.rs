@@ -1,12 +1,14 @@
 //! Runs tile operations.
 
+use super::recorded;
 use super::recording::Recorder;
 use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst, TileStep};
 use super::tile_trap;
-use crate::memory::{Fault, TensorMem, Window};
+use crate::memory::{Fault, Shape, TensorMem, Window};
 use crate::tile::{Rhs, Tiles};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
+use wsp_ir::Span;
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {
@@ -18,41 +20,87 @@ pub(crate) struct TileSet {
 }
 
 /// Whether tiles have values, by [`TileStep`]'s numbers: of none, number 0, it always holds.
-pub(crate) struct Written(Vec<bool>);
+pub(crate) struct Written {
+    states: Vec<u8>,
+    /// Loads that yielded nothing, the last of each tile.
+    past_end: Vec<PastEnd>,
+}
+
+/// The tile has no value.
+const NO_VALUE: u8 = 0;
+/// The tile has a value.
+const HAS_VALUE: u8 = 1;
+/// The tile was loaded from past the end of a dimension, so that it has no element.
+const PAST_END: u8 = 2;
+
+/// A load that starts past the end of a dimension that its tile follows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PastEnd {
+    tile: usize,
+    /// Index in [`Env::tensors`].
+    pub(crate) tensor: u32,
+    pub(crate) dim: u8,
+    pub(crate) index: u64,
+    pub(crate) extent: u64,
+    pub(crate) span: Span,
+}
 
 impl Written {
     /// For so many tiles.
     pub(crate) fn new(tiles: usize) -> Written {
-        let mut written = Written(vec![false; tiles + 1]);
+        let mut written = Written { states: vec![NO_VALUE; tiles + 1], past_end: Vec::new() };
         written.forget_all();
         written
     }
 
     /// No tile has a value.
     pub(crate) fn forget_all(&mut self) {
-        self.0.fill(false);
-        self.0[0] = true;
+        self.states.fill(NO_VALUE);
+        self.states[0] = HAS_VALUE;
+        self.past_end.clear();
     }
 
     /// Whether all that an operation reads has a value.
     #[inline]
     pub(crate) fn has(&self, step: &TileStep) -> bool {
-        let [a, b, c] = step.reads.map(|tile| self.0[tile as usize]);
-        a & b & c
+        let [a, b, c] = step.reads.map(|tile| self.states[tile as usize]);
+        a & b & c == HAS_VALUE
     }
 
-    /// An operation was done.
+    /// An operation is done.
     #[inline]
     pub(crate) fn note(&mut self, step: &TileStep) {
         for tile in step.writes {
-            self.0[tile as usize] = true;
+            self.states[tile as usize] = HAS_VALUE;
         }
+    }
+
+    /// A tile has no value: its declaration is reached.
+    fn forget(&mut self, tile: usize) {
+        self.states[tile + 1] = NO_VALUE;
+    }
+
+    /// A load of a tile yielded nothing.
+    #[cold]
+    fn load_nothing(&mut self, load: PastEnd) {
+        self.states[load.tile + 1] = PAST_END;
+        self.past_end.retain(|other| other.tile != load.tile);
+        self.past_end.push(load);
+    }
+
+    /// The load that left a tile, by its number in a [`TileStep`], without an element.
+    fn past_end(&self, tile: u32) -> Option<&PastEnd> {
+        let is_past = self.states[tile as usize] == PAST_END;
+        self.past_end.iter().find(|load| is_past && load.tile + 1 == tile as usize)
     }
 }
 
 impl std::fmt::Debug for TileSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TileSet").field("key", &self.key).field("tiles", &(self.written.0.len() - 1)).finish()
+        f.debug_struct("TileSet")
+            .field("key", &self.key)
+            .field("tiles", &(self.written.states.len() - 1))
+            .finish()
     }
 }
 
@@ -85,20 +133,23 @@ impl TileRun<'_> {
         if !self.set.written.has(step) {
             return Err(self.unwritten(step));
         }
-        let value = match self.operate(&step.inst, env, frame) {
-            Ok(value) => value,
-            Err(fault) => return Err(self.failed(step, fault)),
-        };
+        // An operation that fails ends the run, so that nothing looks at its tiles any more.
         self.set.written.note(step);
-        Ok(value)
+        match self.operate(step, env, frame) {
+            Ok(value) => Ok(value),
+            Err(fault) => Err(self.failed(step, fault)),
+        }
     }
 
     #[cold]
     fn unwritten(&self, step: &TileStep) -> Trap {
-        let missing = step.reads.iter().find(|tile| !self.set.written.0[**tile as usize]);
-        match missing.and_then(|tile| self.decls.get((*tile as usize).wrapping_sub(1))) {
-            Some(decl) => tile_trap::unwritten(decl, step.span),
-            None => Trap::internal("a tile that is not declared", step.span),
+        let written = &self.set.written;
+        let missing = step.reads.iter().copied().find(|tile| written.states[*tile as usize] != HAS_VALUE);
+        let Some(tile) = missing else { return Trap::internal("a tile that has a value", step.span) };
+        match (self.decls.get((tile as usize).wrapping_sub(1)), written.past_end(tile)) {
+            (Some(decl), Some(load)) => tile_trap::past_end(decl, load, self, step.span),
+            (Some(decl), None) => tile_trap::unwritten(decl, step.span),
+            (None, _) => Trap::internal("a tile that is not declared", step.span),
         }
     }
 
@@ -111,24 +162,50 @@ impl TileRun<'_> {
     }
 
     /// A fault of none is a tensor without memory.
-    fn operate(&mut self, inst: &TileInst, env: &Env, frame: &[u64]) -> Result<u64, Option<Fault>> {
+    fn operate(&mut self, step: &TileStep, env: &Env, frame: &[u64]) -> Result<u64, Option<Fault>> {
         let tiles = &mut self.set.tiles;
         let word = |slot: u32| frame[slot as usize] as u32;
         let real = |slot: u32| f32::from_bits(word(slot));
-        match *inst {
+        match step.inst {
             TileInst::Clear(tile) => {
                 tiles.clear(tile);
-                self.set.written.0[tile + 1] = false;
+                self.set.written.forget(tile);
             }
             TileInst::Load { dst, ref at, rows, cols, allow_view } => {
                 let mut index = [0; MAX_RANK];
                 let window = window(at, frame, &mut index);
-                let in_place = allow_view && env.loads_in_place;
-                tiles.load(dst, memory(env, at)?, window, rows.map(word), cols.map(word), in_place)?;
+                let (memory, in_place) = (memory(env, at)?, allow_view && env.loads_in_place);
+                let (rows, cols) = (rows.map(word), cols.map(word));
+                tiles.load(dst, memory, window, rows, cols, in_place)?;
+                let shape = tiles.shape(dst);
+                // A load of 0 rows or columns is meant.
+                if (shape.rows == 0 || shape.cols == 0) && rows != Some(0) && cols != Some(0) {
+                    let empty = if shape.rows == 0 { at.row_dim } else { at.col_dim };
+                    if let Some(dim) = empty {
+                        let index = u64::from(window.index[usize::from(dim)]);
+                        let extent = memory.extent_at(dim, window.index);
+                        let (tensor, span) = (at.tensor, step.span);
+                        self.set.written.load_nothing(PastEnd {
+                            tile: dst,
+                            tensor,
+                            dim,
+                            index,
+                            extent,
+                            span,
+                        });
+                    }
+                }
+                if let Some(stored) = memory.stored() {
+                    recorded::load(stored, memory, window, shape)?;
+                }
             }
             TileInst::Store { src, ref at } => {
                 let mut index = [0; MAX_RANK];
-                tiles.store(memory(env, at)?, src, window(at, frame, &mut index))?;
+                let (memory, window) = (memory(env, at)?, window(at, frame, &mut index));
+                tiles.store(memory, src, window)?;
+                if let Some(stored) = memory.stored() {
+                    recorded::store(stored, memory, window, tiles.shape(src))?;
+                }
             }
             TileInst::Fill { dst, value, rows, cols } => {
                 tiles.fill(dst, real(value), rows.map(word), cols.map(word));
@@ -170,6 +247,9 @@ impl TileRun<'_> {
                 let mut index = [0; MAX_RANK];
                 let window = window(at, frame, &mut index);
                 let memory = memory(env, at)?;
+                if let Some(stored) = memory.stored() {
+                    recorded::load(stored, memory, window, Shape::new(1, 1))?;
+                }
                 return Ok(match memory.dtype().is_float() {
                     true => bits32(memory.load_scalar(window.index)?),
                     false => memory.load_integer(window.index)?,
@@ -182,6 +262,9 @@ impl TileRun<'_> {
                 match memory.dtype().is_float() {
                     true => memory.store_scalar(window.index, real(value))?,
                     false => memory.store_integer(window.index, frame[value as usize])?,
+                }
+                if let Some(stored) = memory.stored() {
+                    recorded::store(stored, memory, window, Shape::new(1, 1))?;
                 }
             }
         }

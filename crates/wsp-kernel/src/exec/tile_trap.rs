@@ -1,8 +1,10 @@
 //! What went wrong in a tile operation, in the words of the source.
 
 use super::tile_code::{RhsCode, TileDecl, TileInst};
-use super::tile_run::TileRun;
-use super::trap::{TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN};
+use super::tile_run::{PastEnd, TileRun};
+use super::trap::{
+    NEVER_STORED, TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN,
+};
 use crate::Trap;
 use crate::memory::Fault;
 use wsp_core::limits;
@@ -28,6 +30,21 @@ pub(crate) fn declaration(decl: &TileDecl, fault: Fault, span: Span) -> Trap {
 pub(crate) fn unwritten(decl: &TileDecl, span: Span) -> Trap {
     Trap::new(TILE_UNWRITTEN, format!("tile `{}` is used before anything is written to it", decl.name), span)
         .note("a declaration makes its tile empty each time it is reached")
+}
+
+/// A tile that is used though the load into it yielded nothing.
+#[cold]
+pub(crate) fn past_end(decl: &TileDecl, load: &PastEnd, run: &TileRun<'_>, used: Span) -> Trap {
+    let PastEnd { tensor, dim, index, extent, span, .. } = *load;
+    let name = run.tensor_names.get(tensor as usize).map_or("?", String::as_str);
+    let message =
+        format!("a load past the end of dimension {dim} of `{name}` leaves tile `{}` empty", decl.name);
+    let trap = Trap::new(TENSOR_BOUNDS, message, span)
+        .note(format!("it begins at index {index}, where the dimension has {extent}"));
+    match used == span {
+        true => trap,
+        false => trap.labelled(used, format!("`{}` is used here", decl.name)),
+    }
 }
 
 /// An operation that could not be done.
@@ -64,6 +81,18 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             let name = tensor_name(inst, run);
             Trap::new(TENSOR_BOUNDS, format!("a store past the end of dimension {dim} of `{name}`"), span)
                 .note(format!("{count} elements from index {index} on, where the dimension has {extent}"))
+        }
+        Fault::NeverStored { at } => {
+            let name = tensor_name(inst, run);
+            let message = format!("`{name}` is loaded where no task has stored anything");
+            let trap = Trap::new(NEVER_STORED, message, span);
+            match inst {
+                TileInst::Load { .. } => trap.note(format!(
+                    "the first such element is in row {} and column {} of what is loaded",
+                    at.rows, at.cols
+                )),
+                _ => trap,
+            }
         }
         Fault::SlotMisaligned { offset, slot_bytes } => {
             let name = tensor_name(inst, run);

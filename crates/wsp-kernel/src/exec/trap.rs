@@ -31,6 +31,8 @@ pub(crate) const TILE_SIZE: Code = Code(613);
 pub(crate) const TILE_UNWRITTEN: Code = Code(614);
 /// A tile or scalar access whose element type is not a float type.
 pub(crate) const TILE_ELEMENT: Code = Code(615);
+/// A load of elements that no task has stored.
+pub(crate) const NEVER_STORED: Code = Code(616);
 /// A tier index past the end of its tier set.
 pub(crate) const TIER_INDEX: Code = Code(620);
 /// A workspace slot at or past the reserved count.
@@ -55,12 +57,14 @@ pub struct Trap {
     pub span: Span,
     /// Further facts: shapes, extents, calls on the way.
     pub notes: Vec<String>,
+    /// Another place that has to do with it, and what it is.
+    pub label: Option<(Span, String)>,
 }
 
 impl Trap {
     /// A trap without notes.
     pub fn new(code: Code, message: impl Into<String>, span: Span) -> Trap {
-        Trap { code, message: message.into(), span, notes: Vec::new() }
+        Trap { code, message: message.into(), span, notes: Vec::new(), label: None }
     }
 
     /// A fault of PTO-WSP itself: something the verifier or lowering rules out.
@@ -76,6 +80,13 @@ impl Trap {
         self
     }
 
+    /// Adds another place.
+    #[must_use]
+    pub fn labelled(mut self, span: Span, text: impl Into<String>) -> Trap {
+        self.label = Some((span, text.into()));
+        self
+    }
+
     /// Whether the run was cancelled from outside, which is no fault of the program.
     pub fn is_cancelled(&self) -> bool {
         self.code == CANCELLED
@@ -86,6 +97,9 @@ impl From<Trap> for Diagnostic {
     fn from(trap: Trap) -> Diagnostic {
         let mut diagnostic = Diagnostic::error(trap.code, trap.message).at(trap.span, "");
         diagnostic.notes = trap.notes;
+        if let Some((span, text)) = trap.label {
+            diagnostic = diagnostic.label(span, text);
+        }
         diagnostic.help.extend(help(trap.code).map(str::to_owned));
         diagnostic
     }
@@ -99,7 +113,8 @@ fn help(code: Code) -> Option<&'static str> {
             "indices and numbers of rows count from 0: bound the value first, or leave out the case"
         }
         ARRAY_BOUNDS => "leave out indices from the array's length on with a condition",
-        TENSOR_BOUNDS => "take an index that lies inside, or store a smaller tile",
+        TENSOR_BOUNDS => "take an index that lies inside, load or store fewer rows (0 if none are meant)",
+        NEVER_STORED => "store the element first, in a task that this one depends on, or give the array",
         TILE_SHAPE => "load or fill the operands with the same rows and columns",
         TILE_CAPACITY => "declare the destination as large as the result can be",
         _ => return None,

@@ -102,6 +102,11 @@ pub enum Fault {
         /// The result's shape.
         need: Shape,
     },
+    /// A load of elements that no task has stored.
+    NeverStored {
+        /// First row and column of the load that were not.
+        at: Shape,
+    },
     /// An index that a tile of indices cannot hold.
     IndexTooLarge {
         /// The index.

@@ -70,6 +70,12 @@ impl TensorMem {
         found
     }
 
+    /// Elements along a dimension at an index, whose slot dimension counts bytes.
+    pub(crate) fn extent_at(&self, dim: u8, index: &[u32]) -> u64 {
+        let mut buffer = [0; MAX_INDICES];
+        self.normalise(index, &mut buffer).map_or(0, |index| self.layout().extent(usize::from(dim), index))
+    }
+
     /// The address of one element.
     pub(crate) fn locate_element(&self, index: &[u32]) -> Result<*mut u8, Fault> {
         let mut buffer = [0; MAX_INDICES];

@@ -1,6 +1,7 @@
 //! An array of a launch.
 
-use super::Layout;
+use super::{Layout, Stored};
+use std::sync::Arc;
 use wsp_core::DType;
 
 /// An array of a launch: bytes, element type and layout.
@@ -12,6 +13,8 @@ pub struct TensorMem {
     bytes: usize,
     dtype: DType,
     layout: Layout,
+    /// What tasks store to it, in a run that records that.
+    stored: Option<Arc<Stored>>,
 }
 
 // SAFETY: the contract of `TensorMem::new` makes concurrent accesses disjoint or read-only, and the memory outlives the value.
@@ -29,7 +32,17 @@ impl TensorMem {
     /// * Accesses by tasks that run at the same time are disjoint or reads only (the scheduler's dependences see to it), and
     ///   nothing outside the launch writes the memory meanwhile.
     pub unsafe fn new(ptr: *mut u8, bytes: usize, dtype: DType, layout: Layout) -> TensorMem {
-        TensorMem { ptr, bytes, dtype, layout }
+        TensorMem { ptr, bytes, dtype, layout, stored: None }
+    }
+
+    /// From now on, what kernels store to the array is recorded there, and what they load is looked up.
+    pub fn record(&mut self, stored: Option<Arc<Stored>>) {
+        self.stored = stored;
+    }
+
+    /// What tasks store to the array, in a run that records that.
+    pub(crate) fn stored(&self) -> Option<&Stored> {
+        self.stored.as_deref()
     }
 
     /// Puts a strided array elsewhere: another address, and other extents and strides (in elements) in pairs, outermost

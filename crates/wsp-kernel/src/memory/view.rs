@@ -1,5 +1,6 @@
 //! Rows of an array in memory.
 
+use super::Shape;
 use wsp_core::DType;
 
 /// A run of rows, evenly spaced.
@@ -65,6 +66,23 @@ impl RowsView {
     /// Bytes from the first element of a row to the end of its last one, where they lie side by side.
     pub(crate) fn row_bytes(&self) -> usize {
         self.cols as usize * self.dtype.size()
+    }
+
+    /// Calls `f` with row and column, address and bytes of every run of elements that lie side by side in a row, top to bottom,
+    /// until it answers false.
+    pub(crate) fn runs(&self, mut f: impl FnMut(Shape, *const u8, usize) -> bool) {
+        let (step, bytes) = match self.is_contiguous() {
+            true => (self.cols.max(1) as usize, self.row_bytes()),
+            false => (1, self.dtype.size()),
+        };
+        for (row, start) in (0..).zip(&self.starts) {
+            for col in (0..self.cols).step_by(step) {
+                let ptr = start.wrapping_add(col as usize * self.col_stride);
+                if !f(Shape::new(row, col), ptr, bytes) {
+                    return;
+                }
+            }
+        }
     }
 
     /// Adds a run of rows.

@@ -6,17 +6,18 @@ use super::{Kind, references, refuse, settings};
 use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
 use crate::codes;
 use crate::commands::outputs::Outputs;
-use crate::commands::run::nothing_ran;
+use crate::commands::run::{given_arrays, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Begin, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
 use crate::machine;
 use crate::reference::Comparison;
-use crate::report::{Check, Sources, UnitReport};
+use crate::report::{Check, Findings, Sources, UnitReport};
 use crate::unit::tensors;
 use std::sync::Arc;
 use wsp_core::tg::{GraphNo, Instr, Platform};
+use wsp_cpu::Recording;
 use wsp_cpu::tg::{CANNOT_RESUME, CheckpointStore, MemoryStore, Released, SessionOptions};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
@@ -41,16 +42,17 @@ pub(in crate::commands) fn run(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
-    let Ready { module, kernels, options, begin, sources, outputs } = prepare(session, args, kind)?;
+    let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
+    let wanted = args.check || (!args.data.names_arrays() && !args.no_check);
+    options.recording = recording(wanted || args.strict);
     let ran = engine::run(&module, &kernels.kernels, options.clone(), begin);
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
-    let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
+    let mut ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
     let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
     session.warn(&[platform_notes(&module, &options.runtime), notes].concat());
     let (filled, mut faults) =
         outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
-    let wanted = args.check || (!args.data.names_arrays() && !args.no_check);
     let stats = &ran.figures.stats;
     let checked = if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
         let values = options.scalars.iter().map(|(name, n)| (name.as_str(), ParamValue::Int((*n).into())));
@@ -74,7 +76,16 @@ pub(in crate::commands) fn run(
             return Err(faults);
         }
     };
+    let findings = if options.recording == Recording::On {
+        let arrays = given_arrays(&options.inputs, args.data.names_arrays(), &sources.made);
+        let mut found = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &arrays);
+        faults.extend(found.allow(&args.allow_unwritten, &ran.outputs));
+        if check.is_independent() { found } else { found.compared_with_itself() }
+    } else {
+        Findings::default()
+    };
     faults.extend(differences(&check));
+    faults.extend(findings.diagnostics());
     let report = UnitReport {
         program: args.file.display().to_string(),
         threads: options.runtime.threads,
@@ -84,6 +95,7 @@ pub(in crate::commands) fn run(
         begin: if ran.resumed { Begin::Resume } else { Begin::Start },
         figures: ran.figures,
         check,
+        findings,
     };
     match args.stats {
         StatsFormat::Text => session.terminal.print(&report.text()),
@@ -248,6 +260,7 @@ fn compare(
         checkpoints: options.checkpoints.as_ref().map(|_| Arc::new(MemoryStore::new()) as Arc<_>),
         // Also those that were signalled before the checkpoint was saved that the run went on from.
         events: ran.signalled.clone(),
+        recording: Recording::Off,
         ..options.clone()
     };
     let expected = engine::run(module, &kernels.kernels, alone, Begin::Start)?;

@@ -5,12 +5,13 @@ use super::{check_graph_memory, used_files};
 use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::outputs::Outputs;
-use crate::commands::run::{compare_arrays, nothing_ran};
+use crate::commands::run::{compare_arrays, given_arrays, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::layout::Layout;
-use crate::report::{Check, Sources, WorkloadReport};
+use crate::report::{Check, Findings, Sources, WorkloadReport};
+use wsp_cpu::Recording;
 use wsp_cpu::workload::{Bodies, Expand, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, Trace};
@@ -49,10 +50,12 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         trace: args.trace.is_some(),
         aicpus,
         expand,
+        // Whether a run checks follows from its kernels too; in virtual time none run.
+        recording: recording(args.strict || args.check || !args.no_check),
         ..WorkloadOptions::default()
     };
     let run = if is_virtual { engine::simulate } else { engine::execute };
-    let outcome = run(&program, &inputs, &options)?;
+    let mut outcome = run(&program, &inputs, &options)?;
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
     let (filled, mut faults) = outputs.fill(&outcome.outputs, &mut |out| match &timeline {
@@ -83,6 +86,15 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
             return Err(faults);
         }
     };
+    let unstored = std::mem::take(&mut outcome.unwritten);
+    let findings = if args.strict || check != Check::NotDone {
+        let arrays = given_arrays(&inputs.arrays, args.data.names_arrays(), &made);
+        let mut found = Findings::of(unstored, &outcome.outputs, &arrays);
+        faults.extend(found.allow(&args.allow_unwritten, &outcome.outputs));
+        if check.is_independent() { found } else { found.compared_with_itself() }
+    } else {
+        Findings::default()
+    };
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,
@@ -93,12 +105,14 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         kernels: outcome.kernels,
         time: outcome.time,
         check,
+        findings,
     };
     match args.stats {
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
     faults.extend(report.check.diagnostics());
+    faults.extend(report.findings.diagnostics());
     session.keep(filled)?;
     if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
 }
@@ -124,7 +138,8 @@ fn check(
         )?));
     }
     session.terminal.progress("running once more, one task after another");
-    let sequential = WorkloadOptions { sequential: true, trace: false, ..options.clone() };
+    let recording = Recording::Off;
+    let sequential = WorkloadOptions { sequential: true, trace: false, recording, ..options.clone() };
     let expected = engine::execute(program, inputs, &sequential)?;
     engine::compare(outcome, &expected).map_err(|fault| vec![fault])
 }

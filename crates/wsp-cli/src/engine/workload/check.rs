@@ -21,7 +21,8 @@ pub fn compare(outcome: &RunOutcome, sequential: &RunOutcome) -> Result<Check, D
         let (Some(values), Some(output)) = (reference::to_f64(expected), outcome.outputs.get(name)) else {
             continue;
         };
-        all.push(compare_values(name, output, &values, Tolerance::of_output(expected.dtype()))?);
+        let tolerance = Tolerance::of_itself(expected.dtype(), &values);
+        all.push(compare_values(name, output, &values, tolerance)?);
     }
     Ok(Check::Close(all))
 }

@@ -19,6 +19,7 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     window: None,
     seed: 0,
     trace: false,
+    recording: wsp_cpu::Recording::Off,
     sequential: false,
     plain: false,
     aicpus: 0,

@@ -178,8 +178,8 @@ The note says what does not fit.",
         code: Code(533),
         title: "an output differs from its reference",
         explanation: "\
-Some elements are further from the f64 reference than the tolerance allows: for f16 data 1e-3 + 1e-3 |reference|, for
-bf16 1e-2 + 1e-2 |reference|, for f32 1e-5 + 1e-5 |reference|; for `lse` 1e-3, with f32 data 1e-5 + 1e-5 |reference|.
+Some elements are further from what the output was compared with than rounding explains: the tolerance follows from the
+length of the sums, the sizes of what they add up, and the type of the output (`docs/reference/checks.md`).
 The notes name the worst element. NaN in made-up data stand in cache slots of no request: an output that is NaN comes
 from reading past the tokens of a request, or from 0/0 and (-inf) - (-inf) for an empty one.",
     },
@@ -188,6 +188,31 @@ from reading past the tokens of a request, or from 0/0 and (-inf) - (-inf) for a
         title: "nothing to check results with",
         explanation: "\
 The program has no `PTO_REFERENCE`, so its outputs cannot be checked. Add one, or run with `--no-check`.",
+    },
+    CodeInfo {
+        code: Code(537),
+        title: "elements of an output were never written",
+        explanation: "\
+A run that checks (`--check`, on by itself for made-up data) or `--strict` records what tasks store. Elements of an
+output that no task stored hold zeros or made-up values, which nothing computed. The note names the first.
+Usually the space, the tiles or an index leave out a part, or loads past the end of an axis gave tiles of no rows.
+An output that keeps a part of what it began with is an input too: give its array, or load it in a task. An output that
+is meant to be written in part is named with `--allow-unwritten NAME`.
+Of a workload whose kernels it declares, tensors that tasks load are not looked at: they are steps on the way.",
+    },
+    CodeInfo {
+        code: Code(538),
+        title: "an output is NaN",
+        explanation: "\
+Some elements of an output are NaN, no input has one, and the output was compared with nothing but the same program,
+which makes the same NaN. Look for 0 / 0, inf - inf, or the logarithm or the root of a negative number. Where NaN is
+meant, name a `PTO_REFERENCE` that gives it too, or run with `--no-check`.",
+    },
+    CodeInfo {
+        code: Code(539),
+        title: "no such output",
+        explanation: "\
+`--allow-unwritten NAME` names an output of the program that tasks are meant to write a part of. No output has this name.",
     },
     CodeInfo {
         code: Code(540),

@@ -70,7 +70,8 @@ The run was stopped from outside, by the user or because another task failed. No
         explanation: "\
 A load starts past the end of a dimension, a store would go past it, or a workspace offset is not one that
 `PTO_ALLOC_WS` gave. A load is cut off at the end of the dimensions that the tile's rows and columns
-follow, but every other index must exist; a store is never cut off.
+follow, but every other index must exist; a store is never cut off. Where nothing is left of a load, its
+tile has no value, and using it is a fault, unless the load asks for 0 rows or columns itself.
 Load fewer rows (the optional arguments of `TLOAD`), or check the indices that the descriptor carries.",
     },
     CodeInfo {
@@ -111,6 +112,16 @@ Write the tile first, for instance with `TASSIGN(tile, 0.0f)`, or declare it out
         explanation: "\
 A tile, a load or a store meets an array of integers. Tiles hold `float`, `half` or `bfloat16_t` values.
 Read integer arrays element by element (`lens[i]`), and check the element type of the array that is given.",
+    },
+    CodeInfo {
+        code: Code(616),
+        title: "load of what no task has stored",
+        explanation: "\
+A kernel loads elements of a workspace slot, a temporary or an output that no task has stored before, in a
+run that records what is stored (a run that checks, or `--strict`). Without the record they read as zeros.
+Usually an index or a slot is another one in the kernel that loads than in the one that stores, a store is
+left out, or the order is not stated. Store the elements first; give an output that is meant to begin with
+values as an input (`--input NAME=FILE.npy`).",
     },
     CodeInfo {
         code: Code(620),

@@ -1,0 +1,487 @@
+//! Mutations of the kernels and generators of the examples: one operation, index, scale or bound is another, and
+//! `wsp run --check` must refuse the program, unless the mutation provably changes nothing.
+//!
+//! `WSP_CASES` says how many are drawn; the list is printed, with what refused each.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// How many are drawn where `WSP_CASES` does not say.
+const FEW: usize = 6;
+/// Drawn in the same order every time.
+const SEED: u64 = 17;
+
+/// A file that is changed, the program that is run, and its arguments, one list per run: small data with every kind of edge.
+struct Target {
+    file: &'static str,
+    program: &'static str,
+    runs: &'static [&'static [&'static str]],
+}
+
+const fn target(
+    file: &'static str,
+    program: &'static str,
+    runs: &'static [&'static [&'static str]],
+) -> Target {
+    Target { file, program, runs }
+}
+
+/// Requests with fewer tokens than a tile, as many, one more, several tiles, and none.
+const LENGTHS: &str = "len=5/0/2600/256/257/64/129,heads=4/2,dim=16,page=16";
+const CHUNKS: &[&[&str]] = &[
+    &["--generate", LENGTHS, "--set", "chunk=64"],
+    &["--generate", LENGTHS, "--set", "chunk=4096"],
+    &["--generate", "dtype=bf16,len=5/0/300/64/129,heads=4/2,dim=16,page=16"],
+];
+const REQUESTS: &[&[&str]] = &[&["--generate", LENGTHS]];
+/// So many requests that they come in several groups.
+const BATCH_LENGTHS: &str = "len=5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300,heads=4/2,dim=16,page=16";
+const BATCH: &[&[&str]] = &[&["--generate", BATCH_LENGTHS]];
+const LAYER: &[&[&str]] = &[
+    &[
+        "--set",
+        "seq=150",
+        "--set",
+        "hidden=72",
+        "--set",
+        "heads=4",
+        "--set",
+        "kv_heads=2",
+        "--set",
+        "head_dim=18",
+        "--set",
+        "ffn=133",
+    ],
+    // Whole tiles of everything.
+    &[
+        "--set",
+        "seq=128",
+        "--set",
+        "hidden=128",
+        "--set",
+        "heads=2",
+        "--set",
+        "kv_heads=1",
+        "--set",
+        "head_dim=64",
+        "--set",
+        "ffn=128",
+    ],
+];
+const EXPERTS: &[&[&str]] =
+    &[&["--set", "tokens=90", "--set", "hidden=72", "--set", "ffn=140", "--set", "experts=5"]];
+
+const TARGETS: &[Target] = &[
+    target("decode_attention.pto", "decode_attention.pto", CHUNKS),
+    target("decode_graph.pto", "decode_graph.pto", CHUNKS),
+    target("row_softmax.pto", "row_softmax.pto", &[&["--input", "x=@x.npy"]]),
+    target("attention/common.pto", "attention/decode.pto", REQUESTS),
+    target("attention/split.pto", "attention/decode.pto", REQUESTS),
+    target("attention/one_query.pto", "attention/decode.pto", REQUESTS),
+    target("attention/variant.pto", "attention/soft_cap.pto", REQUESTS),
+    target("attention/alibi.pto", "attention/alibi.pto", REQUESTS),
+    target("attention/soft_cap.pto", "attention/soft_cap.pto", REQUESTS),
+    target("attention/sinks.pto", "attention/sinks.pto", REQUESTS),
+    target("attention/sliding_window.pto", "attention/sliding_window.pto", REQUESTS),
+    target("attention/rope.pto", "attention/rope.pto", REQUESTS),
+    target("attention/rotary.pto", "attention/rope.pto", REQUESTS),
+    target("attention/fp8.pto", "attention/fp8.pto", REQUESTS),
+    target("attention/mla.pto", "attention/mla.pto", &[&["--generate", "len=5/0/1300/64/129"]]),
+    target("attention/cascade.pto", "attention/cascade.pto", BATCH),
+    target("attention/speculative.pto", "attention/speculative.pto", REQUESTS),
+    target("attention/extend.pto", "attention/extend.pto", REQUESTS),
+    target(
+        "attention/merge_states.pto",
+        "attention/merge_states.pto",
+        &[&["--input", "v=@v.npy", "--input", "s=@s.npy"]],
+    ),
+    target("attention/prefill_decode.pto", "attention/prefill_decode.pto", REQUESTS),
+    target("llama_layer/layer.pto", "llama_layer/layer.pto", LAYER),
+    target("moe/moe.pto", "moe/moe.pto", EXPERTS),
+    target(
+        "ragged_prefill/prefill.pto",
+        "ragged_prefill/prefill.pto",
+        &[&["--generate", "len=1/0/130/65/300"]],
+    ),
+    target(
+        "topk_indexer/indexer.pto",
+        "topk_indexer/indexer.pto",
+        &[&["--generate", "len=1/2048/2049/0/5000"]],
+    ),
+    target("deepseek/indexer.pto", "deepseek_indexer.tg", &[&[]]),
+];
+
+/// Mutations that change no result, each with the reason: file, the line without blanks at its ends, what it becomes.
+const HARMLESS: &[(&str, &str, &str, &str)] = &[
+    (
+        "llama_layer/layer.pto",
+        "uint32_t end = PTO_MIN(desc.row + Q_ROWS, seq);",
+        "uint32_t end = PTO_MAX(desc.row + Q_ROWS, seq);",
+        "keys after a query are masked, and none are loaded from `seq` on",
+    ),
+    (
+        "llama_layer/layer.pto",
+        "for (uint32_t pos = 0; pos < end; pos += KV_ROWS) {",
+        "for (uint32_t pos = 0; pos <= end; pos += KV_ROWS) {",
+        "the pass at `end` asks for 0 keys",
+    ),
+    (
+        "llama_layer/layer.pto",
+        "TMAX(m_new, m_new, m);",
+        "TMIN(m_new, m_new, m);",
+        "softmax does not depend on what exponentials are relative to, and made-up scores are far from overflow",
+    ),
+    (
+        "attention/extend.pto",
+        "uint32_t end = desc.kv_len - PTO_MIN(desc.kv_len, desc.behind - desc.count);",
+        "uint32_t end = desc.kv_len + PTO_MIN(desc.kv_len, desc.behind - desc.count);",
+        "keys after a query are masked, and none are loaded from `kv_len` on",
+    ),
+    (
+        "attention/extend.pto",
+        "for (uint32_t pos = 0; pos < end; pos += KV_ROWS) {",
+        "for (uint32_t pos = 0; pos <= end; pos += KV_ROWS) {",
+        "the pass at `end` asks for 0 keys",
+    ),
+    (
+        "attention/variant.pto",
+        "for (uint32_t pos = desc.begin; pos < desc.end; pos += kv_tile) {",
+        "for (uint32_t pos = desc.begin; pos <= desc.end; pos += kv_tile) {",
+        "the pass at `end` asks for 0 keys",
+    ),
+    (
+        "attention/rotary.pto",
+        "uint32_t distance = desc.kv_len + r < end ? 0 : desc.kv_len + r - end;",
+        "uint32_t distance = desc.kv_len + r <= end ? 0 : desc.kv_len + r - end;",
+        "where both are equal the difference is 0",
+    ),
+    (
+        "attention/rotary.pto",
+        ".multiple = digit ? (row - STEP) % 16 : row,",
+        ".multiple = digit ? (row + STEP) % 16 : row,",
+        "STEP is a multiple of 16",
+    ),
+    (
+        "topk_indexer/indexer.pto",
+        "index_request<512>(desc);",
+        "index_request<513>(desc);",
+        "a piece may have any number of keys",
+    ),
+    (
+        "decode_attention.pto",
+        "attend_chunk<1024>(desc);",
+        "attend_chunk<1025>(desc);",
+        "a tile may have any number of tokens",
+    ),
+    (
+        "topk_indexer/indexer.pto",
+        "index_request<1024>(desc);",
+        "index_request<1025>(desc);",
+        "a piece may have any number of keys",
+    ),
+    (
+        "decode_attention.pto",
+        "uint32_t mid = low + (high - low) / 2;",
+        "uint32_t mid = low - (high - low) / 2;",
+        "another number of tokens per chunk",
+    ),
+    (
+        "decode_attention.pto",
+        "uint32_t mid = low + (high - low) / 2;",
+        "uint32_t mid = low + (high - low) / 3;",
+        "another number of tokens per chunk",
+    ),
+    (
+        "attention/split.pto",
+        "uint32_t workspace_offset = 0;",
+        "uint32_t workspace_offset = 1;",
+        "a request of one chunk uses no slot, and others are given theirs",
+    ),
+    (
+        "decode_graph.pto",
+        "TASSIGN(d, 0.0f);",
+        "TASSIGN(d, 0.01f);",
+        "the first state that is merged scales it by exp2(-FLT_MAX - m) = 0",
+    ),
+];
+
+/// One change of a file.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Mutation {
+    target: usize,
+    /// Bytes that are replaced, and by what.
+    begin: usize,
+    end: usize,
+    by: String,
+}
+
+/// Words that become others.
+const WORDS: &[(&str, &str)] = &[
+    ("TADD", "TSUB"),
+    ("TSUB", "TADD"),
+    ("TMUL", "TADD"),
+    ("TDIV", "TMUL"),
+    ("TMAX", "TMIN"),
+    ("TMIN", "TMAX"),
+    ("TADDS", "TSUBS"),
+    ("TMULS", "TADDS"),
+    ("TMAXS", "TMINS"),
+    ("TMINS", "TMAXS"),
+    ("TDIVS", "TMULS"),
+    ("TROWMAX", "TROWMIN"),
+    ("TROWSUM", "TROWMAX"),
+    ("TROWEXPANDSUB", "TROWEXPANDADD"),
+    ("TROWEXPANDMUL", "TROWEXPANDADD"),
+    ("TROWEXPANDDIV", "TROWEXPANDMUL"),
+    ("TCOLEXPANDMUL", "TCOLEXPANDADD"),
+    ("TEXP2", "TEXP"),
+    ("TEXP", "TEXP2"),
+    ("TMATMUL_ACC", "TMATMUL"),
+    ("PTO_MIN", "PTO_MAX"),
+    ("PTO_MAX", "PTO_MIN"),
+    ("PTO_CEIL_DIV", "PTO_FLOOR_DIV"),
+    ("LOG2E", "LN2"),
+    ("cos", "sin"),
+    ("sin", "cos"),
+];
+
+/// Operators that become others, each with what must not stand beside it.
+const OPERATORS: &[(&str, &str)] = &[
+    (" + ", " - "),
+    (" - ", " + "),
+    (" * ", " + "),
+    (" / ", " * "),
+    (" < ", " <= "),
+    (" <= ", " < "),
+    (" > ", " >= "),
+    (" >= ", " > "),
+    (" == ", " != "),
+    (" += ", " -= "),
+];
+
+/// Statements that compute nothing: shapes and parameters of the launch, its schedule, tiers, and the entry.
+const NOT_COMPUTING: &[&str] = &[
+    "PTO_SHAPE",
+    "PTO_PARAM",
+    "PTO_REQUIRE",
+    "PTO_REFERENCE",
+    "PTO_SCHEDULE(",
+    "PTO_TIER",
+    "PTO_DEFAULT",
+    "PTO_LAUNCH",
+    "PTO_WORKSPACE",
+    "PTO_AFFINITY",
+    "PTO_ORDER",
+    "PTO_PREFETCH",
+    "PTO_APPLY",
+    "PTO_SET_TILE",
+    "PTO_SELECT_TIER",
+    "#",
+    "template",
+    "const uint32_t",
+];
+
+fn examples() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+/// Lines of functions: byte ranges of what lies inside of braces that a kernel, a generator or a helper opens.
+fn bodies(text: &str) -> Vec<(usize, usize)> {
+    let (mut found, mut depth, mut inside, mut at) = (Vec::new(), 0i32, false, 0);
+    for line in text.split_inclusive('\n') {
+        let code = line.split("//").next().unwrap_or("");
+        let opens = code.contains('{');
+        if depth == 0 && opens {
+            inside = !["PTO_SCHEDULE(", "PTO_TIER", "struct", "PTO_SPACE"].iter().any(|w| code.contains(w))
+                && !code.contains("Tensor")
+                && !code.contains("PagedKVCache");
+        }
+        let computes = !NOT_COMPUTING.iter().any(|word| code.trim_start().starts_with(word));
+        if inside && computes && (depth > 0 || opens) && !code.trim().is_empty() {
+            found.push((at, at + code.len()));
+        }
+        depth += code.matches('{').count() as i32 - code.matches('}').count() as i32;
+        at += line.len();
+    }
+    found
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Every mutation of a line.
+fn of_line(text: &str, (begin, end): (usize, usize), mut add: impl FnMut(usize, usize, String)) {
+    let line = &text[begin..end];
+    for (from, to) in OPERATORS {
+        line.match_indices(from)
+            .for_each(|(at, _)| add(begin + at, begin + at + from.len(), (*to).to_owned()));
+    }
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_word(bytes[at]) {
+            at += 1;
+            continue;
+        }
+        let length = bytes[at..].iter().take_while(|b| is_word(**b) || **b == b'.').count();
+        let word = &line[at..at + length];
+        let (from, until) = (begin + at, begin + at + length);
+        at += length;
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            if let Ok(n) = word.parse::<u64>() {
+                add(from, until, (n + 1).to_string());
+            } else if let Some(x) = word.strip_suffix('f').and_then(|x| x.parse::<f64>().ok()) {
+                // One per cent of a scale; an offset of 0 becomes one.
+                let other = if x == 0.0 { 0.01 } else { x * 1.01 };
+                add(from, until, format!("{other:?}f"));
+            }
+        } else if let Some((_, other)) = WORDS.iter().find(|(name, _)| *name == word) {
+            add(from, until, (*other).to_owned());
+        } else if word.contains("scale") && !line.contains("float") && line.trim_start().starts_with("TMULS")
+        {
+            add(from, until, format!("{word} * 1.01f"));
+        }
+    }
+    let statement = line.trim();
+    if statement.starts_with('T') && statement.ends_with(';') && statement.contains('(') {
+        let at = begin + line.len() - line.trim_start().len();
+        add(at, at + statement.len(), String::new());
+    }
+}
+
+/// Every mutation there is, in the order of the files.
+fn all() -> Vec<Mutation> {
+    let mut all = BTreeSet::new();
+    for (target, of) in TARGETS.iter().enumerate() {
+        let text = std::fs::read_to_string(examples().join(of.file)).unwrap();
+        for line in bodies(&text) {
+            of_line(&text, line, |begin, end, by| _ = all.insert(Mutation { target, begin, end, by }));
+        }
+    }
+    all.into_iter().collect()
+}
+
+/// The next number of a sequence (SplitMix64).
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else if target.extension().is_some_and(|e| e == "pto" || e == "tg") {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// States to merge, of which some are empty and some weigh much more than others, and rows whose exponentials are too large for
+/// f32 unless they are relative to the largest.
+fn write_inputs(folder: &Path) {
+    let npy = |shape: &str, values: Vec<f32>| {
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend(format!("{header:<117}\n").bytes());
+        bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+        bytes
+    };
+    let mut state = SEED;
+    let mut real = || (next(&mut state) % 2001) as f32 / 1000.0 - 1.0;
+    let v = (0..70 * 4 * 8).map(|_| real()).collect();
+    let s = (0..70 * 4)
+        .map(|i| if i % 7 == 3 || i / 4 == 5 { f32::NEG_INFINITY } else { 20.0 * real() })
+        .collect();
+    let x = (0..70 * 33).map(|_| 200.0 * real()).collect();
+    std::fs::write(folder.join("x.npy"), npy("70, 33", x)).unwrap();
+    std::fs::write(folder.join("v.npy"), npy("70, 4, 8", v)).unwrap();
+    std::fs::write(folder.join("s.npy"), npy("70, 4", s)).unwrap();
+}
+
+fn wsp(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wsp")).env("NO_COLOR", "1").args(args).output().unwrap()
+}
+
+/// What became of a mutation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Fate {
+    /// It is no program any more.
+    DoesNotCompile,
+    /// The run was refused, with this message.
+    Refused(String),
+    Survived,
+}
+
+/// Runs a program, with one of the files that it is made of changed.
+fn fate(folder: &Path, of: &Target, text: &str) -> Fate {
+    std::fs::write(folder.join(of.file), text).unwrap();
+    let program = folder.join(of.program).display().to_string();
+    if !wsp(&["check", &program]).status.success() {
+        return Fate::DoesNotCompile;
+    }
+    let failed = of.runs.iter().find_map(|args| {
+        let at = folder.display().to_string() + "/";
+        let args: Vec<String> = args.iter().map(|arg| arg.replace('@', &at)).collect();
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let output = wsp(&[&["run", &program, "--check", "--threads", "2"], &args[..]].concat());
+        (!output.status.success()).then_some(output)
+    });
+    let Some(output) = failed else { return Fate::Survived };
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = err.lines().find(|line| line.starts_with("error")).unwrap_or("no message").to_owned();
+    assert!(!line.contains("WSP0639") && !line.contains("panicked"), "{err}");
+    Fate::Refused(line)
+}
+
+/// The line of a change, before and after.
+fn lines(text: &str, changed: &str, begin: usize) -> (usize, String, String) {
+    let number = text[..begin].matches('\n').count();
+    let line = |text: &str| text.lines().nth(number).unwrap_or("").trim().to_owned();
+    (number + 1, line(text), line(changed))
+}
+
+#[test]
+fn mutated_kernels_and_generators_are_refused() {
+    let count = std::env::var("WSP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(FEW);
+    let folder = tempfile::tempdir().unwrap();
+    copy_folder(&examples(), folder.path());
+    write_inputs(folder.path());
+    let (mut left, mut state, mut survived, mut ran) = (all(), SEED, Vec::new(), 0);
+    let mut known_good = BTreeSet::new();
+    println!("{} mutations, of which {count} are drawn", left.len());
+    while ran < count && !left.is_empty() {
+        let mutation = left.swap_remove((next(&mut state) % left.len() as u64) as usize);
+        let of = &TARGETS[mutation.target];
+        let text = std::fs::read_to_string(examples().join(of.file)).unwrap();
+        if known_good.insert(mutation.target) {
+            assert_eq!(fate(folder.path(), of, &text), Fate::Survived, "{} as it is", of.program);
+        }
+        let changed = [&text[..mutation.begin], &mutation.by, &text[mutation.end..]].concat();
+        let (number, before, after) = lines(&text, &changed, mutation.begin);
+        let known = HARMLESS.iter().find(|h| (h.0, h.1, h.2) == (of.file, before.as_str(), after.as_str()));
+        let fate = fate(folder.path(), of, &changed);
+        std::fs::write(folder.path().join(of.file), &text).unwrap();
+        let what = match &fate {
+            Fate::DoesNotCompile => continue,
+            Fate::Refused(message) => message.clone(),
+            Fate::Survived => known.map_or("SURVIVED".to_owned(), |h| format!("changes nothing: {}", h.3)),
+        };
+        ran += 1;
+        let line = format!("{}:{number}: `{before}` -> `{after}`: {what}", of.file);
+        println!("{line}");
+        if fate == Fate::Survived && known.is_none() {
+            survived.push(line);
+        }
+    }
+    println!("{ran} mutations ran");
+    assert!(survived.is_empty(), "{} of {ran} survived:\n{}", survived.len(), survived.join("\n"));
+}
