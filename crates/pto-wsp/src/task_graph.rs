@@ -48,7 +48,7 @@ pub use wsp_core::tg::{
     MemLocation, StreamNo,
 };
 pub use wsp_cpu::tg::{
-    BoundArg, CheckpointKey, CheckpointStore, MemoryStore, Prepared, Released, Report, Session,
+    BoundArg, CheckpointKey, CheckpointStore, MemoryStore, Prepared, RecordKind, Released, Report, Session,
     SessionOptions, TensorRange, TgCx, TgKernels,
 };
 pub use wsp_cpu::workload::{Element, KernelFault};
