@@ -83,9 +83,12 @@ impl Stored {
     }
 
     /// `bytes` bytes from `at` on were copied from `source`, of which those count that were stored in `from`; all do where it is
-    /// not recorded.
+    /// not recorded, and where it has values of its own.
     pub fn copy(&self, at: *const u8, bytes: usize, from: Option<(&Stored, *const u8)>) {
         let Some((from, source)) = from else { return self.store(at, bytes) };
+        if from.may_load(source, bytes) {
+            return self.store(at, bytes);
+        }
         let Some((begin, end)) = from.clip(source, bytes) else { return };
         // A copy: source and destination may be one memory.
         let ranges: Vec<(usize, usize)> = from.lock().iter().map(|(from, to)| (*from, *to)).collect();
