@@ -117,6 +117,36 @@ fn a_load_past_the_end_stops_the_run_where_its_tile_is_used() {
     assert_eq!(code, 0, "{out}{err}");
 }
 
+#[test]
+fn a_load_from_a_dimension_without_elements_is_no_load_past_its_end() {
+    let folder = Folder::new();
+    let empty = folder.write(
+        "empty.pto",
+        "PTO_SHAPE(x, rows, 8)
+         PTO_SHAPE(y, 4, 8)
+         struct D { uint32_t i; };
+         PTO_SPACE(S) { PTO_AXIS(i, 0, 4) }
+         PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(i) { PTO_EMIT_DESCRIPTOR(D{ .i = i }); } }
+         PTO_KERNEL_IMPL(k) {
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 2, 8> t;
+             VecTile<float, 1, 8> sum;
+             TLOAD(t, x, {AT});
+             TADDS(t, t, 1.0f);
+             TASSIGN(sum, 2.0f);
+             TSTORE(y, sum, {d.i});
+         }
+         void f(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }",
+    );
+    let text = std::fs::read_to_string(&empty).unwrap();
+    std::fs::write(&empty, text.replace("AT", "0")).unwrap();
+    let (code, out, err) = run(&["run", &empty, "--generate", "rows=0"]);
+    assert_eq!(code, 0, "{out}{err}");
+    std::fs::write(&empty, text.replace("AT", "1")).unwrap();
+    let (_, err) = refused(&["run", &empty, "--generate", "rows=0"]);
+    assert!(err.contains("WSP0610"), "{err}");
+}
+
 /// A workspace slot of which a kernel stores a part, and which a kernel loads.
 const SLOTS: &str = "
 PTO_SHAPE(y, n, 4)

@@ -181,9 +181,13 @@ impl TileRun<'_> {
                 // A load of 0 rows or columns is meant.
                 if (shape.rows == 0 || shape.cols == 0) && rows != Some(0) && cols != Some(0) {
                     let empty = if shape.rows == 0 { at.row_dim } else { at.col_dim };
-                    if let Some(dim) = empty {
+                    let place = empty.map(|dim| {
                         let index = u64::from(window.index[usize::from(dim)]);
-                        let extent = memory.extent_at(dim, window.index);
+                        (dim, index, memory.extent_at(dim, window.index))
+                    });
+                    // All of a dimension without elements is no element, and not past its end.
+                    if let Some((dim, index, extent)) = place.filter(|(_, index, extent)| index + extent > 0)
+                    {
                         let (tensor, span) = (at.tensor, step.span);
                         self.set.written.load_nothing(PastEnd {
                             tile: dst,

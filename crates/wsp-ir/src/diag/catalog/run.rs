@@ -71,7 +71,8 @@ The run was stopped from outside, by the user or because another task failed. No
 A load starts past the end of a dimension, a store would go past it, or a workspace offset is not one that
 `PTO_ALLOC_WS` gave. A load is cut off at the end of the dimensions that the tile's rows and columns
 follow, but every other index must exist; a store is never cut off. Where nothing is left of a load, its
-tile has no value, and using it is a fault, unless the load asks for 0 rows or columns itself.
+tile has no value, and using it is a fault, unless the load asks for 0 rows or columns itself, or begins at
+index 0 of a dimension that has no element.
 Load fewer rows (the optional arguments of `TLOAD`), or check the indices that the descriptor carries.",
     },
     CodeInfo {
