@@ -74,7 +74,7 @@ fn every_row_of_the_table_is_reached_by_its_directive() {
             .replace("key", "b")
             .replace("metric", "b")
             .replace("[t, …]", "[4]")
-            .replace("[policy, …]", "[vector, work_steal]")
+            .replace("[policy, …]", "[round_robin, work_steal]")
             .replace("[0..n, …]", "[0..10]");
         let with =
             if filled.contains("stream_by") || filled.contains("per_stream") { "streams(2); " } else { "" };

@@ -244,6 +244,11 @@ fn schedule(b: &mut Bytes<'_>, m: &WorkloadModule, name: &str) -> Schedule {
             kinds.push(make(b, values));
         }
     }
+    // A level that is a pool needs pools.
+    if kinds.iter().any(|kind| matches!(kind, DirectiveKind::DispatchThreshold { .. })) {
+        kinds.retain(|kind| !matches!(kind, DirectiveKind::Pools(_)));
+        kinds.push(DirectiveKind::Pools(PoolSizes::ByUnit { vector: 3, cube: 1 }));
+    }
     let turn = b.below(kinds.len());
     kinds.rotate_left(turn);
     let directives = kinds.into_iter().map(|kind| Directive { kind, span: span() }).collect();

@@ -15,7 +15,10 @@ pub(crate) fn random_schedule(rng: &mut Rng, tasks: Option<u64>) -> Schedule {
         let count = rng.below(4) + 1;
         let first = rng.below(3) as i64 - 1;
         let bounds: Vec<i64> = (0..count as i64).map(|n| first + n * 2).collect();
-        let policies = (0..=count).map(|_| level(rng)).collect();
+        let policies: Vec<ThresholdPolicy> = (0..=count).map(|_| level(rng)).collect();
+        if policies.iter().any(|policy| matches!(policy, ThresholdPolicy::Pool(_))) {
+            kinds.push(DirectiveKind::Pools(PoolSizes::ByUnit { vector: 1, cube: 1 }));
+        }
         kinds.push(DirectiveKind::DispatchThreshold { metric: key(rng, 0), bounds, policies });
     }
     if rng.one_in(4) {
