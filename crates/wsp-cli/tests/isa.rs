@@ -410,6 +410,7 @@ fn names_and_sizes_that_are_wrong_are_told_the_right_ones() {
     let array = |shape: &[u64]| Array::zeros(DType::F32, shape).unwrap();
     write_npz(&folder.path("short.npz"), &Arrays::from([("X".to_owned(), array(&[7]))])).unwrap();
     folder.write("event.tg", format!("extern event GO\n{UNIT}").as_bytes());
+    folder.write("kept.tg", UNIT.replace("TG_END(G)", "  TG_CHECKPOINT(G, K)\nTG_END(G)").as_bytes());
     folder.write("entry.tg", UNIT.replace("(A, relax_entry", "(A, relax_enrty").as_bytes());
     folder.write("open.tg", UNIT.replace("extern X: f32[64, 64]", "extern X").as_bytes());
     folder.write("huge.tg", UNIT.replace("X: f32[64, 64]", "X: f32[1048576, 1048576]").as_bytes());
@@ -427,7 +428,7 @@ fn names_and_sizes_that_are_wrong_are_told_the_right_ones() {
         (&["run", "huge.tg"], "X"),
         (&["run", "file.tg"], "did you mean `relax.pto`?"),
         (&["run", "unit.tg", "--memory", "1K"], "1024"),
-        (&["run", "unit.tg", "--checkpoints", "relax.pto"], "relax.pto"),
+        (&["run", "kept.tg", "--checkpoints", "relax.pto"], "relax.pto"),
         (&["run", "unit.tg", "--outputs", "relax.pto"], "overwritten"),
     ] {
         let err = folder.bad(args);

@@ -267,11 +267,11 @@ fn tensors_that_cannot_be_addressed_are_refused_with_their_shape() {
 
 #[test]
 fn operands_that_are_one_tile_are_described_once() {
-    let kernel = "auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 1, 4> s; VecTile<float, 1, 4> t;
-                  TASSIGN(s, 1.0f); TLOAD(t, x, {d.i + 3}); TADD(s, s, t); TSTORE(y, s, {d.i});";
+    let kernel = "auto d = PTO_GET_DESCRIPTOR<D>(); VecTile<float, 2, 4> s; VecTile<float, 2, 4> t;
+                  TASSIGN(s, 1.0f); TLOAD(t, x, {rows - 1}); TADD(s, s, t); TSTORE(y, s, {d.i});";
     let (code, text) = fault(&module(&rows(SPACE, EACH_ROW, kernel)), x(), &one_thread());
     assert_eq!(code, 611);
-    assert_eq!(text.matches("`s` is 1 x 4").count(), 1, "{text}");
+    assert_eq!(text.matches("`s` is 2 x 4").count(), 1, "{text}");
 }
 
 #[test]
