@@ -77,6 +77,12 @@ def test_ways_to_write_an_out():
 
         write()
 
+    @python_kernel
+    def in_place(x: In, y: Out):
+        y *= 0
+        y += x
+        y += x
+
     @kernel
     def by_rows(x: In, y: Out):
         for i in range(2):
@@ -89,8 +95,8 @@ def test_ways_to_write_an_out():
     def by_helper(x: In, y: Out):
         helper(y, pto.load(x))
 
-    for k in (by_call, by_variable, by_nested, by_rows, by_helper):
-        assert (ran(k) == 2).all()
+    for k in (by_call, by_variable, by_nested, in_place, by_rows, by_helper):
+        assert (ran(k, debug=k is not in_place) == 2).all()
 
 
 def test_what_is_left_unwritten_is_counted_and_stays_as_it_was():

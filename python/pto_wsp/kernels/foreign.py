@@ -94,11 +94,11 @@ _SEES_ALL = {"locals", "vars", "eval", "exec"}
 
 def never_used(source: Source, outs: Sequence[str]) -> str | None:
     """An `Out` whose array the function cannot have written: it is never looked at, as in `y = x * 2`."""
-    names = {
-        node.id
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    nodes = list(ast.walk(source.tree))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    # `y += x` writes into the array.
+    targets = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    names |= {target.id for target in targets if isinstance(target, ast.Name)}
     return None if names & _SEES_ALL else next((name for name in outs if name not in names), None)
 
 
