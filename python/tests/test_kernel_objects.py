@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +70,24 @@ def test_one_specialisation_per_coordinate_count_view_and_constant():
         ("n", "scalar"),
     )
     assert (of().name, of().unit, of().cost, of().callable) == ("scale", "vector", 120, None)
+
+
+def test_objects_that_are_constants_are_not_kept_for_ever():
+    class Thing:
+        pass
+
+    @kernel
+    def k(x: In, c: Constexpr): ...
+
+    kept, others = Thing(), []
+    made = specialise(k, ROWS, ConstexprArg(kept))
+    for _ in range(600):
+        thing = Thing()
+        others.append(weakref.ref(thing))
+        specialise(k, ROWS, ConstexprArg(thing))
+        assert specialise(k, ROWS, ConstexprArg(kept)) is made
+    gc.collect()
+    assert others[0]() is None and others[-1]() is thing
 
 
 def test_a_declared_kernel_has_no_body():

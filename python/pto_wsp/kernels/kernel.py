@@ -26,6 +26,9 @@ __all__ = ["Kernel", "PythonKernel", "kernel", "python_kernel"]
 
 UNITS = ("vector", "cube", "any")
 
+_MOST = 512
+"""Specialisations that a kernel keeps, with the objects that are their constants."""
+
 Arg = ViewSpec | ScalarArg | ConstexprArg
 
 
@@ -121,7 +124,12 @@ class BaseKernel:
                 fresh = replace(fresh, key=made.key)
             else:
                 self._compilations += 1
-            made = self._made[key] = fresh
+            made = fresh
+        # The one that was asked for last stands last.
+        self._made.pop(key, None)
+        self._made[key] = made
+        if len(self._made) > _MOST:
+            self._made.pop(list(self._made)[0], None)
         return made
 
     def _specialise(self, ncoords: int, args: Sequence[Arg], key: Any) -> Specialised:
