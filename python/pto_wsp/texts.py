@@ -110,7 +110,7 @@ def _shape(code: CodeType) -> tuple[Any, ...]:
 def _operand(instruction: dis.Instruction) -> Any:
     if isinstance(instruction.argval, str):
         return instruction.argval
-    # Jumps go as far as there is between.
+    # The distance of a jump depends on what is between.
     return None if instruction.opcode in _JUMPS else instruction.arg
 
 

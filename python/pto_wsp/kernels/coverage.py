@@ -1,4 +1,4 @@
-"""Which parts of its `Out` boxes a kernel stores to, as far as that is known when it is compiled."""
+"""Which parts of its `Out` boxes a kernel stores to, where that is known when it is compiled."""
 
 from __future__ import annotations
 
