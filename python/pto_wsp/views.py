@@ -1,4 +1,4 @@
-"""Indexing: which box of its tensor a view of a view is, checked as far as sizes are known."""
+"""Indexing: which box of its tensor a view of a view is, checked where sizes are known."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def index(view: View, item: Any) -> View:
 
 
 def _entries(view: View, item: tuple[Any, ...]) -> list[Any]:
-    """One entry per kept dimension, as far as the subscript has any."""
+    """One entry per kept dimension that the subscript has one for."""
     given = [entry for entry in item if entry is not Ellipsis]
     if len(given) < len(item) - 1:
         raise trace_error(

@@ -94,7 +94,7 @@ def test_a_large_cache_inside_a_page_is_told_of_and_the_bits_are_the_same(how: s
     good, bad, half = requests(0, 0, LARGE), requests(2064, 64, LARGE), requests(0, 16, LARGE)
     assert run(decode, how, good).notes == []
     (note,) = run(decode, how, bad).notes
-    # That it is the caller's place that is told says that the cache was read there.
+    # The place in the message is the caller's, so the cache was read there.
     assert "WSP1266" in note and "arrays `kv.k` and `kv.v` begin inside a page" in note
     assert "`kv.k` begins 2064 bytes behind" in note and "pto_wsp.empty(shape, dtype)" in note
     (note,) = run(decode, how, half).notes

@@ -301,7 +301,7 @@ def test_pipelines():
 
 
 def spec_of(make, shape=("n", 64)):
-    """What a kernel is told about a view."""
+    """What a kernel knows of a view."""
     made = []
     taker = Declared("taker", "in v", specs=made)
     T = Tensor(shape, f32)

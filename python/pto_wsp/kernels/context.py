@@ -154,7 +154,7 @@ class Cx:
         return Scalar({"k": "cast", "a": word, "ty": "i64", "s": span}, "i64", 0, 2**32 - 1, invariant=True)
 
     def release(self, *tiles: TileVal) -> None:
-        """Temporary tiles that nobody reads any more."""
+        """Temporary tiles that nothing reads again."""
         for local in {t.local for t in tiles if t.temp}:
             self.builder.give_back(local)
 

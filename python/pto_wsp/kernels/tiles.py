@@ -346,7 +346,7 @@ def _accumulator(
 def in_place(
     cx: Cx, tile: TileVal, name: str, scalars: Sequence[Number | None], span: Span, dst: int | None
 ) -> TileVal:
-    """A copy that an operation may change: the tile itself where nobody else reads it."""
+    """A copy that an operation may change: the tile itself where nothing else reads it."""
     tile = upright(cx, tile, span)
     if tile.temp or tile.local == dst:
         return tile

@@ -38,7 +38,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class TileVal:
-    """A tile. `temp` says that nobody else reads the local; `flipped` that the value is the local transposed.
+    """A tile. `temp` says that only it reads the local; `flipped` that the value is the local transposed.
 
     `full_rows` and `full_cols` say that every row (column) of the local's capacity is valid whatever the
     data.
@@ -53,7 +53,7 @@ class TileVal:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the value, as far as there is room."""
+        """Rows and columns of the value, where there is room."""
         rows, cols, _ = self.ty
         return (cols, rows) if self.flipped else (rows, cols)
 
