@@ -88,9 +88,8 @@ fn sequential(text: &str) -> Vec<(String, Vec<u8>)> {
 
 /// Runs, and compares results with those of a sequential run, and the order of tasks with what the schedule says.
 fn run_in_order(text: &str, order: &Order, options: &WorkloadOptions, alone: bool) -> Result<(), String> {
-    let outcome: WorkloadOutcome = program(text)
-        .execute(&WorkloadInputs::all_made_up(0), options)
-        .map_err(|found| format!("{}", report(&found)))?;
+    let outcome: WorkloadOutcome =
+        program(text).execute(&WorkloadInputs::all_made_up(0), options).map_err(|found| report(&found))?;
     let found: Vec<(String, Vec<u8>)> =
         outcome.outputs.iter().map(|(name, array)| (name.clone(), array.bytes().to_vec())).collect();
     if found != sequential(text) {

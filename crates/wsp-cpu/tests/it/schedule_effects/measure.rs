@@ -94,8 +94,7 @@ pub(super) fn order(text: &str, on: On) -> Vec<i64> {
         Ok(())
     });
     outcome.unwrap_or_else(|found| panic!("{}\n{text}", report(&found)));
-    let order = started.lock().expect("no task panics").clone();
-    order
+    started.lock().expect("no task panics").clone()
 }
 
 /// The same on one thread, on one AICPU and in virtual time, which must agree.
@@ -166,8 +165,7 @@ pub(super) fn most_in_flight(text: &str, on: On, meet: u32) -> [u32; 4] {
         }
     });
     outcome.unwrap_or_else(|found| panic!("{}\n{text}", report(&found)));
-    let most = crowd.0.lock().expect("no task panics").most;
-    most
+    crowd.0.lock().expect("no task panics").most
 }
 
 /// The codes of what is wrong with a run.
