@@ -34,10 +34,18 @@ const CHUNKS: &[&[&str]] = &[
     &["--generate", LENGTHS, "--set", "chunk=4096"],
     &["--generate", "dtype=bf16,len=5/0/300/64/129,heads=4/2,dim=16,page=16"],
 ];
-const REQUESTS: &[&[&str]] = &[&["--generate", LENGTHS]];
+const SHORT: &str = "len=5/0/300/64/129,heads=4/2,dim=16,page=16";
+/// Several tiles of keys in every piece of a request.
+const REQUESTS: &[&[&str]] = &[&["--generate", SHORT, "--set", "kv_tile=16"]];
+/// The same with logits whose exponentials are too large for f32 unless they are relative to the largest.
+const STEEP: &[&[&str]] = &[
+    &["--generate", SHORT, "--set", "kv_tile=16"],
+    &["--generate", SHORT, "--set", "kv_tile=16", "--set", "sm_scale=60"],
+];
+const QUERIES: &[&[&str]] = &[&["--generate", LENGTHS]];
 /// So many requests that they come in several groups.
 const BATCH_LENGTHS: &str = "len=5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300,heads=4/2,dim=16,page=16";
-const BATCH: &[&[&str]] = &[&["--generate", BATCH_LENGTHS]];
+const BATCH: &[&[&str]] = &[&["--generate", BATCH_LENGTHS, "--set", "kv_tile=16"]];
 const LAYER: &[&[&str]] = &[
     &[
         "--set",
@@ -56,17 +64,17 @@ const LAYER: &[&[&str]] = &[
     // Whole tiles of everything.
     &[
         "--set",
-        "seq=128",
+        "seq=64",
         "--set",
-        "hidden=128",
+        "hidden=512",
         "--set",
-        "heads=2",
+        "heads=4",
         "--set",
-        "kv_heads=1",
+        "kv_heads=2",
         "--set",
-        "head_dim=64",
+        "head_dim=128",
         "--set",
-        "ffn=128",
+        "ffn=512",
     ],
 ];
 const EXPERTS: &[&[&str]] =
@@ -76,7 +84,7 @@ const TARGETS: &[Target] = &[
     target("decode_attention.pto", "decode_attention.pto", CHUNKS),
     target("decode_graph.pto", "decode_graph.pto", CHUNKS),
     target("row_softmax.pto", "row_softmax.pto", &[&["--input", "x=@x.npy"]]),
-    target("attention/common.pto", "attention/decode.pto", REQUESTS),
+    target("attention/common.pto", "attention/decode.pto", STEEP),
     target("attention/split.pto", "attention/decode.pto", REQUESTS),
     target("attention/one_query.pto", "attention/decode.pto", REQUESTS),
     target("attention/variant.pto", "attention/soft_cap.pto", REQUESTS),
@@ -87,10 +95,14 @@ const TARGETS: &[Target] = &[
     target("attention/rope.pto", "attention/rope.pto", REQUESTS),
     target("attention/rotary.pto", "attention/rope.pto", REQUESTS),
     target("attention/fp8.pto", "attention/fp8.pto", REQUESTS),
-    target("attention/mla.pto", "attention/mla.pto", &[&["--generate", "len=5/0/1300/64/129"]]),
+    target(
+        "attention/mla.pto",
+        "attention/mla.pto",
+        &[&["--generate", "len=5/0/300/64/129", "--set", "kv_tile=16"]],
+    ),
     target("attention/cascade.pto", "attention/cascade.pto", BATCH),
     target("attention/speculative.pto", "attention/speculative.pto", REQUESTS),
-    target("attention/extend.pto", "attention/extend.pto", REQUESTS),
+    target("attention/extend.pto", "attention/extend.pto", QUERIES),
     target(
         "attention/merge_states.pto",
         "attention/merge_states.pto",
@@ -197,6 +209,12 @@ const HARMLESS: &[(&str, &str, &str, &str)] = &[
         "uint32_t workspace_offset = 0;",
         "uint32_t workspace_offset = 1;",
         "a request of one chunk uses no slot, and others are given theirs",
+    ),
+    (
+        "attention/cascade.pto",
+        "TLOAD(v_tile, prefix.v, {0, pos, desc.head_idx}, desc.end - pos);",
+        "TLOAD(v_tile, prefix.v, {0, pos, desc.head_idx}, desc.end + pos);",
+        "a product takes as many rows of its right operand as the left one has columns",
     ),
     (
         "decode_graph.pto",
