@@ -6,7 +6,7 @@
 //! equal ones by number.
 
 use super::dense::{
-    Dense, attend, by_rows, count, dot, expect_shape, product, relu, tolerance_of_sums, unfit,
+    Dense, WORST_OF_MANY, attend, by_rows, count, dot, expect_shape, product, relu, tolerance_of_sums, unfit,
 };
 use super::{Comparison, Context, Tolerance, compare, find, one, role};
 use crate::numbers::{Elem, F16};
@@ -19,8 +19,6 @@ const EPS: f64 = 1e-6;
 
 /// Sums that a score goes through one after the other: query, key, weight, and their products over the lanes and heads.
 const CHAINED_SUMS: f64 = 4.0;
-/// The error of the worst of some million scores, as a multiple of the usual one that the square root of the terms stands for.
-const WORST_OF_MANY: f64 = 2.0;
 
 /// Weights, by the names that they have in the kernels' file, as rows of inputs of one output.
 struct Weights {

@@ -7,6 +7,9 @@ use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 
+/// The error of the worst of some million elements, as a multiple of the usual one that the square root of the terms stands for.
+pub(super) const WORST_OF_MANY: f64 = 2.0;
+
 /// Sums of fewer terms than this are given the tolerance of as many.
 const FEW_TERMS: usize = 256;
 
@@ -129,7 +132,9 @@ pub(super) fn compare_sums(
     n: usize,
 ) -> Result<Comparison, Diagnostic> {
     let output = find(reference, cx.outputs, role(reference, what)?)?;
-    one(reference, cx, what, want, tolerance_of_sums(n, want).rounded_to(output.dtype()))
+    let sums = tolerance_of_sums(n, want);
+    let worst = Tolerance { abs: WORST_OF_MANY * sums.abs, rel: WORST_OF_MANY * sums.rel };
+    one(reference, cx, what, want, worst.rounded_to(output.dtype()))
 }
 
 /// How far f32 results may be from outputs that end in sums of up to `n` terms.

@@ -32,6 +32,7 @@ const LENGTHS: &str = "len=5/0/2600/256/257/64/129,heads=4/2,dim=16,page=16";
 const CHUNKS: &[&[&str]] = &[
     &["--generate", LENGTHS, "--set", "chunk=64"],
     &["--generate", LENGTHS, "--set", "chunk=4096"],
+    &["--generate", LENGTHS, "--set", "chunk=4096", "--set", "sm_scale=60"],
     &["--generate", "dtype=bf16,len=5/0/300/64/129,heads=4/2,dim=16,page=16"],
 ];
 const SHORT: &str = "len=5/0/300/64/129,heads=4/2,dim=16,page=16";
@@ -42,6 +43,8 @@ const STEEP: &[&[&str]] = &[
     &["--generate", SHORT, "--set", "kv_tile=16"],
     &["--generate", SHORT, "--set", "kv_tile=16", "--set", "sm_scale=60"],
 ];
+const SCALED: &[&[&str]] =
+    &[&["--generate", SHORT, "--set", "kv_tile=16", "--set", "k_scale=0.25", "--set", "v_scale=0.5"]];
 const QUERIES: &[&[&str]] = &[&["--generate", LENGTHS]];
 /// So many requests that they come in several groups.
 const BATCH_LENGTHS: &str = "len=5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300,heads=4/2,dim=16,page=16";
@@ -77,15 +80,17 @@ const LAYER: &[&[&str]] = &[
         "ffn=512",
     ],
 ];
-const EXPERTS: &[&[&str]] =
-    &[&["--set", "tokens=90", "--set", "hidden=72", "--set", "ffn=140", "--set", "experts=5"]];
+const EXPERTS: &[&[&str]] = &[
+    &["--set", "tokens=90", "--set", "hidden=72", "--set", "ffn=140", "--set", "experts=5"],
+    &["--set", "tokens=40", "--set", "hidden=1024", "--set", "ffn=512", "--set", "experts=3"],
+];
 
 const TARGETS: &[Target] = &[
     target("decode_attention.pto", "decode_attention.pto", CHUNKS),
     target("decode_graph.pto", "decode_graph.pto", CHUNKS),
     target("row_softmax.pto", "row_softmax.pto", &[&["--input", "x=@x.npy"]]),
     target("attention/common.pto", "attention/decode.pto", STEEP),
-    target("attention/split.pto", "attention/decode.pto", REQUESTS),
+    target("attention/split.pto", "attention/decode.pto", QUERIES),
     target("attention/one_query.pto", "attention/decode.pto", REQUESTS),
     target("attention/variant.pto", "attention/soft_cap.pto", REQUESTS),
     target("attention/alibi.pto", "attention/alibi.pto", REQUESTS),
@@ -94,7 +99,7 @@ const TARGETS: &[Target] = &[
     target("attention/sliding_window.pto", "attention/sliding_window.pto", REQUESTS),
     target("attention/rope.pto", "attention/rope.pto", REQUESTS),
     target("attention/rotary.pto", "attention/rope.pto", REQUESTS),
-    target("attention/fp8.pto", "attention/fp8.pto", REQUESTS),
+    target("attention/fp8.pto", "attention/fp8.pto", SCALED),
     target(
         "attention/mla.pto",
         "attention/mla.pto",
