@@ -259,6 +259,9 @@ struct Meeting {
     is_sure: bool,
 }
 
+/// Where two launches meet: two nodes, a tensor, and the instructions of both launches.
+type Place = (u32, u32, u32, u32, u32);
+
 struct Checker<'o> {
     order: &'o Order,
     /// Per graph the graphs that it is made of.
@@ -267,8 +270,8 @@ struct Checker<'o> {
     waits: Vec<Use>,
     meetings: BTreeMap<(u32, u32), Vec<Meeting>>,
     compared: usize,
-    /// By nodes, tensor and instructions of the launches: what is to be said.
-    found: BTreeMap<(u32, u32, u32, u32, u32), (bool, Meeting)>,
+    /// What is to be said.
+    found: BTreeMap<Place, (bool, Meeting)>,
     frees: BTreeMap<(u32, u32), u32>,
     /// Tensors of accesses whose bytes are not known here.
     open: BTreeSet<u32>,
@@ -429,7 +432,7 @@ impl<'o> Checker<'o> {
 /// Whether the bytes of an access differ from launch to launch.
 fn moves(cx: &Cx<'_>, access: &Access) -> bool {
     let Instr::McBind { offset, size, .. } = cx.module.instrs[access.at as usize] else { return false };
-    let moves = |scalar: Scalar| cx.module.scalar(scalar).iter().any(|op| *op == ExprOp::Iteration);
+    let moves = |scalar: Scalar| cx.module.scalar(scalar).contains(&ExprOp::Iteration);
     !access.exact && (moves(offset) || moves(size))
 }
 
