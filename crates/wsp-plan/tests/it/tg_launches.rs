@@ -195,6 +195,7 @@ fn races(steps: &[Step], events: &[(usize, usize)], conflicts: &dyn Fn(usize, us
 }
 
 /// A finding exactly where two launches that conflict are in no order.
+#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn races_of_random_hosts_are_those_of_every_order() {
     let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300u64);

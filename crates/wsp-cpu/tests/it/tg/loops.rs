@@ -210,13 +210,14 @@ fn kernels() -> TgKernels {
             super::common::each(cx, 0, 0, |x| x.wrapping_mul(3).wrapping_add(n))
         };
         kernels
-            .register(&format!("m{n}"), signature(&[Direction::InOut]), body)
+            .register(format!("m{n}"), signature(&[Direction::InOut]), body)
             .expect("each is registered once");
     }
     kernels
 }
 
 /// ISA-CF-07, ISA-SY-02, ISA-SY-03.
+#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn random_loops_give_the_same_however_their_counts_are_written() {
     let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(120u64);

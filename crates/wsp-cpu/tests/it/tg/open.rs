@@ -213,6 +213,7 @@ impl Random {
 }
 
 /// ISA-TG-21, ISA-MC-12: a run is refused exactly where two kernels meet in no order, whether the bytes are known before it or not.
+#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn races_of_random_graphs_are_found_when_their_bytes_are_known() {
     let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400u64);
