@@ -216,6 +216,22 @@ fn paths_of_outputs_are_tried_before_the_work() {
 }
 
 #[test]
+fn what_is_assembled_never_replaces_a_kernel_file_or_a_workload() {
+    let place = Workplace::new();
+    for name in ["kernels.pto", "other.wsp", "x.npy"] {
+        std::fs::write(place.path(name), "kept").unwrap();
+        for command in ["asm", "disasm"] {
+            let (code, out, err) = place.wsp(&[command, "small.wsp", "-o", name]);
+            assert_eq!((code, out.as_str()), (1, ""), "{command} {name}: {err}");
+            assert!(err.contains(name) && err.contains("`.ptow`"), "{command} {name}: {err}");
+        }
+        assert_eq!(std::fs::read_to_string(place.path(name)).unwrap(), "kept");
+    }
+    let (code, _, err) = place.wsp(&["asm", "small.wsp", "-o", "small.ptow"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+}
+
+#[test]
 fn an_output_goes_through_a_link_to_the_file_that_it_names() {
     let place = Workplace::new();
     std::fs::create_dir(place.path("folder")).unwrap();
@@ -245,6 +261,21 @@ fn a_limit_on_file_sizes_leaves_no_part_of_a_file() {
     assert!(err.contains("WSP0509") && err.contains("`o.npz` cannot be written"), "{err}");
     assert_eq!(place.names(), before);
     assert_eq!(std::fs::read_to_string(place.path("o.npz")).unwrap(), "before");
+}
+
+#[test]
+fn a_checkpoint_that_does_not_fit_leaves_no_part_of_a_record() {
+    let place = Workplace::new();
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/thousand_steps.tg");
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -f 8; exec \"$0\" run \"$1\" --no-check --checkpoints ck"]);
+    command.arg(env!("CARGO_BIN_EXE_wsp")).arg(unit);
+    let (code, _, err) = place.run(command);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("WSP1561"), "{err}");
+    let kept = std::fs::read_dir(place.path("ck")).unwrap().map(|file| file.unwrap().file_name());
+    let kept: Vec<_> = kept.filter(|name| name.to_string_lossy().ends_with(".partial")).collect();
+    assert!(kept.is_empty(), "{kept:?}");
 }
 
 /// One of the masks of signals of a process, by its name in `/proc`.

@@ -2,6 +2,7 @@
 
 use super::fault::shown;
 use crate::codes;
+use crate::interrupt::Leftover;
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -72,12 +73,22 @@ impl CheckpointFolder {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".partial");
         let partial = PathBuf::from(partial);
-        let mut file = File::create(&partial)?;
-        file.write_all(record)?;
-        file.sync_all()?;
-        std::fs::rename(&partial, path)?;
+        let _leftover = Leftover::file(partial.clone());
+        let written = write_whole(&partial, record).and_then(|()| std::fs::rename(&partial, path));
+        if let Err(fault) = written {
+            // What a full disk cut short is of no use; that it cannot be removed adds nothing to `fault`.
+            let _ = std::fs::remove_file(&partial);
+            return Err(fault);
+        }
         File::open(&self.folder)?.sync_all()
     }
+}
+
+/// Writes a file to the disk.
+fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 impl CheckpointStore for CheckpointFolder {

@@ -18,6 +18,9 @@ const OTHERS: [&str; 11] = ["npy", "json", "txt", "csv", "pto", "wsp", "tg", "pt
 /// Ends of names of programs and arrays.
 const SOURCES: [&str; 8] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", "npy"];
 
+/// Ends of names of files that no assembler or disassembler writes.
+const NEVER_ASSEMBLED: [&str; 5] = ["pto", "wsp", "npz", "npy", "py"];
+
 /// A file that can be written, as far as that can be found out before.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -71,14 +74,19 @@ impl Output {
     /// # Errors
     /// As [`Output::at`]; a name that ends as those of programs and arrays do.
     pub(crate) fn figures_at(path: &Path) -> Result<Output, Diagnostic> {
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        match extension.filter(|extension| SOURCES.contains(&extension.as_str())) {
-            Some(other) => {
-                let message = format!("`{}` ends in `.{other}`, as programs and arrays do", path.display());
-                Err(refused(message).help(format!("write `{}`", path.with_extension("json").display())))
-            }
-            None => Output::at(path),
-        }
+        let help = || format!("write `{}`", path.with_extension("json").display());
+        refuse_ends(path, &SOURCES, "programs and arrays", help)?;
+        Output::at(path)
+    }
+
+    /// Tries a path for what is assembled or disassembled.
+    ///
+    /// # Errors
+    /// As [`Output::at`]; a name that ends as those of kernel files, workloads and arrays do.
+    pub(crate) fn assembled_at(path: &Path) -> Result<Output, Diagnostic> {
+        let help = || "give `--output` another name: `.ptow`, `.ptows`, `.ptog`, `.tg` or `.cpp`".to_owned();
+        refuse_ends(path, &NEVER_ASSEMBLED, "kernel files, workloads and arrays", help)?;
+        Output::at(path)
     }
 
     /// Tries a path for an archive of arrays, which is not written from beginning to end.
@@ -243,6 +251,23 @@ fn partial_name(file: &Path) -> PathBuf {
 fn is_pipe(meta: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     meta.file_type().is_fifo() || meta.file_type().is_socket()
+}
+
+/// Refuses a name that ends as those of `kinds` do.
+fn refuse_ends(
+    path: &Path,
+    ends: &[&str],
+    kinds: &str,
+    help: impl FnOnce() -> String,
+) -> Result<(), Diagnostic> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    match extension.filter(|extension| ends.contains(&extension.as_str())) {
+        Some(end) => {
+            let message = format!("`{}` ends in `.{end}`, as {kinds} do", path.display());
+            Err(refused(message).help(help()))
+        }
+        None => Ok(()),
+    }
 }
 
 fn refused(message: impl Into<String>) -> Diagnostic {

@@ -22,14 +22,15 @@ pub(crate) fn read_program(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 /// Tries the file that what is made of `source` goes to, before it is made; standard output is none, and `-`.
 ///
 /// # Errors
-/// When it cannot be written, or would replace `source`.
+/// When it cannot be written, would replace `source`, or has the name of a file that people write: a kernel file that
+/// `source` uses is not to be lost to a slip.
 pub(crate) fn try_program(source: &Path, to: Option<&Path>) -> Result<(), Diagnostic> {
     match to.filter(|path| path.as_os_str() != "-") {
         Some(path) if place(path) == place(source) => {
             let what = format!("`{}` is what is read and would be overwritten", path.display());
             Err(Diagnostic::error(codes::OUTPUTS_COLLIDE, what).help("give `--output` another file"))
         }
-        Some(path) => Output::at(path).map(|_| ()),
+        Some(path) => Output::assembled_at(path).map(|_| ()),
         None => Ok(()),
     }
 }
