@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,11 +16,13 @@ from pto_wsp import (
     P,
     Ragged,
     Table,
+    TaskGraph,
     Tensor,
     errors,
     f32,
     i64,
     kernel,
+    load,
     pto,
     python_kernel,
     workload,
@@ -121,6 +124,12 @@ def test_a_size_that_is_an_array_is_read_at_each_call():
     k[...] = 3
     again()
     assert (y == x).all()
+    other = np.array(int(k))
+    again.rebind(k=other)
+    other[...] = 1
+    y[...] = 0
+    again()
+    assert (y[0] == x[0]).all() and (y[1:] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -341,34 +350,36 @@ def test_arrays_of_a_run_are_free_when_it_has_ended_or_failed():
     assert (x == 10).all()
 
 
-def test_threads_that_run_on_one_array():
-    """Each call either does its work or is refused: no update is lost."""
+def test_a_program_of_a_file_does_not_write_what_another_run_reads(held):
+    x, y = ones(40, 64), ones(40, 64)
+    held(y, np.zeros_like(y))
+    program = load(Path(__file__).parents[2] / "examples/row_softmax.pto").program()
+    error = refused(lambda: program.execute(x=x, y=y))
+    assert "`y`" in error.message and "reads it, as `a`, and this one writes it" in error.notes[0]
+    assert (y == 1).all()
+    held.release()
+    held.program.synchronize()
+    program.execute(x=x, y=y)
+    assert np.allclose(y, 1 / 64)
 
-    @kernel
-    def inc(x: InOut):
-        pto.store(x, pto.load(x) + 1.0)
 
-    @workload
-    def w(n, x: Tensor[f32, "n", 64]):
-        for i in P(n):
-            inc[i](x[i])
+def test_task_graphs_do_not_copy_what_a_run_writes(held):
+    graph = TaskGraph.from_text(
+        "extern X: f32[8]\nextern Y: f32[8]\n"
+        "TG_BEGIN(G)\nTG_KERNEL(K, k, 1, AIV, 0)\nMC_BIND(K, 0, X)\nMC_BIND(K, 1, Y)\nTG_END(G)\n"
+    )
 
-    program, x, done = w.compile(), np.zeros((200, 64), np.float32), []
+    @graph.kernel("k", In[f32], Out[f32])
+    def k(block, x, y):
+        y[...] = x
 
-    def work():
-        for _ in range(20):
-            try:
-                program.execute(x=x)
-                done.append(1)
-            except errors.ArgumentError as error:
-                assert error.code == "WSP1268"
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (x == len(done)).all() and done
+    a, b = ones(1, 8), ones(1, 8)
+    held(a, b)
+    assert "`X`" in refused(lambda: graph.run({"X": b[0]})).message
+    assert (graph.run({"X": a[0]})["Y"] == 1).all()
+    held.release()
+    held.program.synchronize()
+    assert (graph.run({"X": b[0]})["Y"] == 2).all()
 
 
 def test_a_table_that_a_run_writes_is_not_read_meanwhile(held):

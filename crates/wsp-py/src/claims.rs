@@ -82,15 +82,21 @@ impl Claim {
         Ok(Claim { id: Some(id) })
     }
 
-    /// Whether this run may write arrays that it only claimed to read.
+    /// Claims arrays for writing that this run claimed to read: from now on other runs are refused them.
     ///
     /// # Errors
-    /// Another run uses one of them.
-    pub(crate) fn may_write(&self, uses: &[Use]) -> Result<(), Diagnostic> {
-        match self.id {
-            Some(id) => refused(&running(), uses, Some(id)),
-            None => Ok(()),
+    /// Another run uses one of them; then this run has the claim that it had.
+    pub(crate) fn write(&self, uses: &[Use]) -> Result<(), Diagnostic> {
+        let Some(id) = self.id else { return Ok(()) };
+        // One lock for both: between a check and a claim another run could claim the same arrays.
+        let mut all = running();
+        refused(&all, uses, Some(id))?;
+        if let Some(own) = all.iter_mut().find(|own| own.id == id) {
+            let is_written = |each: &Use| each.written || uses.iter().any(|one| one.name == each.name);
+            own.uses =
+                own.uses.iter().map(|each| Use { written: is_written(each), ..each.clone() }).collect();
         }
+        Ok(())
     }
 }
 

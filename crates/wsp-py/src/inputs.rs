@@ -76,7 +76,7 @@ impl Arguments {
         let written = self.uses.iter().filter(|each| {
             outputs.contains_key(&each.name) && self.copied.iter().any(|(name, _)| *name == each.name)
         });
-        let written: Vec<Use> = written.cloned().collect();
+        let written: Vec<Use> = written.map(|each| Use { written: true, ..each.clone() }).collect();
         for (at, one) in written.iter().enumerate() {
             if let Some(other) = written[at + 1..].iter().find(|other| one.view.may_share_memory(&other.view))
             {
@@ -86,7 +86,7 @@ impl Arguments {
             }
         }
         if let Some(claim) = &self.claim {
-            claim.may_write(&written)?;
+            claim.write(&written)?;
         }
         outputs.retain(|name, array| {
             let given = self.copied.iter().find(|(copied, _)| copied == name);

@@ -191,11 +191,14 @@ impl Prepared {
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
             return Ok(());
         }
+        let lists = seen_lists(&self.inner, &all);
+        let lists = lists.map_err(|fault| errors::exception(py, &[fault], &self.inner.sources))?;
         let workload = &mut bound.workload;
         let done = py.detach(|| workload.rebind(Vec::new(), Arrays::new(), inputs.views));
         done.map_err(|faults| errors::exception(py, &faults, &self.inner.sources))?;
         bound.named = all.unbind();
         bound.uses = uses.into();
+        bound.lists = lists;
         Ok(())
     }
 

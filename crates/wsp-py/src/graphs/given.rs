@@ -1,12 +1,13 @@
 //! What a check or a run of task graphs is given.
 
 use crate::arrays::PyArray;
+use crate::claims::{Use, may_read};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
-use wsp_plan::{Arrays, ParamValue};
+use wsp_plan::{Array, Arrays, ParamValue};
 
 const BAD_VALUE: Code = Code(1264);
 
@@ -52,7 +53,7 @@ impl Given<'_> {
                 faults.push(Diagnostic::error(BAD_VALUE, "names of inputs are strings"));
                 continue;
             };
-            match PyArray::of(&name, &array).and_then(|array| array.to_array(&name)) {
+            match copied(&name, &array) {
                 Ok(array) => {
                     inputs.insert(name, array);
                 }
@@ -72,6 +73,15 @@ impl Given<'_> {
         };
         Ok(options)
     }
+}
+
+/// A copy of an array, which no other run writes meanwhile: the interpreter is held, and a run needs it to begin.
+fn copied(name: &str, array: &Bound<'_, PyAny>) -> Result<Array, Diagnostic> {
+    let array = PyArray::of(name, array)?;
+    if let Ok(view) = array.view(name) {
+        may_read(&[Use { name: name.to_owned(), view, written: false }])?;
+    }
+    array.to_array(name)
 }
 
 /// Checks that some file has each parameter that is set.
