@@ -10,7 +10,7 @@ use super::unwritten::Watch;
 use super::view_kernel::{Bound, Interruption, ViewFault};
 use crate::unwritten::Unwritten;
 use smallvec::SmallVec;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
@@ -170,9 +170,9 @@ impl Declared {
     fn run_watched(&self, worker: &mut Worker, task: Arguments<'_>) -> Result<(), Cause> {
         let number = task.kernel.index();
         let watch = Watch::begin(&self.tensors, &self.modes[number], task.boxes);
-        let ran = self.run_body(worker, task);
+        let ran = catch_unwind(AssertUnwindSafe(|| self.run_body(worker, task)));
         let left = watch.end(&self.tensors, &self.kernels.module.kernels[number]);
-        ran?;
+        ran.unwrap_or_else(|panic| resume_unwind(panic))?;
         left.map_or(Ok(()), |what| Err(Cause::Fault(what.into())))
     }
 

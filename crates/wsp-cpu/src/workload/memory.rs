@@ -1,7 +1,7 @@
 //! The tensors of declared kernels: memory that tasks read and write by boxes.
 //!
 //! **Invariant:** of two accesses to boxes that overlap, one of them a write, the first has ended before the second begins. An
-//! access is a call of `load` or `store`, the run of a kernel that is bound to the box by `bind`, `integers` or `view`, or
+//! access is a call of `load`, `store`, `peek` or `poke`, the run of a kernel that is bound to the box by `bind`, `integers` or `view`, or
 //! setting a tensor up while no task runs. Only tasks of a run access tensors otherwise, each its own boxes, and the run orders
 //! tasks whose boxes conflict: dependences are inferred from these boxes, or, where a schedule states them, checked against
 //! these boxes before the run. A source that reads a slot has waited for the tasks that write it. Different tensors have
@@ -221,8 +221,13 @@ impl SharedTensor {
 
     /// Appends the box's bytes in row-major order.
     pub(crate) fn load(&self, region: &Region, into: &mut Vec<u8>) {
-        into.reserve(self.box_bytes(region));
         self.note_load(region);
+        self.peek(region, into);
+    }
+
+    /// [`load`](Self::load) of no task, which is not recorded.
+    pub(crate) fn peek(&self, region: &Region, into: &mut Vec<u8>) {
+        into.reserve(self.box_bytes(region));
         self.runs(region, |offset, bytes| {
             // SAFETY: `runs` yields ranges inside the array, and by the module's invariant nobody writes them now.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(self.base.add(offset), bytes) });
@@ -231,8 +236,13 @@ impl SharedTensor {
 
     /// Replaces the box's bytes; `from` has exactly [`box_bytes`](Self::box_bytes).
     pub(crate) fn store(&self, region: &Region, from: &[u8]) {
-        assert_eq!(from.len(), self.box_bytes(region), "a store should have the size of its box");
         self.note_store(region);
+        self.poke(region, from);
+    }
+
+    /// [`store`](Self::store) of no task, which is not recorded.
+    pub(crate) fn poke(&self, region: &Region, from: &[u8]) {
+        assert_eq!(from.len(), self.box_bytes(region), "a store should have the size of its box");
         let mut at = 0;
         self.runs(region, |offset, bytes| {
             let part = &from[at..at + bytes];

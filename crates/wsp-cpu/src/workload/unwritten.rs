@@ -38,9 +38,9 @@ impl Filled {
     fn new(tensors: &[SharedTensor], region: Region, parameter: usize) -> Filled {
         let tensor = &tensors[region.tensor.index()];
         let mut before = Vec::new();
-        tensor.load(&region, &mut before);
+        tensor.peek(&region, &mut before);
         let pattern = pattern(tensor.dtype(), before.len());
-        tensor.store(&region, &pattern);
+        tensor.poke(&region, &pattern);
         Filled { region, parameter, before, pattern }
     }
 
@@ -48,7 +48,7 @@ impl Filled {
     fn left(&self, tensors: &[SharedTensor], kernel: &Kernel) -> Option<String> {
         let tensor = &tensors[self.region.tensor.index()];
         let mut after = Vec::new();
-        tensor.load(&self.region, &mut after);
+        tensor.peek(&self.region, &mut after);
         let size = tensor.dtype().size();
         let elements = after.len() / size;
         let same = |n: &usize| after[n * size..][..size] == self.pattern[n * size..][..size];
@@ -61,7 +61,7 @@ impl Filled {
         for n in &left {
             after[n * size..][..size].copy_from_slice(&self.before[n * size..][..size]);
         }
-        tensor.store(&self.region, &after);
+        tensor.poke(&self.region, &after);
         let first = place(&self.region, tensor.rank(), left[0]);
         let (name, count) = (name(kernel, self.parameter), left.len());
         Some(format!(

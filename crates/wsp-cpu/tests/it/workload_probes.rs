@@ -234,3 +234,38 @@ fn kernels_see_boxes_in_row_major_order_and_must_keep_to_their_modes() {
         [9854.0, 1076.0 + 0.0, 0.0, 0.0].map(|x: f32| x).as_slice()
     );
 }
+
+#[test]
+fn a_box_that_is_watched_is_recorded_as_its_task_stores_it() {
+    let text = "tensor x: f32[6]; kernel part(n, out y);
+        workload main { for i in 0..2 { part(i, x[2*i +: 2]); } }";
+    let mut registry = KernelRegistry::new();
+    registry.register("part", |cx| cx.store(0, &[1.0_f32; 2])).unwrap();
+    let program = program(text).with_kernels(registry).unwrap();
+    for whole_outs in [false, true] {
+        let recording = wsp_cpu::Recording::On;
+        let options = WorkloadOptions { sequential: true, whole_outs, recording, ..WIDE };
+        let outcome = program
+            .execute(&WorkloadInputs::all_made_up(0), &options)
+            .unwrap_or_else(|f| panic!("{}", report(&f)));
+        let left: Vec<(u64, &[u64])> =
+            outcome.unwritten.iter().map(|each| (each.elements, each.first.as_slice())).collect();
+        assert_eq!(left, [(2, [4].as_slice())], "whole_outs: {whole_outs}");
+    }
+}
+
+#[test]
+fn a_box_whose_task_panics_is_as_it_was_where_nothing_was_stored() {
+    let text = "tensor x: f32[3]; kernel lost(out y); workload main { lost(x); }";
+    let mut registry = KernelRegistry::new();
+    registry.register("lost", |_: &mut wsp_cpu::workload::KernelCx<'_>| panic!("lost my way")).unwrap();
+    let program = program(text).with_kernels(registry).unwrap();
+    let mut inputs = WorkloadInputs::all_made_up(0);
+    inputs.arrays.insert("x".into(), wsp_plan::Array::zeros(wsp_core::DType::F32, &[3]).unwrap());
+    let options = WorkloadOptions { sequential: true, whole_outs: true, ..WIDE };
+    let mut prepared = program.prepare(inputs, options).unwrap_or_else(|f| panic!("{}", report(&f)));
+    let message = report(&prepared.run().unwrap_err());
+    assert!(message.contains("kernel `lost` panicked: lost my way"), "{message}");
+    let x = prepared.output("x").unwrap().unwrap();
+    assert_eq!(x.as_slice::<f32>().unwrap(), [0.0; 3]);
+}
