@@ -31,5 +31,5 @@ pub use exec::{
     GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, TierCode, TierWord, Trap,
     Value, WsRequest, eval_launch_expr,
 };
-pub use memory::{EarlyLoads, Fault, IntView, Layout, Missing, Paged, Shape, Stored, TensorMem};
+pub use memory::{EarlyLoads, Fault, IntView, Layout, Missing, Paged, Shape, Stored, StoredState, TensorMem};
 pub use simd::{Level, Mode};

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
-use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, TensorMem};
+use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, StoredState, TensorMem};
 
 /// Least alignment of a buffer, in bytes: a cache line.
 const LEAST_ALIGNMENT: usize = 64;
@@ -240,6 +240,21 @@ impl TensorRange {
         // SAFETY: as many bytes lie in the range; `from` is another piece of memory, since no reference to a buffer's bytes
         // leaves this module; by the module's invariant nobody looks at the range now.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.bytes) };
+    }
+
+    /// Replaces all bytes by those of a checkpoint; none stands for zeros. What was stored to them then is stored, and no more;
+    /// all is where the checkpoint does not say.
+    ///
+    /// # Panics
+    /// When `from` has bytes, and not as many.
+    pub(crate) fn go_back(&self, from: &[u8], state: Option<&StoredState>) {
+        match from {
+            [] => self.fill(0),
+            from => self.fill_from(from),
+        }
+        if let (Some(stored), Some(state)) = (self.stored(), state) {
+            stored.go_back(state);
+        }
     }
 
     /// Sets every byte. What is recorded is that no byte has a value then.

@@ -15,6 +15,7 @@
 //! | events of the unit, those that the caller has signalled | [`Record::events`], [`Record::signalled`] |
 //! | tensors of the unit that a graph or the caller has written | [`Record::tensors`] |
 //! | tensors of graphs, which their launches hand on to those that follow in a stream; which of them are released | [`Record::tensors`] |
+//! | which bytes of these tensors tasks have stored, in a run that records it | [`Record::tensors`] |
 //! | checkpoints that a `TG_RESTORE` of the unit may ask for | [`Record::restorable`] |
 //! | unit, kernels, parameters, scalars, inputs, devices | [`Record::identity`]: compared, not restored |
 //! | partitions, streams, affinities, gangs, memory accounts | follow from the unit |
@@ -24,12 +25,13 @@ use super::checkpoint::{CheckpointKey, RecordKind};
 use super::host::HostState;
 use super::identity::Identity;
 use wsp_core::tg::crc::crc32;
+use wsp_kernel::StoredState;
 use wsp_runtime::tg::{LaunchEvent, LaunchEvents, SavedEvent};
 
 /// First bytes of every record.
 const MAGIC: [u8; 4] = *b"WSPC";
 /// Layout of records.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes before what the checksum covers: magic, version, checksum.
 const UNCOVERED: usize = 12;
 
@@ -83,6 +85,8 @@ pub(crate) struct SavedTensor {
     pub(crate) released: bool,
     /// Of a tensor of a graph that has zeros only, none.
     pub(crate) bytes: Vec<u8>,
+    /// What was stored to it; none if the run does not record that.
+    pub(crate) stored: Option<StoredState>,
 }
 
 /// Why bytes are no record.
@@ -150,6 +154,13 @@ impl Record {
             out.u32(tensor.tensor);
             out.u32(u32::from(tensor.released));
             out.raw(&tensor.bytes);
+            out.list(tensor.stored.as_slice(), |out, stored| {
+                out.u32(u32::from(stored.loaded_early));
+                out.list(&stored.ranges, |out, (begin, end)| {
+                    out.u64(*begin as u64);
+                    out.u64(*end as u64);
+                });
+            });
         });
         out.list(&self.restorable, |out, record| out.raw(record));
         let mut bytes = out.bytes;
@@ -330,12 +341,18 @@ impl<'a> Reader<'a> {
             })?,
             signalled: self.list(4, Reader::u32)?,
             obstacle: self.text()?,
-            tensors: self.list(24, |input| {
+            tensors: self.list(32, |input| {
                 Ok(SavedTensor {
                     owner: input.option(8, |input| Ok((input.u32()?, input.u32()?)))?,
                     tensor: input.u32()?,
                     released: input.flag()?,
                     bytes: input.raw()?.to_vec(),
+                    stored: input.option(12, |input| {
+                        let loaded_early = input.flag()?;
+                        let range =
+                            |input: &mut Reader<'a>| Ok((input.u64()? as usize, input.u64()? as usize));
+                        Ok(StoredState { loaded_early, ranges: input.list(16, range)? })
+                    })?,
                 })
             })?,
             restorable: self.list(8, |input| Ok(input.raw()?.to_vec()))?,
@@ -421,8 +438,20 @@ mod tests {
             signalled: vec![4],
             obstacle: "another graph runs".to_owned(),
             tensors: vec![
-                SavedTensor { owner: None, tensor: 1, released: false, bytes: vec![1, 2, 3] },
-                SavedTensor { owner: Some((0, 7)), tensor: 2, released: true, bytes: Vec::new() },
+                SavedTensor {
+                    owner: None,
+                    tensor: 1,
+                    released: false,
+                    bytes: vec![1, 2, 3],
+                    stored: Some(StoredState { ranges: vec![(0, 1), (2, 3)], loaded_early: true }),
+                },
+                SavedTensor {
+                    owner: Some((0, 7)),
+                    tensor: 2,
+                    released: true,
+                    bytes: Vec::new(),
+                    stored: None,
+                },
             ],
             restorable: vec![vec![1, 2]],
         }

@@ -12,6 +12,7 @@ use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
 use super::tensors::Home;
+use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
@@ -296,6 +297,13 @@ impl Session {
                 fault.help("give the run what it had, or leave out `--resume` to begin anew"),
             ));
         }
+        if self.shared.table.recording == Recording::On
+            && record.tensors.iter().any(|saved| saved.stored.is_none())
+        {
+            let message = "the checkpoint does not say which elements tasks had stored: its run did not record that, and this run does";
+            let help = "resume without checks, by `--no-check` and without `--strict`; or leave out `--resume` to begin anew";
+            return Err(Box::new(Diagnostic::error(codes::OTHER_CHECKPOINT, message).help(help)));
+        }
         let fits = |saved: &SavedTensor| {
             let info = self.shared.table.iter().nth(saved.tensor as usize).map(|(_, info)| info);
             let is_zeros = saved.owner.is_some() && saved.bytes.is_empty();
@@ -324,7 +332,7 @@ impl Session {
                 continue;
             }
             let range = shared.memory().range(&shared.table, &shared.accounts, at, device)?;
-            range.fill_from(&saved.bytes);
+            range.go_back(&saved.bytes, saved.stored.as_ref());
         }
         Ok(())
     }
@@ -340,7 +348,9 @@ impl Session {
         for saved in &record.tensors {
             let Some((graph, stream)) = saved.owner.filter(|(graph, _)| wanted(*graph)) else { continue };
             let index = self.index(GraphNo(graph))?;
-            let is_fresh = saved.bytes.is_empty() && !saved.released;
+            // Zeros that were stored are not those of fresh memory.
+            let is_stored = saved.stored.as_ref().is_some_and(|stored| !stored.ranges.is_empty());
+            let is_fresh = saved.bytes.is_empty() && !saved.released && !is_stored;
             if is_fresh && !self.pools[index].iter().any(|pooled| pooled.is_of(device, StreamNo(stream))) {
                 continue;
             }
@@ -359,10 +369,7 @@ impl Session {
             let local = code.tensors.iter().position(|tensor| tensor.own && tensor.unit == saved.tensor);
             let Some(local) = local else { continue };
             if let Some(range) = instance.own(local) {
-                match saved.bytes.as_slice() {
-                    [] => range.fill(0),
-                    bytes => range.fill_from(bytes),
-                }
+                range.go_back(&saved.bytes, saved.stored.as_ref());
                 if saved.released {
                     instance.release(local as u32, super::Released::Keep, &shared.table[unit])?;
                 }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use wsp_ir::diag::Diagnostic;
+use wsp_kernel::Stored;
 use wsp_runtime::tg::LaunchId;
 
 /// What is between two of its tasks while a checkpoint is taken.
@@ -246,7 +247,8 @@ impl Shared {
             let wanted = writes(at) || (whole && memory.may_have_changed(at));
             if wanted && let Some(range) = memory.held(at, record.device) {
                 let (tensor, bytes) = (at as u32, range.to_vec());
-                record.tensors.push(SavedTensor { owner: None, tensor, released: false, bytes });
+                let stored = range.stored().map(Stored::state);
+                record.tensors.push(SavedTensor { owner: None, tensor, released: false, bytes, stored });
             }
         }
     }
@@ -265,6 +267,7 @@ impl Shared {
                 tensor: tensor.unit,
                 released: instance.range(local as u32).is_none(),
                 bytes,
+                stored: range.stored().map(Stored::state),
             });
         }
     }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub enum EarlyLoads {
     /// The elements have no value: the load is a fault.
     Refused,
-    /// The memory has values of its own, which somebody uses: it is an input too.
+    /// The memory has values of its own, which the load uses: it is an input too.
     Noted,
 }
 
@@ -33,6 +33,15 @@ pub struct Missing {
     pub elements: u64,
     /// Number of the first, in the order in which they lie.
     pub first: u64,
+}
+
+/// What was recorded of some memory, for a run that goes on from its contents.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StoredState {
+    /// Begin and end of each range that was stored, in bytes from the begin of the memory.
+    pub ranges: Vec<(usize, usize)>,
+    /// Whether some task has loaded elements before any task stored them.
+    pub loaded_early: bool,
 }
 
 impl Stored {
@@ -115,6 +124,22 @@ impl Stored {
         }
     }
 
+    /// What is recorded at this moment.
+    pub fn state(&self) -> StoredState {
+        let ranges = self.lock().iter().map(|(begin, end)| (*begin, *end)).collect();
+        StoredState { ranges, loaded_early: self.loaded_early() }
+    }
+
+    /// The memory has the contents again that it had when this was recorded: what was stored since is not. That elements were
+    /// loaded early stays. Of ranges, what does not lie in the memory is left out.
+    pub fn go_back(&self, state: &StoredState) {
+        self.lock().clear();
+        for &(begin, end) in state.ranges.iter().filter(|(begin, end)| begin < end && *end <= self.bytes) {
+            self.store(std::ptr::without_provenance(self.base + begin), end - begin);
+        }
+        self.loaded_early.fetch_or(state.loaded_early, Ordering::Relaxed);
+    }
+
     /// As at the beginning: nothing is stored, nothing was loaded.
     pub fn forget(&self) {
         self.lock().clear();
@@ -193,6 +218,9 @@ mod tests {
         store(&stored, 0, 4);
         store(&stored, 4, 38);
         assert_eq!((stored.missing(4), stored.lock().len()), (None, 1));
+        let state = StoredState { ranges: vec![(0, 8), (12, 40), (8, 44)], loaded_early: true };
+        stored.go_back(&state);
+        assert_eq!(stored.state(), StoredState { ranges: vec![(0, 8), (12, 40)], loaded_early: true });
         stored.forget();
         assert_eq!(stored.missing(8), Some(Missing { elements: 5, first: 0 }));
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use wsp_core::tg::{CheckpointNo, Direction};
+use wsp_cpu::Recording;
 use wsp_cpu::tg::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind, SessionOptions, TgKernels};
 
 fn kept(store: &Arc<MemoryStore>) -> SessionOptions {
@@ -225,7 +226,7 @@ fn a_checkpoint_saved_while_launches_are_entered_again_has_all_of_them() {
         });
         kernels
     };
-    let said = all(&session_with(text, &kernels(false), kept(&store)).run().expect_err("nobody signals E"));
+    let said = all(&session_with(text, &kernels(false), kept(&store)).run().expect_err("E is not signalled"));
     assert!(said.contains("WSP1555"), "{said}");
     let signalled = || SessionOptions { events: vec!["E".to_owned()], ..kept(&store) };
     let little = SessionOptions { memory: Some(1100), ..signalled() };
@@ -311,7 +312,7 @@ fn a_run_is_resumed_from_the_newest_checkpoint_that_it_can_be_resumed_from() {
     );
     let store = Arc::new(MemoryStore::new());
     let said =
-        all(&session_with(&text, &cut_off(i64::MAX), kept(&store)).run().expect_err("nobody signals F"));
+        all(&session_with(&text, &cut_off(i64::MAX), kept(&store)).run().expect_err("F is not signalled"));
     assert!(said.contains("WSP1555") && said.contains("WSP1575") && said.contains("graph `G`"), "{said}");
     let options = SessionOptions { events: vec!["F".to_owned()], ..kept(&store) };
     let mut resumed = session_with(&text, &cut_off(i64::MAX), options);
@@ -320,7 +321,7 @@ fn a_run_is_resumed_from_the_newest_checkpoint_that_it_can_be_resumed_from() {
     assert_eq!((values(&resumed, "X"), values(&resumed, "Y")), (vec![steps(1); 4], vec![steps(2); 4]));
 }
 
-/// What is saved while a launch has failed, and nobody has said so yet, is no state of a run: the launch is over, and has not done
+/// What is saved while a launch has failed, and its failure was not returned yet, is no state of a run: the launch is over, and has not done
 /// what it was to do.
 #[test]
 fn no_run_is_resumed_from_what_was_saved_after_a_failure() {
@@ -392,4 +393,67 @@ fn damaged_records_are_passed_over_or_refused() {
             }
         }
     }
+}
+
+/// Options with which a session records what its tasks store.
+fn recorded(store: &Arc<MemoryStore>) -> SessionOptions {
+    SessionOptions { recording: Recording::On, ..kept(store) }
+}
+
+/// `half(out)` stores 0 to the first half of its argument, `last` fails once it is cut off.
+fn halves(is_cut_off: bool) -> TgKernels {
+    let mut kernels = kernels();
+    kernels.replace("half", signature(&[Direction::Out]), |cx| {
+        let half = cx.len::<i64>(0)? / 2;
+        cx.store(0, 0, &vec![0i64; half])
+    });
+    kernels.replace("last", signature(&[Direction::In, Direction::Out]), move |cx| match is_cut_off {
+        true => Err("cut off".into()),
+        false => super::common::each(cx, 0, 1, |x| x),
+    });
+    kernels
+}
+
+/// Elements of each output that nothing has stored.
+fn unwritten(session: &wsp_cpu::tg::Session) -> Vec<(String, u64)> {
+    session.unwritten().into_iter().map(|found| (found.tensor, found.elements)).collect()
+}
+
+/// What tasks have stored before a checkpoint is stored after it, and no more: in external tensors, and in those of a graph, which
+/// hold zeros here.
+#[test]
+fn what_was_stored_before_a_checkpoint_is_known_after_it() {
+    let text = "extern B: i64[4]\nextern Y: i64[4]\nextern Z: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 64)\nTG_KERNEL(A, half, 1, AIV, 0)\nMC_BIND(A, 0, B)\nTG_KERNEL(D, half, 1, AIV, 0)\nMC_BIND(D, 0, T)\nTG_CHECKPOINT(G, 1)\nTG_KERNEL(C, last, 1, AIV, 0)\nMC_BIND(C, 0, T, 0, 32)\nMC_BIND(C, 1, Z)\nTG_DEPEND(D, C, DATA, T)\nMC_COPY(T, Y, 32)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
+    let expected = [("B".to_owned(), 2)];
+    let store = Arc::new(MemoryStore::new());
+    let mut whole = session_with(text, &halves(false), recorded(&store));
+    whole.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(unwritten(&whole), expected);
+    session_with(text, &halves(true), recorded(&store)).run().expect_err("it is cut off");
+    let mut resumed = session_with(text, &halves(false), recorded(&store));
+    let report = resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert!(report.resumed.is_some());
+    assert_eq!(unwritten(&resumed), expected);
+}
+
+/// A graph that goes back to its checkpoint has in its tensors what was stored then.
+#[test]
+fn a_restore_stores_nothing_that_was_not_stored() {
+    let text = "extern B: i64[4]\nTG_BEGIN(G)\nTG_KERNEL(A, half, 1, AIV, 0)\nMC_BIND(A, 0, B)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\nTG_CHECKPOINT(G, 1)\nTG_RESTORE(G, 1)\nTG_SYNC(G)";
+    let mut session = session_with(text, &halves(false), recorded(&Arc::new(MemoryStore::new())));
+    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(unwritten(&session), [("B".to_owned(), 2)]);
+}
+
+/// A run that records what is stored is not resumed from a checkpoint that does not say it.
+#[test]
+fn a_checkpoint_that_does_not_say_what_was_stored_is_refused_where_it_matters() {
+    let store = Arc::new(MemoryStore::new());
+    session_with(IN_GRAPH, &cut_off(5), kept(&store)).run().expect_err("it is cut off");
+    let refused = session_with(IN_GRAPH, &cut_off(i64::MAX), recorded(&store)).resume();
+    let said = all(&refused.expect_err("it is not known what was stored"));
+    assert!(said.contains("WSP1560") && said.contains("--no-check"), "{said}");
+    let mut resumed = session_with(IN_GRAPH, &cut_off(i64::MAX), kept(&store));
+    resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&resumed, "Y"), [steps(30); 4]);
 }
