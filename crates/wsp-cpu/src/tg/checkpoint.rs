@@ -46,7 +46,8 @@ impl fmt::Display for CheckpointKey {
     }
 }
 
-/// Where checkpoints are kept. Keeping a record replaces the one before in one step: whoever loads sees one or the other.
+/// Where checkpoints are kept. Keeping a record replaces the one before in one step: a load sees one or the other. A session saves one
+/// record at a time.
 pub trait CheckpointStore: Send + Sync + fmt::Debug {
     /// Keeps a record.
     ///

@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) memory: Mutex<UnitMemory>,
     view: Mutex<View>,
     run: Mutex<RunState>,
+    /// Held by the thread that saves a record.
+    pub(super) saving: Mutex<()>,
     notes: Mutex<Vec<Diagnostic>>,
     scratch: Mutex<Vec<Scratch>>,
 }
@@ -118,6 +120,7 @@ impl Shared {
             memory: Mutex::new(memory),
             view: Mutex::new(View { hosts, scalars, ..View::default() }),
             run: Mutex::default(),
+            saving: Mutex::default(),
             notes: Mutex::default(),
             scratch: Mutex::default(),
         })

@@ -14,7 +14,7 @@ use super::shared::{Live, Shared, View, no_store, store_failed};
 use super::tensors::UnitMemory;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Stored;
 use wsp_runtime::tg::LaunchId;
@@ -62,6 +62,7 @@ impl Shared {
         checkpoint: u32,
         paused: Paused<'_>,
     ) -> Result<(), Box<Diagnostic>> {
+        let _saving = self.saving();
         self.begin_records()?;
         let place = (code.plan.no.0, checkpoint, device);
         let record = self.snapshot(Some((code, place)), paused)?;
@@ -79,10 +80,16 @@ impl Shared {
     /// # Errors
     /// The store fails.
     pub(crate) fn mark_start(&self) -> Result<(), Box<Diagnostic>> {
+        let _saving = self.saving();
         let run = self.newest_run()? + 1;
         *self.run_state() = RunState { run, next: 0, known: BTreeMap::new() };
         let record = self.snapshot(None, Paused::Nothing)?;
         self.keep(CheckpointKey::START, &record)
+    }
+
+    /// Held while a record is numbered, put together and kept: no older record replaces a newer one. Locked before memory and view.
+    fn saving(&self) -> MutexGuard<'_, ()> {
+        self.saving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn keep(&self, key: CheckpointKey, record: &Record) -> Result<(), Box<Diagnostic>> {

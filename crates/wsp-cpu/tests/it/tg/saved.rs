@@ -2,7 +2,7 @@
 
 use super::common::{all, inputs, kernels, refusal, session, session_with, signature, threads, values};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use wsp_core::tg::{CheckpointNo, Direction};
 use wsp_cpu::Recording;
@@ -456,4 +456,48 @@ fn a_checkpoint_that_does_not_say_what_was_stored_is_refused_where_it_matters() 
     let mut resumed = session_with(IN_GRAPH, &cut_off(i64::MAX), kept(&store));
     resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
     assert_eq!(values(&resumed, "Y"), [steps(30); 4]);
+}
+
+/// A store that notes whether a record is given to it while it keeps another, and that can be closed.
+#[derive(Debug, Default)]
+struct Slow {
+    records: MemoryStore,
+    inside: AtomicU32,
+    overlapped: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+impl CheckpointStore for Slow {
+    fn save(&self, key: CheckpointKey, record: &[u8]) -> Result<(), String> {
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err("it is closed".to_owned());
+        }
+        let others = self.inside.fetch_add(1, Ordering::SeqCst);
+        for _ in 0..2000 {
+            std::thread::yield_now();
+        }
+        self.inside.fetch_sub(1, Ordering::SeqCst);
+        self.overlapped.fetch_or(others > 0, Ordering::SeqCst);
+        self.records.save(key, record)
+    }
+
+    fn load(&self, key: CheckpointKey) -> Result<Option<Vec<u8>>, String> {
+        self.records.load(key)
+    }
+
+    fn keys(&self) -> Result<Vec<CheckpointKey>, String> {
+        self.records.keys()
+    }
+}
+
+/// Launches of one graph on two streams save under one key.
+#[test]
+fn launches_that_run_at_once_save_one_record_after_the_other() {
+    let text = "extern X: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 32)\nMC_COPY(X, T, 32)\nCF_LOOP(20, i)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, T)\nTG_CHECKPOINT(G, 3)\nCF_ENDLOOP\nTG_END(G)\nTG_LAUNCH(G, 1)\nTG_LAUNCH(G, 2)\nTG_SYNC(G)";
+    let slow = Arc::new(Slow::default());
+    let store: Arc<dyn CheckpointStore> = slow.clone();
+    let options =
+        SessionOptions { checkpoints: Some(store), inputs: inputs(&[("X", &[0; 4])]), ..threads(2) };
+    session(text, options).run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert!(!slow.overlapped.load(Ordering::SeqCst));
 }
