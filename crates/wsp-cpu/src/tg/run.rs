@@ -43,8 +43,11 @@ impl Session {
             view.leading = true;
         }
         self.resumed = None;
-        if self.shared.store.is_some() {
-            self.shared.mark_start().map_err(|fault| vec![*fault])?;
+        if self.shared.store.is_some()
+            && let Err(fault) = self.shared.mark_start()
+        {
+            self.shared.view().leading = false;
+            return Err(vec![*fault]);
         }
         self.go_on()
     }
