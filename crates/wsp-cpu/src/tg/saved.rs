@@ -186,6 +186,11 @@ impl Session {
             match self.load(key)? {
                 None => {}
                 Some(Ok(record)) => records.push(record),
+                // It says which run is the newest: the others may be of an earlier one.
+                Some(Err(reason)) if key == CheckpointKey::START => {
+                    let help = "run the unit from the beginning: leave out `--resume`";
+                    return Err(Box::new(unreadable(key, &reason).help(help)));
+                }
                 Some(Err(reason @ Unreadable::Layout(_))) => other_layout.push(*unreadable(key, &reason)),
                 Some(Err(reason)) => damaged.push(*unreadable(key, &reason)),
             }

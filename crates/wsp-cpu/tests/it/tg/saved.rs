@@ -521,3 +521,19 @@ fn a_run_whose_beginning_cannot_be_kept_leaves_the_session_to_its_caller() {
     second.restore(graph, CheckpointNo(1)).unwrap_or_else(|fault| panic!("{fault:?}"));
     assert_eq!(values(&second, "Y"), [1; 4]);
 }
+
+/// The mark of the beginning of the newest run is damaged, and so it is not known which records are of that run.
+#[test]
+fn an_older_run_is_not_resumed_where_the_newest_is_not_known() {
+    let store = Arc::new(MemoryStore::new());
+    session_with(ON_HOST, &cut_off(5), kept(&store)).run().expect_err("it is cut off");
+    session_with(ON_HOST, &cut_off(0), kept(&store))
+        .run()
+        .expect_err("it is cut off before its first record");
+    let mut bytes = store.load(CheckpointKey::START).unwrap().expect("a run has begun");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    store.save(CheckpointKey::START, &bytes).unwrap();
+    let said = all(&session(ON_HOST, kept(&store)).resume().expect_err("it is damaged"));
+    assert!(said.contains("WSP1559") && said.contains("leave out `--resume`"), "{said}");
+}
