@@ -523,6 +523,29 @@ fn what_only_a_run_can_compare_is_told() {
     check(rounds);
 }
 
+/// Of 190 writers in no order, 17,955 pairs may meet, and a run compares 16,384 of them.
+#[test]
+fn pairs_that_not_even_a_run_compares_are_a_warning() {
+    let unit = |kernels: usize| {
+        let kernel =
+            |n: usize| format!("TG_KERNEL({n}, w, 1, AIV, 0)\nMC_BIND({n}, 0, T, N * {}, 4)\n", 4 * n);
+        let kernels: String = (0..kernels).map(kernel).collect();
+        format!("arg N: i64 = 1\nextern T: u8[1024]\nTG_BEGIN(G)\n{kernels}TG_END(G)\n")
+    };
+    let summary = |kernels: usize| {
+        let found = findings(&unit(kernels));
+        let summary = found.into_iter().find(|finding| finding.code.0 == 1519);
+        let summary = summary.expect("most pairs are not reported one by one");
+        (summary.severity, summary.notes)
+    };
+    let (severity, notes) = summary(190);
+    assert_eq!(
+        (severity, notes),
+        (Severity::Warning, vec!["1571 of them are not compared at all".to_owned()])
+    );
+    assert_eq!(summary(20), (Severity::Note, Vec::new()));
+}
+
 #[test]
 fn unused_events_partitions_and_graphs_are_told() {
     check(&graph("TG_KERNEL(A, e, 1, AIV, 0)\nSY_SIGNAL(E, A) //! 1504"));

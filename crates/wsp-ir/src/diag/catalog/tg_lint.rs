@@ -133,7 +133,8 @@ The direction of a binding, or the type of an external tensor, is not what the k
         title: "not everything was checked, or shown",
         explanation: "\
 A unit in which very many kernels touch the same bytes is not compared pair by pair beyond some number of steps; and only the first findings of a
-run are kept.",
+run are kept. It is a warning where a graph has more than 16384 pairs of kernels whose bytes are known only when it runs: the others are not
+compared at all.",
     },
     CodeInfo {
         code: Code(1520),

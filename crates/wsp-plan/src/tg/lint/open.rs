@@ -3,13 +3,13 @@
 use super::flow::Flow;
 use super::order::Node;
 use super::pairs::Pair;
-use super::{AT_LAUNCH, Cx, NOT_ALL, note};
+use super::{AT_LAUNCH, Cx, NOT_ALL, note, warning};
 use wsp_core::tg::{Direction, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{Namespace, TgModule};
 
-/// Pairs that are told one by one.
+/// Pairs that are reported one by one.
 const MOST_TOLD: usize = 16;
 /// Pairs that are left to the run.
 const MOST_OPEN: usize = 1 << 14;
@@ -101,10 +101,11 @@ impl Flow<'_> {
                 "{} more pairs of kernels are compared only when their graphs run",
                 count - MOST_TOLD
             );
-            let found = note(NOT_ALL, message);
-            cx.report(match count > MOST_OPEN {
-                true => found.note(format!("{} of them are not compared at all", count - MOST_OPEN)),
-                false => found,
+            cx.report(match count.checked_sub(MOST_OPEN) {
+                None | Some(0) => note(NOT_ALL, message),
+                Some(rest) => {
+                    warning(NOT_ALL, message).note(format!("{rest} of them are not compared at all"))
+                }
             });
         }
     }
