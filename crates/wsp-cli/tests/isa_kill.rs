@@ -375,6 +375,33 @@ fn a_checkpoint_that_no_run_can_be_resumed_from_is_named_and_passed_over() {
     assert_eq!(case.resumed(&["--event", "F"]), case.whole(&["--event", "F"]));
 }
 
+/// Of reading: without waiting.
+#[cfg(target_os = "linux")]
+const O_NONBLOCK: i32 = 0o4000;
+
+/// The record is written into a pipe of which one byte is read, so that the run stands in the middle of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_while_a_record_is_written_leaves_no_part_of_it() {
+    use std::io::Read as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let unit = "extern X: f32[262144]\nextern Y: f32[262144]\nTG_BEGIN(G)\nMC_COPY(X, Y, 1048576)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\nTG_CHECKPOINT(G, 0)\n";
+    let case = Case::new(unit, "");
+    let partial = case.path("ck/device0-graph0-0.checkpoint.partial");
+    std::fs::create_dir(case.path("ck")).unwrap();
+    assert!(Command::new("mkfifo").arg(&partial).status().unwrap().success());
+    let mut pipe = std::fs::OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(&partial).unwrap();
+    let mut command = case.command(true, &[]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !matches!(pipe.read(&mut [0]), Ok(1)) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert!(!partial.exists());
+}
+
 #[test]
 fn a_folder_for_the_checkpoints_of_a_unit_that_has_none_is_named() {
     let unit: String = TWO_STOPS
