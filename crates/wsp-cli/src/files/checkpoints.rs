@@ -19,7 +19,7 @@ const START: &str = "run.start";
 /// A folder of checkpoints.
 ///
 /// A record is written beside its place, brought to the disk, and then given its name; the folder is brought to the disk too. So
-/// whoever is killed at any moment leaves the record before or the one after, and a record that was reported as kept is there even
+/// a run that is killed at any moment leaves the record before or the one after, and a record that was reported as kept is there even
 /// if the machine stops.
 #[derive(Clone, Debug)]
 pub struct CheckpointFolder {

@@ -114,7 +114,7 @@ fn check(
     Ok(Checked { findings: refused(found)?, open: checked.open })
 }
 
-/// External tensors whose size nobody says get the size that kernels of known shapes need.
+/// External tensors whose size is not declared get the size that kernels of known shapes need.
 fn take_sizes(table: &mut TensorTable, plan: &UnitPlan, signatures: &Signatures) {
     for graph in &plan.graphs {
         for kernel in &graph.kernels {
@@ -355,7 +355,7 @@ fn make(
     let tracing = options.runtime.tracing;
     let runtime = Runtime::new(options.runtime)
         .map_err(|fault| vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())])?;
-    // Nobody else has set them.
+    // Only this thread has set them.
     let _ = shared.events.set(runtime.events());
     let streams = module.instrs.iter().filter_map(|instr| match instr {
         Instr::TgLaunch { stream: StreamNo(number), .. } => Some(number + 1),

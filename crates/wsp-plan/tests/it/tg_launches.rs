@@ -152,8 +152,8 @@ impl Numbers {
     }
 }
 
-/// Whether two launches may run at once: steps are played in every order that streams, waits of the host and events allow, as far as two launches
-/// are concerned. Events are (signalling graph, waiting graph): all of the second waits for all of the first.
+/// Whether two launches may run at once: steps are played in every order that streams, waits of the host and events allow, for two
+/// launches. Events are (signalling graph, waiting graph): all of the second waits for all of the first.
 fn races(steps: &[Step], events: &[(usize, usize)], conflicts: &dyn Fn(usize, usize) -> bool) -> bool {
     let launches: Vec<(usize, u32, usize)> = steps
         .iter()

@@ -55,7 +55,7 @@ fn bytes_by_the_iteration_are_compared_at_each_launch() {
     assert!(found.contains("WSP1501") && found.contains("iteration 3"), "{found}");
 }
 
-/// A read that only `AFTER` orders is told, and no more.
+/// A read that only `AFTER` orders is a warning, and no more.
 #[test]
 fn what_is_ordered_and_not_made_visible_is_a_warning_of_the_run() {
     let text = two("arg N: i64 = 0", "N * 8", "0", "TG_LAUNCH(G, default)")

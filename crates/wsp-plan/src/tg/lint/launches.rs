@@ -495,7 +495,7 @@ fn events(cx: &Cx<'_>) -> (Vec<Use>, Vec<Use>) {
             _ => {}
         }
     }
-    // Whoever runs the unit may signal an external event at any time. A graph that signals an event waits for its own signal.
+    // The caller may signal an external event at any time. A graph that signals an event waits for its own signal.
     let external = |event: EventNo| cx.module.extern_events.iter().any(|(other, _)| *other == event);
     signals.retain(|signal| !external(signal.event));
     let own: BTreeSet<(EventNo, u32)> = signals.iter().map(|signal| (signal.event, signal.graph)).collect();

@@ -92,7 +92,7 @@ pub fn lint(module: &TgModule, signatures: &Signatures, options: &LintOptions) -
     check(module, signatures, options, &[]).findings
 }
 
-/// The same, with values of declared scalars by declaration, as far as they are known, and with what only a run can decide.
+/// The same, with values of declared scalars by declaration, where they are known, and with what only a run can decide.
 pub fn check(
     module: &TgModule,
     signatures: &Signatures,

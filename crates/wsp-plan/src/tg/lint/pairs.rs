@@ -2,7 +2,7 @@
 //!
 //! Accesses of a tensor are gone through in an order that the edges allow. Of each run of bytes those accesses are kept that
 //! the next one has to follow: the last writes, and the reads since. A write takes the place of what stood there before in
-//! its own block or deeper, since whoever follows the write follows those as well, if the pairs found here are in order.
+//! its own block or deeper, since what follows the write follows those as well, if the pairs found here are in order.
 
 use super::access::Access;
 use std::collections::BTreeMap;
