@@ -94,7 +94,14 @@ impl Engine<'_> {
         if self.policy == ReadyPolicy::Priority {
             return self.serve_by_rank();
         }
-        (0..self.machine.classes()).try_for_each(|class| self.serve_in_turn(class))
+        loop {
+            let running = self.ends.len();
+            (0..self.machine.classes()).try_for_each(|class| self.serve_in_turn(class))?;
+            // A start lets the next task of its stream go, which may belong to a class that was served before.
+            if self.ends.len() == running {
+                return Ok(());
+            }
+        }
     }
 
     /// The task with the largest priority first, whether a gate had refused it or not.

@@ -189,6 +189,21 @@ fn a_gate_per_stream_lets_so_many_tasks_of_a_stream_be_in_flight_and_they_start_
 }
 
 #[test]
+fn a_start_lets_the_next_of_its_stream_go_in_the_same_cycle_whichever_pools_they_are_of() {
+    let on = |pool| SimTaskSpec { pool, stream: Some(StreamId(0)), ..cost(10) };
+    for (one, other) in [(ExecPool::Vector, ExecPool::Cube), (ExecPool::Cube, ExecPool::Vector)] {
+        // Task 1 waits for task 0, and task 2, for which a worker is idle, for the start of task 1.
+        let graph = graph(&[on(one), on(other), on(one)], &[(0, 1)]);
+        for ready in POLICIES {
+            let pools = Pools::ByUnit { vector: 1, cube: 1 };
+            let gates = vec![Gate { scope: GateScope::PerStream, capacity: 2 }];
+            let simulation = run(&graph, &RunConfig { ready, pools, gates, ..lanes(2) });
+            assert_eq!(starts(&simulation), [0, 10, 10], "{one:?} {ready:?}");
+        }
+    }
+}
+
+#[test]
 fn under_priority_tasks_go_to_their_places_and_there_by_priority() {
     let to = |worker, priority| SimTaskSpec { affinity: Affinity::Local(worker), priority, ..cost(10) };
     let tasks = [to(1, 1), to(1, 3), to(0, 2), to(1, 2), to(0, 9), to(0, 5)];
