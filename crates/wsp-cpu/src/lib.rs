@@ -31,4 +31,4 @@ pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNee
 pub use program::Program;
 pub use sizing::PlannedDescriptor;
 pub use stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
-pub use unwritten::Unwritten;
+pub use unwritten::{Unwritten, unravel};

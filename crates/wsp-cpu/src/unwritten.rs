@@ -51,8 +51,8 @@ impl Record {
     }
 }
 
-/// The index of the element with this number in row-major order.
-fn unravel(mut at: u64, shape: &[u64]) -> Vec<u64> {
+/// The index of the element with this number, in row-major order, of an array with these extents. An extent of 0 counts as 1.
+pub fn unravel(mut at: u64, shape: &[u64]) -> Vec<u64> {
     let mut index = vec![0; shape.len()];
     for (index, extent) in index.iter_mut().zip(shape).rev() {
         *index = at % extent.max(&1);

@@ -3,6 +3,7 @@
 use super::rows::Rows;
 use crate::codes;
 use wsp_core::DType;
+use wsp_cpu::unravel;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 
@@ -283,15 +284,6 @@ impl Comparison {
         self.outside += u64::from(ratio > 1.0);
         ratio
     }
-}
-
-fn unravel(mut at: u64, shape: &[u64]) -> Vec<u64> {
-    let mut index = vec![0; shape.len()];
-    for d in (0..shape.len()).rev() {
-        index[d] = at % shape[d].max(1);
-        at /= shape[d].max(1);
-    }
-    index
 }
 
 #[cfg(test)]

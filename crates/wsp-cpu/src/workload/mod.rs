@@ -30,8 +30,8 @@ mod submit;
 mod tables;
 mod tensors;
 mod touch;
-mod unwritten;
 mod view_kernel;
+mod watch;
 
 pub(crate) use library::LibraryTasks;
 

@@ -1,6 +1,7 @@
 //! Elements of `out` boxes that a task leaves unwritten, found by filling the boxes with a pattern before it runs.
 
 use super::memory::SharedTensor;
+use crate::unravel;
 use wsp_core::{DType, Region};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 
@@ -62,22 +63,14 @@ impl Filled {
             after[n * size..][..size].copy_from_slice(&self.before[n * size..][..size]);
         }
         tensor.poke(&self.region, &after);
-        let first = place(&self.region, tensor.rank(), left[0]);
+        let (lo, hi) = (&self.region.lo, &self.region.hi);
+        let extents: Vec<u64> = (0..tensor.rank()).map(|d| u64::from(hi[d] - lo[d])).collect();
+        let first = unravel(left[0] as u64, &extents);
         let (name, count) = (name(kernel, self.parameter), left.len());
         Some(format!(
             "`{name}` is declared `out`, and {count} of its {elements} elements are not written, the first at {first:?}"
         ))
     }
-}
-
-/// The indices of an element in its box, whose elements are counted in row-major order.
-fn place(region: &Region, rank: usize, mut n: usize) -> Vec<usize> {
-    let mut indices = vec![0; rank];
-    for d in (0..rank).rev() {
-        let extent = (region.hi[d] - region.lo[d]) as usize;
-        (indices[d], n) = (n % extent, n / extent);
-    }
-    indices
 }
 
 /// The name of a tensor parameter.
