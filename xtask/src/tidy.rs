@@ -33,7 +33,7 @@ const KERNELS: &str = "crates/wsp-kernel/src";
 pub(crate) struct Findings {
     /// What breaks a rule, a line each, in a stable order.
     pub(crate) faults: Vec<String>,
-    /// How many rows of the conformance pages hold, and how many nobody has examined.
+    /// How many rows of the conformance pages hold, and how many are not examined.
     pub(crate) conformance: String,
 }
 

@@ -120,7 +120,7 @@ fn leave(register: MutexGuard<'static, Register>, status: i32) -> ! {
 }
 
 impl Item {
-    /// What cannot be removed stays: there is no one left to tell.
+    /// What cannot be removed stays: the program ends, and its messages are written.
     fn remove(&self) {
         match self {
             Item::File(path) => {

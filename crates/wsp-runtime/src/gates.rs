@@ -4,7 +4,7 @@
 //!
 //! A task takes one permit of every count it falls under, or none: then it is listed under the first count that is full, by its
 //! rank, and its worker goes on with something else. A finishing task first queues what it made ready and then gives its
-//! permits back. So whoever looks then sees all that may start: what is queued, and what is listed under a count that has room.
+//! permits back. So a worker that looks then sees all that may start: what is queued, and what is listed under a count that has room.
 //! It takes the first by the policy: under priority the one with the greatest rank, else a listed task before those that are
 //! queued, which became ready later. A listed task that meets another full count moves to the list of that.
 //!
@@ -172,7 +172,7 @@ impl Book {
         counts.filter_map(|count| self.counts[count as usize].opened_by)
     }
 
-    /// Places with a task that waited and may start, as far as its list tells.
+    /// Places with a task that waited and may start by the list that it is in.
     pub(crate) fn open_places(&self) -> impl Iterator<Item = u32> {
         self.open
             .iter()

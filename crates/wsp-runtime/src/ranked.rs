@@ -63,7 +63,7 @@ impl Ranked {
             let rank = (placement.priority, Reverse(heaps.pushed));
             heaps.pushed += 1;
             heaps.heaps[place as usize].push((rank, node));
-            // Release: whoever reads the length finds the node under the lock.
+            // Release: a worker that reads the length finds the node under the lock.
             self.len(place).fetch_add(1, Ordering::Release);
         }
     }

@@ -5,8 +5,8 @@
 //! * *holds* is `yes`, `in part: what does not`, `no: why`, or `not examined`;
 //! * *shown by* names tests as `` `crate: test` ``, or says `id` where tests carry the row's id in their doc comments.
 //!
-//! A row that holds, in full or in part, has a test, and every test that a page names exists. How many rows nobody has examined
-//! is printed.
+//! A row that holds, in full or in part, has a test, and every test that a page names exists. The number of rows that are
+//! not examined is printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

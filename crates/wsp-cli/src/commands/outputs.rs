@@ -30,7 +30,7 @@ impl Outputs {
         }
     }
 
-    /// Writes outputs and trace, as far as they were asked for; also what could not be written.
+    /// Writes outputs and trace, where they were asked for, and says what could not be written.
     pub(super) fn fill(
         self,
         arrays: &Arrays,

@@ -21,7 +21,7 @@ const SOURCES: [&str; 8] = ["pto", "wsp", "tg", "ptog", "ptow", "ptows", "npz", 
 /// Ends of names of files that no assembler or disassembler writes.
 const NEVER_ASSEMBLED: [&str; 5] = ["pto", "wsp", "npz", "npy", "py"];
 
-/// A file that can be written, as far as that can be found out before.
+/// A file whose path, folder and permissions were tried before the work.
 #[derive(Debug)]
 pub(crate) struct Output {
     /// As the user wrote it.

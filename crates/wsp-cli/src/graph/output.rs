@@ -23,7 +23,7 @@ impl Destination {
     }
 }
 
-/// Writes a list; a file has its name only when it is kept. Nobody reading standard output any more is no error.
+/// Writes a list; a file has its name only when it is kept. That the reader of standard output has closed it is no error.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -35,7 +35,7 @@ fn a_busy_worker_does_not_hold_up_the_tasks_meant_for_it() {
     }
 }
 
-/// Two workers that each have tasks of their own: as long as both are busy nobody takes another's, and under priority each takes its
+/// Two workers that each have tasks of their own: as long as both are busy neither takes the other's, and under priority each takes its
 /// own by priority.
 #[test]
 fn a_worker_takes_its_own_tasks_in_the_order_of_the_policy() {
