@@ -48,9 +48,10 @@
 //! # Why a run ends
 //!
 //! A queued task is taken, because no worker sleeps while a queue holds something it may run (see the protocol in
-//! `sleep.rs`). A taken task completes, fails, is cancelled, or finds a gate shut; then others hold that gate, and a worker
-//! that one of them wakes when it finishes takes the task (`gates.rs`). Whatever ends a task releases its successors and its slot. The planner
-//! waits only for completions (`stream/completion.rs`).
+//! `sleep.rs`). A taken task completes, fails, is cancelled, finds a gate shut or comes before its turn on a stream. Others hold a gate
+//! that is shut, and a worker that one of them wakes when it finishes takes the task; the task before it on its stream wakes one
+//! when it starts (`gates.rs`). Whatever ends a task releases its successors and its slot. The planner waits only for completions
+//! (`stream/completion.rs`).
 //!
 //! So all workers sleep only when no queue holds a task and none is running. Then either everything submitted is complete,
 //! or what is left waits for itself, for an event that nobody signals, or for a source that waits for room: that is

@@ -2,20 +2,23 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p wsp-runtime --lib models -- --test-threads=1`
 
-use crate::RunConfig;
+use crate::gates::{Candidate, Gates};
 use crate::graph::core::Core;
 use crate::graph::team::Stored;
-use crate::placement::{Placement, Route, Topology};
+use crate::placement::{Division, Placement, Route, Topology};
+use crate::places::Places;
+use crate::ready::Queues;
 use crate::shared::Store;
 use crate::sleep::Sleep;
 use crate::stream::store::Stream;
 use crate::sync::{FAULT, Fault};
+use crate::{Gate, GateScope, RunConfig};
 
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use wsp_core::KernelId;
+use wsp_core::{KernelId, StreamId};
 
 /// Checks all interleavings with few switches, as it is and with the faults, which it must find.
 pub(crate) fn check(faults: &[Fault], model: fn()) {
@@ -110,6 +113,42 @@ fn a_push_is_seen_by_a_worker_that_falls_asleep() {
         };
         queue.store(1, Ordering::Relaxed);
         sleep.notify(Route::Any);
+        worker.join().unwrap();
+    });
+}
+
+/// A worker falls asleep while another passes the turn of a stream on: the next task of the stream is taken.
+#[test]
+fn a_turn_that_is_passed_on_is_seen_by_a_worker_that_falls_asleep() {
+    check(&[Fault::NoSecondLook, Fault::NoFenceAfterPush, Fault::TurnUntold], || {
+        let gates = vec![Gate { scope: GateScope::PerStream, capacity: 2 }];
+        let config = RunConfig { threads: 1, gates, ..RunConfig::default() };
+        let division = Division::new(&config);
+        let (queues, _) = Queues::new(division, config.ready_policy(), Box::default());
+        let gates = Gates::new(&config.gates, Places::new(division));
+        let placement = Placement { stream: Some(StreamId(0)), ..Placement::default() };
+        gates.with(|book| {
+            (0..2).for_each(|node| book.announce(StreamId(0), node));
+            let rank = book.next_rank();
+            let enter = |node| book.enter(Candidate { rank, node, placement, place: 0 });
+            assert_eq!([1, 0].map(enter), [false, true]);
+        });
+        let shared = Arc::new((queues, gates));
+        let worker = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (queues, gates) = &*shared;
+                let sleep = &queues.pools[0].sleep;
+                sleep.start_search(0);
+                while gates.with(|book| book.take(0)) != Some(1) {
+                    sleep.sleep(0, || gates.any_for(0));
+                }
+                sleep.leave(0, || false);
+            })
+        };
+        let (queues, gates) = &*shared;
+        gates.with(|book| book.pass_turn(0, placement));
+        gates.notify(&queues.pools);
         worker.join().unwrap();
     });
 }

@@ -57,6 +57,8 @@ pub(crate) enum Fault {
     StoredRegistration = 11,
     /// A task of an AICPU does not publish what it wrote.
     UnpublishedCompletion = 12,
+    /// No worker is woken for the next task of a stream.
+    TurnUntold = 13,
 }
 
 /// The fault of the model that runs.

@@ -126,12 +126,24 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
         let times = shared.trace.times();
         let running = Running { node, task, started_ns: if times { shared.now() } else { 0 } };
         self.running = Some(running);
+        self.pass_turn(node);
         let result =
             shared.store.call(node, |kernel, payload| shared.runner.run(worker, task, kernel, payload));
         self.running = None;
         self.finish(running, if times { shared.now() } else { 0 });
         if let Err(failure) = result {
             self.fail(running, Cause::Error(failure));
+        }
+    }
+
+    /// Lets the next task of its stream start, now that the time of the start is known.
+    #[inline]
+    fn pass_turn(&self, node: u32) {
+        if let Some(gates) = &self.shared.gates
+            && gates.orders_streams()
+        {
+            gates.with(|book| book.pass_turn(node, self.shared.store.placement(node)));
+            gates.notify(&self.shared.queues.pools);
         }
     }
 
@@ -212,15 +224,14 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
 
     #[cold]
     fn conclude_behind(&mut self, gates: &Gates, node: u32) {
-        // Once it is complete, another task may be in its place.
+        // Once it is complete, another task may be in its place. One that was dropped still has the turn of its stream.
         let placement = self.shared.store.placement(node);
+        if gates.orders_streams() {
+            gates.with(|book| book.pass_turn(node, placement));
+        }
         self.complete(node);
         gates.with(|book| book.leave(node, placement));
-        for (index, pool) in self.shared.queues.pools.iter().enumerate() {
-            if gates.any_for(index) {
-                pool.sleep.notify(Route::Any);
-            }
-        }
+        gates.notify(&self.shared.queues.pools);
     }
 
     #[cold]

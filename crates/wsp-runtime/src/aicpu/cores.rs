@@ -98,8 +98,11 @@ impl Core {
             let at = (self.next + i) % self.links.len();
             let link = &shared.links[self.links[at]];
             let CoreOrder::Run(slot) = link.handshake.poll() else { continue };
-            self.next = (at + 1) % self.links.len();
             let task = shared.queues[usize::from(link.aicpu)].slot(slot as u16).task.read();
+            if !shared.gates.may_start(task.stream, task.ordinal) {
+                continue;
+            }
+            self.next = (at + 1) % self.links.len();
             let outcome = self.run(shared, runner, thread, link, &task);
             if outcome.is_err() {
                 // Before the completion, so that whoever sees the task complete drops those after it.
@@ -120,11 +123,14 @@ impl Core {
         task: &CoreTask,
     ) -> Result<(), TaskFailure<R::Failure>> {
         if task.ordinal >= shared.limit() || shared.stopped().is_some() {
+            shared.gates.note_start(task.stream);
             return Ok(());
         }
         shared.note_start();
         let times = shared.config.trace.times();
         let started = times.then(clock::now);
+        // After the time is taken: the next of the stream starts no earlier.
+        shared.gates.note_start(task.stream);
         let id = TaskId(task.ordinal as u32);
         let outcome = catch_unwind(AssertUnwindSafe(|| runner.run(thread, id, task.kernel, task.payload())));
         if let Some(started) = started {

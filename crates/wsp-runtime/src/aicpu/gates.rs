@@ -5,13 +5,16 @@
 //! while it holds a permit of a task that has not started, and one lock covers all counts.
 //!
 //! Where a gate lets several tasks of one stream be in flight, tasks of a stream also start in the order of ordinals. A task is
-//! announced when it is generated, and tries to start when every AICPU has generated past it; so those before it have been
-//! announced, and it starts when it is the first of them that has not started.
+//! announced when it is generated, and tries to enter when every AICPU has generated past it; so those before it have been
+//! announced, and it enters when it is the first of them that has not entered. Then it is handed to a core, whose thread may be
+//! busy. So a core lets a task be until those before it have started: each passes its start on when the time of it has been
+//! noted, or it is dropped, and before its body runs. The first that has entered and not started is with a core, which runs it as
+//! soon as its thread comes by.
 
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use crate::{Gate, GateScope};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::PoisonError;
 use wsp_core::{ExecPool, StreamId};
 
@@ -38,8 +41,17 @@ pub(super) struct Gates {
 struct Book {
     /// Permits that are held, by gate and kind.
     held: FxHashMap<(usize, Kind), u32>,
-    /// Ordinals of tasks that have not started, of streams whose tasks start in order.
-    turns: FxHashMap<StreamId, BTreeSet<u64>>,
+    /// Streams whose tasks start in order.
+    turns: FxHashMap<StreamId, Turns>,
+}
+
+/// Ordinals of tasks of one stream.
+#[derive(Debug, Default)]
+struct Turns {
+    /// Those that have not entered.
+    outside: BTreeSet<u64>,
+    /// Those that have entered and not started.
+    starting: VecDeque<u64>,
 }
 
 impl Gates {
@@ -60,7 +72,7 @@ impl Gates {
 
     /// Says that a task of a stream was generated. Before it can be ready.
     pub(super) fn announce(&self, stream: StreamId, ordinal: u64) {
-        self.lock().turns.entry(stream).or_default().insert(ordinal);
+        self.lock().turns.entry(stream).or_default().outside.insert(ordinal);
     }
 
     /// Changes when a task that waits may be let in.
@@ -86,17 +98,32 @@ impl Gates {
         let has_room = |(gate, kind): (usize, Kind)| {
             held.get(&(gate, kind)).copied().unwrap_or(0) < self.gates[gate].capacity
         };
-        let is_next = turn.as_ref().is_none_or(|turn| turn.first() == Some(&ordinal));
+        let is_next = turn.as_ref().is_none_or(|turn| turn.outside.first() == Some(&ordinal));
         let enters = is_next && self.kinds(stream, pool).all(has_room);
         if enters {
             self.kinds(stream, pool).for_each(|key| *held.entry(key).or_insert(0) += 1);
             if let Some(turn) = &mut turn {
-                turn.remove(&ordinal);
-                // The next of the stream may start.
+                turn.outside.remove(&ordinal);
+                turn.starting.push_back(ordinal);
+                // The next of the stream may enter.
                 self.returned.fetch_add(1, Ordering::AcqRel);
             }
         }
         enters
+    }
+
+    /// Whether all tasks of its stream that entered before a task have started.
+    pub(super) fn may_start(&self, stream: Option<StreamId>, ordinal: u64) -> bool {
+        let Some(stream) = stream.filter(|_| self.orders_streams) else { return true };
+        self.lock().turns.get(&stream).is_none_or(|turn| turn.starting.front() == Some(&ordinal))
+    }
+
+    /// A task that may start does so, or is dropped.
+    pub(super) fn note_start(&self, stream: Option<StreamId>) {
+        let Some(stream) = stream.filter(|_| self.orders_streams) else { return };
+        if let Some(turn) = self.lock().turns.get_mut(&stream) {
+            turn.starting.pop_front();
+        }
     }
 
     /// Gives them back.
@@ -148,7 +175,11 @@ mod tests {
         [7, 3, 5].into_iter().for_each(|ordinal| gates.announce(stream, ordinal));
         let enter = |ordinal| gates.enter(Some(stream), ExecPool::Any, ordinal);
         assert_eq!([5, 3, 7, 5, 7].map(enter), [false, true, false, true, false]);
+        let may_start = |ordinal| gates.may_start(Some(stream), ordinal);
+        assert_eq!([3, 5].map(may_start), [true, false]);
+        gates.note_start(Some(stream));
+        assert!(may_start(5) && !enter(7), "two are in flight");
         gates.leave(Some(stream), ExecPool::Any);
-        assert!(enter(7));
+        assert!(enter(7) && !may_start(7));
     }
 }

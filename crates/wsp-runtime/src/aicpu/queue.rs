@@ -31,6 +31,8 @@ pub(super) struct SharedTask {
     ordinal: AtomicU64,
     /// Kernel in the low half, words of the descriptor in the high half.
     code: AtomicU32,
+    /// The number of its stream; [`NONE`] without one.
+    stream: AtomicU32,
     params: [AtomicU32; WORDS],
 }
 
@@ -39,6 +41,7 @@ pub(super) struct SharedTask {
 pub(super) struct CoreTask {
     pub(super) ordinal: u64,
     pub(super) kernel: KernelId,
+    pub(super) stream: Option<StreamId>,
     words: usize,
     params: [u32; WORDS],
 }
@@ -54,6 +57,7 @@ impl SharedTask {
         SharedTask {
             ordinal: AtomicU64::new(0),
             code: AtomicU32::new(0),
+            stream: AtomicU32::new(NONE),
             params: std::array::from_fn(|_| AtomicU32::new(0)),
         }
     }
@@ -64,6 +68,7 @@ impl SharedTask {
         self.ordinal.store(task.ordinal, Ordering::Relaxed);
         let words = task.payload.len() as u32;
         self.code.store(u32::from(task.kernel.0) | words << 16, Ordering::Relaxed);
+        self.stream.store(task.stream.map_or(NONE, |stream| stream.0.into()), Ordering::Relaxed);
         for (param, &word) in self.params.iter().zip(task.payload) {
             param.store(word, Ordering::Relaxed);
         }
@@ -80,6 +85,7 @@ impl SharedTask {
         CoreTask {
             ordinal: self.ordinal.load(Ordering::Relaxed),
             kernel: KernelId(code as u16),
+            stream: u16::try_from(self.stream.load(Ordering::Relaxed)).ok().map(StreamId),
             words: words.min(WORDS),
             params,
         }
@@ -333,11 +339,15 @@ mod tests {
         let task = AicpuTask {
             ordinal: 1 << 40,
             kernel: KernelId(65_535),
+            stream: Some(StreamId(65_535)),
             payload: &[7, 8],
             ..AicpuTask::default()
         };
         shared.slot(0).task.fill(&task);
         let read = shared.slot(0).task.read();
         assert_eq!((read.ordinal, read.kernel, read.payload()), (1 << 40, KernelId(65_535), &[7, 8][..]));
+        assert_eq!(read.stream, task.stream);
+        shared.slot(0).task.fill(&AicpuTask { stream: None, ..task });
+        assert_eq!(shared.slot(0).task.read().stream, None);
     }
 }

@@ -237,6 +237,7 @@ impl Engine<'_> {
         self.idle.remove(worker);
         self.newest[worker as usize] = task;
         self.ends.push(Reverse((end, task)));
+        self.gates.pass_turn(task, placement(&spec));
         let stats = &mut self.out.workers[worker as usize];
         stats.tasks += 1;
         stats.busy += spec.cost;

@@ -15,6 +15,7 @@ mod simulate_probes;
 mod simulate_properties;
 mod simulate_runtime;
 mod simulate_trace;
+mod streams;
 mod tg_common;
 mod tg_cores;
 mod tg_launch;

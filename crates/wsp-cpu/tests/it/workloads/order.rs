@@ -109,12 +109,15 @@ impl Order {
 
     fn check_streams(&self, lives: &[Life]) -> Result<(), String> {
         let mut last: BTreeMap<u16, usize> = BTreeMap::new();
-        for (task, place) in self.places.iter().enumerate().filter(|_| self.depth() == 1) {
+        for (task, place) in self.places.iter().enumerate() {
             let Some(stream) = place.stream else { continue };
-            if let Some(before) = last.insert(stream, task)
-                && lives[before].end > lives[task].start
-            {
-                return Err(format!("stream {stream} started task {task} before task {before} was complete"));
+            let Some(before) = last.insert(stream, task) else { continue };
+            let (due, what) = match self.depth() {
+                1 => (lives[before].end, "was complete"),
+                _ => (lives[before].start, "had started"),
+            };
+            if due > lives[task].start {
+                return Err(format!("stream {stream} started task {task} before task {before} {what}"));
             }
         }
         Ok(())

@@ -7,3 +7,4 @@ mod policies;
 mod random;
 mod scripted;
 mod steps;
+mod streams;

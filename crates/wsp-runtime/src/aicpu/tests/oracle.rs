@@ -3,7 +3,7 @@
 use super::super::*;
 use super::random::{ALL, Features, Random, script};
 use super::scripted::{Script, ScriptTask, cells, check};
-use crate::{Gate, GateScope, Pools, StartPolicy, WindowMode};
+use crate::{Gate, GateScope, Pools, StartPolicy, TracePolicy, WindowMode};
 
 /// Some configuration.
 fn config(random: &mut Random) -> AicpuConfig {
@@ -35,6 +35,7 @@ fn config(random: &mut Random) -> AicpuConfig {
             StartPolicy::Threshold(20),
         ]),
         batch: random.pick(&[1, 1, 3, 100]),
+        trace: random.pick(&[TracePolicy::None, TracePolicy::Measured]),
         ..AicpuConfig::default()
     }
 }

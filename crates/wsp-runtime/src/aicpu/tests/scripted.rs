@@ -1,6 +1,7 @@
 //! Programs as lists, a generator that walks its part of one, and kernels whose results tell the order in which they ran.
 
 use super::super::*;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::{ExecPool, KernelId, Region, SlotId, StreamId, TaskId, TensorId};
@@ -330,5 +331,17 @@ pub(super) fn check(script: &Script, aicpus: u16, config: &AicpuConfig) -> Aicpu
     }
     assert_eq!(memory.contents(), script.expected(), "{config:?}\n{script:?}");
     assert_eq!(stats.tasks, tasks as u64);
+    check_starts(script, &stats);
     stats
+}
+
+/// By the trace, where there is one, tasks of a stream start in the order of ordinals.
+fn check_starts(script: &Script, stats: &AicpuStats) {
+    let streams: Vec<Option<u16>> = script.tasks().map(|task| task.stream).collect();
+    let mut newest = BTreeMap::new();
+    for task in &stats.trace {
+        let Some(stream) = streams[task.ordinal as usize] else { continue };
+        let before = newest.insert(stream, task.started_ns);
+        assert!(before <= Some(task.started_ns), "task {} starts before the one before it", task.ordinal);
+    }
 }
