@@ -63,8 +63,7 @@ impl<S: Sink> GeneratorHost for PlanHost<'_, '_, S> {
     }
 
     fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap> {
-        self.planner.set_tile(axis, size);
-        Ok(())
+        self.planner.set_tile(axis, size)
     }
 
     fn set_extent(&mut self, axis: AxisId, extent: Extent<'_>) -> Result<(), Trap> {

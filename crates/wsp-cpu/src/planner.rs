@@ -69,7 +69,11 @@ impl<'a> Planner<'a> {
         self.workspace.slot(self.stage, request)
     }
 
-    pub(crate) fn set_tile(&mut self, axis: AxisId, size: u32) {
+    /// Settles the tile of an axis.
+    ///
+    /// # Errors
+    /// With it there are more lengths than the first axis has indices.
+    pub(crate) fn set_tile(&mut self, axis: AxisId, size: u32) -> Result<(), Trap> {
         self.env.set_axis_tile(axis, size);
         match self.tiles.iter_mut().find(|(a, _)| *a == axis) {
             Some(entry) => {
@@ -80,6 +84,7 @@ impl<'a> Planner<'a> {
             }
             None => self.tiles.push((axis, size)),
         }
+        self.check_counts()
     }
 
     /// Notes the extents of a dynamic axis.
@@ -90,19 +95,26 @@ impl<'a> Planner<'a> {
         let last = self.bound.last(axis);
         let extents = match extent {
             Extent::Scalar(n) => Extents::Scalar(n.min(last)),
-            Extent::PerOuter(values) => {
-                self.check_count(axis, values.len())?;
-                Extents::PerOuter(values.iter().map(|n| *n.min(&last)).collect())
-            }
+            Extent::PerOuter(values) => Extents::PerOuter(values.iter().map(|n| *n.min(&last)).collect()),
         };
         self.extents.insert(axis, extents);
-        Ok(())
+        self.check_counts()
     }
 
-    /// There are at most as many lengths as the first axis has indices, or some would never be looked at.
-    fn check_count(&self, axis: AxisId, lengths: usize) -> Result<(), Trap> {
+    /// No axis has more lengths than the first axis has indices, or some would never be looked at. Whatever tells how many indices
+    /// there are may be set after the lengths.
+    fn check_counts(&self) -> Result<(), Trap> {
+        let Some((first, others)) = self.plan.module.spaces[self.space.index()].axes.split_first() else {
+            return Ok(());
+        };
+        others.iter().try_for_each(|axis| match self.extents.get(axis) {
+            Some(Extents::PerOuter(lengths)) => self.check_count(*axis, lengths.len(), *first),
+            _ => Ok(()),
+        })
+    }
+
+    fn check_count(&self, axis: AxisId, lengths: usize, first: AxisId) -> Result<(), Trap> {
         let axes = &self.plan.module.axes;
-        let first = self.plan.module.spaces[self.space.index()].axes[0];
         let Some(end) = self.end_of_indices(first)?.filter(|end| lengths as u64 > *end) else {
             return Ok(());
         };
@@ -154,7 +166,7 @@ impl<'a> Planner<'a> {
         if size == 0 {
             return Err(empty_tile(&declared.name, declared.span));
         }
-        self.set_tile(axis, size);
+        self.set_tile(axis, size)?;
         Ok(size)
     }
 

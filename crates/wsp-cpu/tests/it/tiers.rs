@@ -271,27 +271,32 @@ fn a_tier_of_two_sets_is_of_no_set() {
 
 #[test]
 fn more_lengths_than_the_first_axis_has_indices_are_an_error() {
-    let text = |axis: &str| {
+    let text = |axis: &str, after: &str| {
         format!(
             "PTO_SHAPE(lens, n)
              PTO_SHAPE(y, 99, 1)
              PTO_SPACE(S) {{ {axis} PTO_AXIS(c, 0, PTO_DYNAMIC) }}
              struct D {{ uint32_t b, c; }};
-             PTO_DESCRIPTOR_GEN(S) {{ PTO_SET_EXTENT(c, lens); PTO_SCHEDULED_FOR(b, c) {{ PTO_EMIT_DESCRIPTOR(D{{ .b = b, .c = c }}); }} }}
+             PTO_DESCRIPTOR_GEN(S) {{ PTO_SET_EXTENT(c, lens); {after} PTO_SCHEDULED_FOR(b, c) {{ PTO_EMIT_DESCRIPTOR(D{{ .b = b, .c = c }}); }} }}
              PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<D>(); PTO_STORE_SCALAR(y, 1.0f, {{d.b * 10 + d.c, 0}}); }}
              void go(uint32_t* lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}"
         )
     };
-    for (axis, enough) in [
-        ("PTO_AXIS(b, 0, 3)", 3),
-        ("PTO_AXIS(b, 1, 4)", 4),
-        ("PTO_AXIS(b, 0, 9) PTO_TILE(b, 4)", 3),
-        ("PTO_AXIS(b, 0, n)", 5),
+    for (axis, after, enough) in [
+        ("PTO_AXIS(b, 0, 3)", "", 3),
+        ("PTO_AXIS(b, 1, 4)", "", 4),
+        ("PTO_AXIS(b, 0, 9) PTO_TILE(b, 4)", "", 3),
+        // The tile that is chosen holds all of the axis.
+        ("PTO_AXIS(b, 0, 9) PTO_TILE(b, PTO_AUTO)", "", 1),
+        ("PTO_AXIS(b, 0, 9) PTO_TILE(b, PTO_AUTO)", "PTO_SET_TILE(b, 4);", 3),
+        ("PTO_AXIS(b, 0, PTO_DYNAMIC)", "PTO_SET_EXTENT(b, 3);", 3),
+        ("PTO_AXIS(b, 0, n)", "", 5),
     ] {
-        assert!(run(&text(axis), &[2; 5][..enough]).is_ok(), "{axis}");
+        let text = text(axis, after);
+        assert!(run(&text, &[2; 5][..enough]).is_ok(), "{axis} {after}");
         if enough < 5 {
-            let found = run(&text(axis), &[2; 5]).unwrap_err();
-            assert_eq!(found[0].code.0, 581, "{axis}: {found:?}");
+            let found = run(&text, &[2; 5]).unwrap_err();
+            assert_eq!(found[0].code.0, 581, "{axis} {after}: {found:?}");
         }
     }
 }
