@@ -21,6 +21,18 @@ pub trait Generator: Send {
     fn watermark(&self) -> u64;
 }
 
+impl<G: Generator> Generator for &mut G {
+    type Fault = G::Fault;
+
+    fn generate(&mut self, room: u32, out: &mut dyn Emit) -> Progress<G::Fault> {
+        (**self).generate(room, out)
+    }
+
+    fn watermark(&self) -> u64 {
+        (**self).watermark()
+    }
+}
+
 /// How far a generator came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress<F> {

@@ -141,15 +141,17 @@ use shared::{Shared, Stop};
 /// When a generator or `slots` panics.
 pub fn run_aicpus<R: TaskRunner, G: Generator>(
     config: &AicpuConfig,
-    generators: Vec<G>,
+    mut generators: Vec<G>,
     runner: &R,
     slots: &dyn Slots,
 ) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
     let aicpus = u32::try_from(generators.len()).unwrap_or(u32::MAX);
     config.validate(aicpus).map_err(AicpuFailure::Config)?;
     let run = Run::new(Shared::new(config, aicpus), runner, slots);
-    let mut crews: Vec<Crew<G>> = (0..config.threads).map(|thread| Crew::new(&run.shared, thread)).collect();
-    for (id, generator) in (0..).zip(generators) {
+    let mut crews: Vec<Crew<&mut G>> =
+        (0..config.threads).map(|thread| Crew::new(&run.shared, thread)).collect();
+    // They stay where they are: an interpreter takes tens of kilobytes, and no task starts before all have been passed on.
+    for (id, generator) in (0..).zip(&mut generators) {
         let driven = Driven::new(&run.shared, id, generator).starting_small();
         crews[usize::from(id) % config.threads as usize].aicpus.push(driven);
     }
@@ -167,7 +169,7 @@ pub fn run_aicpus<R: TaskRunner, G: Generator>(
     match run.shared.stopped() {
         None => Ok(stats),
         Some(Stop::Stuck) => {
-            let mut aicpus: Vec<Driven<G>> = crews.into_iter().flat_map(|crew| crew.aicpus).collect();
+            let mut aicpus: Vec<Driven<&mut G>> = crews.into_iter().flat_map(|crew| crew.aicpus).collect();
             aicpus.sort_unstable_by_key(|driven| driven.aicpu.id);
             Err(AicpuFailure::Stuck(stuck::report(&run.shared, &aicpus)))
         }

@@ -167,12 +167,13 @@ impl Generated<'_> {
             DispatchPlan::RoundRobin | DispatchPlan::Affinity { .. } => None,
         };
         let source = Source { lowered: &lowered, statements: &statements, expected: &expected, partition };
-        let all = memory.iter_mut().zip(&configs).map(|(memory, config)| {
-            let made = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip);
-            made.map(|interpreter| Bytecode::new(interpreter, source, issue()))
-                .map_err(|refusal| vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())])
-        });
-        let all = all.collect::<Result<Vec<_>, _>>()?;
+        // They are large, so none is moved to make room for the next.
+        let mut all = Vec::with_capacity(configs.len());
+        for (memory, config) in memory.iter_mut().zip(&configs) {
+            let interpreter = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip)
+                .map_err(|refusal| vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())])?;
+            all.push(Bytecode::new(interpreter, source, issue()));
+        }
         let config = AicpuConfig { counters: expected.tiles(), ..self.config.clone() };
         let stats = self.launch(&config, all, runner, slots, &lowered.spans, fault)?;
         let moved = transfer(&lowered.program, &data, aicpus);

@@ -247,3 +247,31 @@ fn a_trace_tells_the_life_of_every_task() {
     assert!(plain.trace.is_empty() && plain.kernels.iter().all(|kernel| kernel.busy_ns.is_none()));
     assert_eq!(plain.kernels.iter().map(|kernel| kernel.tasks).collect::<Vec<_>>(), [34, 33, 33]);
 }
+
+/// Generates nothing, where it was made.
+struct Stays {
+    place: usize,
+}
+
+impl Generator for Stays {
+    type Fault = ();
+
+    fn generate(&mut self, _: u32, _: &mut dyn Emit) -> Progress<()> {
+        assert_eq!(std::ptr::from_ref(self).addr(), self.place);
+        Progress::Finished
+    }
+
+    fn watermark(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// Interpreters are large, and no task starts before all of them are in place.
+#[test]
+fn generators_run_where_they_were_made() {
+    let mut generators: Vec<Stays> = (0..8).map(|_| Stays { place: 0 }).collect();
+    generators.iter_mut().for_each(|generator| generator.place = std::ptr::from_ref(generator).addr());
+    let memory = Memory::new(&Script::default());
+    let config = AicpuConfig { threads: 3, ..AicpuConfig::default() };
+    assert_eq!(run_aicpus(&config, generators, &memory, &NoSlots).map(|stats| stats.tasks).ok(), Some(0));
+}
