@@ -81,7 +81,7 @@ table! {
     CORE_LOCAL: "PTO_AFFINITY(axis, PTO_CORE_LOCAL)", Hint,
         "tasks with one axis value go to one worker, and workers that stay idle may take them";
     SPREAD: "PTO_AFFINITY(axis, PTO_SPREAD)", Hint,
-        "tasks with successive axis values go to successive workers, and idle workers may take them";
+        "tasks go to successive workers in the order of issue, whatever their axis values, and idle workers may take them";
     SEQUENTIAL: "PTO_ORDER(axis, PTO_SEQUENTIAL)", Enforced,
         "tasks are issued by increasing index and ready ones start in issue order, without waiting for each other";
     STRICT: "PTO_ORDER(axis, PTO_SEQUENTIAL_STRICT)", Enforced,

@@ -13,9 +13,15 @@ pub(super) const EFFECTS: &[Effect] = &[
     ("PTO_TILE(axis, PTO_AUTO)", tile_auto),
     ("PTO_TILE(axis, size, PTO_PAD_LAST)", pad_last),
     ("PTO_WHERE(condition)", condition),
-    ("PTO_AFFINITY(axis, PTO_CORE_GROUP)", || placed("PTO_CORE_GROUP")),
-    ("PTO_AFFINITY(axis, PTO_CORE_LOCAL)", || placed("PTO_CORE_LOCAL")),
-    ("PTO_AFFINITY(axis, PTO_SPREAD)", || placed("PTO_SPREAD")),
+    ("PTO_AFFINITY(axis, PTO_CORE_GROUP)", || {
+        placed("PTO_CORE_GROUP", |threads, task| (task.worker / GROUP, task.batch % threads.div_ceil(GROUP)));
+    }),
+    ("PTO_AFFINITY(axis, PTO_CORE_LOCAL)", || {
+        placed("PTO_CORE_LOCAL", |threads, task| (task.worker, task.batch % threads));
+    }),
+    ("PTO_AFFINITY(axis, PTO_SPREAD)", || {
+        placed("PTO_SPREAD", |threads, task| (task.worker, task.number % threads));
+    }),
     ("PTO_ORDER(axis, PTO_SEQUENTIAL)", sequential),
     ("PTO_ORDER(axis, PTO_SEQUENTIAL_STRICT)", strict),
     ("PTO_ORDER(axis, PTO_PARALLEL)", parallel),
@@ -35,6 +41,9 @@ pub(super) const EFFECTS: &[Effect] = &[
 
 /// Elements of the dynamic axis for each index of the first.
 const LENS: [u32; 3] = [2, 3, 2];
+
+/// Workers of a group.
+const GROUP: u32 = 2;
 
 /// A space of two axes, the second dynamic, with statements about the second and a schedule.
 struct Space {
@@ -99,7 +108,8 @@ impl Space {
     }
 
     fn run(&self, threads: u32) -> Outcome {
-        let options = LaunchOptions { threads, cores_per_group: 1, trace: true, ..LaunchOptions::default() };
+        let options =
+            LaunchOptions { threads, cores_per_group: GROUP, trace: true, ..LaunchOptions::default() };
         let outcome = self.program(threads).execute(&arrays(), &options);
         outcome.unwrap_or_else(|found| panic!("{}", report(&found)))
     }
@@ -171,11 +181,28 @@ fn condition() {
     assert_eq!(chosen.order(), [(0, 1), (1, 0), (1, 2), (2, 0), (2, 1)]);
 }
 
-fn placed(policy: &str) {
-    let affinity = |schedule: &str| Space::scheduled(schedule).run(2).stats.runtime.affinity;
-    let with = affinity(&format!("PTO_AFFINITY(batch, {policy})"));
-    let without = affinity("");
-    assert_eq!((with.hits + with.misses, without.hits + without.misses), (7, 0));
+/// A task that ran: its number in the order of issue, its index of the first axis, its worker.
+struct Ran {
+    number: u32,
+    batch: u32,
+    worker: u32,
+}
+
+/// `place` gives the place of a task's worker and the place that the policy names, by the number of threads. Idle workers may take
+/// any task, so what is the same in every run is that the tasks in their places are those that the run counts as such.
+fn placed(policy: &str, place: fn(u32, &Ran) -> (u32, u32)) {
+    for threads in 3..7 {
+        let runtime = Space::scheduled(&format!("PTO_AFFINITY(batch, {policy})")).run(threads).stats.runtime;
+        let ran = runtime.trace.iter().map(|task| Ran {
+            number: task.task.0,
+            batch: DECLARED[task.task.index()].0,
+            worker: task.worker,
+        });
+        let in_place = ran.filter(|task| place(threads, task).0 == place(threads, task).1).count() as u64;
+        assert_eq!((runtime.affinity.hits, runtime.affinity.misses), (in_place, 7 - in_place), "{policy}");
+    }
+    let affinity = PLAIN.run(2).stats.runtime.affinity;
+    assert_eq!(affinity.hits + affinity.misses, 0);
 }
 
 fn sequential() {
