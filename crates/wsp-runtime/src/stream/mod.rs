@@ -4,6 +4,7 @@ mod boxes;
 pub(crate) mod completion;
 mod edges;
 mod order;
+mod recent;
 mod run;
 mod segmented;
 pub(crate) mod slot;

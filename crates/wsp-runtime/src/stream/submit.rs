@@ -1,6 +1,7 @@
 //! The planner's side: submits tasks in elaboration order.
 
 use super::order::{Event, signal};
+use super::recent::Recent;
 use super::slot::NIL;
 use super::store::Stream;
 use super::stuck::SourceWait;
@@ -17,11 +18,6 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 use wsp_core::{EventId, StreamId, TaskId, limits};
-
-/// Tasks remembered for prefetching, as a multiple of the window.
-const REMEMBERED: u32 = 4;
-/// Live tasks of which the ring of recent ones has lost sight are not pruned below this number.
-const PRUNE_AT_LEAST: usize = 64;
 
 /// What made an edge.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -75,11 +71,7 @@ pub struct Submitter<'r, R: TaskRunner> {
     streams: FxHashMap<StreamId, SlotTask>,
     /// Whether a gate lets several tasks of one stream be in flight: then gates keep their order, and edges do not.
     streams_overlap: bool,
-    /// Slot of each recent task, at its id modulo the length once that is full.
-    recent: Vec<u32>,
-    /// Older tasks that were live when the ring lost sight of them.
-    older: FxHashMap<u32, u32>,
-    prune_older_at: usize,
+    recent: Recent,
     pub(super) stuck: Option<Report>,
     stats: Stats,
     lineage: Lineage,
@@ -133,9 +125,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             events: Vec::new(),
             streams: FxHashMap::default(),
             streams_overlap: Gate::stream_depth(&config.gates) > 1,
-            recent: Vec::new(),
-            older: FxHashMap::default(),
-            prune_older_at: PRUNE_AT_LEAST,
+            recent: Recent::new(config),
             stuck: None,
             stats: Stats::default(),
             lineage: Lineage::default(),
@@ -465,44 +455,12 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
     fn remember(&mut self, access: SlotTask) {
         let window = &self.window;
         self.since_fence.push(access, |earlier| window.is_live(earlier));
-        let remembered = self.remembered();
-        if self.recent.len() < remembered {
-            self.recent.push(access.slot);
-            return;
-        }
-        let lost = SlotTask { task: access.task - remembered as u32, slot: 0 };
-        let slot = &mut self.recent[access.task as usize & (remembered - 1)];
-        let lost = SlotTask { slot: std::mem::replace(slot, access.slot), ..lost };
-        if self.window.is_live(lost) && self.deps.takes_edges() {
-            self.remember_older(lost);
-        }
-    }
-
-    #[cold]
-    fn remember_older(&mut self, lost: SlotTask) {
-        if self.older.len() >= self.prune_older_at {
-            let window = &self.window;
-            self.older.retain(|&task, &mut slot| window.is_live(SlotTask { task, slot }));
-            self.prune_older_at = (2 * self.older.len()).max(PRUNE_AT_LEAST);
-        }
-        self.older.insert(lost.task, lost.slot);
-    }
-
-    /// A power of two.
-    #[inline]
-    fn remembered(&self) -> usize {
-        self.capacity.saturating_mul(REMEMBERED).next_power_of_two() as usize
+        self.recent.add(access, |earlier| window.is_live(earlier));
     }
 
     /// A task that is not known to be complete.
     fn live(&self, task: TaskId) -> Option<SlotTask> {
-        let slot = *self.recent.get(task.index() & (self.remembered() - 1))?;
-        let recent = SlotTask { task: task.0, slot };
-        if self.window.is_live(recent) {
-            return Some(recent);
-        }
-        let slot = *self.older.get(&task.0)?;
-        Some(SlotTask { task: task.0, slot }).filter(|&access| self.window.is_live(access))
+        self.recent.find(task, |access| self.window.is_live(access))
     }
 
     fn remember_lineage(&mut self) {
