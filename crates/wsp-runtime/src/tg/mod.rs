@@ -25,6 +25,7 @@ mod placement;
 mod pump;
 mod ready;
 mod runtime;
+mod shared;
 mod state;
 mod streams;
 mod submit;

@@ -1,0 +1,216 @@
+//! What callers and workers of a runtime share, and a worker's life.
+
+use super::bodies::Bodies;
+use super::config::{RuntimeConfig, Tracing};
+use super::failure::{Cause, Place};
+use super::gang;
+use super::launch::Job;
+use super::state::State;
+use super::work::{Back, Done, Portion, Ran, Start, Work, call, dispose};
+use crate::clock;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often a caller that waits looks at its own cancel flag.
+const LOOK_AT_FLAG: Duration = Duration::from_millis(20);
+
+/// A runtime, as its callers and its workers see it.
+pub(super) struct Shared<B: Bodies> {
+    state: Mutex<State<B>>,
+    /// There may be work.
+    pub(super) work: Condvar,
+    /// There may be an outcome, a saved checkpoint, or nothing that goes on.
+    news: Condvar,
+    pub(super) config: RuntimeConfig,
+    start: Instant,
+}
+
+impl<B: Bodies> std::fmt::Debug for Shared<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl<B: Bodies> Shared<B> {
+    /// For a configuration that was checked.
+    pub(super) fn new(config: RuntimeConfig) -> Shared<B> {
+        let state = State::new(config.clone());
+        let start = state.start;
+        let (work, news) = (Condvar::new(), Condvar::new());
+        Shared { state: Mutex::new(state), work, news, config, start }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<B>> {
+        // Nothing inside the lock panics half way.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state from outside, and wakes a worker if there is something for it.
+    pub(super) fn change<T>(&self, change: impl FnOnce(&mut State<B>) -> T) -> T {
+        let mut state = self.lock();
+        let result = change(&mut state);
+        self.wake(&mut state);
+        result
+    }
+
+    /// Wakes whoever should look again.
+    fn wake(&self, state: &mut State<B>) {
+        if state.idle > 0 && state.may_have_work() {
+            self.work.notify_one();
+        }
+        if std::mem::take(&mut state.has_news) {
+            self.news.notify_all();
+        }
+    }
+
+    /// Waits until something is there. If nothing can go on before it is, what waits fails, and then it is there.
+    pub(super) fn wait_for<'g, T>(
+        &'g self,
+        mut guard: MutexGuard<'g, State<B>>,
+        mut there: impl FnMut(&mut State<B>) -> Option<T>,
+    ) -> (MutexGuard<'g, State<B>>, T) {
+        loop {
+            if let Some(result) = there(&mut guard) {
+                return (guard, result);
+            }
+            if guard.is_cancelled() {
+                guard.fail_all(|| Cause::Cancelled);
+            } else if guard.is_still() && !guard.awaits_caller() {
+                guard.fail_stuck();
+            }
+            self.wake(&mut guard);
+            guard = match self.config.cancel {
+                None => self.news.wait(guard).unwrap_or_else(PoisonError::into_inner),
+                Some(_) => {
+                    let waited = self.news.wait_timeout(guard, LOOK_AT_FLAG);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+
+    /// A worker's life.
+    pub(super) fn serve(&self, worker: u32) {
+        let mut state = self.lock();
+        loop {
+            if state.is_cancelled() && !state.launches.is_empty() {
+                state.fail_all(|| Cause::Cancelled);
+            }
+            let Some(work) = state.pick() else {
+                if state.is_closed && state.launches.is_empty() {
+                    self.work.notify_all();
+                    return;
+                }
+                if state.busy == 0 {
+                    self.news.notify_all();
+                }
+                state.idle += 1;
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
+                continue;
+            };
+            state.busy += 1;
+            self.wake(&mut state);
+            drop(state);
+            let done = self.execute(worker, work);
+            state = self.lock();
+            state.busy -= 1;
+            state.finish(done);
+            self.wake(&mut state);
+        }
+    }
+
+    /// Does a work.
+    fn execute(&self, worker: u32, work: Work<B>) -> Done<B> {
+        match work {
+            Work::Begin(job) => {
+                let began = call(|| Place::Begin, || job.bodies.begin());
+                Done::Began(job.launch, began.err())
+            }
+            Work::Save(job, checkpoint, state) => {
+                let place = || Place::Checkpoint(checkpoint);
+                let saved = call(place, || job.bodies.checkpoint(checkpoint, &state));
+                Done::Saved(job.launch, saved.err())
+            }
+            Work::End(launch, job, orphans) => {
+                dispose(job);
+                orphans.into_iter().for_each(dispose);
+                Done::Ended(launch)
+            }
+            Work::Item(job, portion) => {
+                let started_ns = self.now();
+                let outcome = job.run_item(&portion);
+                let ran = Ran { block: 0, worker, cores: portion.cores, started_ns, finished_ns: self.now() };
+                let (ran, failure) = match outcome {
+                    Ok(()) => (vec![ran], None),
+                    Err(cause) => (Vec::new(), Some(cause)),
+                };
+                Done::Portions(job.launch, vec![back(&portion, None, ran)], failure)
+            }
+            Work::Blocks(job, portion, start) => {
+                let prepared = match start {
+                    Start::Prepared(prepared) => Ok(prepared),
+                    Start::Resident(resident) => {
+                        let prepared = job.prepare(&portion, resident);
+                        prepared.inspect(|prepared| self.open(&portion, prepared))
+                    }
+                };
+                let (prepared, ran, failure) = match prepared {
+                    Ok(prepared) => {
+                        let (ran, failure) = self.run_blocks(&job, &portion, &prepared, worker);
+                        (Some(prepared), ran, failure)
+                    }
+                    Err(cause) => (None, Vec::new(), Some(cause)),
+                };
+                Done::Portions(job.launch, vec![back(&portion, prepared, ran)], failure)
+            }
+            Work::Gang(job, members) => {
+                // At once, and not when all are back: the others may wait for the one that failed.
+                let fail = |cause| self.change(|state| state.fail(job.launch, cause));
+                gang::run(&job, members, &fail, &|| self.now())
+            }
+        }
+    }
+
+    /// Lets other workers run blocks of a kernel that has been dispatched.
+    fn open(&self, portion: &Portion, prepared: &Arc<B::Prepared>) {
+        if portion.first + portion.count < portion.blocks {
+            self.change(|state| state.opened(portion.dispatch, prepared));
+        }
+    }
+
+    fn run_blocks(
+        &self,
+        job: &Job<B>,
+        portion: &Portion,
+        prepared: &B::Prepared,
+        worker: u32,
+    ) -> (Vec<Ran>, Option<Cause<B::Failure>>) {
+        let mut ran = Vec::with_capacity(portion.count as usize);
+        for block in portion.first..portion.first + portion.count {
+            if job.stop.is_set() {
+                return (ran, Some(Cause::Cancelled));
+            }
+            let started_ns = self.now();
+            if let Err(cause) = job.run_block(portion, prepared, block, worker, portion.cores) {
+                return (ran, Some(cause));
+            }
+            let finished_ns = self.now();
+            ran.push(Ran { block, worker, cores: portion.cores, started_ns, finished_ns });
+        }
+        (ran, None)
+    }
+
+    fn now(&self) -> u64 {
+        match self.config.tracing {
+            Tracing::On => clock::nanos_since(self.start),
+            Tracing::Off => 0,
+        }
+    }
+}
+
+/// A portion with what became of it.
+fn back<P>(portion: &Portion, prepared: Option<Arc<P>>, ran: Vec<Ran>) -> Back<P> {
+    let (done, cores) = (ran.len() as u32, vec![portion.cores]);
+    Back { dispatch: portion.dispatch, prepared, cores, workers: Vec::new(), done, ran }
+}
