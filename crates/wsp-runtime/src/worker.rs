@@ -55,6 +55,8 @@ pub(crate) struct Worker<'s, 'r, R: TaskRunner, S: Store> {
     /// Scratch: tasks (with their ids) and order points that a completion released.
     released: Vec<(TaskId, u32)>,
     points: Vec<u32>,
+    /// Scratch: what is queued by priority.
+    queued: Vec<(u32, Placement)>,
     /// Tasks that were taken together and are not complete.
     group: Group,
 }
@@ -75,6 +77,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             completed: 0,
             released: Vec::new(),
             points: Vec::new(),
+            queued: Vec::new(),
             group: Group::default(),
         }
     }
@@ -324,8 +327,8 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
     fn queue_ranked(&mut self, ranked: &Ranked) {
         let shared = self.shared;
         // Before they are queued: once a task ran, another may be in its place.
-        let tasks: Vec<(u32, Placement)> =
-            self.released.drain(..).map(|(_, node)| (node, shared.store.placement(node))).collect();
+        let mut tasks = std::mem::take(&mut self.queued);
+        tasks.extend(self.released.drain(..).map(|(_, node)| (node, shared.store.placement(node))));
         tasks.iter().for_each(|(node, _)| shared.mark_ready(*node));
         ranked.push(tasks.iter().copied());
         for (at, (_, placement)) in tasks.iter().enumerate() {
@@ -335,6 +338,8 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
                 shared.queues.notify(*placement);
             }
         }
+        tasks.clear();
+        self.queued = tasks;
     }
 
     /// Whether the policy lets this worker run a node that it has just released, ahead of all queues.
