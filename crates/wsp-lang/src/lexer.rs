@@ -243,7 +243,7 @@ impl<'t> Lexer<'t> {
         let diagnostic =
             Diagnostic::error(codes::TEXT_LITERAL, format!("a {what} is not part of the language"))
                 .at(self.span(start, self.at), label)
-                .help("values are numbers, `true` and `false`");
+                .help("values are numbers, `true` and `false`; to look at values, store a tile to an output");
         self.sink.push(diagnostic);
         self.push(Tok::Bad, start);
     }
@@ -341,10 +341,12 @@ impl<'t> Lexer<'t> {
             (_, None) => format!("unexpected character `{run}`"),
             _ => "unexpected characters".to_owned(),
         };
-        self.sink.push(
-            Diagnostic::error(codes::STRAY_CHARACTER, message)
-                .at(self.span(start, self.at), "starts nothing that the language knows"),
-        );
+        let fault = Diagnostic::error(codes::STRAY_CHARACTER, message)
+            .at(self.span(start, self.at), "starts nothing that the language knows");
+        self.sink.push(match run {
+            "@" => fault.help("a product of tiles is written `TMATMUL(product, a, b);`"),
+            _ => fault,
+        });
         if !run.chars().all(char::is_whitespace) {
             self.push(Tok::Bad, start);
         }

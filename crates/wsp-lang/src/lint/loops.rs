@@ -1,5 +1,6 @@
-//! Loops that cannot end: nothing that the condition reads changes, and no `break` or `return` leaves them.
+//! Loops that cannot end: what the loop does to what the condition reads leaves the condition true, and no `break` or `return` leaves them.
 
+use super::ranges::{Known, range, truth};
 use super::{Program, codes, parts};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
@@ -35,7 +36,7 @@ fn endless(cond: &Expr, step: &Block, body: &Block, span: Span) -> Option<Diagno
         ExprKind::Const(_) => None,
         _ if steady(cond, step, body) => {
             let d = warning("this loop has no end once it is entered");
-            Some(d.at(cond.span, "nothing that this reads changes in the loop").help(help))
+            Some(d.at(cond.span, "nothing that the loop changes makes this false").help(help))
         }
         _ => None,
     }
@@ -56,11 +57,12 @@ fn tested<'a>(cond: &'a Expr, step: &Block) -> &'a Expr {
     }
 }
 
-/// Whether a condition has the same value in every pass.
+/// Whether a condition that holds in one pass holds in the next.
 fn steady(cond: &Expr, step: &Block, body: &Block) -> bool {
     let mut changed: BTreeSet<LocalId> = BTreeSet::new();
     for block in [step, body] {
         parts::each_stmt(block, &mut |stmt| match &stmt.kind {
+            StmtKind::Assign { local, value } if keeps(*local, value) || holds(cond, *local, value) => {}
             StmtKind::Assign { local, .. }
             | StmtKind::Let { local, .. }
             | StmtKind::LetArray { local, .. }
@@ -85,6 +87,31 @@ fn steady(cond: &Expr, step: &Block, body: &Block) -> bool {
         _ => {}
     });
     steady
+}
+
+/// Whether an expression is the value of a variable: `n * 1`.
+fn keeps(local: LocalId, e: &Expr) -> bool {
+    let is = |e: &Expr, value: i128| e.as_const_int() == Some(value);
+    match &e.kind {
+        ExprKind::Local(other) => *other == local,
+        ExprKind::Binary(op, a, b) => match op {
+            BinOp::Add | BinOp::BitOr | BinOp::BitXor => {
+                (keeps(local, a) && is(b, 0)) || (is(a, 0) && keeps(local, b))
+            }
+            BinOp::Mul => (keeps(local, a) && is(b, 1)) || (is(a, 1) && keeps(local, b)),
+            BinOp::Sub | BinOp::Shl | BinOp::Shr => keeps(local, a) && is(b, 0),
+            BinOp::Div => keeps(local, a) && is(b, 1),
+            BinOp::BitAnd | BinOp::Min | BinOp::Max => keeps(local, a) && keeps(local, b),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a condition holds when a variable has a value of an expression, whatever others have: `n < 8` after `n = n % 8`.
+fn holds(cond: &Expr, local: LocalId, value: &Expr) -> bool {
+    let values = range(value, &Known::new());
+    values.is_some_and(|values| truth(cond, &Known::from([(local, values)])).is_some_and(|(truth, _)| truth))
 }
 
 /// Whether a `break` of this loop or a `return` stands in its body.

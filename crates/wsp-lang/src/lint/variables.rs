@@ -1,4 +1,5 @@
-//! Variables of functions that are never read. Parameters are part of an interface, which others may share, and need no use.
+//! Variables of functions that are never read. Parameters are part of an interface, which others may share, and need no use; nor
+//! does the index of a loop that counts.
 //!
 //! Assigning is no use, nor is what an assignment or a tile operation reads of the variable that it writes:
 //! `x = x + 1;` and `TADD(t, t, u);` do not use `x` and `t`.
@@ -131,7 +132,8 @@ impl Scopes {
             StmtKind::ForEach { var, start, end, body } => {
                 self.read(start, None);
                 self.read(end, None);
-                self.indices(std::slice::from_ref(var), body, false);
+                // A loop may just count.
+                self.indices(std::slice::from_ref(var), body, true);
             }
             StmtKind::ScheduledFor { vars, body } => {
                 // These are of the current item, whatever its indices are called.

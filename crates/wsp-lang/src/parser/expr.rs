@@ -267,7 +267,11 @@ impl Parser<'_> {
         let lone_number = self.peek(1).kind == Tok::Number
             && self.peek(2).kind == Tok::Gt
             && self.peek(3).kind == Tok::LParen;
-        lone_number || name == "PTO_GET_DESCRIPTOR" || self.templates.contains(name)
+        // A comparison has a value behind its `>`.
+        let empty_call = self.peek(2).kind == Tok::Gt
+            && self.peek(3).kind == Tok::LParen
+            && self.peek(4).kind == Tok::RParen;
+        lone_number || empty_call || name == "PTO_GET_DESCRIPTOR" || self.templates.contains(name)
     }
 
     fn call(&mut self, callee: Ident, template_args: Vec<TemplateArg>) -> Parsed<Expr> {

@@ -102,7 +102,11 @@ impl Sema<'_> {
         };
         let message =
             format!("`{}` takes {needed} argument{}", callee.as_str(), if needed == "1" { "" } else { "s" });
-        Err(self.fail(Diagnostic::error(codes::ARGUMENT_COUNT, message).at(span, format!("{given} given"))))
+        let d = Diagnostic::error(codes::ARGUMENT_COUNT, message).at(span, format!("{given} given"));
+        Err(self.fail(match tiles::find(callee.as_str()) {
+            Some(row) => d.help(format!("it is written `{}`", row.usage())),
+            None => d,
+        }))
     }
 
     fn builtin_value(

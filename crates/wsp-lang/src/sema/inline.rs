@@ -7,9 +7,10 @@ use super::diags::{Reported, Res};
 use super::functions::Role;
 use super::tile_shapes::may_agree;
 use super::types::{Head, role_name};
-use crate::ast::{self, Ident, Indirection, TemplateArg, TypeBase};
+use super::walk;
+use crate::ast::{self, ExprKind, Ident, Indirection, TemplateArg, TypeBase};
 use wsp_core::{LocalId, StructId};
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{ArrayRef, BinOp, Block, Expr, ExprKind as Ir, LocalTy, ScalarTy, Span, Stmt, StmtKind};
 
 /// What a caller passes for a parameter.
@@ -181,6 +182,10 @@ impl Sema<'_> {
 
     /// Checks a function that nobody calls.
     pub(crate) fn probe(&mut self, decl: &ast::Function) {
+        if let Some(launch) = self.misspelt_launch(decl) {
+            self.unknown_function(&launch);
+            return;
+        }
         let mut b = Body::new(BodyKind::Probe);
         let before = b.enter_frame();
         for param in &decl.params {
@@ -190,6 +195,24 @@ impl Sema<'_> {
         }
         self.block(&mut b, &decl.body);
         b.leave_frame(before);
+    }
+
+    /// What a function with parameters of a host entry calls in the place of `PTO_LAUNCH`.
+    fn misspelt_launch(&self, decl: &ast::Function) -> Option<Ident> {
+        let is_entry = |param: &ast::FnParam| matches!(param.ty.name(), Some("Tensor" | "PagedKVCache"));
+        if !decl.params.iter().any(is_entry) {
+            return None;
+        }
+        let mut found = None;
+        walk::each_expr(&decl.body, &mut |e| {
+            if let ExprKind::Call { callee, .. } = &e.kind
+                && self.lookup(callee.as_str()).is_none()
+                && did_you_mean(callee.as_str(), ["PTO_LAUNCH"]).is_some()
+            {
+                found = Some(callee.clone());
+            }
+        });
+        found
     }
 
     fn probe_param(&mut self, b: &mut Body, param: &ast::FnParam) -> Res<Binding> {

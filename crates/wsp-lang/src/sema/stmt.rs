@@ -100,6 +100,11 @@ impl Sema<'_> {
         value: &ast::Expr,
         span: Span,
     ) -> Res<StmtKind> {
+        if let (ExprKind::Name(name), ExprKind::Binary(..)) = (&target.kind, &value.kind)
+            && let Some(Binding::Tile(_)) = b.find(name)
+        {
+            return Err(self.tile_arithmetic(name, target.span, value));
+        }
         let (local, ty) = self.assignable(b, target)?;
         let value = match op {
             AssignOp::Set => self.scalar_as(b, value, ty)?,
@@ -119,6 +124,25 @@ impl Sema<'_> {
         };
         self.note_tier(b, local, Some(&value));
         Ok(StmtKind::Assign { local, value })
+    }
+
+    /// Reports `tile = a * b;`.
+    fn tile_arithmetic(&mut self, name: &str, span: Span, value: &ast::Expr) -> Reported {
+        let d = Diagnostic::error(codes::NOT_ASSIGNABLE, format!("cannot assign to tile `{name}`"))
+            .at(span, "read-only");
+        let ExprKind::Binary(op, left, right) = &value.kind else { return self.fail(d) };
+        let operation = match op {
+            BinaryOp::Add => "TADD",
+            BinaryOp::Sub => "TSUB",
+            BinaryOp::Mul => "TMUL",
+            BinaryOp::Div => "TDIV",
+            _ => return self.fail(d.help(format!("write `TMOV({name}, other);`"))),
+        };
+        let operand = |e: &ast::Expr, other: &'static str| {
+            e.as_name().map_or(other.to_owned(), |n| n.as_str().to_owned())
+        };
+        let (left, right) = (operand(left, "a"), operand(right, "b"));
+        self.fail(d.help(format!("write `{operation}({name}, {left}, {right});`")))
     }
 
     pub(crate) fn assignable(&mut self, b: &Body, target: &ast::Expr) -> Res<(LocalId, ScalarTy)> {

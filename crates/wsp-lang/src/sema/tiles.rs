@@ -149,6 +149,32 @@ impl TileForm {
     }
 }
 
+impl TileRow {
+    /// How it is written.
+    pub(crate) fn usage(&self) -> String {
+        let arguments = match self.form {
+            TileForm::Load => "dst, tensor, {index, …}, [rows], [cols]",
+            TileForm::Store => "tensor, src, {index, …}",
+            TileForm::Fill => "dst, value, [rows], [cols]",
+            TileForm::Unary(_) | TileForm::RowReduce(_) | TileForm::ColReduce(_) | TileForm::Transpose => {
+                "dst, src"
+            }
+            TileForm::Binary(_) | TileForm::MatMul | TileForm::MatMulAcc => "dst, a, b",
+            TileForm::Scalar(_) => "dst, a, value",
+            TileForm::Column(_) => "dst, a, column",
+            TileForm::Row(_) => "dst, a, row",
+            TileForm::MaskCols | TileForm::MaskCausal => "tile, cols, value",
+            TileForm::MaskRows => "tile, rows, value",
+            TileForm::MaskBand => "tile, begin, end, group, value",
+            TileForm::Iota => "dst, start, [cols]",
+            TileForm::Insert | TileForm::Extract => "dst, src, row, col",
+            TileForm::TopK => "values, indices, src, first",
+            TileForm::StoreScalar => "tensor, value, {index, …}",
+        };
+        format!("{}({arguments})", self.name)
+    }
+}
+
 /// The tile operation with this name.
 pub(crate) fn find(name: &str) -> Option<&'static TileRow> {
     TABLE.iter().find(|row| row.name == name)

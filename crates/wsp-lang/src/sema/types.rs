@@ -65,6 +65,9 @@ const HEADS: &[(&str, Head)] = &[
     ("PagedKVCache", Head::Cache),
 ];
 
+/// Names of the element types of tiles.
+const TILE_ELEMENTS: [&str; 3] = ["float", "half", "bfloat16_t"];
+
 /// The element type that stores a scalar type.
 pub(crate) fn dtype_of(ty: ScalarTy) -> Option<DType> {
     match ty {
@@ -228,14 +231,18 @@ impl Sema<'_> {
         let elem = match elem {
             TemplateArg::Type(t) => self.float_element(b, t)?,
             TemplateArg::Expr(e) => {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::BAD_TILE_TYPE,
-                        "the first argument of a tile type is its element type",
-                    )
-                    .at(e.span, "not a type")
-                    .help("use `float`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`"),
-                ));
+                let near =
+                    e.as_name().and_then(|name| self.suggest(name.as_str(), TILE_ELEMENTS.into_iter()));
+                let d = Diagnostic::error(
+                    codes::BAD_TILE_TYPE,
+                    "the first argument of a tile type is its element type",
+                )
+                .at(e.span, "not a type");
+                let use_one = "use `float`, `half`, `bfloat16_t` or `PTO_DTYPE(tensor)`";
+                return Err(self.fail(match near {
+                    Some(_) => with_suggestion(d, near),
+                    None => d.help(use_one),
+                }));
             }
         };
         let rows = self.tile_extent(b, rows)?;

@@ -5,6 +5,7 @@ mod documents;
 mod entries;
 mod include;
 mod malformed;
+mod messages;
 mod modules;
 mod no_panic;
 mod reference;

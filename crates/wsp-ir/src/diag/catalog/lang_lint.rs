@@ -8,7 +8,7 @@ pub(super) const CODES: &[CodeInfo] = &[
         code: Code(260),
         title: "variable that is never read",
         explanation: "\
-A variable of a function or the index of a loop is declared and its value is used nowhere. Assigning to it is no use, nor
+A variable of a function or an index of `PTO_SCHEDULED_FOR` is declared and its value is used nowhere. Assigning to it is no use, nor
 is an assignment or a tile operation that reads it only to write it again: `x = x + 1;`, `TADD(t, t, u);`. Often another name
 was meant in the place of this one. Remove it, or begin its name with `_` if it is meant to be unused.",
     },
@@ -67,8 +67,8 @@ named constants and over parameters of templates are choices that a program make
         code: Code(267),
         title: "loop without an end",
         explanation: "\
-A loop has no condition, or one that reads nothing that the loop changes, and no `break` or `return` leaves it: once entered,
-it runs until the limit of steps or Ctrl-C stops the run. Change in the body what the condition reads, or leave the loop with
+A loop has no condition, or one that what the loop changes leaves true, and no `break` or `return` leaves it: once entered, it
+runs until the limit of steps or Ctrl-C stops the run. Change in the body what the condition reads, or leave the loop with
 `break;`.",
     },
     CodeInfo {

@@ -1,0 +1,53 @@
+//! What is said of frequent slips, with what is probably meant.
+
+use wsp_ir::SourceMap;
+use wsp_ir::diag::render;
+
+const PROGRAM: &str = "
+PTO_SHAPE(x, rows, 64)
+PTO_SHAPE(y, rows, 64)
+struct Row { uint32_t idx; };
+PTO_SPACE(Rows) { PTO_AXIS(row, 0, rows) }
+PTO_DESCRIPTOR_GEN(Rows) { PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .idx = r }); } }
+PTO_KERNEL_IMPL(k) {
+    auto desc = PTO_GET_DESCRIPTOR<Row>();
+    VecTile<float, 1, 64> t;
+    VecTile<float, 1, 64> s;
+    TLOAD(t, x, {desc.idx});
+    TSTORE(y, t, {desc.idx});
+}
+void f(Tensor x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
+";
+
+/// The first error of the program with one text in the place of another, and how many there are.
+fn said(text: &str, with: &str) -> (String, usize) {
+    let mut sources = SourceMap::default();
+    let (_, found) = wsp_lang::compile("a.pto", &PROGRAM.replace(text, with), &mut sources);
+    let errors: Vec<String> =
+        found.iter().filter(|d| d.is_error()).map(|d| render(d, &sources, false)).collect();
+    (errors.first().cloned().unwrap_or_default(), errors.len())
+}
+
+#[test]
+fn what_is_meant_by_a_slip_is_named() {
+    assert_eq!(said("", "").1, 0);
+    for (text, with, part) in [
+        ("GET_DESCRIPTOR", "GET_DESCRIPTER", "did you mean `PTO_GET_DESCRIPTOR`?"),
+        ("PTO_LAUNCH", "PTO_LAUCH", "did you mean `PTO_LAUNCH`?"),
+        ("<float, 1, 64> s", "<flaot, 1, 64> s", "did you mean `float`?"),
+        (
+            "TLOAD(t, x, {desc.idx});",
+            "TLOAD(t, x);",
+            "it is written `TLOAD(dst, tensor, {index, …}, [rows], [cols])`",
+        ),
+        ("TLOAD(t, x, {desc.idx});", "s = t @ t;", "`TMATMUL(product, a, b);`"),
+        ("TLOAD(t, x, {desc.idx});", "s = t * t;", "write `TMUL(s, t, t);`"),
+        ("TLOAD(t, x, {desc.idx});", "s = t - 1.0f;", "write `TSUB(s, t, b);`"),
+        ("TLOAD(t, x, {desc.idx});", "printf(\"%f\", 1);", "store a tile to an output"),
+    ] {
+        let (first, errors) = said(text, with);
+        assert!(first.contains(part), "{with}: {first}");
+        assert!(errors <= 2, "{with}: {errors} errors");
+    }
+    assert_eq!(said("PTO_LAUNCH", "PTO_LAUCH").1, 1);
+}
