@@ -17,7 +17,7 @@ from ._seam import Span
 from .effects import changes, own_nodes
 from .liveness import Flow, loads, stores
 from .spans import HAS_COLUMNS, Function, Source, caller_frame, caller_span, span_of_node, tree_of
-from .texts import is_changed
+from .texts import is_changed, why_changed
 
 _BEFORE_A_LOOP = ("GET_ITER", "LOAD_METHOD", "JUMP_FORWARD", "JUMP_ABSOLUTE", "EXTENDED_ARG")
 """Instructions behind a call that heads a loop: of the loop, `.enumerate()`, a conditional expression."""
@@ -50,11 +50,12 @@ def with_statement(what: str) -> ast.With:
 def _here(what: str) -> tuple[Span, Source]:
     span, frame = caller_span(), caller_frame()
     if frame is not None and is_changed(frame.f_code):
+        why, help = why_changed(frame.f_code.co_filename, frame.f_globals)
         raise trace_error(
             1048,
             f"the text of `{frame.f_code.co_name}` is not what Python runs",
-            notes="its file has changed since it was imported; loops are checked in the text",
-            help="start Python again, or import the module anew",
+            notes=f"{why}; loops are checked in the text",
+            help=help,
         )
     source = None if span is None or frame is None else tree_of(span[0], frame.f_code)
     if source is None or span is None:

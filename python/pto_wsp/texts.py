@@ -63,6 +63,25 @@ def is_changed(code: CodeType) -> bool:
     return bool(text) and not holds(text, code)
 
 
+def why_changed(filename: str, module: dict[str, Any]) -> tuple[str, str]:
+    """Why a text is not what Python runs, and what to do; `module` are the globals of the file."""
+    loader = type(module.get("__loader__"))
+    if loader.__module__.split(".")[0] in _PLAIN_LOADERS:
+        return (
+            f"{filename} has changed since it was imported",
+            "start Python again, or import the module anew",
+        )
+    hook = f"{loader.__module__}.{loader.__qualname__}"
+    return (
+        f"the import hook `{hook}` has loaded {filename}, and may have rewritten its functions",
+        "leave the module out of the hook, or decorate the function with `typing.no_type_check`",
+    )
+
+
+_PLAIN_LOADERS = ("builtins", "importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport")
+"""Modules of the loaders that run a text as it is."""
+
+
 @lru_cache(maxsize=512)
 def holds(text: str, code: CodeType) -> bool:
     """Whether a text compiles to a file with this code object."""

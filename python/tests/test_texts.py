@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
+import importlib.machinery
+import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
@@ -224,3 +228,58 @@ def test_any_name_of_a_tensor_can_be_given():
         program.rebind(**{name: z})
         program.graph(**{name: z})
         assert z[0, 0] == 3.0
+
+
+class Rewriting(importlib.machinery.SourceFileLoader):
+    """Loads a module with its functions changed, as checkers of types do."""
+
+    def __init__(self, name, path, change):
+        super().__init__(name, path)
+        self.change = change
+
+    def source_to_code(self, data, path, *, _optimize=-1):
+        tree = ast.parse(data, path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                self.change(node)
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+
+
+def rewritten(file, text, change):
+    """A module that a hook has loaded; `checked` wraps a function."""
+
+    def checked(function):
+        @functools.wraps(function)
+        def inner(*args, **named):
+            return function(*args, **named)
+
+        return inner
+
+    file.write_text(text)
+    loader = Rewriting("a_rewritten_module", str(file), change)
+    spec = importlib.util.spec_from_file_location(loader.name, file, loader=loader)
+    made = importlib.util.module_from_spec(spec)
+    made.checked = checked
+    loader.exec_module(made)
+    return made
+
+
+def test_a_wrapper_that_an_import_hook_puts_around_functions_is_passed_over(module):
+    def wrap(node):
+        node.decorator_list.append(ast.copy_location(ast.Name("checked", ast.Load()), node))
+
+    made = rewritten(module[0], MODULE, wrap)
+    assert ran(made.w) == 1.0
+
+
+@pytest.mark.parametrize("name", ["helper", "w"])
+def test_a_function_that_an_import_hook_has_rewritten_names_the_hook(module, name):
+    def insert(node):
+        if node.name == name:
+            node.body.insert(0, ast.copy_location(ast.parse("abs(1)").body[0], node.body[0]))
+
+    made = rewritten(module[0], MODULE, insert)
+    with pytest.raises(errors.WspError) as caught:
+        ran(made.w)
+    text = str(caught.value)
+    assert "test_texts.Rewriting` has loaded" in text and "`typing.no_type_check`" in text, text

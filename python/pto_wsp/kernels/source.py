@@ -11,7 +11,7 @@ from typing import Any
 
 from .._seam import Span
 from ..spans import node_of_function
-from ..texts import is_changed, keep, text_of
+from ..texts import is_changed, keep, text_of, why_changed
 from . import codes
 
 MISSING = object()
@@ -87,6 +87,7 @@ def source_of(function: Any, what: str = "kernel", call: Span | None = None) -> 
     """The source of a plain Python function. `KernelError` when it is none or its text cannot be read."""
     if not isinstance(function, types.FunctionType):
         raise _not_a_function(function, what, call)
+    function = _without_hooks(function)
     code = function.__code__
     here = call or (code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 1)
     if function.__name__ == "<lambda>":
@@ -119,6 +120,31 @@ def source_of(function: Any, what: str = "kernel", call: Span | None = None) -> 
     return cached
 
 
+def _without_hooks(function: types.FunctionType) -> types.FunctionType:
+    """The function inside of wrappers that are not in its text: an import hook has put them around it."""
+    inner: Any = function
+    while hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    if inner is function or not isinstance(inner, types.FunctionType):
+        return function
+    keep(inner.__code__.co_filename, inner.__globals__)
+    node = node_of_function(inner)
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else None
+    return function if decorators is None or not all(_is_ours(d, inner) for d in decorators) else inner
+
+
+def _is_ours(decorator: ast.expr, function: types.FunctionType) -> bool:
+    """Whether a decorator in the text of a function is one of this package."""
+    names = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).split(".")
+    found = function.__globals__.get(names[0])
+    for name in names[1:]:
+        found = getattr(found, name, None)
+    return getattr(found, "__module__", "").startswith(_PACKAGE)
+
+
+_PACKAGE = __name__.partition(".")[0]
+
+
 def _not_a_function(function: Any, what: str, call: Span | None) -> Exception:
     kind = "class" if isinstance(function, type) else type(function).__name__
     help = f"decorate a function: `@{what}` above a `def`"
@@ -142,12 +168,13 @@ def _parse(function: types.FunctionType, what: str, here: Span) -> ast.FunctionD
             help="put the function into a file or a notebook cell",
         )
     if what == "helper" and is_changed(code):
+        why, help = why_changed(code.co_filename, function.__globals__)
         raise codes.kernel_error(
             codes.CHANGED,
             f"the text of `{function.__name__}` is not what Python has imported",
             here,
-            notes=[f"{code.co_filename} has changed since; a helper is compiled from its text"],
-            help="start Python again, or import the module anew",
+            notes=[f"{why}; a helper is compiled from its text"],
+            help=help,
         )
     node = node_of_function(function)
     if isinstance(node, ast.FunctionDef):

@@ -236,8 +236,9 @@ pub(super) const CODES: &[CodeInfo] = &[
         code: Code(1138),
         title: "the file of a helper has changed",
         explanation: "A function that a kernel calls is compiled from its text. The text of its file, which is read when it is first needed or \
-            when a function of the file is decorated, says something else than what Python has imported. Start Python again, or import the \
-            module anew.",
+            when a function of the file is decorated, says something else than what Python has imported: the file has changed, and Python \
+            is to be started again or the module to be imported anew, or an import hook has rewritten its functions, and the module is \
+            to be left out of it. Wrappers that a hook puts around a function are passed over.",
     },
     CodeInfo {
         code: Code(1139),

@@ -323,7 +323,8 @@ let a task copy it to another slot first.",
         title: "the file of a workload has changed",
         explanation: "\
 Loops and branches of a workload are checked in its text. The text of its file, which is read when a function in it is decorated, says
-something else than what Python runs: the file was changed after it was imported. Start Python again, or import the module anew.",
+something else than what Python runs: the file was changed after it was imported, or an import hook has rewritten its functions. Start
+Python again, import the module anew, or leave it out of the hook.",
     },
     CodeInfo {
         code: Code(1049),
