@@ -2,7 +2,7 @@
 //!
 //! Ctrl-C has a handler; SIGTERM and SIGHUP are blocked in every thread and waited for by one of their own, which knows
 //! which of them came. Either way [`end`] removes what is registered as [`Leftover`] and exits with 128 and the number of the
-//! signal. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
+//! signal. One that was ignored when the program started stays ignored. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Pid, WaitOptions, kill_process_group, waitpid};
@@ -67,12 +67,10 @@ fn register() -> MutexGuard<'static, Register> {
 /// Takes the signals over. Called before any other thread starts. Where the system refuses, a signal does what it does to
 /// any program.
 pub(crate) fn install() {
-    let mut ending = SigSet::empty();
-    ending.add(Signal::SIGTERM);
-    // A program that `nohup` started goes on when its terminal is closed.
-    if !ignored(Signal::SIGHUP) {
-        ending.add(Signal::SIGHUP);
-    }
+    // A program that `nohup` or a script's `trap "" INT` started goes on.
+    let ignored = ignored();
+    let heeded = |signal: Signal| ignored & (1 << (signal as u32 - 1)) == 0;
+    let ending: SigSet = [Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&s| heeded(s)).collect();
     let mut limits = SigSet::empty();
     limits.add(Signal::SIGXFSZ);
     let _ = limits.thread_block();
@@ -86,16 +84,17 @@ pub(crate) fn install() {
             let _ = ending.thread_unblock();
         }
     }
-    // Its thread is started with the others blocked.
-    let _ = ctrlc::set_handler(|| end(Signal::SIGINT));
+    if heeded(Signal::SIGINT) {
+        // Its thread is started with the others blocked.
+        let _ = ctrlc::set_handler(|| end(Signal::SIGINT));
+    }
 }
 
-/// Whether this program was started with a signal ignored.
-fn ignored(signal: Signal) -> bool {
+/// The signals that this program was started with ignored, a bit for each from the lowest on.
+fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (signal as u32 - 1)) != 0
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Ends the program, unless its outputs have their names already.
@@ -113,10 +112,14 @@ pub(crate) fn abandon(status: i32) -> ! {
 
 /// `register` is held to the end: nothing is started, begun or given its name after this.
 fn leave(register: MutexGuard<'static, Register>, status: i32) -> ! {
-    for item in register.items.values() {
-        item.remove();
-    }
+    in_order(&register.items).for_each(Item::remove);
     std::process::exit(status)
+}
+
+/// Processes before what they may still write into, which could not be removed else.
+fn in_order(items: &BTreeMap<u64, Item>) -> impl Iterator<Item = &Item> {
+    let of = |groups: bool| items.values().filter(move |item| matches!(item, Item::Group(_)) == groups);
+    of(true).chain(of(false))
 }
 
 impl Item {
@@ -144,11 +147,14 @@ pub(crate) fn whole<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// As [`whole`], for the last work of a command: after it no signal ends the program, which ends by itself.
-pub(crate) fn last<T>(work: impl FnOnce() -> T) -> T {
+/// As [`whole`], for the last work of a command: when it is done no signal ends the program, which ends by itself.
+///
+/// # Errors
+/// As the work.
+pub(crate) fn last<E>(work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let mut register = register();
     let done = work();
-    register.over = true;
+    register.over = done.is_ok();
     done
 }
 
@@ -182,4 +188,19 @@ pub(crate) fn output(command: &mut Command) -> std::io::Result<Output> {
     let (child, _leftover) =
         start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     child.wait_with_output()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_end_before_their_folders_are_removed() {
+        let folder = || Item::Folder(PathBuf::from("folder"));
+        let group = || Item::Group(Pid::INIT);
+        let items =
+            BTreeMap::from([(0, folder()), (1, group()), (2, Item::File(PathBuf::new())), (3, group())]);
+        let groups: Vec<bool> = in_order(&items).map(|item| matches!(item, Item::Group(_))).collect();
+        assert_eq!(groups, [true, true, false, false]);
+    }
 }

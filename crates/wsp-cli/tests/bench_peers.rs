@@ -56,7 +56,9 @@ impl Field {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
+        // Interrupts are heeded, also where these tests run with them ignored, as in the background of a script.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wsp")]);
         command.current_dir(self.dir.path()).env("TMPDIR", self.dir.path().join("temporary"));
         command.args(["bench", "decode", "--peers=peers", "--sets", "d", "--dtypes", "bf16"]);
         command.args(["--layouts", "hnd", "--threads", "1", "--repeats", "2", "--json", "out.json"]);

@@ -286,6 +286,14 @@ fn mask(process: u32, which: &str) -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// The program with signals heeded, also where these tests run with some ignored, as in the background of a script.
+#[cfg(target_os = "linux")]
+fn heedful(args: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_wsp")]).args(args);
+    command
+}
+
 /// Sends a signal to a program once it has a handler for SIGINT, and waits for its end.
 #[cfg(target_os = "linux")]
 fn signalled(mut child: std::process::Child, signal: &str) -> Option<i32> {
@@ -303,12 +311,8 @@ fn signalled(mut child: std::process::Child, signal: &str) -> Option<i32> {
 fn a_signal_ends_a_run_with_its_own_status_and_nothing_is_written() {
     let place = Workplace::new();
     let before = place.names();
-    // What `nohup` started goes on when its terminal is closed.
-    let hang_up = mask(std::process::id(), "SigIgn") & 1 == 0;
-    let signals = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
-    for (signal, status) in signals.into_iter().filter(|(signal, _)| hang_up || *signal != "-HUP") {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
-        command.args(["run", "endless.wsp", "--outputs", "o.npz", "--trace", "t.json"]);
+    for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let mut command = heedful(&["run", "endless.wsp", "--outputs", "o.npz", "--trace", "t.json"]);
         command.current_dir(place.0.path()).stdout(Stdio::null()).stderr(Stdio::null());
         assert_eq!(signalled(command.spawn().unwrap(), signal), Some(status), "{signal}");
         assert_eq!(place.names(), before, "{signal}");
@@ -320,12 +324,76 @@ fn a_signal_ends_a_run_with_its_own_status_and_nothing_is_written() {
 fn a_benchmark_ends_at_once_where_it_stands() {
     let place = Workplace::new();
     let before = place.names();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
-    command.args(["bench", "plan", "--json", "b.json"]).current_dir(place.0.path()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut command = heedful(&["bench", "plan", "--json", "b.json"]);
+    let mut child = command.current_dir(place.0.path()).stdout(Stdio::piped()).spawn().unwrap();
     // The heading comes before the first measurement.
     let mut heading = [0u8; 1];
     child.stdout.take().unwrap().read_exact(&mut heading).unwrap();
     assert_eq!(signalled(child, "-INT"), Some(130));
     assert_eq!(place.names(), before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_that_were_ignored_at_the_start_stay_ignored() {
+    let place = Workplace::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' INT TERM HUP; exec \"$0\" bench plan"]).arg(env!("CARGO_BIN_EXE_wsp"));
+    let mut child = command.current_dir(place.0.path()).stdout(Stdio::piped()).spawn().unwrap();
+    // The heading comes when signals are taken over.
+    let mut heading = [0u8; 1];
+    child.stdout.take().unwrap().read_exact(&mut heading).unwrap();
+    let of = |which| mask(child.id(), which) & (1 | 1 << 1 | 1 << 14);
+    let masks = (of("SigIgn"), of("SigCgt"), of("SigBlk"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(masks, (1 | 1 << 1 | 1 << 14, 0, 0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_a_run_whose_messages_are_not_read() {
+    let place = Workplace::new();
+    // More than a pipe holds: forty outputs with long names, of which a half is never written.
+    let names: Vec<String> = (0..40).map(|i| format!("y{i}_{}", "y".repeat(3000))).collect();
+    let tensors: String = names.iter().map(|name| format!("tensor {name}: u32[2];")).collect();
+    let tasks: String = names.iter().map(|name| format!("k({name}[0]);")).collect();
+    let text = format!("{tensors} kernel k(out y); workload main {{ {tasks} }}");
+    std::fs::write(place.path("half.wsp"), text).unwrap();
+    let before = place.names();
+    let mut command = heedful(&["run", "half.wsp", "--outputs", "o.npz"]);
+    command.current_dir(place.0.path()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut messages = child.stderr.take().unwrap();
+    messages.read_exact(&mut [0u8; 1]).unwrap();
+    // Outputs have their names after the messages, so that a signal still ends the run with nothing written.
+    assert!(!place.path("o.npz").exists());
+    assert_eq!(signalled(child, "-INT"), Some(130));
+    assert_eq!(place.names(), before);
+    drop(messages);
+}
+
+#[test]
+fn standard_output_takes_no_outputs_by_another_name() {
+    let place = Workplace::new();
+    for (option, to) in
+        [("--outputs", "> f"), ("--trace", "> f"), ("--outputs", ">> f"), ("--trace", "| cat")]
+    {
+        let mut command = Command::new("sh");
+        let script = format!("\"$0\" run small.wsp {option} /dev/stdout {to}");
+        command.args(["-c", &script]).arg(env!("CARGO_BIN_EXE_wsp"));
+        let (_, out, err) = place.run(command);
+        assert!(
+            err.contains("`/dev/stdout` is standard output, which has the summary"),
+            "{option} {to}: {err}"
+        );
+        assert_eq!(out, "", "{option} {to}");
+        assert!(std::fs::read(place.path("f")).is_ok_and(|bytes| bytes.is_empty()), "{option} {to}");
+    }
+    // A device that keeps nothing takes both.
+    let mut command = Command::new("sh");
+    let script = "\"$0\" run small.wsp --outputs /dev/null > /dev/null";
+    command.args(["-c", script]).arg(env!("CARGO_BIN_EXE_wsp"));
+    let (code, _, err) = place.run(command);
+    assert_eq!((code, err.as_str()), (0, ""));
 }

@@ -386,8 +386,10 @@ fn an_interrupted_expansion_exits_with_130() {
     let folder = Folder::with(&[("endless.wsp", endless)]);
     let file = folder.at("endless.wsp");
     for command in ["graph", "check", "run"] {
-        let args = [command, &file];
-        let mut child = wsp(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Heeded, also where these tests run with it ignored, as in the background of a script.
+        let mut heedful = Command::new("env");
+        heedful.args(["--default-signal=INT", env!("CARGO_BIN_EXE_wsp"), command, &file]);
+        let mut child = heedful.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         while !takes_interrupts(child.id()) {
             assert!(child.try_wait().unwrap().is_none(), "{command} ended by itself");
             std::thread::yield_now();

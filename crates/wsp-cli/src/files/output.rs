@@ -5,8 +5,10 @@ use super::place;
 use super::write::write_to;
 use crate::codes;
 use crate::interrupt::{self, Leftover};
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, ErrorKind, Write};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{BufWriter, ErrorKind, IsTerminal as _, Write};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_ir::diag::Diagnostic;
@@ -52,6 +54,10 @@ impl Output {
         };
         let output = |file| Output { path: path.to_owned(), file };
         match std::fs::metadata(path) {
+            Ok(meta) if is_standard_output(&meta) => {
+                let message = format!("`{name}` is standard output, which has the summary");
+                return Err(refused(message).help("give a file"));
+            }
             Ok(meta) if meta.is_dir() => return Err(folder(&name)),
             Ok(meta) if !meta.is_file() => return Ok(output(None)),
             Ok(_) => {
@@ -248,8 +254,15 @@ fn partial_name(file: &Path) -> PathBuf {
     file.with_file_name(format!(".wsp-{}-{number}.partial", std::process::id()))
 }
 
-fn is_pipe(meta: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt as _;
+/// Whether a path leads to where standard output goes; anything may go to a device that keeps nothing.
+fn is_standard_output(meta: &Metadata) -> bool {
+    let stdout = std::io::stdout();
+    let keeps = !meta.file_type().is_char_device() || stdout.is_terminal();
+    let here = stdout.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
+    keeps && here.is_ok_and(|here| (here.dev(), here.ino()) == (meta.dev(), meta.ino()))
+}
+
+fn is_pipe(meta: &Metadata) -> bool {
     meta.file_type().is_fifo() || meta.file_type().is_socket()
 }
 
