@@ -3,6 +3,7 @@
 use wsp_ir::diag::Code;
 
 pub(crate) const MISSING_ARRAY: Code = Code(550);
+pub(crate) const NEVER_STORED: Code = Code(616);
 pub(crate) const WRONG_RANK: Code = Code(551);
 pub(crate) const WRONG_EXTENT: Code = Code(552);
 pub(crate) const WRONG_DTYPE: Code = Code(553);

@@ -1,6 +1,7 @@
 //! Runs tasks of declared kernels.
 
-use super::memory::SharedTensor;
+use super::inputs::{Absent, WorkloadInputs};
+use super::memory::{NeverStored, SharedTensor};
 use super::mixing;
 use super::program::DeclaredKernels;
 use super::records::{Arguments, Numbers, Record, Records};
@@ -8,13 +9,15 @@ use super::registry::{KernelBody, KernelCx, KernelFault, KernelRegistry};
 use super::tensors::slot_value;
 use super::view_kernel::{Bound, Interruption, ViewFault};
 use super::watch::Watch;
+use crate::options::Recording;
 use crate::unwritten::Unwritten;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
-use wsp_kernel::{Scratch, Stored, Trap};
+use wsp_kernel::{EarlyLoads, Scratch, Stored, Trap};
 use wsp_plan::Arrays;
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::Slots;
@@ -64,6 +67,8 @@ pub(crate) enum Cause {
     Panic(String),
     /// It does not fit its kernel.
     Argument(String),
+    /// It reads elements that no task has stored.
+    NeverStored(NeverStored),
     /// Its kernel stopped.
     Trap(Box<Trap>),
 }
@@ -72,6 +77,7 @@ impl From<ViewFault> for Cause {
     fn from(fault: ViewFault) -> Cause {
         match fault {
             ViewFault::Argument(what) => Cause::Argument(what),
+            ViewFault::NeverStored(fault) => Cause::NeverStored(fault),
             ViewFault::Trap(trap) => Cause::Trap(trap),
         }
     }
@@ -100,14 +106,21 @@ impl Declared {
         }
     }
 
-    /// From now on, what tasks store is recorded, but for tensors that hold slots: they begin with values.
-    pub(crate) fn record(&mut self, arrays: &Arrays) {
-        let module = &self.kernels.module;
-        self.given = module.tensors.iter().map(|tensor| arrays.contains_key(&tensor.name)).collect();
+    /// From now on, what tasks store is recorded: to tensors that begin with nothing and that tasks perhaps read before they are
+    /// written, and, if that is asked for, to all that tasks write, but for those of slots, which begin with values.
+    pub(crate) fn record(&mut self, inputs: &WorkloadInputs, recording: Recording) {
+        let DeclaredKernels { module, written, unsure, .. } = &*self.kernels;
+        if recording == Recording::On {
+            self.given =
+                module.tensors.iter().map(|tensor| inputs.arrays.contains_key(&tensor.name)).collect();
+        }
         for (i, (tensor, shared)) in module.tensors.iter().zip(&mut self.tensors).enumerate() {
-            let holds_slot = module.slots.iter().any(|slot| slot.tensor.index() == i);
-            if self.kernels.written.contains(&tensor.name) && !holds_slot {
-                shared.record();
+            let name = &tensor.name;
+            let slot = module.slot_of(TensorId(i as u32)).is_some();
+            if unsure.contains(name) && !inputs.gives(name) && inputs.begins(name) == Absent::Refused {
+                shared.record(EarlyLoads::Refused);
+            } else if recording == Recording::On && written.contains(name) && !slot {
+                shared.record(EarlyLoads::Noted);
             }
         }
     }
@@ -195,15 +208,18 @@ impl Declared {
                     boxes: task.boxes,
                     tensors: &self.tensors,
                     scratch: &mut worker.bytes,
+                    refused: OnceCell::new(),
                 };
-                body(&mut cx).map_err(Cause::Fault)
+                let ran = body(&mut cx);
+                cx.refused.into_inner().map_or(Ok(()), |fault| Err(Cause::NeverStored(fault)))?;
+                ran.map_err(Cause::Fault)
             }
             None => {
                 let modes = self.modes[number].iter().copied();
                 let boxes: SmallVec<[(AccessMode, Region); 4]> =
                     modes.zip(task.boxes.iter().copied()).collect();
-                mixing::run(&self.tensors, task.kernel.0, task.scalars, &boxes, &mut worker.bytes);
-                Ok(())
+                mixing::run(&self.tensors, task.kernel.0, task.scalars, &boxes, &mut worker.bytes)
+                    .map_err(Cause::NeverStored)
             }
         }
     }

@@ -4,9 +4,11 @@ use super::codes;
 use super::declared::{Cause, TaskFault};
 use super::equal::NamedTensor;
 use super::graph::GraphListing;
+use super::memory::NeverStored;
 use super::registry::PayloadSlot;
 use super::settings::{cancelled, not_started, stopped, stuck};
 use super::submit::{SequentialStop, StreamFault};
+use super::tensors::ask_for;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::workload::ExpandError;
@@ -49,9 +51,18 @@ pub(crate) fn task(module: &WorkloadModule, fault: TaskFault, payload: Option<&P
     let failed = |code, what: &str| {
         Diagnostic::error(code, format!("kernel `{}` {what}", kernel.name)).at(kernel.span, "this kernel")
     };
+    let names = NamedTensor::of_workload(module);
     let (diagnostic, handed) = match cause {
         Cause::Trap(trap) if trap.is_cancelled() => return cancelled(),
         Cause::Trap(trap) => (Diagnostic::from(*trap).note(format!("in kernel `{}`", kernel.name)), None),
+        Cause::NeverStored(NeverStored { tensor, index }) => {
+            let name = &names[tensor.index()].name;
+            let message = format!("`{name}` is loaded where no task has stored anything");
+            let fault = Diagnostic::error(crate::codes::NEVER_STORED, message)
+                .at(kernel.span, "a task of this kernel loads it")
+                .note(format!("the first such element is {name}{index:?}"));
+            (ask_for(fault, name), None)
+        }
         Cause::Fault(fault) => {
             (failed(codes::TASK_FAILED, &format!("failed: {}", fault.message)), fault.payload)
         }
@@ -61,7 +72,6 @@ pub(crate) fn task(module: &WorkloadModule, fault: TaskFault, payload: Option<&P
     if let Some(slot) = payload {
         slot.put(handed);
     }
-    let names = NamedTensor::of_workload(module);
     let tensors = record.boxes.iter().map(|region| names[region.tensor.index()].bounds(region));
     let args: Vec<String> = record.scalars.iter().map(i64::to_string).chain(tensors).collect();
     diagnostic

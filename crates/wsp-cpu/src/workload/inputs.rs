@@ -13,8 +13,9 @@ use wsp_plan::{Arrays, ParamValue};
 /// What tensors of declared kernels begin with that nothing is given for and that [`WorkloadInputs::made_up`] does not name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Absent {
-    /// Zeros, where tasks write a tensor before they read it; a tensor that they read first is an error, see
-    /// [`WorkloadProgram::needed`](super::WorkloadProgram::needed).
+    /// Nothing: tasks may read what tasks wrote only. A tensor that they read first is an error before the run, see
+    /// [`WorkloadProgram::needed`](super::WorkloadProgram::needed). Of one that tasks write under a condition or in part, a run
+    /// records what they store, and a task that loads other elements stops it. What is never written is zeros in the outputs.
     #[default]
     Refused,
     /// Made-up elements, which differ from place to place and follow from a seed.
@@ -46,6 +47,16 @@ pub struct WorkloadInputs {
 }
 
 impl WorkloadInputs {
+    /// What a tensor of declared kernels begins with if neither array nor view is given for it.
+    pub(crate) fn begins(&self, name: &str) -> Absent {
+        if self.made_up.iter().any(|other| other == name) { Absent::MadeUp } else { self.absent }
+    }
+
+    /// Whether an array or a view is given for a tensor.
+    pub(crate) fn gives(&self, name: &str) -> bool {
+        self.arrays.contains_key(name) || self.views.contains_key(name)
+    }
+
     /// No values, every tensor of declared kernels made up from a seed, and kernels without a body mix: to look at the order of
     /// tasks.
     pub fn all_made_up(seed: u64) -> WorkloadInputs {

@@ -49,51 +49,8 @@ pub(crate) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
     names
 }
 
-/// Names of the tensors that tasks of a workload with declared kernels read before any writes them, in the order of the text.
-pub(crate) fn needed(module: &WorkloadModule) -> BTreeSet<String> {
-    let mut first = First { module, written: BTreeSet::new(), needed: BTreeSet::new() };
-    if let Some(entry) = module.entry {
-        first.block(&module.workloads[entry.index()].body);
-    }
-    first.needed
-}
-
-/// What the first task that touches a tensor does with it.
-struct First<'a> {
-    module: &'a WorkloadModule,
-    written: BTreeSet<&'a str>,
-    needed: BTreeSet<String>,
-}
-
-impl<'a> First<'a> {
-    fn block(&mut self, block: &'a Block) {
-        for node in block {
-            match &node.kind {
-                NodeKind::Task(task) => self.task(task),
-                NodeKind::Call { workload, .. } => self.block(&self.module.workloads[workload.index()].body),
-                kind => bodies(kind).into_iter().for_each(|body| self.block(body)),
-            }
-        }
-    }
-
-    fn task(&mut self, task: &'a Task) {
-        let module = self.module;
-        let accesses = task.args.iter().filter_map(|arg| match &arg.value {
-            ArgValue::Access(access) => Some(module.tensors[access.tensor.index()].name.as_str()),
-            ArgValue::Scalar(_) => None,
-        });
-        let accesses: Vec<(&str, AccessMode)> =
-            accesses.zip(modes(&module.kernels[task.kernel.index()])).collect();
-        let read =
-            accesses.iter().filter(|(name, mode)| *mode != AccessMode::Out && !self.written.contains(name));
-        let read: Vec<String> = read.map(|(name, _)| (*name).to_owned()).collect();
-        self.needed.extend(read);
-        self.written.extend(accesses.iter().map(|(name, _)| *name));
-    }
-}
-
 /// The blocks inside a statement.
-fn bodies(kind: &NodeKind) -> Vec<&Block> {
+pub(super) fn bodies(kind: &NodeKind) -> Vec<&Block> {
     match kind {
         NodeKind::ParallelFor { body, .. }
         | NodeKind::ForEach { body, .. }
@@ -232,10 +189,13 @@ impl<'a> Linker<'a> {
         let Some(fields) = self.fields(task.kernel, span) else { return };
         match ordered(&task.args, fields) {
             Ok(args) => task.args = args,
-            Err(what) => {
+            Err(Misfit { what, at, near }) => {
                 let kernel = &self.kernels[task.kernel.index()].name;
-                let fault = Diagnostic::error(codes::KERNEL_FIELDS, format!("kernel `{kernel}` {what}"))
-                    .at(span, "here");
+                let mut fault = Diagnostic::error(codes::KERNEL_FIELDS, format!("kernel `{kernel}` {what}"))
+                    .at(at.unwrap_or(span), "here");
+                if let Some(near) = near {
+                    fault = fault.help(format!("did you mean `{near}`?"));
+                }
                 let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
                 self.faults.push(match names.as_slice() {
                     [] => fault.note("its descriptor has no fields"),
@@ -261,25 +221,49 @@ impl<'a> Linker<'a> {
     }
 }
 
+/// What is wrong with the arguments of a task.
+struct Misfit<'a> {
+    what: String,
+    /// The argument; none for all of them.
+    at: Option<Span>,
+    /// The field that was probably meant.
+    near: Option<&'a str>,
+}
+
+impl From<String> for Misfit<'_> {
+    fn from(what: String) -> Self {
+        Misfit { what, at: None, near: None }
+    }
+}
+
+/// Where the value of an argument stands.
+fn place(arg: &Arg) -> Span {
+    match &arg.value {
+        ArgValue::Access(access) => access.span,
+        ArgValue::Scalar(value) => value.span,
+    }
+}
+
 /// Arguments in the order of the fields, without names; what is wrong with them otherwise.
-fn ordered(args: &[Arg], fields: &[Field]) -> Result<Vec<Arg>, String> {
+fn ordered<'a>(args: &[Arg], fields: &'a [Field]) -> Result<Vec<Arg>, Misfit<'a>> {
     let mut of_field: Vec<Option<&Arg>> = vec![None; fields.len()];
     for (position, arg) in args.iter().enumerate() {
         if let ArgValue::Access(_) = arg.value {
-            return Err("takes no tensors: what it touches follows from its loads and stores".to_owned());
+            let what = "takes no tensors: what it touches follows from its loads and stores".to_owned();
+            return Err(Misfit { at: Some(place(arg)), ..what.into() });
         }
         let field = match &arg.name {
-            Some(name) => fields.iter().position(|f| f.name == *name).ok_or_else(|| {
-                match did_you_mean(name, fields.iter().map(|f| f.name.as_str())) {
-                    Some(near) => format!("has no field `{name}`; did you mean `{near}`?"),
-                    None => format!("has no field `{name}`"),
-                }
+            Some(name) => fields.iter().position(|f| f.name == *name).ok_or_else(|| Misfit {
+                what: format!("has no field `{name}`"),
+                at: Some(place(arg)),
+                near: did_you_mean(name, fields.iter().map(|f| f.name.as_str())),
             })?,
             None if position < fields.len() => position,
-            None => return Err(format!("is given {} arguments", args.len())),
+            None => return Err(format!("is given {} arguments", args.len()).into()),
         };
         if of_field[field].replace(arg).is_some() {
-            return Err(format!("is given `{}` twice", fields[field].name));
+            let what = format!("is given `{}` twice", fields[field].name);
+            return Err(Misfit { at: Some(place(arg)), ..what.into() });
         }
     }
     let missing: Vec<String> = fields
@@ -289,7 +273,7 @@ fn ordered(args: &[Arg], fields: &[Field]) -> Result<Vec<Arg>, String> {
         .map(|(f, _)| format!("`{}`", f.name))
         .collect();
     if !missing.is_empty() {
-        return Err(format!("is not given {}", missing.join(", ")));
+        return Err(format!("is not given {}", missing.join(", ")).into());
     }
     Ok(of_field.into_iter().flatten().map(|arg| Arg { name: None, value: arg.value.clone() }).collect())
 }

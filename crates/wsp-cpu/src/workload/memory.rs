@@ -13,6 +13,7 @@
 
 use super::array_view::{ArrayView, Owner};
 use super::codes;
+use crate::unravel;
 use std::ptr;
 use std::sync::Arc;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
@@ -47,6 +48,14 @@ enum Memory {
 unsafe impl Send for SharedTensor {}
 // SAFETY: as above.
 unsafe impl Sync for SharedTensor {}
+
+/// A task loads an element that no task has stored, of a tensor that begins with none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct NeverStored {
+    pub(crate) tensor: TensorId,
+    /// The first such element.
+    pub(crate) index: Vec<u64>,
+}
 
 /// The memory of a box, as a kernel of the caller sees it. It may be used until the kernel's task ends.
 #[derive(Clone, Debug)]
@@ -119,10 +128,10 @@ impl SharedTensor {
         self.dtype
     }
 
-    /// From now on, what tasks store to it is recorded. It has elements to begin with.
-    pub(crate) fn record(&mut self) {
+    /// From now on, what tasks store to it is recorded.
+    pub(crate) fn record(&mut self, early: EarlyLoads) {
         let (base, bytes) = self.extent(&self.whole());
-        self.stored = Some(Arc::new(Stored::new(base, bytes, EarlyLoads::Noted)));
+        self.stored = Some(Arc::new(Stored::new(base, bytes, early)));
     }
 
     /// What tasks store to it, in a run that records that.
@@ -154,10 +163,25 @@ impl SharedTensor {
     }
 
     /// A task loads from a box.
-    fn note_load(&self, region: &Region) {
-        if let Some(stored) = &self.stored {
-            self.runs(region, |offset, bytes| _ = stored.may_load(self.base.wrapping_add(offset), bytes));
-        }
+    fn note_load(&self, region: &Region) -> Result<(), NeverStored> {
+        let Some(stored) = &self.stored else { return Ok(()) };
+        let (mut before, mut missing) = (0, None);
+        self.runs(region, |offset, bytes| {
+            let (at, size) = (self.base.wrapping_add(offset), self.dtype.size());
+            if missing.is_none() && !stored.may_load(at, bytes) {
+                missing = Some(before + stored.missing_in(at, bytes, size).map_or(0, |part| part.first));
+            }
+            before += (bytes / size) as u64;
+        });
+        missing.map_or(Ok(()), |first| {
+            Err(NeverStored { tensor: region.tensor, index: self.index(region, first) })
+        })
+    }
+
+    /// The index of element number `at` of a box, in row-major order.
+    fn index(&self, region: &Region, at: u64) -> Vec<u64> {
+        let extents: Vec<u64> = extents(region).take(self.rank).map(|n| n as u64).collect();
+        unravel(at, &extents).into_iter().zip(region.lo).map(|(i, lo)| i + u64::from(lo)).collect()
     }
 
     /// Shape, for people.
@@ -220,9 +244,10 @@ impl SharedTensor {
     }
 
     /// Appends the box's bytes in row-major order.
-    pub(crate) fn load(&self, region: &Region, into: &mut Vec<u8>) {
-        self.note_load(region);
+    pub(crate) fn load(&self, region: &Region, into: &mut Vec<u8>) -> Result<(), NeverStored> {
+        self.note_load(region)?;
         self.peek(region, into);
+        Ok(())
     }
 
     /// [`load`](Self::load) of no task, which is not recorded.
@@ -300,25 +325,26 @@ impl SharedTensor {
 
     /// The elements of a box along one dimension as integers; none where they are real numbers. Used until the kernel's task
     /// ends.
-    pub(crate) fn integers(&self, region: &Region, dim: u8) -> Option<IntArray> {
+    pub(crate) fn integers(&self, region: &Region, dim: u8) -> Result<Option<IntArray>, NeverStored> {
         let d = usize::from(dim);
         let (ptr, bytes) = self.extent(region);
         let len = if bytes == 0 { 0 } else { (region.hi[d] - region.lo[d]) as usize };
-        self.note_load(region);
+        self.note_load(region)?;
         // SAFETY: every element lies in the array, which outlives the run; tasks use them as the module's invariant says.
-        unsafe { IntView::new(ptr, len, self.strides[d], self.dtype) }.map(IntArray::View)
+        let view = unsafe { IntView::new(ptr, len, self.strides[d], self.dtype) };
+        Ok(view.map(IntArray::View))
     }
 
     /// A box for a kernel of the caller, which is taken to load and store all that its mode lets it.
-    pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> KernelView {
+    pub(crate) fn view(&self, region: &Region, mode: AccessMode) -> Result<KernelView, NeverStored> {
         let (ptr, _) = self.extent(region);
         if mode != AccessMode::Out {
-            self.note_load(region);
+            self.note_load(region)?;
         }
         if mode != AccessMode::In {
             self.note_store(region);
         }
-        KernelView {
+        Ok(KernelView {
             ptr,
             dtype: self.dtype,
             dims: extents(region).take(self.rank).collect(),
@@ -329,7 +355,7 @@ impl SharedTensor {
                 Memory::Own(array) => Arc::<Array>::clone(array),
                 Memory::Caller(view) => Arc::clone(view.owner()),
             },
-        }
+        })
     }
 
     /// The first element of a box, and the bytes from there to the end of its last element; none in an empty box.
@@ -413,7 +439,7 @@ mod tests {
     fn load(tensor: &SharedTensor, lo: &[u32], hi: &[u32]) -> Vec<u32> {
         let region = Region::new(TensorId(0), lo, hi).expect("ranks agree");
         let mut bytes = Vec::new();
-        tensor.load(&region, &mut bytes);
+        tensor.load(&region, &mut bytes).expect("nothing is recorded");
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().expect("four bytes"))).collect()
     }
 
@@ -462,13 +488,13 @@ mod tests {
         let mut view = SharedTensor::unbound(DType::U32, 2);
         tensor.bind(&region, &[0], &mut view);
         assert_eq!((view.rank(), view.bytes()), (1, 24));
-        let IntArray::View(column) = tensor.integers(&region, 0).expect("the type is U32") else {
+        let Some(IntArray::View(column)) = tensor.integers(&region, 0).expect("nothing is recorded") else {
             panic!("a view in place");
         };
         assert_eq!(column.len(), 2);
         let empty = Region::new(TensorId(0), &[3, 1], &[3, 2]).expect("ranks agree");
         tensor.bind(&empty, &[0, 1], &mut view);
         assert_eq!(view.bytes(), 0);
-        assert!(tensor.integers(&empty, 0).is_some_and(|none| none.is_empty()));
+        assert!(matches!(tensor.integers(&empty, 0), Ok(Some(none)) if none.is_empty()));
     }
 }

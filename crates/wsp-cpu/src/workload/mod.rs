@@ -10,6 +10,7 @@ mod codes;
 mod declared;
 mod equal;
 mod faults;
+mod first;
 mod graph;
 mod inputs;
 mod library;

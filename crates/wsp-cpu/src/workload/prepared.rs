@@ -8,7 +8,6 @@ use super::records::Record;
 use super::registry::KernelRegistry;
 use super::run::{Launch, Way};
 use super::tensors::{Given, shared_memory};
-use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -158,9 +157,7 @@ impl PreparedWorkload {
         let faults = shared_memory(&tasks.kernels, &tasks.tensors);
         if faults.is_empty() {
             tasks.forget_boxes();
-            if self.options.recording == Recording::On {
-                tasks.record(&self.inputs.arrays);
-            }
+            tasks.record(&self.inputs, self.options.recording);
             return Ok(true);
         }
         for (&at, tensor) in places.iter().zip(&mut made) {

@@ -3,10 +3,11 @@
 use super::aicpu::{self, WorkloadTransfer};
 use super::codes;
 use super::equal::NamedTensor;
+use super::first::FirstReads;
 use super::graph::{Detail, GraphDeps, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
-use super::link::{link, needed, written};
+use super::link::{link, written};
 use super::list::Listing;
 use super::outcome::WorkloadOutcome;
 use super::prepared::PreparedWorkload;
@@ -50,8 +51,10 @@ pub(crate) struct DeclaredKernels {
     pub(crate) schedule: LoweredSchedule,
     /// Names of the tensors that some task may write.
     pub(crate) written: BTreeSet<String>,
-    /// Names of the tensors that some task may read before any task writes them.
+    /// Names of the tensors that tasks read before any task writes them.
     pub(crate) needed: BTreeSet<String>,
+    /// Names of those of which only a run tells.
+    pub(crate) unsure: BTreeSet<String>,
 }
 
 /// A workload whose kernels are those of a used file.
@@ -81,12 +84,9 @@ impl WorkloadProgram {
         let kind = match library {
             None => {
                 let written = written(&mut module);
-                let mut needed = needed(&module);
-                // A slot begins with the value of its declaration.
-                for slot in &module.slots {
-                    needed.remove(&module.tensors[slot.tensor.index()].name);
-                }
-                Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed }))
+                let FirstReads { needed, unsure, .. } = FirstReads::of(&module);
+                let (needed, unsure) = (names(&module, &needed), names(&module, &unsure));
+                Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure }))
             }
             Some(library) => {
                 let called: Vec<_> = functions.iter().copied().flatten().collect();
@@ -148,8 +148,9 @@ impl WorkloadProgram {
         }
     }
 
-    /// Names of the tensors that tasks read before any task writes them, in the order of the text: a run depends on what they
-    /// begin with. None where kernels are those of a used file.
+    /// Names of the tensors that tasks read before any task writes them, sorted: a run depends on what they begin with. None where
+    /// kernels are those of a used file. Of a tensor that tasks write under a condition or in part, only a run tells: see
+    /// [`Absent::Refused`](super::Absent::Refused).
     pub fn needed(&self) -> impl Iterator<Item = &str> {
         let declared = match &self.kind {
             Kind::Declared(declared) => Some(&declared.needed),
@@ -165,6 +166,13 @@ impl WorkloadProgram {
         let tensors = &library.program.lowered().tensors;
         let input = |i: &usize| tensors[*i].read || !tensors[*i].written;
         (0..tensors.len()).filter(input).map(|i| TensorId(i as u32)).collect()
+    }
+
+    /// Tensors of a used file that kernels which tasks call store to; none where kernels are declared.
+    pub fn library_outputs(&self) -> Vec<TensorId> {
+        let Kind::Library(library) = &self.kind else { return Vec::new() };
+        let tensors = &library.program.lowered().tensors;
+        (0..tensors.len()).filter(|i| tensors[*i].written).map(|i| TensorId(i as u32)).collect()
     }
 
     /// Names of the tensors that some task may write; none where kernels are those of a used file.
@@ -300,6 +308,12 @@ impl WorkloadProgram {
             }
         }
     }
+}
+
+/// Names of tensors, but for those of slots, which begin with the values of their declarations.
+fn names(module: &WorkloadModule, tensors: &BTreeSet<TensorId>) -> BTreeSet<String> {
+    let slot = |id: &TensorId| module.slot_of(*id).is_some();
+    tensors.iter().filter(|id| !slot(id)).map(|id| module.tensors[id.index()].name.clone()).collect()
 }
 
 /// Values of the workload's parameters.

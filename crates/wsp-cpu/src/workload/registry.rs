@@ -1,9 +1,10 @@
 //! Bodies of declared kernels: functions registered by name.
 
 use super::codes;
-use super::memory::{KernelView, SharedTensor};
+use super::memory::{KernelView, NeverStored, SharedTensor};
 use super::view_kernel::ViewKernel;
 use std::any::Any;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -181,6 +182,8 @@ pub struct KernelCx<'a> {
     pub(crate) boxes: &'a [Region],
     pub(crate) tensors: &'a [SharedTensor],
     pub(crate) scratch: &'a mut Vec<u8>,
+    /// The first load that was refused: then the task fails, whatever its body makes of that.
+    pub(crate) refused: OnceCell<NeverStored>,
 }
 
 impl fmt::Debug for KernelCx<'_> {
@@ -218,12 +221,14 @@ impl KernelCx<'_> {
     /// The elements of tensor parameter `n` in row-major order.
     ///
     /// # Errors
-    /// When there is no such parameter, it is declared `out`, or its elements have another type.
+    /// When there is no such parameter, it is declared `out`, its elements have another type, or no task has stored some of
+    /// them, see [`Absent::Refused`](super::Absent::Refused).
     pub fn load<T: Element>(&mut self, n: usize) -> Result<Vec<T>, KernelFault> {
         self.check::<T>(n, AccessMode::Out, "load from")?;
         let region = self.boxes[n];
         self.scratch.clear();
-        self.tensors[region.tensor.index()].load(&region, self.scratch);
+        let loaded = self.tensors[region.tensor.index()].load(&region, self.scratch);
+        loaded.map_err(|fault| self.refuse(n, fault))?;
         let elements = self.scratch.chunks_exact(size_of::<T>());
         Ok(elements
             .map(|bytes| T::read_from_bytes(bytes).expect("a chunk should have the element's size"))
@@ -255,10 +260,18 @@ impl KernelCx<'_> {
     /// returns. It must not write where [`KernelView::writable`] is false.
     ///
     /// # Errors
-    /// When there is no such parameter.
+    /// When there is no such parameter, or it is not declared `out` and no task has stored some of the elements, see
+    /// [`Absent::Refused`](super::Absent::Refused).
     pub fn view(&self, n: usize) -> Result<KernelView, KernelFault> {
         let (region, tensor) = self.parameter(n)?;
-        Ok(tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut)))
+        let view = tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut));
+        view.map_err(|fault| self.refuse(n, fault))
+    }
+
+    fn refuse(&self, n: usize, fault: NeverStored) -> KernelFault {
+        let message = format!("no task has stored element {:?} of the tensor of parameter {n}", fault.index);
+        self.refused.get_or_init(|| fault);
+        message.into()
     }
 
     fn parameter(&self, n: usize) -> Result<(&Region, &SharedTensor), KernelFault> {

@@ -17,8 +17,8 @@ use super::tables::tables;
 use super::tensors::{Given, slots};
 use super::touch::Stated;
 use super::view_kernel::Interruption;
+use crate::LaunchOptions;
 use crate::stats::kernel_stats;
-use crate::{LaunchOptions, Recording};
 use std::sync::Arc;
 use std::time::Instant;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -81,9 +81,7 @@ impl Launch {
         let mut tasks =
             Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
         tasks.whole_outs = options.whole_outs;
-        if options.recording == Recording::On {
-            tasks.record(&inputs.arrays);
-        }
+        tasks.record(inputs, options.recording);
         Ok(Launch { bindings, way, tasks, notes })
     }
 

@@ -59,7 +59,7 @@ impl Given<'_> {
                 SharedTensor::copy_of(name, array, dims)
             }
             (None, None) => {
-                if self.begins(name) == Absent::Refused && self.kernels.needed.contains(name) {
+                if self.inputs.begins(name) == Absent::Refused && self.kernels.needed.contains(name) {
                     return Err(missing(tensor, self.inputs));
                 }
                 let made = SharedTensor::zeros(name, tensor.dtype, dims)?;
@@ -69,21 +69,11 @@ impl Given<'_> {
         }
     }
 
-    /// What a tensor begins with that nothing is given for.
-    fn begins(&self, name: &str) -> Absent {
-        if self.inputs.made_up.iter().any(|other| other == name) {
-            Absent::MadeUp
-        } else {
-            self.inputs.absent
-        }
-    }
-
     /// Names that are to be made up and that no tensor has, or that are given as well.
     fn made_up_names(&self) -> Vec<Diagnostic> {
-        let WorkloadInputs { arrays, views, made_up, .. } = self.inputs;
         let names: Vec<&str> = self.kernels.module.tensors.iter().map(|t| t.name.as_str()).collect();
         let fault = |name: &String| {
-            if arrays.contains_key(name) || views.contains_key(name) {
+            if self.inputs.gives(name) {
                 let message = format!("array `{name}` is given and is to be made up");
                 return Some(Diagnostic::error(codes::WRONG_ARRAY, message).help("leave out one of them"));
             }
@@ -97,7 +87,7 @@ impl Given<'_> {
                 None => fault,
             })
         };
-        made_up.iter().filter_map(fault).collect()
+        self.inputs.made_up.iter().filter_map(fault).collect()
     }
 
     /// A tensor that is an array of the caller.
@@ -142,7 +132,7 @@ impl Given<'_> {
     /// Gives a tensor of zeros that nothing is given for its elements.
     fn make_up(&self, id: TensorId, made: &SharedTensor) {
         let module = &self.kernels.module;
-        match (module.slot_of(id), self.begins(&module.tensors[id.index()].name)) {
+        match (module.slot_of(id), self.inputs.begins(&module.tensors[id.index()].name)) {
             (Some(slot), _) => made.store(&cell(id), &self.bindings.slot(slot).to_le_bytes()),
             (None, Absent::MadeUp) => {
                 mixing::fill(made, &made.whole(), self.inputs.seed ^ u64::from(id.0));
@@ -160,10 +150,15 @@ fn missing(tensor: &Tensor, inputs: &WorkloadInputs) -> Diagnostic {
     let given = inputs.arrays.keys().chain(inputs.views.keys()).map(String::as_str);
     match did_you_mean(name, given) {
         Some(near) => fault.help(format!("did you mean `{name}` by `{near}`?")),
-        None => fault
-            .help("give an array of this name")
-            .help("or have it made up: name it in `WorkloadInputs::made_up`"),
+        None => ask_for(fault, name),
     }
+}
+
+/// What to do about a tensor that begins with nothing.
+pub(crate) fn ask_for(fault: Diagnostic, name: &str) -> Diagnostic {
+    fault.help(format!("give it: `--input {name}=FILE.npy`, in Rust an array of this name")).help(format!(
+        "or have it made up: `--fill {name}` or `--generate`, in Rust `WorkloadInputs::made_up`"
+    ))
 }
 
 /// Views that have the names of tables, which are copied.
@@ -245,7 +240,7 @@ pub(crate) fn slots(
 /// The element of a slot's tensor.
 pub(crate) fn slot_value(tensor: &SharedTensor, id: TensorId) -> i64 {
     let mut bytes = Vec::new();
-    tensor.load(&cell(id), &mut bytes);
+    tensor.peek(&cell(id), &mut bytes);
     bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
 }
 

@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::declared::modes;
-use super::memory::SharedTensor;
+use super::memory::{NeverStored, SharedTensor};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -69,6 +69,8 @@ pub(crate) struct Interruption {
 pub(crate) enum ViewFault {
     /// It does not fit the kernel.
     Argument(String),
+    /// It reads elements that no task has stored.
+    NeverStored(NeverStored),
     /// The kernel stopped.
     Trap(Box<Trap>),
 }
@@ -204,7 +206,7 @@ impl ViewKernel {
         self.check(v, tensor, region)?;
         let keep = &self.source.views[v].keep;
         if self.views[v].integers {
-            env.arrays[v] = tensor.integers(region, keep[0]);
+            env.arrays[v] = tensor.integers(region, keep[0]).map_err(ViewFault::NeverStored)?;
         } else if let Some(memory) = &mut env.tensors[v] {
             tensor.bind(region, keep, memory);
             *known = region.tensor;

@@ -9,6 +9,7 @@ mod tg_examples;
 mod tiers;
 mod windows;
 mod workload_aicpus;
+mod workload_first_reads;
 mod workload_library;
 mod workload_matrix;
 mod workload_pipelines;
