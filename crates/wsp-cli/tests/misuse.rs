@@ -120,6 +120,63 @@ fn pages_in_the_other_order_are_recognised_when_the_heads_are_declared() {
 }
 
 #[test]
+fn pages_in_the_other_order_are_recognised_by_their_table() {
+    let program = example("decode_attention.pto");
+    // Heads of 2 are taken for pages of 2 tokens.
+    let mut arrays = decode_arrays();
+    for pages in ["kv.k", "kv.v"] {
+        arrays.insert(pages.to_owned(), zeros(DType::F16, &[3, 2, 4, 8]));
+    }
+    let (code, text) = fault(&program, arrays, &one_thread());
+    assert_eq!(code, 556, "{text}");
+    assert!(
+        text.contains("the table fits pages of 4 tokens") && text.contains("--set kv_layout=HND"),
+        "{text}"
+    );
+    let mut arrays = decode_arrays();
+    arrays.insert("q".to_owned(), zeros(DType::I32, &[2, 4, 1, 8]));
+    let (code, text) = fault(&program, arrays, &one_thread());
+    assert_eq!(code, 553, "{text}");
+    assert!(text.contains("`q.astype(numpy.float32)`"), "{text}");
+}
+
+#[test]
+fn files_of_another_kind_than_their_name_says_are_one_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let wsp = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_wsp")).current_dir(root()).args(args).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let workload =
+        "// four tasks\nparam e = 4; tensor x: f32[4];\nkernel k(inout x); workload main { k(x); }";
+    for name in ["w.pto", "w.txt"] {
+        let file = at(name, workload);
+        for command in ["check", "run", "plan"] {
+            let (code, err) = wsp(&[command, &file]);
+            assert_eq!((code, err.matches("error[").count()), (Some(1), 1), "{command} {name}: {err}");
+            assert!(err.contains("begins as workloads do: `param`") && err.contains("`.wsp`"), "{err}");
+        }
+    }
+    let library = at("library.pto", "PTO_KERNEL_IMPL(k) { }");
+    let (_, err) = wsp(&["graph", &library]);
+    assert!(err.contains("if it has a `PTO_LAUNCH`") && err.contains("a `.wsp` file with `use"), "{err}");
+    for command in ["plan", "run"] {
+        let (_, err) = wsp(&[command, &library]);
+        assert!(
+            err.contains("there is nothing to launch") && err.contains("in a `.wsp` or `.tg` file"),
+            "{err}"
+        );
+    }
+    let (_, err) = wsp(&["run", "examples/row_softmax.pto", "--generate", "rows"]);
+    assert!(err.contains("write `rows=VALUE`; for a paged cache, "), "{err}");
+}
+
+#[test]
 fn a_missing_array_is_not_taken_for_another_one_that_is_there() {
     let program = example("decode_attention.pto");
     let mut arrays = decode_arrays();

@@ -181,7 +181,10 @@ fn not_a_workload(path: &Path, kind: Kind) -> Diagnostic {
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pto")) {
         fault
             .note("a task graph is listed for `.wsp` files")
-            .help(format!("`wsp plan {name}` lists its tasks"))
+            .help(format!("if it has a `PTO_LAUNCH`, `wsp plan {name}` lists its tasks"))
+            .help(format!(
+                "if workloads use its kernels, give one of them: a `.wsp` file with `use \"{name}\";`"
+            ))
     } else {
         fault.help("give a file whose name ends in `.wsp`, `.tg` or `.ptog`")
     }

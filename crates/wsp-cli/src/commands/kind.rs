@@ -108,6 +108,18 @@ pub(super) fn wrong_kind(path: &Path, kind: Kind, takes: &str) -> Diagnostic {
         .help(kind.uses(&name))
 }
 
+/// What is wrong with a text that does not compile as a program, if it begins as workloads do.
+pub(super) fn workload_in_a_program(name: &str, text: &str) -> Option<Vec<Diagnostic>> {
+    const WORDS: [&str; 9] = ["use", "param", "let", "table", "axis", "tensor", "slot", "kernel", "workload"];
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let first = lines.flat_map(str::split_whitespace).next()?;
+    WORDS.contains(&first).then(|| {
+        let message = format!("`{name}` is read as a `.pto` program, and begins as workloads do: `{first}`");
+        let fault = Diagnostic::error(codes::WRONG_KIND, message);
+        vec![fault.help("give a workload a name that ends in `.wsp`")]
+    })
+}
+
 /// Refuses a file whose kernels are for task graphs where a program is to run.
 pub(super) fn refuse_entries(path: &Path, module: &Module) -> Result<(), Diagnostic> {
     if module.kernel_entries.is_empty() {

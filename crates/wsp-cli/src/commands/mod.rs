@@ -161,7 +161,9 @@ impl Session {
         text: String,
         purpose: Purpose,
     ) -> Result<Module, Vec<Diagnostic>> {
-        let compiled = crate::engine::compile_for(&mut self.sources, name, &text, purpose)?;
+        let compiled = crate::engine::compile_for(&mut self.sources, name, &text, purpose);
+        let compiled =
+            compiled.map_err(|faults| kind::workload_in_a_program(name, &text).unwrap_or(faults))?;
         self.warn(&compiled.warnings);
         Ok(compiled.module)
     }
@@ -174,8 +176,19 @@ impl Session {
 
     /// Gives files that are complete their names, as the last thing that a command does.
     fn keep(&self, outputs: impl IntoIterator<Item = Option<Filled>>) -> Result<Outcome, Vec<Diagnostic>> {
+        self.keep_after(&[], outputs)
+    }
+
+    /// Reports what is wrong, and then gives files that are complete their names, as the last thing that a command does: what
+    /// reads the report may be slow, and until the files have their names a signal ends the program with nothing written.
+    fn keep_after(
+        &self,
+        faults: &[Diagnostic],
+        outputs: impl IntoIterator<Item = Option<Filled>>,
+    ) -> Result<Outcome, Vec<Diagnostic>> {
+        self.terminal.report(faults, &self.sources);
         keep_last(outputs.into_iter().flatten().collect()).map_err(|fault| vec![fault])?;
-        Ok(Outcome::Done)
+        Ok(if faults.is_empty() { Outcome::Done } else { Outcome::Failed })
     }
 
     /// The source files that were read, and those that they include.

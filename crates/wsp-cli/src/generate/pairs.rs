@@ -69,7 +69,10 @@ impl FromStr for Pairs {
                 );
             }
             let Some((key, value)) = pair.split_once('=') else {
-                return error(format!("`{pair}` has no value; {}", usage(pair)));
+                return error(format!(
+                    "`{pair}` has no value: write `{pair}=VALUE`; for a paged cache, {}",
+                    usage(pair)
+                ));
             };
             let (key, value) = (key.trim(), value.trim());
             if pairs.has(key) {

@@ -84,6 +84,16 @@ pub(super) fn bind(
     };
     let Some([pages, page_size, heads, lanes]) = dims else { return Err(faults) };
     let lengths = check_table(name, &table, pages, page_size, &mut faults);
+    // Heads and tokens that stand the other way round show in the table first.
+    if let Some(fault) = faults.iter_mut().find(|fault| fault.code == codes::BAD_LAST_PAGE)
+        && table.last_page_len.iter().all(|&last| last <= heads)
+    {
+        fault.notes.push(format!("`{name}.k` is {:?}, with pages taken as {}", keys.shape(), layout.axes()));
+        fault.help.push(format!(
+            "the table fits pages of {heads} tokens: if heads and tokens stand the other way round, say so: `--set kv_layout={}`",
+            layout.other()
+        ));
+    }
     if !faults.is_empty() {
         return Err(faults);
     }

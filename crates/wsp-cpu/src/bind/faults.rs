@@ -41,7 +41,9 @@ pub(super) fn wrong_float(name: &str, found: DType) -> Diagnostic {
         codes::WRONG_DTYPE,
         format!("array `{name}` holds {found}, but f32, f16, bf16 or an 8-bit float is needed"),
     )
-    .help(format!("convert it, for instance with `{name}.astype(numpy.float16)`"))
+    .help(format!(
+        "convert it with `{name}.astype(numpy.float32)`, which holds whole numbers up to 2^24 exactly"
+    ))
 }
 
 pub(super) fn too_large(name: &str, dim: usize, extent: u64) -> Diagnostic {

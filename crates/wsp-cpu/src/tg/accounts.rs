@@ -126,7 +126,7 @@ fn refusal(held: &Held, claims: &[Claim], asked: u64, capacity: u64) -> Diagnost
     let fault =
         Diagnostic::error(codes::OUT_OF_MEMORY, message).note(format!("the device has {capacity} bytes"));
     described(fault, held, asked)
-        .help("release tensors that are no longer needed with `MC_FREE`, or raise the capacity")
+        .help("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `--memory BYTES`, in Rust `SessionOptions::memory`")
 }
 
 fn described(mut fault: Diagnostic, held: &Held, asked: u64) -> Diagnostic {
@@ -156,8 +156,10 @@ mod tests {
         accounts.reserve(&[claim("`A`", 100, MemLocation::Gm)]).expect("it fits");
         accounts.reserve(&[claim("`B`", 500, MemLocation::L2)]).expect("it fits");
         let fault = accounts.reserve(&[claim("`C`", 401, MemLocation::Gm)]).expect_err("too much");
-        let text = format!("{} {:?}", fault.message, fault.notes);
-        for part in ["`C`", "401 bytes", "600 bytes", "1000 bytes", "`B` (500), `A` (100)"] {
+        let text = format!("{} {:?} {:?}", fault.message, fault.notes, fault.help);
+        for part in
+            ["`--memory BYTES`", "`C`", "401 bytes", "600 bytes", "1000 bytes", "`B` (500), `A` (100)"]
+        {
             assert!(text.contains(part), "{part} in {text}");
         }
         accounts.reserve(&[claim("`C`", 400, MemLocation::Gm)]).expect("it fits exactly");
