@@ -107,6 +107,15 @@ pub fn inputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
     Ok((0..plan.tensors.len()).filter(read).map(|i| TensorId(i as u32)).collect())
 }
 
+/// Tensors of the launch that some kernel stores to.
+///
+/// # Errors
+/// When the program cannot be lowered.
+pub fn outputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
+    let plan = wsp_plan::lower(module, &CompileOptions::default())?;
+    Ok((0..plan.tensors.len()).filter(|i| plan.tensors[*i].written).map(|i| TensorId(i as u32)).collect())
+}
+
 /// Runs the generators only.
 ///
 /// # Errors

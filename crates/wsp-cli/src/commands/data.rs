@@ -12,7 +12,7 @@ use crate::reference::{RAGGED_PREFILL, role};
 use std::collections::BTreeMap;
 use wsp_core::TensorId;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BindingSource, EntryTy, Module};
+use wsp_ir::{BindingSource, EntryTy, Module, Storage};
 use wsp_plan::Arrays;
 
 /// Fields of a paged cache that hold data.
@@ -119,16 +119,16 @@ fn given(
     let wanted = wants(module, &inputs);
     let mut arrays = args.read(&wanted, "the program")?;
     take_bits_as_floats(&mut arrays, names(module).0.iter().map(String::as_str));
-    let asked_for = |name: &str| match args.making() {
-        Making::Rest => true,
-        Making::Named(fill) => fill.iter().any(|filled| filled == name),
+    // An output that is made up begins with those values.
+    let asked_for = |want: &Want| match args.making() {
+        Making::Rest => want.needed,
+        Making::Named(fill) => fill.contains(&want.name),
     };
-    let made: Vec<&Want> = wanted
-        .iter()
-        .filter(|want| want.needed && !arrays.contains_key(&want.name) && asked_for(&want.name))
-        .collect();
+    let made = wanted.iter().filter(|want| !arrays.contains_key(&want.name) && asked_for(want));
+    let made: Vec<&Want> = made.collect();
     let layout = asked.unwrap_or_default();
     if made.is_empty() {
+        args.check_made(&[])?;
         return Ok(Data { arrays, layout, seed: None, made: Vec::new() });
     }
     if let Some(part) = made.iter().find(|want| want.name.contains('.')) {
@@ -142,8 +142,10 @@ fn given(
     let known = extents_of(module, &arrays);
     let wanted = |id: TensorId| name_of(module, id).is_some_and(|name| made.iter().any(|w| w.name == name));
     let more = generate_tensors(module, &pairs, &set, &known, args.seed(), &wanted);
-    let made = made.iter().map(|want| want.name.clone()).collect();
-    arrays.extend(more.map_err(|fault| vec![fault])?);
+    let more = more.map_err(|fault| vec![fault])?;
+    let made: Vec<String> = more.keys().cloned().collect();
+    args.check_made(&made)?;
+    arrays.extend(more);
     Ok(Data { arrays, layout, seed: Some(args.seed()), made })
 }
 
@@ -152,6 +154,21 @@ pub(super) fn name_of(module: &Module, tensor: TensorId) -> Option<&str> {
     let entry = module.entry.as_ref()?;
     let bound = entry.launch.bindings.iter().find(|b| b.source == BindingSource::Tensor(tensor))?;
     Some(&entry.params[bound.param as usize].name)
+}
+
+/// The names of the arrays that hold these tensors after a run.
+pub(super) fn output_names(module: &Module, written: &[TensorId]) -> Vec<String> {
+    let of_cache = |cache, field: &str| {
+        let entry = module.entry.as_ref()?;
+        let bound = entry.launch.bindings.iter().find(|b| b.source == BindingSource::Cache(cache))?;
+        Some(format!("{}.{field}", entry.params[bound.param as usize].name))
+    };
+    let name = |&id: &TensorId| match module.tensors[id.index()].storage {
+        Storage::CacheKeys(cache) => of_cache(cache, CACHE_DATA[0]),
+        Storage::CacheValues(cache) => of_cache(cache, CACHE_DATA[1]),
+        _ => name_of(module, id).map(str::to_owned),
+    };
+    written.iter().filter_map(name).collect()
 }
 
 /// The arrays that a program takes. Of a cache, binding decides which are needed.

@@ -58,6 +58,24 @@ impl DataArgs {
         self.files().read(wanted, self.making(), what)
     }
 
+    /// Refuses keys of `--generate` and names of `--fill` that had no effect: `made` are the arrays that are made up.
+    ///
+    /// # Errors
+    /// For each of them.
+    pub(super) fn check_made(&self, made: &[String]) -> Result<(), Vec<Diagnostic>> {
+        let unused = self.generate.as_ref().is_some_and(|pairs| !pairs.is_empty()) && made.is_empty();
+        let unused = unused.then(|| {
+            let message = "keys of `--generate` have no meaning: nothing is made up";
+            Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("leave out `--generate`")
+        });
+        let unmade = self.fill.iter().filter(|name| !made.contains(name)).map(|name| {
+            Diagnostic::error(codes::CANNOT_GENERATE, format!("`{name}` cannot be made up"))
+                .help(format!("give it: `--input {name}=FILE.npy`"))
+        });
+        let faults: Vec<Diagnostic> = unused.into_iter().chain(unmade).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
     /// Where arrays are read from.
     pub(super) fn files(&self) -> Files<'_> {
         Files { archive: self.inputs.as_deref(), single: &self.input, allow_unused: self.allow_unused }

@@ -5,7 +5,7 @@ use crate::codes;
 use crate::files::{Filled, Output, place};
 use std::io::Write;
 use std::path::PathBuf;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_plan::Arrays;
 
 /// The files that a run is to write.
@@ -47,6 +47,24 @@ impl Outputs {
         }
         (filled, faults)
     }
+}
+
+/// Refuses names of `--allow-unwritten` that no output has.
+///
+/// # Errors
+/// For each of them.
+pub(super) fn check_allowed(allowed: &[String], outputs: &[String]) -> Result<(), Vec<Diagnostic>> {
+    let unknown = allowed.iter().filter(|name| !outputs.contains(name)).map(|name| {
+        let message = format!("`--allow-unwritten {name}`: the program has no output `{name}`");
+        let fault = Diagnostic::error(codes::UNKNOWN_OUTPUT, message);
+        match did_you_mean(name, outputs.iter().map(String::as_str)) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None if outputs.is_empty() => fault.help("leave it out: the program has no outputs"),
+            None => fault.note(format!("its outputs are {}", outputs.join(", "))),
+        }
+    });
+    let faults: Vec<Diagnostic> = unknown.collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 fn refuse_to_overwrite(args: &RunArgs, used: &[PathBuf]) -> Result<(), Diagnostic> {

@@ -1,7 +1,7 @@
 //! `wsp run`: compile, run, check, summarise.
 
 use super::kind::{Kind, refuse_entries, wrong_kind};
-use super::outputs::Outputs;
+use super::outputs::{Outputs, check_allowed};
 use super::{Outcome, Session, data, options, unit, workload};
 use crate::args::{RunArgs, StatsFormat};
 use crate::codes;
@@ -49,6 +49,9 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     for reference in &module.references {
         reference::verify(reference)?;
     }
+    if !args.allow_unwritten.is_empty() {
+        check_allowed(&args.allow_unwritten, &data::output_names(&module, &engine::outputs(&module)?))?;
+    }
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = options(&args.launch, args.threads.unwrap_or(0));
     options.layout = data.layout;
@@ -82,13 +85,12 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         Ok(checks) => checks,
         Err(faults) => {
             // What was computed is worth keeping when it cannot be checked.
-            session.keep(filled)?;
-            return Err(faults);
+            return session.keep_after(&faults, filled);
         }
     };
     let findings = if options.recording == Recording::On {
         let mut found = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
-        faults.extend(found.allow(&args.allow_unwritten, &outcome.outputs));
+        found.allow(&args.allow_unwritten);
         if check && loaded.module.references.is_empty() { found.compared_with_itself() } else { found }
     } else {
         Findings::default()
@@ -113,8 +115,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     }
     faults.extend(report.checks.iter().filter_map(Comparison::diagnostic));
     faults.extend(report.findings.diagnostics());
-    session.keep(filled)?;
-    if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+    session.keep_after(&faults, filled)
 }
 
 /// Whether a run records what it stores.

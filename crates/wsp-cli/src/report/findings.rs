@@ -6,7 +6,7 @@ use crate::codes;
 use crate::reference::{Comparison, Special};
 use serde_json::{Value, json};
 use wsp_cpu::Unwritten;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
 
 /// Findings of a run.
@@ -35,21 +35,9 @@ impl Findings {
         }
     }
 
-    /// Lets these outputs be written in part; an error for each name that none of the outputs of the run has.
-    pub fn allow(&mut self, allowed: &[String], outputs: &Arrays) -> Vec<Diagnostic> {
+    /// Lets these outputs be written in part.
+    pub fn allow(&mut self, allowed: &[String]) {
         self.unwritten.retain(|of| !allowed.contains(&of.tensor));
-        let unknown = allowed.iter().filter(|name| !outputs.contains_key(*name)).map(|name| {
-            let message = format!("`--allow-unwritten {name}`: the program has no output `{name}`");
-            let fault = Diagnostic::error(codes::UNKNOWN_OUTPUT, message);
-            match did_you_mean(name, outputs.keys().map(String::as_str)) {
-                Some(near) => fault.help(format!("did you mean `{near}`?")),
-                None => {
-                    let names: Vec<&str> = outputs.keys().map(String::as_str).collect();
-                    fault.note(format!("its outputs are {}", names.join(", ")))
-                }
-            }
-        });
-        unknown.collect()
     }
 
     /// Refuses outputs with NaN that were compared with the same program only, unless inputs have some.

@@ -353,11 +353,56 @@ TG_SYNC(G)
     assert!(out.contains("16 of 32 elements of `B` never written; the first is B[2, 0]"), "{out}{err}");
     let (code, out, _) = run(&["run", &half, "--allow-unwritten", "B"]);
     assert!(code == 0 && out.contains("check      ok"), "{out}");
-    let (_, err) = refused(&["run", &half, "--allow-unwritten", "C"]);
-    assert!(err.contains("WSP0539") && err.contains("`C`"), "{err}");
+    let (out, err) = refused(&["run", &half, "--allow-unwritten", "C"]);
+    assert!(out.is_empty() && err.contains("WSP0539") && err.contains("`C`"), "{out}{err}");
     let (_, err) = refused(&["run", &unit("TG_BEGIN(G)\nMC_ALLOC(A, 128)")]);
     assert!(
         err.contains("WSP0616") && err.contains("`a` is loaded where no task has stored anything"),
         "{err}"
     );
+}
+
+#[test]
+fn names_of_fill_and_keys_of_generate_have_their_effect_or_are_refused() {
+    let folder = Folder::new();
+    let file = folder.rows("rows / 2", COPY);
+    let array = |name: &str| {
+        let path = folder.at(&format!("{name}.npy"));
+        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 64), }";
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend(format!("{header:<117}\n").bytes());
+        bytes.extend([0; 4 * 64 * 4]);
+        std::fs::write(&path, bytes).unwrap();
+        format!("{name}={path}")
+    };
+    let x = array("x");
+    // An output that is made up begins with those values; what of them is left is found all the same.
+    let (out, err) = refused(&["run", &file, "--input", &x, "--fill", "y", "--check"]);
+    assert!(
+        out.contains("y made up from seed 1") && err.contains("128 of 256 elements of `y`"),
+        "{out}{err}"
+    );
+    let outputs = |option: &[&str], name: &str| {
+        let to = folder.at(name);
+        let (code, out, err) = run(&[&["run", &file, "--input", &x, "--outputs", &to], option].concat());
+        assert_eq!(code, 0, "{out}{err}");
+        let y = wsp_cli::files::Npz::open(to.as_ref()).unwrap().read("y").unwrap();
+        y.bytes().iter().any(|&byte| byte != 0)
+    };
+    assert!(outputs(&["--fill", "y"], "filled.npz") && !outputs(&[], "plain.npz"));
+    // The output is the only array that is not given, and no task reads it.
+    for keys in ["rows=3", "foo=3"] {
+        let (out, err) = refused(&["run", &file, "--input", &x, "--generate", keys]);
+        assert!(out.is_empty() && err.contains("nothing is made up"), "{keys}: {out}{err}");
+    }
+    let (out, err) = refused(&["run", &file, "--input", &x, "--allow-unwritten", "z"]);
+    assert!(out.is_empty() && err.contains("WSP0539") && err.contains("its outputs are y"), "{out}{err}");
+    let workload = folder
+        .write("half.wsp", "tensor y: u32[2]; table n = [1]; kernel k(out y); workload main { k(y[0]); }");
+    let (out, err) = refused(&["run", &workload, "--fill", "n"]);
+    assert!(out.is_empty() && err.contains("`n` cannot be made up"), "{out}{err}");
+    let (out, err) = refused(&["run", &workload, "--allow-unwritten", "Y"]);
+    assert!(out.is_empty() && err.contains("did you mean `y`?"), "{out}{err}");
+    let (code, out, err) = run(&["run", &workload, "--allow-unwritten", "y"]);
+    assert_eq!(code, 0, "{out}{err}");
 }

@@ -39,11 +39,11 @@ pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, 
     for tensor in tensors {
         let (array, origin) = match arrays.remove(&tensor.name) {
             Some(array) => (fitted(tensor, array), "read from a file".to_owned()),
-            None if tensor.is_read => {
+            None if tensor.is_read || args.fill.contains(&tensor.name) => {
                 data.sources.made.push(tensor.name.clone());
-                (made(tensor, args.seed()), format!("made up from seed {}", args.seed()))
+                (random(tensor, args.seed()), format!("made up from seed {}", args.seed()))
             }
-            None => (made(tensor, args.seed()), "zeros".to_owned()),
+            None => (zeros(tensor), "zeros".to_owned()),
         };
         data.origins.insert(tensor.name.clone(), origin);
         match array {
@@ -82,22 +82,28 @@ fn fitted(tensor: &UnitTensor, array: Array) -> Result<Array, Diagnostic> {
     array.reshape(shape).ok_or(fault)
 }
 
-/// A tensor that nobody gives: random numbers if somebody reads it, else zeros.
-fn made(tensor: &UnitTensor, seed: u64) -> Result<Array, Diagnostic> {
+/// Type and shape of a tensor that is not given.
+fn known(tensor: &UnitTensor) -> Result<(DType, &[u64]), Diagnostic> {
     let name = &tensor.name;
-    let (Some(dtype), Some(shape)) = (tensor.dtype, &tensor.shape) else {
-        return Err(Diagnostic::error(
-            codes::CANNOT_MAKE_TENSOR,
-            format!("the size of `{name}` is not known"),
-        )
+    if let (Some(dtype), Some(shape)) = (tensor.dtype, &tensor.shape) {
+        return Ok((dtype, shape));
+    }
+    Err(Diagnostic::error(codes::CANNOT_MAKE_TENSOR, format!("the size of `{name}` is not known"))
         .note("neither its declaration nor a kernel says it")
         .help(format!("declare it: `extern {name}: f16[4096, 128]`"))
-        .help(format!("or give it: `--input {name}=FILE.npy`")));
-    };
-    if tensor.is_read {
-        let scale = if tensor.is_resident { Scale::Weights } else { Scale::Unit };
-        return make_tensor(name, dtype, shape, scale, seed);
-    }
+        .help(format!("or give it: `--input {name}=FILE.npy`")))
+}
+
+/// A tensor of random numbers.
+fn random(tensor: &UnitTensor, seed: u64) -> Result<Array, Diagnostic> {
+    let (dtype, shape) = known(tensor)?;
+    let scale = if tensor.is_resident { Scale::Weights } else { Scale::Unit };
+    make_tensor(&tensor.name, dtype, shape, scale, seed)
+}
+
+/// A tensor that is only written.
+fn zeros(tensor: &UnitTensor) -> Result<Array, Diagnostic> {
+    let (name, (dtype, shape)) = (&tensor.name, known(tensor)?);
     Array::zeros(dtype, shape).map_err(|fault| {
         Diagnostic::error(codes::CANNOT_MAKE_TENSOR, format!("there is no memory for `{name}`"))
             .note(format!("{dtype}{shape:?}: {fault}"))
@@ -128,11 +134,11 @@ mod tests {
 
     #[test]
     fn what_is_only_written_begins_as_zeros() {
-        let zeros = made(&tensor(Some(DType::F32), Some(&[4]), false), 1).unwrap();
+        let zeros = zeros(&tensor(Some(DType::F32), Some(&[4]), false)).unwrap();
         assert!(zeros.bytes().iter().all(|&b| b == 0));
-        let random = made(&tensor(Some(DType::F32), Some(&[4]), true), 1).unwrap();
-        assert!(random.bytes().iter().any(|&b| b != 0));
-        let fault = made(&tensor(Some(DType::F32), None, true), 1).unwrap_err();
+        let numbers = random(&tensor(Some(DType::F32), Some(&[4]), true), 1).unwrap();
+        assert!(numbers.bytes().iter().any(|&b| b != 0));
+        let fault = random(&tensor(Some(DType::F32), None, true), 1).unwrap_err();
         assert!(fault.help[1].contains("--input X=FILE.npy"), "{fault:?}");
     }
 }

@@ -5,7 +5,7 @@ use super::kernels::UnitKernels;
 use super::{Kind, references, refuse, settings};
 use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
 use crate::codes;
-use crate::commands::outputs::Outputs;
+use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{given_arrays, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Begin, UnitOutcome};
@@ -72,14 +72,13 @@ pub(in crate::commands) fn run(
         Ok(check) => check,
         Err(faults) => {
             // What was computed is worth keeping when it cannot be checked.
-            session.keep(filled)?;
-            return Err(faults);
+            return session.keep_after(&faults, filled);
         }
     };
     let findings = if options.recording == Recording::On {
         let arrays = given_arrays(&options.inputs, args.data.names_arrays(), &sources.made);
         let mut found = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &arrays);
-        faults.extend(found.allow(&args.allow_unwritten, &ran.outputs));
+        found.allow(&args.allow_unwritten);
         if check.is_independent() { found } else { found.compared_with_itself() }
     } else {
         Findings::default()
@@ -101,8 +100,7 @@ pub(in crate::commands) fn run(
         StatsFormat::Text => session.terminal.print(&report.text()),
         StatsFormat::Json => session.terminal.print_json(&report.json()),
     }
-    session.keep(filled)?;
-    if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+    session.keep_after(&faults, filled)
 }
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
@@ -130,8 +128,11 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
     let outputs = Outputs::of(args, &[kernels.files.clone(), session.source_files()].concat())?;
     let scalars = settings::scalars(&module, &kernels, &set)?;
     check_events(&module, &args.unit)?;
+    let tensors = tensors(&module, &kernels.signatures());
+    let written = tensors.iter().filter(|tensor| tensor.is_written).map(|tensor| tensor.name.clone());
+    check_allowed(&args.allow_unwritten, &written.collect::<Vec<_>>())?;
     session.terminal.progress("making up data");
-    let data = data::load(&tensors(&module, &kernels.signatures()), &args.data)?;
+    let data = data::load(&tensors, &args.data)?;
     let store = store(session, &module, &args.unit).map_err(|fault| vec![fault])?;
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = SessionOptions {

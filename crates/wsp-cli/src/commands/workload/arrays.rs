@@ -89,6 +89,7 @@ pub(super) fn read(
     let pairs = args.generate.clone().unwrap_or_default();
     let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
     made.extend(library.make(source, Some(program), &mut arrays, &set)?);
+    args.check_made(&made)?;
     let inputs = WorkloadInputs {
         set,
         arrays,
@@ -143,17 +144,17 @@ impl Library<'_> {
         set: &[(String, ParamValue)],
     ) -> Result<Vec<String>, Vec<Diagnostic>> {
         let Some(library) = &source.library else { return Ok(Vec::new()) };
-        let inputs = inputs(library, program)?;
-        let asked = |name: &str| match self.making {
+        let asked: Vec<TensorId> = match self.making {
+            Making::Rest => inputs(library, program)?,
+            Making::Named(_) => (0..library.tensors.len()).map(|i| TensorId(i as u32)).collect(),
+        };
+        let named = |name: &str| match self.making {
             Making::Rest => true,
             Making::Named(fill) => fill.iter().any(|filled| filled == name),
         };
-        let absent: Vec<TensorId> = inputs
-            .into_iter()
-            .filter(|&id| {
-                data::name_of(library, id).is_some_and(|name| !arrays.contains_key(name) && asked(name))
-            })
-            .collect();
+        let wanted = |name: &str| !arrays.contains_key(name) && named(name);
+        let absent = asked.into_iter().filter(|&id| data::name_of(library, id).is_some_and(wanted));
+        let absent: Vec<TensorId> = absent.collect();
         if absent.is_empty() {
             return Ok(Vec::new());
         }

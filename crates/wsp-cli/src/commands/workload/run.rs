@@ -4,7 +4,8 @@ use super::arrays::{Given, read, read_graph_arrays};
 use super::{check_graph_memory, used_files};
 use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
-use crate::commands::outputs::Outputs;
+use crate::commands::data::output_names;
+use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{compare_arrays, given_arrays, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
@@ -29,6 +30,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let (set, max_blocks) = settings(&source, &args.launch);
     let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;
     session.warn(program.notes());
+    check_allowed(&args.allow_unwritten, &written(&source, &program))?;
     let is_virtual = program.schedule().trace == Trace::Cycles;
     if is_virtual {
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
@@ -82,15 +84,14 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         Ok(check) => check,
         Err(faults) => {
             // What was computed is worth keeping when it cannot be checked.
-            session.keep(filled)?;
-            return Err(faults);
+            return session.keep_after(&faults, filled);
         }
     };
     let unstored = std::mem::take(&mut outcome.unwritten);
     let findings = if args.strict || check != Check::NotDone {
         let arrays = given_arrays(&inputs.arrays, args.data.names_arrays(), &made);
         let mut found = Findings::of(unstored, &outcome.outputs, &arrays);
-        faults.extend(found.allow(&args.allow_unwritten, &outcome.outputs));
+        found.allow(&args.allow_unwritten);
         if check.is_independent() { found } else { found.compared_with_itself() }
     } else {
         Findings::default()
@@ -113,8 +114,13 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     }
     faults.extend(report.check.diagnostics());
     faults.extend(report.findings.diagnostics());
-    session.keep(filled)?;
-    if faults.is_empty() { Ok(Outcome::Done) } else { Err(faults) }
+    session.keep_after(&faults, filled)
+}
+
+/// Names of the outputs.
+fn written(source: &Source, program: &WorkloadProgram) -> Vec<String> {
+    let of_library = source.library.as_ref().map(|library| output_names(library, &program.library_outputs()));
+    program.written().map(str::to_owned).chain(of_library.into_iter().flatten()).collect()
 }
 
 /// Compares with the references of the used file or, where it names none, with a sequential run.
@@ -208,7 +214,9 @@ fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
         return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message)
             .help(format!("leave out `{option}`, or choose another schedule with `--schedule NAME`")));
     }
-    let refused = [("--outputs", args.outputs.is_some()), ("--check", args.check)];
+    let allowed = !args.allow_unwritten.is_empty();
+    let refused =
+        [("--outputs", args.outputs.is_some()), ("--check", args.check), ("--allow-unwritten", allowed)];
     match refused.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => Err(Diagnostic::error(
