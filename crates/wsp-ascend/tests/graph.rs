@@ -213,6 +213,14 @@ fn what_the_target_does_not_have_is_refused() {
     assert_eq!(unit.emit(Platform::Cpu).expect_err("no device"), GraphEmitError::NoDevice);
 }
 
+/// Fences follow from flows: a plan without them is not emitted with too few.
+#[test]
+fn a_plan_without_flows_is_refused() {
+    let mut unit = pair("", "");
+    unit.plan.graphs[0].flows = None;
+    assert_eq!(unit.emit(Platform::A2).expect_err("no flows"), GraphEmitError::NoFlows);
+}
+
 /// ISA-EM-04, ISA-EM-05, ISA-IMP-09: compiled, the fence comes between the two kernels.
 #[test]
 fn compiled_fences_stand_between_producer_and_consumer() {

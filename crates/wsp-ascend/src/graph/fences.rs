@@ -8,6 +8,8 @@
 //! earlier rounds. What a node that may do nothing would have made visible is made visible behind it; such a node is an arm's, or a loop that may
 //! have no round.
 
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use wsp_core::tg::image::{LoopKind, LoopRecord, NONE, NodeKind};
 use wsp_core::tg::{FenceScope, Instr};
 use wsp_ir::tg::TgModule;
@@ -32,12 +34,12 @@ impl Fence {
 }
 
 /// The fence before each node of a graph.
-pub(super) fn fences(module: &TgModule, graph: &GraphPlan) -> Vec<Option<Fence>> {
-    let places = Places { explicit: explicit(module), module };
+pub(super) fn fences(module: &TgModule, graph: &GraphPlan, flows: &[Flow]) -> Vec<Option<Fence>> {
+    let places = Places::new(module);
     let nodes = graph.records.nodes.len();
     let mut walk =
         Walk { graph, instrs: instrs(graph), found: vec![None; nodes], passed: vec![None; nodes], places };
-    for flow in &graph.flows {
+    for flow in flows {
         walk.flow(flow);
     }
     for node in in_order(graph) {
@@ -54,7 +56,7 @@ struct Walk<'g> {
     found: Vec<Option<Fence>>,
     /// Before a loop: what is made visible to whatever begins in it.
     passed: Vec<Option<Fence>>,
-    places: Places<'g>,
+    places: Places,
 }
 
 impl Walk<'_> {
@@ -142,44 +144,55 @@ impl Walk<'_> {
     }
 }
 
-/// Explicit fences, and where they stand.
-struct Places<'m> {
-    explicit: Vec<(u32, FenceScope)>,
-    module: &'m TgModule,
+/// Where explicit fences stand, and where loops end.
+struct Places {
+    /// Instructions, in order, by scope.
+    fences: BTreeMap<FenceScope, Vec<u32>>,
+    /// The instruction that ends each loop, by the one that begins it.
+    ends: HashMap<u32, u32>,
 }
 
-impl Places<'_> {
+impl Places {
+    fn new(module: &TgModule) -> Places {
+        let mut places = Places { fences: BTreeMap::new(), ends: HashMap::new() };
+        let mut open = Vec::new();
+        for (at, instr) in (0..).zip(&module.instrs) {
+            match instr {
+                Instr::McFence { scope } => places.fences.entry(*scope).or_default().push(at),
+                Instr::CfLoop { .. } | Instr::CfWhile { .. } => open.push(at),
+                Instr::CfEndloop {} | Instr::CfEndwhile {} => {
+                    places.ends.extend(open.pop().map(|begin| (begin, at)));
+                }
+                _ => {}
+            }
+        }
+        places
+    }
+
     /// The strongest fence between two ends.
     fn crossed(&self, from: FlowFrom, to: u32) -> Option<FenceScope> {
-        let between = |is_between: &dyn Fn(u32) -> bool| {
-            self.explicit.iter().filter(|(at, _)| is_between(*at)).map(|(_, scope)| *scope).max()
-        };
         match from {
-            FlowFrom::Before(from) => between(&|at| (from..to).contains(&at)),
-            FlowFrom::Round { instr, from } if !self.explicit.is_empty() && instr != u32::MAX => {
-                let close = self.end_of(instr);
-                let within = instr..close;
-                // From the first end to the end of its round, and from the begin of the later one to the second end.
-                between(&|at| within.contains(&at) && (from == u32::MAX || at > from || at < to))
+            FlowFrom::Before(from) => self.strongest(from..to),
+            FlowFrom::Round { instr: u32::MAX, .. } => None,
+            FlowFrom::Round { instr, from } => {
+                let end = self.ends.get(&instr).copied().unwrap_or(u32::MAX);
+                match from {
+                    u32::MAX => self.strongest(instr..end),
+                    // From the first end to the end of its round, and from the begin of the later one to the second end.
+                    from => self.strongest(from.max(instr)..end).max(self.strongest(instr..to.min(end))),
+                }
             }
-            FlowFrom::Round { .. } => None,
         }
     }
 
-    /// The instruction that ends a loop.
-    fn end_of(&self, begin: u32) -> u32 {
-        let mut depth = 0;
-        for (at, instr) in (0..).zip(&self.module.instrs).skip(begin as usize) {
-            match instr {
-                Instr::CfLoop { .. } | Instr::CfWhile { .. } => depth += 1,
-                Instr::CfEndloop {} | Instr::CfEndwhile {} => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                return at;
-            }
-        }
-        u32::MAX
+    /// The strongest fence among some instructions.
+    fn strongest(&self, instrs: Range<u32>) -> Option<FenceScope> {
+        let stands_there = |fences: &[u32]| {
+            let next = fences.partition_point(|at| *at < instrs.start);
+            fences.get(next).is_some_and(|at| *at < instrs.end)
+        };
+        let found = self.fences.iter().rev().find(|(_, fences)| stands_there(fences));
+        found.map(|(scope, _)| *scope)
     }
 }
 
@@ -202,15 +215,6 @@ fn implied(kind: EdgeKind) -> Option<FenceScope> {
         EdgeKind::Notify => Some(FenceScope::Gm),
         kind => kind.shows().then_some(FenceScope::Device),
     }
-}
-
-/// Fences and where they stand.
-fn explicit(module: &TgModule) -> Vec<(u32, FenceScope)> {
-    let fence = |(at, instr): (usize, &Instr)| match *instr {
-        Instr::McFence { scope } => Some((at as u32, scope)),
-        _ => None,
-    };
-    module.instrs.iter().enumerate().filter_map(fence).collect()
 }
 
 /// The instruction of each node that has one.

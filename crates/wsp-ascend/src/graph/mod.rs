@@ -72,6 +72,8 @@ pub enum GraphEmitError {
         /// The most.
         most: usize,
     },
+    /// The plan was made without flows, from which fences follow.
+    NoFlows,
     /// An expression that is not well-formed, of a plan that was not made by elaboration.
     Malformed,
 }
@@ -91,6 +93,9 @@ impl fmt::Display for GraphEmitError {
             ),
             GraphEmitError::TooMany { what, count, most } => {
                 write!(f, "the graph has {count} {what}, emitted code has room for {most}; split it")
+            }
+            GraphEmitError::NoFlows => {
+                f.write_str("the plan does not say which fences it needs; elaborate with `flows: true`")
             }
             GraphEmitError::Malformed => f.write_str("an expression of the plan is not well-formed"),
         }
@@ -119,7 +124,8 @@ pub fn emit_graph(
     let source = plan.graphs.get(graph).ok_or(GraphEmitError::NoGraph { graph, graphs })?;
     supported(module, target)?;
     within_limits(source)?;
-    let mut fences = fences::fences(module, source);
+    let flows = source.flows.as_deref().ok_or(GraphEmitError::NoFlows)?;
+    let mut fences = fences::fences(module, source, flows);
     let notes = lower_fences(&mut fences, target);
     let namespace = format!("graph_{}_{}", source.no.0, identifier(&source.name));
     let translation_unit = unit::unit(plan, source, &fences, &namespace, target)?;

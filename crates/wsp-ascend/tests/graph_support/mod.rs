@@ -33,7 +33,8 @@ impl Planned {
     pub(crate) fn new(module: TgModule) -> Planned {
         let errors: Vec<Diagnostic> = verify(&module).into_iter().filter(Diagnostic::is_error).collect();
         assert!(errors.is_empty(), "{errors:?}");
-        let plan = elaborate(&module, &Signatures::new(), &ElaborateOptions::default());
+        let plan =
+            elaborate(&module, &Signatures::new(), &ElaborateOptions { flows: true, ..Default::default() });
         Planned { module, plan: plan.unwrap_or_else(|found| panic!("{found:?}")) }
     }
 

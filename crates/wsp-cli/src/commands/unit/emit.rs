@@ -62,7 +62,8 @@ fn planned(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let module = session.read_verified(&args.file, kind)?;
     let kernels = session.read_kernels(&args.file, &module, &args.kernels, &[])?;
-    let plan = elaborate(&module, &kernels.signatures(), &ElaborateOptions::default())?;
+    let options = ElaborateOptions { flows: stage == Stage::Cpp, ..ElaborateOptions::default() };
+    let plan = elaborate(&module, &kernels.signatures(), &options)?;
     let at = place(&plan, args).map_err(|fault| vec![fault])?;
     if stage == Stage::Image {
         let bytes = image_bytes(&plan.graphs[at].records.image());

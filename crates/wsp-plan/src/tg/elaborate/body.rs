@@ -328,7 +328,9 @@ impl Emit<'_, '_> {
         }
         before.sort_unstable();
         before.dedup();
-        self.carried_flows(past, &now.all, &before, instr.unwrap_or(u32::MAX));
+        if self.options.flows {
+            self.carried_flows(past, &now.all, &before, instr.unwrap_or(u32::MAX));
+        }
         before.into_iter().for_each(|(from, to)| self.edge(from, to, EdgeKind::Carried));
         // Whoever conflicts with what an iteration writes over also conflicts with that iteration, which comes after it.
         let last = || now.last.iter().filter(|touch| matters(touch));
@@ -381,10 +383,12 @@ impl Emit<'_, '_> {
         self.copy_of(source, body.scope, &body.body);
         self.waits(source, body.scope);
         self.end_loop(at);
-        let inside = self.inner_touches(at + 1);
-        let count = value.as_const().filter(|_| iter.is_some());
-        self.between_rounds(&inside, at, count, body.instr);
-        self.inside.insert(node, inside);
+        if self.options.flows {
+            let inside = self.inner_touches(at + 1);
+            let count = value.as_const().filter(|_| iter.is_some());
+            self.between_rounds(&inside, at, count, body.instr);
+            self.inside.insert(node, inside);
+        }
         if scoped.is_some() {
             self.around.iters.pop();
         }

@@ -133,7 +133,7 @@ impl<'e, 'm> Emit<'e, 'm> {
             unit,
             options,
             faults,
-            plan: GraphPlan::default(),
+            plan: GraphPlan { flows: options.flows.then(Vec::new), ..GraphPlan::default() },
             pool: Pool::default(),
             nodes: Vec::new(),
             edges: Vec::new(),
@@ -272,7 +272,7 @@ impl<'e, 'm> Emit<'e, 'm> {
             self.levels[self.level as usize] = level;
             self.tracked = tracked;
         }
-        if self.has_fences {
+        if self.has_fences && self.options.flows {
             self.range_flow_from(node, &before, touches);
         }
         let level = &mut self.levels[self.level as usize];

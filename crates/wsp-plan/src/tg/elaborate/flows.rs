@@ -33,6 +33,9 @@ struct Steps {
 impl Emit<'_, '_> {
     /// Notes what works of a graph or body must see of others, where that passes the border of a loop or a point.
     pub(super) fn flow(&mut self, source: &Source, from: &[u32], to: &[u32], kind: EdgeKind) {
+        if !self.options.flows {
+            return;
+        }
         let count = |works: &[u32]| works.iter().map(|&work| self.cur[work as usize].len()).sum::<usize>();
         let has_point = count(from) * count(to) > count(from) + count(to) + 1;
         let crosses = |work: &u32| self.cur[*work as usize] != self.real[*work as usize];
@@ -46,7 +49,7 @@ impl Emit<'_, '_> {
             for &dst in &self.real[work as usize] {
                 for &before in from {
                     let from = FlowFrom::Before(source.works[before as usize].instr);
-                    self.plan.flows.push(Flow { dst, kind, from });
+                    add(&mut self.plan.flows, dst, kind, from);
                 }
             }
         }
@@ -54,6 +57,9 @@ impl Emit<'_, '_> {
 
     /// Notes what a barrier makes visible to works behind it.
     pub(super) fn barrier_flow(&mut self, source: &Source, end: u32, works: std::ops::Range<u32>) {
+        if !self.options.flows {
+            return;
+        }
         let Some(before) = end.checked_sub(1).and_then(|at| source.works.get(at as usize)) else { return };
         let from = FlowFrom::Before(before.instr);
         for work in works {
@@ -62,8 +68,9 @@ impl Emit<'_, '_> {
                 continue;
             }
             if self.has_fences || self.cur[work as usize] != self.real[work as usize] {
-                let kind = EdgeKind::Barrier;
-                self.plan.flows.extend(self.real[work as usize].iter().map(|&dst| Flow { dst, kind, from }));
+                for &dst in &self.real[work as usize] {
+                    add(&mut self.plan.flows, dst, EdgeKind::Barrier, from);
+                }
             }
         }
     }
@@ -85,7 +92,7 @@ impl Emit<'_, '_> {
         }
         for (dst, other) in found {
             let from = from.unwrap_or_else(|| FlowFrom::Before(self.instr(other).unwrap_or(u32::MAX)));
-            self.plan.flows.push(Flow { dst, kind, from });
+            add(&mut self.plan.flows, dst, kind, from);
         }
     }
 
@@ -99,7 +106,7 @@ impl Emit<'_, '_> {
                     && let Some(instr) = self.instr(inner.touch.node)
                 {
                     let from = FlowFrom::Before(instr);
-                    self.plan.flows.push(Flow { dst: node, kind: EdgeKind::Range, from });
+                    add(&mut self.plan.flows, node, EdgeKind::Range, from);
                 }
             }
         }
@@ -177,8 +184,9 @@ impl Emit<'_, '_> {
             let from = self.instr(earlier).filter(|_| self.has_fences).unwrap_or(u32::MAX);
             found.insert((later, from));
         }
-        let flow = |(dst, from)| Flow { dst, kind: EdgeKind::Carried, from: FlowFrom::Round { instr, from } };
-        self.plan.flows.extend(found.into_iter().map(flow));
+        for (dst, from) in found {
+            add(&mut self.plan.flows, dst, EdgeKind::Carried, FlowFrom::Round { instr, from });
+        }
     }
 
     /// Notes the same of an iteration of an unrolled loop, for nodes of loops in it, and for all nodes where fences may strengthen what is made visible.
@@ -198,7 +206,7 @@ impl Emit<'_, '_> {
                     (u32::MAX, Some(src)) => FlowFrom::Before(src),
                     (_, src) => from(src),
                 };
-                self.plan.flows.push(Flow { dst, kind: EdgeKind::Carried, from });
+                add(&mut self.plan.flows, dst, EdgeKind::Carried, from);
             }
         }
     }
@@ -235,6 +243,10 @@ impl Emit<'_, '_> {
         let (first, loops) = stack.pop()?;
         stack.is_empty().then_some(Steps { first, loops, size })
     }
+}
+
+fn add(flows: &mut Option<Vec<Flow>>, dst: u32, kind: EdgeKind, from: FlowFrom) {
+    flows.iter_mut().for_each(|flows| flows.push(Flow { dst, kind, from }));
 }
 
 /// `a + factor * b`, of constants with multiples of loop variables.
@@ -275,45 +287,58 @@ fn by_tensor(inside: &[Inner]) -> Vec<(u32, u32)> {
 
 /// Nodes behind others of earlier rounds of a loop: those with bytes in common.
 fn by_bytes(inside: &[Inner], at: u32, count: Option<i64>) -> Vec<(u32, u32)> {
+    let mut sorted: Vec<&Inner> = inside.iter().collect();
+    sorted.sort_by_key(|inner| (inner.touch.bytes.tensor, inner.touch.bytes.first));
     let mut behind = Vec::new();
-    for earlier in inside {
-        for later in inside {
-            let meets = conflict(&earlier.touch, later.touch.bytes, later.touch.mode)
-                && match (&earlier.steps, &later.steps) {
-                    (Some(a), Some(b)) => meets(a, b, at, count),
-                    _ => true,
-                };
-            if meets {
-                behind.push((earlier.touch.node, later.touch.node));
+    for (place, a) in sorted.iter().enumerate() {
+        let bytes = a.touch.bytes;
+        let is_near = |b: &&&Inner| b.touch.bytes.tensor == bytes.tensor && b.touch.bytes.first < bytes.end;
+        for b in sorted[place..].iter().take_while(is_near) {
+            for (earlier, later) in [(a, b), (b, a)] {
+                let meets = conflict(&earlier.touch, later.touch.bytes, later.touch.mode)
+                    && match (&earlier.steps, &later.steps) {
+                        (Some(a), Some(b)) => meets(a, b, at, count).unwrap_or(true),
+                        _ => true,
+                    };
+                if meets {
+                    behind.push((earlier.touch.node, later.touch.node));
+                }
             }
         }
     }
     behind
 }
 
-/// Whether bytes of one round of a loop may be bytes of a later one. Loops around it, which come before it, are in one round; those in it in any.
-fn meets(earlier: &Steps, later: &Steps, at: u32, count: Option<i64>) -> bool {
+/// Whether bytes of one round of a loop may be bytes of a later one; none if that takes numbers of more than 128 bits. Loops around it, which come
+/// before it, are in one round; those in it in any.
+fn meets(earlier: &Steps, later: &Steps, at: u32, count: Option<i64>) -> Option<bool> {
     let around = |steps: &Steps| steps.loops.iter().copied().filter(|(of, _)| *of < at).collect::<Vec<_>>();
     let has_inner = |steps: &Steps| steps.loops.iter().any(|(of, _)| *of > at);
     let step_of = |steps: &Steps| steps.loops.iter().find(|(of, _)| *of == at).map_or(0, |(_, step)| *step);
     let step = step_of(later);
     if has_inner(earlier) || has_inner(later) || around(earlier) != around(later) || step_of(earlier) != step
     {
-        return true;
+        return Some(true);
     }
     let most = count.map_or(i128::from(u32::MAX), |count| i128::from(count) - 1);
     // `later` begins `apart + n * step` bytes behind `earlier` after n rounds; they meet if that is above `-later.size` and below `earlier.size`.
-    let apart = later.first - earlier.first;
+    let apart = later.first.checked_sub(earlier.first)?;
     let inside = |n: i128| {
-        let begin = apart + n * step;
-        (1..=most).contains(&n) && -later.size < begin && begin < earlier.size
+        let begin = n.checked_mul(step)?.checked_add(apart)?;
+        Some(-later.size < begin && begin < earlier.size)
     };
     if step == 0 {
         return inside(1);
     }
-    let near = [-apart - later.size, -apart, -apart + earlier.size];
-    near.iter()
-        .flat_map(|bytes| (-1..=1).map(move |d| bytes.div_euclid(step) + d))
-        .chain([1, most])
-        .any(inside)
+    let mut rounds = vec![1, most];
+    for bytes in [-later.size, 0, earlier.size] {
+        let near = bytes.checked_sub(apart)?.checked_div_euclid(step)?;
+        rounds.extend([near.saturating_sub(1), near, near.saturating_add(1)]);
+    }
+    for n in rounds.into_iter().filter(|n| (1..=most).contains(n)) {
+        if inside(n)? {
+            return Some(true);
+        }
+    }
+    Some(false)
 }

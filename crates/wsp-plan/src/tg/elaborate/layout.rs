@@ -139,9 +139,11 @@ fn renumber(plan: &mut GraphPlan, places: &[u32]) {
     plan.signals.iter_mut().for_each(|item| place(&mut item.node));
     plan.checkpoints.iter_mut().for_each(|item| place(&mut item.node));
     plan.records.loops.iter_mut().for_each(|record| place(&mut record.node));
-    plan.flows.iter_mut().for_each(|flow| place(&mut flow.dst));
-    plan.flows.sort_unstable();
-    plan.flows.dedup();
+    if let Some(flows) = &mut plan.flows {
+        flows.iter_mut().for_each(|flow| place(&mut flow.dst));
+        flows.sort_unstable();
+        flows.dedup();
+    }
     for (src, dst) in &mut plan.soft {
         place(src);
         place(dst);

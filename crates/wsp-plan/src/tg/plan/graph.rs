@@ -124,8 +124,8 @@ pub struct GraphPlan {
     pub records: Records,
     /// Of each entry of [`Records::succs`], why that edge is there.
     pub edges: Vec<EdgeKind>,
-    /// What nodes must see that [`edges`](GraphPlan::edges) does not say of them, by node.
-    pub flows: Vec<Flow>,
+    /// What nodes must see that [`edges`](GraphPlan::edges) does not say of them, by node; none if elaboration was not asked for it.
+    pub flows: Option<Vec<Flow>>,
     /// `SOFT` edges between nodes: hints, not among the successors.
     pub soft: Vec<(u32, u32)>,
     /// Kernels as they are defined.

@@ -25,12 +25,14 @@ pub struct ElaborateOptions {
     pub unroll_limit: u64,
     /// Most nodes of one graph.
     pub most_nodes: u32,
+    /// Whether to find the flows of each graph ([`GraphPlan::flows`]), which emitted C++ needs and a simulation does not.
+    pub flows: bool,
 }
 
 impl Default for ElaborateOptions {
-    /// [`UNROLL_LIMIT`] iterations and four million nodes.
+    /// [`UNROLL_LIMIT`] iterations, four million nodes, no flows.
     fn default() -> ElaborateOptions {
-        ElaborateOptions { unroll_limit: UNROLL_LIMIT, most_nodes: 1 << 22 }
+        ElaborateOptions { unroll_limit: UNROLL_LIMIT, most_nodes: 1 << 22, flows: false }
     }
 }
 

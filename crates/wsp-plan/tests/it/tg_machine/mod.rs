@@ -1,5 +1,6 @@
 //! Graphs with control flow, run by the machine in random orders and compared with a plain walk over the instructions.
 
+mod flows;
 mod generate;
 mod graphs;
 mod host;

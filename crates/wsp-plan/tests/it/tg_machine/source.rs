@@ -7,8 +7,8 @@ use wsp_plan::tg::{ElaborateOptions, UnitPlan, elaborate};
 
 /// Loops with known counts unrolled, and none.
 pub(crate) const FORMS: [ElaborateOptions; 2] = [
-    ElaborateOptions { unroll_limit: 1024, most_nodes: 1 << 20 },
-    ElaborateOptions { unroll_limit: 0, most_nodes: 1 << 20 },
+    ElaborateOptions { unroll_limit: 1024, most_nodes: 1 << 20, flows: true },
+    ElaborateOptions { unroll_limit: 0, most_nodes: 1 << 20, flows: false },
 ];
 
 pub(crate) fn module(text: &str) -> TgModule {
