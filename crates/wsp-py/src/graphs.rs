@@ -100,7 +100,7 @@ impl TaskGraph {
             Ok(known) => {
                 let broken = wsp_ir::tg::verify(&self.unit);
                 let device = matrix::DeviceModel::of(wsp_core::tg::Platform::Cpu);
-                let options = LintOptions { platform: None, device };
+                let options = LintOptions { device, ..LintOptions::default() };
                 let linted = if broken.is_empty() {
                     lint(&self.unit, &known.signatures(), &options)
                 } else {

@@ -108,7 +108,8 @@ fn check(
     let is_fixed = |arg: &ArgDecl| arg.source == ArgSource::Launch;
     let scalars: Vec<Option<i64>> =
         module.args.iter().zip(scalars).map(|(arg, value)| is_fixed(arg).then_some(value)).collect();
-    let checked = tg::check(module, signatures, &LintOptions { device, ..LintOptions::default() }, &scalars);
+    let lint = LintOptions { platform: None, device, devices: Some(options.runtime.devices) };
+    let checked = tg::check(module, signatures, &lint, &scalars);
     // What is left to the run is no finding of it.
     found.extend(checked.findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
     Ok(Checked { findings: refused(found)?, open: checked.open })

@@ -1,8 +1,8 @@
 //! Launches that use the same bytes in no order, against an oracle that tries every order.
 
-use crate::tg_lint::{check, findings};
+use crate::tg_lint::{check, findings, findings_with};
 use std::collections::BTreeMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Severity};
 
 /// Graphs `NAME` with one kernel, of entry `w`, `r` or `rw`, on the bytes of `T` given.
 fn graphs(list: &[(&str, &str, &str)]) -> String {
@@ -92,6 +92,86 @@ fn launches_on_different_streams_that_touch_the_same_bytes_are_found() {
     let found = findings(&format!("{copies}TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n"));
     assert_eq!(found.iter().filter(|finding| finding.code.0 == 1521).count(), 2, "{found:#?}");
     check(&format!("{copies}TG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\n"));
+}
+
+/// ISA-TG-24: a loop whose count is not known may run no round, and then waits for nothing.
+#[test]
+fn a_loop_that_may_run_no_round_orders_nothing() {
+    let unit = |host: &str| format!("arg N: i64 = 2\narg M: i64 = 1\n{}", unit(&BOTH, host));
+    let found =
+        check(&unit("TG_LAUNCH(G, 1)\nCF_LOOP(N, i)\nTG_SYNC(G)\nCF_ENDLOOP\nTG_LAUNCH(J, 2) //! 1521\n"));
+    assert!(format!("{found:?}").contains("where this loop runs no round"), "{found:#?}");
+    check(&unit("TG_LAUNCH(G, 1)\nCF_LOOP(2, i)\nTG_SYNC(G)\nCF_ENDLOOP\nTG_LAUNCH(J, 2)\n"));
+    // What decides whether there is a launch decides whether it is waited for.
+    let twice = |first: &str, second: &str, end: &str| {
+        format!("{first}\nTG_LAUNCH(G, 1)\n{end}\n{second}\nTG_SYNC(G)\n{end}\nTG_LAUNCH(J, 2)")
+    };
+    check(&unit(&(twice("CF_LOOP(N, i)", "CF_LOOP(N, j)", "CF_ENDLOOP") + "\n")));
+    check(&unit(&(twice("CF_LOOP(N, i)", "CF_LOOP(M, j)", "CF_ENDLOOP") + " //! 1521\n")));
+    check(&unit(&(twice("CF_IF(N > 4)", "CF_IF(N > 4)", "CF_ENDIF") + "\n")));
+    check(&unit(&(twice("CF_IF(N > 4)", "CF_IF(N > 5)", "CF_ENDIF") + " //! 1521\n")));
+}
+
+/// ISA-TG-24: values that are known decide which way the host goes.
+#[test]
+fn known_values_decide_which_launches_there_are() {
+    let host = "TG_LAUNCH(G, 1)\nCF_LOOP(N - 1, i)\nTG_SYNC(G)\nCF_ENDLOOP\nTG_LAUNCH(J, 2)\n";
+    let text = format!("arg N: i64 = 2\n{}", unit(&BOTH, host));
+    for (value, codes) in [(Some(1), &[1521][..]), (Some(2), &[]), (None, &[1521])] {
+        let found: Vec<u16> = findings_with(&text, &[value]).iter().map(|finding| finding.code.0).collect();
+        assert_eq!(found, codes, "{value:?}");
+    }
+}
+
+/// Where there are too many ways, decisions early and late in the host go both ways nevertheless.
+#[test]
+fn of_too_many_ways_some_are_drawn() {
+    let arms: String = (0..12).map(|at| format!("CF_IF(N == {at})\nTG_LAUNCH(H, 2)\nCF_ENDIF\n")).collect();
+    let host = format!("CF_IF(N > 20)\nTG_LAUNCH(G, 1)\nCF_ENDIF\n{arms}TG_LAUNCH(J, 2)\n");
+    let text = unit(&[("G", "rw", ", 0, 64"), ("H", "rw", ", 64, 64"), ("J", "rw", ", 0, 64")], &host);
+    let codes: Vec<u16> =
+        findings(&format!("arg N: i64\n{text}")).iter().map(|finding| finding.code.0).collect();
+    assert_eq!(codes, [1521, 1519]);
+}
+
+/// What is not compared is a warning, so that `--strict` does not pass over it.
+#[test]
+fn what_is_not_compared_of_launches_is_a_warning() {
+    let left_out = |text: &str| {
+        let found = findings(text);
+        let found: Vec<&Diagnostic> = found.iter().filter(|finding| finding.code.0 == 1519).collect();
+        assert!(found.len() == 1 && found[0].severity == Severity::Warning, "{found:#?}");
+        assert!(!found[0].help.is_empty());
+    };
+    let apart = [("G", "rw", ", 0, 512"), ("J", "rw", ", 512")];
+    // More ways than are followed, and loops in loops.
+    let arms: String = (0..7).map(|at| format!("CF_IF(N == {at})\nTG_LAUNCH(G, 1)\nCF_ENDIF\n")).collect();
+    left_out(&format!("arg N: i64\n{}", unit(&apart, &format!("{arms}TG_LAUNCH(J, 2)\n"))));
+    let (mut open, mut close) = (String::new(), String::new());
+    for at in 0..24 {
+        open += &format!("CF_LOOP(9, i{at})\n");
+        close += "CF_ENDLOOP\n";
+    }
+    left_out(&unit(&apart, &format!("{open}TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n{close}")));
+    // Launches in no order, of which each is compared with each.
+    let launches: String =
+        (0..4000).map(|at| format!("TG_LAUNCH({}, {})\n", ["G", "J"][at % 2], at % 50)).collect();
+    left_out(&unit(&apart, &launches));
+    // Bytes that depend on a scalar.
+    let unknown = [("G", "rw", ", N, 4"), ("J", "rw", ", 512")];
+    left_out(&format!("arg N: i64\n{}", unit(&unknown, "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n")));
+}
+
+/// As many launches as one likes, on one stream or waited for, are all looked at.
+#[test]
+fn many_launches_in_order_are_all_compared() {
+    let of = |streams: u32, sync: &str| -> String {
+        (0..1500)
+            .map(|at| format!("TG_LAUNCH({}, {})\n{sync}", ["G", "J"][at % 2], at as u32 % streams))
+            .collect()
+    };
+    check(&unit(&BOTH, &of(1, "")));
+    check(&unit(&BOTH, &format!("TG_LAUNCH(J, 0)\nTG_SYNC(J)\n{}", of(3, "TG_SYNC(G)\nTG_SYNC(J)\n"))));
 }
 
 /// ISA-SY-01, ISA-SY-02: events order kernels of launches.

@@ -132,9 +132,12 @@ The direction of a binding, or the type of an external tensor, is not what the k
         code: Code(1519),
         title: "not everything was checked, or shown",
         explanation: "\
-A unit in which very many kernels touch the same bytes is not compared pair by pair beyond some number of steps; and only the first findings of a
-run are kept. It is a warning where a graph has more than 16384 pairs of kernels whose bytes are known only when it runs: the others are not
-compared at all.",
+Kernels and launches are compared pair by pair, up to some number of steps: a unit in which very many kernels touch the same bytes, or whose host
+makes very many launches on several streams or has more than 64 ways through its conditions, is not compared to the end. Not compared are also
+launches on different streams whose bytes are known only when they run, bytes that several devices share where neither `device` keeps them
+apart nor a notification orders them, and more than 16384 pairs of kernels of a graph whose bytes are known only when it runs. What is not
+compared at all is a warning; pairs of kernels that every run compares are a note. Of more than 1000 findings the rest is counted, and as grave as
+the gravest of them.",
     },
     CodeInfo {
         code: Code(1520),

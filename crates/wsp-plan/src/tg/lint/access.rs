@@ -385,7 +385,7 @@ fn table_index(module: &TgModule, at: u32) -> Option<(Vec<u32>, Vec<ExprOp>)> {
 }
 
 /// The first byte of an access and how many there are, if that is the same number each time.
-fn range_of(module: &TgModule, outline: &Outline, access: &Access) -> Option<(Affine, i128)> {
+pub(super) fn range_of(module: &TgModule, outline: &Outline, access: &Access) -> Option<(Affine, i128)> {
     if access.exact {
         let low = Affine { constant: i128::from(access.low), terms: Vec::new() };
         return Some((low, i128::from(access.high) - i128::from(access.low)));

@@ -71,9 +71,9 @@ fn pairs(
     let mut pairs = finder.pairs;
     if let Some(tensor) = left_out {
         let message = format!("the order of the users of `{}` was not checked", cx.tensor_name(tensor));
-        cx.report(
-            note(NOT_ALL, message).note("too many kernels touch its bytes, and those of tensors after it"),
-        );
+        let found = warning(NOT_ALL, message)
+            .note("too many kernels touch its bytes, or those of the tensors that are declared after it");
+        cx.report(found.help("use fewer kernels per graph, or tensors that fewer of them touch"));
     }
     pairs.sort_unstable();
     pairs.dedup();
@@ -208,16 +208,17 @@ impl Flow<'_> {
             std::mem::swap(&mut a, &mut b);
             places.reverse();
         }
-        if cx.is_full() {
-            return cx.report(warning(RACE, "no order"));
-        }
-        let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
-        let tensor = cx.tensor_name(a.tensor);
         let sure = places.iter().all(|at| !self.guessed[*at as usize])
             && !is_conditional(cx, a.block, b.block)
             && !is_conditional(cx, b.block, a.block);
+        let of = if sure { error } else { warning };
+        if cx.is_full() {
+            return cx.report(of(RACE, "no order".to_owned()));
+        }
+        let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
+        let tensor = cx.tensor_name(a.tensor);
         let message = format!("`{}` and `{}` use `{tensor}` in no order", names[0], names[1]);
-        let mut found = if sure { error(RACE, message) } else { warning(RACE, message) };
+        let mut found = of(RACE, message);
         found = cx.on(found, b.at, &format!("{} it here", verb(&b)));
         found = cx.and(found, a.at, &format!("{} it here", verb(&a)));
         found = found.note(bytes_in_common(&a, &b));

@@ -5,7 +5,8 @@
 //!   cannot be launched before it is complete (`host`);
 //! * two kernels that touch the same bytes in no order, one of which writes (`flow`);
 //! * arguments that are missing, too small or too many for a kernel's signature (`arguments`);
-//! * launches that touch the same bytes in no order, and memory that the host releases under a launch (`launches`);
+//! * launches that touch the same bytes in no order, and memory that the host releases under a launch (`launches`); bytes that several devices
+//!   use are a warning where they are not surely apart or in order (`devices`);
 //! * gangs, requests and partitions beyond the device (`cores`).
 //!
 //! Warnings are what a device may do otherwise than meant: data that are ordered but not made visible, memory, events and graphs
@@ -13,7 +14,7 @@
 //!
 //! The checker knows the control flow: kernels in the two arms of one `CF_IF` never meet; ranges of bytes that move with a loop
 //! are compared in one round, since what later rounds need of earlier ones is found when the graph runs. What it cannot
-//! decide it names in a note, and leaves to the run (`open`). Where no signature and no operand says what a kernel does with an argument, `DATA` edges
+//! decide it names: in a note what is left to the run (`open`), in a warning what is not compared at all. Where no signature and no operand says what a kernel does with an argument, `DATA` edges
 //! tell, and of memory that a graph allocates the first user writes; findings that rest on this are warnings and say so.
 
 mod access;
@@ -21,6 +22,7 @@ mod arguments;
 mod control;
 mod cores;
 mod cycle;
+mod devices;
 mod flow;
 mod host;
 mod launches;
@@ -75,6 +77,8 @@ pub struct LintOptions {
     pub platform: Option<Platform>,
     /// Its cores.
     pub device: DeviceModel,
+    /// How many devices run the unit; if that is not known, a unit that speaks of devices is taken to be for several.
+    pub devices: Option<u32>,
 }
 
 /// What is known of a unit before it runs.
@@ -115,12 +119,14 @@ pub fn check(
         found: Vec::new(),
         open: Vec::new(),
         more: 0,
+        gravest: Severity::Note,
     };
     let order = Order::new(&mut cx);
     if !order.rank.is_empty() {
         flow::check(&mut cx, &order);
         cores::check(&mut cx, &order);
         launches::check(&mut cx, &order);
+        devices::check(&mut cx, &order);
     }
     arguments::check(&mut cx);
     unused::check(&mut cx);
@@ -141,8 +147,9 @@ struct Cx<'m> {
     accesses: &'m Accesses,
     found: Vec<Diagnostic>,
     open: Vec<OpenPair>,
-    /// Findings beyond those kept.
+    /// Findings beyond those kept: how many, and the gravest of them.
     more: usize,
+    gravest: Severity,
 }
 
 impl Cx<'_> {
@@ -151,6 +158,7 @@ impl Cx<'_> {
             self.found.push(diagnostic);
         } else {
             self.more += 1;
+            self.gravest = self.gravest.min(diagnostic.severity);
         }
     }
 
@@ -165,7 +173,8 @@ impl Cx<'_> {
         });
         if self.more > 0 {
             let message = format!("{} more findings are not shown", self.more);
-            self.found.push(Diagnostic::new(NOT_ALL, Severity::Note, message));
+            let found = Diagnostic::new(NOT_ALL, self.gravest, message);
+            self.found.push(found.help("mend those that are shown first"));
         }
         self.found
     }

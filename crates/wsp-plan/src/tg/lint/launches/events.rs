@@ -1,0 +1,145 @@
+//! Which kernels of a graph signal and wait for events of other graphs.
+
+use super::super::Cx;
+use super::super::order::Order;
+use super::super::reach::Lane;
+use super::Steps;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use wsp_core::tg::{EventNo, Instr};
+use wsp_ir::tg::outline::NumberMap;
+
+/// Nodes by event.
+type Uses = BTreeMap<EventNo, Vec<u32>>;
+
+pub(super) struct Events<'o> {
+    order: &'o Order,
+    /// Per graph.
+    signals: Vec<Uses>,
+    waits: Vec<Uses>,
+    /// Whether nodes are, or come before, one of others: answers so far.
+    led: HashMap<Question, bool>,
+}
+
+/// A question of order within a graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    BeforeSignal(u32, u32, EventNo),
+    BehindWait(u32, EventNo, u32),
+    WaitsBefore(u32, EventNo, EventNo),
+}
+
+impl<'o> Events<'o> {
+    /// Those of all graphs; `parts` are the graphs that each is made of.
+    pub(super) fn new(cx: &Cx<'_>, order: &'o Order, parts: &[Vec<u32>]) -> Events<'o> {
+        let (signals, waits) = uses(cx);
+        let merged = |uses: &BTreeMap<u32, Uses>| {
+            let of = |parts: &Vec<u32>| {
+                let mut nodes = Uses::new();
+                for (event, of) in parts.iter().filter_map(|part| uses.get(part)).flatten() {
+                    nodes.entry(*event).or_default().extend(of);
+                }
+                nodes
+            };
+            parts.iter().map(of).collect()
+        };
+        Events { order, signals: merged(&signals), waits: merged(&waits), led: HashMap::new() }
+    }
+
+    pub(super) fn signalled_by(&self, graph: u32) -> Vec<EventNo> {
+        self.signals[graph as usize].keys().copied().collect()
+    }
+
+    pub(super) fn waited_for_by(&self, graph: u32) -> Vec<EventNo> {
+        self.waits[graph as usize].keys().copied().collect()
+    }
+
+    /// Whether a node is complete before its graph signals an event.
+    pub(super) fn is_before_signal(
+        &mut self,
+        graph: u32,
+        node: u32,
+        event: EventNo,
+        steps: &mut Steps,
+    ) -> bool {
+        let signals = self.signals[graph as usize].get(&event).cloned().unwrap_or_default();
+        self.leads(Question::BeforeSignal(graph, node, event), vec![node], signals, steps)
+    }
+
+    /// Whether a node starts after its graph waited for an event.
+    pub(super) fn is_behind_wait(
+        &mut self,
+        graph: u32,
+        event: EventNo,
+        node: u32,
+        steps: &mut Steps,
+    ) -> bool {
+        let waits = self.waits[graph as usize].get(&event).cloned().unwrap_or_default();
+        self.leads(Question::BehindWait(graph, event, node), waits, vec![node], steps)
+    }
+
+    /// Whether a graph waits for an event before it signals another.
+    pub(super) fn waits_before(
+        &mut self,
+        graph: u32,
+        event: EventNo,
+        signalled: EventNo,
+        steps: &mut Steps,
+    ) -> bool {
+        let waits = self.waits[graph as usize].get(&event).cloned().unwrap_or_default();
+        let signals = self.signals[graph as usize].get(&signalled).cloned().unwrap_or_default();
+        self.leads(Question::WaitsBefore(graph, event, signalled), waits, signals, steps)
+    }
+
+    /// Whether one of some nodes of a graph is one of others, or comes before one.
+    fn leads(&mut self, question: Question, from: Vec<u32>, to: Vec<u32>, steps: &mut Steps) -> bool {
+        if let Some(&answer) = self.led.get(&question) {
+            return answer;
+        }
+        steps.spend(self.order.first.len());
+        let rank = |node: u32| self.order.rank[node as usize];
+        let lane = Lane {
+            starts: from.into_iter().map(rank).collect(),
+            targets: to.into_iter().map(rank).collect(),
+        };
+        let answer = self.order.ordered().reached(&[lane]).iter().flatten().any(|reached| *reached);
+        self.led.insert(question, answer);
+        answer
+    }
+}
+
+/// Per graph kernels that signal events of other graphs, and kernels that wait for events of others.
+fn uses(cx: &Cx<'_>) -> (BTreeMap<u32, Uses>, BTreeMap<u32, Uses>) {
+    let (mut signals, mut waits) = (BTreeMap::new(), BTreeMap::new());
+    let mut kernels = NumberMap::new(cx.module.instrs.len());
+    let mut graph = None;
+    let add = |uses: &mut BTreeMap<u32, Uses>, graph: Option<u32>, event: EventNo, node: Option<u32>| {
+        if let (Some(graph), Some(node)) = (graph, node) {
+            uses.entry(graph).or_default().entry(event).or_default().push(node);
+        }
+    };
+    for instr in &cx.module.instrs {
+        match *instr {
+            Instr::TgBegin { graph_id } => {
+                graph = cx.outline.graph(graph_id);
+                if let Some(graph) = graph {
+                    cx.outline.kernel_map(graph, &mut kernels);
+                }
+            }
+            Instr::SySignal { event_id, src_kernel } => {
+                add(&mut signals, graph, event_id, kernels.get(src_kernel.0));
+            }
+            Instr::SyWait { event_id, dst_kernel } => {
+                add(&mut waits, graph, event_id, kernels.get(dst_kernel.0));
+            }
+            _ => {}
+        }
+    }
+    // The caller may signal an external event at any time. A graph that signals an event waits for its own signal.
+    let external: BTreeSet<EventNo> = cx.module.extern_events.iter().map(|(event, _)| *event).collect();
+    signals.values_mut().for_each(|uses| uses.retain(|event, _| !external.contains(event)));
+    for (graph, uses) in &mut waits {
+        let own = |event: &EventNo| signals.get(graph).is_some_and(|signals| signals.contains_key(event));
+        uses.retain(|event, _| !external.contains(event) && !own(event));
+    }
+    (signals, waits)
+}

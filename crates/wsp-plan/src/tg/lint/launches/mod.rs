@@ -1,0 +1,337 @@
+//! Launches that use the same bytes in no order, and tensors that the host releases under a launch.
+//!
+//! The statements of the host are gone through along every way that conditions leave open (`ways`); along each, launches that are in no order
+//! (`order`, `events`) are compared access by access.
+
+mod events;
+mod order;
+mod ways;
+
+use super::access::{Access, Overlap, overlap};
+use super::order::{Node, Order};
+use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
+use events::Events;
+use order::LaunchOrder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use ways::{Way, ways};
+use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo};
+use wsp_ir::tg::outline::Home;
+
+/// Steps after which launches are not compared any further.
+const MOST_STEPS: usize = 40_000_000;
+/// What it costs of them to keep something.
+const STEPS_TO_KEEP: usize = 64;
+
+/// Steps that are left.
+pub(super) struct Steps(usize);
+
+impl Steps {
+    pub(super) fn new(most: usize) -> Steps {
+        Steps(most)
+    }
+
+    /// Takes steps; `false` if there are too few, and then none are left.
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        self.0 = self.0.saturating_sub(steps);
+        self.0 > 0
+    }
+
+    fn are_over(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
+    let mut streams = BTreeSet::new();
+    let mut has_free = false;
+    for instr in &cx.module.instrs {
+        match *instr {
+            Instr::TgLaunch { stream, .. } => _ = streams.insert(stream),
+            Instr::TgInvoke { .. } => _ = streams.insert(StreamNo(0)),
+            Instr::McFree { .. } => has_free = true,
+            _ => {}
+        }
+    }
+    // Launches on one stream are in order.
+    if streams.is_empty() || (streams.len() == 1 && !has_free) {
+        return;
+    }
+    let mut checker = Checker::new(cx, order);
+    let is_whole = ways(cx, |way| {
+        checker.way(cx, way);
+        !checker.steps.are_over()
+    });
+    checker.is_cut |= !is_whole || checker.steps.are_over();
+    checker.report(cx);
+}
+
+/// Two accesses of two launches, by place in the list.
+#[derive(Clone, Copy)]
+struct Meeting {
+    a: usize,
+    b: usize,
+    is_sure: bool,
+}
+
+/// Where two launches meet: two nodes, a tensor, and the instructions of both launches.
+type Place = (u32, u32, u32, u32, u32);
+
+/// Two launches that meet in no order.
+struct Race {
+    meeting: Meeting,
+    is_same: bool,
+    /// A loop that runs no round on the way on which they do.
+    skipped: Option<u32>,
+}
+
+struct Checker<'o> {
+    events: Events<'o>,
+    /// Per graph its accesses to what others may see, by tensor.
+    uses: Vec<Vec<usize>>,
+    meetings: BTreeMap<(u32, u32), Rc<[Meeting]>>,
+    /// What is to be said.
+    found: BTreeMap<Place, Race>,
+    /// Instructions of launches of which no meeting is in order.
+    told: BTreeSet<(u32, u32)>,
+    frees: BTreeMap<(u32, u32), u32>,
+    /// Tensors of accesses whose bytes are not known here.
+    open: BTreeSet<u32>,
+    steps: Steps,
+    /// Whether not everything was compared.
+    is_cut: bool,
+}
+
+impl<'o> Checker<'o> {
+    fn new(cx: &Cx<'_>, order: &'o Order) -> Checker<'o> {
+        let parts = parts(cx);
+        let mut own = vec![Vec::new(); cx.outline.graphs.len()];
+        for (at, access) in cx.accesses.list.iter().enumerate() {
+            let def = &cx.outline.tensors[access.tensor as usize];
+            let is_hidden = matches!(def.home, Home::Graph(_)) && def.location != MemLocation::Shared;
+            if !is_hidden && access.low < access.high {
+                own[access.graph as usize].push(at);
+            }
+        }
+        let of = |parts: &Vec<u32>| {
+            let mut uses: Vec<usize> =
+                parts.iter().flat_map(|part| own[*part as usize].iter().copied()).collect();
+            uses.sort_unstable();
+            uses
+        };
+        Checker {
+            events: Events::new(cx, order, &parts),
+            uses: parts.iter().map(of).collect(),
+            meetings: BTreeMap::new(),
+            found: BTreeMap::new(),
+            told: BTreeSet::new(),
+            frees: BTreeMap::new(),
+            open: BTreeSet::new(),
+            steps: Steps::new(MOST_STEPS),
+            is_cut: false,
+        }
+    }
+
+    fn way(&mut self, cx: &Cx<'_>, way: &Way) {
+        let mut order = LaunchOrder::new(way, &mut self.events, &mut self.steps);
+        for first in 0..way.launches.len() {
+            for second in first + 1..way.launches.len() {
+                if !self.steps.spend(1) {
+                    break;
+                }
+                if !order.is_behind(first, second, &mut self.steps) {
+                    self.pair(cx, way, &mut order, first, second);
+                }
+            }
+        }
+        for free in &way.frees {
+            let uses = |graph: u32| {
+                let uses = &self.uses[graph as usize];
+                let from = uses.partition_point(|&at| cx.accesses.list[at].tensor < free.tensor);
+                uses.get(from).is_some_and(|&at| cx.accesses.list[at].tensor == free.tensor)
+            };
+            if !self.steps.spend(way.launches.len()) {
+                break;
+            }
+            if let Some(launch) = way.flying(free).find(|launch| uses(launch.graph)) {
+                self.frees.entry((free.at, free.tensor)).or_insert(launch.at);
+            }
+        }
+    }
+
+    fn pair(&mut self, cx: &Cx<'_>, way: &Way, order: &mut LaunchOrder, first: usize, second: usize) {
+        let (a, b) = (way.launches[first], way.launches[second]);
+        if self.told.contains(&(a.at, b.at)) {
+            return;
+        }
+        let mut is_told = true;
+        for meeting in &*self.meetings_of(cx, a.graph, b.graph) {
+            let (x, y) = (cx.accesses.list[meeting.a], cx.accesses.list[meeting.b]);
+            let place = (x.node, y.node, x.tensor, a.at, b.at);
+            if !self.steps.spend(1) || self.found.contains_key(&place) {
+                continue;
+            }
+            let (x, y, steps) = ((first, x.node), (second, y.node), &mut self.steps);
+            let is_ordered = order.is_ordered(&mut self.events, x, y, steps)
+                || order.is_ordered(&mut self.events, y, x, steps);
+            if is_ordered || steps.are_over() {
+                is_told = false;
+                continue;
+            }
+            if meeting.is_sure {
+                steps.spend(STEPS_TO_KEEP);
+                let race = Race { meeting: *meeting, is_same: a.graph == b.graph, skipped: b.skipped };
+                self.found.insert(place, race);
+            } else {
+                self.open.insert(place.2);
+            }
+        }
+        if is_told {
+            self.told.insert((a.at, b.at));
+        }
+    }
+
+    fn meetings_of(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Rc<[Meeting]> {
+        if let Some(meetings) = self.meetings.get(&(first, second)) {
+            return Rc::clone(meetings);
+        }
+        self.steps.spend(STEPS_TO_KEEP);
+        let meetings: Rc<[Meeting]> = self.meet(cx, first, second).into();
+        self.meetings.insert((first, second), Rc::clone(&meetings));
+        meetings
+    }
+
+    /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor one, a sure one if there is one.
+    fn meet(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Vec<Meeting> {
+        let list = &cx.accesses.list;
+        let mut meetings: BTreeMap<(u32, u32, u32), Meeting> = BTreeMap::new();
+        let mut rest = self.uses[second as usize].as_slice();
+        for of_tensor in self.uses[first as usize].chunk_by(|a, b| list[*a].tensor == list[*b].tensor) {
+            let tensor = list[of_tensor[0]].tensor;
+            rest = &rest[rest.partition_point(|&at| list[at].tensor < tensor)..];
+            let others = &rest[..rest.partition_point(|&at| list[at].tensor == tensor)];
+            for (&at, &other) in of_tensor.iter().flat_map(|a| others.iter().map(move |b| (a, b))) {
+                if !self.steps.spend(1) {
+                    return Vec::new();
+                }
+                let (a, b) = (&list[at], &list[other]);
+                let key = (a.node, b.node, tensor);
+                if !(a.writes() || b.writes()) || meetings.get(&key).is_some_and(|known| known.is_sure) {
+                    continue;
+                }
+                if let Some(is_sure) = meets(cx, a, b) {
+                    self.steps.spend(STEPS_TO_KEEP);
+                    meetings.insert(key, Meeting { a: at, b: other, is_sure });
+                }
+            }
+        }
+        meetings.into_values().collect()
+    }
+
+    fn report(self, cx: &mut Cx<'_>) {
+        for ((.., first, second), race) in &self.found {
+            tell(cx, (*first, *second), race);
+        }
+        for ((at, tensor), launch) in &self.frees {
+            let name = cx.tensor_name(*tensor);
+            let graph = launched(cx, *launch);
+            let message = format!("`{name}` is released while a launch of graph `{graph}` may use it");
+            let found = cx.on(error(LAUNCHES, message), *at, "released here");
+            let found = cx.and(found, *launch, "launched here, and not waited for");
+            cx.report(found.help(format!("TG_SYNC({graph})")));
+        }
+        for tensor in &self.open {
+            let message = format!(
+                "whether launches use the same bytes of `{}` at the same time was not compared",
+                cx.tensor_name(*tensor)
+            );
+            let found = warning(NOT_ALL, message).note(
+                "nothing orders the launches, and the bytes depend on what is known only when they run",
+            );
+            cx.report(found.help("order the launches with TG_SYNC, an event, or one stream"));
+        }
+        if self.is_cut {
+            let message = "not every two launches on different streams were compared";
+            let found = warning(NOT_ALL, message)
+                .note("the host has too many ways through its conditions and loops, or too many launches");
+            cx.report(found.help("order the launches with TG_SYNC, or put all of them on one stream"));
+        }
+    }
+}
+
+/// Per graph the graphs that it is made of.
+pub(super) fn parts(cx: &Cx<'_>) -> Vec<Vec<u32>> {
+    let mut parts: Vec<Vec<u32>> = Vec::new();
+    for (at, graph) in (0u32..).zip(&cx.outline.graphs) {
+        let of = |no: GraphNo| cx.outline.graph(no).filter(|part| *part < at);
+        let made = match graph.parts {
+            Some((first, second)) => {
+                let fused = [first, second].into_iter().filter_map(of);
+                fused.flat_map(|part| parts[part as usize].clone()).collect()
+            }
+            None => vec![at],
+        };
+        parts.push(made);
+    }
+    parts
+}
+
+/// Whether two accesses touch the same bytes, and whether they surely do.
+fn meets(cx: &Cx<'_>, a: &Access, b: &Access) -> Option<bool> {
+    let moves = moves(cx, a) || moves(cx, b);
+    match overlap(cx.known, cx.outline, a, b) {
+        Overlap::Surely => Some(!moves),
+        Overlap::Maybe => Some(false),
+        Overlap::Never => moves.then_some(false),
+    }
+}
+
+/// Whether the bytes of an access differ from launch to launch.
+fn moves(cx: &Cx<'_>, access: &Access) -> bool {
+    let Instr::McBind { offset, size, .. } = cx.module.instrs[access.at as usize] else { return false };
+    let moves = |scalar: Scalar| cx.module.scalar(scalar).contains(&ExprOp::Iteration);
+    !access.exact && (moves(offset) || moves(size))
+}
+
+fn launched(cx: &Cx<'_>, at: u32) -> String {
+    match cx.module.instrs[at as usize] {
+        Instr::TgLaunch { graph_id, .. } | Instr::TgInvoke { graph_id, .. } => {
+            cx.outline.graph(graph_id).map_or_else(String::new, |graph| cx.graph_name(graph))
+        }
+        _ => String::new(),
+    }
+}
+
+fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
+    let is_same = race.is_same;
+    let [a, b] = [race.meeting.a, race.meeting.b].map(|at| &cx.accesses.list[at]);
+    let in_arm = [a, b]
+        .iter()
+        .any(|access| cx.outline.blocks.outwards(access.block).any(|(_, around)| around.kind.is_arm()));
+    let is_sure = a.is_known() && b.is_known() && !in_arm && !is_same;
+    let of = if is_sure { error } else { warning };
+    if cx.is_full() {
+        return cx.report(of(LAUNCHES, "no order".to_owned()));
+    }
+    let graphs = [launched(cx, first), launched(cx, second)];
+    let tensor = cx.tensor_name(a.tensor);
+    let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
+    let message = match is_same {
+        true => format!("two launches of graph `{}` use `{tensor}` in no order", graphs[0]),
+        false => format!("launches of graphs `{}` and `{}` use `{tensor}` in no order", graphs[0], graphs[1]),
+    };
+    let mut found = cx.on(of(LAUNCHES, message), second, "submitted while the other may run");
+    if first != second {
+        found = cx.and(found, first, "the other launch");
+    }
+    found = cx.and(found, a.at, &format!("`{}` of the other {} it here", names[0], super::flow::verb(a)));
+    found = cx.and(found, b.at, &format!("`{}` {} it here", names[1], super::flow::verb(b)));
+    if let Some(at) = race.skipped {
+        found = cx.and(found, at, "where this loop runs no round");
+    }
+    if is_same {
+        found = found.note("a simulation runs them one after another; a device does not");
+    }
+    found = found.note("TG_SYNC behind the other launch orders them, and so does one stream for both");
+    cx.report(found.help(format!("TG_SYNC({})", graphs[0])));
+}

@@ -1,0 +1,51 @@
+//! What waits for itself: through edges, events, gangs and barriers, in one graph and in two.
+
+use super::check;
+
+/// ISA-TG-21: the whole circle, each link with its place.
+#[test]
+fn a_circle_is_printed_with_its_whole_path() {
+    let text = "TG_BEGIN(0)\nTG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_KERNEL(C, e, 1, AIV, 0)\nTG_DEPEND(A, B) //! 1500\nTG_DEPEND(B, C)\nTG_DEPEND(C, A)\nTG_END(0)\n";
+    let found = check(text);
+    assert_eq!(found[0].message, "`A` waits for itself: `A` → `B` → `C` → `A`");
+    assert!(found[0].is_error());
+    assert_eq!(found[0].labels.len(), 2, "the other two links");
+}
+
+/// ISA-TG-20: a hint orders nothing.
+#[test]
+fn a_soft_edge_closes_no_circle() {
+    check(
+        "TG_BEGIN(0)\nTG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_DEPEND(A, B)\nTG_DEPEND(B, A, SOFT)\nTG_END(0)\n",
+    );
+    check(
+        "TG_BEGIN(0)\nTG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_DEPEND(A, B)\nTG_DEPEND(A, B, SOFT) //! 1510\nTG_END(0)\n",
+    );
+}
+
+/// ISA-SY-06: circles through events, gangs and barriers.
+#[test]
+fn circles_through_events_gangs_and_barriers_are_found() {
+    let kernels = "TG_KERNEL(A, e, 1, AIV, 0)\nTG_KERNEL(B, e, 1, AIV, 0)\nTG_KERNEL(C, e, 1, AIV, 0)\n";
+    let graph = |body: &str| format!("TG_BEGIN(0)\n{kernels}{body}\nTG_END(0)\n");
+    let found = check(&graph("SY_SIGNAL(E, B)\nSY_WAIT(E, A)\nTG_DEPEND(A, B) //! 1500"));
+    assert_eq!(found[0].message, "`A` waits for itself: `A` → `B` → event `E` → `A`");
+    check(&graph("SY_SIGNAL(E, A)\nSY_WAIT(E, B)\nTG_DEPEND(A, B)"));
+    check(&graph("SY_SIGNAL(E, A) //! 1500\nSY_WAIT(E, A)"));
+    let found = check(&graph("SY_BARRIER({A, C}, 0)\nTG_DEPEND(A, B) //! 1500\nTG_DEPEND(B, C)"));
+    assert_eq!(found[0].message, "`A` waits for itself: `A` → `B` → gang → `A`");
+    check(&graph("TG_DEPEND(A, B, BARRIER) //! 1500\nTG_DEPEND(C, A)"));
+}
+
+/// ISA-SY-06: two graphs that wait for each other.
+#[test]
+fn graphs_that_wait_for_each_other_are_found() {
+    let graph = |no: u32, wait: &str, signal: &str, mark: &str| {
+        format!(
+            "TG_BEGIN({no})\nTG_KERNEL(K{no}, e, 1, AIV, 0)\nSY_WAIT({wait}, K{no})\nSY_SIGNAL({signal}, K{no}){mark}\nTG_END({no})\n"
+        )
+    };
+    let text = graph(0, "E", "F", " //! 1500") + &graph(1, "F", "E", "");
+    let found = check(&text);
+    assert_eq!(found[0].message, "`K0` waits for itself: `K0` → event `F` → `K1` → event `E` → `K0`");
+}

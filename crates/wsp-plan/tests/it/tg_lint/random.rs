@@ -1,0 +1,128 @@
+//! Random graphs against an oracle that looks at all pairs.
+
+use super::{findings, repaired};
+use proptest::prelude::*;
+
+/// A random graph: kernels with a use of one of three tensors each, and edges forward.
+#[derive(Clone, Debug)]
+struct Random {
+    /// Tensor, first byte, bytes, direction.
+    uses: Vec<(usize, u32, u32, usize)>,
+    /// From, to, whether it is a `DATA` edge.
+    edges: Vec<(usize, usize, bool)>,
+}
+
+fn random() -> impl Strategy<Value = Random> {
+    (2usize..14).prop_flat_map(|kernels| {
+        let uses = proptest::collection::vec((0usize..3, 0u32..6, 1u32..4, 0usize..3), kernels);
+        let edges = proptest::collection::vec((0..kernels, 0..kernels, any::<bool>()), 0..kernels * 2);
+        (uses, edges).prop_map(|(uses, edges)| {
+            let edges = edges.into_iter().filter(|(a, b, _)| a != b);
+            Random { uses, edges: edges.map(|(a, b, data)| (a.min(b), a.max(b), data)).collect() }
+        })
+    })
+}
+
+impl Random {
+    fn text(&self) -> String {
+        let mut text = "extern T0: u8[16]\nextern T1: u8[16]\nextern T2: u8[16]\nTG_BEGIN(G)\n".to_owned();
+        for (at, (tensor, low, size, entry)) in self.uses.iter().enumerate() {
+            let entry = ["r", "w", "rw"][*entry];
+            text += &format!(
+                "TG_KERNEL(K{at}, {entry}, 1, AIV, 0)\nMC_BIND(K{at}, 0, T{tensor}, {low}, {size})\n"
+            );
+        }
+        for (from, to, data) in &self.edges {
+            let kind = if *data { "DATA" } else { "AFTER" };
+            text += &format!("TG_DEPEND(K{from}, K{to}, {kind})\n");
+        }
+        text + "TG_END(G)\n"
+    }
+
+    /// Per pair of kernels whether the second comes after the first.
+    fn after(&self) -> Vec<Vec<bool>> {
+        let count = self.uses.len();
+        let mut after = vec![vec![false; count]; count];
+        for (from, to, _) in &self.edges {
+            after[*from][*to] = true;
+        }
+        for middle in 0..count {
+            for from in 0..count {
+                for to in 0..count {
+                    after[from][to] |= after[from][middle] && after[middle][to];
+                }
+            }
+        }
+        after
+    }
+
+    fn meet(&self, a: usize, b: usize) -> bool {
+        let (x, y) = (self.uses[a], self.uses[b]);
+        x.0 == y.0 && x.1 < y.1 + y.2 && y.1 < x.1 + x.2
+    }
+
+    fn writes(&self, kernel: usize) -> bool {
+        self.uses[kernel].3 != 0
+    }
+}
+
+proptest! {
+    /// ISA-TG-21, ISA-MC-12: a race is reported exactly when some pair is in no order, and then the proposed edges end all of them.
+    #[test]
+    fn races_of_random_graphs_are_those_of_all_pairs(graph in random()) {
+        let (after, count) = (graph.after(), graph.uses.len());
+        let race = (0..count).any(|a| (a + 1..count).any(|b| {
+            graph.meet(a, b) && (graph.writes(a) || graph.writes(b)) && !after[a][b]
+        }));
+        let found = findings(&graph.text());
+        prop_assert_eq!(found.iter().any(|finding| finding.code.0 == 1501), race);
+        for finding in found.iter().filter(|finding| finding.code.0 == 1501) {
+            // Every reported pair is one.
+            let names: Vec<usize> = finding.message.split('`').skip(1).step_by(2).take(2)
+                .map(|name| name[1..].parse().expect("a kernel's name should be K and a number")).collect();
+            prop_assert!(graph.meet(names[0], names[1]) && !after[names[0]][names[1]], "{}", finding.message);
+        }
+        let mut text = graph.text();
+        for _ in 0..20 {
+            let found = findings(&text);
+            if found.is_empty() {
+                break;
+            }
+            text = repaired(&text, &found);
+        }
+        prop_assert!(findings(&text).is_empty(), "{}", text);
+    }
+
+    /// ISA-EM-04: of tensors with one writer, exactly those readers are told that no `DATA` edge of it leads to.
+    #[test]
+    fn visibility_in_random_graphs_is_that_of_the_rule(mut graph in random()) {
+        let mut has_writer = [false; 3];
+        for kernel in &mut graph.uses {
+            let first = !std::mem::replace(&mut has_writer[kernel.0], true);
+            kernel.3 = usize::from(first);
+        }
+        let (after, count) = (graph.after(), graph.uses.len());
+        let mut expected = Vec::new();
+        for writer in (0..count).filter(|kernel| graph.writes(*kernel)) {
+            let reads = |reader: &usize| graph.meet(writer, *reader) && after[writer][*reader];
+            let readers = (writer + 1..count).filter(reads);
+            expected.extend(readers.map(|reader| (writer, reader)).filter(|&(writer, reader)| {
+                !graph.edges.iter().any(|(from, to, data)| {
+                    *data && *from == writer && (*to == reader || after[*to][reader])
+                })
+            }));
+        }
+        let mut told: Vec<(usize, usize)> = findings(&graph.text())
+            .iter()
+            .filter(|finding| matches!(finding.code.0, 1502 | 1503))
+            .map(|finding| {
+                let edge = finding.help[0].strip_prefix("TG_DEPEND(K").expect("an edge should be proposed");
+                let mut ends = edge.split([',', ')']);
+                let mut next = || ends.next().unwrap_or("").trim().trim_start_matches('K').parse::<usize>();
+                (next().expect("a kernel"), next().expect("a kernel"))
+            })
+            .collect();
+        told.sort_unstable();
+        prop_assert_eq!(told, expected);
+    }
+}
