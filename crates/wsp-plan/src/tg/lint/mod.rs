@@ -14,8 +14,9 @@
 //!
 //! The checker knows the control flow: kernels in the two arms of one `CF_IF` never meet; ranges of bytes that move with a loop
 //! are compared in one round, since what later rounds need of earlier ones is found when the graph runs. What it cannot
-//! decide it names: in a note what is left to the run (`open`), in a warning what is not compared at all. Where no signature and no operand says what a kernel does with an argument, `DATA` edges
-//! tell, and of memory that a graph allocates the first user writes; findings that rest on this are warnings and say so.
+//! decide it names: in a note what is left to the run (`open`), in a warning what is not compared at all. Where no signature and no
+//! operand says what a kernel does with an argument, `DATA` edges tell, and of memory that a graph allocates the first user writes;
+//! findings that rest on this are warnings and say so.
 
 mod access;
 mod arguments;
