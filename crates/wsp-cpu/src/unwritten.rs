@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use wsp_kernel::{Missing, Stored};
 
-/// Elements of an output that no task has stored, of a run that records what is stored ([`crate::Recording`]). Outputs of which
-/// some task loads elements before one stores them are inputs as well, and are never listed.
+/// Elements of an output that no task has stored, of a run that records what is stored ([`crate::Recording`]). Elements that some
+/// task loads before one stores them are inputs as well, and do not count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unwritten {
     /// The output.
@@ -44,9 +44,9 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// What was never stored; none where all was, or where the values that are there are an input.
+    /// What was never stored; none where all was, or is an input.
     pub(crate) fn unwritten(&self) -> Option<Unwritten> {
-        let missing = self.stored.missing(self.size).filter(|_| !self.stored.loaded_early())?;
+        let missing = self.stored.missing(self.size)?;
         Some(Unwritten::new(&self.tensor, missing, &self.shape, self.given))
     }
 }

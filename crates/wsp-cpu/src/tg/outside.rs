@@ -62,7 +62,7 @@ impl Session {
         written.into_iter().map(|at| Ok((self.shared.table[at].name.clone(), self.array(at)?))).collect()
     }
 
-    /// Elements of the outputs that nothing has stored; empty where the session does not record what is
+    /// Elements of the outputs that nothing has stored, and nothing has loaded before; empty where the session does not record what is
     /// stored. What a function of the caller writes through [`TensorRange::ptr`] counts as all that its argument has.
     pub fn unwritten(&self) -> Vec<Unwritten> {
         let mut memory = self.shared.memory();
@@ -71,7 +71,7 @@ impl Session {
             outputs.filter(|(_, info)| info.home == Home::Extern).collect();
         let unwritten = |(at, info): (usize, &TensorInfo)| {
             let range = memory.held(at, 0)?;
-            let stored = range.stored().filter(|stored| !stored.loaded_early())?;
+            let stored = range.stored()?;
             let (dtype, shape) = info.elements.clone().unwrap_or((DType::U8, vec![range.bytes()]));
             Some(Unwritten::new(&info.name, stored.missing(dtype.size())?, &shape, info.given))
         };

@@ -15,7 +15,7 @@
 //! | events of the unit, those that the caller has signalled | [`Record::events`], [`Record::signalled`] |
 //! | tensors of the unit that a graph or the caller has written | [`Record::tensors`] |
 //! | tensors of graphs, which their launches hand on to those that follow in a stream; which of them are released | [`Record::tensors`] |
-//! | which bytes of these tensors tasks have stored, in a run that records it | [`Record::tensors`] |
+//! | which bytes of these tensors tasks have stored, or loaded before, in a run that records it | [`Record::tensors`] |
 //! | checkpoints that a `TG_RESTORE` of the unit may ask for | [`Record::restorable`] |
 //! | unit, kernels, parameters, scalars, inputs, devices | [`Record::identity`]: compared, not restored |
 //! | partitions, streams, affinities, gangs, memory accounts | follow from the unit |
@@ -31,7 +31,7 @@ use wsp_runtime::tg::{LaunchEvent, LaunchEvents, SavedEvent};
 /// First bytes of every record.
 const MAGIC: [u8; 4] = *b"WSPC";
 /// Layout of records.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes before what the checksum covers: magic, version, checksum.
 const UNCOVERED: usize = 12;
 
@@ -155,11 +155,12 @@ impl Record {
             out.u32(u32::from(tensor.released));
             out.raw(&tensor.bytes);
             out.list(tensor.stored.as_slice(), |out, stored| {
-                out.u32(u32::from(stored.loaded_early));
-                out.list(&stored.ranges, |out, (begin, end)| {
-                    out.u64(*begin as u64);
-                    out.u64(*end as u64);
-                });
+                for ranges in [&stored.ranges, &stored.loaded_early] {
+                    out.list(ranges, |out, (begin, end)| {
+                        out.u64(*begin as u64);
+                        out.u64(*end as u64);
+                    });
+                }
             });
         });
         out.list(&self.restorable, |out, record| out.raw(record));
@@ -347,11 +348,13 @@ impl<'a> Reader<'a> {
                     tensor: input.u32()?,
                     released: input.flag()?,
                     bytes: input.raw()?.to_vec(),
-                    stored: input.option(12, |input| {
-                        let loaded_early = input.flag()?;
+                    stored: input.option(16, |input| {
                         let range =
                             |input: &mut Reader<'a>| Ok((input.u64()? as usize, input.u64()? as usize));
-                        Ok(StoredState { loaded_early, ranges: input.list(16, range)? })
+                        Ok(StoredState {
+                            ranges: input.list(16, range)?,
+                            loaded_early: input.list(16, range)?,
+                        })
                     })?,
                 })
             })?,
@@ -443,7 +446,7 @@ mod tests {
                     tensor: 1,
                     released: false,
                     bytes: vec![1, 2, 3],
-                    stored: Some(StoredState { ranges: vec![(0, 1), (2, 3)], loaded_early: true }),
+                    stored: Some(StoredState { ranges: vec![(0, 1), (2, 3)], loaded_early: vec![(4, 5)] }),
                 },
                 SavedTensor {
                     owner: Some((0, 7)),

@@ -139,20 +139,14 @@ impl SharedTensor {
         self.stored.as_deref()
     }
 
-    /// Elements that no task has stored, in row-major order; none where all were, where tasks load elements, of which no more
-    /// than that is needed, and where nothing is recorded.
+    /// Elements that no task has stored, and none has loaded before, in row-major order; none if there are none, where tasks load
+    /// all that others store, of which no more than that is needed, and where nothing is recorded.
     pub(crate) fn missing(&self) -> Option<Missing> {
-        let stored = self.stored.as_deref().filter(|stored| !stored.is_loaded())?;
-        let mut found: Option<Missing> = None;
-        let mut before = 0;
-        self.runs(&self.whole(), |offset, bytes| {
-            if let Some(part) = stored.missing_in(self.base.wrapping_add(offset), bytes, self.dtype.size()) {
-                let all = found.get_or_insert(Missing { elements: 0, first: before + part.first });
-                all.elements += part.elements;
-            }
-            before += (bytes / self.dtype.size()) as u64;
-        });
-        found
+        let stored = self.stored.as_deref().filter(|stored| !stored.is_passed_on())?;
+        let each = |piece: &mut dyn FnMut(*const u8, usize)| {
+            self.runs(&self.whole(), |offset, bytes| piece(self.base.wrapping_add(offset), bytes));
+        };
+        stored.missing_in(self.dtype.size(), each)
     }
 
     /// A task stores to a box.

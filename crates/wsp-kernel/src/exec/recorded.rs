@@ -25,7 +25,7 @@ pub(super) fn load(stored: &Stored, memory: &TensorMem, at: Window<'_>, shape: S
     let mut missing = None;
     view.runs(|place, ptr, bytes| {
         if !stored.may_load(ptr, bytes) {
-            let first = stored.missing_in(ptr, bytes, view.dtype.size()).map_or(0, |missing| missing.first);
+            let first = stored.first_gap(ptr, bytes).map_or(0, |first| first / view.dtype.size());
             missing = Some(Shape::new(place.rows, place.cols + first as u32));
         }
         missing.is_none()

@@ -12,6 +12,7 @@ mod ints;
 mod layout;
 mod locate;
 mod prefetch;
+mod ranges;
 mod scalar;
 mod stored;
 mod tensor;

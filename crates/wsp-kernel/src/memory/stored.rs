@@ -1,7 +1,6 @@
 //! Which bytes of some memory tasks have stored.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::ranges::Ranges;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a load of elements that no task has stored means.
@@ -20,13 +19,20 @@ pub struct Stored {
     base: usize,
     bytes: usize,
     early: EarlyLoads,
-    loaded: AtomicBool,
-    loaded_early: AtomicBool,
-    /// End of each range by its begin; ranges neither touch nor overlap.
-    ranges: Mutex<BTreeMap<usize, usize>>,
+    seen: Mutex<Seen>,
 }
 
-/// Elements that were never stored.
+/// What tasks did to the bytes.
+#[derive(Debug, Default)]
+struct Seen {
+    stored: Ranges,
+    /// Loaded where not all was stored: of these, what is not in `stored` is an input.
+    loaded_early: Ranges,
+    /// Stored and not loaded since; of memory with values of its own.
+    unread: Ranges,
+}
+
+/// Elements that were neither stored nor loaded as an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// How many.
@@ -40,55 +46,45 @@ pub struct Missing {
 pub struct StoredState {
     /// Begin and end of each range that was stored, in bytes from the begin of the memory.
     pub ranges: Vec<(usize, usize)>,
-    /// Whether some task has loaded elements before any task stored them.
-    pub loaded_early: bool,
+    /// The same of what tasks have loaded before all of it was stored.
+    pub loaded_early: Vec<(usize, usize)>,
 }
 
 impl Stored {
     /// Nothing of the `bytes` bytes at `base` is stored yet.
     pub fn new(base: *const u8, bytes: usize, early: EarlyLoads) -> Stored {
-        let (loaded, loaded_early) = (AtomicBool::new(false), AtomicBool::new(false));
-        Stored { base: base.addr(), bytes, early, loaded, loaded_early, ranges: Mutex::default() }
+        Stored { base: base.addr(), bytes, early, seen: Mutex::default() }
     }
 
     /// `bytes` bytes from `at` on were stored. What does not lie in the memory is left out.
     pub fn store(&self, at: *const u8, bytes: usize) {
         let Some((begin, end)) = self.clip(at, bytes) else { return };
-        let mut ranges = self.lock();
-        let (mut begin, mut end) = (begin, end);
-        if let Some((&from, &to)) = ranges.range(..=begin).next_back().filter(|(_, to)| **to >= begin) {
-            if to >= end {
-                return;
-            }
-            begin = from;
+        let mut seen = self.lock();
+        seen.stored.insert(begin, end);
+        if self.early == EarlyLoads::Noted {
+            seen.unread.insert(begin, end);
         }
-        while let Some((&from, &to)) = ranges.range(begin..=end).next_back() {
-            ranges.remove(&from);
-            end = end.max(to);
-        }
-        ranges.insert(begin, end);
     }
 
     /// Whether all of `bytes` bytes from `at` on may be loaded: they were stored, or the memory has values of its own.
     pub fn may_load(&self, at: *const u8, bytes: usize) -> bool {
         let Some((begin, end)) = self.clip(at, bytes) else { return true };
-        // Flags are read when no task runs.
-        self.loaded.store(true, Ordering::Relaxed);
-        let whole = self.lock().range(..=begin).next_back().is_some_and(|(_, to)| *to >= end);
-        if !whole && self.early == EarlyLoads::Noted {
-            self.loaded_early.store(true, Ordering::Relaxed);
+        let mut seen = self.lock();
+        let whole = seen.stored.covers(begin, end);
+        if self.early == EarlyLoads::Refused {
+            return whole;
         }
-        whole || self.early == EarlyLoads::Noted
+        seen.unread.remove(begin, end);
+        if !whole {
+            seen.loaded_early.insert(begin, end);
+        }
+        true
     }
 
-    /// Whether some task has loaded elements.
-    pub fn is_loaded(&self) -> bool {
-        self.loaded.load(Ordering::Relaxed)
-    }
-
-    /// Whether some task has loaded elements before any task stored them.
-    pub fn loaded_early(&self) -> bool {
-        self.loaded_early.load(Ordering::Relaxed)
+    /// Whether tasks have stored something and loaded all of it again, of memory with values of its own: a step on the way.
+    pub fn is_passed_on(&self) -> bool {
+        let seen = self.lock();
+        seen.unread.is_empty() && !seen.stored.is_empty() && self.early == EarlyLoads::Noted
     }
 
     /// `bytes` bytes from `at` on were copied from `source`, of which those count that were stored in `from`; all do where it is
@@ -100,8 +96,8 @@ impl Stored {
         }
         let Some((begin, end)) = from.clip(source, bytes) else { return };
         // A copy: source and destination may be one memory.
-        let ranges: Vec<(usize, usize)> = from.lock().iter().map(|(from, to)| (*from, *to)).collect();
-        for (first, last) in ranges {
+        let stored = from.lock().stored.to_vec();
+        for (first, last) in stored {
             let (first, last) = (first.max(begin), last.min(end));
             if first < last {
                 self.store(at.wrapping_add(first - begin), last - first);
@@ -112,63 +108,64 @@ impl Stored {
     /// `bytes` bytes from `at` on have no value any more.
     pub fn erase(&self, at: *const u8, bytes: usize) {
         let Some((begin, end)) = self.clip(at, bytes) else { return };
-        let mut ranges = self.lock();
-        while let Some((&from, &to)) = ranges.range(..end).next_back().filter(|(_, to)| **to > begin) {
-            ranges.remove(&from);
-            if to > end {
-                ranges.insert(end, to);
-            }
-            if from < begin {
-                ranges.insert(from, begin);
-            }
-        }
+        self.lock().stored.remove(begin, end);
     }
 
     /// What is recorded at this moment.
     pub fn state(&self) -> StoredState {
-        let ranges = self.lock().iter().map(|(begin, end)| (*begin, *end)).collect();
-        StoredState { ranges, loaded_early: self.loaded_early() }
+        let seen = self.lock();
+        StoredState { ranges: seen.stored.to_vec(), loaded_early: seen.loaded_early.to_vec() }
     }
 
-    /// The memory has the contents again that it had when this was recorded: what was stored since is not. That elements were
-    /// loaded early stays. Of ranges, what does not lie in the memory is left out.
+    /// The memory has the contents again that it had when this was recorded: what was stored since is not. What was loaded early
+    /// stays. Of ranges, what does not lie in the memory is left out.
     pub fn go_back(&self, state: &StoredState) {
-        self.lock().clear();
-        for &(begin, end) in state.ranges.iter().filter(|(begin, end)| begin < end && *end <= self.bytes) {
-            self.store(std::ptr::without_provenance(self.base + begin), end - begin);
+        let mut seen = self.lock();
+        seen.stored.clear();
+        let Seen { stored, loaded_early, .. } = &mut *seen;
+        for (ranges, from) in [(stored, &state.ranges), (loaded_early, &state.loaded_early)] {
+            for &(begin, end) in from.iter().filter(|(begin, end)| begin < end && *end <= self.bytes) {
+                ranges.insert(begin, end);
+            }
         }
-        self.loaded_early.fetch_or(state.loaded_early, Ordering::Relaxed);
     }
 
     /// As at the beginning: nothing is stored, nothing was loaded.
     pub fn forget(&self) {
-        self.lock().clear();
-        self.loaded.store(false, Ordering::Relaxed);
-        self.loaded_early.store(false, Ordering::Relaxed);
+        *self.lock() = Seen::default();
     }
 
-    /// Elements of `size` bytes that were never stored, the first of them counted from the begin of the memory; none if all were.
+    /// Elements of `size` bytes that were neither stored nor loaded early, the first of them counted from the begin of the memory;
+    /// none if there are none.
     pub fn missing(&self, size: usize) -> Option<Missing> {
-        self.missing_in(std::ptr::without_provenance(self.base), self.bytes, size)
+        self.missing_in(size, |piece| piece(std::ptr::without_provenance(self.base), self.bytes))
     }
 
-    /// Elements of `size` bytes that were never stored of those in `bytes` bytes from `at` on, the first of them counted from
-    /// there; none if all were.
-    pub fn missing_in(&self, at: *const u8, bytes: usize, size: usize) -> Option<Missing> {
-        let (begin, end) = self.clip(at, bytes)?;
-        let ranges = self.lock();
-        let before = ranges.range(..begin).next_back().map_or(begin, |(_, to)| (*to).clamp(begin, end));
-        let (mut stored, mut first) = (before - begin, before);
-        for (&from, &to) in ranges.range(begin..end) {
-            let to = to.min(end);
-            if from == first {
-                first = to;
+    /// As [`missing`](Self::missing), of the elements in the pieces of the memory that `each` calls its argument with: begin and bytes
+    /// of each. Elements are counted from the first of these.
+    pub fn missing_in(
+        &self,
+        size: usize,
+        each: impl FnOnce(&mut dyn FnMut(*const u8, usize)),
+    ) -> Option<Missing> {
+        let used = self.lock().used();
+        let (mut found, mut before): (Option<Missing>, usize) = (None, 0);
+        each(&mut |at, bytes| {
+            let Some((begin, end)) = self.clip(at, bytes) else { return };
+            let gaps = used.gaps(begin, end);
+            if let Some(first) = gaps.first {
+                let first = ((before + first - begin) / size) as u64;
+                found.get_or_insert(Missing { elements: 0, first }).elements += (gaps.bytes / size) as u64;
             }
-            stored += to - from;
-        }
-        let size = size.max(1);
-        let elements = ((end - begin - stored) / size) as u64;
-        (elements > 0).then_some(Missing { elements, first: ((first - begin) / size) as u64 })
+            before += end - begin;
+        });
+        found.filter(|missing| missing.elements > 0)
+    }
+
+    /// The first of `bytes` bytes from `at` on that was not stored, counted from there.
+    pub(crate) fn first_gap(&self, at: *const u8, bytes: usize) -> Option<usize> {
+        let (begin, end) = self.clip(at, bytes)?;
+        Some(self.lock().stored.gaps(begin, end).first? - begin)
     }
 
     /// The part of some bytes that lies in the memory, as offsets; none if that is empty.
@@ -178,9 +175,18 @@ impl Stored {
         (begin < end).then(|| (begin - self.base, end - self.base))
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, usize>> {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
         // No code panics while it holds the lock.
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    /// What was stored or loaded early.
+    fn used(&self) -> Ranges {
+        let mut used = self.stored.clone();
+        self.loaded_early.to_vec().into_iter().for_each(|(begin, end)| used.insert(begin, end));
+        used
     }
 }
 
@@ -206,7 +212,7 @@ mod tests {
         assert_eq!(stored.missing(4), Some(Missing { elements: 3, first: 3 }));
         assert!(stored.may_load(std::ptr::without_provenance(1000), 12));
         assert!(!stored.may_load(std::ptr::without_provenance(1008), 12));
-        let inside = stored.missing_in(std::ptr::without_provenance(1004), 24, 4);
+        let inside = stored.missing_in(4, |piece| piece(std::ptr::without_provenance(1004), 24));
         assert_eq!(inside, Some(Missing { elements: 1, first: 2 }));
         stored.erase(std::ptr::without_provenance(1002), 24);
         stored.copy(
@@ -214,22 +220,34 @@ mod tests {
             8,
             Some((&stored, std::ptr::without_provenance(1024))),
         );
-        assert_eq!(*stored.lock(), BTreeMap::from([(0, 2), (22, 24), (26, 28), (36, 40)]));
+        assert_eq!(stored.state().ranges, [(0, 2), (22, 24), (26, 28), (36, 40)]);
         store(&stored, 0, 4);
         store(&stored, 4, 38);
-        assert_eq!((stored.missing(4), stored.lock().len()), (None, 1));
-        let state = StoredState { ranges: vec![(0, 8), (12, 40), (8, 44)], loaded_early: true };
-        stored.go_back(&state);
-        assert_eq!(stored.state(), StoredState { ranges: vec![(0, 8), (12, 40)], loaded_early: true });
+        assert_eq!((stored.missing(4), stored.state().ranges.len()), (None, 1));
+        let loaded_early = vec![(4, 10)];
+        let ranges = vec![(0, 8), (12, 40), (8, 44)];
+        stored.go_back(&StoredState { ranges, loaded_early: loaded_early.clone() });
+        assert_eq!(stored.state(), StoredState { ranges: vec![(0, 8), (12, 40)], loaded_early });
         stored.forget();
         assert_eq!(stored.missing(8), Some(Missing { elements: 5, first: 0 }));
     }
 
     #[test]
-    fn memory_with_values_of_its_own_may_be_loaded_and_it_is_noted() {
-        let stored = Stored::new(std::ptr::without_provenance(8), 8, EarlyLoads::Noted);
-        stored.store(std::ptr::without_provenance(8), 4);
-        assert!(stored.may_load(std::ptr::without_provenance(8), 4) && !stored.loaded_early());
-        assert!(stored.may_load(std::ptr::without_provenance(8), 8) && stored.loaded_early());
+    fn of_memory_with_values_what_is_loaded_before_it_is_stored_is_an_input_and_no_more() {
+        let at = std::ptr::without_provenance;
+        let stored = Stored::new(at(8), 40, EarlyLoads::Noted);
+        stored.store(at(8), 4);
+        assert!(stored.may_load(at(8), 4) && stored.state().loaded_early.is_empty());
+        assert!(stored.may_load(at(8), 8));
+        assert_eq!(stored.state().loaded_early, [(0, 8)]);
+        assert_eq!(stored.missing(4), Some(Missing { elements: 8, first: 2 }));
+        let every_second =
+            |piece: &mut dyn FnMut(*const u8, usize)| (0..5).for_each(|i| piece(at(12 + 8 * i), 4));
+        assert_eq!(stored.missing_in(4, every_second), Some(Missing { elements: 4, first: 1 }));
+        assert!(stored.is_passed_on());
+        stored.store(at(16), 32);
+        assert_eq!((stored.missing(4), stored.is_passed_on()), (None, false));
+        assert!(stored.may_load(at(16), 16) && !stored.is_passed_on());
+        assert!(stored.may_load(at(24), 24) && stored.is_passed_on());
     }
 }
