@@ -20,3 +20,5 @@ pub(crate) const CONSTANT_CONDITION: Code = Code(266);
 pub(crate) const ENDLESS_LOOP: Code = Code(267);
 /// A tensor that no launched kernel writes.
 pub(crate) const NEVER_WRITTEN: Code = Code(268);
+/// A statement that no path reaches.
+pub(crate) const UNREACHABLE: Code = Code(269);

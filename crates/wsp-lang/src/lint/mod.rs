@@ -5,7 +5,8 @@
 //! * [`launches`]: kernels and spaces that are never launched, tensors that no launched kernel writes or reads;
 //! * [`tiles`]: a tile that is read or stored before anything is in it;
 //! * [`conditions`]: a condition that is always true or always false;
-//! * [`loops`]: a loop that cannot end.
+//! * [`loops`]: a loop that cannot end;
+//! * [`unreachable`]: a statement after `return`, `break` or `continue`.
 //!
 //! **Invariant:** a correct program has none. A check that cannot decide is silent. A name that begins with `_`, and a
 //! field with `[[maybe_unused]]`, are meant to be unused.
@@ -19,6 +20,7 @@ mod mentions;
 mod parts;
 mod ranges;
 mod tiles;
+mod unreachable;
 mod variables;
 
 use crate::ast;
@@ -60,6 +62,7 @@ pub(crate) fn warnings(program: &Program<'_>) -> Vec<Diagnostic> {
     found.extend(tiles::check(program));
     found.extend(conditions::check(program));
     found.extend(loops::check(program));
+    found.extend(unreachable::check(program));
     let place = |d: &Diagnostic| (d.primary.as_ref().map(|l| l.span), d.code);
     found.sort_by_key(place);
     found.dedup_by_key(|d| place(d));

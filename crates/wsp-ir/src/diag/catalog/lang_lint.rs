@@ -79,4 +79,12 @@ No kernel that is launched stores to an output, or to a temporary tensor or work
 it had before the launch; a temporary tensor or slot has no values of this launch. The kernel that stores to it is perhaps
 never launched: see its warning.",
     },
+    CodeInfo {
+        code: Code(269),
+        title: "statement that is never reached",
+        explanation: "\
+A statement stands after `return`, `break` or `continue`, or after an `if` of which both branches leave, so that it never
+runs. A store there does not count as one: its tensor is no output of the program. Remove the statement, or leave under a
+condition only.",
+    },
 ];
