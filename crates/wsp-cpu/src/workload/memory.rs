@@ -163,7 +163,7 @@ impl SharedTensor {
         self.runs(region, |offset, bytes| {
             let (at, size) = (self.base.wrapping_add(offset), self.dtype.size());
             if missing.is_none() && !stored.may_load(at, bytes) {
-                missing = Some(before + stored.missing_in(at, bytes, size).map_or(0, |part| part.first));
+                missing = Some(before + stored.first_gap(at, bytes).map_or(0, |first| (first / size) as u64));
             }
             before += (bytes / size) as u64;
         });

@@ -28,7 +28,7 @@ struct Seen {
     stored: Ranges,
     /// Loaded where not all was stored: of these, what is not in `stored` is an input.
     loaded_early: Ranges,
-    /// Stored and not loaded since; of memory with values of its own.
+    /// Stored and not loaded since.
     unread: Ranges,
 }
 
@@ -61,30 +61,25 @@ impl Stored {
         let Some((begin, end)) = self.clip(at, bytes) else { return };
         let mut seen = self.lock();
         seen.stored.insert(begin, end);
-        if self.early == EarlyLoads::Noted {
-            seen.unread.insert(begin, end);
-        }
+        seen.unread.insert(begin, end);
     }
 
     /// Whether all of `bytes` bytes from `at` on may be loaded: they were stored, or the memory has values of its own.
     pub fn may_load(&self, at: *const u8, bytes: usize) -> bool {
         let Some((begin, end)) = self.clip(at, bytes) else { return true };
         let mut seen = self.lock();
-        let whole = seen.stored.covers(begin, end);
-        if self.early == EarlyLoads::Refused {
-            return whole;
-        }
         seen.unread.remove(begin, end);
-        if !whole {
+        let (whole, noted) = (seen.stored.covers(begin, end), self.early == EarlyLoads::Noted);
+        if !whole && noted {
             seen.loaded_early.insert(begin, end);
         }
-        true
+        whole || noted
     }
 
-    /// Whether tasks have stored something and loaded all of it again, of memory with values of its own: a step on the way.
+    /// Whether tasks have stored something and loaded all of it again: a step on the way.
     pub fn is_passed_on(&self) -> bool {
         let seen = self.lock();
-        seen.unread.is_empty() && !seen.stored.is_empty() && self.early == EarlyLoads::Noted
+        seen.unread.is_empty() && !seen.stored.is_empty()
     }
 
     /// `bytes` bytes from `at` on were copied from `source`, of which those count that were stored in `from`; all do where it is
@@ -163,7 +158,7 @@ impl Stored {
     }
 
     /// The first of `bytes` bytes from `at` on that was not stored, counted from there.
-    pub(crate) fn first_gap(&self, at: *const u8, bytes: usize) -> Option<usize> {
+    pub fn first_gap(&self, at: *const u8, bytes: usize) -> Option<usize> {
         let (begin, end) = self.clip(at, bytes)?;
         Some(self.lock().stored.gaps(begin, end).first? - begin)
     }
