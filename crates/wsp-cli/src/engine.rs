@@ -10,7 +10,7 @@ use std::time::Duration;
 use wsp_core::TensorId;
 use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program, Recording, Unwritten};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Consumer, Module, SourceMap, StructDef};
+use wsp_ir::{BindingSource, Consumer, EntryTy, Module, SourceMap, StructDef};
 use wsp_kernel::{Engine, Mode, Value};
 pub use wsp_lang::Purpose;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue};
@@ -62,6 +62,8 @@ pub struct RunOutcome {
     pub outputs: Arrays,
     /// Elements of them that no task stored, where that is recorded.
     pub unwritten: Vec<Unwritten>,
+    /// Arrays of the launch that no kernel loads from or stores to.
+    pub untouched: Vec<String>,
     /// Every parameter with the value it had.
     pub params: Vec<(String, ParamValue)>,
     /// Counts and times.
@@ -180,8 +182,22 @@ pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Dia
         },
         outputs: outcome.outputs,
         unwritten: outcome.unwritten,
+        untouched: untouched(program.lowered()),
         warnings: warnings(program.lowered(), outcome.notes),
     })
+}
+
+/// Tensors of the host entry that no kernel loads from or stores to, where their names do not say that it is meant. Arrays of integers are for generators too.
+fn untouched(plan: &LoweredPlan) -> Vec<String> {
+    let Some(entry) = &plan.module.entry else { return Vec::new() };
+    let unused = entry.launch.bindings.iter().filter_map(|binding| {
+        let BindingSource::Tensor(id) = binding.source else { return None };
+        let (of, param) = (plan.tensors[id.index()], &entry.params[binding.param as usize]);
+        let is_meant = param.name.starts_with('_');
+        let is_unused = matches!(param.ty, EntryTy::Tensor(_)) && !of.read && !of.written && !is_meant;
+        is_unused.then(|| param.name.clone())
+    });
+    unused.collect()
 }
 
 fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {

@@ -8,6 +8,8 @@
 
 #[path = "cli/checks.rs"]
 mod checks;
+#[path = "cli/compared.rs"]
+mod compared;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -386,7 +388,7 @@ fn every_entry_of_an_archive_is_used_and_nothing_stands_in_for_what_is_missing()
     assert!(err.contains("error[WSP0550]") && err.contains("by `X`, which nothing uses?"), "{err}");
     let (code, out, err) = run_with(&["--inputs", &misspelt, "--allow-unused", "--fill", "x", "--seed", "2"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("x made up from seed 2"), "{out}");
+    assert!(out.contains("inputs     x f32[256, 256], made up from seed 2\n"), "{out}");
 }
 
 #[test]

@@ -204,7 +204,7 @@ mod tests {
         assert!(parse(&["--fill", "q", "--generate"]).is_err());
         assert!(parse(&["--input", "q"]).is_err());
         assert!(parse(&["--threads", "0"]).is_err());
-        assert!(parse(&["--check", "--no-check"]).is_ok());
+        assert!(parse(&["--check", "--no-check"]).is_err());
         let fault = parse(&["--generate", "batch"]).unwrap_err().to_string();
         assert!(fault.contains("has no value"), "{fault}");
     }

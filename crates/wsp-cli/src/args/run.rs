@@ -26,11 +26,11 @@ pub(crate) struct RunArgs {
     pub(crate) threads: Option<u32>,
 
     /// Compare the outputs with the program's reference in f64, or with a plain run on one thread [made-up data: on]
-    #[arg(long, overrides_with = "no_check")]
+    #[arg(long, conflicts_with = "no_check")]
     pub(crate) check: bool,
 
     /// Do not compare
-    #[arg(long, overrides_with = "check")]
+    #[arg(long)]
     pub(crate) no_check: bool,
 
     /// Record what is stored: outputs that are not fully written and loads of what was never stored are errors [with a check: on]

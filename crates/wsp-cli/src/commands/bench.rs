@@ -258,7 +258,7 @@ fn time(
     check: bool,
 ) -> Result<(Runs, Option<f64>), Vec<Diagnostic>> {
     let first = engine::execute(loaded, options)?;
-    let error = if check { Some(largest_error(loaded, &first, options.layout)?) } else { None };
+    let error = if check { Some(largest_error(loaded, &first, options)?) } else { None };
     let mut runs = Runs::default();
     for _ in 0..repeats {
         runs.again(loaded, options, floor)?;
@@ -274,9 +274,9 @@ fn ms(time: Duration) -> f64 {
 pub(super) fn largest_error(
     loaded: &Loaded,
     outcome: &engine::RunOutcome,
-    layout: Layout,
+    options: &Options,
 ) -> Result<f64, Vec<Diagnostic>> {
-    let checks = compare(loaded, outcome, layout)?;
+    let checks = compare(loaded, outcome, options)?;
     let faults: Vec<Diagnostic> = checks.iter().filter_map(|c| c.diagnostic()).collect();
     if checks.is_empty() {
         return Err(vec![Diagnostic::error(

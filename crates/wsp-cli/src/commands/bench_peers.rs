@@ -146,7 +146,7 @@ impl Case {
         let mut once = options(&args.launch, machine::cores());
         once.layout = *layout;
         let outcome = engine::execute(first, &once)?;
-        largest_error(first, &outcome, *layout)?;
+        largest_error(first, &outcome, &once)?;
         let named = role(reference, "sm_scale").ok();
         let scale = named.and_then(|name| real_param(&outcome, name));
         session.terminal.progress("computing the reference");

@@ -29,8 +29,16 @@ pub(super) struct Data {
     pub(super) layout: Layout,
     /// The seed, when some are made up.
     pub(super) seed: Option<u64>,
-    /// Those that are made up beside others that are given.
+    /// Names of those that are made up.
     pub(super) made: Vec<String>,
+}
+
+impl Data {
+    /// Nothing is given.
+    fn made(arrays: Arrays, layout: Layout, seed: u64) -> Data {
+        let made = arrays.keys().cloned().collect();
+        Data { arrays, layout, seed: Some(seed), made }
+    }
 }
 
 /// Reads or makes the arrays that a program wants.
@@ -59,12 +67,7 @@ pub(super) fn load(
         let none = BTreeMap::new();
         let arrays = generate_tensors(module, &pairs, &set, &none, args.seed(), &|id| inputs.contains(&id));
         let arrays = arrays.map_err(|fault| vec![fault])?;
-        return Ok(Data {
-            arrays,
-            layout: asked.unwrap_or_default(),
-            seed: Some(args.seed()),
-            made: Vec::new(),
-        });
+        return Ok(Data::made(arrays, asked.unwrap_or_default(), args.seed()));
     }
     let set = super::params(launch);
     let spec = Spec::fit(module, &set)
@@ -95,7 +98,7 @@ pub(super) fn load(
         let made = generate_tensors(module, &pairs, &set, &known, args.seed(), &|id| others.contains(&id));
         arrays.extend(made.map_err(|fault| vec![fault])?);
     }
-    Ok(Data { arrays, layout, seed: Some(args.seed()), made: Vec::new() })
+    Ok(Data::made(arrays, layout, args.seed()))
 }
 
 /// The arrays that are given, and those beside them that are to be made up.

@@ -32,7 +32,12 @@ pub(super) enum Making<'a> {
 impl DataArgs {
     /// Whether arrays are named, by files or by `--fill`.
     pub(super) fn names_arrays(&self) -> bool {
-        self.inputs.is_some() || !self.input.is_empty() || !self.fill.is_empty()
+        self.reads_files() || !self.fill.is_empty()
+    }
+
+    /// Whether the user gives arrays; else all are made up.
+    pub(super) fn reads_files(&self) -> bool {
+        self.inputs.is_some() || !self.input.is_empty()
     }
 
     /// Which arrays are made up.

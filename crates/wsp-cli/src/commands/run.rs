@@ -8,10 +8,11 @@ use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::layout::Layout;
 use crate::machine;
-use crate::reference::{self, Comparison, Context, Tolerance, compare as compare_values};
+use crate::reference::{self, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, Findings, RunReport};
 use wsp_cpu::Recording;
 use wsp_ir::diag::Diagnostic;
+use wsp_ir::{ExprKind, ParamSource};
 use wsp_kernel::Mode;
 use wsp_plan::{Arrays, ParamValue};
 
@@ -45,7 +46,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         return Err(vec![fault.help(format!("leave out `{option}`"))]);
     }
     let outputs = Outputs::of(args, &session.source_files())?;
-    let check = args.check || (!args.data.names_arrays() && !args.no_check);
+    let check = args.check || (!args.data.reads_files() && !args.no_check);
     for reference in &module.references {
         reference::verify(reference)?;
     }
@@ -57,7 +58,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     options.layout = data.layout;
     options.recording = recording(check || args.strict);
     let loaded = Loaded { module, arrays: data.arrays };
-    let user = given_arrays(&loaded.arrays, args.data.names_arrays(), &data.made);
+    let user = given_arrays(&loaded.arrays, &data.made);
     let mut outcome = engine::execute(&loaded, &options)?;
     if outcome.stats.chunks() > 0 {
         let plan = engine::plan(&loaded, &options)?;
@@ -76,7 +77,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         if loaded.module.references.is_empty() {
             compare_with_plain(&loaded, &outcome, &options)
         } else {
-            compare(&loaded, &outcome, data.layout)
+            compare(&loaded, &outcome, &options)
         }
     } else {
         Ok(Vec::new())
@@ -88,21 +89,27 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
             return session.keep_after(&faults, filled);
         }
     };
+    if check && ran && checks.iter().all(|one| one.elements == 0) {
+        faults.push(nothing_compared("no kernel that ran stores to an array of the launch"));
+    }
     let findings = if options.recording == Recording::On {
         let mut found = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
+        found.untouched = std::mem::take(&mut outcome.untouched);
         found.allow(&args.allow_unwritten);
         if check && loaded.module.references.is_empty() { found.compared_with_itself() } else { found }
     } else {
         Findings::default()
     };
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
-    let shown = |name: &String| summary.is_none() && !data.made.contains(name);
+    let all_made = user.is_empty();
+    let shown = |name: &String| summary.is_none() && (all_made || user.contains_key(name));
     let inputs = loaded.arrays.iter().filter(|(name, _)| shown(name));
     let inputs = inputs.map(|(name, array)| format!("{name} {array:?}")).collect();
     let report = RunReport {
         inputs,
         program: args.file.display().to_string(),
         made: data.made,
+        all_made,
         seed: data.seed,
         data: summary,
         stats: outcome.stats,
@@ -123,9 +130,9 @@ pub(super) fn recording(on: bool) -> Recording {
     if on { Recording::On } else { Recording::Off }
 }
 
-/// The arrays that the user gives: those that are not made up beside them.
-pub(super) fn given_arrays(arrays: &Arrays, names_arrays: bool, made: &[String]) -> Arrays {
-    let of_user = arrays.iter().filter(|(name, _)| names_arrays && !made.contains(name));
+/// The arrays that the user gives: those that are not made up.
+pub(super) fn given_arrays(arrays: &Arrays, made: &[String]) -> Arrays {
+    let of_user = arrays.iter().filter(|(name, _)| !made.contains(name));
     of_user.map(|(name, array)| (name.clone(), array.clone())).collect()
 }
 
@@ -150,13 +157,21 @@ pub(super) fn nothing_ran<'a>(
     )
 }
 
+/// What to say of a run that was to be checked, and of which no element was compared.
+pub(super) fn nothing_compared(why: &str) -> Diagnostic {
+    Diagnostic::error(codes::NOTHING_TO_CHECK, format!("nothing was compared: {why}")).help(
+        "store what the program computes to an output of at least one element, or run with `--no-check`",
+    )
+}
+
 /// Compares the outputs of a run with every reference of its program.
 pub(super) fn compare(
     loaded: &Loaded,
     outcome: &RunOutcome,
-    layout: Layout,
+    options: &Options,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
-    compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, layout)
+    let Options { layout, set, .. } = options;
+    compare_arrays(&loaded.module, &loaded.arrays, &outcome.outputs, &outcome.params, set, *layout)
 }
 
 /// Compares the outputs of a program that names no reference with those of a sequential run on the plain tile
@@ -179,12 +194,13 @@ fn compare_with_plain(
     Ok(all)
 }
 
-/// Compares arrays with every reference of a program.
+/// Compares arrays with every reference of a program; `set` are the parameters that the user sets.
 pub(super) fn compare_arrays(
     module: &wsp_ir::Module,
     inputs: &Arrays,
     outputs: &Arrays,
     params: &[(String, ParamValue)],
+    set: &[(String, ParamValue)],
     layout: Layout,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let value = |name: &str| {
@@ -196,8 +212,20 @@ pub(super) fn compare_arrays(
     };
     let cx = Context { inputs, outputs, params: &value, layout, threads: machine::cores() as usize };
     let mut all = Vec::new();
-    for reference in &module.references {
-        all.extend(reference::check(reference, &cx)?);
+    for mut reference in module.references.iter().cloned() {
+        // What the program computes from sizes, the reference computes too.
+        let is_stated =
+            |name: &str| set.iter().any(|(n, _)| n == name) || !has_computed_default(module, name);
+        reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(name));
+        all.extend(reference::check(&reference, &cx)?);
     }
     Ok(all)
+}
+
+/// Whether a parameter has a default that is more than a number.
+fn has_computed_default(module: &wsp_ir::Module, name: &str) -> bool {
+    module.params.iter().find(|param| param.name == name).is_some_and(|param| match &param.source {
+        ParamSource::Set { default } => !matches!(default.kind, ExprKind::Const(_)),
+        _ => false,
+    })
 }

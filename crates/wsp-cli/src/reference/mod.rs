@@ -56,6 +56,9 @@ pub const POWER_ITERATION: &str = "power_iteration";
 /// Computes a reference and compares the outputs with it.
 type Check = fn(&Reference, &Context<'_>) -> Result<Vec<Comparison>, Diagnostic>;
 
+/// The role of the factor of products of queries and keys.
+pub const SM_SCALE: &str = "sm_scale";
+
 /// A reference that programs can name.
 #[derive(Clone, Copy, Debug)]
 pub struct ReferenceInfo {

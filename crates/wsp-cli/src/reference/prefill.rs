@@ -1,13 +1,14 @@
 //! Causal attention over a ragged batch of prompts in f64, and the cache that their keys and values are appended to.
 
-use super::dense::{
-    Dense, attend, by_rows, compare_sums, dot, expect_rows, expect_shape, integers, number, unfit,
-};
-use super::{Comparison, Context, Tolerance, compare, find, role};
+use super::dense::{Dense, attend, by_rows, dot, expect_rows, expect_shape, integers, number, unfit};
+use super::{Comparison, Context, Errors, Tolerance, compare, compare_by, find, role};
 use crate::files::to_u32;
 use crate::layout::Layout;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
+
+/// Numbers of a row beside its output.
+const MORE: usize = 4;
 
 /// The problem with its extents checked: prompt `b` is rows `indptr[b]..indptr[b + 1]` of all arrays.
 struct Prompts {
@@ -25,16 +26,21 @@ struct Prompts {
 /// Computes the attention and compares outputs and, when given, logarithms of sums of exponentials.
 pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
     let prompts = Prompts::new(reference, cx)?;
-    let rows = prompts.run();
-    let dim = prompts.q.cols();
-    let longest = prompts.indptr.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
-    let split = |keep: std::ops::Range<usize>| -> Vec<f64> {
-        rows.chunks_exact(dim + 1).flat_map(|row| row[keep.clone()].to_vec()).collect()
+    let (rows, dim) = (prompts.run(), prompts.q.cols());
+    let errors: Vec<Errors> = rows
+        .chunks_exact(dim + MORE)
+        .map(|row| Errors { tokens: row[dim + 1], logit: row[dim + 2], value: row[dim + 3] })
+        .collect();
+    let compared = |what: &str, lanes: std::ops::Range<usize>, allowed: fn(&Errors) -> Tolerance| {
+        let array = find(reference, cx.outputs, role(reference, what)?)?;
+        let want: Vec<f64> =
+            rows.chunks_exact(dim + MORE).flat_map(|row| row[lanes.clone()].to_vec()).collect();
+        let allowed = |at: usize| errors.get(at / lanes.len().max(1)).map_or(Tolerance::EXACT, allowed);
+        compare_by(role(reference, what)?, array, &want, |at| allowed(at).rounded_to(array.dtype()))
     };
-    let (output, lse) = (split(0..dim), split(dim..dim + 1));
-    let mut all = vec![compare_sums(reference, cx, "output", &output, longest.max(dim))?];
+    let mut all = vec![compared("output", 0..dim, Errors::output)?];
     if role(reference, "lse").is_ok() {
-        all.push(compare_sums(reference, cx, "lse", &lse, dim)?);
+        all.push(compared("lse", dim..dim + 1, Errors::lse)?);
     }
     if let Ok(cache) = role(reference, "kv") {
         for (side, rows) in [("k", &prompts.k), ("v", &prompts.v)] {
@@ -131,18 +137,28 @@ impl Prompts {
         compare(name, find(reference, cx.outputs, name)?, &pages.values, tolerance)
     }
 
-    /// Per token and query head its output, then `log2` of its sum of exponentials.
+    /// Per token and query head its output, then `log2` of its sum of exponentials, and the parts of [`Errors`].
     fn run(&self) -> Vec<f64> {
         let (dim, group) = (self.q.cols(), self.heads / self.kv_heads);
         let firsts: Vec<usize> = self.indptr.windows(2).flat_map(|w| vec![w[0]; w[1] - w[0]]).collect();
-        by_rows(self.threads, firsts.len() * self.heads, dim + 1, |row, out| {
+        by_rows(self.threads, firsts.len() * self.heads, dim + MORE, |row, out| {
             let (token, head) = (row / self.heads, row % self.heads);
             let at = |s: usize| (firsts[token] + s) * self.kv_heads + head / group;
-            let mut scores: Vec<f64> = (0..=token - firsts[token])
-                .map(|s| dot(self.q.row(row), self.k.row(at(s))) * self.scale)
-                .collect();
-            let (out, lse) = out.split_at_mut(dim);
-            lse[0] = attend(&mut scores, |s| self.v.row(at(s)), out);
+            let (query, seen) = (self.q.row(row), 0..=token - firsts[token]);
+            let mut scores: Vec<f64> =
+                seen.clone().map(|s| dot(query, self.k.row(at(s))) * self.scale).collect();
+            let (out, more) = out.split_at_mut(dim);
+            let lse = attend(&mut scores, |s| self.v.row(at(s)), out);
+            // The scores are weights, whose sum is not yet divided by.
+            let mean = |of: &dyn Fn(usize) -> f64| {
+                let sum: f64 = seen.clone().map(|s| scores[s] * of(s)).sum();
+                sum / scores.iter().sum::<f64>()
+            };
+            let norm = |x: &[f64]| dot(x, x).sqrt();
+            let largest = |x: &[f64]| x.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            let logit = mean(&|s| norm(query) * norm(self.k.row(at(s))) * self.scale.abs());
+            let value = mean(&|s| largest(self.v.row(at(s))).powi(2)).sqrt();
+            more.copy_from_slice(&[lse, scores.len() as f64, logit, value]);
         })
     }
 }
@@ -165,7 +181,13 @@ mod tests {
             threads: 1,
         };
         let rows = prompts.run();
-        let want = [4.0, 0.0, 7.0, 2.0, 9.0, 7.0 * std::f64::consts::LOG2_E];
-        assert!(rows.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-14), "{rows:?}");
+        let logit = 0.75 * 3f64.ln();
+        let want = [
+            [4.0, 0.0, 1.0, 0.0, 4.0],
+            [7.0, 2.0, 2.0, logit, 52f64.sqrt()],
+            [9.0, 7.0 * std::f64::consts::LOG2_E, 1.0, 7.0, 9.0],
+        ];
+        assert_eq!(rows.len(), 15);
+        assert!(rows.iter().zip(want.concat()).all(|(a, b)| (a - b).abs() < 1e-14), "{rows:?}");
     }
 }

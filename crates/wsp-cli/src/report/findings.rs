@@ -3,7 +3,7 @@
 use super::text::Lines;
 use super::units::count;
 use crate::codes;
-use crate::reference::{Comparison, Special};
+use crate::reference::{Comparison, Elements, Special};
 use serde_json::{Value, json};
 use wsp_cpu::Unwritten;
 use wsp_ir::diag::Diagnostic;
@@ -18,8 +18,11 @@ pub struct Findings {
     pub inputs: Vec<Special>,
     /// Outputs with elements that are no finite numbers.
     pub outputs: Vec<Special>,
-    /// Names of the outputs with NaN that nothing independent has: no input has one, and no reference was computed.
-    pub made_nan: Vec<String>,
+    /// Arrays of the launch that no kernel loads from or stores to.
+    pub untouched: Vec<String>,
+    /// Names of the outputs with NaN, or with infinities only, that nothing independent has: every input is finite, and no
+    /// reference was computed.
+    pub made_special: Vec<String>,
 }
 
 impl Findings {
@@ -31,7 +34,8 @@ impl Findings {
             unwritten: unwritten.into_iter().filter(|of| !is_meant(of)).collect(),
             inputs: specials(given),
             outputs: specials(outputs),
-            made_nan: Vec::new(),
+            untouched: Vec::new(),
+            made_special: Vec::new(),
         }
     }
 
@@ -40,25 +44,37 @@ impl Findings {
         self.unwritten.retain(|of| !allowed.contains(&of.tensor));
     }
 
-    /// Refuses outputs with NaN that were compared with the same program only, unless inputs have some.
+    /// Refuses outputs with NaN, and those of infinities only, that were compared with the same program alone, unless inputs have
+    /// such elements.
     #[must_use]
     pub fn compared_with_itself(mut self) -> Findings {
-        if self.inputs.iter().all(|of| of.nans.count == 0) {
-            let nan = self.outputs.iter().filter(|of| of.nans.count > 0);
-            self.made_nan = nan.map(|of| of.name.clone()).collect();
-        }
+        let given = |of: fn(&Special) -> &Elements| self.inputs.iter().any(|input| of(input).count > 0);
+        let (nans, infinities) = (given(|of| &of.nans), given(|of| &of.infinities));
+        let made = self.outputs.iter().filter(|of| {
+            let all = of.nans.count + of.infinities.count == of.elements;
+            !nans && (of.nans.count > 0 || all && !infinities)
+        });
+        self.made_special = made.map(|of| of.name.clone()).collect();
         self
     }
 
-    /// Whether an output has none that is an error.
-    pub(super) fn is_right(&self, output: &str) -> bool {
-        let unwritten = self.unwritten.iter().any(|of| of.tensor == output);
-        !unwritten && !self.made_nan.iter().any(|name| name == output)
+    /// What is wrong with an output, apart from values that differ.
+    pub(super) fn wrong(&self, output: &str) -> Option<&'static str> {
+        if self.unwritten.iter().any(|of| of.tensor == output) {
+            return Some("elements were never written");
+        }
+        self.made_special.iter().any(|name| name == output).then_some("NaN or infinity from finite inputs")
+    }
+
+    /// What is wrong with any output.
+    pub(super) fn any_wrong(&self) -> Option<&'static str> {
+        let mut names = self.unwritten.iter().map(|of| &of.tensor).chain(&self.made_special);
+        names.find_map(|name| self.wrong(name))
     }
 
     /// Whether none is an error.
     pub(super) fn are_right(&self) -> bool {
-        self.unwritten.is_empty() && self.made_nan.is_empty()
+        self.any_wrong().is_none()
     }
 
     /// The errors, one for each output.
@@ -68,14 +84,21 @@ impl Findings {
                 .note(format!("the first is {}", place(&of.tensor, &of.first)))
                 .help(format!("let a task store every element, give its array (`--input {0}=FILE.npy`), or say that a part is meant: `--allow-unwritten {0}`", of.tensor))
         });
-        let nan = self.outputs.iter().filter(|of| self.made_nan.contains(&of.name)).map(|of| {
+        let special = self.outputs.iter().filter(|of| self.made_special.contains(&of.name)).map(|of| {
+            let (what, found) =
+                if of.nans.count > 0 { ("NaN", &of.nans) } else { ("infinite", &of.infinities) };
             let message =
-                format!("{} of {} of `{}` are NaN", of.nans.count, count(of.elements, "element"), of.name);
+                format!("{} of {} of `{}` are {what}", found.count, count(of.elements, "element"), of.name);
             Diagnostic::error(codes::NAN_OUTPUT, message)
-                .note(format!("the first is {}; no input has one", place(&of.name, &of.nans.first)))
-                .help("look for 0 / 0, inf - inf, or the logarithm or root of a negative number")
+                .note(format!("the first is {}; no input has one", place(&of.name, &found.first)))
+                .help("look for 0 / 0, 1 / 0, inf - inf, or the logarithm or root of a negative number")
         });
-        unwritten.chain(nan).collect()
+        let untouched = self.untouched.iter().map(|name| {
+            Diagnostic::error(codes::NEVER_WRITTEN, format!("no kernel loads from `{name}` or stores to it"))
+                .note("it is an array of the launch")
+                .help(format!("store to it or load it, or take it out of the launch; the name `_{name}` says that it is meant"))
+        });
+        unwritten.chain(special).chain(untouched).collect()
     }
 
     pub(super) fn add_to(&self, lines: &mut Lines) {
@@ -101,12 +124,12 @@ impl Findings {
 
     /// The line of a comparison.
     pub(super) fn comparison(&self, check: &Comparison) -> String {
-        super::text::comparison(check, self.is_right(&check.name))
+        super::text::comparison(check, self.wrong(&check.name))
     }
 
     /// A comparison for machines.
     pub(super) fn comparison_json(&self, check: &Comparison) -> Value {
-        super::json::comparison(check, self.is_right(&check.name))
+        super::json::comparison(check, self.wrong(&check.name).is_none())
     }
 
     /// For machines: what was never written, and what is no finite number.

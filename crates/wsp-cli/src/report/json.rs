@@ -74,12 +74,12 @@ pub(super) fn ms(time: &Duration) -> f64 {
     time.as_nanos() as f64 / 1e6
 }
 
-/// `right` is false for an output with a finding that is an error.
+/// `right` is false for an output with a finding that is an error. An output without elements neither passed nor failed.
 pub(super) fn comparison(check: &Comparison, right: bool) -> Value {
     // JSON has no infinities: what is not finite is null, and `outside` tells.
     json!({
         "name": check.name,
-        "passed": check.passed() && right,
+        "passed": (check.elements > 0).then_some(check.passed() && right),
         "against": check.against.text(),
         "independent": check.against.is_independent(),
         "elements": check.elements,

@@ -137,8 +137,10 @@ impl RunStats {
 pub struct RunReport {
     /// The program's file.
     pub program: String,
-    /// Names of arrays that were made up beside others that were given.
+    /// Names of arrays that were made up.
     pub made: Vec<String>,
+    /// Whether none was given.
+    pub all_made: bool,
     /// The seed of made-up data.
     pub seed: Option<u64>,
     /// What the data amount to; none for programs without a paged cache.
@@ -192,7 +194,8 @@ pub(crate) fn sample() -> RunReport {
     };
     RunReport {
         program: "examples/decode_attention.pto".to_owned(),
-        made: Vec::new(),
+        made: vec!["q".to_owned(), "kv".to_owned()],
+        all_made: true,
         seed: Some(1),
         inputs: Vec::new(),
         data: Some(DataSummary { sequences: 32, tokens: 41_230, longest: 16_384, kv_bytes: 42_219_520 }),

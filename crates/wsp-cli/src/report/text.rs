@@ -43,14 +43,11 @@ fn tasks(report: &RunReport, lines: &mut Lines) {
 pub(super) fn run(report: &RunReport) -> String {
     let stats = &report.stats;
     let mut lines = Lines::default();
-    let seed = match (report.seed, report.made.as_slice()) {
-        (None, _) => String::new(),
-        (Some(seed), []) => format!(", made up from seed {seed}"),
-        (Some(seed), made) => format!("; {} made up from seed {seed}", made.join(", ")),
+    let seed = match report.seed {
+        None => String::new(),
+        Some(seed) if report.all_made => format!(", made up from seed {seed}"),
+        Some(seed) => format!("; {} made up from seed {seed}", report.made.join(", ")),
     };
-    if report.inputs.is_empty() && report.data.is_none() && !report.made.is_empty() {
-        lines.add("inputs", seed.trim_start_matches("; "));
-    }
     if !report.inputs.is_empty() {
         lines.add("inputs", &format!("{}{seed}", report.inputs.join(", ")));
     }
@@ -128,12 +125,16 @@ pub(super) fn tiers<'a>(groups: impl Iterator<Item = (&'a str, u64)>) -> String 
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-/// `right` is false for an output with a finding that is an error.
-pub(super) fn comparison(check: &Comparison, right: bool) -> String {
-    let verdict = if check.passed() && right { "ok" } else { "WRONG" };
+/// `wrong` says what is, apart from values that differ.
+pub(super) fn comparison(check: &Comparison, wrong: Option<&str>) -> String {
     if check.elements == 0 {
-        return format!("`{}` ok: it has no elements", check.name);
+        return format!("`{}` not compared: it has no elements", check.name);
     }
+    let verdict = match (check.passed(), wrong) {
+        (true, None) => "ok".to_owned(),
+        (false, _) => "WRONG".to_owned(),
+        (true, Some(wrong)) => format!("WRONG: {wrong}; what is compared agrees"),
+    };
     let nan = match check.nans - check.wrong_nans {
         0 => String::new(),
         nans => format!(", {} NaN on both sides", count(nans, "element")),

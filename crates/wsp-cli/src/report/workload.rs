@@ -125,19 +125,34 @@ impl Check {
 
     pub(super) fn add_to(&self, findings: &Findings, lines: &mut Lines) {
         match self {
-            Check::Close(all) => all.iter().for_each(|check| lines.add("check", &findings.comparison(check))),
-            other => lines.add("check", &other.text(findings.are_right())),
+            Check::Close(all) if !all.is_empty() => {
+                all.iter().for_each(|check| lines.add("check", &findings.comparison(check)));
+            }
+            other => lines.add("check", &other.text(findings.any_wrong())),
         }
         findings.add_to(lines);
     }
 
-    fn text(&self, right: bool) -> String {
-        let verdict = if right { "ok" } else { "WRONG" };
+    /// Whether it was done, and there was no element to compare.
+    pub fn compares_nothing(&self) -> bool {
         match self {
+            Check::Same { bytes, .. } => *bytes == 0,
+            Check::Close(all) => all.iter().all(|one| one.elements == 0),
+            Check::NotDone | Check::NothingRan | Check::Differs(_) => false,
+        }
+    }
+
+    /// `wrong` says what is, apart from values that differ.
+    fn text(&self, wrong: Option<&str>) -> String {
+        match self {
+            _ if self.compares_nothing() => "nothing was compared: no task writes an element".to_owned(),
             Check::NotDone | Check::Close(_) => "not done".to_owned(),
             Check::NothingRan => "nothing ran".to_owned(),
-            Check::Same { tensors: 0, .. } => "ok: no task writes anything".to_owned(),
             Check::Same { tensors, bytes: n } => {
+                let verdict = match wrong {
+                    None => "ok".to_owned(),
+                    Some(wrong) => format!("WRONG: {wrong}; what is compared agrees"),
+                };
                 format!(
                     "{verdict}: {} ({}) bit for bit as a sequential run writes; against {SAME_PROGRAM}",
                     count(*tensors, "tensor"),
@@ -156,11 +171,11 @@ impl Check {
             Check::NotDone => Value::Null,
             Check::NothingRan => json!({ "passed": false, "nothing_ran": true }),
             Check::Same { tensors, bytes } => json!({
-                "passed": findings.are_right(), "tensors": tensors, "bytes": bytes,
+                "passed": !self.compares_nothing() && findings.are_right(), "tensors": tensors, "bytes": bytes,
                 "against": SAME_PROGRAM, "independent": false,
             }),
             Check::Close(all) => json!({
-                "passed": all.iter().all(Comparison::passed) && findings.are_right(),
+                "passed": !self.compares_nothing() && all.iter().all(Comparison::passed) && findings.are_right(),
                 "outputs": all.iter().map(|check| findings.comparison_json(check)).collect::<Vec<_>>(),
             }),
             Check::Differs(all) => json!({

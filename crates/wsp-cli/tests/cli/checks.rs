@@ -20,36 +20,36 @@ PTO_KERNEL_IMPL(k) {
 }
 void f(Tensor x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
 ";
-const COPY: &str = "TLOAD(t, x, {desc.idx}); TSTORE(y, t, {desc.idx});";
+pub(super) const COPY: &str = "TLOAD(t, x, {desc.idx}); TSTORE(y, t, {desc.idx});";
 
-struct Folder(TempDir);
+pub(super) struct Folder(TempDir);
 
 impl Folder {
-    fn new() -> Folder {
+    pub(super) fn new() -> Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    fn at(&self, name: &str) -> String {
+    pub(super) fn at(&self, name: &str) -> String {
         self.0.path().join(name).display().to_string()
     }
 
-    fn write(&self, name: &str, text: &str) -> String {
+    pub(super) fn write(&self, name: &str, text: &str) -> String {
         std::fs::write(self.at(name), text).unwrap();
         self.at(name)
     }
 
-    fn rows(&self, count: &str, body: &str) -> String {
+    pub(super) fn rows(&self, count: &str, body: &str) -> String {
         self.write("rows.pto", &ROWS.replace("COUNT", count).replace("BODY", body))
     }
 }
 
-fn json(text: &str) -> Value {
+pub(super) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}"))
 }
 
 /// Runs a program of ten rows that must fail; what it prints, and its errors.
 #[track_caller]
-fn refused(args: &[&str]) -> (String, String) {
+pub(super) fn refused(args: &[&str]) -> (String, String) {
     let (code, out, err) = run(args);
     assert_eq!(code, 1, "{args:?}\n{out}\n{err}");
     (out, err)
@@ -80,13 +80,26 @@ fn elements_that_were_never_written_are_counted_and_the_first_is_named() {
 }
 
 #[test]
-fn an_array_that_is_given_or_loaded_may_be_written_in_part() {
+fn what_is_given_or_loaded_before_it_is_stored_may_stay_as_it_was() {
     let folder = Folder::new();
-    let add = "VecTile<float, 1, 64> u; TLOAD(t, x, {desc.idx}); TLOAD(u, y, {desc.idx}); TADD(t, t, u);
-               TSTORE(y, t, {desc.idx});";
-    let (code, out, err) = run(&["run", &folder.rows("rows / 2", add), "--generate", "rows=10"]);
-    assert_eq!(code, 0, "{out}{err}");
-    assert!(!out.contains("unwritten"), "{out}");
+    let add = |row: &str| {
+        let load = format!("VecTile<float, 1, 64> u; TLOAD(t, x, {{desc.idx}}); TLOAD(u, y, {{{row}}});");
+        folder.rows("rows / 2", &format!("{load} TADD(t, t, u); TSTORE(y, t, {{desc.idx}});"))
+    };
+    let passes = |args: &[&str]| {
+        let (code, out, err) = run(args);
+        assert_eq!(code, 0, "{out}{err}");
+        assert!(!out.contains("unwritten"), "{out}");
+    };
+    // The rows that are not stored are loaded.
+    passes(&["run", &add("desc.idx + rows / 2"), "--generate", "rows=10"]);
+    // One of them is.
+    let one = add("desc.idx + (desc.idx < 1 ? 9 : 0)");
+    let (out, _) = refused(&["run", &one, "--generate", "rows=10"]);
+    assert!(out.contains("256 of 640 elements of `y` never written; the first is y[5, 0]"), "{out}");
+    let input = folder.at("y.npy");
+    std::fs::write(&input, npy("10, 64", &[1.0; 640])).unwrap();
+    passes(&["run", &one, "--generate", "--input", &format!("y={input}"), "--check"]);
 }
 
 #[test]
@@ -245,15 +258,22 @@ fn nan_and_infinity_are_counted_and_shown() {
     let check = &report["checks"][0];
     assert_eq!((&check["nans"], &check["passed"]), (&256.into(), &false.into()));
     assert_eq!(report["not_finite"][0]["first_nan"], serde_json::json!([0, 0]));
-    // Infinity is shown, and no error.
-    let infinite = folder.rows("rows", &format!("{zeros} TSTORE(y, t, {{desc.idx}});"));
-    let (code, out, err) = run(&["run", &infinite, "--generate", "rows=4"]);
+    // Infinity is shown, and no error where there are numbers too.
+    let infinite = |when: &str| {
+        let body =
+            format!("TLOAD(t, x, {{desc.idx}}); if ({when}) {{ {zeros} }} TSTORE(y, t, {{desc.idx}});");
+        folder.rows("rows", &body)
+    };
+    let (code, out, err) = run(&["run", &infinite("desc.idx == 1"), "--generate", "rows=4"]);
     assert_eq!(code, 0, "{out}{err}");
-    assert!(out.contains("infinite") && out.contains("256 of 256 elements of `y`"), "{out}");
+    assert!(out.contains("infinite") && out.contains("64 of 256 elements of `y`"), "{out}");
+    let (out, err) = refused(&["run", &infinite("desc.idx < rows"), "--generate", "rows=4"]);
+    assert!(err.contains("WSP0538") && err.contains("256 of 256 elements of `y` are infinite"), "{err}");
+    assert!(out.contains("WRONG: NaN or infinity from finite inputs") && !out.contains("`y` ok"), "{out}");
 }
 
 /// An array of f32 as a `.npy` file.
-fn npy(shape: &str, values: &[f32]) -> Vec<u8> {
+pub(super) fn npy(shape: &str, values: &[f32]) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
     let padded = format!("{header:<117}\n");
     let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
@@ -310,11 +330,29 @@ workload half { parallel for i in 0..n / 2 { copy(x[i, ..], y[i, ..]); } }
     );
     let (out, err) = refused(&["run", &workload]);
     assert!(out.contains("16 of 32 elements of `y` never written; the first is y[4, 0]"), "{out}{err}");
+    assert!(
+        out.contains("check      WRONG: elements were never written; what is compared agrees: 1 tensor"),
+        "{out}"
+    );
     let report = json(&refused(&["run", &workload, "--stats", "json"]).0);
     assert_eq!(
         (&report["check"]["passed"], &report["unwritten"][0]["elements"]),
         (&false.into(), &16.into())
     );
+    // A load of one row exempts no other.
+    let text = std::fs::read_to_string(&workload).unwrap();
+    let text = text.replace("kernel copy", "tensor z: f32[1, 4];\nkernel copy");
+    let text = text.replace("y[i, ..]); }", "y[i, ..]); } copy(y[5, ..], z[0, ..]);");
+    let (out, err) = refused(&["run", &folder.write("half.wsp", &text)]);
+    assert!(out.contains("12 of 32 elements of `y` never written; the first is y[4, 0]"), "{out}{err}");
+    let (out, _) = refused(&["run", &folder.write("half.wsp", &text.replace("copy(y[5,", "copy(y[1,"))]);
+    assert!(out.contains("16 of 32 elements of `y` never written; the first is y[4, 0]"), "{out}");
+    // Where all that is stored is loaded, the tensor is a step on the way.
+    let text = text
+        .replace("z: f32[1, 4]", "z: f32[4, 4]")
+        .replace("copy(y[5, ..], z[0, ..])", "copy(y[0..4, ..], z)");
+    let (code, out, err) = run(&["run", &folder.write("half.wsp", &text)]);
+    assert_eq!(code, 0, "{out}{err}");
 }
 
 #[test]
@@ -355,11 +393,28 @@ TG_SYNC(G)
     assert!(code == 0 && out.contains("check      ok"), "{out}");
     let (out, err) = refused(&["run", &half, "--allow-unwritten", "C"]);
     assert!(out.is_empty() && err.contains("WSP0539") && err.contains("`C`"), "{out}{err}");
+    // Also where other tensors are given.
+    let input = folder.at("a.npy");
+    std::fs::write(&input, npy("4, 8", &[1.0; 32])).unwrap();
+    let (out, err) = refused(&["run", &half, "--input", &format!("A={input}"), "--check"]);
+    assert!(out.contains("16 of 32 elements of `B` never written"), "{out}{err}");
     let (_, err) = refused(&["run", &unit("TG_BEGIN(G)\nMC_ALLOC(A, 128)")]);
     assert!(
         err.contains("WSP0616") && err.contains("`a` is loaded where no task has stored anything"),
         "{err}"
     );
+    // A load of one row exempts no other.
+    let half = unit("extern A: f32[4, 8]\nTG_BEGIN(G)");
+    let text = std::fs::read_to_string(folder.at("kernels.pto")).unwrap();
+    folder.write("kernels.pto", &text.replace("TLOAD(t, a, {r});", "TLOAD(t, b, {3}); TADDS(t, t, 1.0f);"));
+    let (out, err) = refused(&["run", &half]);
+    assert!(out.contains("8 of 32 elements of `B` never written; the first is B[2, 0]"), "{out}{err}");
+    // A kernel that leaves before it stores has no output.
+    folder.write("kernels.pto", &text.replace("TSTORE", "return; TSTORE"));
+    for check in [&[][..], &["--check"], &["--check", "--strict"]] {
+        let (out, err) = refused(&[&["run", &half], check].concat());
+        assert!(err.contains("WSP0534") && out.contains("nothing was compared"), "{out}{err}");
+    }
 }
 
 #[test]

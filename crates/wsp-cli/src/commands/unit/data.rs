@@ -12,6 +12,9 @@ use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
+/// Where a tensor comes from that the user gives.
+pub(super) const READ: &str = "read from a file";
+
 /// Tensors of a run by name.
 #[derive(Debug, Default)]
 pub(super) struct UnitData {
@@ -38,7 +41,7 @@ pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, 
     let mut faults = Vec::new();
     for tensor in tensors {
         let (array, origin) = match arrays.remove(&tensor.name) {
-            Some(array) => (fitted(tensor, array), "read from a file".to_owned()),
+            Some(array) => (fitted(tensor, array), READ.to_owned()),
             None if tensor.is_read || args.fill.contains(&tensor.name) => {
                 data.sources.made.push(tensor.name.clone());
                 (random(tensor, args.seed()), format!("made up from seed {}", args.seed()))

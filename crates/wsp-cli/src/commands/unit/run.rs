@@ -6,7 +6,7 @@ use super::{Kind, references, refuse, settings};
 use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
 use crate::codes;
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{given_arrays, nothing_ran, recording};
+use crate::commands::run::{given_arrays, nothing_compared, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::unit::{self as engine, Begin, UnitOutcome};
 use crate::engine::workload::compare_bits;
@@ -43,7 +43,7 @@ pub(in crate::commands) fn run(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
     let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
-    let wanted = args.check || (!args.data.names_arrays() && !args.no_check);
+    let wanted = args.check || (!args.data.reads_files() && !args.no_check);
     options.recording = recording(wanted || args.strict);
     let ran = engine::run(&module, &kernels.kernels, options.clone(), begin);
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
@@ -76,13 +76,18 @@ pub(in crate::commands) fn run(
         }
     };
     let findings = if options.recording == Recording::On {
-        let arrays = given_arrays(&options.inputs, args.data.names_arrays(), &sources.made);
+        let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
+        let arrays =
+            given_arrays(&options.inputs, &not_read.map(|(name, _)| name.clone()).collect::<Vec<_>>());
         let mut found = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &arrays);
         found.allow(&args.allow_unwritten);
         if check.is_independent() { found } else { found.compared_with_itself() }
     } else {
         Findings::default()
     };
+    if check.compares_nothing() {
+        faults.push(nothing_compared("no kernel that ran writes an element of an external tensor"));
+    }
     faults.extend(differences(&check));
     faults.extend(findings.diagnostics());
     let report = UnitReport {

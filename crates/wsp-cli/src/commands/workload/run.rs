@@ -6,14 +6,14 @@ use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::data::output_names;
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{compare_arrays, given_arrays, nothing_ran, recording};
+use crate::commands::run::{compare_arrays, given_arrays, nothing_compared, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::layout::Layout;
 use crate::report::{Check, Findings, Sources, WorkloadReport};
 use wsp_cpu::Recording;
-use wsp_cpu::workload::{Bodies, Expand, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_cpu::workload::{Expand, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, Trace};
 use wsp_plan::ParamValue;
@@ -46,14 +46,14 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         read(&source, &program, &args.data, set)?
     };
     let seed = args.data.seed();
+    let wanted = !is_virtual && wants_check(args, source.library.is_some());
     let options = WorkloadOptions {
         threads: args.threads.unwrap_or(0),
         seed: if aicpus == 0 { seed } else { 0 },
         trace: args.trace.is_some(),
         aicpus,
         expand,
-        // Whether a run checks follows from its kernels too; in virtual time none run.
-        recording: recording(args.strict || args.check || !args.no_check),
+        recording: recording(args.strict || wanted),
         ..WorkloadOptions::default()
     };
     let run = if is_virtual { engine::simulate } else { engine::execute };
@@ -64,7 +64,6 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         Some(timeline) => timeline.write(&mut Rows::new(out)),
         None => Ok(()),
     });
-    let wanted = checked(args, &outcome);
     let ran = outcome.kernels.iter().any(|(_, tasks)| *tasks > 0);
     let checked = match (ran, wanted) {
         (true, true) => check(session, &source, &program, &inputs, &options, &outcome),
@@ -87,9 +86,12 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
             return session.keep_after(&faults, filled);
         }
     };
+    if check.compares_nothing() {
+        faults.push(nothing_compared("no task writes an element of a tensor"));
+    }
     let unstored = std::mem::take(&mut outcome.unwritten);
-    let findings = if args.strict || check != Check::NotDone {
-        let arrays = given_arrays(&inputs.arrays, args.data.names_arrays(), &made);
+    let findings = if options.recording == Recording::On {
+        let arrays = given_arrays(&inputs.arrays, &made);
         let mut found = Findings::of(unstored, &outcome.outputs, &arrays);
         found.allow(&args.allow_unwritten);
         if check.is_independent() { found } else { found.compared_with_itself() }
@@ -140,6 +142,7 @@ fn check(
             &inputs.arrays,
             outputs,
             params,
+            &engine::library_values(source, &inputs.set),
             Layout::default(),
         )?));
     }
@@ -159,11 +162,9 @@ fn aicpus(args: &RunArgs) -> (u16, Expand) {
     }
 }
 
-/// Whether to compare with a sequential run: where nothing runs, never; else as asked, and where nobody asked, whenever
-/// kernels only mix or data are made up.
-fn checked(args: &RunArgs, outcome: &RunOutcome) -> bool {
-    let by_itself = |bodies| bodies == Bodies::Mixing || !args.data.names_arrays();
-    outcome.bodies.is_some_and(|bodies| args.check || (!args.no_check && by_itself(bodies)))
+/// Whether to compare, and so to record: as asked, and else whenever kernels only mix, as all do but those of a used file, or data are made up.
+fn wants_check(args: &RunArgs, has_bodies: bool) -> bool {
+    args.check || !(args.no_check || has_bodies && args.data.reads_files())
 }
 
 /// Values of parameters, and the cores of the machine model that kernels of a used file see.
@@ -226,5 +227,33 @@ fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
             ),
         )
         .help(format!("leave out `{option}`, or choose another schedule with `--schedule NAME`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser as _;
+
+    fn run(args: &[&str]) -> Box<RunArgs> {
+        let cli = Cli::parse_from([&["wsp", "run", "a.wsp"], args].concat());
+        let Some(Command::Run(args)) = cli.command else { panic!("it should be a run") };
+        args
+    }
+
+    #[test]
+    fn runs_of_bodies_over_given_arrays_neither_compare_nor_record() {
+        let given = ["--input", "x=x.npy"];
+        for (args, has_bodies, wanted) in [
+            (&[][..], true, true),
+            (&given, true, false),
+            (&given, false, true),
+            (&["--input", "x=x.npy", "--check"], true, true),
+            (&["--no-check"], false, false),
+            (&["--fill", "x"], true, true),
+        ] {
+            assert_eq!(wants_check(&run(args), has_bodies), wanted, "{args:?}");
+        }
     }
 }

@@ -1,0 +1,86 @@
+//! What a check compares: it never passes over nothing.
+
+use super::checks::{COPY, Folder, json, npy, refused};
+use super::run;
+
+#[test]
+fn a_program_that_stores_nothing_does_not_pass_its_check() {
+    let folder = Folder::new();
+    let load = "TLOAD(t, x, {desc.idx});";
+    let leaves = folder.rows("rows", &format!("{load} return; TSTORE(y, t, {{desc.idx}});"));
+    for check in [&[][..], &["--check"], &["--check", "--strict"]] {
+        let (out, err) = refused(&[&["run", &leaves, "--generate", "rows=4"], check].concat());
+        assert!(err.contains("WSP0534") && err.contains("nothing was compared"), "{out}{err}");
+        assert!(err.contains("WSP0269") && err.contains("never reached"), "{err}");
+    }
+    assert_eq!(run(&["run", &leaves, "--generate", "rows=4", "--no-check"]).0, 0);
+    let (_, err) = refused(&["check", &leaves, "--strict"]);
+    assert!(err.contains("error[WSP0269]"), "{err}");
+    let wrong = folder.rows("rows", &format!("{load} TSTORE(x, t, {{desc.idx}});"));
+    let (_, err) = refused(&["run", &wrong, "--generate", "rows=4", "--check"]);
+    assert!(err.contains("WSP0537") && err.contains("no kernel loads from `y` or stores to it"), "{err}");
+    let text = std::fs::read_to_string(&wrong).unwrap().replace("(y,", "(_y,").replace("> y", "> _y").replace(".y = y", "._y = _y");
+    let meant = ["run", &folder.write("meant.pto", &text), "--generate", "rows=4", "--check"];
+    assert_eq!(run(&meant).0, 0);
+}
+
+#[test]
+fn an_output_without_elements_is_not_ok() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(folder.rows("4", "TLOAD(t, x, {0}, 0); TSTORE(y, t, {0});")).unwrap();
+    let empty = folder.write(
+        "empty.pto",
+        &text.replace("PTO_SHAPE(y, rows", "PTO_PARAM(uint32_t, none, 0) PTO_SHAPE(y, none"),
+    );
+    let args = ["run", &empty, "--generate", "rows=4"];
+    let (out, err) = refused(&args);
+    assert!(out.contains("`y` not compared: it has no elements"), "{out}");
+    assert!(err.contains("WSP0534"), "{err}");
+    let report = json(&refused(&[&args[..], &["--stats", "json"]].concat()).0);
+    assert!(report["checks"][0]["passed"].is_null(), "{report}");
+}
+
+#[test]
+fn data_that_are_all_made_up_are_checked_and_listed() {
+    let folder = Folder::new();
+    let file = folder.rows("rows", COPY);
+    for args in [&["--fill", "x"][..], &["--generate", "rows=4"], &[]] {
+        let (code, out, err) = run(&[&["run", &file, "--stats", "json"], args].concat());
+        assert_eq!(code, 0, "{out}{err}");
+        let report = json(&out);
+        assert_eq!((&report["checks"][0]["passed"], &report["made_up"]), (&true.into(), &["x"][..].into()));
+    }
+    let (_, out, _) = run(&["run", &file, "--fill", "x"]);
+    assert!(out.contains("x f32[256, 64], made up from seed 1"), "{out}");
+    let input = folder.at("x.npy");
+    std::fs::write(&input, npy("4, 64", &[1.0; 256])).unwrap();
+    let (_, out, _) = run(&["run", &file, "--input", &format!("x={input}"), "--stats", "json"]);
+    assert_eq!(json(&out)["made_up"], serde_json::json!([]));
+    let report = json(&run(&["run", super::EXAMPLE, "--generate", super::SMALL, "--stats", "json"]).1);
+    let made: Vec<&str> = report["made_up"].as_array().unwrap().iter().filter_map(|n| n.as_str()).collect();
+    assert!(made.contains(&"q") && made.iter().any(|name| name.ends_with(".k")), "{report}");
+}
+
+#[test]
+fn to_check_and_not_to_check_contradict_each_other() {
+    let folder = Folder::new();
+    let file = folder.rows("rows", COPY);
+    let (code, _, err) = run(&["run", &file, "--check", "--no-check"]);
+    assert!(code == 2 && err.contains("cannot be used with"), "{err}");
+}
+
+#[test]
+fn a_scale_that_the_program_computes_wrong_from_the_head_size_is_found() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(super::root().join(super::EXAMPLE)).unwrap();
+    let with = |default: &str| {
+        let changed = text.replace("1.0f / sqrt(HEAD_DIM)", default);
+        assert_ne!(changed, text);
+        folder.write("scale.pto", &changed)
+    };
+    let (out, _) = refused(&["run", &with("1.01f / sqrt(HEAD_DIM)"), "--generate", super::SMALL]);
+    assert!(out.contains("`output` WRONG"), "{out}");
+    // A number is what the model has.
+    let (code, out, err) = run(&["run", &with("0.11f"), "--generate", super::SMALL]);
+    assert_eq!(code, 0, "{out}{err}");
+}
