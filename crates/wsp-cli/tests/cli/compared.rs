@@ -19,7 +19,11 @@ fn a_program_that_stores_nothing_does_not_pass_its_check() {
     let wrong = folder.rows("rows", &format!("{load} TSTORE(x, t, {{desc.idx}});"));
     let (_, err) = refused(&["run", &wrong, "--generate", "rows=4", "--check"]);
     assert!(err.contains("WSP0537") && err.contains("no kernel loads from `y` or stores to it"), "{err}");
-    let text = std::fs::read_to_string(&wrong).unwrap().replace("(y,", "(_y,").replace("> y", "> _y").replace(".y = y", "._y = _y");
+    let text = std::fs::read_to_string(&wrong)
+        .unwrap()
+        .replace("(y,", "(_y,")
+        .replace("> y", "> _y")
+        .replace(".y = y", "._y = _y");
     let meant = ["run", &folder.write("meant.pto", &text), "--generate", "rows=4", "--check"];
     assert_eq!(run(&meant).0, 0);
 }

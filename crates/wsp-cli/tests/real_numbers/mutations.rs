@@ -3,231 +3,19 @@
 //!
 //! `WSP_CASES` says how many are drawn; the list is printed, with what refused each.
 
+mod harmless;
+mod targets;
+
+use harmless::HARMLESS;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use targets::{TARGETS, Target};
 
 /// How many are drawn where `WSP_CASES` does not say.
 const FEW: usize = 6;
 /// Drawn in the same order every time.
 const SEED: u64 = 17;
-
-/// A file that is changed, the program that is run, and its arguments, one list per run: small data with every kind of edge.
-struct Target {
-    file: &'static str,
-    program: &'static str,
-    runs: &'static [&'static [&'static str]],
-}
-
-const fn target(
-    file: &'static str,
-    program: &'static str,
-    runs: &'static [&'static [&'static str]],
-) -> Target {
-    Target { file, program, runs }
-}
-
-/// Requests with fewer tokens than a tile, as many, one more, several tiles, and none.
-const LENGTHS: &str = "len=5/0/2600/256/257/64/129,heads=4/2,dim=16,page=16";
-const CHUNKS: &[&[&str]] = &[
-    &["--generate", LENGTHS, "--set", "chunk=64"],
-    &["--generate", LENGTHS, "--set", "chunk=4096"],
-    &["--generate", LENGTHS, "--set", "chunk=4096", "--set", "sm_scale=60"],
-    &["--generate", "dtype=bf16,len=5/0/300/64/129,heads=4/2,dim=16,page=16"],
-];
-const SHORT: &str = "len=5/0/300/64/129,heads=4/2,dim=16,page=16";
-/// Several tiles of keys in every piece of a request.
-const REQUESTS: &[&[&str]] = &[&["--generate", SHORT, "--set", "kv_tile=16"]];
-/// The same with logits whose exponentials are too large for f32 unless they are relative to the largest.
-const STEEP: &[&[&str]] = &[
-    &["--generate", SHORT, "--set", "kv_tile=16"],
-    &["--generate", SHORT, "--set", "kv_tile=16", "--set", "sm_scale=60"],
-];
-const SCALED: &[&[&str]] =
-    &[&["--generate", SHORT, "--set", "kv_tile=16", "--set", "k_scale=0.25", "--set", "v_scale=0.5"]];
-const QUERIES: &[&[&str]] = &[&["--generate", LENGTHS]];
-/// So many requests that they come in several groups.
-const BATCH_LENGTHS: &str = "len=5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300/64/129/5/0/300,heads=4/2,dim=16,page=16";
-const BATCH: &[&[&str]] = &[&["--generate", BATCH_LENGTHS, "--set", "kv_tile=16"]];
-const LAYER: &[&[&str]] = &[
-    &[
-        "--set",
-        "seq=150",
-        "--set",
-        "hidden=72",
-        "--set",
-        "heads=4",
-        "--set",
-        "kv_heads=2",
-        "--set",
-        "head_dim=18",
-        "--set",
-        "ffn=133",
-    ],
-    // Whole tiles of everything.
-    &[
-        "--set",
-        "seq=64",
-        "--set",
-        "hidden=512",
-        "--set",
-        "heads=4",
-        "--set",
-        "kv_heads=2",
-        "--set",
-        "head_dim=128",
-        "--set",
-        "ffn=512",
-    ],
-];
-const EXPERTS: &[&[&str]] = &[
-    &["--set", "tokens=90", "--set", "hidden=72", "--set", "ffn=140", "--set", "experts=5"],
-    &["--set", "tokens=40", "--set", "hidden=1024", "--set", "ffn=512", "--set", "experts=3"],
-];
-
-const TARGETS: &[Target] = &[
-    target("decode_attention.pto", "decode_attention.pto", CHUNKS),
-    target("decode_graph.pto", "decode_graph.pto", CHUNKS),
-    target("row_softmax.pto", "row_softmax.pto", &[&["--input", "x=@x.npy"]]),
-    target("attention/common.pto", "attention/decode.pto", STEEP),
-    target("attention/split.pto", "attention/decode.pto", QUERIES),
-    target("attention/one_query.pto", "attention/decode.pto", REQUESTS),
-    target("attention/variant.pto", "attention/soft_cap.pto", REQUESTS),
-    target("attention/alibi.pto", "attention/alibi.pto", REQUESTS),
-    target("attention/soft_cap.pto", "attention/soft_cap.pto", REQUESTS),
-    target("attention/sinks.pto", "attention/sinks.pto", REQUESTS),
-    target("attention/sliding_window.pto", "attention/sliding_window.pto", REQUESTS),
-    target("attention/rope.pto", "attention/rope.pto", REQUESTS),
-    target("attention/rotary.pto", "attention/rope.pto", REQUESTS),
-    target("attention/fp8.pto", "attention/fp8.pto", SCALED),
-    target(
-        "attention/mla.pto",
-        "attention/mla.pto",
-        &[&["--generate", "len=5/0/300/64/129", "--set", "kv_tile=16"]],
-    ),
-    target("attention/cascade.pto", "attention/cascade.pto", BATCH),
-    target("attention/speculative.pto", "attention/speculative.pto", REQUESTS),
-    target("attention/extend.pto", "attention/extend.pto", QUERIES),
-    target(
-        "attention/merge_states.pto",
-        "attention/merge_states.pto",
-        &[&["--input", "v=@v.npy", "--input", "s=@s.npy"]],
-    ),
-    target("attention/prefill_decode.pto", "attention/prefill_decode.pto", REQUESTS),
-    target("llama_layer/layer.pto", "llama_layer/layer.pto", LAYER),
-    target("moe/moe.pto", "moe/moe.pto", EXPERTS),
-    target(
-        "ragged_prefill/prefill.pto",
-        "ragged_prefill/prefill.pto",
-        &[&["--generate", "len=1/0/130/65/300"]],
-    ),
-    target(
-        "topk_indexer/indexer.pto",
-        "topk_indexer/indexer.pto",
-        &[&["--generate", "len=1/2048/2049/0/5000"]],
-    ),
-    target("deepseek/indexer.pto", "deepseek_indexer.tg", &[&[]]),
-];
-
-/// Mutations that change no result, each with the reason: file, the line without blanks at its ends, what it becomes.
-const HARMLESS: &[(&str, &str, &str, &str)] = &[
-    (
-        "llama_layer/layer.pto",
-        "uint32_t end = PTO_MIN(desc.row + Q_ROWS, seq);",
-        "uint32_t end = PTO_MAX(desc.row + Q_ROWS, seq);",
-        "keys after a query are masked, and none are loaded from `seq` on",
-    ),
-    (
-        "llama_layer/layer.pto",
-        "for (uint32_t pos = 0; pos < end; pos += KV_ROWS) {",
-        "for (uint32_t pos = 0; pos <= end; pos += KV_ROWS) {",
-        "the pass at `end` asks for 0 keys",
-    ),
-    (
-        "llama_layer/layer.pto",
-        "TMAX(m_new, m_new, m);",
-        "TMIN(m_new, m_new, m);",
-        "softmax does not depend on what exponentials are relative to, and made-up scores are far from overflow",
-    ),
-    (
-        "attention/extend.pto",
-        "uint32_t end = desc.kv_len - PTO_MIN(desc.kv_len, desc.behind - desc.count);",
-        "uint32_t end = desc.kv_len + PTO_MIN(desc.kv_len, desc.behind - desc.count);",
-        "keys after a query are masked, and none are loaded from `kv_len` on",
-    ),
-    (
-        "attention/extend.pto",
-        "for (uint32_t pos = 0; pos < end; pos += KV_ROWS) {",
-        "for (uint32_t pos = 0; pos <= end; pos += KV_ROWS) {",
-        "the pass at `end` asks for 0 keys",
-    ),
-    (
-        "attention/variant.pto",
-        "for (uint32_t pos = desc.begin; pos < desc.end; pos += kv_tile) {",
-        "for (uint32_t pos = desc.begin; pos <= desc.end; pos += kv_tile) {",
-        "the pass at `end` asks for 0 keys",
-    ),
-    (
-        "attention/rotary.pto",
-        "uint32_t distance = desc.kv_len + r < end ? 0 : desc.kv_len + r - end;",
-        "uint32_t distance = desc.kv_len + r <= end ? 0 : desc.kv_len + r - end;",
-        "where both are equal the difference is 0",
-    ),
-    (
-        "attention/rotary.pto",
-        ".multiple = digit ? (row - STEP) % 16 : row,",
-        ".multiple = digit ? (row + STEP) % 16 : row,",
-        "STEP is a multiple of 16",
-    ),
-    (
-        "topk_indexer/indexer.pto",
-        "index_request<512>(desc);",
-        "index_request<513>(desc);",
-        "a piece may have any number of keys",
-    ),
-    (
-        "decode_attention.pto",
-        "attend_chunk<1024>(desc);",
-        "attend_chunk<1025>(desc);",
-        "a tile may have any number of tokens",
-    ),
-    (
-        "topk_indexer/indexer.pto",
-        "index_request<1024>(desc);",
-        "index_request<1025>(desc);",
-        "a piece may have any number of keys",
-    ),
-    (
-        "decode_attention.pto",
-        "uint32_t mid = low + (high - low) / 2;",
-        "uint32_t mid = low - (high - low) / 2;",
-        "another number of tokens per chunk",
-    ),
-    (
-        "decode_attention.pto",
-        "uint32_t mid = low + (high - low) / 2;",
-        "uint32_t mid = low + (high - low) / 3;",
-        "another number of tokens per chunk",
-    ),
-    (
-        "attention/split.pto",
-        "uint32_t workspace_offset = 0;",
-        "uint32_t workspace_offset = 1;",
-        "a request of one chunk uses no slot, and others are given theirs",
-    ),
-    (
-        "attention/cascade.pto",
-        "TLOAD(v_tile, prefix.v, {0, pos, desc.head_idx}, desc.end - pos);",
-        "TLOAD(v_tile, prefix.v, {0, pos, desc.head_idx}, desc.end + pos);",
-        "a product takes as many rows of its right operand as the left one has columns",
-    ),
-    (
-        "decode_graph.pto",
-        "TASSIGN(d, 0.0f);",
-        "TASSIGN(d, 0.01f);",
-        "the first state that is merged scales it by exp2(-FLT_MAX - m) = 0",
-    ),
-];
 
 /// One change of a file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -408,16 +196,21 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// States to merge, of which some are empty and some weigh much more than others, and rows whose exponentials are too large for
-/// f32 unless they are relative to the largest.
+/// States to merge, of which some are empty and some weigh much more than others; rows and weights that make exponentials too
+/// large for f32 unless they are relative to the largest; rows whose mean square is about the least that is added to it.
 fn write_inputs(folder: &Path) {
-    let npy = |shape: &str, values: Vec<f32>| {
-        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}");
+    let write = |name: &str, descr: &str, shape: &str, data: Vec<u8>| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
         let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
         bytes.extend(format!("{header:<117}\n").bytes());
-        bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
-        bytes
+        bytes.extend(data);
+        std::fs::write(folder.join(name), bytes).unwrap();
     };
+    let reals = |values: Vec<f32>| values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let mut state = SEED;
+    // A half of about 2^-10, of either sign.
+    let mut half = || (0x1400 | next(&mut state) as u16 & 0x83ff).to_le_bytes();
+    let hidden = (0..4096 * 512).flat_map(|_| half()).collect();
     let mut state = SEED;
     let mut real = || (next(&mut state) % 2001) as f32 / 1000.0 - 1.0;
     let v = (0..70 * 4 * 8).map(|_| real()).collect();
@@ -425,9 +218,11 @@ fn write_inputs(folder: &Path) {
         .map(|i| if i % 7 == 3 || i / 4 == 5 { f32::NEG_INFINITY } else { 20.0 * real() })
         .collect();
     let x = (0..70 * 33).map(|_| 200.0 * real()).collect();
-    std::fs::write(folder.join("x.npy"), npy("70, 33", x)).unwrap();
-    std::fs::write(folder.join("v.npy"), npy("70, 4, 8", v)).unwrap();
-    std::fs::write(folder.join("s.npy"), npy("70, 4", s)).unwrap();
+    write("hidden.npy", "<f2", "4096, 512", hidden);
+    write("norm.npy", "<f4", "72,", reals(vec![1000.0; 72]));
+    write("x.npy", "<f4", "70, 33", reals(x));
+    write("v.npy", "<f4", "70, 4, 8", reals(v));
+    write("s.npy", "<f4", "70, 4", reals(s));
 }
 
 fn wsp(args: &[&str]) -> Output {
@@ -507,4 +302,35 @@ fn mutated_kernels_and_generators_are_refused() {
     }
     println!("{ran} mutations ran");
     assert!(survived.is_empty(), "{} of {ran} survived:\n{}", survived.len(), survived.join("\n"));
+}
+
+/// Changes that only data show which use what an example is for: file, line, what it becomes, program.
+const FOR_DEFAULTS: &[(&str, &str, &str, &str)] = &[
+    ("attention/fp8.pto", "TMULS(o, o, v_scale);", "", "attention/fp8.pto"),
+    ("attention/fp8.pto", "k_scale * sm_scale", "sm_scale", "attention/fp8.pto"),
+    ("attention/gpt_oss.pto", "(uint32_t)window_left + 1", "UINT32_MAX", "attention/gpt_oss.pto"),
+    ("attention/soft_cap.pto", "(uint32_t)window_left + 1", "UINT32_MAX", "attention/soft_cap.pto"),
+    ("attention/queries.pto", "query - window_left", "-INT32_MAX", "attention/speculative.pto"),
+    ("attention/one_query.pto", "1.0f / sqrt", "1.01f / sqrt", "attention/decode.pto"),
+    ("attention/queries.pto", "1.0f / sqrt", "1.01f / sqrt", "attention/speculative.pto"),
+    ("row_softmax.pto", "PTO_AXIS(row, 0, rows)", "PTO_AXIS(row, 1, rows)", "row_softmax.pto"),
+];
+
+#[test]
+fn data_that_nobody_chose_show_what_the_examples_are_for() {
+    let folder = tempfile::tempdir().unwrap();
+    copy_folder(&examples(), folder.path());
+    for (file, from, to, program) in FOR_DEFAULTS {
+        let text = std::fs::read_to_string(examples().join(file)).unwrap();
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{file}: {from}");
+        std::fs::write(folder.path().join(file), changed).unwrap();
+        let program = folder.path().join(program).display().to_string();
+        // Fewer requests than by default, of the same lengths.
+        let fewer: &[&str] =
+            if file.starts_with("attention") { &["--generate", "batch=6,heads=2/1,dim=32"] } else { &[] };
+        let output = wsp(&[&["run", &program, "--threads", "2"], fewer].concat());
+        assert_eq!(output.status.code(), Some(1), "{file}: `{to}` for `{from}`: {output:?}");
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
 }
