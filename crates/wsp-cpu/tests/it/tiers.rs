@@ -304,3 +304,37 @@ fn more_lengths_than_the_first_axis_has_indices_are_an_error() {
         }
     }
 }
+
+#[test]
+fn a_loop_variable_that_a_key_mentions_is_in_it_as_the_key_says_only() {
+    let text = |key: &str| {
+        format!(
+            "PTO_SHAPE(lens, n)
+             PTO_SHAPE(y, n, 4)
+             PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
+             PTO_WORKSPACE(p, float, 1, 1)
+             struct D {{ uint32_t i, c, ws; }};
+             PTO_TIER_DEF(T) {{ PTO_DEFAULT(k, PTO_SLOT_BYTES) }}
+             PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<D>();
+                 PTO_STORE_SCALAR(y, float(d.ws), {{d.i, d.c}}); }}
+             PTO_DESCRIPTOR_GEN(S) {{
+                 for (uint32_t i = 0; i < n; ++i) {{ for (uint32_t c = 0; c < 4; ++c) {{
+                     PTO_EMIT_DESCRIPTOR(D{{ .i = i, .c = c, .ws = PTO_ALLOC_WS(0, {key}) }});
+                 }} }}
+             }}
+             void go(uint32_t* lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}"
+        )
+    };
+    let slots = |key: &str| {
+        let mut slots = run(&text(key), &[1, 1]).unwrap();
+        slots.sort_by(f32::total_cmp);
+        slots.dedup();
+        slots.len()
+    };
+    assert_eq!(slots("i"), 8);
+    assert_eq!(slots("i, c"), 8);
+    assert_eq!(slots("i, 1 ? 0 : c"), 2);
+    assert_eq!(slots("i, 5u || c"), 2);
+    assert_eq!(slots("i, c * 0"), 2);
+    assert_eq!(slots("i, c / 2"), 4);
+}

@@ -1,11 +1,12 @@
 //! What only descriptor generators do: emit, reserve workspace, apply schedules, set tiles and extents.
 
 use super::Sema;
-use super::body::{Body, BodyKind};
+use super::body::{Binding, Body, BodyKind};
 use super::builtins::{Builtin, BuiltinFn};
 use super::codes;
 use super::diags::{Reported, Res};
 use super::names::{Symbol, quoted};
+use super::walk::each_subexpr;
 use crate::ast::{self, ExprKind, FieldInit, Ident};
 use std::collections::BTreeSet;
 use wsp_core::{AxisId, LocalId, SpaceId, StructId, TierSetId};
@@ -328,9 +329,10 @@ impl Sema<'_> {
             covered = vars;
         }
         let loops: Vec<LocalId> = b.loops.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        // By the text: what folding leaves of `1 ? a : i` has no `i`.
+        let mentioned = mentioned(b, &args[1..]);
         for var in loops {
-            let mentioned = key.iter().any(|e| e.any(&mut |e| e.kind == Ir::Local(var)));
-            if !mentioned && !covered.contains(&var) {
+            if !mentioned.contains(&var) && !covered.contains(&var) {
                 key.push(self.index_of(b, var, span)?);
             }
         }
@@ -412,4 +414,19 @@ impl Sema<'_> {
             _ => Err(Reported::earlier(&self.diags)),
         }
     }
+}
+
+/// Scalar variables that expressions mention.
+fn mentioned(b: &Body, args: &[ast::Expr]) -> BTreeSet<LocalId> {
+    let mut found = BTreeSet::new();
+    for arg in args {
+        each_subexpr(arg, &mut |e| {
+            if let ExprKind::Name(name) = &e.kind
+                && let Some(Binding::Scalar { local, .. }) = b.find(name)
+            {
+                found.insert(*local);
+            }
+        });
+    }
+    found
 }
