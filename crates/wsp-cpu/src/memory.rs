@@ -73,9 +73,7 @@ impl SlotLayout {
             [] => Some(bytes),
             [first, rest @ ..] => rest.iter().all(|size| size == first).then_some(*first),
         };
-        // Slots are as large as tiers say, not as their fields: where all are the same, each offset between two is refused.
-        let unit = sizes.into_iter().reduce(gcd).unwrap_or(bytes);
-        Ok(SlotLayout { offsets, bytes, unit, apart })
+        Ok(SlotLayout { offsets, bytes, unit: sizes.into_iter().fold(bytes, gcd), apart })
     }
 }
 
