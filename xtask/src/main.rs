@@ -8,6 +8,8 @@
 //!   by name. What a missing tool keeps from running is skipped, printed with the reason, and never counted as passed.
 //! * `cross` runs the tests of the kernels for AArch64, on another machine with QEMU; `test` does without.
 //! * `tidy` checks the project's own rules only.
+//! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in circles, processor time of a
+//!   cold build. The first lines of their files say what counts.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
 //! Python packages that the tests need are installed below `target`. A tool that is missing is named, with the command that
@@ -16,19 +18,29 @@
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
 mod cross;
+mod cycles;
 mod deep;
+mod lines;
 mod project;
 mod python;
 mod readme;
 mod runners;
+mod rust;
 mod steps;
 mod tidy;
+mod times;
 
 use anyhow::{Result, bail};
 use project::Project;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(compiled) = times::wrap() {
+        return compiled.unwrap_or_else(|error| {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        });
+    }
     match run() {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -49,7 +61,12 @@ fn run() -> Result<bool> {
         ["deep", filters @ ..] => steps::deep(&project, filters),
         ["cross"] => steps::cross(&project),
         ["tidy"] => steps::tidy(&project),
+        ["lines"] => lines::print(&project),
+        ["cycles"] => cycles::print(&project),
+        ["times", options @ ..] => times::print(&project, options),
         ["bless"] => steps::bless(&project),
-        _ => bail!("usage: cargo xtask test | deep [STEP…] | python | cross | tidy | bless"),
+        _ => bail!(
+            "usage: cargo xtask test | deep [STEP…] | python | cross | tidy | lines | cycles | times [OPTION…] | bless"
+        ),
     }
 }

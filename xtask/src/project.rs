@@ -1,6 +1,7 @@
 //! Where the project is and how to run its tools.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,6 +21,32 @@ impl Project {
     /// The folder that holds `Cargo.toml`.
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The crates of the workspace with their folders, by name.
+    pub(crate) fn crates(&self) -> Result<Vec<(String, PathBuf)>> {
+        let packages = self.packages()?;
+        let ours = packages.iter().filter(|package| package["source"].is_null());
+        let mut crates = ours
+            .map(|package| {
+                let name = package["name"].as_str().context("a package should have a name")?;
+                let manifest =
+                    package["manifest_path"].as_str().context("a package should have a manifest")?;
+                Ok((name.to_owned(), Path::new(manifest).with_file_name("")))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        crates.sort();
+        Ok(crates)
+    }
+
+    /// What cargo knows of all packages. Fails when `Cargo.lock` does not fit the manifests.
+    pub(crate) fn packages(&self) -> Result<Vec<Value>> {
+        let output = self.cargo(&["metadata", "--format-version", "1", "--locked"]).output()?;
+        if !output.status.success() {
+            bail!("cargo metadata --locked: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout)?;
+        Ok(metadata["packages"].as_array().context("cargo metadata should list packages")?.clone())
     }
 
     /// A cargo command, run at the root.

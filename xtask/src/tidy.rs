@@ -15,8 +15,7 @@ mod paths;
 mod vectors;
 
 use crate::project::Project;
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Folders that hold no source of the project.
@@ -83,10 +82,9 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
         return Ok(Findings { faults, conformance });
     }
-    let metadata = metadata(project)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata should list packages")?;
-    faults.extend(layers::check(packages));
-    faults.extend(licence::check(packages));
+    let packages = project.packages()?;
+    faults.extend(layers::check(&packages));
+    faults.extend(licence::check(&packages));
     Ok(Findings { faults, conformance })
 }
 
@@ -122,15 +120,6 @@ fn files(root: &Path) -> Result<Vec<PathBuf>> {
     }
     found.sort();
     Ok(found)
-}
-
-/// What cargo knows of all packages. Fails when `Cargo.lock` does not fit the manifests.
-fn metadata(project: &Project) -> Result<Value> {
-    let output = project.cargo(&["metadata", "--format-version", "1", "--locked"]).output()?;
-    if !output.status.success() {
-        bail!("cargo metadata --locked: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //!
 //! The rule is one of text: a file with a function `<S: Simd>` has none of these outside its tests.
 
+use crate::rust::Source;
+
 /// What shows that a file is written for any set.
 const GENERIC: &str = "S: Simd";
 
@@ -33,10 +35,9 @@ pub(super) fn find(text: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// The text before its tests, without comments, line by line.
+/// Its code, with spaces for tests.
 fn code(text: &str) -> String {
-    let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
-    lines.flat_map(|line| [line.split("//").next().unwrap_or(line), "\n"]).collect()
+    Source::new(String::new(), text.to_owned()).code
 }
 
 /// Where closures begin: at a bar that follows no operand, as that of an `or` does.
