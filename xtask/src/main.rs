@@ -10,6 +10,7 @@
 //! * `tidy` checks the project's own rules only.
 //! * `lines`, `cycles` and `times` measure the project itself: lines of code, files that use each other in circles, processor time of a
 //!   cold build. The first lines of their files say what counts.
+//! * `bench --against BINARY` compares the speed of this build of `wsp` with another's, row by row.
 //! * `bless` rewrites expected texts from what the code yields; read the difference before keeping it.
 //!
 //! Python packages that the tests need are installed below `target`. A tool that is missing is named, with the command that
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "machinery reads files, clocks and the environment")]
 
+mod bench;
 mod cross;
 mod cycles;
 mod deep;
@@ -64,9 +66,11 @@ fn run() -> Result<bool> {
         ["lines"] => lines::print(&project),
         ["cycles"] => cycles::print(&project),
         ["times", options @ ..] => times::print(&project, options),
+        ["bench", words @ ..] => bench::run(&project, words),
         ["bless"] => steps::bless(&project),
         _ => bail!(
-            "usage: cargo xtask test | deep [STEP…] | python | cross | tidy | lines | cycles | times [OPTION…] | bless"
+            "usage: cargo xtask test | deep [STEP…] | python | cross | tidy | lines | cycles | times [OPTION…] | \
+             bench --against BINARY [BENCH…] | bless"
         ),
     }
 }

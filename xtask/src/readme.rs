@@ -13,9 +13,20 @@ pub(crate) fn first_run(text: &str) -> Option<&str> {
     None
 }
 
+/// The options of `cargo run …` up to its `--`, which are those of `cargo build` too.
+pub(crate) fn build_options(run: &str) -> impl Iterator<Item = &str> {
+    run.split_whitespace().skip(2).take_while(|word| *word != "--")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_has_the_options_of_the_run() {
+        let options: Vec<&str> = build_options("cargo run --release --features x -- run --release").collect();
+        assert_eq!(options, ["--release", "--features", "x"]);
+    }
 
     #[test]
     fn the_first_run_of_a_shell_block_is_found() {

@@ -57,7 +57,7 @@ pub(crate) fn print(project: &Project, options: &[&str]) -> Result<bool> {
     let text = std::fs::read_to_string(readme).context("README.md cannot be read")?;
     let run = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
     let mut words = vec!["build"];
-    words.extend(build_options(run));
+    words.extend(readme::build_options(run));
     words.extend(options);
     println!("$ cargo {}", words.join(" "));
     let folder = project.root().join("target").join("times");
@@ -84,11 +84,6 @@ pub(crate) fn print(project: &Project, options: &[&str]) -> Result<bool> {
     print!("{}", table(&crates(&lines)?, all));
     std::fs::remove_dir_all(&folder)?;
     Ok(true)
-}
-
-/// The options of `cargo run …` up to its `--`, which are those of `cargo build` too.
-fn build_options(run: &str) -> impl Iterator<Item = &str> {
-    run.split_whitespace().skip(2).take_while(|word| *word != "--")
 }
 
 /// The seconds of each crate in lines of name and seconds.
@@ -144,11 +139,5 @@ mod tests {
         for lines in ["a", "a 1\nb ", "a one"] {
             assert!(crates(lines).is_err_and(|fault| fault.to_string().contains('`')), "{lines}");
         }
-    }
-
-    #[test]
-    fn a_build_has_the_options_of_the_run() {
-        let options: Vec<&str> = build_options("cargo run --release --features x -- run --release").collect();
-        assert_eq!(options, ["--release", "--features", "x"]);
     }
 }

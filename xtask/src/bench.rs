@@ -1,0 +1,213 @@
+//! `cargo xtask bench --against BINARY [BENCH…]`: this build of `wsp` and another one, in turn.
+//!
+//! Each benchmark of `wsp bench` is run nine times with each binary, one right after the other, so that a machine that is slower for a
+//! while is so for both; every other time the other one begins. Of each row the table has the medians of both, and the median of the nine
+//! ratios with the interval that contains the true one in 96 of 100 cases: the second smallest and the second largest ratio. A ratio says
+//! how much more ours takes: where a figure is a rate, it is theirs over ours. A row is slower when its ratio is above 1.05 and
+//! its interval above 1, and then the command fails.
+//!
+//! Only what `wsp` measures is looked at: not calls from Python. Rows that one binary lacks are printed and compared with nothing.
+
+mod figures;
+
+use crate::project::Project;
+use crate::readme;
+use anyhow::{Context, Result, bail, ensure};
+use figures::{Better, Figure, KINDS, Kind};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Runs of each binary.
+const ROUNDS: usize = 9;
+/// How many ratios lie outside of the interval on each side.
+const OUTSIDE: usize = 1;
+/// The largest ratio that is not slower.
+const MOST: f64 = 1.05;
+/// How it is called.
+const USAGE: &str = "usage: cargo xtask bench --against BINARY [decode | plan | runtime | generate | isa …]";
+
+/// Figures of one row, run by run.
+#[derive(Default)]
+struct Row {
+    better: Better,
+    ours: Vec<f64>,
+    theirs: Vec<f64>,
+}
+
+/// Measures and prints the table; whether no row is slower.
+pub(crate) fn run(project: &Project, words: &[&str]) -> Result<bool> {
+    let ["--against", binary, names @ ..] = words else { bail!(USAGE) };
+    let known = |name: &&str| KINDS.iter().any(|kind| kind.name == *name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        bail!("there is no benchmark `{unknown}`\n{USAGE}");
+    }
+    let theirs = std::path::absolute(binary)?;
+    ensure!(theirs.is_file(), "{} is no file", theirs.display());
+    let ours = built(project)?;
+    println!("ours {}, theirs {}; {ROUNDS} runs of each in turn", ours.display(), theirs.display());
+    print!("{}", heading());
+    let mut slower = 0;
+    for kind in KINDS.iter().filter(|kind| names.is_empty() || names.contains(&kind.name)) {
+        for (name, row) in measure(kind, [&ours, &theirs], project.root())? {
+            let (line, is_slower) = line(kind.name, &name, &row);
+            print!("{line}");
+            slower += usize::from(is_slower);
+        }
+    }
+    println!("{slower} rows are slower");
+    Ok(slower == 0)
+}
+
+/// Builds `wsp` as the first command of the README does, and finds it.
+fn built(project: &Project) -> Result<PathBuf> {
+    let text =
+        std::fs::read_to_string(project.root().join("README.md")).context("README.md cannot be read")?;
+    let run = readme::first_run(&text).context("README.md shows no `cargo run …` in a `sh` block")?;
+    let mut cargo = project.cargo(&["build", "--message-format", "json-render-diagnostics"]);
+    let output =
+        cargo.args(readme::build_options(run)).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the build failed");
+    executable(&String::from_utf8_lossy(&output.stdout)).context("cargo does not say where `wsp` is")
+}
+
+/// The program `wsp` in cargo's messages.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let all = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut programs = all.filter(|message| message["target"]["name"] == "wsp");
+    programs.find_map(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+/// All runs of one benchmark: ours, then theirs, then theirs, then ours, and so on.
+fn measure(kind: &Kind, binaries: [&Path; 2], folder: &Path) -> Result<BTreeMap<String, Row>> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for round in 0..ROUNDS {
+        for turn in 0..2 {
+            let whose = (round + turn) % 2;
+            eprint!("\r{} {} of {ROUNDS} ", kind.name, round + 1);
+            for Figure { name, better, value } in kind.figures(&once(kind, binaries[whose], folder)?)? {
+                let row = rows.entry(name).or_default();
+                row.better = better;
+                if whose == 0 { &mut row.ours } else { &mut row.theirs }.push(value);
+            }
+        }
+    }
+    eprint!("\r");
+    Ok(rows)
+}
+
+/// What one run of a benchmark writes.
+fn once(kind: &Kind, binary: &Path, folder: &Path) -> Result<Value> {
+    let file = std::env::temp_dir().join(format!("wsp-bench-{}.json", std::process::id()));
+    let mut command = Command::new(binary);
+    command.args(["bench", kind.name]).args(kind.arguments).arg("--json").arg(&file).current_dir(folder);
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("{command:?} cannot be run"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} failed:\n{}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let text = std::fs::read_to_string(&file).context("the benchmark wrote no figures")?;
+    std::fs::remove_file(&file)?;
+    serde_json::from_str(&text).with_context(|| format!("{command:?} wrote no JSON"))
+}
+
+/// How much more ours takes, run by run, in order.
+fn ratios(row: &Row) -> Vec<f64> {
+    let of = |(ours, theirs): (&f64, &f64)| match row.better {
+        _ if ours == theirs => 1.0,
+        Better::Less => ours / theirs,
+        Better::More => theirs / ours,
+    };
+    let mut all: Vec<f64> = row.ours.iter().zip(&row.theirs).map(of).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn heading() -> String {
+    format!("{:<62}{:>11}{:>11}{:>7}  {}\n", "", "ours", "theirs", "ratio", "interval")
+}
+
+/// The line of a row, and whether it is slower.
+fn line(kind: &str, name: &str, row: &Row) -> (String, bool) {
+    let mut text = format!("{:<62}", format!("{kind} {name}"));
+    let ratios = ratios(row);
+    if ratios.len() < ROUNDS {
+        let of = |figures: &[f64]| format!("{} of {ROUNDS}", figures.len());
+        let _ = writeln!(text, "{:>11}{:>11}  runs have it: not compared", of(&row.ours), of(&row.theirs));
+        return (text, false);
+    }
+    let (low, middle, high) = (ratios[OUTSIDE], median(&ratios), ratios[ratios.len() - 1 - OUTSIDE]);
+    let is_slower = middle > MOST && low > 1.0;
+    let verdict = match is_slower {
+        true => "  slower",
+        false if high < 1.0 => "  faster",
+        false => "",
+    };
+    let (ours, theirs) = (median(&row.ours), median(&row.theirs));
+    let _ = writeln!(text, "{ours:>11.3}{theirs:>11.3}{middle:>7.3}  {low:.3} to {high:.3}{verdict}");
+    (text, is_slower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(better: Better, ours: [f64; ROUNDS], theirs: [f64; ROUNDS]) -> Row {
+        Row { better, ours: ours.into(), theirs: theirs.into() }
+    }
+
+    #[test]
+    fn a_row_has_the_median_ratio_and_its_interval() {
+        let theirs = [10.0, 20.0, 10.0, 10.0, 40.0, 10.0, 10.0, 10.0, 10.0];
+        let ours = [11.0, 22.0, 12.0, 11.0, 44.0, 9.0, 11.0, 10.5, 30.0];
+        let (text, is_slower) = line("isa", "load", &row(Better::Less, ours, theirs));
+        assert!(is_slower && text.starts_with("isa load  "), "{text}");
+        assert!(text.ends_with("     11.000     10.000  1.100  1.050 to 1.200  slower\n"), "{text}");
+        let (text, is_slower) = line("isa", "load", &row(Better::Less, theirs, ours));
+        assert!(!is_slower && text.ends_with("  0.909  0.833 to 0.952  faster\n"), "{text}");
+    }
+
+    #[test]
+    fn of_a_rate_less_is_slower() {
+        let (fast, slow) = ([4.0; ROUNDS], [2.0; ROUNDS]);
+        assert!(line("isa", "M/s", &row(Better::More, slow, fast)).1);
+        assert!(!line("isa", "M/s", &row(Better::More, fast, slow)).1);
+        assert_eq!(ratios(&row(Better::Less, [0.0; ROUNDS], [0.0; ROUNDS])), [1.0; ROUNDS]);
+    }
+
+    #[test]
+    fn an_interval_with_1_in_it_is_not_slower() {
+        let ours = [9.0, 9.0, 9.0, 20.0, 20.0, 20.0, 20.0, 20.0, 20.0];
+        let (text, is_slower) = line("plan", "x", &row(Better::Less, ours, [10.0; ROUNDS]));
+        assert!(!is_slower && text.ends_with("  2.000  0.900 to 2.000\n"), "{text}");
+    }
+
+    #[test]
+    fn a_row_of_one_binary_is_compared_with_nothing() {
+        let row = Row { ours: vec![1.0; ROUNDS], ..Row::default() };
+        let (text, is_slower) = line("isa", "new", &row);
+        assert!(
+            !is_slower && text.ends_with("     9 of 9     0 of 9  runs have it: not compared\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_program_is_where_cargo_says() {
+        let messages = "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"wsp_cli\"},\"executable\":null}\n\
+                        {\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"wsp\"},\"executable\":\"/t/wsp\"}\n\
+                        {\"reason\":\"build-finished\",\"success\":true}\n";
+        assert_eq!(executable(messages), Some(PathBuf::from("/t/wsp")));
+        assert_eq!(executable("{}\n"), None);
+    }
+}
