@@ -10,7 +10,7 @@
 
 use crate::project::Project;
 use crate::readme;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -96,6 +96,7 @@ fn crates(lines: &str) -> Result<BTreeMap<&str, f64>> {
         *crates.entry(name).or_default() += seconds;
     }
     crates.remove("___");
+    ensure!(!crates.is_empty(), "nothing was compiled, so nothing was measured");
     Ok(crates)
 }
 
@@ -132,6 +133,16 @@ mod tests {
                 "all                                 10.0  100.0\n"
             )
         );
+    }
+
+    #[test]
+    fn a_build_of_nothing_is_an_error() {
+        for lines in ["", "___ 0.25\n"] {
+            assert!(
+                crates(lines).is_err_and(|fault| fault.to_string().contains("nothing was compiled")),
+                "{lines}"
+            );
+        }
     }
 
     #[test]
