@@ -218,6 +218,22 @@ fn let_names_a_value_that_is_no_index() {
 }
 
 #[test]
+fn a_label_is_reset_by_an_aicpu_without_tasks_there() {
+    let labelled = Node::Task(TaskNode { label: Some(0), ..TaskNode::default() });
+    let after = Node::Task(TaskNode { after: vec![0], ..TaskNode::default() });
+    let resets = over(Op::ParallelFor, 0, vec![Node::Reset(0, 1), task(0)]);
+    let events = check(&module(vec![dense(0, 1)], vec![labelled, resets, after]));
+    assert_eq!(tasks(&events).len(), 3);
+}
+
+#[test]
+fn a_key_is_of_the_innermost_loop_over_its_axis() {
+    let inner = over(Op::ParallelFor, 0, vec![over(Op::ParallelFor, 0, vec![task(0)])]);
+    let body = vec![Node::Filter(Policy::Key(X::Axis(0))), over(Op::ParallelFor, 0, vec![inner])];
+    assert_eq!(tasks(&check(&module(vec![dense(0, 5)], body))).len(), 125);
+}
+
+#[test]
 fn labels_name_their_last_task_until_they_are_reset() {
     let labelled = |label| Node::Task(TaskNode { label: Some(label), ..TaskNode::default() });
     let after = |labels: &[u16]| Node::Task(TaskNode { after: labels.to_vec(), ..TaskNode::default() });

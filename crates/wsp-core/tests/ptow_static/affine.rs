@@ -4,7 +4,7 @@ use crate::eval::with_pool;
 use crate::tree::{Names, Tree, integer, trees, var};
 use proptest::prelude::*;
 use wsp_core::ptow::XOp;
-use wsp_core::ptow::affine::{Affine, VARIABLE_BOUND, affine};
+use wsp_core::ptow::affine::{Affine, VARIABLE_BOUND, affine, is_within_bound};
 
 fn form(tree: &Tree, names: &Names) -> Option<Affine> {
     let mut pool = Vec::new();
@@ -79,5 +79,17 @@ fn what_is_no_sum_or_may_overflow_has_none() {
         Tree::Choose(Box::new(var(0)), Box::new(1.into()), Box::new(2.into())),
     ] {
         assert_eq!(form(&tree, &names), None, "{tree:?}");
+    }
+}
+
+#[test]
+fn variables_of_forms_lie_from_the_bound_below_zero_to_under_the_bound() {
+    for (variable, within) in [
+        (-VARIABLE_BOUND - 1, false),
+        (-VARIABLE_BOUND, true),
+        (VARIABLE_BOUND - 1, true),
+        (VARIABLE_BOUND, false),
+    ] {
+        assert_eq!(is_within_bound(variable), within, "{variable}");
     }
 }

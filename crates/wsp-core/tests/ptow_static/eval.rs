@@ -153,3 +153,11 @@ fn a_launch_that_gives_too_little_is_at_fault() {
         assert_eq!(fault.kind, ExprFaultKind::Malformed);
     }
 }
+
+#[test]
+fn variables_alone_give_no_value_to_a_slot() {
+    let pool = [Word { opcode: XOp::XSlot.code(), flags: X_LAST, operand1: 0, operand2: 1 }];
+    let halt =
+        with_pool(&pool, &Names::default(), |program, launch| eval(program, launch, 0, &mut Vars::default()));
+    assert_eq!(halt, Err(Halt::Waits(SlotId(1))));
+}

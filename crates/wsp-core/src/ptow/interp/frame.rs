@@ -74,7 +74,7 @@ pub(super) struct Frame<'a> {
     pub(super) plan: Plan<'a>,
     /// Which iteration, branch or round this is.
     pub(super) at: u64,
-    /// How many there are; of a `WHILE`, at most.
+    /// How many there are; of a `WHILE`, at most. Bodies that run once have none.
     pub(super) trip: u64,
     /// Of an ordered scope: the ordinal where it begins, and whether the host has been told of it.
     pub(super) first: u64,

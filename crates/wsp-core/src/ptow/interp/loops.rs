@@ -60,7 +60,7 @@ impl<'a> Interpreter<'a> {
             self.pc = after(at, &self.word(at)?);
             return Ok(());
         }
-        self.push(Frame { trip: 1, ..self.frame(Kind::Once, at, body) })
+        self.push(self.frame(Kind::Once, at, body))
     }
 
     pub(super) fn enter_let<S>(
@@ -71,7 +71,7 @@ impl<'a> Interpreter<'a> {
         budget: &mut Budget,
     ) -> Result<(), Stop<S>> {
         self.tick(budget)?;
-        self.push(Frame { trip: 1, ..self.frame(Kind::Let, at, body) })?;
+        self.push(self.frame(Kind::Let, at, body))?;
         self.scope.push(value, value, NO_AXIS).ok_or(Stop::Fault(FaultKind::Structure))
     }
 

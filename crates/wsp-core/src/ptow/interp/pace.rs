@@ -194,3 +194,44 @@ pub(super) struct Row {
     pub(super) task: u64,
     pub(super) stride: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tasks of one statement in four iterations of the inner of two loops.
+    fn pace() -> Pace {
+        let mut trips = [1; LEVELS];
+        trips[..2].copy_from_slice(&[4, 3]);
+        Pace::new(1, trips, 2)
+    }
+
+    fn parts(row: Option<Row>) -> Option<(u32, u64, u64, u64, u64)> {
+        row.map(|row| (row.count, row.at, row.step, row.task, row.stride))
+    }
+
+    #[test]
+    fn a_row_is_what_is_left_of_the_innermost_loop() {
+        let mut pace = pace();
+        assert_eq!(parts(pace.row(9, 12)), Some((4, 0, 1, 0, 1)));
+        assert_eq!(parts(pace.row(3, 12)), Some((3, 0, 1, 0, 1)));
+        assert_eq!(parts(pace.row(9, 2)), Some((2, 0, 1, 0, 1)));
+        pace.start(6);
+        assert_eq!(parts(pace.row(9, 12)), Some((2, 2, 1, 6, 1)));
+    }
+
+    #[test]
+    fn a_row_leads_to_where_its_tasks_lead() {
+        let (mut one, mut all) = (pace(), pace());
+        let row = all.row(9, 12).expect("tasks of one statement should be a row");
+        let moved = (0..4).map(|_| one.step()).last();
+        assert_eq!(Some(all.step_row(&row, 4)), moved);
+        assert_eq!((all.task(), all.at()), (one.task(), one.at()));
+        assert_eq!((all.task(), all.at()[0], all.at()[1]), (4, 0, 1));
+    }
+
+    #[test]
+    fn statements_that_take_turns_are_no_row() {
+        assert!(Pace::new(2, [4; LEVELS], 1).row(9, 8).is_none());
+    }
+}

@@ -431,3 +431,26 @@ fn fast_op(op: BinOp, ty: ScalarTy) -> (Op, bool) {
     };
     (fast, false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparisons_and_sums_of_integers_have_instructions_of_their_own() {
+        use BinOp::{Add, Eq, Ge, Gt, Le, Lt, Mul, Ne, Sub};
+        for ty in [ScalarTy::I32, ScalarTy::U32, ScalarTy::I64, ScalarTy::U64] {
+            for op in [Add, Sub, Mul, Lt, Le, Gt, Ge, Eq, Ne] {
+                assert_ne!(fast_op(op, ty).0, Op::Binary, "{op:?} of {ty:?}");
+            }
+            assert_eq!((fast_op(Gt, ty).0, fast_op(Ge, ty).0), (fast_op(Lt, ty).0, fast_op(Le, ty).0));
+            assert_eq!([Lt, Le, Gt, Ge].map(|op| fast_op(op, ty).1), [false, false, true, true]);
+        }
+        for ty in [ScalarTy::U32, ScalarTy::U64] {
+            assert_eq!(
+                [BinOp::Min, BinOp::Max].map(|op| fast_op(op, ty)),
+                [(Op::MinU, false), (Op::MaxU, false)]
+            );
+        }
+    }
+}

@@ -70,7 +70,6 @@ impl<'a> FnCompiler<'_, 'a> {
                 Ok(())
             }
             (Home::Tile(tile), None) => self.tile_stmt(TileInst::Clear(tile), span),
-            (Home::Descriptor, None) => Ok(()),
             _ => Err(Trap::internal("a variable that cannot have a first value", span)),
         }
     }

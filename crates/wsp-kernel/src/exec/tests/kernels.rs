@@ -250,6 +250,18 @@ fn one_row_tiles_and_single_elements_give_scalars() {
 }
 
 #[test]
+fn an_element_of_a_tensor_of_the_most_dimensions_has_a_place() {
+    let mut bench = Bench::new();
+    let most = add_tensor(&mut bench.module, "most", &[1; wsp_core::MAX_RANK]);
+    let index = vec![u(0); wsp_core::MAX_RANK];
+    let store = stmt(StmtKind::StoreScalar { tensor: most, index, value: real(1.0) });
+    bench.module.functions = vec![Kernel::of(3).body(vec![store])];
+    let mut env = bench.env();
+    env.tensors[most.index()] = env.tensors[Y.index()].take();
+    assert!(KernelCode::compile(&bench.module, FuncId(0), &env).is_ok());
+}
+
+#[test]
 fn a_tile_without_a_dimension_is_one_row_or_column() {
     let mut bench = Bench::new();
     let mut k = Kernel::of(3);

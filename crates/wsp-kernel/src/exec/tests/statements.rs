@@ -274,3 +274,12 @@ fn a_trap_becomes_a_diagnostic_with_its_place_and_notes() {
     assert_eq!(diagnostic.notes, ["here"]);
     assert!(wsp_ir::diag::lookup(diagnostic.code).is_some());
 }
+
+#[test]
+fn functions_called_one_after_another_are_not_nested() {
+    let count = wsp_core::limits::MAX_NESTING + 1;
+    let call = |n| emit(vec![expr(ExprKind::Call(FuncId(n), Vec::new()), U32)]);
+    let mut functions = vec![Build::generator().body((1..=count).map(call).collect())];
+    functions.extend((1..=count).map(|n| Build::helper(U32).body(vec![return_(u(n))])));
+    assert_eq!(run(&module(functions)), Ok((1..=count).map(|n| vec![n]).collect::<Vec<_>>()));
+}
