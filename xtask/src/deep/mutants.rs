@@ -37,7 +37,7 @@ struct Area {
     others: &'static [&'static str],
 }
 
-const AREAS: [Area; 4] = [
+const AREAS: [Area; 5] = [
     Area {
         package: "wsp-kernel",
         files: &["crates/wsp-kernel/src/exec/compile/**/*.rs"],
@@ -45,8 +45,13 @@ const AREAS: [Area; 4] = [
     },
     Area {
         package: "wsp-core",
-        files: &["crates/wsp-core/src/ptow/**/*.rs", "crates/wsp-core/src/tg/**/*.rs"],
-        others: &["wsp-plan", "wsp-isa"],
+        files: &["crates/wsp-core/src/ptow/**/*.rs"],
+        others: &["wsp-plan", "wsp-cpu"],
+    },
+    Area {
+        package: "wsp-core",
+        files: &["crates/wsp-core/src/tg/**/*.rs"],
+        others: &["wsp-isa", "wsp-plan"],
     },
     Area {
         package: "wsp-runtime",

@@ -202,3 +202,45 @@ pub fn binary(op: ExprOp, a: i64, b: i64) -> Result<i64, EvalFault> {
     };
     checked.ok_or(EvalFault::Overflow)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ExprOp::{Add, And, Div, Eq, Ge, Gt, Le, Lt, Max, Min, Mul, Ne, Or, Rem, Sub};
+
+    #[test]
+    fn operations_of_two_values_give_what_their_names_say() {
+        for (op, results) in [
+            // Of 7 and 2, of 2 and 7, of 2 and 2, of 0 and 2.
+            (Add, [9, 9, 4, 2]),
+            (Sub, [5, -5, 0, -2]),
+            (Mul, [14, 14, 4, 0]),
+            (Div, [3, 0, 1, 0]),
+            (Rem, [1, 2, 0, 0]),
+            (Min, [2, 2, 2, 0]),
+            (Max, [7, 7, 2, 2]),
+            (Eq, [0, 0, 1, 0]),
+            (Ne, [1, 1, 0, 1]),
+            (Lt, [0, 1, 0, 1]),
+            (Le, [0, 1, 1, 1]),
+            (Gt, [1, 0, 0, 0]),
+            (Ge, [1, 0, 1, 0]),
+            (And, [1, 1, 1, 0]),
+            (Or, [1, 1, 1, 1]),
+        ] {
+            let found = [(7, 2), (2, 7), (2, 2), (0, 2)].map(|(a, b)| binary(op, a, b));
+            assert_eq!(found, results.map(Ok), "{op:?}");
+        }
+        assert_eq!([And, Or].map(|op| binary(op, 2, 0)), [Ok(0), Ok(1)]);
+        assert_eq!([And, Or].map(|op| binary(op, 0, 0)), [Ok(0), Ok(0)]);
+    }
+
+    #[test]
+    fn results_that_do_not_exist_are_faults() {
+        assert_eq!([Div, Rem].map(|op| binary(op, 7, 0)), [Err(EvalFault::DivisionByZero); 2]);
+        for (op, a, b) in [(Add, i64::MAX, 1), (Sub, i64::MIN, 1), (Mul, i64::MAX, 2), (Div, i64::MIN, -1)] {
+            assert_eq!(binary(op, a, b), Err(EvalFault::Overflow), "{op:?}");
+        }
+        assert_eq!(binary(ExprOp::Not, 1, 1), Err(EvalFault::Malformed));
+    }
+}

@@ -176,3 +176,70 @@ fn take<'a, T: FromBytes + Immutable + KnownLayout>(rest: &mut &'a [u8], count: 
     *rest = behind;
     Some(list)
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::vec::Vec;
+    use zerocopy::FromZeros;
+
+    fn zeros<T: FromZeros + Copy, const N: usize>() -> [T; N] {
+        [T::new_zeroed(); N]
+    }
+
+    /// Calls `f` with the words of an image whose lists have lengths of their own.
+    fn with_words<R>(f: impl FnOnce(&mut [u32]) -> R) -> R {
+        let mut image = Image {
+            nodes: &zeros::<_, 2>(),
+            needs: &[5, 6],
+            succs: &[1, 2, 3],
+            guards: &zeros::<_, 4>(),
+            decisions: &zeros::<_, 5>(),
+            loops: &zeros::<_, 6>(),
+            gangs: &zeros::<_, 7>(),
+            members: &[9; 8],
+            top: LevelRecord { first: 0, len: 2, first_gang: 0, gangs: 1 },
+            fingerprint: 0,
+        };
+        image.fingerprint = image.fingerprint_of();
+        let header = ImageHeader::new(&image);
+        let bytes = parts(&image, &header).concat();
+        let mut words: Vec<u32> =
+            bytes.chunks_exact(4).map(|word| u32::read_from_bytes(word).expect("4 bytes")).collect();
+        f(&mut words)
+    }
+
+    #[test]
+    fn an_image_is_read_as_it_was_written() {
+        with_words(|words| {
+            let image = read(words.as_bytes()).expect("the bytes should be an image");
+            let lists = [image.nodes.len(), image.succs.len(), image.guards.len(), image.decisions.len()];
+            assert_eq!(lists, [2, 3, 4, 5]);
+            assert_eq!((image.loops.len(), image.gangs.len()), (6, 7));
+            assert_eq!((image.needs, image.members, image.top.gangs), (&[5, 6][..], &[9; 8][..], 1));
+        });
+    }
+
+    #[test]
+    fn bytes_that_are_no_image_are_refused_with_the_reason() {
+        let fault = |at: usize, value| {
+            with_words(|words| {
+                words[at] = value;
+                read(words.as_bytes()).expect_err("it is wrong")
+            })
+        };
+        assert_eq!(fault(0, 1), ImageReadError::Magic(1));
+        assert_eq!(fault(1, 9), ImageReadError::Version(9));
+        let have = with_words(|words| words.len() as u64 * 4);
+        // A word of one list more.
+        for (at, size) in [(2, 28), (3, 4), (4, 8), (5, 16), (6, 32), (7, 8), (8, 4)] {
+            let count = with_words(|words| words[at]);
+            assert_eq!(fault(at, count + 1), ImageReadError::Size { need: have + size, have });
+        }
+        assert!(matches!(fault(14, 1), ImageReadError::Fingerprint { .. }));
+        let short = with_words(|words| read(&words.as_bytes()[..52]).expect_err("it is short"));
+        assert_eq!(short, ImageReadError::Size { need: 56, have: 52 });
+    }
+}

@@ -391,6 +391,34 @@ fn the_program_order_names_every_row_once() {
     }
 }
 
+/// Where a word of a unit's bytes stands, which `find` finds in what is read.
+fn place_of<T>(bytes: &[u8], find: impl Fn(&Ptog<'_>) -> *const T) -> usize {
+    find(&Ptog::read(bytes).unwrap()).addr() - bytes.as_ptr().addr()
+}
+
+#[test]
+fn a_mode_of_a_binding_with_an_unknown_bit_is_refused() {
+    let good = encode(&made(9)).unwrap();
+    let at = place_of(&good, |unit| &raw const unit.binds[0].mode);
+    let mut bytes = good.clone();
+    put(&mut bytes, at, word(&good, at) | 1 << 31);
+    seal(&mut bytes);
+    let error = Ptog::read(&bytes).unwrap_err();
+    assert!(matches!(error, ReadError::Row { section: Section::Bind, field: "mode", .. }), "{error}");
+}
+
+#[test]
+fn there_is_a_place_for_every_instruction_or_for_none() {
+    let good = encode(&made(9)).unwrap();
+    let at = place_of(&good, |unit| &raw const unit.debug.unwrap().header.instrs);
+    for placed in [word(&good, at) + 1, 1, 0] {
+        let mut bytes = good.clone();
+        put(&mut bytes, at, placed);
+        seal(&mut bytes);
+        assert!(Ptog::read(&bytes).is_err(), "{placed} instead of {}", word(&good, at));
+    }
+}
+
 #[test]
 fn strings_are_kept_as_they_stand_and_must_be_text() {
     let mut unit = TgModule::default();

@@ -13,7 +13,56 @@ pub(super) struct Explained {
     pub(super) reason: &'static str,
 }
 
-pub(super) const EXPLAINED: &[Explained] = &[];
+pub(super) const EXPLAINED: &[Explained] = &[
+    Explained {
+        file: "crates/wsp-core/src/ptow/interp/machine.rs",
+        change: "replace > with >= in Interpreter<'a>::tick",
+        line: "if self.stats.steps >= limits::MAX_GENERATOR_STEPS {",
+        reason: "only a run of 20,000,000,000 steps tells them apart, which takes minutes",
+    },
+    Explained {
+        file: "crates/wsp-core/src/ptow/interp/fast.rs",
+        change: "delete match arm Op::ParamExpr in Along<'_, '_>::site",
+        line: "",
+        reason: "the statement is then evaluated task by task, with the same results",
+    },
+    Explained {
+        file: "crates/wsp-core/src/ptow/interp/linear.rs",
+        change: "delete match arm XOp::XMul in Along<'_, '_>::combined",
+        line: "",
+        reason: "a product of a variable is then evaluated for each task, with the same results",
+    },
+    Explained {
+        file: "crates/wsp-core/src/ptow/interp/strip.rs",
+        change: "replace match guard self.strip.site_count > 0 with true in Interpreter<'a>::find_sites",
+        line: "Some(Op::End | Op::Halt) if true => {",
+        reason: "a loop without tasks hands over nothing either way; it only ends after fewer steps",
+    },
+    Explained {
+        file: "crates/wsp-runtime/src/infer/gather.rs",
+        change: "replace | with ^ in Gather<H>::push",
+        line: "let (found, mut at) = (bits << 2 ^ hazard as u64, self.len);",
+        reason: "the two lowest bits of the shifted number are 0, and a hazard has no others",
+    },
+    Explained {
+        file: "crates/wsp-runtime/src/infer/region_map.rs",
+        change: "replace | with ^ in RegionMap<H>::prepare_tiles",
+        line: "Some(users) if users.flags & (PINNED | kind) == PINNED ^ kind => (),",
+        reason: "the flags are different bits",
+    },
+    Explained {
+        file: "crates/wsp-runtime/src/infer/region_map.rs",
+        change: "replace | with ^ in RegionMap<H>::tiles_are_ready",
+        line: "&& common(accesses.tile_writes, PINNED ^ WRITTEN)",
+        reason: "the flags are different bits",
+    },
+    Explained {
+        file: "crates/wsp-runtime/src/infer/table.rs",
+        change: "replace << with >> in hash",
+        line: "let low = lo ^ lo >> log2 >> log2;",
+        reason: "another hash of a box finds the same boxes",
+    },
+];
 
 impl Explained {
     pub(super) fn is(&self, mutant: &Mutant) -> bool {

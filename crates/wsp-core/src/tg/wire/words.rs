@@ -364,6 +364,23 @@ mod tests {
     }
 
     #[test]
+    fn a_binding_keeps_whether_it_names_a_tensor_or_a_table() {
+        let pools = Pools { exprs: 8, tensors: 8, ..Pools::default() };
+        let table = TensorRef::Table { first: 1, len: 2, index: ExprId(4) };
+        for tensor_id in [TensorRef::Tensor(TensorNo(3)), table] {
+            let instr = Instr::McBind {
+                kernel_id: KernelNo(1),
+                arg_index: 2,
+                tensor_id,
+                offset: Scalar::Const(0),
+                size: Scalar::Const(0),
+                direction: Direction::Auto,
+            };
+            assert_eq!(read_row(&WordRow::new(&instr).words, &pools), Ok(instr));
+        }
+    }
+
+    #[test]
     fn a_mode_of_an_operand_that_has_none_is_refused() {
         let instr = Instr::CfLoop { count: Scalar::Const(3), iterator: IterNo(1), mode: LoopMode::Auto };
         let row = WordRow::new(&instr);
