@@ -5,7 +5,7 @@ use super::oracle::{Oracle, memory};
 use super::random::Random;
 use super::simulate::{End, Simulation};
 use super::source::{FORMS, checked, module};
-use wsp_core::tg::machine::{Machine, StateFault};
+use wsp_core::tg::machine::{Fault, Machine, Scalars, StateFault, Step};
 use wsp_ir::tg::Signatures;
 use wsp_plan::tg::elaborate;
 
@@ -99,4 +99,69 @@ fn every_word_that_counts_edges_is_checked() {
     let (expected, found) = (words.len(), words.len() - 1);
     let short = Machine::resume(&image, &mut words[1..]).map(|_| ()).expect_err("a word is missing");
     assert_eq!(short, StateFault::Length { expected, found });
+}
+
+/// A graph whose loop asks for a value before each iteration.
+const ASKING: &str = "extern T\nTG_BEGIN(G)\nCF_WHILE(load(T, 0, u8), 3)\nTG_KERNEL(A, k, 1, AIV, 0)\nCF_ENDWHILE\nTG_END(G)\n";
+
+/// Conditions hold or fail; the iterations that they were asked in are kept.
+#[derive(Default)]
+struct Conditions {
+    fail: bool,
+    asked: Vec<u32>,
+}
+
+impl Scalars for Conditions {
+    type Fault = ();
+
+    fn eval(&mut self, _: u32, iterations: &[u32]) -> Result<i64, ()> {
+        self.asked.extend(iterations);
+        if self.fail { Err(()) } else { Ok(1) }
+    }
+}
+
+#[test]
+fn a_condition_that_failed_is_asked_for_again_in_the_same_iteration() {
+    let plan = checked(elaborate(&module(ASKING), &Signatures::new(), &FORMS[0]), ASKING);
+    let image = plan.graphs[0].records.image();
+    let mut words = vec![0; image.state_words()];
+    let mut host = Conditions::default();
+    let mut machine = Machine::start(&image, &mut words).expect("the words should fit");
+    let Ok(Step::Run(kernel)) = machine.next(&mut host) else { panic!("the kernel should start") };
+    machine.complete(kernel);
+    host.fail = true;
+    assert_eq!(machine.next(&mut host), Err(Fault::Condition(())));
+    assert_eq!(machine.iterations(), [0]);
+    host.fail = false;
+    let mut machine = Machine::resume(&image, &mut words).expect("the words should be a state");
+    assert_eq!(machine.next(&mut host), Ok(Step::Run(kernel)));
+    assert_eq!(machine.iterations(), [1]);
+    assert_eq!(host.asked, [0, 1, 1]);
+}
+
+#[test]
+fn every_word_of_a_running_loop_is_checked() {
+    let plan = checked(elaborate(&module(ASKING), &Signatures::new(), &FORMS[0]), ASKING);
+    let image = plan.graphs[0].records.image();
+    let mut words = vec![0; image.state_words()];
+    let mut machine = Machine::start(&image, &mut words).expect("the words should fit");
+    assert!(matches!(machine.next(&mut Conditions::default()), Ok(Step::Run(_))));
+    let (running, nodes) = (image.loops[0], image.nodes.len());
+    let (counts, end) = (4 + nodes.next_power_of_two(), running.body.first + running.body.len - 1);
+    let phase = counts + nodes + image.guards.len();
+    assert_eq!(words[phase..phase + 2], [1, 0]);
+    let wrong = [
+        (counts + running.node as usize, 1),
+        (counts + running.node as usize, u32::MAX),
+        (counts + end as usize, u32::MAX),
+        (phase, 0),
+        (phase, 3),
+        (phase + 1, running.most),
+    ];
+    for (at, value) in wrong {
+        let mut words = words.clone();
+        words[at] = value;
+        let found = Machine::resume(&image, &mut words).map(|_| ());
+        assert_eq!(found, Err(StateFault::Loop(0)), "word {at} is {value}");
+    }
 }
