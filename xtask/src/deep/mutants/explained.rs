@@ -62,6 +62,24 @@ pub(super) const EXPLAINED: &[Explained] = &[
         line: "let low = lo ^ lo >> log2 >> log2;",
         reason: "another hash of a box finds the same boxes",
     },
+    Explained {
+        file: "crates/wsp-cpu/src/tg/bodies.rs",
+        change: "replace || with && in LaunchBodies::bound",
+        line: "&& (workspace.is_none() && matches!(body, KernelBody::Function(_)));",
+        reason: "arguments that are the same for every launch are then bound for each, to the same",
+    },
+    Explained {
+        file: "crates/wsp-cpu/src/tg/prepared.rs",
+        change: "replace || with && in LocalRun<'_>::begin",
+        line: "if self.changing.is_empty() && self.bound_for == Some(iteration) {",
+        reason: "arguments of the same iteration are then bound again, to the same",
+    },
+    Explained {
+        file: "crates/wsp-cpu/src/tg/identity.rs",
+        change: "replace ^ with | in graph",
+        line: "first ^ second.rotate_left(21) ^ third.rotate_left(42) | u64::from(records.fingerprint)",
+        reason: "another hash of a graph: equal graphs have equal ones, and others differ save by chance",
+    },
 ];
 
 impl Explained {
