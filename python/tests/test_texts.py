@@ -272,6 +272,18 @@ def test_a_wrapper_that_an_import_hook_puts_around_functions_is_passed_over(modu
     assert ran(made.w) == 1.0
 
 
+def test_a_decorator_whose_module_is_none_is_not_one_of_ours(tmp_path):
+    def wrap(function):
+        return functools.wraps(function)(lambda *args: function(*args))
+
+    wrap.__module__ = None
+    file = tmp_path / "a_wrapped_module.py"
+    file.write_text(MODULE.replace("@kernel", "@kernel\n@wrap"))
+    scope = {"wrap": wrap, "__name__": file.stem}
+    with pytest.raises(errors.KernelError, match="is wrapped by another decorator"):
+        exec(compile(file.read_text(), str(file), "exec"), scope)
+
+
 @pytest.mark.parametrize("name", ["helper", "w"])
 def test_a_function_that_an_import_hook_has_rewritten_names_the_hook(module, name):
     def insert(node):

@@ -139,7 +139,8 @@ def _is_ours(decorator: ast.expr, function: types.FunctionType) -> bool:
     found = function.__globals__.get(names[0])
     for name in names[1:]:
         found = getattr(found, name, None)
-    return getattr(found, "__module__", "").startswith(_PACKAGE)
+    # Objects of extension modules may have `None` there.
+    return (getattr(found, "__module__", None) or "").startswith(_PACKAGE)
 
 
 _PACKAGE = __name__.partition(".")[0]
