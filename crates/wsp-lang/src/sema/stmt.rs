@@ -8,10 +8,14 @@ use super::convert::constant;
 use super::diags::{Reported, Res};
 use super::names::{Named, Symbol};
 use super::tiles;
-use crate::ast::{self, AssignOp, BinaryOp, ExprKind, StmtKind as Ast};
+use crate::ast::{self, AssignOp, BinaryOp, ExprKind, StmtKind as Ast, UnaryOp};
 use wsp_core::LocalId;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Block, Const, Expr, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+
+/// Where what tiles are computed with is listed.
+const TILE_OPERATIONS: &str =
+    "compute with tile operations, one call each: see \"Tile operations\" in docs/reference/pto.md";
 
 impl Sema<'_> {
     /// The statements of a block, in a scope of their own.
@@ -100,10 +104,11 @@ impl Sema<'_> {
         value: &ast::Expr,
         span: Span,
     ) -> Res<StmtKind> {
-        if let (ExprKind::Name(name), ExprKind::Binary(..)) = (&target.kind, &value.kind)
+        if let ExprKind::Name(name) = &target.kind
             && let Some(Binding::Tile(_)) = b.find(name)
         {
-            return Err(self.tile_arithmetic(name, target.span, value));
+            let call = self.tile_call(b, target, op, value);
+            return Err(self.not_a_variable(name, target.span, call));
         }
         let (local, ty) = self.assignable(b, target)?;
         let value = match op {
@@ -126,23 +131,61 @@ impl Sema<'_> {
         Ok(StmtKind::Assign { local, value })
     }
 
-    /// Reports `tile = a * b;`.
-    fn tile_arithmetic(&mut self, name: &str, span: Span, value: &ast::Expr) -> Reported {
-        let d = Diagnostic::error(codes::NOT_ASSIGNABLE, format!("cannot assign to tile `{name}`"))
-            .at(span, "read-only");
-        let ExprKind::Binary(op, left, right) = &value.kind else { return self.fail(d) };
+    /// Reports an assignment to a tile, with the call that does what it says.
+    fn not_a_variable(&mut self, name: &str, span: Span, call: Option<String>) -> Reported {
+        let help = call.map_or(TILE_OPERATIONS.to_owned(), |call| format!("write `{call};`"));
+        let d = Diagnostic::error(codes::NOT_ASSIGNABLE, format!("cannot assign to tile `{name}`"));
+        self.fail(d.at(span, "read-only").help(help))
+    }
+
+    /// The one call that does what `tile = value;` or `tile += value;` says, where there is one.
+    fn tile_call(&self, b: &Body, tile: &ast::Expr, op: AssignOp, value: &ast::Expr) -> Option<String> {
+        let dst = self.operand(b, tile)?;
+        let (op, left, right) = match (op, &value.kind) {
+            (AssignOp::Compound(op), _) => (op, tile, value),
+            (AssignOp::Set, ExprKind::Binary(op, left, right)) => (*op, &**left, &**right),
+            (AssignOp::Set, _) => {
+                let operation = if self.is_tile(b, value) { "TMOV" } else { "TASSIGN" };
+                return Some(format!("{operation}({dst}, {})", self.operand(b, value)?));
+            }
+        };
         let operation = match op {
             BinaryOp::Add => "TADD",
             BinaryOp::Sub => "TSUB",
             BinaryOp::Mul => "TMUL",
             BinaryOp::Div => "TDIV",
-            _ => return self.fail(d.help(format!("write `TMOV({name}, other);`"))),
+            _ => return None,
         };
-        let operand = |e: &ast::Expr, other: &'static str| {
-            e.as_name().map_or(other.to_owned(), |n| n.as_str().to_owned())
+        let commutes = matches!(op, BinaryOp::Add | BinaryOp::Mul);
+        let (form, first, second) = match (self.is_tile(b, left), self.is_tile(b, right)) {
+            (true, true) => ("", left, right),
+            (true, false) => ("S", left, right),
+            (false, true) if commutes => ("S", right, left),
+            _ => return None,
         };
-        let (left, right) = (operand(left, "a"), operand(right, "b"));
-        self.fail(d.help(format!("write `{operation}({name}, {left}, {right});`")))
+        let (first, second) = (self.operand(b, first)?, self.operand(b, second)?);
+        Some(format!("{operation}{form}({dst}, {first}, {second})"))
+    }
+
+    /// The text of a tile or a number, where it is a name or a literal.
+    fn operand(&self, b: &Body, e: &ast::Expr) -> Option<String> {
+        Some(match &e.kind {
+            ExprKind::Int(int) => int.value.to_string(),
+            ExprKind::Float(float) if float.single => format!("{:?}f", float.value as f32),
+            ExprKind::Float(float) => format!("{:?}", float.value),
+            ExprKind::Unary(UnaryOp::Neg, of) if matches!(of.kind, ExprKind::Int(_) | ExprKind::Float(_)) => {
+                format!("-{}", self.operand(b, of)?)
+            }
+            ExprKind::Name(name) => match b.find(name) {
+                Some(Binding::Tile(_) | Binding::Scalar { .. } | Binding::Literal(_)) => name.to_string(),
+                Some(_) => return None,
+                None => match self.lookup(name) {
+                    Some(Named { symbol: Symbol::Global(_), .. }) => name.to_string(),
+                    _ => return None,
+                },
+            },
+            _ => return None,
+        })
     }
 
     pub(crate) fn assignable(&mut self, b: &Body, target: &ast::Expr) -> Res<(LocalId, ScalarTy)> {

@@ -113,7 +113,7 @@ impl Sema<'_> {
         Ok((first?, second?))
     }
 
-    fn is_tile(&self, b: &Body, e: &ast::Expr) -> bool {
+    pub(super) fn is_tile(&self, b: &Body, e: &ast::Expr) -> bool {
         matches!(&e.kind, ExprKind::Name(name) if matches!(b.find(name), Some(Binding::Tile(_))))
     }
 
