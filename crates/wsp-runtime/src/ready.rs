@@ -316,6 +316,23 @@ mod tests {
         assert_eq!(order, [7, 8, 0, 1, 2]);
     }
 
+    /// Idle workers take what is queued for others, so that runs do not show it.
+    #[test]
+    fn a_task_waits_in_the_queue_of_its_place() {
+        let queues = queues(&RunConfig { threads: 4, cores_per_group: 2, ..RunConfig::default() }, &[]);
+        let routes = [Route::Worker(3), Route::Group(1), Route::Any, Route::Worker(0), Route::Group(0)];
+        for (node, route) in (0..).zip(routes) {
+            queues.push(node, Placement { route, ..Placement::default() }, None);
+        }
+        let Pool { common, groups, inboxes, .. } = &queues.pools[0];
+        let all = |queues: &[CachePadded<Injector<u32>>]| queues.iter().map(|queue| take(queue)).collect();
+        let (groups, inboxes): (Vec<_>, Vec<_>) = (all(groups), all(inboxes));
+        assert_eq!(groups, [Some(4), Some(1)]);
+        assert_eq!(inboxes, [Some(3), None, None, Some(0)]);
+        assert_eq!(common.take(None), Some((2, false)));
+        assert!(!queues.any_for(0));
+    }
+
     #[test]
     fn roots_taken_with_a_deque_come_in_order_and_can_be_stolen() {
         let config = RunConfig { ready: ReadyPolicy::WorkSteal, ..RunConfig::default() };

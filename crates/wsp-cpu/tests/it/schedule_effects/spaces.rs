@@ -189,7 +189,8 @@ struct Ran {
 }
 
 /// `place` gives the place of a task's worker and the place that the policy names, by the number of threads. Idle workers may take
-/// any task, so what is the same in every run is that the tasks in their places are those that the run counts as such.
+/// any task, so what is the same in every run is that the tasks in their places are those that the run counts as such. That
+/// tasks wait in the queues of their places, tests of `wsp-runtime` see (`a_task_waits_in_the_queue_of_its_place`).
 fn placed(policy: &str, place: fn(u32, &Ran) -> (u32, u32)) {
     for threads in 3..7 {
         let runtime = Space::scheduled(&format!("PTO_AFFINITY(batch, {policy})")).run(threads).stats.runtime;
