@@ -25,7 +25,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
 
-    /// Compare the outputs with the program's reference in f64, or with a plain run on one thread [made-up data: on]
+    /// Compare the outputs with the program's reference in f64, or with a plain run on one thread [made-up data and declared kernels: on]
     #[arg(long, conflicts_with = "no_check")]
     pub(crate) check: bool,
 
@@ -33,7 +33,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_check: bool,
 
-    /// Record what is stored: outputs that are not fully written and loads of what was never stored are errors [with a check: on]
+    /// Record what is stored: outputs that are not fully written, arrays of the launch that no kernel uses and loads of what was never stored are errors [with a check: on]
     #[arg(long)]
     pub(crate) strict: bool,
 
