@@ -199,7 +199,9 @@ A run that checks (`--check`, on by itself for made-up data) or `--strict` recor
 output that no task stored hold zeros or made-up values, which nothing computed. The note names the first.
 Usually the space, the tiles or an index leave out a part, or loads past the end of an axis gave tiles of no rows.
 An output that keeps a part of what it began with is an input too: give its array. Elements that a task loads before any
-stores them are inputs as well. An output that is meant to be written in part is named with `--allow-unwritten NAME`.
+stores them are inputs as well. A tensor of a `.wsp` workload with declared kernels of which tasks load again all that others
+store is a step on the way: the rest of it may stay unwritten. An output that is
+meant to be written in part is named with `--allow-unwritten NAME`.
 The code is also that of an array of the launch that no kernel loads from or stores to.",
     },
     CodeInfo {
