@@ -326,6 +326,31 @@ fn a_tensor_that_tasks_read_first_is_given_or_asked_for() {
 }
 
 #[test]
+fn what_begins_with_made_up_elements_is_named_and_what_is_only_written_begins_with_zeros() {
+    let folder = Folder::with(&[
+        (
+            "part.wsp",
+            "tensor x: u32[4]; tensor y: u32[4]; kernel k(in a, out b);
+             workload main { parallel for i in 0..2 { k(x[i], y[i]); } }",
+        ),
+        (
+            "maybe.wsp",
+            "param n = 2; tensor x: u32[4]; tensor y: u32[4]; tensor z: u32[4]; kernel k(in a, out b);
+             workload main { parallel for i in 0..n { k(x[i], y[i]); } k(y, z); }",
+        ),
+    ]);
+    let x = Arrays::from([("x".to_owned(), Array::zeros(DType::U32, &[4]).unwrap())]);
+    write_npz(&folder.path("x.npz"), &x).unwrap();
+    let given = ["--inputs", &folder.at("x.npz"), "--generate", "--no-check"];
+    let text = printed(&[&["run", &folder.at("maybe.wsp")], &given[..]].concat());
+    assert!(text.contains("x u32[4]; y made up from seed 1"), "{text}");
+    let saved = folder.at("out.npz");
+    printed(&[&["run", &folder.at("part.wsp"), "--outputs", &saved], &given[..]].concat());
+    let y = Npz::open(&folder.path("out.npz")).unwrap().read("y").unwrap();
+    assert_eq!(y.as_slice::<u32>().unwrap()[2..], [0, 0]);
+}
+
+#[test]
 fn arrays_of_a_used_file_are_not_made_up_beside_others() {
     let more = LIBRARY.replace("TADD(t, t, t);", "TLOAD(u, z, {d.i}); TADD(t, t, u);");
     let more = more.replace("VecTile<float, 1, 4> t;", "VecTile<float, 1, 4> t; VecTile<float, 1, 4> u;");

@@ -159,6 +159,16 @@ impl WorkloadProgram {
         declared.into_iter().flatten().map(String::as_str)
     }
 
+    /// Names of the tensors that tasks may read before any task writes them, sorted: [`WorkloadProgram::needed`], and those that
+    /// tasks write under a condition or in part.
+    pub fn maybe_needed(&self) -> impl Iterator<Item = &str> {
+        let declared = match &self.kind {
+            Kind::Declared(declared) => Some(declared.needed.union(&declared.unsure)),
+            Kind::Library(_) => None,
+        };
+        declared.into_iter().flatten().map(String::as_str)
+    }
+
     /// Tensors of a used file that kernels which tasks call load from, or that none of them stores to; none where kernels are
     /// declared.
     pub fn library_inputs(&self) -> Vec<TensorId> {

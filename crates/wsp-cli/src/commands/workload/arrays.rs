@@ -72,20 +72,18 @@ pub(super) fn read(
     let mut arrays = args.read(&wanted, THE_WORKLOAD)?;
     take_bits(source, &mut arrays);
     let shown = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
-    let is_given = |name: &str| arrays.contains_key(name);
-    let tensors = source.module.tensors.iter().map(|t| t.name.as_str());
     let (made_up, absent): (Vec<String>, Absent) = match args.making() {
-        Making::Rest => (Vec::new(), Absent::MadeUp),
-        Making::Named(fill) => (
-            tensors.filter(|name| fill.iter().any(|f| f == name)).map(str::to_owned).collect(),
-            Absent::Refused,
-        ),
+        // What tasks certainly write first begins with zeros: a part that they leave must not look computed.
+        Making::Rest => {
+            let read = program.maybe_needed().filter(|name| !arrays.contains_key(*name));
+            (read.map(str::to_owned).collect(), Absent::Zeros)
+        }
+        Making::Named(fill) => {
+            let tensors = source.module.tensors.iter().map(|t| &t.name);
+            (tensors.filter(|name| fill.contains(*name)).cloned().collect(), Absent::Refused)
+        }
     };
-    let needed = program.needed().filter(|name| !is_given(name));
-    let mut made: Vec<String> = match absent {
-        Absent::MadeUp => needed.map(str::to_owned).collect(),
-        _ => made_up.clone(),
-    };
+    let mut made = made_up.clone();
     let pairs = args.generate.clone().unwrap_or_default();
     let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
     made.extend(library.make(source, Some(program), &mut arrays, &set)?);
