@@ -36,7 +36,7 @@
 //! ```
 
 pub use wsp_cpu::workload::{
-    Bodies, Detail, Element, GraphDeps, GraphListing, KernelCx, KernelFault, KernelRegistry, WorkloadInputs,
+    Bodies, Detail, Element, GraphListing, KernelCx, KernelFault, KernelRegistry, WorkloadInputs,
     WorkloadOptions, WorkloadOutcome, WorkloadProgram,
 };
 pub use wsp_cpu::{Recording, Unwritten};
@@ -46,5 +46,5 @@ pub use wsp_ir::workload::build::{
 };
 pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{
-    Dependences, GateScope, PoolSizes, Ready, Start, Trace, Unit, WindowMode, WorkloadModule,
+    Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };

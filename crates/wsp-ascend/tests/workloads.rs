@@ -13,7 +13,7 @@ use support::{Code, Event, Harness, Run, Seen};
 use workload_support::random::{Rng, random_module};
 use workload_support::{bound, module, schedule};
 use wsp_core::{Region, SlotId};
-use wsp_ir::workload::{Unit, WorkloadModule};
+use wsp_ir::workload::WorkloadModule;
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower};
 use wsp_plan::workload::{Bindings, ExpandError, TaskRecord, TaskSink, bind, expand};
 
@@ -66,11 +66,7 @@ impl TaskSink for OnHost {
         self.tasks.push(Made {
             ordinal: task.ordinal,
             kernel: u64::from(task.kernel.0),
-            pool: match task.place.pool {
-                Unit::Vector => 0,
-                Unit::Cube => 1,
-                Unit::Any => 255,
-            },
+            pool: task.place.pool as u64,
             stream: task.place.stream.map_or(-1, i64::from),
             priority: i64::from(task.place.priority),
             params: task.scalars.to_vec(),

@@ -3,9 +3,9 @@
 use crate::codes;
 use crate::files::{Npz, to_u32};
 use crate::generate::{Fill, Names, PageTable, Problem, QueryRows, Side, Unused, Values};
-use crate::layout::Layout;
 use std::path::Path;
 use wsp_core::DType;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
@@ -110,7 +110,7 @@ impl Case {
     ///
     /// # Errors
     /// When memory does not suffice.
-    pub fn arrays(&self, layout: Layout, names: &Names) -> Result<Arrays, Diagnostic> {
+    pub fn arrays(&self, layout: KvLayout, names: &Names) -> Result<Arrays, Diagnostic> {
         Problem { layout, ..self.problem.clone() }.arrays(names)
     }
 
@@ -292,7 +292,7 @@ impl CaseFile<'_> {
             page_size: self.count("meta_page_size")?,
             dtype: self.dtype("meta_dtype")?,
             kv_dtype: self.dtype("meta_kv_dtype")?,
-            layout: Layout::Nhd,
+            layout: KvLayout::Nhd,
             values: if latent_lanes > 0 { Values::OfKeys } else { Values::OfTheirOwn },
             q: self.fill("q")?,
             k: self.fill("k")?,

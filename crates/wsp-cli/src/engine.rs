@@ -4,7 +4,6 @@ pub mod unit;
 pub mod workload;
 
 use crate::files::{files_in, read_source};
-use crate::layout::Layout;
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
 use std::time::Duration;
 use wsp_core::TensorId;
@@ -40,7 +39,7 @@ pub struct Options {
     /// Worker threads; 0 takes one per core.
     pub threads: u32,
     /// Order of heads and tokens in the pages of every cache.
-    pub layout: Layout,
+    pub layout: KvLayout,
     /// Name of the schedule to use instead of those the source applies.
     pub schedule: Option<String>,
     /// Cores of the machine model, when not the default.
@@ -230,10 +229,7 @@ fn lower(loaded: &Loaded, options: &Options) -> Result<Program, Vec<Diagnostic>>
 fn launch_options(options: &Options) -> LaunchOptions {
     LaunchOptions {
         threads: options.threads,
-        kv_layout: match options.layout {
-            Layout::Nhd => KvLayout::Nhd,
-            Layout::Hnd => KvLayout::Hnd,
-        },
+        kv_layout: options.layout,
         set: options.set.clone(),
         mode: options.mode,
         recording: options.recording,

@@ -17,7 +17,6 @@ pub mod files;
 pub mod generate;
 pub mod graph;
 mod interrupt;
-mod layout;
 mod machine;
 mod numbers;
 pub mod reference;
@@ -25,7 +24,7 @@ pub mod report;
 mod terminal;
 pub mod unit;
 
-pub use layout::Layout;
+pub use wsp_cpu::KvLayout;
 
 use clap::Parser as _;
 use std::process::ExitCode;

@@ -9,7 +9,7 @@
 mod decode_cases;
 
 use decode_cases::{cases, is_latent, merges, names, root};
-use wsp_cli::Layout;
+use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::files::to_u32;
 use wsp_cli::generate::Names;
@@ -32,7 +32,7 @@ impl Table {
         Table { indptr: field("indptr"), indices: field("indices"), last_page_len: field("last_page_len") }
     }
 
-    fn cache<'a>(&'a self, arrays: &'a Arrays, cache: &str, layout: Layout) -> Cache<'a> {
+    fn cache<'a>(&'a self, arrays: &'a Arrays, cache: &str, layout: KvLayout) -> Cache<'a> {
         Cache {
             k: &arrays[&format!("{cache}.k")],
             v: arrays.get(&format!("{cache}.v")),
@@ -45,7 +45,7 @@ impl Table {
 }
 
 /// What the reference gives for the arrays of a case.
-fn dense(case: &Case, names: &Names, layout: Layout) -> Dense {
+fn dense(case: &Case, names: &Names, layout: KvLayout) -> Dense {
     let arrays = case.arrays(layout, names).unwrap();
     assert_eq!(arrays.contains_key("kv.v"), !is_latent(case));
     let own = Table::of(&arrays, "kv");
@@ -86,7 +86,7 @@ fn assert_close(case: &str, what: &str, have: &[f64], want: &[f64]) {
 fn the_reference_agrees_with_every_case_in_both_layouts() {
     let mut count = 0;
     for (name, case) in cases() {
-        for layout in [Layout::Nhd, Layout::Hnd] {
+        for layout in [KvLayout::Nhd, KvLayout::Hnd] {
             let dense = dense(&case, &names(&case), layout);
             assert_close(&name, "o", &dense.o, &case.o);
             assert_close(&name, "lse", &dense.lse, &case.lse);
@@ -103,7 +103,7 @@ fn a_prefix_apart_is_a_prefix_shared() {
         let tokens = case.problem.prefix_pages * case.problem.page_size;
         if case.problem.lens.iter().all(|&length| length >= tokens) {
             let names = Names { prefix: Some("prefix".to_owned()), ..names(&case) };
-            let dense = dense(&case, &names, Layout::Hnd);
+            let dense = dense(&case, &names, KvLayout::Hnd);
             assert_close(&name, "o", &dense.o, &case.o);
             assert_close(&name, "lse", &dense.lse, &case.lse);
             count += 1;

@@ -7,7 +7,7 @@
 )]
 
 use std::path::PathBuf;
-use wsp_cli::Layout;
+use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_cli::generate::Names;
@@ -64,7 +64,7 @@ fn names() -> Names {
     Names { q: "q".to_owned(), kv: "kv".to_owned(), lens: Some("kv_lens".to_owned()), ..Names::default() }
 }
 
-fn load(module: &Module, case: &Case, layout: Layout) -> Loaded {
+fn load(module: &Module, case: &Case, layout: KvLayout) -> Loaded {
     let mut arrays = case.arrays(layout, &names()).unwrap();
     if module.tensor_named("kv_lens").is_none() {
         arrays.remove("kv_lens");
@@ -72,7 +72,7 @@ fn load(module: &Module, case: &Case, layout: Layout) -> Loaded {
     Loaded { module: module.clone(), arrays }
 }
 
-fn options(case: &Case, layout: Layout, threads: u32, chunk: u32) -> Options {
+fn options(case: &Case, layout: KvLayout, threads: u32, chunk: u32) -> Options {
     let set = vec![
         ("sm_scale".to_owned(), ParamValue::Float(case.sm_scale)),
         ("chunk".to_owned(), ParamValue::Int(i128::from(chunk))),
@@ -105,7 +105,7 @@ fn every_case_matches_in_both_layouts_on_one_and_two_threads_cut_or_not() {
     let program = module("examples/decode_attention.pto", "");
     for name in CASES {
         let case = case(name);
-        for layout in [Layout::Nhd, Layout::Hnd] {
+        for layout in [KvLayout::Nhd, KvLayout::Hnd] {
             let loaded = load(&program, &case, layout);
             for chunk in [0, 96] {
                 for threads in [1, 2] {
@@ -136,10 +136,10 @@ fn bf16_data_match_the_dense_reference_as_f16_data_do() {
         indptr: &indptr,
         indices: &indices,
         last_page_len: &last_page_len,
-        layout: Layout::Nhd,
+        layout: KvLayout::Nhd,
     };
     let dense = Attention::plain(&loaded.arrays["q"], cache, Some(case.sm_scale)).dense(2).unwrap();
-    let outcome = run(&loaded, &options(&case, Layout::Nhd, 2, 128));
+    let outcome = run(&loaded, &options(&case, KvLayout::Nhd, 2, 128));
     assert_close("bf16", f32s(&outcome.outputs["output"]), &dense.o);
     assert_close("bf16", f32s(&outcome.outputs["lse"]), &dense.lse);
 }
@@ -149,8 +149,9 @@ fn results_are_bit_identical_across_threads_schedules_and_layouts() {
     let program = module("examples/decode_attention.pto", SCHEDULES);
     for name in ["08_skew", "28_batch64_ragged"] {
         let case = case(name);
-        let oracle = run(&load(&program, &case, Layout::Nhd), &options(&case, Layout::Nhd, 1, 80)).outputs;
-        for layout in [Layout::Nhd, Layout::Hnd] {
+        let oracle =
+            run(&load(&program, &case, KvLayout::Nhd), &options(&case, KvLayout::Nhd, 1, 80)).outputs;
+        for layout in [KvLayout::Nhd, KvLayout::Hnd] {
             let loaded = load(&program, &case, layout);
             for schedule in [None, Some("Plain"), Some("Strict"), Some("Free"), Some("Blocked")] {
                 for threads in [1, 2, 5] {
@@ -171,8 +172,8 @@ fn results_are_bit_identical_across_threads_schedules_and_layouts() {
 fn the_plain_tile_operations_give_what_the_fast_ones_give() {
     let program = module("examples/decode_attention.pto", "");
     let case = case("27_tier_edges");
-    let loaded = load(&program, &case, Layout::Nhd);
-    let options = Options { mode: Mode::Plain, ..options(&case, Layout::Nhd, 2, 0) };
+    let loaded = load(&program, &case, KvLayout::Nhd);
+    let options = Options { mode: Mode::Plain, ..options(&case, KvLayout::Nhd, 2, 0) };
     let outcome = run(&loaded, &options);
     assert_close("plain", f32s(&outcome.outputs["output"]), &case.o);
     assert_close("plain", f32s(&outcome.outputs["lse"]), &case.lse);
@@ -183,7 +184,7 @@ fn a_graph_of_two_stages_gives_what_one_space_gives() {
     let program = module("examples/decode_graph.pto", "");
     for name in CASES {
         let case = case(name);
-        for layout in [Layout::Nhd, Layout::Hnd] {
+        for layout in [KvLayout::Nhd, KvLayout::Hnd] {
             let loaded = load(&program, &case, layout);
             let outcome = run(&loaded, &options(&case, layout, 2, 160));
             assert_close(name, f32s(&outcome.outputs["output"]), &case.o);
@@ -197,8 +198,8 @@ fn partial_results_of_every_chunk_match() {
     let program = module("testdata/programs/split_partials.pto", "");
     let case = case("22_split_partials_128");
     let partials = case.partials.as_ref().unwrap();
-    let loaded = load(&program, &case, Layout::Nhd);
-    let outcome = run(&loaded, &options(&case, Layout::Nhd, 2, partials.chunk));
+    let loaded = load(&program, &case, KvLayout::Nhd);
+    let outcome = run(&loaded, &options(&case, KvLayout::Nhd, 2, partials.chunk));
     let (o, lse) = (&outcome.outputs["partial_o"], &outcome.outputs["partial_lse"]);
     let per_request = |array: &Array| array.len() / case.lse.len() * case.problem.q_heads as usize;
     for request in 0..partials.o.len() {

@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wsp_cli::Layout;
+use wsp_cli::KvLayout;
 use wsp_cli::engine::{Options, RunOutcome, compile, execute};
 use wsp_cli::files::{read_npy, write_npz};
 use wsp_core::DType;
@@ -108,7 +108,7 @@ fn pages_in_the_other_order_are_recognised_when_the_heads_are_declared() {
         .replace("batch_size, PTO_DYNAMIC, num_kv_heads, HEAD_DIM", "batch_size, PTO_DYNAMIC, 2, HEAD_DIM")
         .replace("PTO_GET_PARAM(num_kv_heads)", "2")
         .replace("num_kv_heads", "2");
-    let options = Options { layout: Layout::Hnd, ..one_thread() };
+    let options = Options { layout: KvLayout::Hnd, ..one_thread() };
     let mut arrays = decode_arrays();
     // Two tokens per page when heads and tokens are mixed up, so the table must fit that as well.
     arrays.insert("kv.last_page_len".to_owned(), u32s(&[1, 2]));

@@ -12,7 +12,7 @@ mod mutations;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use wsp_cli::Layout;
+use wsp_cli::KvLayout;
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute, inputs};
 use wsp_cli::generate::{Pairs, generate_tensors};
 use wsp_cli::reference::{Comparison, Context, check, verify};
@@ -69,7 +69,7 @@ fn compare(loaded: &Loaded, outcome: &RunOutcome) -> Vec<Comparison> {
         })
     };
     let (inputs, outputs) = (&loaded.arrays, &outcome.outputs);
-    let cx = Context { inputs, outputs, params: &params, layout: Layout::Nhd, threads: 2 };
+    let cx = Context { inputs, outputs, params: &params, layout: KvLayout::Nhd, threads: 2 };
     let reference = &loaded.module.references[0];
     verify(reference).unwrap();
     check(reference, &cx).unwrap_or_else(|faults| panic!("{faults:?}"))

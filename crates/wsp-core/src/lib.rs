@@ -1,4 +1,4 @@
-//! Ids, element types, regions and limits shared by every PTO-WSP crate.
+//! Ids, element types, regions, scheduling policies and limits shared by every PTO-WSP crate.
 //!
 //! **Invariant:** builds without the standard library and without allocation: whatever lives here can run on a device.
 //!
@@ -20,14 +20,16 @@ mod id;
 pub mod limits;
 pub mod local_queue;
 pub mod pod;
+pub mod policy;
 pub mod ptow;
 mod region;
 pub mod tg;
 
 pub use dtype::DType;
-pub use exec::{ExecDomain, ExecPool};
+pub use exec::ExecDomain;
 pub use id::{
     AxisId, CacheId, ChannelId, EventId, FuncId, GraphId, KernelId, LabelId, LocalId, ParamId, ScheduleId,
     SlotId, SpaceId, StreamId, StructId, TableId, TaskId, TensorId, TierSetId, VarId, WorkloadId,
 };
-pub use region::{MAX_RANK, Region};
+pub use policy::ExecPool;
+pub use region::{AccessKind, MAX_RANK, Region};

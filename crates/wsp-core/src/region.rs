@@ -5,6 +5,15 @@ use crate::TensorId;
 /// The most dimensions a tensor may have.
 pub const MAX_RANK: usize = 6;
 
+/// How a task uses a region or bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AccessKind {
+    /// It may load from them, and does not store.
+    Read,
+    /// It may store to them, and load.
+    Write,
+}
+
 /// A half-open box `[lo, hi)` in the index space of one tensor.
 ///
 /// Dimensions past the tensor's rank are `[0, 1)`.

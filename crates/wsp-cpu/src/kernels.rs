@@ -3,11 +3,11 @@
 use crate::bind;
 use crate::codes;
 use smallvec::SmallVec;
-use wsp_core::{FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
+use wsp_core::{AccessKind, FuncId, KernelId, MAX_RANK, Region, StructId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, Expr, Span, Storage, StructDef, Tensor};
 use wsp_kernel::{Env, ScalarCode, Scratch, Trap, Value};
-use wsp_plan::{Access, AccessMode, Bound, LoweredPlan};
+use wsp_plan::{Access, Bound, LoweredPlan};
 
 /// Boxes that a task touches.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Touched {
 #[derive(Debug)]
 struct AccessCode {
     tensor: TensorId,
-    mode: AccessMode,
+    mode: AccessKind,
     guard: Option<usize>,
     /// `lo` and `hi` of each dimension; none for the whole dimension.
     bounds: SmallVec<[Option<(usize, usize)>; 4]>,
@@ -196,7 +196,7 @@ impl LaunchKernel {
         let accesses = &plan.accesses[func.index()];
         let written = |access: &&Access| plan.tensors[access.tensor.index()].written;
         let ordering = AccessSet::new(plan, accesses.iter().filter(written), shared, env)?;
-        let read_only = accesses.iter().filter(|a| !written(a) && a.mode == AccessMode::Read);
+        let read_only = accesses.iter().filter(|a| !written(a) && a.mode == AccessKind::Read);
         let inputs = AccessSet::new(plan, read_only, &[], env)?;
         Ok(LaunchKernel { func, name: plan.module.functions[func.index()].name.clone(), ordering, inputs })
     }
@@ -205,8 +205,8 @@ impl LaunchKernel {
     pub(crate) fn touched(&self, evaluator: &mut Evaluator, env: &Env, descriptor: &[u32]) -> Touched {
         let mut touched = Touched::default();
         self.ordering.regions(evaluator, env, descriptor, |mode, region| match mode {
-            AccessMode::Read => touched.reads.push(region),
-            AccessMode::Write => touched.writes.push(region),
+            AccessKind::Read => touched.reads.push(region),
+            AccessKind::Write => touched.writes.push(region),
         });
         touched
     }
@@ -271,7 +271,7 @@ impl AccessSet {
         evaluator: &mut Evaluator,
         env: &Env,
         descriptor: &[u32],
-        mut f: impl FnMut(AccessMode, Region),
+        mut f: impl FnMut(AccessKind, Region),
     ) {
         if self.accesses.is_empty() {
             return;

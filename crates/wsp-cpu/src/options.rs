@@ -17,6 +17,27 @@ pub enum KvLayout {
 }
 
 impl KvLayout {
+    /// Its name in files, in Python and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            KvLayout::Nhd => "NHD",
+            KvLayout::Hnd => "HND",
+        }
+    }
+
+    /// The layout with this name, in either case.
+    pub fn from_name(name: &str) -> Option<KvLayout> {
+        [KvLayout::Nhd, KvLayout::Hnd].into_iter().find(|l| l.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The shape of an array of pages.
+    pub fn shape(self, pages: u64, page_size: u64, heads: u64, dim: u64) -> [u64; 4] {
+        match self {
+            KvLayout::Nhd => [pages, page_size, heads, dim],
+            KvLayout::Hnd => [pages, heads, page_size, dim],
+        }
+    }
+
     /// The dimensions of a page array.
     pub(crate) fn axes(self) -> &'static str {
         match self {
@@ -25,12 +46,18 @@ impl KvLayout {
         }
     }
 
-    /// The name, as `--set kv_layout` takes it, of the other one.
-    pub(crate) fn other(self) -> &'static str {
+    /// The other one.
+    pub(crate) fn other(self) -> KvLayout {
         match self {
-            KvLayout::Nhd => "HND",
-            KvLayout::Hnd => "NHD",
+            KvLayout::Nhd => KvLayout::Hnd,
+            KvLayout::Hnd => KvLayout::Nhd,
         }
+    }
+}
+
+impl std::fmt::Display for KvLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -23,7 +23,7 @@ use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
 use wsp_plan::workload::Bindings;
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
 use wsp_runtime::{
-    ConfigError, Failure, ReadyPolicy, RunConfig, StartError, Submitter, TracePolicy, Window, clock,
+    ConfigError, Failure, Ready, RunConfig, StartError, Submitter, TracePolicy, Window, clock,
 };
 
 /// A lowered plan on `cpu_sim`.
@@ -312,7 +312,7 @@ impl Program {
             threads: if options.threads == 0 { cores.min(limits::MAX_THREADS) } else { options.threads },
             window: Window::stall(options.window.unwrap_or(limits::TASK_WINDOW)),
             seed: options.seed,
-            ready: if in_order { ReadyPolicy::Fifo } else { ReadyPolicy::WorkSteal },
+            ready: if in_order { Ready::Fifo } else { Ready::WorkSteal },
             cores_per_group: options.cores_per_group,
             trace: if options.trace { TracePolicy::Measured } else { TracePolicy::Totals },
             cancel: options.cancel.clone(),

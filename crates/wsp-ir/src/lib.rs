@@ -24,10 +24,10 @@ pub use expr::{
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
 pub use module::{
-    Affinity, AffinityPolicy, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer,
-    DependencyRef, Dim, Entry, EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order,
-    OrderPolicy, Param, ParamSource, Prefetch, Reference, Requirement, Schedule, ShapeOwner, Space, Split,
-    SplitPolicy, Stage, Storage, StructDef, Tensor, Tier, TierSet, TileSize,
+    Affinity, Axis, AxisEnd, AxisTile, Binding, BindingSource, Cache, Consumer, DependencyRef, Dim, Entry,
+    EntryParam, EntryTy, Field, Graph, Launch, LaunchTarget, Module, Order, Param, ParamSource, Prefetch,
+    Reference, Requirement, Schedule, ShapeOwner, Space, Split, SplitPolicy, Stage, Storage, StructDef,
+    Tensor, Tier, TierSet, TileSize,
 };
 pub use span::{FileId, SourceMap, Span};
 pub use stmt::{
@@ -36,3 +36,4 @@ pub use stmt::{
 };
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};
+pub use wsp_core::policy::{AffinityPolicy, OrderPolicy};

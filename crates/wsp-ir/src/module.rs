@@ -1,6 +1,7 @@
 //! A module: everything one source file says.
 
 use crate::{Elem, Expr, Function, KernelEntry, ScalarTy, Span};
+use wsp_core::policy::{self, AffinityPolicy, OrderPolicy};
 use wsp_core::{AxisId, CacheId, FuncId, GraphId, ParamId, SpaceId, TensorId, TierSetId};
 
 /// A program before lowering.
@@ -229,17 +230,6 @@ pub struct TierSet {
     pub span: Span,
 }
 
-/// `PTO_AFFINITY` policies.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AffinityPolicy {
-    /// Same axis value, same group of cores.
-    CoreGroup,
-    /// Same axis value, same core.
-    CoreLocal,
-    /// All over the cores.
-    Spread,
-}
-
 /// `PTO_AFFINITY`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Affinity {
@@ -249,23 +239,6 @@ pub struct Affinity {
     pub policy: AffinityPolicy,
     /// Where it stands.
     pub span: Span,
-}
-
-/// `PTO_ORDER` policies.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum OrderPolicy {
-    /// Issued in order.
-    Sequential,
-    /// Each value only after the one before is complete.
-    SequentialStrict,
-    /// No order asked.
-    Parallel,
-    /// Groups of `n` values, one item from each in turn.
-    Interleaved(u32),
-    /// All values in turn, `n` items from each.
-    Blocked(u32),
-    /// By falling number of elements of the dynamic axis, equal ones by rising value.
-    LongestFirst,
 }
 
 /// `PTO_ORDER`.
@@ -279,17 +252,8 @@ pub struct Order {
     pub span: Span,
 }
 
-/// `PTO_SPLIT` policies: how a dynamic axis is cut into items.
-#[derive(Clone, PartialEq, Debug)]
-pub enum SplitPolicy {
-    /// One item.
-    Whole,
-    /// Items of so many elements, over parameters; the last may be shorter.
-    Fixed(Expr),
-    /// Where the shares of equal cores end on the line of all elements; so many elements lie between two places where
-    /// a cut may be.
-    Balanced(u32),
-}
+/// `PTO_SPLIT` policies: sizes are over parameters.
+pub type SplitPolicy = policy::SplitPolicy<Expr>;
 
 /// `PTO_SPLIT`.
 #[derive(Clone, PartialEq, Debug)]

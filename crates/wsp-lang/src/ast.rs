@@ -24,8 +24,8 @@ pub use item::{
     Struct, StructField, TemplateParam, Tensor, Workspace,
 };
 pub use member::{
-    Affinity, AffinityPolicy, Axis, AxisTile, Dependency, Graph, Order, OrderPolicy, Prefetch, Schedule,
-    ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
+    Affinity, Axis, AxisTile, Dependency, Graph, Order, Prefetch, Schedule, ScheduleMember, Space,
+    SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
 };
 pub use stmt::{AssignOp, Block, Decl, Declarator, Stmt, StmtKind};
 pub use ty::{Indirection, TemplateArg, Type, TypeBase};

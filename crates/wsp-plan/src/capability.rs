@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 use wsp_ir::workload::{
-    Dependences, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Start, Timing, Trace, WindowMode,
+    Deps, DirectiveKind, Dispatch, Gate, GateScope, PoolSizes, Ready, Start, Timing, Trace, Window,
+    WindowMode,
 };
 use wsp_ir::{AffinityPolicy, AxisTile, OrderPolicy, SplitPolicy, TileSize};
 
@@ -240,13 +241,13 @@ pub(crate) fn of_directive(kind: &DirectiveKind) -> &'static Capability {
         DirectiveKind::DispatchThreshold { .. } => DISPATCH_THRESHOLD,
         DirectiveKind::Streams(_) => STREAMS,
         DirectiveKind::StreamBy(_) => STREAM_BY,
-        DirectiveKind::Dependences(Dependences::Exact) => DEPS_EXACT,
-        DirectiveKind::Dependences(Dependences::Overlap) => DEPS_OVERLAP,
-        DirectiveKind::Dependences(Dependences::Explicit) => DEPS_EXPLICIT,
-        DirectiveKind::Dependences(Dependences::Hybrid) => DEPS_HYBRID,
-        DirectiveKind::Window { mode: WindowMode::Stall, .. } => WINDOW_STALL,
-        DirectiveKind::Window { mode: WindowMode::Abort, .. } => WINDOW_ABORT,
-        DirectiveKind::Window { mode: WindowMode::Benchmark, .. } => WINDOW_BENCHMARK,
+        DirectiveKind::Dependences(Deps::Exact) => DEPS_EXACT,
+        DirectiveKind::Dependences(Deps::Overlap) => DEPS_OVERLAP,
+        DirectiveKind::Dependences(Deps::Explicit) => DEPS_EXPLICIT,
+        DirectiveKind::Dependences(Deps::Hybrid) => DEPS_HYBRID,
+        DirectiveKind::Window(Window { mode: WindowMode::Stall, .. }) => WINDOW_STALL,
+        DirectiveKind::Window(Window { mode: WindowMode::Abort, .. }) => WINDOW_ABORT,
+        DirectiveKind::Window(Window { mode: WindowMode::Benchmark, .. }) => WINDOW_BENCHMARK,
         DirectiveKind::Pools(PoolSizes::Shared) => POOLS_SHARED,
         DirectiveKind::Pools(PoolSizes::ByUnit { .. }) => POOLS_BY_UNIT,
         DirectiveKind::Ready(Ready::Auto) => READY_AUTO,
@@ -259,9 +260,9 @@ pub(crate) fn of_directive(kind: &DirectiveKind) -> &'static Capability {
         DirectiveKind::Trace(Trace::None) => TRACE_NONE,
         DirectiveKind::Trace(Trace::Measured) => TRACE_MEASURED,
         DirectiveKind::Trace(Trace::Cycles) => TRACE_CYCLES,
-        DirectiveKind::Gate { scope: GateScope::Global, .. } => GATE_GLOBAL,
-        DirectiveKind::Gate { scope: GateScope::PerStream, .. } => GATE_STREAM,
-        DirectiveKind::Gate { scope: GateScope::PerPool, .. } => GATE_POOL,
+        DirectiveKind::Gate(Gate { scope: GateScope::Global, .. }) => GATE_GLOBAL,
+        DirectiveKind::Gate(Gate { scope: GateScope::PerStream, .. }) => GATE_STREAM,
+        DirectiveKind::Gate(Gate { scope: GateScope::PerPool, .. }) => GATE_POOL,
         DirectiveKind::BatchDeps(_) => BATCH_DEPS,
         DirectiveKind::Priority(_) => PRIORITY,
         DirectiveKind::Timing(Timing::Immediate) => TIMING_IMMEDIATE,

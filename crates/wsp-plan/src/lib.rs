@@ -19,7 +19,7 @@ pub mod view_kernel;
 mod walk;
 pub mod workload;
 
-pub use access::{Access, AccessMode, Bound, SlotLayout, slot_layout, summarise};
+pub use access::{Access, Bound, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays};
 pub use capability::{
     AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, TARGETS, WORKLOAD_CAPABILITIES,

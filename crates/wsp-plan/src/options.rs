@@ -2,16 +2,8 @@
 
 use wsp_core::limits;
 
-/// The value of a parameter as the user gave it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum ParamValue {
-    /// An integer.
-    Int(i128),
-    /// A real number.
-    Float(f64),
-    /// A truth value.
-    Bool(bool),
-}
+/// The value of a parameter as the user gave it: a constant of any range, which binding checks.
+pub type ParamValue = wsp_ir::Const;
 
 /// Options of a compilation.
 #[derive(Clone, Debug)]

@@ -5,8 +5,9 @@ use crate::errors;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use wsp_cpu::KvLayout;
-use wsp_cpu::workload::{Expand, GraphDeps, Mode, WorkloadOptions};
+use wsp_cpu::workload::{Expand, Mode, WorkloadOptions};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::workload::Deps;
 use wsp_plan::CompileOptions;
 
 const BAD_OPTION: Code = Code(1264);
@@ -131,12 +132,12 @@ fn integer(name: &str, value: &Bound<'_, PyAny>, least: u32, most: u32) -> Resul
 }
 
 /// Which edges a graph is to have.
-pub(crate) fn deps(py: Python<'_>, given: Option<&str>) -> PyResult<GraphDeps> {
+pub(crate) fn deps(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Deps>> {
     Ok(match given {
-        None => GraphDeps::Schedule,
-        Some("exact") => GraphDeps::Exact,
-        Some("overlap") => GraphDeps::Overlap,
-        Some("explicit") => GraphDeps::Explicit,
+        None => None,
+        Some("exact") => Some(Deps::Exact),
+        Some("overlap") => Some(Deps::Overlap),
+        Some("explicit") => Some(Deps::Explicit),
         Some(other) => {
             let wanted = "`\"exact\"`, `\"overlap\"` or `\"explicit\"`";
             return Err(errors::fault(py, bad("deps", &format!("is `{other}`"), wanted)));

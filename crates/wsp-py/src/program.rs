@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, PoisonError};
 use wsp_cpu::workload::{Detail, WorkloadOptions};
-use wsp_ir::workload::Unit;
+use wsp_ir::workload::ExecPool;
 
 /// A compiled workload. It may be used from several threads at once; each run is separate.
 #[pyclass(frozen, module = "pto_wsp._core")]
@@ -202,11 +202,11 @@ impl Program {
             }
         }
         let units = self.inner.module().kernels.iter().map(|kernel| kernel.unit);
-        let units = units.chain(std::iter::repeat(Unit::Any));
+        let units = units.chain(std::iter::repeat(ExecPool::Any));
         for ((name, body), unit) in self.inner.bodies.iter().zip(units) {
             let entry = PyDict::new(py);
             entry.set_item("name", name)?;
-            entry.set_item("unit", results::unit(unit))?;
+            entry.set_item("unit", unit.word())?;
             entry.set_item("body", body)?;
             kernels.append(entry)?;
         }

@@ -10,7 +10,6 @@ use serde_json::json;
 use wsp_cpu::workload::{AicpuFigures, GraphListing, SimulatedWorkload, WorkloadOutcome, WorkloadTransfer};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{self, Diagnostic};
-use wsp_ir::workload::Unit;
 use wsp_plan::Arrays;
 
 /// Stands for no worker in lists of workers.
@@ -108,7 +107,7 @@ fn aicpus(figures: &AicpuFigures) -> serde_json::Value {
 /// The tasks and edges of a graph.
 pub(crate) fn graph<'py>(py: Python<'py>, listing: &GraphListing) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let kernels = listing.kernels.iter().map(|kernel| (kernel.name.as_str(), unit(kernel.unit)));
+    let kernels = listing.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel.unit.word()));
     dict.set_item("kernels", kernels.collect::<Vec<_>>())?;
     dict.set_item("tasks", words(py, listing.tasks.iter().copied()))?;
     dict.set_item("edges", words(py, listing.edges.iter().flat_map(|&(a, b)| [a, b])))?;
@@ -163,15 +162,6 @@ pub(crate) fn transfer<'py>(
         "notes": notes(&moved.notes, sources),
     });
     errors::python(py, &figures)
-}
-
-/// The name of a unit as users write it.
-pub(crate) fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Vector => "vector",
-        Unit::Cube => "cube",
-        Unit::Any => "any",
-    }
 }
 
 fn words<'py>(py: Python<'py>, values: impl Iterator<Item = u32>) -> Bound<'py, PyBytes> {

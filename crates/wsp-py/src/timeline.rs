@@ -3,15 +3,7 @@
 use serde_json::json;
 use std::fmt::Write;
 use wsp_cpu::workload::{SimulatedWorkload, WorkloadOutcome};
-
-/// What times are counted in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Clock {
-    /// Nanoseconds of a run.
-    Nanoseconds,
-    /// Cycles of virtual time; the format knows seconds only, so a cycle is shown as a microsecond.
-    Cycles,
-}
+use wsp_runtime::clock::Clock;
 
 /// When and where one task ran.
 #[derive(Clone, Copy, Debug)]
@@ -70,11 +62,8 @@ impl Timeline {
 
     /// One JSON object: a track per worker, a slice per task.
     pub(crate) fn json(&self) -> String {
-        let clock = match self.clock {
-            Clock::Nanoseconds => "nanoseconds",
-            Clock::Cycles => "cycles, shown as microseconds",
-        };
-        let mut text = format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{},", json!({ "clock": clock }));
+        let mut text =
+            format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{},", json!({ "clock": self.clock.name() }));
         text.push_str("\"traceEvents\":[\n");
         for worker in 0..self.workers {
             let name = json!({ "name": format!("worker {worker}") });

@@ -4,10 +4,10 @@
 //! `cargo run --release -p wsp-runtime --example aicpu_speed [TASKS]`
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 
-use wsp_core::{KernelId, Region, TaskId, TensorId};
+use wsp_core::{AccessKind, KernelId, Region, TaskId, TensorId};
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::{
-    Access, AfterEdges, AicpuConfig, AicpuTask, Emit, Generator, Need, NoSlots, Progress, run_aicpus,
+    AfterEdges, AicpuConfig, AicpuTask, Emit, Generator, Need, NoSlots, Progress, run_aicpus,
 };
 
 /// Cells that the tasks go round.
@@ -50,8 +50,11 @@ impl Generator for Strided {
             let task = AicpuTask { ordinal, payload: &[1, 2], ..AicpuTask::default() };
             let own = [cell(ordinal)];
             let before = [cell(ordinal.wrapping_sub(1))];
-            let need =
-                [Need { counter: (ordinal % CELLS) as u32, access: Access::Write, reached: ordinal / CELLS }];
+            let need = [Need {
+                counter: (ordinal % CELLS) as u32,
+                access: AccessKind::Write,
+                reached: ordinal / CELLS,
+            }];
             let taken = match self.order {
                 Order::Free => out.task(&task),
                 Order::Boxes => out.task(&AicpuTask { writes: &own, ..task }),

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::{KernelId, TaskId};
 use wsp_runtime::{
-    Deps, ReadyPolicy, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec, Workers, clock, run, with_workers,
+    Deps, Ready, RunConfig, Stopped, TaskGraph, TaskRunner, TaskSpec, Workers, clock, run, with_workers,
 };
 
 const ROUNDS: usize = 7;
@@ -131,7 +131,7 @@ fn measure<'j>(name: &str, build: Build, workers: &Workers<'j>, config: &RunConf
     );
 }
 
-fn stream(threads: u32, tasks: u32, ready: ReadyPolicy, runner: &Count) {
+fn stream(threads: u32, tasks: u32, ready: Ready, runner: &Count) {
     let config = RunConfig { threads, ready, ..RunConfig::default() };
     let mut samples = Vec::new();
     for _ in 0..5 {
@@ -158,7 +158,7 @@ fn main() {
         [("independent", independent), ("chain", chain), ("wavefront", wavefront), ("random", random_layers)];
     let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     let measured = with_workers(threads, |workers| {
-        for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal] {
+        for ready in [Ready::Fifo, Ready::WorkSteal] {
             for (name, build) in patterns.into_iter().filter(|(name, _)| is_wanted(name)) {
                 let config = RunConfig { threads, ready, ..RunConfig::default() };
                 measure(name, build, workers, &config, &runner);
@@ -167,7 +167,7 @@ fn main() {
     });
     measured.expect("the system should have threads");
     if is_wanted("stream") {
-        for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal] {
+        for ready in [Ready::Fifo, Ready::WorkSteal] {
             stream(threads, 1_000_000, ready, &runner);
         }
     }

@@ -1,6 +1,25 @@
-//! The only place that reads the time.
+//! The only place that reads the time, and the units of times.
 
 use std::time::Instant;
+
+/// What times are counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Clock {
+    /// Nanoseconds of a run.
+    Nanoseconds,
+    /// Cycles of virtual time. Trace events know seconds only: there a cycle is shown as a microsecond.
+    Cycles,
+}
+
+impl Clock {
+    /// Its name in trace events.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clock::Nanoseconds => "nanoseconds",
+            Clock::Cycles => "cycles, shown as microseconds",
+        }
+    }
+}
 
 /// The present moment.
 #[allow(clippy::disallowed_methods, reason = "every other module takes times from here")]

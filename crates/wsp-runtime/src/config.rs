@@ -4,143 +4,7 @@ use crate::config_error::ConfigError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
-
-/// Where the order of tasks comes from.
-///
-/// Streams, events, fences and ordered scopes order tasks in every mode.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Deps {
-    /// A read waits for the newest task that wrote exactly the same box, once per box. Other hazards are not seen: for
-    /// compatibility with graphs made that way.
-    Exact,
-    /// From the boxes that tasks read and write, with all hazards: any two tasks whose boxes conflict run in the order of
-    /// their submission.
-    #[default]
-    Overlap,
-    /// Only what [`TaskSpec::after`](crate::TaskSpec::after) names; boxes make no edges.
-    Explicit,
-    /// Both the boxes, as under `Overlap`, and [`TaskSpec::after`](crate::TaskSpec::after).
-    Hybrid,
-}
-
-impl Deps {
-    /// Whether boxes make edges.
-    pub fn infers(self) -> bool {
-        self != Deps::Explicit
-    }
-
-    /// Whether edges may be given.
-    pub fn takes_edges(self) -> bool {
-        matches!(self, Deps::Explicit | Deps::Hybrid)
-    }
-}
-
-/// Which ready task is taken next.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum ReadyPolicy {
-    /// [`Fifo`](Self::Fifo) for fewer than four workers, else [`WorkSteal`](Self::WorkSteal).
-    #[default]
-    Auto,
-    /// In the order in which tasks become ready, ties by task id. Tasks that ask for a core group or a worker queue there.
-    Fifo,
-    /// A worker prefers what its own last task released; idle workers steal.
-    WorkSteal,
-    /// The largest [`TaskSpec::priority`](crate::TaskSpec::priority) first, ties in the order of becoming ready: of the tasks
-    /// that a worker may take, which are those that ask for it, for its core group, or for no place. Those that ask for
-    /// another come after these.
-    Priority,
-}
-
-/// What happens to a task that finds the window full.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum WindowMode {
-    /// The submission waits.
-    #[default]
-    Stall,
-    /// The submission fails, without effect.
-    Abort,
-    /// The submission waits, and how long is recorded in [`Stats::overflows`](crate::Stats::overflows).
-    Benchmark,
-}
-
-/// The tasks that may be between submission and completion. A stored graph, all of which exists before it runs, has none.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Window {
-    /// Most such tasks, 1 to [`limits::MAX_TASK_WINDOW`].
-    pub capacity: u32,
-    /// What happens at the limit.
-    pub mode: WindowMode,
-}
-
-impl Window {
-    /// A window whose submissions wait.
-    pub fn stall(capacity: u32) -> Window {
-        Window { capacity, mode: WindowMode::Stall }
-    }
-}
-
-impl Default for Window {
-    fn default() -> Window {
-        Window::stall(limits::TASK_WINDOW)
-    }
-}
-
-/// How workers divide among execution units.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Pools {
-    /// Every worker runs every task.
-    #[default]
-    Shared,
-    /// The first workers run vector tasks and the others cube tasks; each also takes tasks for any unit, when it finds
-    /// none for its own.
-    ByUnit {
-        /// Workers for vector tasks, at least 1.
-        vector: u32,
-        /// Workers for cube tasks, at least 1.
-        cube: u32,
-    },
-}
-
-/// The tasks that one count of a gate is for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum GateScope {
-    /// All tasks.
-    Global,
-    /// The tasks of one stream; tasks without a stream pass. Several tasks of a stream are in flight only where such a gate
-    /// lets them: they then start in the order of submission.
-    PerStream,
-    /// The tasks that ask for one kind of execution unit; those for any unit are one kind more.
-    PerPool,
-}
-
-/// A limit to the tasks that have started and not finished.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Gate {
-    /// Which tasks are counted together.
-    pub scope: GateScope,
-    /// Most of them, at least 1.
-    pub capacity: u32,
-}
-
-impl Gate {
-    /// How many tasks of one stream these gates let be in flight: 1 without a gate per stream.
-    pub(crate) fn stream_depth(gates: &[Gate]) -> u32 {
-        let per_stream = gates.iter().filter(|gate| gate.scope == GateScope::PerStream);
-        per_stream.map(|gate| gate.capacity).min().unwrap_or(1)
-    }
-}
-
-/// When the first task may start. A stored graph starts when it is run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum StartPolicy {
-    /// When the source has returned, or has to wait: see [`Stats::forced_starts`](crate::Stats::forced_starts).
-    AfterOrchestration,
-    /// At once.
-    #[default]
-    Immediate,
-    /// When so many tasks, at least 1, have been submitted; otherwise as `AfterOrchestration`.
-    Threshold(u32),
-}
+use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Window};
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -170,16 +34,16 @@ pub struct RunConfig {
     /// How many tasks may be in flight.
     pub window: Window,
     /// Which ready task is taken next.
-    pub ready: ReadyPolicy,
+    pub ready: Ready,
     /// How workers divide among execution units.
-    pub pools: Pools,
+    pub pools: PoolSizes,
     /// Limits to the tasks that run at once. A task starts when all of them let it.
     pub gates: Vec<Gate>,
     /// Completions that a worker gathers before it releases what waits for them, at least 1. It releases them in any case
     /// before it looks for a task in vain.
     pub batch: u32,
     /// When the first task may start.
-    pub start: StartPolicy,
+    pub start: Start,
     /// Where the order of tasks comes from. A stored graph has been built with its own.
     pub deps: Deps,
     /// What is measured.
@@ -198,11 +62,11 @@ impl Default for RunConfig {
         RunConfig {
             threads: 1,
             window: Window::default(),
-            ready: ReadyPolicy::Auto,
-            pools: Pools::Shared,
+            ready: Ready::Auto,
+            pools: PoolSizes::Shared,
             gates: Vec::new(),
             batch: 1,
-            start: StartPolicy::Immediate,
+            start: Start::Immediate,
             deps: Deps::Overlap,
             trace: TracePolicy::None,
             cores_per_group: limits::CORES_PER_GROUP,
@@ -232,10 +96,10 @@ impl RunConfig {
         for gate in &self.gates {
             range("gate capacity", gate.capacity, u32::MAX)?;
         }
-        if let StartPolicy::Threshold(tasks) = self.start {
+        if let Start::Threshold(tasks) = self.start {
             range("start threshold", tasks, u32::MAX)?;
         }
-        if let Pools::ByUnit { vector, cube } = self.pools {
+        if let PoolSizes::ByUnit { vector, cube } = self.pools {
             range("vector workers", vector, limits::MAX_THREADS)?;
             range("cube workers", cube, limits::MAX_THREADS)?;
             if vector + cube != self.threads {
@@ -250,11 +114,11 @@ impl RunConfig {
         self.threads.div_ceil(self.cores_per_group.max(1))
     }
 
-    /// The policy that [`ReadyPolicy::Auto`] stands for.
-    pub fn ready_policy(&self) -> ReadyPolicy {
+    /// The policy that [`Ready::Auto`] stands for.
+    pub fn ready_policy(&self) -> Ready {
         match self.ready {
-            ReadyPolicy::Auto if self.threads < 4 => ReadyPolicy::Fifo,
-            ReadyPolicy::Auto => ReadyPolicy::WorkSteal,
+            Ready::Auto if self.threads < 4 => Ready::Fifo,
+            Ready::Auto => Ready::WorkSteal,
             chosen => chosen,
         }
     }
@@ -263,6 +127,7 @@ impl RunConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wsp_core::policy::GateScope;
 
     fn refused(config: &RunConfig) -> String {
         config.validate().expect_err("it should be refused").to_string()
@@ -278,7 +143,7 @@ mod tests {
         let shut = Gate { scope: GateScope::PerPool, capacity: 0 };
         let gated = RunConfig { gates: vec![shut], ..RunConfig::default() };
         assert_eq!(refused(&gated), "`gate capacity` is 0, but must lie in 1..=4294967295");
-        let never = RunConfig { start: StartPolicy::Threshold(0), ..RunConfig::default() };
+        let never = RunConfig { start: Start::Threshold(0), ..RunConfig::default() };
         assert_eq!(refused(&never), "`start threshold` is 0, but must lie in 1..=4294967295");
         assert!(RunConfig::default().validate().is_ok());
     }
@@ -287,7 +152,7 @@ mod tests {
     fn pools_must_add_up_to_the_workers() {
         let pools = |vector, cube| RunConfig {
             threads: 4,
-            pools: Pools::ByUnit { vector, cube },
+            pools: PoolSizes::ByUnit { vector, cube },
             ..RunConfig::default()
         };
         assert!(pools(1, 3).validate().is_ok());
@@ -305,6 +170,6 @@ mod tests {
     #[test]
     fn the_automatic_policy_steals_from_four_workers_on() {
         let policy = |threads| RunConfig { threads, ..RunConfig::default() }.ready_policy();
-        assert_eq!((policy(3), policy(4)), (ReadyPolicy::Fifo, ReadyPolicy::WorkSteal));
+        assert_eq!((policy(3), policy(4)), (Ready::Fifo, Ready::WorkSteal));
     }
 }

@@ -142,10 +142,10 @@ fn next_random(state: &mut u32) -> u32 {
 mod tests {
     use super::*;
     use crate::placement::{Division, Placement, Route};
-    use crate::{ReadyPolicy, RunConfig};
+    use crate::{Ready, RunConfig};
 
     /// The queues and a finder for each of four workers in two groups.
-    fn machine(ready: ReadyPolicy) -> (Queues, Vec<Finder>) {
+    fn machine(ready: Ready) -> (Queues, Vec<Finder>) {
         let config = RunConfig { threads: 4, cores_per_group: 2, ready, ..RunConfig::default() };
         let (queues, deques) = Queues::new(Division::new(&config), ready, Box::default());
         let finders =
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_worker_prefers_its_inbox_then_its_group_then_the_common_queue() {
-        let (queues, mut finders) = machine(ReadyPolicy::Fifo);
+        let (queues, mut finders) = machine(Ready::Fifo);
         push(&queues, 1, Route::Any, None);
         push(&queues, 2, Route::Group(1), None);
         push(&queues, 3, Route::Worker(2), None);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_task_of_another_group_is_taken_after_little_patience_and_one_of_another_worker_after_more() {
-        let (queues, mut finders) = machine(ReadyPolicy::Fifo);
+        let (queues, mut finders) = machine(Ready::Fifo);
         push(&queues, 1, Route::Worker(0), None);
         push(&queues, 2, Route::Group(0), None);
         assert_eq!(look(&queues, &mut finders[3], GROUP_PATIENCE - 1), None);
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_worker_pops_what_it_pushed_last_and_thieves_of_its_group_come_first() {
-        let (queues, mut finders) = machine(ReadyPolicy::WorkSteal);
+        let (queues, mut finders) = machine(Ready::WorkSteal);
         for slot in 1..=3 {
             push(&queues, slot, Route::Any, finders[0].deque());
         }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_task_of_the_common_queue_is_found_by_someone_under_work_stealing() {
-        let (queues, mut finders) = machine(ReadyPolicy::WorkSteal);
+        let (queues, mut finders) = machine(Ready::WorkSteal);
         (0..100).for_each(|slot| push(&queues, slot, Route::Any, None));
         let mut found: Vec<u32> = (0..100)
             .filter_map(|i| look(&queues, &mut finders[i % 4], TAKES_ANYTHING))

@@ -99,9 +99,7 @@ pub mod storage;
 pub mod tg;
 pub mod trace_export;
 
-pub use config::{
-    Deps, Gate, GateScope, Pools, ReadyPolicy, RunConfig, StartPolicy, TracePolicy, Window, WindowMode,
-};
+pub use config::{RunConfig, TracePolicy};
 pub use config_error::ConfigError;
 pub use graph::TaskGraph;
 pub use outcome::{Failure, Outcome, StartError, Stopped};
@@ -112,3 +110,4 @@ pub use stats::{
 pub use stream::{Submitter, run};
 pub use task::{Affinity, TaskRunner, TaskSpec};
 pub use team::{Workers, with_workers};
+pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Window, WindowMode};

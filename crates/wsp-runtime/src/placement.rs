@@ -1,6 +1,6 @@
 //! Where a task is to run, in the terms of the queues.
 
-use crate::{Affinity, Pools, RunConfig};
+use crate::{Affinity, PoolSizes, RunConfig};
 use wsp_core::{ExecPool, StreamId, limits};
 
 const INDEX_BITS: u32 = 11;
@@ -140,8 +140,8 @@ impl Division {
     pub(crate) fn new(config: &RunConfig) -> Division {
         let part = |first, threads| Topology::new(first, threads, config.cores_per_group);
         match config.pools {
-            Pools::Shared => Division::Shared(part(0, config.threads)),
-            Pools::ByUnit { vector, cube } => Division::ByUnit([part(0, vector), part(vector, cube)]),
+            PoolSizes::Shared => Division::Shared(part(0, config.threads)),
+            PoolSizes::ByUnit { vector, cube } => Division::ByUnit([part(0, vector), part(vector, cube)]),
         }
     }
 
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn pools_by_unit_count_their_own_workers() {
         let config =
-            RunConfig { threads: 5, pools: Pools::ByUnit { vector: 2, cube: 3 }, ..RunConfig::default() };
+            RunConfig { threads: 5, pools: PoolSizes::ByUnit { vector: 2, cube: 3 }, ..RunConfig::default() };
         let (division, mut turn) = (Division::new(&config), 0);
         let pools: Vec<usize> = (0..5).map(|worker| division.pool_of_worker(worker)).collect();
         assert_eq!(pools, [0, 0, 1, 1, 1]);

@@ -103,11 +103,11 @@ fn size(part: Topology) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pools, RunConfig};
+    use crate::{PoolSizes, RunConfig};
     use wsp_core::ExecPool;
 
     fn places() -> Places {
-        let pools = Pools::ByUnit { vector: 2, cube: 3 };
+        let pools = PoolSizes::ByUnit { vector: 2, cube: 3 };
         Places::new(Division::new(&RunConfig {
             threads: 5,
             cores_per_group: 2,

@@ -122,7 +122,7 @@ impl Heaps {
 mod tests {
     use super::*;
     use crate::placement::{Division, Route};
-    use crate::{Pools, RunConfig};
+    use crate::{PoolSizes, RunConfig};
     use wsp_core::ExecPool;
 
     fn ranked(config: &RunConfig) -> Ranked {
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn priorities_compare_across_pools_and_of_equals_those_of_the_pool_come_first() {
-        let pools = Pools::ByUnit { vector: 1, cube: 1 };
+        let pools = PoolSizes::ByUnit { vector: 1, cube: 1 };
         let ranked = ranked(&RunConfig { threads: 2, pools, ..RunConfig::default() });
         for (node, priority, pool) in
             [(0, 3, ExecPool::Any), (1, 3, ExecPool::Vector), (2, 4, ExecPool::Any), (3, 9, ExecPool::Cube)]

@@ -4,7 +4,7 @@
 //! deque per worker that only its owner pushes to. One more queue holds the tasks that several pools may run. All but the
 //! deques are first in, first out. By priority tasks lie in heaps instead (`ranked.rs`).
 
-use crate::ReadyPolicy;
+use crate::Ready;
 use crate::placement::{Division, Placement, Route, Topology};
 use crate::places::Places;
 use crate::ranked::Ranked;
@@ -141,14 +141,13 @@ impl Turns {
 }
 
 impl Pool {
-    fn new(topology: Topology, policy: ReadyPolicy, roots: Box<[u32]>) -> (Pool, Vec<Option<Worker<u32>>>) {
+    fn new(topology: Topology, policy: Ready, roots: Box<[u32]>) -> (Pool, Vec<Option<Worker<u32>>>) {
         let some = |n: u32| {
             let queues = if n > 1 { n } else { 0 };
             (0..queues).map(|_| CachePadded::new(Injector::new())).collect()
         };
-        let deques: Vec<Option<Worker<u32>>> = (0..topology.threads)
-            .map(|_| (policy == ReadyPolicy::WorkSteal).then(Worker::new_lifo))
-            .collect();
+        let deques: Vec<Option<Worker<u32>>> =
+            (0..topology.threads).map(|_| (policy == Ready::WorkSteal).then(Worker::new_lifo)).collect();
         let pool = Pool {
             topology,
             common: Common::new(roots),
@@ -193,7 +192,7 @@ impl Pool {
 /// All queues of a run.
 pub(crate) struct Queues {
     pub(crate) division: Division,
-    pub(crate) policy: ReadyPolicy,
+    pub(crate) policy: Ready,
     pub(crate) pools: Box<[Pool]>,
     /// Tasks for any pool; nothing is pushed when there is one.
     pub(crate) any: Common,
@@ -205,7 +204,7 @@ impl Queues {
     /// The queues and, under work stealing, each worker's own deque. `roots` are ready and may run anywhere.
     pub(crate) fn new(
         division: Division,
-        policy: ReadyPolicy,
+        policy: Ready,
         roots: Box<[u32]>,
     ) -> (Queues, Vec<Option<Worker<u32>>>) {
         let (mut pools, mut deques) = (Vec::new(), Vec::new());
@@ -219,7 +218,7 @@ impl Queues {
             deques.append(&mut own);
         }
         let any = Common::new(std::mem::take(&mut any_roots));
-        let ranked = (policy == ReadyPolicy::Priority).then(|| Ranked::new(Places::new(division)));
+        let ranked = (policy == Ready::Priority).then(|| Ranked::new(Places::new(division)));
         (Queues { division, policy, pools: pools.into(), any, ranked }, deques)
     }
 
@@ -335,9 +334,9 @@ mod tests {
 
     #[test]
     fn roots_taken_with_a_deque_come_in_order_and_can_be_stolen() {
-        let config = RunConfig { ready: ReadyPolicy::WorkSteal, ..RunConfig::default() };
+        let config = RunConfig { ready: Ready::WorkSteal, ..RunConfig::default() };
         let roots: Vec<u32> = (0..50).collect();
-        let (queues, deques) = Queues::new(Division::new(&config), ReadyPolicy::WorkSteal, roots.into());
+        let (queues, deques) = Queues::new(Division::new(&config), Ready::WorkSteal, roots.into());
         let deque = deques[0].as_ref();
         assert_eq!(queues.pools[0].common.take(deque), Some((0, true)));
         assert_eq!(deque.and_then(Worker::pop), Some(1));
@@ -348,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_task_for_any_unit_is_seen_by_both_pools() {
-        let pools = crate::Pools::ByUnit { vector: 1, cube: 1 };
+        let pools = crate::PoolSizes::ByUnit { vector: 1, cube: 1 };
         let queues = queues(&RunConfig { threads: 2, pools, ..RunConfig::default() }, &[]);
         queues.push(1, Placement { pool: ExecPool::Cube, ..Placement::default() }, None);
         assert_eq!((queues.any_for(0), queues.any_for(1)), (false, true));

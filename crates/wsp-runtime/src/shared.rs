@@ -5,7 +5,7 @@ use crate::placement::{Division, Placement};
 use crate::places::Places;
 use crate::ready::Queues;
 use crate::sync::{AtomicBool, AtomicU32, Mutex, Ordering};
-use crate::{ReadyPolicy, RunConfig, TaskRunner, TracePolicy, clock};
+use crate::{Ready, RunConfig, TaskRunner, TracePolicy, clock};
 use crossbeam_deque::Worker as Deque;
 use crossbeam_utils::CachePadded;
 use std::any::Any;
@@ -109,7 +109,7 @@ impl<'r, R: TaskRunner, S: Store> Shared<'r, R, S> {
         (shared, deques)
     }
 
-    pub(crate) fn policy(&self) -> ReadyPolicy {
+    pub(crate) fn policy(&self) -> Ready {
         self.queues.policy
     }
 

@@ -21,7 +21,7 @@ pub struct Stats {
     pub edge_stalls: u64,
     /// With [`WindowMode::Benchmark`](crate::WindowMode::Benchmark), one entry per submission that had to wait.
     pub overflows: Vec<Overflow>,
-    /// Times the source had to wait before [`StartPolicy`](crate::StartPolicy) would have let tasks start, so that they did.
+    /// Times the source had to wait before [`Start`](crate::Start) would have let tasks start, so that they did.
     pub forced_starts: u64,
     /// Tasks that found a gate shut when their turn came.
     pub deferred: u64,

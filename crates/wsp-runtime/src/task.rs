@@ -42,7 +42,7 @@ pub struct TaskSpec<'a> {
     /// ([`GateScope::PerStream`](crate::GateScope::PerStream)) has room for several, when the one before has started and there is
     /// room.
     pub stream: Option<StreamId>,
-    /// Under [`ReadyPolicy::Priority`](crate::ReadyPolicy::Priority) the larger goes first; a property of the task that
+    /// Under [`Ready::Priority`](crate::Ready::Priority) the larger goes first; a property of the task that
     /// other policies do not ask for.
     pub priority: i32,
     /// Tasks that must be complete before it starts.

@@ -10,7 +10,7 @@ use crate::ranked::Ranked;
 use crate::shared::{Cause, Failed, Shared, Store, message};
 use crate::sync::Ordering;
 use crate::{
-    AffinityStats, KernelStats, PrefetchStats, ReadyPolicy, TaskRunner, TaskTrace, TracePolicy, WorkerStats,
+    AffinityStats, KernelStats, PrefetchStats, Ready, TaskRunner, TaskTrace, TracePolicy, WorkerStats,
 };
 use crossbeam_deque::Worker as Deque;
 use group::Group;
@@ -306,7 +306,7 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             self.next = Some(self.released[0].1);
             rest.start = 1;
         }
-        let stealing = shared.policy() == ReadyPolicy::WorkSteal;
+        let stealing = shared.policy() == Ready::WorkSteal;
         for i in rest.clone() {
             // The owner of a deque pops what was pushed last.
             let at = if stealing { rest.start + rest.end - 1 - i } else { i };
@@ -349,9 +349,9 @@ impl<'s, 'r, R: TaskRunner, S: Store> Worker<'s, 'r, R, S> {
             return false;
         }
         match self.shared.policy() {
-            ReadyPolicy::WorkSteal => true,
+            Ready::WorkSteal => true,
             // In and out of an empty queue, unless older ones wait at a gate.
-            ReadyPolicy::Fifo => {
+            Ready::Fifo => {
                 self.shared.gates.is_none() && self.shared.queues.pools[self.finder.pool].common.is_empty()
             }
             _ => false,

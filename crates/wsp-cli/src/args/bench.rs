@@ -1,10 +1,11 @@
 //! `wsp bench`.
 
 use super::LaunchArgs;
-use super::values::engine;
+use super::values::{Words, engine, words};
 use crate::generate;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use wsp_cpu::KvLayout;
 use wsp_kernel::Engine;
 
 /// What can be measured.
@@ -201,8 +202,8 @@ pub(crate) struct BenchArgs {
     pub(crate) dtypes: Vec<BenchType>,
 
     /// Page layouts: nhd, hnd
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_value = "nhd,hnd")]
-    pub(crate) layouts: Vec<BenchLayout>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = words(LAYOUTS), default_value = "nhd,hnd")]
+    pub(crate) layouts: Vec<KvLayout>,
 
     /// Numbers of worker threads
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2",
@@ -274,9 +275,5 @@ pub(crate) enum BenchType {
     Bf16,
 }
 
-/// A layout to measure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum BenchLayout {
-    Nhd,
-    Hnd,
-}
+/// Layouts to measure.
+const LAYOUTS: Words<KvLayout> = &[("nhd", KvLayout::Nhd, ""), ("hnd", KvLayout::Hnd, "")];

@@ -1,8 +1,9 @@
 //! `wsp graph`.
 
-use super::values::{assignment, named_file};
-use clap::{Args, ValueEnum};
+use super::values::{Words, assignment, named_file, words};
+use clap::Args;
 use std::path::PathBuf;
+use wsp_ir::workload::Deps;
 use wsp_plan::ParamValue;
 
 /// `wsp graph`.
@@ -12,8 +13,8 @@ pub(crate) struct GraphArgs {
     pub(crate) file: PathBuf,
 
     /// How dependences are found [what the schedule says, else overlap]
-    #[arg(long, value_enum)]
-    pub(crate) deps: Option<DepsArg>,
+    #[arg(long, value_parser = words(DEPS))]
+    pub(crate) deps: Option<Deps>,
 
     /// Write the tasks: task_id,kernel_name,is_cube; of task graphs more (`-` for standard output, as for the other lists)
     #[arg(long, value_name = "FILE.csv")]
@@ -64,13 +65,13 @@ pub(crate) struct GraphArgs {
     pub(crate) kernels: Vec<PathBuf>,
 }
 
-/// How `wsp graph` finds dependences.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum DepsArg {
-    /// Reads after writes of equal boxes: an edge from the newest writer for each argument
-    Exact,
-    /// Every hazard between overlapping boxes: an edge for each pair of tasks
-    Overlap,
-    /// `after` and ordered loops only
-    Explicit,
-}
+/// What `--deps` takes.
+const DEPS: Words<Deps> = &[
+    (
+        "exact",
+        Deps::Exact,
+        "Reads after writes of equal boxes: an edge from the newest writer for each argument",
+    ),
+    ("overlap", Deps::Overlap, "Every hazard between overlapping boxes: an edge for each pair of tasks"),
+    ("explicit", Deps::Explicit, "`after` and ordered loops only"),
+];

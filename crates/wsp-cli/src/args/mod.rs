@@ -8,12 +8,12 @@ mod unit;
 mod values;
 
 pub(crate) use bench::{
-    BenchArgs, BenchClock, BenchCommand, BenchGenerateArgs, BenchIsaArgs, BenchLayout, BenchPlanArgs,
-    BenchRuntimeArgs, BenchType, GenerateSection, PeersArgs, RuntimeSection, SetName,
+    BenchArgs, BenchClock, BenchCommand, BenchGenerateArgs, BenchIsaArgs, BenchPlanArgs, BenchRuntimeArgs,
+    BenchType, GenerateSection, PeersArgs, RuntimeSection, SetName,
 };
-pub(crate) use graph::{DepsArg, GraphArgs};
+pub(crate) use graph::GraphArgs;
 pub(crate) use programs::{AsmArgs, CheckArgs, DisasmArgs, ExplainArgs, PlanArgs, Stage, TargetsArgs};
-pub(crate) use run::{ExpandArg, RunArgs};
+pub(crate) use run::RunArgs;
 pub(crate) use unit::{Cores, UnitArgs};
 pub(crate) use values::Setting;
 
@@ -155,6 +155,7 @@ pub(crate) struct LaunchArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wsp_ir::workload::Deps;
     use wsp_plan::ParamValue;
 
     #[test]
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(parse(&["a.wsp", "--dot", "a.dot", "--summary"]).dot, path("a.dot"));
         assert_eq!(parse(&["a.wsp", "--dot", "--summary"]).dot, path("-"));
         let args = parse(&["a.wsp", "--edges", "-", "--deps", "exact", "--set", "max_blocks=3"]);
-        assert_eq!((args.edges, args.deps, args.dot), (path("-"), Some(DepsArg::Exact), None));
+        assert_eq!((args.edges, args.deps, args.dot), (path("-"), Some(Deps::Exact), None));
         assert_eq!(args.set, [("max_blocks".to_owned(), ParamValue::Int(3))]);
     }
 

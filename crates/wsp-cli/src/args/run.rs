@@ -1,9 +1,11 @@
 //! `wsp run`.
 
 use super::unit::UnitArgs;
+use super::values::{Words, words};
 use super::{DataArgs, LaunchArgs, StatsFormat};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
+use wsp_cpu::workload::Expand;
 
 /// `wsp run`.
 #[derive(Args, Debug)]
@@ -50,8 +52,8 @@ pub(crate) struct RunArgs {
     pub(crate) aicpus: Option<u16>,
 
     /// Who makes the tasks of a workload [with --aicpus: bytecode, else host]
-    #[arg(long, value_enum)]
-    pub(crate) expand: Option<ExpandArg>,
+    #[arg(long, value_parser = words(EXPAND))]
+    pub(crate) expand: Option<Expand>,
 
     /// Write when and where each task of a workload, or each block of a task graph, ran, for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE.json")]
@@ -62,10 +64,11 @@ pub(crate) struct RunArgs {
 }
 
 /// Who makes the tasks of a workload.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum ExpandArg {
-    /// The host, which hands over tasks
-    Host,
-    /// AICPUs, which the host hands a program (one AICPU, unless --aicpus says otherwise)
-    Bytecode,
-}
+const EXPAND: Words<Expand> = &[
+    ("host", Expand::Host, "The host, which hands over tasks"),
+    (
+        "bytecode",
+        Expand::Bytecode,
+        "AICPUs, which the host hands a program (one AICPU, unless --aicpus says otherwise)",
+    ),
+];

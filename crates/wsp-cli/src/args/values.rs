@@ -1,8 +1,10 @@
 //! Values of options: how they are written, and what is said of those that are written wrong.
 
 use super::Cores;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use wsp_core::tg::Platform;
+use wsp_cpu::KvLayout;
 use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::ParamValue;
 use wsp_plan::tg::matrix;
@@ -14,11 +16,26 @@ const MOST_CORES: u32 = 4096;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Setting {
     /// `kv_layout=…`
-    Layout(crate::Layout),
+    Layout(KvLayout),
     /// `max_blocks=…`
     MaxBlocks(u32),
     /// A parameter of the program.
     Param(String, ParamValue),
+}
+
+/// The words that an option takes: each with its value and what `--help` says of it, if anything.
+pub(super) type Words<T> = &'static [(&'static str, T, &'static str)];
+
+/// Reads one of the words of a type that another crate has.
+pub(super) fn words<T: Copy + Send + Sync + 'static>(words: Words<T>) -> impl TypedValueParser<Value = T> {
+    let possible = words.iter().map(|(word, _, help)| {
+        let value = PossibleValue::new(*word);
+        if help.is_empty() { value } else { value.help(*help) }
+    });
+    PossibleValuesParser::new(possible).map(move |given| {
+        let found = words.iter().find(|(word, ..)| *word == given);
+        found.expect("the parser should let through known words only").1
+    })
 }
 
 impl Setting {
@@ -81,7 +98,7 @@ pub(super) fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = (name.trim(), value.trim());
     match name {
         "" => Err("there is no name before the `=`".to_owned()),
-        "kv_layout" => crate::Layout::from_name(value)
+        "kv_layout" => KvLayout::from_name(value)
             .map(Setting::Layout)
             .ok_or_else(|| format!("`kv_layout` is NHD ([pages, page_size, heads, dim]) or HND ([pages, heads, page_size, dim]), not `{value}`")),
         "max_blocks" => match value.parse::<u32>() {
@@ -188,7 +205,7 @@ mod tests {
         assert_eq!(value("chunk = 7"), ParamValue::Int(7));
         assert_eq!(value("sm_scale=1e-3"), ParamValue::Float(1e-3));
         assert_eq!(value("flag=true"), ParamValue::Bool(true));
-        assert_eq!(setting("kv_layout=hnd"), Ok(Setting::Layout(crate::Layout::Hnd)));
+        assert_eq!(setting("kv_layout=hnd"), Ok(Setting::Layout(KvLayout::Hnd)));
         assert_eq!(setting("max_blocks=144"), Ok(Setting::MaxBlocks(144)));
     }
 

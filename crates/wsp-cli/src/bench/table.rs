@@ -2,10 +2,10 @@
 
 use super::runtime::measure::Span;
 use crate::args::{BenchClock, SetName};
-use crate::layout::Layout;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use wsp_core::DType;
+use wsp_cpu::KvLayout;
 
 /// What is measured at one time.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Point {
     /// Element type of queries, keys and values.
     pub(crate) dtype: DType,
     /// Order of heads and tokens in a page.
-    pub(crate) layout: Layout,
+    pub(crate) layout: KvLayout,
 }
 
 /// One measurement.
@@ -201,7 +201,7 @@ pub(crate) fn json_row(row: &Row) -> Value {
 #[cfg(test)]
 pub(crate) fn example(clock: BenchClock) -> Row {
     Row {
-        point: Point { set: SetName::A, dtype: DType::F16, layout: Layout::Nhd },
+        point: Point { set: SetName::A, dtype: DType::F16, layout: KvLayout::Nhd },
         threads: 2,
         kv_bytes: 268_435_456,
         run: Span { wall: 1e8, cpu: 8e7 },

@@ -2,13 +2,12 @@
 
 use super::run::compare;
 use super::{Outcome, Session, bench_peers, options, tried};
-use crate::args::{BenchArgs, BenchLayout, BenchType, SetName};
+use crate::args::{BenchArgs, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};
 use crate::bench::{Point, Row, describe, doubt, json, lengths, print, read_time};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, Purpose};
 use crate::generate::{Lens, Names, Spec, generate};
-use crate::layout::Layout;
 use crate::machine;
 use crate::report::{DataSummary, bytes};
 use serde_json::{Value, json};
@@ -51,7 +50,7 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     session.terminal.print(&print(&[]));
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     for (set, dtype) in problems(args) {
-        for layout in layouts(args) {
+        for layout in args.layouts.iter().copied() {
             let point = Point { set, dtype, layout };
             if let Some(reason) = too_large(point, kv_bytes(point)) {
                 session.terminal.print(&format!("{reason}\n"));
@@ -79,12 +78,6 @@ pub(super) fn problems(args: &BenchArgs) -> Vec<(SetName, DType)> {
     let dtype = |name: &BenchType| if *name == BenchType::F16 { DType::F16 } else { DType::Bf16 };
     let dtypes = || args.dtypes.iter().map(dtype);
     args.sets.iter().flat_map(|&set| dtypes().map(move |dtype| (set, dtype))).collect()
-}
-
-/// Layouts that are asked for.
-pub(super) fn layouts(args: &BenchArgs) -> Vec<Layout> {
-    let layout = |name: &BenchLayout| if *name == BenchLayout::Nhd { Layout::Nhd } else { Layout::Hnd };
-    args.layouts.iter().map(layout).collect()
 }
 
 /// What the figures depend on, for machines.
@@ -290,10 +283,11 @@ pub(super) fn largest_error(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wsp_cpu::KvLayout;
 
     #[test]
     fn set_a_holds_a_quarter_of_a_gigabyte() {
-        let point = Point { set: SetName::A, dtype: DType::F16, layout: Layout::Nhd };
+        let point = Point { set: SetName::A, dtype: DType::F16, layout: KvLayout::Nhd };
         assert_eq!(kv_bytes(point), (4096 + 16) * 16 * 8 * 128 * 2 * 2);
     }
 }

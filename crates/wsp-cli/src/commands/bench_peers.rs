@@ -1,8 +1,6 @@
 //! `wsp bench decode --peers`: ours and other libraries in turn on the same arrays.
 
-use super::bench::{
-    Floor, HEADS, Runs, arrays, kv_bytes, largest_error, layouts, problems, setting, too_large,
-};
+use super::bench::{Floor, HEADS, Runs, arrays, kv_bytes, largest_error, problems, setting, too_large};
 use super::{Outcome, Session, options};
 use crate::args::{BenchArgs, SetName};
 use crate::bench::peers::{
@@ -13,12 +11,12 @@ use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::files::{Output, to_u32};
 use crate::generate::Names;
-use crate::layout::Layout;
 use crate::machine;
 use crate::reference::{Attention, Cache, Features, PAGED_DECODE_ATTENTION, role};
 use serde_json::json;
 use std::path::Path;
 use wsp_core::DType;
+use wsp_cpu::KvLayout;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays, ParamValue};
@@ -30,7 +28,7 @@ const PEER_COPIES: u64 = 14;
 struct Case {
     set: SetName,
     dtype: DType,
-    loaded: Vec<(Layout, Loaded)>,
+    loaded: Vec<(KvLayout, Loaded)>,
     names: Names,
     output: String,
     scale: f64,
@@ -103,7 +101,7 @@ fn measure(
 ) -> Result<Found, Vec<Diagnostic>> {
     let mut found = Found::default();
     for (set, dtype) in problems(args) {
-        let point = Point { set, dtype, layout: layouts(args)[0] };
+        let point = Point { set, dtype, layout: args.layouts[0] };
         let takes = kv_bytes(point) * (PEER_COPIES + args.layouts.len() as u64);
         if let Some(reason) = too_large(point, takes) {
             session.terminal.print(&format!("{reason}\n"));
@@ -137,7 +135,7 @@ impl Case {
             reference.ok_or_else(|| vec![something_else("it has no such reference".to_owned())])?;
         let output = role(reference, "output").map_err(|fault| vec![fault])?.to_owned();
         let mut loaded = Vec::new();
-        for layout in layouts(args) {
+        for layout in args.layouts.iter().copied() {
             let arrays = arrays(session, &names, args, Point { set, dtype, layout })?;
             loaded.push((layout, Loaded { module: module.clone(), arrays }));
         }
@@ -251,7 +249,7 @@ fn real_param(outcome: &RunOutcome, name: &str) -> Option<f64> {
 fn expected(
     arrays: &Arrays,
     names: &Names,
-    layout: Layout,
+    layout: KvLayout,
     sm_scale: Option<f64>,
 ) -> Result<Vec<f64>, Diagnostic> {
     let cache = |field: &str| -> &Array { &arrays[&format!("{}.{field}", names.kv)] };

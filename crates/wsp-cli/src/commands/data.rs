@@ -7,10 +7,10 @@ use crate::codes;
 use crate::engine;
 use crate::files::take_bits_as_floats;
 use crate::generate::{Names, Pairs, Spec, extents_of, generate, generate_tensors};
-use crate::layout::Layout;
 use crate::reference::{RAGGED_PREFILL, role};
 use std::collections::BTreeMap;
 use wsp_core::TensorId;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module, Storage};
 use wsp_plan::Arrays;
@@ -26,7 +26,7 @@ const CACHE_TABLE: [&str; 3] = ["indptr", "indices", "last_page_len"];
 pub(super) struct Data {
     pub(super) arrays: Arrays,
     /// Order of heads and tokens in the pages.
-    pub(super) layout: Layout,
+    pub(super) layout: KvLayout,
     /// The seed, when some are made up.
     pub(super) seed: Option<u64>,
     /// Names of those that are made up.
@@ -35,7 +35,7 @@ pub(super) struct Data {
 
 impl Data {
     /// Nothing is given.
-    fn made(arrays: Arrays, layout: Layout, seed: u64) -> Data {
+    fn made(arrays: Arrays, layout: KvLayout, seed: u64) -> Data {
         let made = arrays.keys().cloned().collect();
         Data { arrays, layout, seed: Some(seed), made }
     }
@@ -107,7 +107,7 @@ fn given(
     module: &Module,
     args: &DataArgs,
     launch: &LaunchArgs,
-    asked: Option<Layout>,
+    asked: Option<KvLayout>,
 ) -> Result<Data, Vec<Diagnostic>> {
     if args.generate.is_some() && takes_cache(module) {
         let message =

@@ -4,7 +4,7 @@ use super::given::Files;
 use super::kind::{Kind, wrong_kind};
 use super::workload::{check_graph_memory, is_workload, read_graph_arrays};
 use super::{Outcome, Session, unit};
-use crate::args::{DepsArg, GraphArgs};
+use crate::args::GraphArgs;
 use crate::codes;
 use crate::engine::workload as engine;
 use crate::files::{Filled, Output, place};
@@ -12,9 +12,9 @@ use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot,
 use crate::report::GraphReport;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wsp_cpu::workload::{Detail, GraphDeps, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::Dependences;
+use wsp_ir::workload::Deps;
 
 /// Lists or sums up a graph.
 pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -38,22 +38,15 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     let arrays = read_graph_arrays(&source, files, &args.set)?;
     let program = engine::link(&source, args.schedule.as_deref(), None)?;
     session.warn(program.notes());
-    let deps = match args.deps {
-        None => GraphDeps::Schedule,
-        Some(DepsArg::Exact) => GraphDeps::Exact,
-        Some(DepsArg::Overlap) => GraphDeps::Overlap,
-        Some(DepsArg::Explicit) => GraphDeps::Explicit,
-    };
     session.terminal.progress("finding dependences");
     let inputs = WorkloadInputs { set: args.set.clone(), arrays, ..WorkloadInputs::default() };
     let options = WorkloadOptions::default();
     // Complete dependences miss nothing, so that nobody needs to look.
-    let incomplete = matches!(deps, GraphDeps::Exact | GraphDeps::Explicit)
-        || (deps == GraphDeps::Schedule
-            && matches!(program.schedule().dependences, Dependences::Exact | Dependences::Explicit));
+    let deps = args.deps.unwrap_or(program.schedule().dependences);
+    let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &args.set, bytes_per_task(detail))?;
-    let listed = engine::graph(&program, &inputs, deps, detail, &options)?;
+    let listed = engine::graph(&program, &inputs, args.deps, detail, &options)?;
     if outputs.args.is_some() {
         refuse_high_ranks(&listed).map_err(|fault| vec![fault])?;
     }

@@ -28,7 +28,6 @@ use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
 use crate::codes;
 use crate::engine::{Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
-use crate::layout::Layout;
 use crate::terminal::Terminal;
 use clap::CommandFactory as _;
 use serde_json::Value;
@@ -36,6 +35,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::{Module, SourceMap};
 use wsp_plan::ParamValue;
@@ -260,6 +260,6 @@ fn params(launch: &LaunchArgs) -> Vec<(String, ParamValue)> {
 }
 
 /// The page layout that `--set kv_layout=…` asks for.
-fn asked_layout(launch: &LaunchArgs) -> Option<Layout> {
+fn asked_layout(launch: &LaunchArgs) -> Option<KvLayout> {
     launch.set.iter().rev().find_map(|s| if let Setting::Layout(layout) = s { Some(*layout) } else { None })
 }

@@ -6,10 +6,10 @@ use super::{Outcome, Session, data, options, unit, workload};
 use crate::args::{RunArgs, StatsFormat};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
-use crate::layout::Layout;
 use crate::machine;
 use crate::reference::{self, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, Findings, RunReport};
+use wsp_cpu::KvLayout;
 use wsp_cpu::Recording;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ExprKind, ParamSource};
@@ -201,7 +201,7 @@ pub(super) fn compare_arrays(
     outputs: &Arrays,
     params: &[(String, ParamValue)],
     set: &[(String, ParamValue)],
-    layout: Layout,
+    layout: KvLayout,
 ) -> Result<Vec<Comparison>, Vec<Diagnostic>> {
     let value = |name: &str| {
         params.iter().find(|(n, _)| n == name).map(|(_, value)| match *value {

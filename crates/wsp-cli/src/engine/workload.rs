@@ -10,16 +10,17 @@ pub use transfer::{Transferred, transfer};
 
 use super::{graph_stats, param_value};
 use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
-use crate::report::{Clock, RunTime, TimedTask, Timeline};
+use crate::report::{RunTime, TimedTask, Timeline};
 use std::path::Path;
 use std::time::Duration;
 use wsp_cpu::Unwritten;
-use wsp_cpu::workload::{Bodies, Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_cpu::workload::{Bodies, Detail, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, ParamSource, WorkloadModule};
+use wsp_ir::workload::{Deps, ParamSource, WorkloadModule};
 use wsp_plan::{Arrays, CompileOptions, ParamValue};
 use wsp_runtime::TaskTrace;
+use wsp_runtime::clock::Clock;
 
 /// A workload as read, with the kernels that it uses.
 #[derive(Clone, Debug)]
@@ -68,12 +69,12 @@ pub struct Listed {
 pub fn graph(
     program: &WorkloadProgram,
     inputs: &WorkloadInputs,
-    deps: GraphDeps,
+    deps: Option<Deps>,
     detail: Detail,
     options: &WorkloadOptions,
 ) -> Result<Listed, Vec<Diagnostic>> {
     let mut listing = program.graph(inputs, deps, detail, options)?;
-    let deps = name(deps, program.schedule().dependences);
+    let deps = deps.unwrap_or(program.schedule().dependences).word();
     let tensors = std::mem::take(&mut listing.tensors);
     let count = listing.missed_count;
     let (graph, accesses, missed) = Graph::of(listing);
@@ -82,15 +83,6 @@ pub fn graph(
     let first = first.map_or(String::new(), |m| format!("{} before {}", task(m.earlier), task(m.later)));
     let missed = detail.missed.then_some(Missed { count, first });
     Ok(Listed { missed, graph, accesses, tensors, deps })
-}
-
-fn name(asked: GraphDeps, schedule: Dependences) -> &'static str {
-    match (asked, schedule) {
-        (GraphDeps::Exact, _) | (GraphDeps::Schedule, Dependences::Exact) => "exact",
-        (GraphDeps::Overlap, _) | (GraphDeps::Schedule, Dependences::Overlap) => "overlap",
-        (GraphDeps::Explicit, _) | (GraphDeps::Schedule, Dependences::Explicit) => "explicit",
-        (GraphDeps::Schedule, Dependences::Hybrid) => "hybrid",
-    }
 }
 
 /// Values of the used file's parameters: those that the user sets, before them the workload's own defaults.

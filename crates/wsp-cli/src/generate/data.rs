@@ -6,11 +6,11 @@ use super::names::Names;
 use super::pages::{Owner, PageTable};
 use crate::codes;
 use crate::files::{check_memory, no_array};
-use crate::layout::Layout;
 use crate::machine;
 use crate::numbers::{Bf16, Elem, F8E4m3, F8E5m2, F16, F32};
 use crate::reference::alibi_slopes;
 use wsp_core::DType;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
@@ -86,7 +86,7 @@ pub struct Problem {
     /// Element type of keys and values.
     pub kv_dtype: DType,
     /// Order of heads and tokens in a page.
-    pub layout: Layout,
+    pub layout: KvLayout,
     /// What values are.
     pub values: Values,
     /// Queries.
@@ -263,8 +263,8 @@ impl Problem {
         match (what, self.layout) {
             (Fill::Constant(value), _) => fill::constant::<E>(value, out),
             // The formula counts elements in the order of this layout.
-            (Fill::Random { scale }, Layout::Nhd) => fill::random::<E>(key, first, scale, out),
-            (Fill::Random { scale }, Layout::Hnd) => {
+            (Fill::Random { scale }, KvLayout::Nhd) => fill::random::<E>(key, first, scale, out),
+            (Fill::Random { scale }, KvLayout::Hnd) => {
                 self.rows::<E>(out, |slot, head, row| {
                     let at = (slot * self.kv_heads as usize + head) * self.dim as usize;
                     fill::random::<E>(key, first + at as u64, scale, row);
@@ -297,8 +297,8 @@ impl Problem {
         let (slots, heads) = (self.page_size as usize, self.kv_heads as usize);
         for (i, row) in page.chunks_mut(self.dim as usize).enumerate() {
             match self.layout {
-                Layout::Nhd => work(i / heads, i % heads, row),
-                Layout::Hnd => work(i % slots, i / slots, row),
+                KvLayout::Nhd => work(i / heads, i % heads, row),
+                KvLayout::Hnd => work(i % slots, i / slots, row),
             }
         }
     }

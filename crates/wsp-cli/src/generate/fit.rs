@@ -200,7 +200,7 @@ mod tests {
         let module = compiled(shapes, DECODE);
         let names = Names::of(&module).unwrap();
         let spec: Spec = "len=3/4,heads=4/2,dim=8".parse().unwrap();
-        let arrays = crate::generate::generate(&spec, 1, crate::layout::Layout::Nhd, &names).unwrap();
+        let arrays = crate::generate::generate(&spec, 1, wsp_cpu::KvLayout::Nhd, &names).unwrap();
         let extents = spec.extents(&module, &names, &arrays);
         let of = |name: &str| extents.get(&module.param_named(name).unwrap()).copied();
         let have = ["batch", "heads", "kv_heads", "dim", "lanes"].map(of);

@@ -26,7 +26,7 @@ pub use spec::{HELP, Lens, Spec};
 pub use tensors::generate_tensors;
 pub use unit::{Scale, make_tensor};
 
-use crate::layout::Layout;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
 
@@ -39,7 +39,7 @@ pub const DEFAULT_SEED: u64 = 1;
 ///
 /// # Errors
 /// When a list of lengths cannot be read, or the data would not fit u32 counts or memory.
-pub fn generate(spec: &Spec, seed: u64, layout: Layout, names: &Names) -> Result<Arrays, Diagnostic> {
+pub fn generate(spec: &Spec, seed: u64, layout: KvLayout, names: &Names) -> Result<Arrays, Diagnostic> {
     let mut lens = lengths::draw(spec, seed)?;
     for length in &mut lens {
         *length = length.checked_add(spec.prefix).ok_or_else(too_long)?;
@@ -93,7 +93,7 @@ mod tests {
     }
 
     fn make(spec: &str) -> Arrays {
-        generate(&spec.parse().unwrap(), 7, Layout::Nhd, &names()).unwrap()
+        generate(&spec.parse().unwrap(), 7, KvLayout::Nhd, &names()).unwrap()
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
         let indices = shared["kv.indices"].as_slice::<u32>().unwrap();
         assert_eq!((&indices[..2], &indices[..2]), (&indices[3..5], &indices[5..7]));
         let names = Names { prefix: Some("prefix".to_owned()), lens: None, ..names() };
-        let apart = generate(&spec.parse().unwrap(), 7, Layout::Nhd, &names).unwrap();
+        let apart = generate(&spec.parse().unwrap(), 7, KvLayout::Nhd, &names).unwrap();
         assert_eq!(apart["prefix.indptr"].as_slice::<u32>().unwrap(), [0, 2]);
         assert_eq!(apart["kv.indptr"].as_slice::<u32>().unwrap(), [0, 1, 1, 4]);
         let numbers = |name: &str| {
@@ -147,7 +147,7 @@ mod tests {
     fn several_queries_and_numbers_of_heads_are_made() {
         let names = Names { slopes: Some("slopes".to_owned()), sinks: Some("sinks".to_owned()), ..names() };
         let spec: Spec = "len=5/9,heads=4/2,dim=8,rows=3,kv_dtype=f8e4m3".parse().unwrap();
-        let arrays = generate(&spec, 7, Layout::Nhd, &names).unwrap();
+        let arrays = generate(&spec, 7, KvLayout::Nhd, &names).unwrap();
         assert_eq!(arrays["q"].shape(), [2, 4, 3, 8]);
         assert_eq!((arrays["kv.k"].dtype(), arrays["kv.k"].shape()), (DType::F8E4m3, &[5u64, 16, 2, 8][..]));
         assert_eq!(arrays["slopes"].as_slice::<f32>().unwrap(), [0.25, 0.0625, 0.015625, 0.00390625]);
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn more_data_than_the_machine_holds_is_refused_before_it_is_made() {
         let spec = "batch=65536,len=1048576,heads=128/128,dim=1024".parse().unwrap();
-        assert!(generate(&spec, 1, Layout::Nhd, &names()).is_err());
+        assert!(generate(&spec, 1, KvLayout::Nhd, &names()).is_err());
         let spec = "batch=1,len=4000000000,page=1,heads=4096/4096,dim=4096,dtype=f32".parse().unwrap();
-        assert!(generate(&spec, 1, Layout::Nhd, &names()).is_err());
+        assert!(generate(&spec, 1, KvLayout::Nhd, &names()).is_err());
     }
 }

@@ -2,10 +2,10 @@
 
 use super::data::Values;
 use super::pairs::{Pairs, SpecError, error};
-use crate::layout::Layout;
 use std::path::PathBuf;
 use std::str::FromStr;
 use wsp_core::DType;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::did_you_mean;
 
 /// Most requests of a made-up batch.
@@ -101,7 +101,7 @@ pub struct Spec {
     /// What values are.
     pub values: Values,
     /// Order of heads and tokens in a page.
-    pub layout: Option<Layout>,
+    pub layout: Option<KvLayout>,
 }
 
 impl Default for Spec {
@@ -185,7 +185,7 @@ impl Spec {
             "dtype" => self.dtype = dtype(value)?,
             "kv_dtype" => self.kv_dtype = Some(kv_dtype(value)?),
             "layout" => {
-                let Some(layout) = Layout::from_name(value) else {
+                let Some(layout) = KvLayout::from_name(value) else {
                     return error(format!("`layout` is NHD or HND, not `{value}`"));
                 };
                 self.layout = Some(layout);
@@ -309,7 +309,7 @@ mod tests {
             .unwrap();
         assert_eq!(spec.lens, Lens::Lognormal(7.2, 1.0));
         assert_eq!((spec.batch, spec.q_heads, spec.kv_heads, spec.dim, spec.page), (Some(16), 32, 8, 64, 8));
-        assert_eq!((spec.dtype, spec.layout), (DType::Bf16, Some(Layout::Hnd)));
+        assert_eq!((spec.dtype, spec.layout), (DType::Bf16, Some(KvLayout::Hnd)));
         assert_eq!("".parse::<Spec>().unwrap(), Spec::default());
         assert_eq!("heads=8".parse::<Spec>().unwrap().kv_heads, 8);
         let spec: Spec = "rows=4,prefix=64,kv_dtype=f8e5m2".parse().unwrap();

@@ -2,7 +2,7 @@
 //! `task_id,arg,dir,tensor,row_off,col_off,rows,cols`. Names are identifiers, so nothing needs quotes.
 
 use super::{Graph, GraphAccess, Rows};
-use wsp_ir::workload::{AccessMode, Unit};
+use wsp_ir::workload::{AccessMode, ExecPool};
 
 /// Writes a line per task: its id, its kernel, and whether that runs on cube cores (1) or not (0).
 ///
@@ -13,7 +13,7 @@ pub fn write_tasks(rows: &mut Rows<'_>, graph: &Graph) -> std::io::Result<()> {
     let tails: Vec<String> = graph
         .kernels()
         .iter()
-        .map(|k| format!(",{},{}", k.name, if k.unit == Unit::Cube { '1' } else { '0' }))
+        .map(|k| format!(",{},{}", k.name, if k.unit == ExecPool::Cube { '1' } else { '0' }))
         .collect();
     for (id, &kernel) in (0u32..).zip(graph.tasks()) {
         rows.number(id).text(&tails[kernel as usize]).end()?;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_table_of_tasks_has_a_line_for_each() {
-        let kernels = vec![kernel("norm", Unit::Vector), kernel("gemm", Unit::Cube)];
+        let kernels = vec![kernel("norm", ExecPool::Vector), kernel("gemm", ExecPool::Cube)];
         let graph = Graph::new(kernels, vec![0, 1, 1], vec![(0, 2), (0, 1), (0, 2)]);
         assert_eq!(
             written(|rows| write_tasks(rows, &graph)),

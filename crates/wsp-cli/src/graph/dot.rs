@@ -1,7 +1,7 @@
 //! Graphs in the DOT language of Graphviz.
 
 use super::{Graph, ORDER_POINT, Rows};
-use wsp_ir::workload::Unit;
+use wsp_ir::workload::ExecPool;
 
 /// Writes a digraph: a node per task, a point per order point; repeated edges once, with how many they are.
 ///
@@ -30,14 +30,14 @@ pub fn write_dot(rows: &mut Rows<'_>, graph: &Graph, name: &str) -> std::io::Res
 }
 
 /// What follows the id of a node: the rest of its label and its looks. Units differ by shape, so that no colour is needed.
-fn tail(name: &str, unit: Unit) -> String {
+fn tail(name: &str, unit: ExecPool) -> String {
     if name == ORDER_POINT {
         return " [shape=point];".to_owned();
     }
     let looks = match unit {
-        Unit::Cube => ", shape=box3d",
-        Unit::Vector => "",
-        Unit::Any => ", style=rounded",
+        ExecPool::Cube => ", shape=box3d",
+        ExecPool::Vector => "",
+        ExecPool::Any => ", style=rounded",
     };
     format!(" {}\"{looks}];", escaped(name))
 }
@@ -55,8 +55,11 @@ mod tests {
 
     #[test]
     fn nodes_come_before_edges() {
-        let kernels =
-            vec![kernel("norm", Unit::Vector), kernel("gemm", Unit::Cube), kernel(ORDER_POINT, Unit::Any)];
+        let kernels = vec![
+            kernel("norm", ExecPool::Vector),
+            kernel("gemm", ExecPool::Cube),
+            kernel(ORDER_POINT, ExecPool::Any),
+        ];
         let graph = Graph::new(kernels, vec![0, 2, 1], vec![(0, 1), (0, 2), (0, 2), (1, 2)]);
         let mut out = Vec::new();
         write_dot(&mut Rows::new(&mut out), &graph, "a\\\"b\".wsp").unwrap();

@@ -83,7 +83,7 @@ impl Graph {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use wsp_ir::workload::Unit;
+    use wsp_ir::workload::ExecPool;
 
     /// A generator of numbers for tests: a 64-bit linear congruence, high bits.
     pub(crate) struct Random(pub(crate) u64);
@@ -95,7 +95,7 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn kernel(name: &str, unit: Unit) -> GraphKernel {
+    pub(crate) fn kernel(name: &str, unit: ExecPool) -> GraphKernel {
         GraphKernel { name: name.to_owned(), unit }
     }
 
@@ -103,10 +103,10 @@ pub(crate) mod tests {
     pub(crate) fn random_graph(seed: u64) -> Graph {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let kernels = vec![
-            kernel("a", Unit::Vector),
-            kernel("b", Unit::Cube),
-            kernel("c", Unit::Any),
-            kernel(ORDER_POINT, Unit::Any),
+            kernel("a", ExecPool::Vector),
+            kernel("b", ExecPool::Cube),
+            kernel("c", ExecPool::Any),
+            kernel(ORDER_POINT, ExecPool::Any),
         ];
         let count = 1 + random.below(12);
         let tasks: Vec<u32> = (0..count).map(|_| random.below(4)).collect();
@@ -123,7 +123,7 @@ pub(crate) mod tests {
     #[test]
     fn edges_are_in_order_with_their_multiplicity() {
         let graph = Graph::new(
-            vec![kernel("a", Unit::Any)],
+            vec![kernel("a", ExecPool::Any)],
             vec![0; 4],
             vec![(1, 3), (0, 2), (1, 2), (0, 2), (0, 1)],
         );

@@ -1,7 +1,7 @@
 //! What a graph amounts to: sizes, depth, width and fans.
 
 use super::Graph;
-use wsp_ir::workload::Unit;
+use wsp_ir::workload::ExecPool;
 
 /// The figures of a graph. Levels and paths count tasks; order points lie on paths and have no length.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,7 +56,7 @@ pub struct KernelCount {
     /// Its name.
     pub name: String,
     /// Where it runs.
-    pub unit: Unit,
+    pub unit: ExecPool,
     /// How many.
     pub tasks: u64,
 }
@@ -169,8 +169,11 @@ mod tests {
     use crate::graph::{GraphKernel, ORDER_POINT};
 
     fn of(tasks: &[u32], edges: &[(u32, u32)]) -> Summary {
-        let kernels: Vec<GraphKernel> =
-            vec![kernel("a", Unit::Vector), kernel("b", Unit::Cube), kernel(ORDER_POINT, Unit::Any)];
+        let kernels: Vec<GraphKernel> = vec![
+            kernel("a", ExecPool::Vector),
+            kernel("b", ExecPool::Cube),
+            kernel(ORDER_POINT, ExecPool::Any),
+        ];
         Summary::of(&Graph::new(kernels, tasks.to_vec(), edges.to_vec()))
     }
 

@@ -317,8 +317,8 @@ impl Checked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Layout;
     use wsp_core::DType;
+    use wsp_cpu::KvLayout;
 
     fn array(shape: &[u64], values: &[f32]) -> Array {
         let mut array = Array::zeros(DType::F32, shape).unwrap();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     fn cache<'a>(k: &'a Array, indptr: &'a [u32], indices: &'a [u32], last_page_len: &'a [u32]) -> Cache<'a> {
-        Cache { k, v: Some(k), indptr, indices, last_page_len, layout: Layout::Nhd }
+        Cache { k, v: Some(k), indptr, indices, last_page_len, layout: KvLayout::Nhd }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use merge::merge;
 pub use paged::Cache;
 
 use crate::codes;
-use crate::layout::Layout;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module, Reference};
 use wsp_plan::{Array, Arrays};
@@ -155,7 +155,7 @@ pub struct Context<'a> {
     /// Values of parameters.
     pub params: &'a dyn Fn(&str) -> Option<f64>,
     /// Order of heads and tokens in a page.
-    pub layout: Layout,
+    pub layout: KvLayout,
     /// Threads to compute with; at least 1.
     pub threads: usize,
 }
@@ -293,7 +293,7 @@ mod tests {
             inputs: &Arrays::new(),
             outputs: &Arrays::new(),
             params: &|_| None,
-            layout: Layout::Nhd,
+            layout: KvLayout::Nhd,
             threads: 1,
         };
         let reference = reference(PAGED_DECODE_ATTENTION, &[("q", "q"), ("kv", "kv"), ("output", "o")]);

@@ -1,7 +1,7 @@
 //! Where the tokens of a paged cache are.
 
 use super::rows::Rows;
-use crate::layout::Layout;
+use wsp_cpu::KvLayout;
 use wsp_plan::Array;
 
 /// A paged cache of keys and values.
@@ -18,7 +18,7 @@ pub struct Cache<'a> {
     /// Tokens in the last page of each request.
     pub last_page_len: &'a [u32],
     /// Order of heads and tokens in a page.
-    pub layout: Layout,
+    pub layout: KvLayout,
 }
 
 /// A cache whose page table is known to be one.
@@ -45,8 +45,8 @@ impl<'a> Pages<'a> {
             return Err(format!("a page array has 4 dimensions, not {:?}", cache.k.shape()));
         };
         let (page_size, heads) = match cache.layout {
-            Layout::Nhd => (a, b),
-            Layout::Hnd => (b, a),
+            KvLayout::Nhd => (a, b),
+            KvLayout::Hnd => (b, a),
         };
         let value_lanes = match cache.v.map(Array::shape) {
             None => key_lanes,
@@ -116,8 +116,8 @@ impl<'a> Pages<'a> {
         let page = self.cache.indices[self.cache.indptr[b] as usize + token / self.page_size] as usize;
         let slot = token % self.page_size;
         match self.cache.layout {
-            Layout::Nhd => (page * self.page_size + slot) * self.heads + head,
-            Layout::Hnd => (page * self.heads + head) * self.page_size + slot,
+            KvLayout::Nhd => (page * self.page_size + slot) * self.heads + head,
+            KvLayout::Hnd => (page * self.heads + head) * self.page_size + slot,
         }
     }
 }

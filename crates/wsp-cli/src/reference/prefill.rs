@@ -3,7 +3,7 @@
 use super::dense::{Dense, attend, by_rows, dot, expect_rows, expect_shape, integers, number, unfit};
 use super::{Comparison, Context, Errors, Tolerance, compare, compare_by, find, role};
 use crate::files::to_u32;
-use crate::layout::Layout;
+use wsp_cpu::KvLayout;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -93,7 +93,7 @@ impl Prompts {
         let mut pages = Dense::input_named(reference, cx, name)?;
         let (dim, heads) = (self.q.cols(), self.kv_heads);
         let page_size = match (&pages.shape[..], cx.layout) {
-            (&[_, size, h, lanes], Layout::Nhd) | (&[_, h, size, lanes], Layout::Hnd)
+            (&[_, size, h, lanes], KvLayout::Nhd) | (&[_, h, size, lanes], KvLayout::Hnd)
                 if (h, lanes) == (heads, dim) && size > 0 =>
             {
                 size
@@ -118,8 +118,8 @@ impl Prompts {
                 for head in 0..heads {
                     let slot = token % page_size;
                     let at = match cx.layout {
-                        Layout::Nhd => (page * page_size + slot) * heads + head,
-                        Layout::Hnd => (page * heads + head) * page_size + slot,
+                        KvLayout::Nhd => (page * page_size + slot) * heads + head,
+                        KvLayout::Hnd => (page * heads + head) * page_size + slot,
                     };
                     let place = pages.values.get_mut(at * dim..(at + 1) * dim);
                     let place = place.ok_or_else(|| unfit(reference, format!("there is no page {page}")))?;

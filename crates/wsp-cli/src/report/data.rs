@@ -1,7 +1,7 @@
 //! What the data of a run amount to.
 
 use crate::files::to_u32;
-use crate::layout::Layout;
+use wsp_cpu::KvLayout;
 use wsp_ir::{EntryTy, Module};
 use wsp_plan::Arrays;
 
@@ -20,7 +20,7 @@ pub struct DataSummary {
 
 impl DataSummary {
     /// Of the caches that the host entry takes; `None` when it takes none or their arrays are not well formed.
-    pub fn of(module: &Module, arrays: &Arrays, layout: Layout) -> Option<DataSummary> {
+    pub fn of(module: &Module, arrays: &Arrays, layout: KvLayout) -> Option<DataSummary> {
         let params = &module.entry.as_ref()?.params;
         let mut caches =
             params.iter().filter(|p| p.ty == EntryTy::PagedKvCache).map(|p| p.name.as_str()).peekable();
@@ -32,12 +32,12 @@ impl DataSummary {
         Some(all)
     }
 
-    fn add(&mut self, name: &str, arrays: &Arrays, layout: Layout) -> Option<()> {
+    fn add(&mut self, name: &str, arrays: &Arrays, layout: KvLayout) -> Option<()> {
         let table = |field: &str| to_u32(field, arrays.get(&format!("{name}.{field}"))?).ok();
         let (indptr, last) = (table("indptr")?, table("last_page_len")?);
         let keys = arrays.get(&format!("{name}.k"))?;
         let &[_, a, b, dim] = keys.shape() else { return None };
-        let (page_size, heads) = if layout == Layout::Nhd { (a, b) } else { (b, a) };
+        let (page_size, heads) = if layout == KvLayout::Nhd { (a, b) } else { (b, a) };
         for (pages, &last) in indptr.windows(2).zip(&last) {
             let pages = u64::from(pages[1].checked_sub(pages[0])?);
             let tokens = pages.saturating_sub(1).checked_mul(page_size)?.checked_add(u64::from(last))?;
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn tokens_and_bytes_are_those_of_the_requests() {
         let names = Names { q: "q".to_owned(), kv: "kv".to_owned(), ..Names::default() };
-        for layout in [Layout::Nhd, Layout::Hnd] {
+        for layout in [KvLayout::Nhd, KvLayout::Hnd] {
             let spec = "len=5/0/33,heads=4/2,dim=8,dtype=f16".parse().unwrap();
             let arrays = generate(&spec, 1, layout, &names).unwrap();
             let mut data = DataSummary::default();

@@ -4,7 +4,7 @@ use super::text::Lines;
 use super::units::count;
 use crate::graph::{Fan, Missed, Summary};
 use serde_json::{Value, json};
-use wsp_ir::workload::Unit;
+use wsp_ir::workload::ExecPool;
 
 /// Everything that `wsp graph --summary` prints.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +78,7 @@ impl GraphReport {
             "max_fan_in": s.fan_in.as_ref().map(fan_json),
             "max_fan_out": s.fan_out.as_ref().map(fan_json),
             "kernels": s.kernels.iter().map(|k| json!({
-                "name": k.name, "unit": unit(k.unit), "tasks": k.tasks,
+                "name": k.name, "unit": k.unit.word(), "tasks": k.tasks,
             })).collect::<Vec<_>>(),
             "missed": self.missed.as_ref().map(|m| json!({
                 "hazards": m.count, "first": (m.count > 0).then_some(&m.first),
@@ -87,17 +87,9 @@ impl GraphReport {
     }
 }
 
-fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Vector => "vector",
-        Unit::Cube => "cube",
-        Unit::Any => "any",
-    }
-}
-
 /// The unit of a kernel that needs a certain one.
-fn suffix(of: Unit) -> String {
-    if of == Unit::Any { String::new() } else { format!(" ({})", unit(of)) }
+fn suffix(of: ExecPool) -> String {
+    if of == ExecPool::Any { String::new() } else { format!(" ({})", of.word()) }
 }
 
 fn fan(fan: Option<&Fan>) -> String {
@@ -119,8 +111,11 @@ mod tests {
 
     fn report(tasks: &[u32], edges: &[(u32, u32)], missed: Option<Missed>) -> GraphReport {
         let kernel = |name: &str, unit| GraphKernel { name: name.to_owned(), unit };
-        let kernels =
-            vec![kernel("norm", Unit::Vector), kernel("gemm", Unit::Cube), kernel(ORDER_POINT, Unit::Any)];
+        let kernels = vec![
+            kernel("norm", ExecPool::Vector),
+            kernel("gemm", ExecPool::Cube),
+            kernel(ORDER_POINT, ExecPool::Any),
+        ];
         let graph = Graph::new(kernels, tasks.to_vec(), edges.to_vec());
         GraphReport {
             program: "layer.wsp".to_owned(),

@@ -20,7 +20,7 @@ pub use data::{DataSummary, Sources};
 pub use findings::Findings;
 pub use graph::GraphReport;
 pub use plan::{Descriptor, DescriptorType, PlanReport};
-pub use trace::{Clock, TimedTask, Timeline};
+pub use trace::{TimedTask, Timeline};
 pub use transfer::TransferReport;
 pub use unit::UnitReport;
 pub use unit_graph::UnitGraphReport;

@@ -2,15 +2,7 @@
 
 use crate::graph::Rows;
 use serde_json::json;
-
-/// What times are counted in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Clock {
-    /// Nanoseconds of a run.
-    Nanoseconds,
-    /// Cycles of virtual time; the format knows seconds only, so a cycle is shown as a microsecond.
-    Cycles,
-}
+use wsp_runtime::clock::Clock;
 
 /// When and where one task ran.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,11 +42,10 @@ impl Timeline {
     /// # Errors
     /// What the writer says, or that the work is to stop.
     pub fn write(&self, rows: &mut Rows<'_>) -> std::io::Result<()> {
-        let clock = match self.clock {
-            Clock::Nanoseconds => "nanoseconds",
-            Clock::Cycles => "cycles, shown as microseconds",
-        };
-        rows.text(&format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{},", json!({ "clock": clock })));
+        rows.text(&format!(
+            "{{\"displayTimeUnit\":\"ns\",\"otherData\":{},",
+            json!({ "clock": self.clock.name() })
+        ));
         rows.text("\"traceEvents\":[").end()?;
         let process =
             json!({ "name": "process_name", "ph": "M", "pid": 0, "args": { "name": self.program } });

@@ -16,7 +16,7 @@ mod targets;
 use decode_cases::{cases, merges, names, root};
 use std::collections::BTreeMap;
 use targets::{TARGETS, Target};
-use wsp_cli::Layout;
+use wsp_cli::KvLayout;
 use wsp_cli::cases::Case;
 use wsp_cli::engine::{Loaded, Options, compile, execute};
 use wsp_core::DType;
@@ -116,7 +116,7 @@ fn every_case_matches_with_every_instruction_set_on_both_engines() {
 }
 
 /// The arrays of a case as a program wants them: without slopes these are 0, without sinks -∞.
-fn arrays(case: &Case, target: &Target, layout: Layout) -> Arrays {
+fn arrays(case: &Case, target: &Target, layout: KvLayout) -> Arrays {
     let mut arrays = case.arrays(layout, &(target.names)(case)).unwrap();
     let extras = case.extras;
     for (name, has, none) in [("alibi_slopes", extras.alibi, 0.0), ("sinks", extras.sinks, f32::NEG_INFINITY)]
@@ -138,7 +138,7 @@ fn run_case(
     faults: &mut Vec<String>,
 ) -> Share {
     let mut found = Share::default();
-    let loaded = [Layout::Nhd, Layout::Hnd]
+    let loaded = [KvLayout::Nhd, KvLayout::Hnd]
         .map(|layout| Loaded { module: program.clone(), arrays: arrays(case, target, layout) });
     let long = case.problem.lens.iter().sum::<u32>() > LONG;
     let runs = combinations.iter().flat_map(|&of| [(of, 0), (of, 1)]);
@@ -148,7 +148,7 @@ fn run_case(
             continue;
         }
         let loaded = &loaded[layout];
-        let layout = [Layout::Nhd, Layout::Hnd][layout];
+        let layout = [KvLayout::Nhd, KvLayout::Hnd][layout];
         // Every schedule with every mode, over the cases.
         let turn = turn + case.problem.seed as usize;
         let schedule =
@@ -219,7 +219,7 @@ fn outputs_of_extreme_logits_are_exact() {
     let program = module("examples/attention/decode.pto");
     for (mode, engine) in combinations() {
         let loaded =
-            Loaded { module: program.clone(), arrays: case.arrays(Layout::Nhd, &names(&case)).unwrap() };
+            Loaded { module: program.clone(), arrays: case.arrays(KvLayout::Nhd, &names(&case)).unwrap() };
         let options = Options { threads: 1, mode, engine, ..Options::default() };
         let outcome = execute(&loaded, &options).unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
         let output = outcome.outputs["output"].as_slice::<f32>().unwrap();

@@ -2,7 +2,7 @@
 
 use super::decode_cases::{cases, names};
 use super::{allowed, combinations, module, share};
-use wsp_cli::Layout;
+use wsp_cli::KvLayout;
 use wsp_cli::cases::Case;
 use wsp_cli::engine::{Loaded, Options, execute};
 use wsp_cli::generate::QueryRows;
@@ -42,7 +42,7 @@ fn integers(values: &[u32]) -> Array {
 
 /// The arrays of `prefill_decode.pto`: keys and values of prompts packed, and the pages of all requests, prompts first. Those of
 /// prompts hold NaN, for they are to be appended.
-fn arrays(case: &Case, layout: Layout, prompts: &[usize], decoding: &[usize]) -> Arrays {
+fn arrays(case: &Case, layout: KvLayout, prompts: &[usize], decoding: &[usize]) -> Arrays {
     let problem = &case.problem;
     let base = case.arrays(layout, &names(case)).unwrap();
     let (heads, kv_heads, dim) = (problem.q_heads as usize, problem.kv_heads as usize, problem.dim as usize);
@@ -61,8 +61,8 @@ fn arrays(case: &Case, layout: Layout, prompts: &[usize], decoding: &[usize]) ->
             let (token, head) = (i / kv_heads, i % kv_heads);
             let page = table.indices[table.indptr[b] as usize + token / page_size] as usize;
             match layout {
-                Layout::Nhd => (page * page_size + token % page_size) * kv_heads + head,
-                Layout::Hnd => (page * kv_heads + head) * page_size + token % page_size,
+                KvLayout::Nhd => (page * page_size + token % page_size) * kv_heads + head,
+                KvLayout::Hnd => (page * kv_heads + head) * page_size + token % page_size,
             }
         };
         let places: Vec<usize> = prompts
@@ -116,7 +116,7 @@ fn prompts_match_and_are_there_for_what_decodes() {
         };
         let (prompt_rows, last) = (rows(&case, &prompts), last_rows(&case, &prompts, &decoding));
         for (at, (mode, engine)) in combinations().into_iter().enumerate() {
-            let layout = [Layout::Nhd, Layout::Hnd][at % 2];
+            let layout = [KvLayout::Nhd, KvLayout::Hnd][at % 2];
             let loaded =
                 Loaded { module: program.clone(), arrays: arrays(&case, layout, &prompts, &decoding) };
             let set = vec![("sm_scale".to_owned(), ParamValue::Float(case.sm_scale))];

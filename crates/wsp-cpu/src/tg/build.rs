@@ -11,7 +11,7 @@ use super::options::SessionOptions;
 use super::scalars;
 use super::session::Session;
 use super::shared::{Shared, no_store};
-use super::tensors::{Home, TensorTable, take_inputs, take_size};
+use super::tensors::{TensorTable, take_inputs, take_size};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{ArgDecl, ArgSource, Signatures, TgModule, verify};
 use wsp_plan::Arrays;
 use wsp_plan::tg::matrix::DeviceModel;
-use wsp_plan::tg::plan::{BindItem, ElaborateOptions, GraphPlan, HostKind, UnitPlan};
+use wsp_plan::tg::plan::{BindItem, ElaborateOptions, GraphPlan, HostKind, TensorKind, UnitPlan};
 use wsp_plan::tg::{self, Checked, LintOptions, elaborate};
 use wsp_runtime::tg::{
     Affinity, CoreRange, EventInfo, Granted, Graph, GraphParts, KernelInfo, NotifyInfo, Partition, Runtime,
@@ -233,7 +233,7 @@ fn residents_of(
 fn check_inputs(table: &TensorTable, codes: &[GraphCode], inputs: &Arrays) -> Result<(), Vec<Diagnostic>> {
     let mut faults = Vec::new();
     for (at, info) in table.iter() {
-        if info.home != Home::Extern || inputs.contains_key(&info.name) {
+        if info.home != TensorKind::Extern || inputs.contains_key(&info.name) {
             continue;
         }
         let uses = || codes.iter().flat_map(|code| &code.tensors).filter(|of| of.unit as usize == at);

@@ -5,10 +5,11 @@ use super::host::HostState;
 use super::memory::TensorRange;
 use super::session::Session;
 use super::shared::Live;
-use super::tensors::{Home, TensorInfo};
+use super::tensors::TensorInfo;
 use crate::Unwritten;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
+use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::{Array, Arrays};
 
 impl Session {
@@ -36,7 +37,7 @@ impl Session {
     /// The memory of a tensor of the unit, for the caller: nothing uses it now.
     fn outside(&self, at: usize) -> Result<TensorRange, Box<Diagnostic>> {
         let info = &self.shared.table[at];
-        if matches!(info.home, Home::Graph) {
+        if matches!(info.home, TensorKind::Graph) {
             let message = format!("`{}` is a tensor of each launch of its graph", info.name);
             return Err(Box::new(
                 Diagnostic::error(codes::UNKNOWN_NAME, message)
@@ -55,7 +56,7 @@ impl Session {
         let written: Vec<usize> = {
             let memory = self.shared.memory();
             let output = |(at, info): (usize, &TensorInfo)| {
-                (info.home == Home::Extern && memory.is_written(at)).then_some(at)
+                (info.home == TensorKind::Extern && memory.is_written(at)).then_some(at)
             };
             self.shared.table.iter().filter_map(output).collect()
         };
@@ -68,7 +69,7 @@ impl Session {
         let mut memory = self.shared.memory();
         let outputs = self.shared.table.iter().filter(|(at, _)| memory.is_written(*at));
         let outputs: Vec<(usize, &TensorInfo)> =
-            outputs.filter(|(_, info)| info.home == Home::Extern).collect();
+            outputs.filter(|(_, info)| info.home == TensorKind::Extern).collect();
         let unwritten = |(at, info): (usize, &TensorInfo)| {
             let range = memory.held(at, 0)?;
             let stored = range.stored()?;
@@ -111,7 +112,7 @@ impl Session {
         behind: Option<HostState>,
     ) -> Result<(), Box<Diagnostic>> {
         let info = &self.shared.table[at];
-        if info.home != Home::Unit {
+        if info.home != TensorKind::Unit {
             let message = format!("`{}` is no tensor that the unit allocates outside of graphs", info.name);
             return Err(Box::new(Diagnostic::error(codes::UNKNOWN_NAME, message)));
         }

@@ -11,12 +11,12 @@ use super::record::{Record, SavedTensor, Unreadable};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
-use super::tensors::Home;
 use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_ir::diag::Diagnostic;
+use wsp_plan::tg::plan::TensorKind;
 use wsp_runtime::tg::Epochs;
 
 /// The records of a store that can be read, of its newest run, the newest record first; and why others cannot.
@@ -266,7 +266,7 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         for (at, info) in shared.table.iter() {
             let mut memory = shared.memory();
-            let released = info.home == Home::Unit && record.host.released.contains(&info.no.0);
+            let released = info.home == TensorKind::Unit && record.host.released.contains(&info.no.0);
             match (released, memory.is_released(at, 0)) {
                 (true, false) => memory.release(&shared.table, &shared.accounts, at, 0)?,
                 (false, true) => drop(memory.allocate(&shared.table, &shared.accounts, at, 0)?),

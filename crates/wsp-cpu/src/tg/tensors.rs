@@ -20,23 +20,12 @@ pub(crate) const POISON: u8 = 0xa5;
 /// Alignment of external tensors, in bytes.
 const EXTERN_ALIGNMENT: u32 = 512;
 
-/// Whose a tensor is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Home {
-    /// The caller gives it or wants it.
-    Extern,
-    /// Allocated outside of graphs.
-    Unit,
-    /// Allocated in a graph, for each of its launches.
-    Graph,
-}
-
 /// A tensor of a unit.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorInfo {
     pub(crate) no: TensorNo,
     pub(crate) name: String,
-    pub(crate) home: Home,
+    pub(crate) home: TensorKind,
     /// Its bytes; none for an external one whose declaration does not say.
     pub(crate) bytes: Option<u64>,
     pub(crate) alignment: u32,
@@ -62,7 +51,7 @@ impl TensorInfo {
         if self.span == Span::default() {
             return fault;
         }
-        fault.at(self.span, if self.home == Home::Extern { "declared here" } else { "allocated here" })
+        fault.at(self.span, if self.home == TensorKind::Extern { "declared here" } else { "allocated here" })
     }
 }
 
@@ -78,10 +67,9 @@ impl TensorTable {
             no: of.no,
             name: of.name.clone(),
             home: match of.kind {
-                TensorKind::Extern => Home::Extern,
                 // What all graphs see is not of one.
-                TensorKind::Graph if of.location != MemLocation::Shared => Home::Graph,
-                TensorKind::Unit | TensorKind::Graph => Home::Unit,
+                TensorKind::Graph if of.location == MemLocation::Shared => TensorKind::Unit,
+                kind => kind,
             },
             bytes: of.bytes,
             alignment: if of.kind == TensorKind::Extern { EXTERN_ALIGNMENT } else { of.align },
@@ -248,7 +236,7 @@ impl UnitMemory {
         let claim = claim(info, bytes, None);
         accounts.reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
         // External tensors begin with zeros.
-        let early = if info.home == Home::Extern { EarlyLoads::Noted } else { EarlyLoads::Refused };
+        let early = if info.home == TensorKind::Extern { EarlyLoads::Noted } else { EarlyLoads::Refused };
         let Some(range) = TensorRange::recorded(bytes, info.alignment, early, table.recording) else {
             accounts.release(std::slice::from_ref(&claim));
             return Err(placed(accounts.refused_by_machine(&claim), info));
@@ -285,7 +273,7 @@ impl UnitMemory {
 
 /// Whether all devices have one memory for it.
 pub(crate) fn is_shared(info: &TensorInfo) -> bool {
-    info.home == Home::Extern || info.location == MemLocation::Shared
+    info.home == TensorKind::Extern || info.location == MemLocation::Shared
 }
 
 pub(crate) fn released(info: &TensorInfo) -> Box<Diagnostic> {
@@ -344,7 +332,7 @@ pub(crate) fn take_inputs(
 ) -> Result<(), Vec<Diagnostic>> {
     let mut faults = Vec::new();
     for (name, array) in inputs {
-        let at = table.list.iter().position(|info| info.name == *name && info.home == Home::Extern);
+        let at = table.list.iter().position(|info| info.name == *name && info.home == TensorKind::Extern);
         let Some(at) = at else {
             if !others(name) {
                 faults.push(no_input(table, name));
@@ -365,7 +353,7 @@ pub(crate) fn take_inputs(
 
 fn no_input(table: &TensorTable, name: &str) -> Diagnostic {
     let externs =
-        || table.list.iter().filter(|info| info.home == Home::Extern).map(|info| info.name.as_str());
+        || table.list.iter().filter(|info| info.home == TensorKind::Extern).map(|info| info.name.as_str());
     let fault = Diagnostic::error(codes::BAD_INPUT, format!("there is no external tensor `{name}`"));
     match did_you_mean(name, externs()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),

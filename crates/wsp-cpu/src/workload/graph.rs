@@ -8,24 +8,10 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{AccessMode, Unit, WorkloadModule};
+use wsp_ir::workload::{AccessMode, WorkloadModule};
 use wsp_plan::workload::{TaskRecord, TaskSink};
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
 use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
-
-/// Which edges a listed graph has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum GraphDeps {
-    /// Those of the schedule.
-    #[default]
-    Schedule,
-    /// From the newest writer of exactly the same box to each reader, once per box read.
-    Exact,
-    /// One for every pair of tasks that share an element that one of them writes, unless a later write hides it.
-    Overlap,
-    /// Those that `after`, ordered loops and streams say.
-    Explicit,
-}
 
 /// A kernel of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +19,7 @@ pub struct GraphKernel {
     /// Its name.
     pub name: String,
     /// Where it runs.
-    pub unit: Unit,
+    pub unit: ExecPool,
 }
 
 /// An access of a task.
@@ -233,7 +219,7 @@ impl BuiltGraph {
         let graph = &self.graph;
         let order = module.kernels.len() as u32;
         let kernels = module.kernels.iter().map(|k| GraphKernel { name: k.name.clone(), unit: k.unit });
-        let point = GraphKernel { name: ORDER_POINT.to_owned(), unit: Unit::Any };
+        let point = GraphKernel { name: ORDER_POINT.to_owned(), unit: ExecPool::Any };
         let all = (0..graph.len() as u32).map(TaskId);
         let edges: Vec<(u32, u32)> = graph.edges_under(gates).map(|(a, b)| (a.0, b.0)).collect();
         let mut missed = Vec::new();
@@ -278,7 +264,7 @@ impl TaskSink for GraphSink<'_> {
             reads,
             writes,
             affinity: affinity(&task.place, self.workers),
-            pool: pool(task.place.pool),
+            pool: task.place.pool,
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,
             after: &after,
@@ -315,14 +301,5 @@ impl TaskSink for GraphSink<'_> {
 
     fn cancelled(&self) -> bool {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
-    }
-}
-
-/// The runtime's name of an execution unit.
-pub(crate) fn pool(unit: Unit) -> ExecPool {
-    match unit {
-        Unit::Vector => ExecPool::Vector,
-        Unit::Cube => ExecPool::Cube,
-        Unit::Any => ExecPool::Any,
     }
 }

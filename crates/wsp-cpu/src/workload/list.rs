@@ -11,9 +11,8 @@ use super::touch::Toucher;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, WorkloadModule};
+use wsp_ir::workload::{Deps, WorkloadModule};
 use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expand};
-use wsp_runtime::Deps;
 use wsp_runtime::simulate::{SimGraph, Submission, simulate};
 
 /// What to do where no graph can be listed.
@@ -64,7 +63,7 @@ impl Listing<'_> {
         let notes = settings::checked(check_schedule(module, bindings, schedule))?;
         let RunSettings { config, boxes } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
         // A run would refuse what its dependences miss, and so does this.
-        let missed = schedule.dependences == Dependences::Explicit;
+        let missed = schedule.dependences == Deps::Explicit;
         let detail = Detail { missed, ..Detail::default() };
         let equal = EqualBoxes::new(boxes);
         let mut costed = Costed { module, bindings, inner: toucher, costs: Vec::new(), equal, tensors };
@@ -87,7 +86,7 @@ impl Listing<'_> {
         detail: Detail,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         let names = tensors.iter().map(|t| t.name.clone()).collect();
-        let listed = graph.listing(self.module, names, detail, &settings::gates(self.schedule));
+        let listed = graph.listing(self.module, names, detail, &self.schedule.gates);
         listed.map_err(|reason| vec![unchecked(&reason)])
     }
 

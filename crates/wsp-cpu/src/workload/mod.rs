@@ -38,9 +38,7 @@ pub(crate) use library::LibraryTasks;
 
 pub use aicpu::{AicpuFigures, Expand, WorkloadTransfer};
 pub use array_view::{ArrayView, Owner, ViewAccess, ViewFault};
-pub use graph::{
-    Detail, GraphAccess, GraphDeps, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT,
-};
+pub use graph::{Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
 pub use inputs::{Absent, WorkloadInputs, WorkloadOptions};
 pub use memory::KernelView;
 pub use outcome::{Bodies, WorkloadOutcome};

@@ -4,7 +4,7 @@ use super::aicpu::{self, WorkloadTransfer};
 use super::codes;
 use super::equal::NamedTensor;
 use super::first::FirstReads;
-use super::graph::{Detail, GraphDeps, GraphListing};
+use super::graph::{Detail, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
 use super::link::{link, written};
@@ -199,7 +199,8 @@ impl WorkloadProgram {
         &self.schedule().notes
     }
 
-    /// The tasks and their edges, without running anything. Of the options only `cancel` has a meaning here.
+    /// The tasks and their edges, those of the schedule where `deps` is not given, without running anything. Of the options only
+    /// `cancel` has a meaning here.
     ///
     /// # Errors
     /// Wrong values, faults of the workload, a graph that depends on computed values or is too large, an option that
@@ -207,17 +208,12 @@ impl WorkloadProgram {
     pub fn graph(
         &self,
         inputs: &WorkloadInputs,
-        deps: GraphDeps,
+        deps: Option<Deps>,
         detail: Detail,
         options: &WorkloadOptions,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         settings::refuse_for_graph(options).map_err(|fault| vec![fault])?;
-        let deps = match deps {
-            GraphDeps::Schedule => settings::listed(self.schedule().dependences),
-            GraphDeps::Exact => Deps::Exact,
-            GraphDeps::Overlap => Deps::Overlap,
-            GraphDeps::Explicit => Deps::Explicit,
-        };
+        let deps = deps.unwrap_or(self.schedule().dependences);
         self.listing(inputs, options, |listing, toucher, tensors| {
             listing.list(toucher, tensors, deps, detail)
         })

@@ -22,7 +22,7 @@ use crate::stats::kernel_stats;
 use std::sync::Arc;
 use std::time::Instant;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::workload::{Dependences, Trace, WorkloadModule};
+use wsp_ir::workload::{Deps, Trace, WorkloadModule};
 use wsp_kernel::Mode;
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
@@ -371,7 +371,7 @@ fn check(
 
 /// Whether the program itself says what its tasks wait for, so that it may have forgotten something.
 fn checks_order(schedule: &LoweredSchedule, options: &WorkloadOptions) -> bool {
-    schedule.dependences == Dependences::Explicit && !options.sequential
+    schedule.dependences == Deps::Explicit && !options.sequential
 }
 
 fn bodies(module: &WorkloadModule, registry: &KernelRegistry) -> Bodies {

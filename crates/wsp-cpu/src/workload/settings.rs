@@ -5,13 +5,10 @@ use super::inputs::WorkloadOptions;
 use wsp_core::limits;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{self as ir, Dependences, PoolSizes, Ready, Start, Trace};
+use wsp_ir::workload::{Deps, PoolSizes, Ready, Trace, Window, WindowMode};
 use wsp_kernel::Trap;
 use wsp_plan::workload::{LoweredSchedule, Placement};
-use wsp_runtime::{
-    Affinity, Deps, Gate, GateScope, Pools, ReadyPolicy, Report, RunConfig, StartError, StartPolicy, Stopped,
-    TracePolicy, Window, WindowMode,
-};
+use wsp_runtime::{Affinity, Report, RunConfig, StartError, Stopped, TracePolicy};
 
 /// What the boxes of tasks must be for the dependences of a run to be all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +39,7 @@ pub(crate) fn run_settings(
     }
     let config = config(schedule, options)?;
     config.validate().map_err(|fault| bad_option(&fault.to_string()))?;
-    let exact = schedule.dependences == Dependences::Exact;
+    let exact = schedule.dependences == Deps::Exact;
     Ok(RunSettings { config, boxes: if exact { Boxes::EqualOrDisjoint } else { Boxes::Any } })
 }
 
@@ -51,7 +48,7 @@ fn one_by_one(options: &WorkloadOptions) -> RunConfig {
     RunConfig {
         threads: 1,
         window: Window::stall(1),
-        ready: ReadyPolicy::Fifo,
+        ready: Ready::Fifo,
         deps: Deps::Overlap,
         trace: TracePolicy::Totals,
         cancel: options.cancel.clone(),
@@ -63,19 +60,14 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
     Ok(RunConfig {
         threads: threads(schedule, options)?,
         window: Window {
-            capacity: options.window.or(schedule.window.map(|w| w.0)).unwrap_or(limits::TASK_WINDOW),
+            capacity: options.window.or(schedule.window.map(|w| w.capacity)).unwrap_or(limits::TASK_WINDOW),
             mode: window_mode(schedule),
         },
-        ready: match schedule.ready {
-            Ready::Auto => ReadyPolicy::Auto,
-            Ready::Fifo => ReadyPolicy::Fifo,
-            Ready::WorkSteal => ReadyPolicy::WorkSteal,
-            Ready::Priority => ReadyPolicy::Priority,
-        },
-        pools: pools(schedule),
-        gates: gates(schedule),
+        ready: schedule.ready,
+        pools: schedule.pools,
+        gates: schedule.gates.clone(),
         batch: schedule.batch.unwrap_or(1),
-        start: start(schedule),
+        start: schedule.start,
         deps: deps(schedule.dependences),
         trace: trace(schedule, options),
         seed: options.seed,
@@ -86,34 +78,7 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
 
 /// What a full window does.
 pub(super) fn window_mode(schedule: &LoweredSchedule) -> WindowMode {
-    match schedule.window.map(|w| w.1).unwrap_or_default() {
-        ir::WindowMode::Stall => WindowMode::Stall,
-        ir::WindowMode::Abort => WindowMode::Abort,
-        ir::WindowMode::Benchmark => WindowMode::Benchmark,
-    }
-}
-
-/// Workers or cores by execution unit.
-pub(super) fn pools(schedule: &LoweredSchedule) -> Pools {
-    match schedule.pools {
-        PoolSizes::Shared => Pools::Shared,
-        PoolSizes::ByUnit { vector, cube } => Pools::ByUnit { vector, cube },
-    }
-}
-
-/// Limits to the tasks that run at once.
-pub(super) fn gates(schedule: &LoweredSchedule) -> Vec<Gate> {
-    let gates = schedule.gates.iter();
-    gates.map(|&(scope, capacity)| Gate { scope: gate_scope(scope), capacity }).collect()
-}
-
-/// When the first task may start.
-pub(super) fn start(schedule: &LoweredSchedule) -> StartPolicy {
-    match schedule.start {
-        Start::AfterOrchestration => StartPolicy::AfterOrchestration,
-        Start::Immediate => StartPolicy::Immediate,
-        Start::Threshold(n) => StartPolicy::Threshold(n),
-    }
+    schedule.window.map(|window| window.mode).unwrap_or_default()
 }
 
 /// What is measured.
@@ -186,22 +151,8 @@ pub(crate) fn checked(found: Vec<Diagnostic>) -> Result<Vec<Diagnostic>, Vec<Dia
 /// How the runtime finds dependences.
 ///
 /// Between boxes that are equal or disjoint, which a run under `exact` checks, overlap and equality are the same.
-pub(crate) fn deps(deps: Dependences) -> Deps {
-    match deps {
-        Dependences::Exact | Dependences::Overlap => Deps::Overlap,
-        Dependences::Explicit => Deps::Explicit,
-        Dependences::Hybrid => Deps::Hybrid,
-    }
-}
-
-/// How the edges of a listed graph are found.
-pub(crate) fn listed(deps: Dependences) -> Deps {
-    match deps {
-        Dependences::Exact => Deps::Exact,
-        Dependences::Overlap => Deps::Overlap,
-        Dependences::Explicit => Deps::Explicit,
-        Dependences::Hybrid => Deps::Hybrid,
-    }
+pub(crate) fn deps(deps: Deps) -> Deps {
+    if deps == Deps::Exact { Deps::Overlap } else { deps }
 }
 
 /// The runtime took no more tasks. A run that is stopping says why itself.
@@ -240,14 +191,6 @@ pub(crate) fn stuck(report: &Report) -> Diagnostic {
 pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
     Diagnostic::error(codes::BAD_OPTION, fault.to_string())
         .help("ask for other numbers with `--threads N` or in the schedule")
-}
-
-fn gate_scope(scope: ir::GateScope) -> GateScope {
-    match scope {
-        ir::GateScope::Global => GateScope::Global,
-        ir::GateScope::PerStream => GateScope::PerStream,
-        ir::GateScope::PerPool => GateScope::PerPool,
-    }
 }
 
 fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {

@@ -2,7 +2,6 @@
 
 use super::declared::{Declared, TaskFault, Worker, cell};
 use super::equal::{BoxFault, EqualBoxes};
-use super::graph::pool;
 use super::records::{Arguments, Numbers, Record};
 use super::settings::affinity;
 use std::sync::MutexGuard;
@@ -168,7 +167,7 @@ impl TaskSink for Streaming<'_, '_, '_> {
             reads: task.reads,
             writes: task.writes,
             affinity: affinity(&task.place, self.workers),
-            pool: pool(task.place.pool),
+            pool: task.place.pool,
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,
             after: &after,

@@ -92,7 +92,7 @@ proptest! {
     fn splits_cut_what_a_window_shows(lengths in lengths(), window in windows(), size in 1u32..200, cores in 1u32..40) {
         let cut = |schedule: &str| items(&plan(&program(schedule, cores), &lengths, window, size));
         prop_assert_eq!(cut("Fixed"), want(&lengths, window, Policy::Fixed(size), cores));
-        prop_assert_eq!(cut("Balanced"), want(&lengths, window, Policy::Balanced { align: 16 }, cores));
+        prop_assert_eq!(cut("Balanced"), want(&lengths, window, Policy::Balanced(16), cores));
         let whole = want(&lengths, window, Policy::Whole, cores);
         let shown: Vec<u32> = lengths.iter().map(|&n| n.min(window)).collect();
         let of = |request: u32| whole.iter().copied().filter(move |item| item.request == request);

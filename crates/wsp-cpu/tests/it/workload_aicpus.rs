@@ -5,8 +5,9 @@ use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    Detail, Expand, GraphDeps, KernelCx, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
+    Detail, Expand, KernelCx, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
+use wsp_ir::workload::Deps;
 use wsp_plan::Array;
 
 /// Windows of schedules: at least one task for each of 16 AICPUs.
@@ -35,7 +36,7 @@ fn respects_the_graph(text: &str, outcome: &WorkloadOutcome) -> Result<(), TestC
     let listing = program(text)
         .graph(
             &WorkloadInputs::all_made_up(0),
-            GraphDeps::Overlap,
+            Some(Deps::Overlap),
             Detail::default(),
             &WorkloadOptions::default(),
         )

@@ -3,10 +3,9 @@
 
 use crate::workloads::{WIDE, library_program, report};
 use wsp_core::DType;
-use wsp_cpu::workload::{
-    Bodies, Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram,
-};
+use wsp_cpu::workload::{Bodies, Detail, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
 use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::workload::Deps;
 use wsp_plan::{Array, ParamValue};
 
 /// Kernels over the rows of `x`: one doubles a row into `y`, one adds a row of `y` to one of `z`, one doubles two rows
@@ -148,10 +147,11 @@ fn an_outcome_tells_the_parameters_of_the_workload_and_those_of_the_used_file() 
 fn a_graph_lists_the_boxes_of_library_kernels() {
     let detail = Detail { accesses: true, missed: true };
     let program = linked(&sum("", ""));
-    let listing = program.graph(&inputs(), GraphDeps::Explicit, detail, &WorkloadOptions::default()).unwrap();
+    let listing =
+        program.graph(&inputs(), Some(Deps::Explicit), detail, &WorkloadOptions::default()).unwrap();
     // Nothing writes `x`, so that reads of it are left out.
     assert_eq!(listing.accesses.len(), 4 * (1 + 3));
-    let overlap = program.graph(&inputs(), GraphDeps::Overlap, detail, &WorkloadOptions::default()).unwrap();
+    let overlap = program.graph(&inputs(), Some(Deps::Overlap), detail, &WorkloadOptions::default()).unwrap();
     assert!(listing.missed_count >= 4 && overlap.missed_count == 0, "{:?}", listing.missed);
 }
 

@@ -5,7 +5,8 @@ use crate::workloads::random::{Statement, schedule, source, statement};
 use crate::workloads::{outputs, program, report};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
-use wsp_cpu::workload::{Detail, GraphDeps, WorkloadInputs, WorkloadOptions, WorkloadOutcome};
+use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions, WorkloadOutcome};
+use wsp_ir::workload::Deps;
 
 /// Windows of schedules.
 const WINDOWS: &[u32] = &[1, 2, 3, 7, 8192];
@@ -35,7 +36,7 @@ proptest! {
         let program = program(&text);
         let outcome = program.execute(&WorkloadInputs::all_made_up(0), &options).unwrap_or_else(|f| panic!("{}", report(&f)));
         let listing = program
-            .graph(&WorkloadInputs::all_made_up(0), GraphDeps::Overlap, Detail::default(), &WorkloadOptions::default())
+            .graph(&WorkloadInputs::all_made_up(0), Some(Deps::Overlap), Detail::default(), &WorkloadOptions::default())
             .unwrap_or_else(|f| panic!("{}", report(&f)));
         // Ids of a listing count order points too.
         let order = listing.kernels.len() as u32 - 1;

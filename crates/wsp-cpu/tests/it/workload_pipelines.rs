@@ -5,7 +5,8 @@ use crate::workloads::{WIDE, outputs, program, report, run_error};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_cpu::workload::{Detail, Expand, GraphDeps, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{Detail, Expand, WorkloadInputs, WorkloadOptions};
+use wsp_ir::workload::Deps;
 use wsp_plan::ParamValue;
 
 /// Windows of schedules.
@@ -104,7 +105,7 @@ fn edges_of_a_pipeline_are_those_of_its_data() {
     let listing = program(&pipelined(""))
         .graph(
             &set(&[("n", 3), ("depth", 1)]),
-            GraphDeps::Overlap,
+            Some(Deps::Overlap),
             Detail::default(),
             &WorkloadOptions::default(),
         )

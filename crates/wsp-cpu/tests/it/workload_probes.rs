@@ -3,9 +3,8 @@
 
 use crate::workloads::{WIDE, graph, outputs, program, report, run_error};
 use std::sync::{Arc, Mutex};
-use wsp_cpu::workload::{
-    Bodies, GraphDeps, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram,
-};
+use wsp_cpu::workload::{Bodies, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_ir::workload::Deps;
 
 /// Runs with a kernel that notes the scalars of each of its tasks, in the order of elaboration.
 fn visited(text: &str, kernel: &str) -> Vec<Vec<i64>> {
@@ -78,7 +77,7 @@ fn a_fan_out_of_seventy_thousand_completes() {
     let text = "param n = 70000; tensor x: f32[1]; tensor y: f32[n]; tensor z: f32[1];
         kernel make(out x); kernel use_it(in x, out y); kernel join(in y, inout z);
         workload main { make(x); parallel for i in 0..n { use_it(x, y[i]); } join(y, z); make(x); }";
-    let listing = graph(text, GraphDeps::Overlap);
+    let listing = graph(text, Some(Deps::Overlap));
     assert_eq!(listing.tasks.len(), 70_003);
     // Each reader after `make`, `join` after each, and the second `make` after each reader and the first.
     assert_eq!(listing.edges.len(), 3 * 70_000 + 1);
@@ -91,7 +90,7 @@ fn a_hundred_distinct_regions_of_one_tensor_are_all_found() {
         kernel make(out x); kernel use_it(in x, out y);
         workload main { parallel for i in 0..100 { make(x[i]); } parallel for i in 0..100 { use_it(x[99 - i], y[i]); } }";
     let expected: Vec<(u32, u32)> = (0..100).map(|i| (99 - i, 100 + i)).collect();
-    for deps in [GraphDeps::Exact, GraphDeps::Overlap] {
+    for deps in [Some(Deps::Exact), Some(Deps::Overlap)] {
         let mut edges = graph(text, deps).edges;
         edges.sort_by_key(|edge| edge.1);
         assert_eq!(edges, expected, "{deps:?}");
@@ -102,8 +101,8 @@ fn a_hundred_distinct_regions_of_one_tensor_are_all_found() {
 fn a_partial_overwrite_yields_both_producers_and_the_first_task_counts() {
     let text = "tensor x: f32[8]; tensor y: f32[1]; kernel make(out x); kernel use_it(in x, out y);
         workload main { make(x); make(x[2..4]); use_it(x, y); }";
-    assert_eq!(graph(text, GraphDeps::Overlap).edges, [(0, 1), (0, 2), (1, 2)]);
-    assert_eq!(graph(text, GraphDeps::Exact).edges, [(0, 2)]);
+    assert_eq!(graph(text, Some(Deps::Overlap)).edges, [(0, 1), (0, 2), (1, 2)]);
+    assert_eq!(graph(text, Some(Deps::Exact)).edges, [(0, 2)]);
 }
 
 #[test]
@@ -185,7 +184,7 @@ fn a_slot_that_tasks_write_ends_a_loop() {
         assert_eq!(outcome.runtime.tasks, 5);
     }
     let faults = program
-        .graph(&inputs, GraphDeps::Overlap, Default::default(), &WorkloadOptions::default())
+        .graph(&inputs, Some(Deps::Overlap), Default::default(), &WorkloadOptions::default())
         .unwrap_err();
     assert!(report(&faults).contains("depends on slot `left`"), "{}", report(&faults));
 }

@@ -5,8 +5,9 @@ use crate::workloads::{WIDE, program, report};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::DType;
-use wsp_cpu::workload::{Detail, GraphDeps, KernelRegistry, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{Detail, KernelRegistry, WorkloadInputs, WorkloadOptions};
 use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::workload::Deps;
 use wsp_plan::Array;
 
 const CHAIN: &str = "tensor x: f32[4]; kernel step(inout x); workload main { for i in 0..3 { step(x); } }";
@@ -69,12 +70,7 @@ fn a_graph_takes_no_option_that_would_not_change_it() {
         ("plain", WorkloadOptions { plain: true, ..none() }),
         ("sequential", sequential()),
     ] {
-        let listed = program(CHAIN).graph(
-            &WorkloadInputs::all_made_up(0),
-            GraphDeps::Schedule,
-            Detail::default(),
-            &options,
-        );
+        let listed = program(CHAIN).graph(&WorkloadInputs::all_made_up(0), None, Detail::default(), &options);
         expect(listed.unwrap_err(), 864, &format!("`{name}`"));
     }
     for options in [WorkloadOptions { plain: true, ..none() }, sequential()] {
@@ -96,7 +92,7 @@ fn a_raised_flag_stops_runs_graphs_and_simulations() {
     expect(run(text, &inputs, &options), 574, "cancelled");
     expect(run(text, &inputs, &WorkloadOptions { sequential: true, ..options.clone() }), 574, "cancelled");
     let program = program(text);
-    let listed = program.graph(&inputs, GraphDeps::Overlap, Detail::default(), &options);
+    let listed = program.graph(&inputs, Some(Deps::Overlap), Detail::default(), &options);
     expect(listed.unwrap_err(), 574, "cancelled");
     expect(program.simulate(&inputs, &options).unwrap_err(), 574, "cancelled");
 }
@@ -132,7 +128,7 @@ fn a_slot_starts_with_the_value_of_its_array_in_runs_and_graphs() {
     let inputs =
         WorkloadInputs { arrays: [("s".to_owned(), array)].into(), ..WorkloadInputs::all_made_up(0) };
     let program = program(text);
-    let listed = program.graph(&inputs, GraphDeps::Overlap, Detail::default(), &none());
+    let listed = program.graph(&inputs, Some(Deps::Overlap), Detail::default(), &none());
     // The condition never becomes false: the bound on rounds ends both.
     assert!(report(&listed.unwrap_err()).contains('2'));
     assert!(program.execute(&inputs, &sequential()).is_err());
@@ -157,7 +153,7 @@ fn a_graph_of_too_many_tasks_is_refused() {
     let text = "tensor x: f32[4]; kernel step(inout x);
         workload main { for i in 0..10000 { for j in 0..10000 { step(x); } } }";
     let listed =
-        program(text).graph(&WorkloadInputs::all_made_up(0), GraphDeps::Overlap, Detail::default(), &none());
+        program(text).graph(&WorkloadInputs::all_made_up(0), Some(Deps::Overlap), Detail::default(), &none());
     expect(listed.unwrap_err(), 861, "100000000 tasks");
 }
 

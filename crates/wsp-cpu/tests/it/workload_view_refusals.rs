@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    ArrayView, Detail, Expand, GraphDeps, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll,
+    ArrayView, Detail, Expand, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll,
     WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
 use wsp_ir::diag::{Code, Diagnostic};
@@ -324,7 +324,7 @@ fn options_that_would_have_no_effect_are_refused() {
     let with_poll = WorkloadOptions { poll: poll.clone(), ..WorkloadOptions::default() };
     let on_aicpus = WorkloadOptions { aicpus: 2, ..with_poll.clone() };
     expect(program(PAIR).execute(&inputs, &on_aicpus), 864, &["no poll is asked"]);
-    let listed = program(PAIR).graph(&inputs, GraphDeps::Schedule, Detail::default(), &with_poll);
+    let listed = program(PAIR).graph(&inputs, None, Detail::default(), &with_poll);
     expect(listed, 864, &["`poll`"]);
     let with_slot = WorkloadOptions { payload: Some(PayloadSlot::default()), ..WorkloadOptions::default() };
     expect(program(PAIR).simulate(&inputs, &with_slot).map(|_| ()), 864, &["`payload`"]);

@@ -30,11 +30,11 @@ mod walk;
 
 pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
 pub use model::{
-    Access, AccessMode, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel,
-    KernelParam, Label, Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task,
-    Tensor, Unit, Use, Var, Workload, WorkloadModule,
+    Access, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel, KernelParam, Label,
+    Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use, Var,
+    Workload, WorkloadModule,
 };
-pub use schedule::{
-    Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Timing, Trace, WindowMode,
-};
+pub use schedule::{Directive, DirectiveKind, Dispatch, Schedule, ThresholdPolicy, Timing};
+pub use wsp_core::ExecPool;
+pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode};
+pub use wsp_core::ptow::interp::AccessMode;

@@ -2,8 +2,10 @@
 
 use super::{IntExpr, Schedule};
 use crate::Span;
+use wsp_core::ptow::interp::AccessMode;
 use wsp_core::{
-    AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
+    AxisId, ChannelId, DType, ExecPool, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId,
+    WorkloadId,
 };
 
 /// Everything that one `.wsp` file says.
@@ -138,18 +140,6 @@ pub struct Slot {
     pub span: Span,
 }
 
-/// The execution unit of a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Unit {
-    /// Vector cores.
-    Vector,
-    /// Cube (matrix) cores.
-    Cube,
-    /// Either.
-    #[default]
-    Any,
-}
-
 /// A kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
@@ -158,7 +148,7 @@ pub struct Kernel {
     /// What a call gives it.
     pub signature: Signature,
     /// Where it runs.
-    pub unit: Unit,
+    pub unit: ExecPool,
     /// Cost of one task in cycles, for virtual time: an expression over parameters and the kernel's scalar parameters, the
     /// `n`-th of which is variable `n`. None counts as 1.
     pub cost: Option<IntExpr>,
@@ -192,17 +182,6 @@ pub enum ParamKind {
     Scalar,
     /// A box of a tensor.
     Tensor(AccessMode),
-}
-
-/// How a task uses a box.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AccessMode {
-    /// Reads it.
-    In,
-    /// Writes every element of it.
-    Out,
-    /// Reads it and writes to it.
-    InOut,
 }
 
 /// A workload: a body with formal arguments.

@@ -2,6 +2,8 @@
 
 use super::IntExpr;
 use crate::Span;
+use wsp_core::ExecPool;
+use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Trace, Window};
 
 /// A schedule. Expressions in it are over parameters, tables and [`super::IntExprKind::Axis`].
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -43,14 +45,9 @@ pub enum DirectiveKind {
     /// `stream_by(key)`: stream `key % streams`.
     StreamBy(IntExpr),
     /// `deps = …` of `task_graph`.
-    Dependences(Dependences),
+    Dependences(Deps),
     /// `window = n` or `window = (n, mode)` of `task_graph`, or `task_window(n, mode)`.
-    Window {
-        /// Most tasks in flight.
-        capacity: u32,
-        /// What happens when it is full.
-        mode: WindowMode,
-    },
+    Window(Window),
     /// `pools = …` of `task_graph`.
     Pools(PoolSizes),
     /// `ready = …` of `task_graph`.
@@ -60,12 +57,7 @@ pub enum DirectiveKind {
     /// `trace = …` of `task_graph`.
     Trace(Trace),
     /// `pipeline_depth(n, scope)`: most tasks that run at once in a scope (an issue gate).
-    Gate {
-        /// What shares one count.
-        scope: GateScope,
-        /// At least 1.
-        capacity: u32,
-    },
+    Gate(Gate),
     /// `batch_deps(n)`: a worker gathers this many completions before it releases their successors.
     BatchDeps(u32),
     /// `priority(key)`: with `ready = priority`, larger keys first.
@@ -116,96 +108,5 @@ pub enum ThresholdPolicy {
     /// A dispatch policy.
     Dispatch(Dispatch),
     /// A pool: vector, cube or any.
-    Pool(super::Unit),
-}
-
-/// How dependences are found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Dependences {
-    /// `infer_tensor_map_exact`: between equal boxes; boxes that overlap and differ are an error.
-    Exact,
-    /// `infer_bytes_overlap`: between boxes that share an element.
-    #[default]
-    Overlap,
-    /// `explicit`: `after` only; data must be ordered by them.
-    Explicit,
-    /// `hybrid`: overlap and `after`.
-    Hybrid,
-}
-
-/// What a full window does.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum WindowMode {
-    /// Generation waits.
-    #[default]
-    Stall,
-    /// The run fails.
-    Abort,
-    /// Generation waits, and each wait is recorded.
-    Benchmark,
-}
-
-/// Workers by execution unit.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum PoolSizes {
-    /// Every worker takes every task.
-    #[default]
-    Shared,
-    /// `by_unit(v, c)`: so many workers take vector tasks, so many cube tasks.
-    ByUnit {
-        /// Workers for vector tasks.
-        vector: u32,
-        /// Workers for cube tasks.
-        cube: u32,
-    },
-}
-
-/// Which ready task is next.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Ready {
-    /// First in first out below four workers, else work stealing.
-    #[default]
-    Auto,
-    /// First ready, first run.
-    Fifo,
-    /// Workers keep what they release; idle ones steal.
-    WorkSteal,
-    /// Largest priority first, ties in elaboration order.
-    Priority,
-}
-
-/// When the first task may start.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Start {
-    /// When all tasks are generated.
-    AfterOrchestration,
-    /// At once.
-    #[default]
-    Immediate,
-    /// When so many tasks are generated.
-    Threshold(u32),
-}
-
-/// What is recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Trace {
-    /// Nothing.
-    #[default]
-    None,
-    /// Times of every task.
-    Measured,
-    /// Virtual time: no kernel runs; each task takes its kernel's `cost`.
-    Cycles,
-}
-
-/// What shares one gate.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum GateScope {
-    /// All tasks.
-    #[default]
-    Global,
-    /// Those of one stream.
-    PerStream,
-    /// Those of one pool.
-    PerPool,
+    Pool(ExecPool),
 }

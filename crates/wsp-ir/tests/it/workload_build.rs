@@ -8,7 +8,8 @@ use wsp_ir::workload::build::{
     round_robin, sized, static_partition, work_steal,
 };
 use wsp_ir::workload::{
-    Dependences, GateScope, PoolSizes, Ready, Start, Timing, Trace, Unit, WindowMode, WorkloadModule, text,
+    Deps, ExecPool, GateScope, PoolSizes, Ready, Start, Timing, Trace, Window, WindowMode, WorkloadModule,
+    text,
 };
 
 fn parse(text: &str) -> WorkloadModule {
@@ -48,18 +49,18 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
     let x = m.tensor("x", DType::F32, [seq.into(), 128.into()]);
     let again = m.slot("again", 1);
     let y = m.tensor("y", DType::Bf16, [n.into(), n * 2, 8.into()]);
-    let norm = m.kernel("rmsnorm").input("x").output("y").on(Unit::Vector).cost(120).finish();
+    let norm = m.kernel("rmsnorm").input("x").output("y").on(ExecPool::Vector).cost(120).finish();
     let gemm = m
         .kernel("gemm")
         .input("a")
         .inout("c")
         .scalar("k")
         .scalar("n")
-        .on(Unit::Cube)
+        .on(ExecPool::Cube)
         .cost_by("n", |n| 10 * n)
         .finish();
     let step = m.kernel("step").inout("again").finish();
-    let rope = m.library_kernel("rope").on(Unit::Vector).finish();
+    let rope = m.library_kernel("rope").on(ExecPool::Vector).finish();
     let tile = m.workload_of("tile", ["i", "j"], |w, [i, j]| {
         w.task(norm).arg(x.at((sized(i * 64, 64), ..))).arg(y.at((i, j, 0..8)));
     });
@@ -127,8 +128,8 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
     m.schedule(|s| {
         s.dispatch(affinity(b.index() * 2)).streams(4).stream_by(tok.index() + nz.index());
         s.task_graph(TaskGraphPolicy {
-            deps: Some(Dependences::Hybrid),
-            window: Some((8192, WindowMode::Benchmark)),
+            deps: Some(Deps::Hybrid),
+            window: Some(Window { capacity: 8192, mode: WindowMode::Benchmark }),
             pools: Some(PoolSizes::ByUnit { vector: 3, cube: 1 }),
             ready: Some(Ready::Priority),
             start: Some(Start::Threshold(100)),
@@ -139,7 +140,7 @@ fn every_construct_is_the_same_in_rust_and_in_text() {
     m.schedule_named("fast", |s| {
         let tiers = [affinity(seq).into(), hash(seq).into(), round_robin().into()];
         s.dispatch_threshold(lens.at(b.index()), [2048, 8192], tiers).window(64, WindowMode::Abort);
-        s.deps(Dependences::Exact).pools(PoolSizes::Shared).ready(Ready::Fifo);
+        s.deps(Deps::Exact).pools(PoolSizes::Shared).ready(Ready::Fifo);
         s.start(Start::Immediate).trace(Trace::None);
     });
     m.schedule_named("parts", |s| {

@@ -1,6 +1,7 @@
 //! The block forms and their members: spaces, tiers, schedules, graphs.
 
 use super::{Expr, Extent, Ident};
+use wsp_core::policy::{self, AffinityPolicy, OrderPolicy};
 use wsp_ir::Span;
 
 /// `PTO_SPACE(name) { … }`.
@@ -128,17 +129,6 @@ pub struct Affinity {
     pub span: Span,
 }
 
-/// `PTO_AFFINITY` policies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AffinityPolicy {
-    /// `PTO_CORE_GROUP`
-    CoreGroup,
-    /// `PTO_CORE_LOCAL`
-    CoreLocal,
-    /// `PTO_SPREAD`
-    Spread,
-}
-
 /// `PTO_ORDER(axis, policy)`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Order {
@@ -148,23 +138,6 @@ pub struct Order {
     pub policy: OrderPolicy,
     /// The whole form.
     pub span: Span,
-}
-
-/// `PTO_ORDER` policies; counts are at least 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OrderPolicy {
-    /// `PTO_SEQUENTIAL`
-    Sequential,
-    /// `PTO_SEQUENTIAL_STRICT`
-    SequentialStrict,
-    /// `PTO_PARALLEL`
-    Parallel,
-    /// `PTO_INTERLEAVED(n)`
-    Interleaved(u32),
-    /// `PTO_BLOCKED(n)`
-    Blocked(u32),
-    /// `PTO_LONGEST_FIRST`
-    LongestFirst,
 }
 
 /// `PTO_PREFETCH(axis, depth)`.
@@ -178,6 +151,9 @@ pub struct Prefetch {
     pub span: Span,
 }
 
+/// `PTO_SPLIT` policies.
+pub type SplitPolicy = policy::SplitPolicy<Expr>;
+
 /// `PTO_SPLIT(axis, policy)`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Split {
@@ -187,17 +163,6 @@ pub struct Split {
     pub policy: SplitPolicy,
     /// The whole form.
     pub span: Span,
-}
-
-/// `PTO_SPLIT` policies.
-#[derive(Clone, PartialEq, Debug)]
-pub enum SplitPolicy {
-    /// `PTO_WHOLE`
-    Whole,
-    /// `PTO_FIXED(size)`
-    Fixed(Expr),
-    /// `PTO_BALANCED`, `PTO_BALANCED(align)`; at least 1
-    Balanced(Option<u32>),
 }
 
 /// `PTO_GRAPH(name) { … }`.

@@ -3,13 +3,14 @@
 use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
-    Affinity, AffinityPolicy, Axis, AxisTile, Dependency, ExprKind, Extent, Graph, Ident, Order, OrderPolicy,
-    Prefetch, Schedule, ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier,
-    TierDef, TileSize, Where,
+    Affinity, Axis, AxisTile, Dependency, ExprKind, Extent, Graph, Ident, Order, Prefetch, Schedule,
+    ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
 };
 use crate::codes;
 use crate::lexer::{Tok, shorten};
 use std::rc::Rc;
+use wsp_core::limits::SPLIT_ALIGN;
+use wsp_core::policy::{AffinityPolicy, OrderPolicy};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 
@@ -245,12 +246,12 @@ impl Parser<'_> {
             return Ok(SplitPolicy::Whole);
         }
         if word == "PTO_BALANCED" && !self.at(Tok::LParen) {
-            return Ok(SplitPolicy::Balanced(None));
+            return Ok(SplitPolicy::Balanced(SPLIT_ALIGN));
         }
         let open = self.expect(Tok::LParen, &format!("`(` and a number of elements after `{word}`"))?;
         let policy = match word {
             "PTO_FIXED" => SplitPolicy::Fixed(self.expr()?),
-            _ => SplitPolicy::Balanced(Some(self.count("the alignment of `PTO_BALANCED`")?)),
+            _ => SplitPolicy::Balanced(self.count("the alignment of `PTO_BALANCED`")?),
         };
         self.close(open, "`)` after the number of elements")?;
         Ok(policy)

@@ -3,14 +3,12 @@
 use super::Sema;
 use super::body::{Body, BodyKind};
 use super::codes;
-use super::diags::Res;
 use super::names::with_suggestion;
 use crate::ast::{self, ScheduleMember};
 use std::rc::Rc;
-use wsp_core::limits::SPLIT_ALIGN;
 use wsp_core::{ScheduleId, SpaceId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Affinity, AffinityPolicy, Order, OrderPolicy, Prefetch, Span, Split, SplitPolicy};
+use wsp_ir::{Affinity, Order, Prefetch, Span, Split};
 
 impl Sema<'_> {
     /// Lowers every schedule.
@@ -46,8 +44,12 @@ impl Sema<'_> {
         self.check_some_axis(axis);
         let axis = axis.name.to_string();
         if let ScheduleMember::Split(s) = member {
+            let size = |size: &ast::Expr| {
+                let mut b = Body::new(BodyKind::Launch("the size of a split"));
+                self.tile_elements(&mut b, size, &axis)
+            };
             // Failure is reported where it is found.
-            if let Ok(policy) = self.split_policy(&axis, &s.policy) {
+            if let Ok(policy) = s.policy.try_map(size) {
                 self.module.schedules[at].split.push(Split { axis, policy, span });
             }
             return;
@@ -55,23 +57,10 @@ impl Sema<'_> {
         let schedule = &mut self.module.schedules[at];
         match member {
             ScheduleMember::Split(_) => {}
-            ScheduleMember::Affinity(s) => {
-                schedule.affinity.push(Affinity { axis, policy: affinity(s.policy), span })
-            }
-            ScheduleMember::Order(s) => schedule.order.push(Order { axis, policy: order(s.policy), span }),
+            ScheduleMember::Affinity(s) => schedule.affinity.push(Affinity { axis, policy: s.policy, span }),
+            ScheduleMember::Order(s) => schedule.order.push(Order { axis, policy: s.policy, span }),
             ScheduleMember::Prefetch(s) => schedule.prefetch.push(Prefetch { axis, depth: s.depth, span }),
         }
-    }
-
-    fn split_policy(&mut self, axis: &str, policy: &ast::SplitPolicy) -> Res<SplitPolicy> {
-        Ok(match policy {
-            ast::SplitPolicy::Whole => SplitPolicy::Whole,
-            ast::SplitPolicy::Fixed(size) => {
-                let mut b = Body::new(BodyKind::Launch("the size of a split"));
-                SplitPolicy::Fixed(self.tile_elements(&mut b, size, axis)?)
-            }
-            ast::SplitPolicy::Balanced(align) => SplitPolicy::Balanced(align.unwrap_or(SPLIT_ALIGN)),
-        })
     }
 
     /// A schedule names axes, not spaces: some space must have the axis.
@@ -110,24 +99,5 @@ impl Sema<'_> {
                     .label(span, format!("applied to `{space}` here")),
             );
         }
-    }
-}
-
-fn affinity(policy: ast::AffinityPolicy) -> AffinityPolicy {
-    match policy {
-        ast::AffinityPolicy::CoreGroup => AffinityPolicy::CoreGroup,
-        ast::AffinityPolicy::CoreLocal => AffinityPolicy::CoreLocal,
-        ast::AffinityPolicy::Spread => AffinityPolicy::Spread,
-    }
-}
-
-fn order(policy: ast::OrderPolicy) -> OrderPolicy {
-    match policy {
-        ast::OrderPolicy::Sequential => OrderPolicy::Sequential,
-        ast::OrderPolicy::SequentialStrict => OrderPolicy::SequentialStrict,
-        ast::OrderPolicy::Parallel => OrderPolicy::Parallel,
-        ast::OrderPolicy::Interleaved(n) => OrderPolicy::Interleaved(n),
-        ast::OrderPolicy::Blocked(n) => OrderPolicy::Blocked(n),
-        ast::OrderPolicy::LongestFirst => OrderPolicy::LongestFirst,
     }
 }

@@ -26,17 +26,8 @@ mod walk;
 pub use slot::{SlotLayout, slot_layout};
 pub use walk::summarise;
 
-use wsp_core::TensorId;
+use wsp_core::{AccessKind, TensorId};
 use wsp_ir::Expr;
-
-/// Read or write.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AccessMode {
-    /// The kernel may load from the box.
-    Read,
-    /// The kernel may store to the box.
-    Write,
-}
 
 /// One dimension of a box.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,7 +49,7 @@ pub struct Access {
     /// The tensor.
     pub tensor: TensorId,
     /// How.
-    pub mode: AccessMode,
+    pub mode: AccessKind,
     /// When false for a descriptor, the task does not touch it; a `bool` over descriptor fields and parameters.
     pub guard: Option<Expr>,
     /// One bound per dimension of the tensor. Of a workspace tensor, dimension 0 counts bytes.

@@ -4,9 +4,9 @@ use super::path;
 use super::state::{State, Value};
 use super::sym;
 use super::walk::Walker;
-use super::{Access, AccessMode, Bound};
+use super::{Access, Bound};
 use crate::fold;
-use wsp_core::TensorId;
+use wsp_core::{AccessKind, TensorId};
 use wsp_ir::{Expr, ScalarTy, Span, Storage};
 
 /// More boxes than this of one tensor and mode become the whole tensor: each costs time per task.
@@ -24,7 +24,7 @@ impl Walker<'_> {
         &mut self,
         state: &State,
         tensor: TensorId,
-        mode: AccessMode,
+        mode: AccessKind,
         index: &[Expr],
         reach: &Reach<'_>,
     ) {
@@ -47,7 +47,7 @@ impl Walker<'_> {
     }
 
     /// Notes that all of a tensor may be touched.
-    pub(super) fn record_all(&mut self, state: &State, tensor: TensorId, mode: AccessMode) {
+    pub(super) fn record_all(&mut self, state: &State, tensor: TensorId, mode: AccessKind) {
         let Some(declared) = self.module.tensors.get(tensor.index()) else { return };
         let bounds = vec![Bound::All; declared.rank()];
         self.push(Access { tensor, mode, guard: path::guard(state), bounds });

@@ -1,12 +1,11 @@
 //! Tile operations: what they touch, and how large their results may be.
 
-use super::AccessMode;
 use super::record::Reach;
 use super::state::{Shape, State, Value};
 use super::sym;
 use super::walk::Walker;
 use crate::fold;
-use wsp_core::LocalId;
+use wsp_core::{AccessKind, LocalId};
 use wsp_ir::{Expr, LocalTy, Place, ScalarTy, Span, TileOp};
 
 impl Walker<'_> {
@@ -20,7 +19,7 @@ impl Walker<'_> {
                     rows: self.at_most(state, rows.as_ref(), all.rows),
                     cols: self.at_most(state, cols.as_ref(), all.cols),
                 };
-                self.record(state, *tensor, AccessMode::Read, &at.index, &Reach { dims: &reach(at, &shape) });
+                self.record(state, *tensor, AccessKind::Read, &at.index, &Reach { dims: &reach(at, &shape) });
                 (*dst, shape)
             }
             TileOp::Store { tensor, src, at } => {
@@ -28,7 +27,7 @@ impl Walker<'_> {
                 self.record(
                     state,
                     *tensor,
-                    AccessMode::Write,
+                    AccessKind::Write,
                     &at.index,
                     &Reach { dims: &reach(at, &shape) },
                 );

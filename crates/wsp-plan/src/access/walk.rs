@@ -5,10 +5,10 @@ use super::path;
 use super::record::Reach;
 use super::state::{Shape, State, Value};
 use super::sym;
-use super::{Access, AccessMode, slot_layout};
+use super::{Access, slot_layout};
 use crate::{fold, walk};
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, LocalId};
+use wsp_core::{AccessKind, FuncId, LocalId};
 use wsp_ir::{
     BinOp, Block, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind, TileOp, UnOp,
 };
@@ -65,7 +65,7 @@ impl Walker<'_> {
             StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => state.dead = true,
             StmtKind::Tile(op) => self.tile(op, state),
             StmtKind::StoreScalar { tensor, index, .. } => {
-                self.record(state, *tensor, AccessMode::Write, index, &Reach { dims: &[] });
+                self.record(state, *tensor, AccessKind::Write, index, &Reach { dims: &[] });
             }
             // Kernels have no others, and those touch no tensor.
             StmtKind::LetArray { .. }
@@ -206,7 +206,7 @@ impl Walker<'_> {
     fn loads(&mut self, e: &Expr, state: &State) {
         match &e.kind {
             ExprKind::LoadScalar(tensor, index) => {
-                self.record(state, *tensor, AccessMode::Read, index, &Reach { dims: &[] });
+                self.record(state, *tensor, AccessKind::Read, index, &Reach { dims: &[] });
             }
             ExprKind::Call(func, _) => self.helper(*func, state),
             _ => {}
@@ -237,7 +237,7 @@ impl Walker<'_> {
                 _ => {}
             });
             for (tensor, written) in touched {
-                let mode = if written { AccessMode::Write } else { AccessMode::Read };
+                let mode = if written { AccessKind::Write } else { AccessKind::Read };
                 self.record_all(state, tensor, mode);
             }
         }

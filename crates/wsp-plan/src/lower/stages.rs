@@ -1,9 +1,9 @@
 //! What a launch runs: its stages, the kernels they reach, and what those do with tensors.
 
 use crate::lower::codes;
-use crate::{Access, AccessMode, TensorUse, arrays_read, walk};
+use crate::{Access, TensorUse, arrays_read, walk};
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, GraphId, SpaceId, TensorId};
+use wsp_core::{AccessKind, FuncId, GraphId, SpaceId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
     ArrayRef, BindingSource, Consumer, DependencyRef, Graph, LaunchTarget, Module, Span, StmtKind, Storage,
@@ -82,8 +82,8 @@ pub(super) fn tensor_uses(
         for access in &accesses[kernel.index()] {
             let used = &mut uses[access.tensor.index()];
             match access.mode {
-                AccessMode::Read => used.read = true,
-                AccessMode::Write => used.written = true,
+                AccessKind::Read => used.read = true,
+                AccessKind::Write => used.written = true,
             }
         }
         for tensor in arrays_of(module, *kernel) {

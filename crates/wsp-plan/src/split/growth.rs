@@ -15,7 +15,7 @@ const WHOLE: u128 = 10_000;
 /// A core with `a` elements and `n` items that grow has `a + t·n` after `t` tokens, all `cores` together `A + t·N`. So
 /// `cores · (a + t·n) ≤ limit · (A + t·N)` is to hold for each core, which gives the most tokens by a division.
 pub fn tokens_in_balance(work: &Work<'_>, align: u32, grows: impl Fn(u32) -> bool) -> u64 {
-    let items = work.items(Policy::Balanced { align });
+    let items = work.items(Policy::Balanced(align));
     let cores = u128::from(work.cores.max(1));
     let mut loads = vec![(0u128, 0u128); Line::new(work, align).shares() as usize];
     for (item, share) in items.iter().zip(shares_of(work, &items, align)) {
@@ -44,7 +44,7 @@ mod tests {
 
     /// The balance after so many tokens, from the items as they grow.
     fn balance_after(work: &Work<'_>, align: u32, tokens: u64) -> f64 {
-        let items = work.items(Policy::Balanced { align });
+        let items = work.items(Policy::Balanced(align));
         let (mut loads, mut all) = (vec![0u64; work.cores as usize], 0);
         for (item, share) in items.iter().zip(shares_of(work, &items, align)) {
             let last = item.index + 1 == item.count;

@@ -13,21 +13,10 @@ pub use line::Line;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use wsp_core::policy::SplitPolicy;
 
-/// How ranges are cut.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Policy {
-    /// One item per range.
-    Whole,
-    /// Items of so many elements, at least 1; the last of a range may be shorter.
-    Fixed(u32),
-    /// Where the shares of equal cores end on the line of all ranges, moved to multiples of `align`, at least 1, of
-    /// the elements of a range.
-    Balanced {
-        /// Elements between two places where a cut may be.
-        align: u32,
-    },
-}
+/// How ranges are cut; places where a cut may be lie at multiples of the alignment, in elements of the range.
+pub type Policy = SplitPolicy<u32>;
 
 /// What there is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,7 +68,7 @@ impl Work<'_> {
             Policy::Fixed(size) => {
                 self.ranges(0, |length, ends| ends.extend((1..length.div_ceil(size)).map(|i| i * size)))
             }
-            Policy::Balanced { align } => {
+            Policy::Balanced(align) => {
                 let line = Line::new(self, align);
                 let shares = line.shares();
                 let mut cuts = line.cuts();

@@ -1,9 +1,9 @@
 //! Entries of `.pto` files as task graphs see them: what a kernel does with its arguments, before it runs.
 
-use crate::{AccessMode, summarise, walk};
+use crate::{summarise, walk};
 use std::collections::BTreeSet;
 use wsp_core::tg::Direction;
-use wsp_core::{FuncId, ParamId, TensorId};
+use wsp_core::{AccessKind, FuncId, ParamId, TensorId};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_ir::{
     Arg, ArrayRef, Dim, Elem, Expr, ExprKind, KernelEntry, LocalTy, Module, Stmt, StmtKind, Tensor,
@@ -59,8 +59,8 @@ impl Uses {
         let mut uses = Uses { loaded: BTreeSet::new(), stored: BTreeSet::new() };
         for access in summarise(module, function) {
             match access.mode {
-                AccessMode::Read => uses.loaded.insert(access.tensor),
-                AccessMode::Write => uses.stored.insert(access.tensor),
+                AccessKind::Read => uses.loaded.insert(access.tensor),
+                AccessKind::Write => uses.stored.insert(access.tensor),
             };
         }
         // Accesses are those that order tasks; integers read as arrays are not among them.

@@ -11,6 +11,7 @@
 //! | N/A | a note: accepted, does nothing |
 //! | No | an error that names the platform and what to do instead |
 
+use wsp_core::policy::Hints;
 use wsp_core::tg::{FenceScope, Instr, Op, Platform, Support};
 use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::TgModule;
@@ -156,16 +157,6 @@ impl Default for DeviceModel {
     fn default() -> DeviceModel {
         DeviceModel::of(Platform::A2)
     }
-}
-
-/// What the simulation makes of hints on cores.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Hints {
-    /// Nothing.
-    #[default]
-    Ignore,
-    /// Kernels run where they say.
-    Honour,
 }
 
 /// What a unit is checked or compiled for.

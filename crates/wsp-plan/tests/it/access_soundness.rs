@@ -5,7 +5,7 @@ use crate::support::machine::{Event, Machine};
 use crate::support::random::Random;
 use wsp_core::*;
 use wsp_ir::*;
-use wsp_plan::{Access, AccessMode, Bound, slot_layout, summarise};
+use wsp_plan::{Access, Bound, slot_layout, summarise};
 
 /// Tensor 0: `[12, 9]`; tensor 1: `[5, 7, 11]`; tensor 2: workspace `[4, 3]` per slot.
 const SHAPES: [&[u32]; 3] = [&[12, 9], &[5, 7, 11], &[4096, 4, 3]];
@@ -269,7 +269,7 @@ fn every_touched_element_lies_in_a_box() {
             for event in std::mem::take(&mut machine.events) {
                 let Event::Touch { tensor, written, index } = event else { continue };
                 touched += 1;
-                let mode = if written { AccessMode::Write } else { AccessMode::Read };
+                let mode = if written { AccessKind::Write } else { AccessKind::Read };
                 let inside = accesses.iter().filter(|a| a.tensor == tensor && a.mode == mode).any(|a| {
                     let happens = a.guard.as_ref().is_none_or(|g| machine.eval(g) != Ok(0));
                     happens && holds(&mut machine, a, &index, slot)

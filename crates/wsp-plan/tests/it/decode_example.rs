@@ -1,8 +1,9 @@
 //! The decode example: what its kernels touch and how its work is ordered.
 
 use crate::support::machine::{Event, Machine};
+use wsp_core::AccessKind;
 use wsp_ir::*;
-use wsp_plan::{AccessMode, Bound, CompileOptions, LoweredPlan, TensorUse, lower, slot_layout};
+use wsp_plan::{Bound, CompileOptions, LoweredPlan, TensorUse, lower, slot_layout};
 
 const HEADS: u32 = 2;
 const RATIO: u32 = 4;
@@ -42,7 +43,7 @@ fn boxes(
     plan: &LoweredPlan,
     kernel: &str,
     tensor: &str,
-    mode: AccessMode,
+    mode: AccessKind,
     fields: &[u32],
 ) -> Vec<Vec<Option<(u32, u32)>>> {
     let mut machine = machine(plan, &[100, 100], 8);
@@ -80,15 +81,15 @@ fn a_chunk_reads_its_own_query_heads_and_tokens() {
     let plan = plan();
     for kernel in TIERS {
         let task = chunk_task(5);
-        let q = boxes(&plan, kernel, "q", AccessMode::Read, &task);
+        let q = boxes(&plan, kernel, "q", AccessKind::Read, &task);
         assert_eq!(q, [[Some((1, 2)), Some((RATIO, 2 * RATIO)), Some((0, 1)), Some((0, DIM))]]);
         for cache in ["k_cache", "v_cache"] {
-            let tokens = boxes(&plan, kernel, cache, AccessMode::Read, &task);
+            let tokens = boxes(&plan, kernel, cache, AccessKind::Read, &task);
             assert_eq!(tokens, [[Some((1, 2)), Some((16, 24)), Some((1, 2)), Some((0, DIM))]]);
         }
         let mut empty = task;
         empty[5] = 16;
-        assert!(boxes(&plan, kernel, "k_cache", AccessMode::Read, &empty).is_empty());
+        assert!(boxes(&plan, kernel, "k_cache", AccessKind::Read, &empty).is_empty());
     }
 }
 
@@ -98,12 +99,12 @@ fn a_chunk_of_several_writes_exactly_its_slot() {
     for kernel in TIERS {
         let task = chunk_task(5);
         for partial in ["partial_o", "partial_m", "partial_d"] {
-            let written = boxes(&plan, kernel, partial, AccessMode::Write, &task);
+            let written = boxes(&plan, kernel, partial, AccessKind::Write, &task);
             assert_eq!(written.len(), 1);
             assert_eq!(written[0][0], Some((4096, 4096 + slot(&plan))));
         }
-        assert!(boxes(&plan, kernel, "output", AccessMode::Write, &task).is_empty());
-        assert!(boxes(&plan, kernel, "lse", AccessMode::Write, &task).is_empty());
+        assert!(boxes(&plan, kernel, "output", AccessKind::Write, &task).is_empty());
+        assert!(boxes(&plan, kernel, "lse", AccessKind::Write, &task).is_empty());
     }
 }
 
@@ -112,11 +113,11 @@ fn an_only_chunk_writes_the_output_of_its_heads() {
     let plan = plan();
     for kernel in TIERS {
         let task = chunk_task(1);
-        let output = boxes(&plan, kernel, "output", AccessMode::Write, &task);
+        let output = boxes(&plan, kernel, "output", AccessKind::Write, &task);
         assert_eq!(output, [[Some((1, 2)), Some((RATIO, 2 * RATIO)), Some((0, 1)), Some((0, DIM))]]);
-        let lse = boxes(&plan, kernel, "lse", AccessMode::Write, &task);
+        let lse = boxes(&plan, kernel, "lse", AccessKind::Write, &task);
         assert_eq!(lse, [[Some((1, 2)), Some((RATIO, 2 * RATIO))]]);
-        assert!(boxes(&plan, kernel, "partial_o", AccessMode::Write, &task).is_empty());
+        assert!(boxes(&plan, kernel, "partial_o", AccessKind::Write, &task).is_empty());
     }
 }
 
@@ -126,12 +127,12 @@ fn a_merge_reads_the_slots_of_its_chunks_and_no_others() {
     let size = slot(&plan);
     assert_eq!(size % 64, 0);
     // batch, head, chunks, workspace.
-    let read = boxes(&plan, "merge_partial_outputs", "partial_o", AccessMode::Read, &[1, 0, 7, 4096]);
+    let read = boxes(&plan, "merge_partial_outputs", "partial_o", AccessKind::Read, &[1, 0, 7, 4096]);
     assert_eq!(read, [[Some((4096, 4096 + 7 * size)), Some((0, RATIO)), Some((0, DIM))]]);
-    let output = boxes(&plan, "merge_partial_outputs", "output", AccessMode::Write, &[1, 0, 7, 4096]);
+    let output = boxes(&plan, "merge_partial_outputs", "output", AccessKind::Write, &[1, 0, 7, 4096]);
     assert_eq!(output, [[Some((1, 2)), Some((0, RATIO)), Some((0, 1)), Some((0, DIM))]]);
     assert!(
-        boxes(&plan, "merge_partial_outputs", "partial_o", AccessMode::Read, &[1, 0, 0, 4096]).is_empty()
+        boxes(&plan, "merge_partial_outputs", "partial_o", AccessKind::Read, &[1, 0, 0, 4096]).is_empty()
     );
 }
 

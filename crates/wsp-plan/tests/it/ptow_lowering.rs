@@ -4,7 +4,7 @@ use crate::workload_support::{bound, module, schedule, try_bind};
 use wsp_core::ptow::{AxisForm, DispatchConfig, Op, PolicyType, XOp};
 use wsp_core::{AxisId, ParamId, TableId};
 use wsp_ir::diag::Code;
-use wsp_ir::workload::Unit;
+use wsp_ir::workload::ExecPool;
 use wsp_plan::ptow::{
     DispatchPlan, HostList, LaunchData, Lowered, ProgramBuf, VarKind, dispatch_configs, lower, statements,
     transfer,
@@ -381,8 +381,8 @@ fn kernels_and_tensors_keep_their_numbers() {
     let verified = lowered.program.verified();
     let program = verified.program();
     let pools: Vec<u8> = program.kernels.iter().map(|kernel| kernel.pool).collect();
-    let units: Vec<Unit> = module.kernels.iter().map(|kernel| kernel.unit).collect();
-    assert_eq!((pools, units), (vec![255, 0, 1], vec![Unit::Any, Unit::Vector, Unit::Cube]));
+    let units: Vec<ExecPool> = module.kernels.iter().map(|kernel| kernel.unit).collect();
+    assert_eq!((pools, units), (vec![255, 0, 1], vec![ExecPool::Any, ExecPool::Vector, ExecPool::Cube]));
     let slots: Vec<(u8, u32)> = program.tensors.iter().map(|tensor| (tensor.rank, tensor.slot)).collect();
     assert_eq!(slots, [(1, 0), (2, 0), (1, 1)]);
     assert_eq!(program.counts.slots, 1);

@@ -68,7 +68,7 @@ fn spelled(policy: Policy) -> String {
     match policy {
         Policy::Whole => "PTO_WHOLE".to_owned(),
         Policy::Fixed(size) => format!("PTO_FIXED({size})"),
-        Policy::Balanced { align } => format!("PTO_BALANCED({align})"),
+        Policy::Balanced(align) => format!("PTO_BALANCED({align})"),
     }
 }
 
@@ -76,7 +76,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     prop_oneof![
         Just(Policy::Whole),
         (1u32..200).prop_map(Policy::Fixed),
-        (1u32..40).prop_map(|align| Policy::Balanced { align }),
+        (1u32..40).prop_map(Policy::Balanced),
     ]
 }
 
@@ -129,12 +129,12 @@ proptest! {
             let align = match policy {
                 Policy::Whole => u32::MAX,
                 Policy::Fixed(size) => size,
-                Policy::Balanced { align } => align,
+                Policy::Balanced(align) => align,
             };
             prop_assert!(begins.iter().all(|begin| begin % align == 0));
             prop_assert!(items.iter().enumerate().all(|(i, item)| (item.index, item.count) == (i as u32, items.len() as u32)));
         }
-        if let Policy::Balanced { align } = policy {
+        if let Policy::Balanced(align) = policy {
             let ranges = lengths.len() * heads as usize;
             prop_assert!(items.len() - ranges < cores as usize);
             // Each end of a share is moved by half of what cuts are aligned to at most.
@@ -201,7 +201,7 @@ fn shares_are_within_three_percent_wherever_cores_have_512_elements() {
     for (name, lengths) in &files {
         for (heads, cores) in [(1, 72), (8, 72), (1, 132), (8, 132)] {
             let work = Work { lengths, heads, cores };
-            let items = work.items(Policy::Balanced { align: 16 });
+            let items = work.items(Policy::Balanced(16));
             let shares = split::balance_of_shares(&work, &items, 16);
             if work.elements() >= 512 * u64::from(cores) {
                 assert!(shares <= 1.03, "{name}, {heads} heads, {cores} cores: {shares}");
@@ -257,7 +257,7 @@ fn the_tile_of_a_fixed_split_can_be_asked_for_and_one_length_can_be_split() {
     assert_eq!(emitted(&plan(&text), &work), work.items(Policy::Fixed(48)));
     let text = text.replace("c * PTO_GET_TILE(chunk)", "PTO_ITEM_BEGIN(chunk)");
     let text = text.replace("PTO_FIXED(48)", "PTO_BALANCED(10)");
-    assert_eq!(emitted(&plan(&text), &work), work.items(Policy::Balanced { align: 10 }));
+    assert_eq!(emitted(&plan(&text), &work), work.items(Policy::Balanced(10)));
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_reservation_has_a_slot_for_every_item() {
     let plan = lower(&module, &CompileOptions::default()).unwrap_or_else(|d| panic!("{d:#?}"));
     let work = Work { lengths: &[1000, 0, 77, 3000], heads: 2, cores: 9 };
     let items = emitted(&plan, &work);
-    assert_eq!(items, work.items(Policy::Balanced { align: 16 }));
+    assert_eq!(items, work.items(Policy::Balanced(16)));
     let slots: Vec<(u32, u32)> = run(&plan, &work)
         .events
         .iter()

@@ -1,11 +1,12 @@
 //! The platform matrix: the words of the document, and that what a unit is told follows them.
 
+use wsp_core::policy::Hints;
 use wsp_core::tg::{OPS, Op, Platform, Support};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::tg::{TgModule, verify};
 use wsp_plan::tg::matrix::{
-    DeviceModel, Hints, MATRIX, PLATFORMS, TARGET_NAMES, Target, diagnose, platform, platform_name, support,
+    DeviceModel, MATRIX, PLATFORMS, TARGET_NAMES, Target, diagnose, platform, platform_name, support,
     target_name, word,
 };
 

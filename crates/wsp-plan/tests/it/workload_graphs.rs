@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use wsp_core::Region;
-use wsp_ir::workload::{Unit, WorkloadModule};
+use wsp_ir::workload::{ExecPool, WorkloadModule};
 use wsp_plan::workload::count;
 
 fn path(parts: &[&str]) -> PathBuf {
@@ -60,7 +60,7 @@ fn listed(module: &WorkloadModule, tasks: &[Seen]) -> Vec<Row> {
             (dir.to_owned(), module.tensors[region.tensor.index()].name.clone(), place(region))
         });
         let accesses: Vec<_> = accesses.collect();
-        (kernel.name.clone(), kernel.unit == Unit::Cube, accesses)
+        (kernel.name.clone(), kernel.unit == ExecPool::Cube, accesses)
     };
     tasks.iter().map(row).collect()
 }

@@ -3,7 +3,7 @@
 use crate::workload_support::{bound, expanded, fault, module, schedule, tasks};
 use wsp_ir::diag::{Code, Severity};
 use wsp_ir::workload::{
-    Dependences, GateScope, PoolSizes, Ready, Start, Trace, Unit, WindowMode, WorkloadModule,
+    Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };
 use wsp_plan::workload::{Dispatched, LoweredSchedule, Placement, check_schedule, lower_schedule};
 use wsp_plan::{Support, WORKLOAD_CAPABILITIES};
@@ -49,9 +49,12 @@ fn every_directive_is_lowered() {
     let lowered = schedule(&module(&source));
     assert_eq!(lowered.name, None);
     assert_eq!((lowered.streams, lowered.batch), (Some(4), Some(16)));
-    assert_eq!(lowered.gates, [(GateScope::Global, 3), (GateScope::PerStream, 2)]);
-    assert_eq!(lowered.dependences, Dependences::Hybrid);
-    assert_eq!(lowered.window, Some((77, WindowMode::Benchmark)));
+    assert_eq!(
+        lowered.gates,
+        [(GateScope::Global, 3), (GateScope::PerStream, 2)].map(|(scope, capacity)| Gate { scope, capacity })
+    );
+    assert_eq!(lowered.dependences, Deps::Hybrid);
+    assert_eq!(lowered.window, Some(Window { capacity: 77, mode: WindowMode::Benchmark }));
     assert_eq!(lowered.pools, PoolSizes::ByUnit { vector: 3, cube: 1 });
     assert_eq!(
         (lowered.ready, lowered.start, lowered.trace),
@@ -142,10 +145,14 @@ fn thresholds_pick_policies_and_pools() {
          task_graph(pools = by_unit(1, 1));",
     );
     let first = |n: usize| (picked[n].dispatch, picked[n].pool);
-    assert_eq!(first(2), (Some(Dispatched::Turn(2)), Unit::Vector), "a cube kernel sent to the vector pool");
-    assert_eq!(first(3), (Some(Dispatched::Affinity(1)), Unit::Vector));
-    assert_eq!(first(6), (Some(Dispatched::Turn(6)), Unit::Cube));
-    assert_eq!(first(9), (Some(Dispatched::Turn(9)), Unit::Vector), "outside the loops the axis is 0");
+    assert_eq!(
+        first(2),
+        (Some(Dispatched::Turn(2)), ExecPool::Vector),
+        "a cube kernel sent to the vector pool"
+    );
+    assert_eq!(first(3), (Some(Dispatched::Affinity(1)), ExecPool::Vector));
+    assert_eq!(first(6), (Some(Dispatched::Turn(6)), ExecPool::Cube));
+    assert_eq!(first(9), (Some(Dispatched::Turn(9)), ExecPool::Vector), "outside the loops the axis is 0");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a run on AICPUs may be told.
 
-use crate::{ConfigError, Gate, Pools, StartPolicy, TracePolicy, WindowMode};
+use crate::{ConfigError, Gate, PoolSizes, Start, TracePolicy, WindowMode};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -57,14 +57,14 @@ pub struct AicpuConfig {
     /// Most tasks that an AICPU generates or resolves in one step, at least 1.
     pub step_tasks: u32,
     /// Cores and their units. Shared: as many as threads or AICPUs, whichever are more. By unit: so many of each.
-    pub pools: Pools,
+    pub pools: PoolSizes,
     /// Limits to the tasks that run at once, over all AICPUs. A task starts when all of them let it.
     pub gates: Vec<Gate>,
     /// Which ready task is taken next.
     pub ready: ReadyOrder,
     /// When the first task may start; a threshold counts the tasks of all AICPUs. When nothing else can go on, tasks
     /// start before.
-    pub start: StartPolicy,
+    pub start: Start,
     /// Completions that an AICPU gathers before it releases what waits for them, at least 1. It releases them in any case
     /// when it finds nothing else to do.
     pub batch: u32,
@@ -91,10 +91,10 @@ impl Default for AicpuConfig {
             ring: limits::NOTIFY_RING_SIZE,
             map_entries: limits::GLOBAL_MAP_SIZE,
             step_tasks: 32,
-            pools: Pools::Shared,
+            pools: PoolSizes::Shared,
             gates: Vec::new(),
             ready: ReadyOrder::Fifo,
-            start: StartPolicy::Immediate,
+            start: Start::Immediate,
             batch: 1,
             trace: TracePolicy::None,
             after: AfterEdges::Kept,
@@ -163,10 +163,10 @@ impl AicpuConfig {
         for gate in &self.gates {
             range("gate capacity", gate.capacity, u32::MAX)?;
         }
-        if let StartPolicy::Threshold(tasks) = self.start {
+        if let Start::Threshold(tasks) = self.start {
             range("start threshold", tasks, u32::MAX)?;
         }
-        if let Pools::ByUnit { vector, cube } = self.pools {
+        if let PoolSizes::ByUnit { vector, cube } = self.pools {
             range("vector cores", vector, limits::MAX_THREADS)?;
             range("cube cores", cube, limits::MAX_THREADS)?;
         }
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(refused(&wide, 1), "`window` is 32769, but must lie in 1..=32768");
         let ring = AicpuConfig { ring: 3, ..config.clone() };
         assert_eq!(refused(&ring, 1), "`ring` is 3, but must be a power of two; ask for 4");
-        let none = AicpuConfig { pools: Pools::ByUnit { vector: 0, cube: 1 }, ..config.clone() };
+        let none = AicpuConfig { pools: PoolSizes::ByUnit { vector: 0, cube: 1 }, ..config.clone() };
         assert_eq!(refused(&none, 1), "`vector cores` is 0, but must lie in 1..=1024");
         assert!(config.validate(32).is_ok());
     }

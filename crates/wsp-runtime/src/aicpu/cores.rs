@@ -6,7 +6,7 @@ use super::shared::Shared;
 use super::stats::CoreFigures;
 use crate::shared::message;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{KernelStats, Pools, TaskRunner, clock};
+use crate::{KernelStats, PoolSizes, TaskRunner, clock};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wsp_core::handshake::{CoreOrder, Handshake};
 use wsp_core::{KernelId, TaskId};
@@ -22,10 +22,10 @@ pub(super) struct Topology {
 
 impl Topology {
     /// Every AICPU is attached to a core of every unit, and every core to an AICPU.
-    pub(super) fn new(pools: Pools, threads: u32, aicpus: u32) -> Topology {
+    pub(super) fn new(pools: PoolSizes, threads: u32, aicpus: u32) -> Topology {
         let groups = match pools {
-            Pools::Shared => vec![(Unit::Both, threads.max(aicpus))],
-            Pools::ByUnit { vector, cube } => vec![(Unit::Vector, vector), (Unit::Cube, cube)],
+            PoolSizes::Shared => vec![(Unit::Both, threads.max(aicpus))],
+            PoolSizes::ByUnit { vector, cube } => vec![(Unit::Vector, vector), (Unit::Cube, cube)],
         };
         let (mut units, mut pairs) = (Vec::new(), Vec::new());
         for (unit, cores) in groups {
@@ -170,7 +170,7 @@ mod tests {
     fn every_aicpu_has_a_core_of_every_unit_and_every_core_an_aicpu() {
         for aicpus in 1..=9 {
             for (vector, cube) in [(1, 1), (2, 5), (9, 1), (16, 4)] {
-                let topology = Topology::new(Pools::ByUnit { vector, cube }, 2, aicpus);
+                let topology = Topology::new(PoolSizes::ByUnit { vector, cube }, 2, aicpus);
                 for aicpu in 0..aicpus as u16 {
                     for unit in [Unit::Vector, Unit::Cube] {
                         let has = |&(owner, core): &(u16, u32)| {
@@ -192,9 +192,9 @@ mod tests {
 
     #[test]
     fn shared_cores_are_as_many_as_threads_or_aicpus() {
-        assert_eq!(Topology::new(Pools::Shared, 2, 16).units.len(), 16);
+        assert_eq!(Topology::new(PoolSizes::Shared, 2, 16).units.len(), 16);
         assert_eq!(
-            Topology::new(Pools::Shared, 6, 4).pairs,
+            Topology::new(PoolSizes::Shared, 6, 4).pairs,
             [(0, 0), (1, 1), (2, 2), (3, 3), (0, 4), (1, 5)]
         );
     }

@@ -4,10 +4,11 @@
 //! the next. So a look at a counter is worth all tasks that wait for it.
 
 use super::counters::Counters;
-use super::generator::{Access, Need};
+use super::generator::Need;
 use super::queue::LocalTaskQueue;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use wsp_core::AccessKind;
 
 /// A counter: the tile, and whether all accesses count or writes only.
 type Key = (u32, bool);
@@ -25,7 +26,7 @@ impl CounterWaits {
     /// Lists a task under the first of its counters that has not been reached; whether there is one.
     pub(super) fn add(&mut self, slot: u16, needs: &[Need], counters: &Counters) -> bool {
         let Some(need) = needs.iter().find(|need| !counters.is_met(need)) else { return false };
-        let key = (need.counter, need.access == Access::Write);
+        let key = (need.counter, need.access == AccessKind::Write);
         self.tasks.entry(key).or_default().push(Reverse((need.reached, slot)));
         true
     }
@@ -69,7 +70,7 @@ impl CounterWaits {
     }
 
     fn poll_one(&mut self, key: Key, queue: &LocalTaskQueue, counters: &Counters, released: &mut Vec<u16>) {
-        let access = if key.1 { Access::Write } else { Access::Read };
+        let access = if key.1 { AccessKind::Write } else { AccessKind::Read };
         let now = counters.reached(&Need { counter: key.0, access, reached: 0 });
         let Some(tasks) = self.tasks.get_mut(&key) else { return };
         let mut reached = Vec::new();

@@ -1,8 +1,9 @@
 //! Tiles whose accesses are counted: see [`Need`].
 
-use super::generator::{Access, Need};
+use super::generator::Need;
 use crate::sync::{AtomicU64, Ordering};
 use std::sync::OnceLock;
+use wsp_core::AccessKind;
 
 /// Tiles of a page.
 const PAGE: u32 = 1 << 12;
@@ -38,8 +39,8 @@ impl Counters {
         let Some(page) = self.pages[(need.counter / PAGE) as usize].get() else { return 0 };
         let tile = &page[(need.counter % PAGE) as usize];
         match need.access {
-            Access::Read => tile.writes.load(Ordering::Acquire),
-            Access::Write => tile.accesses.load(Ordering::Acquire),
+            AccessKind::Read => tile.writes.load(Ordering::Acquire),
+            AccessKind::Write => tile.accesses.load(Ordering::Acquire),
         }
     }
 
@@ -52,7 +53,7 @@ impl Counters {
         let tile = |_| Tile { accesses: AtomicU64::new(0), writes: AtomicU64::new(0) };
         let page = self.pages[(need.counter / PAGE) as usize].get_or_init(|| (0..PAGE).map(tile).collect());
         let tile = &page[(need.counter % PAGE) as usize];
-        if need.access == Access::Write {
+        if need.access == AccessKind::Write {
             tile.writes.fetch_add(1, Ordering::AcqRel);
         }
         tile.accesses.fetch_add(1, Ordering::AcqRel);
@@ -68,14 +69,14 @@ mod tests {
         let counters = Counters::new(5 * PAGE);
         let need = |counter, access| Need { counter, access, reached: 0 };
         for counter in [0, PAGE - 1, PAGE, 5 * PAGE - 1] {
-            counters.count(&need(counter, Access::Write));
-            counters.count(&need(counter, Access::Read));
+            counters.count(&need(counter, AccessKind::Write));
+            counters.count(&need(counter, AccessKind::Read));
         }
         for (counter, accesses) in
             [(0, 2), (1, 0), (PAGE - 1, 2), (PAGE, 2), (2 * PAGE, 0), (5 * PAGE - 1, 2)]
         {
             let reached =
-                [Access::Write, Access::Read].map(|access| counters.reached(&need(counter, access)));
+                [AccessKind::Write, AccessKind::Read].map(|access| counters.reached(&need(counter, access)));
             assert_eq!(reached, [accesses, accesses / 2], "{counter}");
         }
         assert_eq!(counters.pages.iter().filter(|page| page.get().is_some()).count(), 3);

@@ -2,14 +2,14 @@
 
 use super::config::{AfterEdges, AicpuConfig};
 use super::engine::{Aicpu, NoticeLost};
-use super::generator::{Access, AicpuTask, Emit, Generator, Progress, Refused, Slots};
+use super::generator::{AicpuTask, Emit, Generator, Progress, Refused, Slots};
 use super::queue::{Producer, Published};
 use super::shared::Shared;
 use super::stats::WindowStall;
 use super::tensor_map::{Entry, Object};
 use crate::sync::Ordering;
 use crate::{TracePolicy, WindowMode};
-use wsp_core::{Region, SlotId, limits};
+use wsp_core::{AccessKind, Region, SlotId, limits};
 
 /// Boxes that most tasks have at most, with that of a stream.
 const USUAL_BOXES: u32 = limits::MAX_TASK_TENSORS + 1;
@@ -344,21 +344,21 @@ impl Emitter<'_> {
         // What a task also writes need not be listed as read.
         let reads = task.reads.iter().filter(|region| !task.writes.contains(region));
         for region in reads {
-            self.publish(slot, producer, Object::Tensor(region.tensor), *region, Access::Read);
+            self.publish(slot, producer, Object::Tensor(region.tensor), *region, AccessKind::Read);
         }
         for region in task.writes {
-            self.publish(slot, producer, Object::Tensor(region.tensor), *region, Access::Write);
+            self.publish(slot, producer, Object::Tensor(region.tensor), *region, AccessKind::Write);
         }
         if let Some(stream) = task.stream {
             if shared.gates.orders_streams() {
                 shared.gates.announce(stream, task.ordinal);
             } else {
-                self.publish(slot, producer, Object::Streams, Object::stream(stream), Access::Write);
+                self.publish(slot, producer, Object::Streams, Object::stream(stream), AccessKind::Write);
             }
         }
     }
 
-    fn publish(&mut self, slot: u16, producer: Producer, object: Object, region: Region, access: Access) {
+    fn publish(&mut self, slot: u16, producer: Producer, object: Object, region: Region, access: AccessKind) {
         if region.is_empty() {
             return;
         }
@@ -446,7 +446,7 @@ impl Emit for Emitter<'_> {
         let mut writers = Vec::new();
         let accesses = self.aicpu.cache.object(number);
         for shard in accesses.shards(&region) {
-            accesses.conflicts(shard, (&region, Access::Read), ordinal, &mut writers);
+            accesses.conflicts(shard, (&region, AccessKind::Read), ordinal, &mut writers);
         }
         let is_complete = |writer: &Producer| {
             let queue = &self.shared.queues[usize::from(writer.aicpu)];

@@ -1,7 +1,7 @@
 //! What an AICPU generates: tasks, and the boundaries of ordered scopes, in the order of their ordinals.
 
 use std::fmt;
-use wsp_core::{ExecPool, KernelId, Region, SlotId, StreamId, limits};
+use wsp_core::{AccessKind, ExecPool, KernelId, Region, SlotId, StreamId, limits};
 
 /// What one AICPU generates, in its own ordinals' order.
 ///
@@ -71,15 +71,6 @@ pub struct AicpuTask<'t> {
     pub needs: &'t [Need],
 }
 
-/// How a task uses what it accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Access {
-    /// Loads only.
-    Read,
-    /// Stores, and loads perhaps.
-    Write,
-}
-
 /// An access to a tile whose earlier accesses have been counted beforehand.
 ///
 /// A read waits until so many writes of the tile are complete, a write until so many accesses are, reads and writes
@@ -90,7 +81,7 @@ pub struct Need {
     /// The tile: an index below [`AicpuConfig::counters`](super::AicpuConfig::counters).
     pub counter: u32,
     /// How the task uses it.
-    pub access: Access,
+    pub access: AccessKind,
     /// Complete writes that a read, or complete accesses that a write waits for.
     pub reached: u64,
 }

@@ -71,7 +71,7 @@ mod tests;
 
 pub use config::{AfterEdges, AicpuConfig, AicpuConfigError, Interleaving, ReadyOrder};
 pub use failure::AicpuFailure;
-pub use generator::{Access, AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
+pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused, Slots};
 pub use stats::{AicpuFigures, AicpuStats, AicpuTrace, CoreFigures, WindowStall};
 pub use stuck::{AicpuParty, AicpuWait, StuckReport};
 

@@ -4,13 +4,13 @@
 //! are taken back in whatever order their tasks complete. What other threads see of a task ([`SharedTask`]) is written while
 //! the slot is free for them, and handed over by the handshake with the core.
 
-use super::generator::{Access, AicpuTask, Need};
+use super::generator::{AicpuTask, Need};
 use super::registration::Registration;
 use super::scopes::Step;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
-use wsp_core::{ExecPool, KernelId, Region, StreamId, limits};
+use wsp_core::{AccessKind, ExecPool, KernelId, Region, StreamId, limits};
 
 const WORDS: usize = limits::MAX_LOCAL_PARAMS as usize;
 /// Successors in one row of the arena.
@@ -131,7 +131,7 @@ pub(super) struct Published {
     pub(super) shard: u8,
     pub(super) place: u32,
     pub(super) region: Region,
-    pub(super) access: Access,
+    pub(super) access: AccessKind,
 }
 
 /// The owner's record of a task in flight.

@@ -10,7 +10,7 @@ use super::ring::NotifyRing;
 use super::scopes::ScopeTable;
 use super::tensor_map::GlobalTensorMap;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::{StartPolicy, clock};
+use crate::{Start, clock};
 use crossbeam_utils::CachePadded;
 use std::time::Instant;
 
@@ -83,7 +83,7 @@ impl Shared {
             epoch: CachePadded::new(AtomicU64::new(0)),
             stop: AtomicU32::new(GOES_ON),
             limit: CachePadded::new(AtomicU64::new(u64::MAX)),
-            started: AtomicBool::new(config.start == StartPolicy::Immediate),
+            started: AtomicBool::new(config.start == Start::Immediate),
             generated: CachePadded::new(AtomicU64::new(0)),
             completed: CachePadded::new(AtomicU64::new(0)),
             generating: AtomicU32::new(aicpus),
@@ -182,9 +182,9 @@ impl Shared {
             return true;
         }
         let starts = match self.config.start {
-            StartPolicy::Immediate => true,
-            StartPolicy::AfterOrchestration => false,
-            StartPolicy::Threshold(tasks) => self.generated.load(Ordering::Acquire) >= u64::from(tasks),
+            Start::Immediate => true,
+            Start::AfterOrchestration => false,
+            Start::Threshold(tasks) => self.generated.load(Ordering::Acquire) >= u64::from(tasks),
         };
         let starts = starts || self.generating.load(Ordering::Acquire) == 0;
         if starts {

@@ -22,7 +22,7 @@ pub struct AicpuStats {
     pub overlapped: u64,
     /// When the last task was complete.
     pub wall_ns: u64,
-    /// 1 if tasks had to start before [`StartPolicy`](crate::StartPolicy) would have let them.
+    /// 1 if tasks had to start before [`Start`](crate::Start) would have let them.
     pub forced_starts: u64,
     /// With [`WindowMode::Benchmark`](crate::WindowMode::Benchmark), one entry per time that a generator had to wait for a
     /// place in the window, by AICPU.

@@ -7,13 +7,12 @@
 //! A search goes from the youngest to the oldest and stops at a write that covers the box searched for: whatever is older
 //! and overlaps the box overlaps that write too, which therefore waits for it.
 
-use super::generator::Access;
 use super::queue::Producer;
 use crate::sync::{Mutex, MutexGuard};
 use crossbeam_utils::CachePadded;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock, PoisonError};
-use wsp_core::{MAX_RANK, Region, StreamId, TensorId};
+use wsp_core::{AccessKind, MAX_RANK, Region, StreamId, TensorId};
 
 /// Most tiles that a box is listed under.
 const MOST_CELLS: u64 = 16;
@@ -41,18 +40,18 @@ impl Object {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) region: Region,
-    pub(super) access: Access,
+    pub(super) access: AccessKind,
     pub(super) ordinal: u64,
     pub(super) producer: Producer,
 }
 
 impl Entry {
-    fn conflicts(&self, region: &Region, access: Access) -> bool {
-        (self.access == Access::Write || access == Access::Write) && self.region.overlaps(region)
+    fn conflicts(&self, region: &Region, access: AccessKind) -> bool {
+        (self.access == AccessKind::Write || access == AccessKind::Write) && self.region.overlaps(region)
     }
 
     fn hides_older(&self, region: &Region) -> bool {
-        self.access == Access::Write && self.region.covers(region)
+        self.access == AccessKind::Write && self.region.covers(region)
     }
 }
 
@@ -168,7 +167,7 @@ impl TensorAccesses {
     fn conflicts(
         &self,
         pitch: &[u32; MAX_RANK],
-        (region, access): (&Region, Access),
+        (region, access): (&Region, AccessKind),
         before: u64,
         found: &mut Vec<Producer>,
     ) {
@@ -202,7 +201,7 @@ fn insert_in_order(list: &mut Vec<u32>, entries: &[Option<Entry>], at: u32, ordi
 fn search<'e>(
     entries: impl Iterator<Item = &'e Entry>,
     region: &Region,
-    access: Access,
+    access: AccessKind,
     before: u64,
     found: &mut Vec<Producer>,
 ) {
@@ -268,7 +267,7 @@ impl SharedAccesses {
     pub(super) fn conflicts(
         &self,
         shard: u8,
-        access: (&Region, Access),
+        access: (&Region, AccessKind),
         before: u64,
         found: &mut Vec<Producer>,
     ) {
@@ -321,7 +320,7 @@ mod tests {
         Region::new(TensorId(0), &lo, &hi).expect("ranks agree")
     }
 
-    fn entry(ordinal: u64, access: Access, region: Region) -> Entry {
+    fn entry(ordinal: u64, access: AccessKind, region: Region) -> Entry {
         Entry {
             region,
             access,
@@ -338,7 +337,7 @@ mod tests {
         places.iter().for_each(|&(shard, place)| map.remove(shard, place, region));
     }
 
-    fn found(map: &SharedAccesses, region: &Region, access: Access, before: u64) -> Vec<u16> {
+    fn found(map: &SharedAccesses, region: &Region, access: AccessKind, before: u64) -> Vec<u16> {
         let mut found = Vec::new();
         map.shards(region).for_each(|shard| map.conflicts(shard, (region, access), before, &mut found));
         let mut slots: Vec<u16> = found.into_iter().map(|producer| producer.slot).collect();
@@ -352,26 +351,26 @@ mod tests {
         let map = SharedAccesses::new();
         let cell = region([0, 0], [1, 1]);
         for ordinal in 0..1000 {
-            insert(&map, entry(ordinal, Access::Write, cell));
+            insert(&map, entry(ordinal, AccessKind::Write, cell));
         }
         let mut producers = Vec::new();
         let shards: Vec<u8> = map.shards(&cell).collect();
-        map.conflicts(shards[0], (&cell, Access::Write), 1000, &mut producers);
+        map.conflicts(shards[0], (&cell, AccessKind::Write), 1000, &mut producers);
         assert_eq!(shards.len(), 1);
         assert_eq!(producers.len(), 1);
-        assert_eq!(found(&map, &cell, Access::Read, 500), [499]);
+        assert_eq!(found(&map, &cell, AccessKind::Read, 500), [499]);
     }
 
     #[test]
     fn later_accesses_that_arrived_earlier_are_not_found() {
         let map = SharedAccesses::new();
         let cell = region([0, 0], [4, 4]);
-        insert(&map, entry(9, Access::Write, cell));
-        insert(&map, entry(3, Access::Read, cell));
-        insert(&map, entry(5, Access::Read, cell));
-        assert_eq!(found(&map, &cell, Access::Write, 7), [3, 5]);
-        assert_eq!(found(&map, &cell, Access::Write, 5), [3]);
-        assert_eq!(found(&map, &cell, Access::Write, 3), []);
+        insert(&map, entry(9, AccessKind::Write, cell));
+        insert(&map, entry(3, AccessKind::Read, cell));
+        insert(&map, entry(5, AccessKind::Read, cell));
+        assert_eq!(found(&map, &cell, AccessKind::Write, 7), [3, 5]);
+        assert_eq!(found(&map, &cell, AccessKind::Write, 5), [3]);
+        assert_eq!(found(&map, &cell, AccessKind::Write, 3), []);
     }
 
     #[test]
@@ -379,7 +378,7 @@ mod tests {
         let map = SharedAccesses::new();
         for row in 0..1000 {
             let cell = region([row, 0], [row + 1, 1]);
-            let places = insert(&map, entry(row.into(), Access::Write, cell));
+            let places = insert(&map, entry(row.into(), AccessKind::Write, cell));
             remove(&map, &cell, &places);
         }
         let left: Vec<(usize, usize)> = (0..SHARDS as u8)
@@ -392,7 +391,13 @@ mod tests {
     }
 
     /// What must be found, over all accesses: with what is found, every conflict is reached through conflicts among them.
-    fn reaches_all(accesses: &[Entry], found: &[u16], region: &Region, access: Access, before: u64) -> bool {
+    fn reaches_all(
+        accesses: &[Entry],
+        found: &[u16],
+        region: &Region,
+        access: AccessKind,
+        before: u64,
+    ) -> bool {
         let mut reached: Vec<u64> = found.iter().map(|&slot| slot.into()).collect();
         let mut next = 0;
         while let Some(&at) = reached.get(next) {
@@ -411,11 +416,11 @@ mod tests {
             .all(|entry| reached.contains(&entry.ordinal))
     }
 
-    fn boxes() -> impl Strategy<Value = (Region, Access)> {
+    fn boxes() -> impl Strategy<Value = (Region, AccessKind)> {
         let side = prop_oneof![4 => 1..4u32, 1 => 4..40u32];
         (0..20u32, 0..20u32, side.clone(), side, prop::bool::ANY).prop_map(
             |(row, column, rows, columns, write)| {
-                let access = if write { Access::Write } else { Access::Read };
+                let access = if write { AccessKind::Write } else { AccessKind::Read };
                 (region([row, column], [row + rows, column + columns]), access)
             },
         )

@@ -8,7 +8,7 @@ use super::team::{Stored, TeamRun};
 use crate::merge::{failure, merge};
 use crate::team::{Workers, with_workers};
 use crate::{
-    Affinity, AffinityStats, ConfigError, Failure, Gate, Outcome, ReadyPolicy, RunConfig, StartError, Stats,
+    Affinity, AffinityStats, ConfigError, Failure, Gate, Outcome, Ready, RunConfig, StartError, Stats,
     TaskRunner, TracePolicy, WorkerStats, clock,
 };
 use std::convert::Infallible;
@@ -117,8 +117,8 @@ impl TaskGraph {
         let cancel = config.cancel.as_deref();
         let core = &self.core;
         let Ran { completed, dropped, failed, cancelled } = match config.ready_policy() {
-            ReadyPolicy::WorkSteal => Solo::<R, Lifo>::new(core, runner, cancel).run(false),
-            ReadyPolicy::Priority => Solo::<R, ByPriority>::new(core, runner, cancel).run(true),
+            Ready::WorkSteal => Solo::<R, Lifo>::new(core, runner, cancel).run(false),
+            Ready::Priority => Solo::<R, ByPriority>::new(core, runner, cancel).run(true),
             _ if core.is_regular() => Solo::<R, Fifo<true>>::new(core, runner, cancel).run(false),
             _ => Solo::<R, Fifo<false>>::new(core, runner, cancel).run(false),
         };

@@ -150,7 +150,7 @@ impl<'r, R: TaskRunner> TeamRun<'r, R> {
     pub(super) fn new(store: Stored, config: &RunConfig, runner: &'r R) -> TeamRun<'r, R> {
         let roots = store.roots();
         let timed = config.trace == TracePolicy::Measured;
-        let plain = !store.has_placements() && config.ready != crate::ReadyPolicy::Priority && !timed;
+        let plain = !store.has_placements() && config.ready != crate::Ready::Priority && !timed;
         let (listed, queued) = if plain { (roots, Vec::new()) } else { (Vec::new(), roots) };
         let (shared, deques) = Shared::new(config, runner, store, listed.into());
         shared.stop.generating.store(false, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use super::engine::{Engine, NOBODY, STARTED};
 use super::graph::{Node, SimTaskSpec};
 use super::outcome::{SimulateError, WhyLate};
 use super::policy::{Route, kind};
-use crate::ReadyPolicy;
+use crate::Ready;
 use crate::gates::Candidate;
 use crate::placement::Placement;
 use crate::places::Reach;
@@ -39,7 +39,7 @@ impl Engine<'_> {
     pub(super) fn queue_released(&mut self) {
         let mut released = std::mem::take(&mut self.released);
         released.sort_unstable();
-        let steals = self.policy == ReadyPolicy::WorkSteal;
+        let steals = self.policy == Ready::WorkSteal;
         // To the deques from the largest id on, because the owner takes what came last.
         for &(task, worker) in released.iter().rev().filter(|&&(_, worker)| steals && worker != NOBODY) {
             if let Some(class) = self.own_class(task, worker) {
@@ -71,7 +71,7 @@ impl Engine<'_> {
         let place = self.machine.place(class, route);
         self.places[task as usize] = place;
         self.queued += 1;
-        if self.policy == ReadyPolicy::Priority {
+        if self.policy == Ready::Priority {
             self.ranked.push(task, place, (spec.priority, Reverse(self.queued)));
         } else {
             self.ready[class].push(task, route);
@@ -91,7 +91,7 @@ impl Engine<'_> {
         if self.open_since.is_none() {
             return Ok(());
         }
-        if self.policy == ReadyPolicy::Priority {
+        if self.policy == Ready::Priority {
             return self.serve_by_rank();
         }
         loop {
@@ -265,7 +265,7 @@ impl Engine<'_> {
         if now > life.ready.max(open_since) {
             Some(WhyLate::Worker { busy_with: TaskId(self.newest[worker as usize]) })
         } else if open_since > life.ready {
-            Some(WhyLate::StartPolicy)
+            Some(WhyLate::Start)
         } else {
             None
         }

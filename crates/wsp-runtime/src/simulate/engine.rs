@@ -9,7 +9,7 @@ use super::source::Source;
 use super::workers::WorkerSet;
 use crate::gates::Book;
 use crate::placement::Placement;
-use crate::{Gate, ReadyPolicy, RunConfig};
+use crate::{Gate, Ready, RunConfig};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::Ordering;
@@ -38,7 +38,7 @@ pub(super) struct Engine<'g> {
     /// The graph without the edges of streams, where gates keep their order.
     reduced: Option<SimGraph>,
     pub(super) config: &'g RunConfig,
-    pub(super) policy: ReadyPolicy,
+    pub(super) policy: Ready,
     pub(super) machine: Machine,
     pub(super) now: u64,
     /// Since when tasks may start.
@@ -82,7 +82,7 @@ impl<'g> Engine<'g> {
         (0..workers).for_each(|worker| idle.insert(worker));
         let reduced = (Gate::stream_depth(&config.gates) > 1).then(|| graph.without_streams());
         let unborn =
-            SimTask { submitted: 0, ready: 0, start: 0, end: 0, worker: None, cause: WhyLate::StartPolicy };
+            SimTask { submitted: 0, ready: 0, start: 0, end: 0, worker: None, cause: WhyLate::Start };
         Engine {
             policy: config.ready_policy(),
             now: 0,

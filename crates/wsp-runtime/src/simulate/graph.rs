@@ -17,7 +17,7 @@ pub struct SimTaskSpec {
     /// Starts only when the task before it on the same stream is complete, or as [`TaskSpec::stream`](crate::TaskSpec::stream)
     /// says.
     pub stream: Option<StreamId>,
-    /// Under [`ReadyPolicy::Priority`](crate::ReadyPolicy::Priority) the larger goes first.
+    /// Under [`Ready::Priority`](crate::Ready::Priority) the larger goes first.
     pub priority: i32,
     /// Where it would best run.
     pub affinity: Affinity,

@@ -17,7 +17,7 @@ pub struct Simulation {
     pub generation_end: u64,
     /// Most tasks in the window at once.
     pub max_in_flight: u32,
-    /// When a full window made tasks start before [`StartPolicy`](crate::StartPolicy) would have.
+    /// When a full window made tasks start before [`Start`](crate::Start) would have.
     pub forced_start: Option<u64>,
     /// Submissions that had to wait because the window was full.
     pub window_stalls: u64,
@@ -79,7 +79,7 @@ pub enum WhyLate {
         held_by: TaskId,
     },
     /// The moment from which the start policy lets tasks start.
-    StartPolicy,
+    Start,
 }
 
 /// One worker.
@@ -123,7 +123,7 @@ impl WhyLate {
             | WhyLate::Worker { busy_with: task }
             | WhyLate::Gate { held_by: task }
             | WhyLate::Window { held_by: task } => Some(task),
-            WhyLate::StartPolicy => None,
+            WhyLate::Start => None,
         }
     }
 }
@@ -172,7 +172,7 @@ impl fmt::Display for WhyLate {
             WhyLate::Worker { busy_with } => write!(f, "a worker, busy with task {}", busy_with.0),
             WhyLate::Gate { held_by } => write!(f, "a gate, held by task {}", held_by.0),
             WhyLate::Window { held_by } => write!(f, "a place in the window, held by task {}", held_by.0),
-            WhyLate::StartPolicy => f.write_str("the start policy"),
+            WhyLate::Start => f.write_str("the start policy"),
         }
     }
 }

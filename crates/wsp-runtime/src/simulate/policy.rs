@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows time, threads or tasks' contents.
 
-use crate::{Affinity, Pools, RunConfig};
+use crate::{Affinity, PoolSizes, RunConfig};
 use std::ops::Range;
 use wsp_core::ExecPool;
 
@@ -41,8 +41,8 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn new(config: &RunConfig) -> Machine {
         let vector = match config.pools {
-            Pools::Shared => None,
-            Pools::ByUnit { vector, .. } => Some(vector),
+            PoolSizes::Shared => None,
+            PoolSizes::ByUnit { vector, .. } => Some(vector),
         };
         Machine { workers: config.threads, cores_per_group: config.cores_per_group, vector }
     }
@@ -168,13 +168,13 @@ impl Victims {
 mod tests {
     use super::*;
 
-    fn machine(threads: u32, cores_per_group: u32, pools: Pools) -> Machine {
+    fn machine(threads: u32, cores_per_group: u32, pools: PoolSizes) -> Machine {
         Machine::new(&RunConfig { threads, cores_per_group, pools, ..RunConfig::default() })
     }
 
     #[test]
     fn groups_of_units_are_apart() {
-        let machine = machine(8, 2, Pools::ByUnit { vector: 3, cube: 5 });
+        let machine = machine(8, 2, PoolSizes::ByUnit { vector: 3, cube: 5 });
         let groups: Vec<u32> = (0..8).map(|worker| machine.group_of(worker)).collect();
         assert_eq!(groups, [0, 0, 1, 2, 2, 3, 3, 4]);
         assert_eq!(machine.groups(), 5);
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn places_of_all_classes_have_numbers_of_their_own() {
-        let machine = machine(5, 2, Pools::ByUnit { vector: 2, cube: 3 });
+        let machine = machine(5, 2, PoolSizes::ByUnit { vector: 2, cube: 3 });
         let routes = (0..3).map(Route::Group).chain((0..5).map(Route::Worker)).chain([Route::Any]);
         let all: Vec<(usize, Route)> =
             routes.flat_map(|route| (0..KINDS).map(move |class| (class, route))).collect();
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn keys_count_the_workers_of_the_unit() {
-        let machine = machine(5, 2, Pools::ByUnit { vector: 2, cube: 3 });
+        let machine = machine(5, 2, PoolSizes::ByUnit { vector: 2, cube: 3 });
         let mut turn = 0;
         assert_eq!(machine.route(Affinity::Local(4), 1, &mut turn), Route::Worker(3));
         assert_eq!(machine.route(Affinity::Group(3), 1, &mut turn), Route::Group(2));

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::graph::{Node, Submission};
 use super::outcome::{SimOverflow, SimulateError, WhyLate};
-use crate::{RunConfig, StartPolicy, Window, WindowMode};
+use crate::{RunConfig, Start, Window, WindowMode};
 use wsp_core::TaskId;
 
 /// What the source has done so far.
@@ -12,7 +12,7 @@ pub(super) struct Source {
     /// Most tasks between submission and release.
     capacity: u32,
     mode: WindowMode,
-    start: StartPolicy,
+    start: Start,
     /// The node to submit next.
     next: u32,
     /// Tasks submitted.
@@ -35,7 +35,7 @@ impl Source {
     pub(super) fn new(submission: Submission, config: &RunConfig) -> Source {
         let (generation_cycles, window, start) = match submission {
             Submission::Streamed { generation_cycles } => (generation_cycles, config.window, config.start),
-            Submission::Stored => (0, Window::stall(u32::MAX), StartPolicy::Immediate),
+            Submission::Stored => (0, Window::stall(u32::MAX), Start::Immediate),
         };
         Source {
             generation_cycles,
@@ -112,9 +112,9 @@ impl Engine<'_> {
         source.active += 1;
         self.out.max_in_flight = self.out.max_in_flight.max(source.active);
         let starts = match source.start {
-            StartPolicy::AfterOrchestration => false,
-            StartPolicy::Immediate => true,
-            StartPolicy::Threshold(tasks) => source.tasks >= tasks,
+            Start::AfterOrchestration => false,
+            Start::Immediate => true,
+            Start::Threshold(tasks) => source.tasks >= tasks,
         };
         if starts {
             self.open_since.get_or_insert(self.now);

@@ -13,8 +13,8 @@ use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::{
-    Deps, Gate, Overflow, PrefetchStats, Report, RunConfig, StartPolicy, Stats, Stopped, TaskRunner,
-    TaskSpec, WindowMode,
+    Deps, Gate, Overflow, PrefetchStats, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec,
+    WindowMode,
 };
 use rustc_hash::FxHashMap;
 use wsp_core::{EventId, StreamId, TaskId, limits};
@@ -50,7 +50,7 @@ pub struct Submitter<'r, R: TaskRunner> {
     pub(super) capacity: u32,
     mode: WindowMode,
     pub(super) deps: Deps,
-    start: StartPolicy,
+    start: Start,
     next_task: u32,
     /// Whose turn it is among the workers, for tasks to spread.
     turn: u32,
@@ -104,7 +104,7 @@ pub(super) struct PlannerReport {
 
 impl<'r, R: TaskRunner> Submitter<'r, R> {
     pub(super) fn new(shared: &'r Shared<'r, R, Stream>, config: &RunConfig) -> Submitter<'r, R> {
-        let held = config.start != StartPolicy::Immediate;
+        let held = config.start != Start::Immediate;
         Submitter {
             shared,
             window: Window::new(shared, config.window.capacity),
@@ -172,7 +172,7 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
         if self.close_pending(access.slot, pending - open) {
             self.make_ready(access.slot, placement);
         }
-        if self.start == StartPolicy::Threshold(self.next_task) {
+        if self.start == Start::Threshold(self.next_task) {
             self.release_held();
         }
         Ok(TaskId(task))

@@ -4,6 +4,7 @@ use crate::ConfigError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
+use wsp_core::policy::Hints;
 
 /// Most vector cores that go with one cube core.
 pub const MAX_AIV_PER_AIC: u32 = 4;
@@ -28,16 +29,6 @@ impl Default for CoreCounts {
     fn default() -> Self {
         CoreCounts { aic: 24, aiv: 48, aicpu: 4, aiv_per_aic: 2, l2_domains: 2 }
     }
-}
-
-/// What becomes of partitions, and of what programs ask of cores.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Hints {
-    /// Nothing: every core runs every kernel of its type.
-    #[default]
-    Ignore,
-    /// They decide on which cores kernels run.
-    Honour,
 }
 
 /// Who may signal events that no graph signals.

@@ -1,10 +1,10 @@
 //! Why a call is refused, and why a launch did not complete.
 
-use super::config::Hints;
 use super::hang::HangReport;
 use super::launch::{LaunchId, StreamId};
 use std::fmt;
 use std::sync::Arc;
+use wsp_core::policy::Hints;
 use wsp_core::tg::machine::StateFault;
 
 /// What was going on in a launch when it failed.

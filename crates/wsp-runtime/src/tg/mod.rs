@@ -35,9 +35,7 @@ mod work;
 
 pub use bodies::{BlockCx, Bodies, NodeCx, StopFlag};
 pub use chrome::write_graph_chrome_trace;
-pub use config::{
-    CoreCounts, Hints, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Tracing,
-};
+pub use config::{CoreCounts, MAX_AIV_PER_AIC, MAX_CORES, MAX_DEVICES, RuntimeConfig, Signals, Tracing};
 pub use cores::{CoreRange, Cores, Granted};
 pub use events::{Epochs, LaunchEvent, LaunchEvents, SavedEvent};
 pub use failure::{Cause, LaunchFailure, Place, Refused, SyncError};
@@ -48,3 +46,4 @@ pub use launch::{LaunchId, LaunchOptions, Stats, StreamId};
 pub use runtime::{EventsOf, Runtime, Saved};
 pub use trace::{BlockTrace, LaunchTrace, RunTrace, Trace};
 pub use validate::{TraceFault, validate};
+pub use wsp_core::policy::Hints;

@@ -1,8 +1,9 @@
 //! On which cores the kernels of a graph may run.
 
-use super::config::{CoreCounts, Hints};
+use super::config::CoreCounts;
 use super::cores::{Allowed, CoreRange, Granted, per_block};
 use super::graph::{Affinity, Graph, KernelInfo, Partition};
+use wsp_core::policy::Hints;
 use wsp_core::tg::AffinityType;
 
 /// Where each kernel of a launch may run.

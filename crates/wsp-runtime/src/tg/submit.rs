@@ -1,7 +1,7 @@
 //! How a launch is checked and submitted.
 
 use super::bodies::{Bodies, StopFlag};
-use super::config::{CoreCounts, Hints, Tracing};
+use super::config::{CoreCounts, Tracing};
 use super::cores::{Allowed, DeviceCores, per_block};
 use super::failure::{Cause, Refused};
 use super::graph::Graph;
@@ -11,6 +11,7 @@ use super::state::State;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_core::policy::Hints;
 
 impl<B: Bodies> State<B> {
     /// Submits a launch.

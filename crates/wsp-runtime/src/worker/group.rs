@@ -8,7 +8,7 @@
 use super::{Running, Worker};
 use crate::placement::Route;
 use crate::shared::{Cause, Store};
-use crate::{ReadyPolicy, TaskRunner};
+use crate::{Ready, TaskRunner};
 use wsp_core::{KernelId, TaskId};
 
 /// Tasks taken together, and what their runner is shown of them.
@@ -61,7 +61,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
     fn most_beside(&self, node: u32) -> usize {
         let shared = self.shared;
         let most = shared.store.call(node, |kernel, _| shared.runner.takes_together(kernel));
-        let may = shared.gates.is_none() && shared.policy() != ReadyPolicy::Priority;
+        let may = shared.gates.is_none() && shared.policy() != Ready::Priority;
         if may { most } else { 1 }
     }
 

@@ -7,7 +7,7 @@ use crate::placement::Route;
 use crate::places::Reach;
 use crate::shared::Store;
 use crate::sync::{spin_loop, thread};
-use crate::{ReadyPolicy, TaskRunner};
+use crate::{Ready, TaskRunner};
 
 /// Rounds of looking before a worker sleeps: some ten microseconds, about what a wake-up costs.
 const ROUNDS: u32 = 40;
@@ -90,7 +90,7 @@ impl<R: TaskRunner, S: Store> Worker<'_, '_, R, S> {
         loop {
             let waited = gates.first(book, self.finder.seat(), round);
             let goes_first = waited.is_some_and(|waited| match shared.policy() {
-                ReadyPolicy::Priority => self
+                Ready::Priority => self
                     .finder
                     .first_ranked(&shared.queues, round)
                     .is_none_or(|ready| (waited.reach, waited.best) > (ready.reach, ready.best)),

@@ -4,8 +4,8 @@ use crate::common::{Gate as Latch, Scripted, cells, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{EventId, ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::{
-    ConfigError, Deps, Failure, Gate, GateScope, Party, Pools, ReadyPolicy, RunConfig, StartError,
-    StartPolicy, Stopped, TaskGraph, TaskSpec, TracePolicy, Window, WindowMode, run, with_workers,
+    ConfigError, Deps, Failure, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, StartError,
+    Stopped, TaskGraph, TaskSpec, TracePolicy, Window, WindowMode, run, with_workers,
 };
 
 fn threads(threads: u32) -> RunConfig {
@@ -218,11 +218,11 @@ fn a_benchmarked_window_records_one_overflow_per_blocked_submission() {
 #[test]
 fn nothing_starts_before_the_start_policy_says_and_a_full_window_forces_it() {
     for (start, tasks, forced) in [
-        (StartPolicy::AfterOrchestration, 8, 0),
-        (StartPolicy::AfterOrchestration, 30, 1),
-        (StartPolicy::Threshold(5), 30, 0),
-        (StartPolicy::Threshold(100), 30, 1),
-        (StartPolicy::Threshold(100), 6, 0),
+        (Start::AfterOrchestration, 8, 0),
+        (Start::AfterOrchestration, 30, 1),
+        (Start::Threshold(5), 30, 0),
+        (Start::Threshold(100), 30, 1),
+        (Start::Threshold(100), 6, 0),
     ] {
         let ran = AtomicU32::new(0);
         let runner = Scripted::new(|_| {
@@ -233,7 +233,7 @@ fn nothing_starts_before_the_start_policy_says_and_a_full_window_forces_it() {
         let stats = run(&config, &runner, |submitter| {
             for i in 0..tasks {
                 let held = match start {
-                    StartPolicy::Threshold(n) => i < n.min(11),
+                    Start::Threshold(n) => i < n.min(11),
                     _ => i < 11,
                 };
                 assert!(!held || ran.load(Ordering::SeqCst) == 0);
@@ -260,9 +260,9 @@ fn fifo_with_one_worker_is_the_order_of_becoming_ready_on_both_stores() {
         graph.depend(ids[before], ids[after]).unwrap();
     }
     for trace in [TracePolicy::None, TracePolicy::Measured] {
-        let fifo = RunConfig { ready: ReadyPolicy::Fifo, trace, ..threads(1) };
+        let fifo = RunConfig { ready: Ready::Fifo, trace, ..threads(1) };
         assert_eq!(order(&mut graph, &fifo), [0, 1, 2, 7, 4, 5, 6, 3]);
-        let steal = RunConfig { ready: ReadyPolicy::WorkSteal, ..fifo };
+        let steal = RunConfig { ready: Ready::WorkSteal, ..fifo };
         assert_eq!(order(&mut graph, &steal), [0, 4, 5, 6, 1, 3, 2, 7]);
     }
 }
@@ -275,12 +275,12 @@ fn the_larger_priority_goes_first_on_both_stores() {
     let mut graph = TaskGraph::new(Deps::Overlap);
     priorities.iter().for_each(|&priority| assert!(graph.submit(spec(priority)).is_ok()));
     for trace in [TracePolicy::None, TracePolicy::Totals] {
-        let (config, runner) = (RunConfig { ready: ReadyPolicy::Priority, trace, ..threads(1) }, quiet());
+        let (config, runner) = (RunConfig { ready: Ready::Priority, trace, ..threads(1) }, quiet());
         graph.run(&config, &runner).unwrap();
         assert_eq!(runner.ran(), expected);
     }
-    let start = StartPolicy::AfterOrchestration;
-    let (config, runner) = (RunConfig { ready: ReadyPolicy::Priority, start, ..threads(1) }, quiet());
+    let start = Start::AfterOrchestration;
+    let (config, runner) = (RunConfig { ready: Ready::Priority, start, ..threads(1) }, quiet());
     run(&config, &runner, |submitter| {
         priorities.iter().try_for_each(|&priority| submitter.submit(spec(priority)).map(drop))
     })
@@ -301,7 +301,7 @@ fn a_gate_lets_no_more_run_than_its_capacity_and_loses_nothing() {
         running.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     });
-    for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority] {
+    for ready in [Ready::Fifo, Ready::WorkSteal, Ready::Priority] {
         let config = RunConfig { gates: gates.clone(), ready, ..threads(4) };
         let mut graph = TaskGraph::new(Deps::Overlap);
         for i in 0..600u16 {
@@ -449,7 +449,7 @@ fn a_source_may_read_what_writers_wrote() {
         written.fetch_max(id + 1, Ordering::Relaxed);
         Ok(())
     });
-    let start = StartPolicy::AfterOrchestration;
+    let start = Start::AfterOrchestration;
     let stats = run(&RunConfig { start, ..threads(2) }, &runner, |submitter| {
         for i in 0..20 {
             submitter.submit(task(&[], &[], &[cells(0, 0, 4)]))?;
@@ -464,7 +464,7 @@ fn a_source_may_read_what_writers_wrote() {
 
 #[test]
 fn tasks_of_one_unit_run_on_its_workers_and_any_on_both() {
-    let pools = Pools::ByUnit { vector: 1, cube: 1 };
+    let pools = PoolSizes::ByUnit { vector: 1, cube: 1 };
     let (both, runner_of) = (AtomicU32::new(0), |pool| TaskSpec { pool, ..TaskSpec::default() });
     // Two tasks for any unit run at once only if both pools take one.
     let runner = Scripted::new(|_| {
@@ -476,7 +476,7 @@ fn tasks_of_one_unit_run_on_its_workers_and_any_on_both() {
     });
     let mut graph = TaskGraph::new(Deps::Explicit);
     (0..2).for_each(|_| assert!(graph.submit(runner_of(ExecPool::Any)).is_ok()));
-    for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority] {
+    for ready in [Ready::Fifo, Ready::WorkSteal, Ready::Priority] {
         both.store(0, Ordering::SeqCst);
         graph.run(&RunConfig { pools, ready, ..threads(2) }, &runner).unwrap();
     }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_core::{KernelId, TaskId};
-use wsp_runtime::{Failure, ReadyPolicy, RunConfig, StartError, Stopped, TaskSpec, run};
+use wsp_runtime::{Failure, Ready, RunConfig, StartError, Stopped, TaskSpec, run};
 
 #[test]
 fn the_failure_names_task_kernel_and_payload_and_later_tasks_do_not_start() {
@@ -14,7 +14,7 @@ fn the_failure_names_task_kernel_and_payload_and_later_tasks_do_not_start() {
         submitted.wait();
         if id == 3 { Err("bad".to_owned()) } else { Ok(()) }
     });
-    let outcome = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+    let outcome = run(&config(1, 64, Ready::Fifo), &runner, |submitter| {
         for i in 0..10u32 {
             submitter.submit(TaskSpec { kernel: KernelId(40 + i as u16), ..task(&[i, 7], &[], &[]) })?;
         }
@@ -35,7 +35,7 @@ fn the_failure_names_task_kernel_and_payload_and_later_tasks_do_not_start() {
 #[test]
 fn a_panic_is_caught_and_reported_with_its_message() {
     let runner = Scripted::new(|id| if id == 2 { panic!("out of range at {id}") } else { Ok(()) });
-    let outcome = run(&config(2, 64, ReadyPolicy::WorkSteal), &runner, |submitter| {
+    let outcome = run(&config(2, 64, Ready::WorkSteal), &runner, |submitter| {
         for _ in 0..3 {
             submitter.submit(task(&[5], &[cells(0, 0, 1)], &[cells(0, 0, 1)]))?;
         }
@@ -85,7 +85,7 @@ fn the_failure_reported_is_the_first_in_submission_order_however_tasks_interleav
 fn a_runner_is_usable_again_after_a_failure() {
     let broken = AtomicBool::new(true);
     let runner = Scripted::new(|_| if broken.load(Ordering::Relaxed) { panic!("broken") } else { Ok(()) });
-    let config = config(2, 16, ReadyPolicy::Fifo);
+    let config = config(2, 16, Ready::Fifo);
     let source = |submitter: &mut wsp_runtime::Submitter<'_, _>| {
         for _ in 0..50 {
             submitter.submit(task(&[], &[], &[]))?;
@@ -129,7 +129,7 @@ fn a_flag_raised_when_all_is_done_does_not_undo_the_run() {
         raise.store(true, Ordering::Relaxed);
         Ok(())
     });
-    let cancellable = RunConfig { cancel: Some(flag), ..config(1, 4, ReadyPolicy::Fifo) };
+    let cancellable = RunConfig { cancel: Some(flag), ..config(1, 4, Ready::Fifo) };
     let stats =
         run(&cancellable, &runner, |submitter| submitter.submit(task(&[], &[], &[])).map(drop)).unwrap();
     assert_eq!(stats.tasks, 1);
@@ -164,7 +164,7 @@ fn a_panic_of_the_source_reaches_the_caller_after_the_workers_stopped() {
         Ok(())
     });
     let caught = catch_unwind(AssertUnwindSafe(|| {
-        run(&config(3, 64, ReadyPolicy::WorkSteal), &runner, |submitter| -> Result<(), Stopped> {
+        run(&config(3, 64, Ready::WorkSteal), &runner, |submitter| -> Result<(), Stopped> {
             for _ in 0..30 {
                 submitter.submit(task(&[], &[], &[]))?;
             }
@@ -178,7 +178,7 @@ fn a_panic_of_the_source_reaches_the_caller_after_the_workers_stopped() {
 #[test]
 fn a_task_that_cannot_be_taken_is_refused_without_effect() {
     let runner = Scripted::new(|_| Ok(()));
-    let stats = run(&config(1, 4, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(1, 4, Ready::Fifo), &runner, |submitter| {
         assert_eq!(submitter.submit(task(&[0; 17], &[], &[])), Err(Stopped::PayloadTooLong { words: 17 }));
         assert_eq!(submitter.submit(task(&[0; 16], &[], &[]))?, TaskId(0));
         Ok::<(), Stopped>(())
@@ -194,8 +194,7 @@ fn a_task_that_cannot_be_taken_is_refused_without_effect() {
 #[test]
 fn a_bad_configuration_starts_nothing() {
     let runner = Scripted::new(|_| Ok(()));
-    let outcome =
-        run(&config(0, 4, ReadyPolicy::Fifo), &runner, |_| -> Result<(), ()> { panic!("not called") });
+    let outcome = run(&config(0, 4, Ready::Fifo), &runner, |_| -> Result<(), ()> { panic!("not called") });
     let Err(Failure::Start(StartError::Config(error))) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.to_string(), "`threads` is 0, but must lie in 1..=1024");
 }
@@ -203,6 +202,6 @@ fn a_bad_configuration_starts_nothing() {
 #[test]
 fn an_empty_run_ends() {
     let runner = Scripted::new(|_| Ok(()));
-    let stats = run(&config(4, 4, ReadyPolicy::WorkSteal), &runner, |_| Ok::<(), ()>(())).unwrap();
+    let stats = run(&config(4, 4, Ready::WorkSteal), &runner, |_| Ok::<(), ()>(())).unwrap();
     assert_eq!((stats.tasks, stats.first_start_ns, stats.workers.len()), (0, None, 4));
 }

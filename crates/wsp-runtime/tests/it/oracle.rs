@@ -4,7 +4,7 @@ use crate::common::program::{Machine, Step, must_precede, sequential, step, step
 use proptest::prelude::*;
 use wsp_core::{StreamId, TaskId};
 use wsp_runtime::{
-    Affinity, Deps, Gate, GateScope, Pools, ReadyPolicy, RunConfig, StartPolicy, Stats, Stopped, TaskGraph,
+    Affinity, Deps, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Stats, Stopped, TaskGraph,
     TracePolicy, Window, WindowMode, run,
 };
 
@@ -14,17 +14,13 @@ fn gate() -> impl Strategy<Value = Gate> {
 }
 
 fn config() -> impl Strategy<Value = RunConfig> {
-    let ready = prop_oneof![
-        Just(ReadyPolicy::Auto),
-        Just(ReadyPolicy::Fifo),
-        Just(ReadyPolicy::WorkSteal),
-        Just(ReadyPolicy::Priority)
-    ];
+    let ready =
+        prop_oneof![Just(Ready::Auto), Just(Ready::Fifo), Just(Ready::WorkSteal), Just(Ready::Priority)];
     let mode = prop_oneof![Just(WindowMode::Stall), Just(WindowMode::Benchmark), Just(WindowMode::Abort)];
     let start = prop_oneof![
-        2 => Just(StartPolicy::Immediate),
-        1 => Just(StartPolicy::AfterOrchestration),
-        1 => (1..40u32).prop_map(StartPolicy::Threshold),
+        2 => Just(Start::Immediate),
+        1 => Just(Start::AfterOrchestration),
+        1 => (1..40u32).prop_map(Start::Threshold),
     ];
     let deps = prop_oneof![
         1 => Just(Deps::Exact),
@@ -41,10 +37,10 @@ fn config() -> impl Strategy<Value = RunConfig> {
         |((threads, cores_per_group, vector), window, ready, start, deps, trace, gates, batch, seed)| {
             let (capacity, mode) = window;
             // Refused tasks are tried again, which helps only when others have started.
-            let mode = if start == StartPolicy::Immediate { mode } else { WindowMode::Stall };
+            let mode = if start == Start::Immediate { mode } else { WindowMode::Stall };
             let pools = match vector {
-                1.. if vector < threads => Pools::ByUnit { vector, cube: threads - vector },
-                _ => Pools::Shared,
+                1.. if vector < threads => PoolSizes::ByUnit { vector, cube: threads - vector },
+                _ => PoolSizes::Shared,
             };
             let window = Window { capacity, mode };
             let cancel = None;
@@ -170,7 +166,7 @@ proptest! {
         prop_assert!(stats.max_in_flight <= config.window.capacity);
         let asked = (0u32..).zip(&program).filter(|(i, step)| step.prefetch.is_some_and(|d| d <= *i)).count();
         prop_assert_eq!(stats.prefetch.issued + stats.prefetch.missed, asked as u64);
-        if config.pools == Pools::Shared {
+        if config.pools == PoolSizes::Shared {
             let placed = program.iter().filter(|step| step.affinity != Affinity::Any).count();
             prop_assert_eq!(stats.affinity.hits + stats.affinity.misses, placed as u64);
         }
@@ -201,7 +197,7 @@ proptest! {
         program in steps(60),
         config in config(),
     ) {
-        let config = RunConfig { threads: 1, pools: Pools::Shared, gates: Vec::new(), batch: 1, ..config };
+        let config = RunConfig { threads: 1, pools: PoolSizes::Shared, gates: Vec::new(), batch: 1, ..config };
         let mut orders = Vec::new();
         // Timed runs take the way of several workers.
         for trace in [TracePolicy::None, TracePolicy::Totals, TracePolicy::None] {
@@ -222,7 +218,7 @@ proptest! {
         config in config(),
         capacity in 1..4u32,
     ) {
-        let config = RunConfig { threads: 1, pools: Pools::Shared, batch: 1, ..config };
+        let config = RunConfig { threads: 1, pools: PoolSizes::Shared, batch: 1, ..config };
         let global = vec![Gate { scope: GateScope::Global, capacity }];
         let per_stream = vec![Gate { scope: GateScope::PerStream, capacity: capacity + 1 }];
         let order = |program: &[Step], gates: Vec<Gate>| {

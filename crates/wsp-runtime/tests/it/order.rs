@@ -3,13 +3,13 @@
 use crate::common::{Gate, POLICIES, Scripted, cells, config, task};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::TaskId;
-use wsp_runtime::{Affinity, ReadyPolicy, RunConfig, Stopped, TaskSpec, TracePolicy, run};
+use wsp_runtime::{Affinity, Ready, RunConfig, Stopped, TaskSpec, TracePolicy, run};
 
 #[test]
 fn one_worker_without_dependences_runs_in_submission_order() {
     let runner = Scripted::new(|_| Ok(()));
     let affinities = [Affinity::Any, Affinity::Local(3), Affinity::Group(1), Affinity::Spread];
-    let stats = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(1, 64, Ready::Fifo), &runner, |submitter| {
         for i in 0..5000usize {
             let affinity = affinities[i % 4];
             submitter.submit(TaskSpec { affinity, ..task(&[], &[], &[cells(0, i as u32, i as u32 + 1)]) })?;
@@ -31,7 +31,7 @@ fn fifo_is_the_order_of_becoming_ready_with_ties_by_id() {
         }
         Ok(())
     });
-    let stats = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(1, 64, Ready::Fifo), &runner, |submitter| {
         let cell = [cells(0, 0, 1)];
         submitter.submit(task(&[], &[], &cell))?;
         for _ in 0..3 {
@@ -138,7 +138,7 @@ fn a_fence_does_not_hold_up_the_source() {
         }
         Ok(())
     });
-    let stats = run(&config(2, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(2, 64, Ready::Fifo), &runner, |submitter| {
         for _ in 0..10 {
             submitter.submit(task(&[], &[], &[]))?;
             submitter.fence();
@@ -163,7 +163,7 @@ fn a_graph_with_more_edges_than_fit_the_window_still_runs() {
         }
         Ok(())
     });
-    let stats = run(&config(2, 256, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(2, 256, Ready::Fifo), &runner, |submitter| {
         for i in 0..WRITERS {
             submitter.submit(task(&[], &[], &[cells(0, i, i + 1)]))?;
         }
@@ -188,7 +188,7 @@ fn a_trace_tells_who_waited_for_whom() {
         }
         Ok(())
     });
-    let traced = RunConfig { trace: TracePolicy::Measured, ..config(2, 64, ReadyPolicy::Fifo) };
+    let traced = RunConfig { trace: TracePolicy::Measured, ..config(2, 64, Ready::Fifo) };
     let stats = run(&traced, &runner, |submitter| {
         submitter.submit(task(&[], &[], &[cells(0, 0, 1)]))?;
         submitter.submit(task(&[], &[], &[cells(0, 1, 2)]))?;
@@ -245,8 +245,8 @@ fn behind_a_gate_the_largest_priority_goes_first_and_what_was_just_released_comp
             let runner = Scripted::new(|_| Ok(()));
             let config = RunConfig {
                 gates: gates.clone(),
-                start: wsp_runtime::StartPolicy::AfterOrchestration,
-                ..config(threads, 64, ReadyPolicy::Priority)
+                start: wsp_runtime::Start::AfterOrchestration,
+                ..config(threads, 64, Ready::Priority)
             };
             run(&config, &runner, |submitter| {
                 for i in 0..6 {
@@ -270,7 +270,7 @@ fn behind_a_gate_the_largest_priority_goes_first_and_what_was_just_released_comp
 fn a_gate_per_stream_lets_two_tasks_of_a_stream_meet() {
     let gates = vec![wsp_runtime::Gate { scope: wsp_runtime::GateScope::PerStream, capacity: 2 }];
     let spec = TaskSpec { stream: Some(wsp_core::StreamId(3)), ..task(&[], &[], &[]) };
-    for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority] {
+    for ready in [Ready::Fifo, Ready::WorkSteal, Ready::Priority] {
         let config = RunConfig { gates: gates.clone(), ..config(3, 64, ready) };
         let started = AtomicU32::new(0);
         let runner = Scripted::new(|_| {

@@ -4,7 +4,7 @@ use crate::common::{Event, Gate, POLICIES, Scripted, cells, config, task};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{KernelId, TaskId};
-use wsp_runtime::{Affinity, ReadyPolicy, Stopped, TaskRunner, TaskSpec, run};
+use wsp_runtime::{Affinity, Ready, Stopped, TaskRunner, TaskSpec, run};
 
 #[test]
 fn a_busy_worker_does_not_hold_up_the_tasks_meant_for_it() {
@@ -63,9 +63,9 @@ fn a_worker_takes_its_own_tasks_in_the_order_of_the_policy() {
         }
     }
     for (ready, expected) in [
-        (ReadyPolicy::Fifo, [[2, 4, 6], [3, 5, 7]]),
-        (ReadyPolicy::WorkSteal, [[2, 4, 6], [3, 5, 7]]),
-        (ReadyPolicy::Priority, [[6, 4, 2], [5, 7, 3]]),
+        (Ready::Fifo, [[2, 4, 6], [3, 5, 7]]),
+        (Ready::WorkSteal, [[2, 4, 6], [3, 5, 7]]),
+        (Ready::Priority, [[6, 4, 2], [5, 7, 3]]),
     ] {
         let runner = Pairs {
             submitted: Gate::default(),
@@ -178,7 +178,7 @@ fn the_worker_that_starts_a_task_prefetches_for_another_first() {
         }
         Ok(())
     });
-    let stats = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(1, 64, Ready::Fifo), &runner, |submitter| {
         let ids = (0..4).map(|i| submitter.submit(task(&[i], &[], &[]))).collect::<Result<Vec<_>, _>>()?;
         submitter.prefetch_when_starts(ids[1], ids[2]);
         submitter.prefetch_when_starts(ids[1], ids[3]);
@@ -202,7 +202,7 @@ fn a_prefetch_that_comes_too_late_is_counted_as_missed() {
         }
         Ok(())
     });
-    let stats = run(&config(1, 64, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(1, 64, Ready::Fifo), &runner, |submitter| {
         let ids = (0..9).map(|i| submitter.submit(task(&[i], &[], &[]))).collect::<Result<Vec<_>, _>>()?;
         started.wait();
         // It has started.
@@ -237,7 +237,7 @@ fn a_panic_while_prefetching_fails_the_task_that_was_to_start() {
         }
     }
     let submitted = Gate::default();
-    let outcome = run(&config(1, 64, ReadyPolicy::Fifo), &Touchy(&submitted), |submitter| {
+    let outcome = run(&config(1, 64, Ready::Fifo), &Touchy(&submitted), |submitter| {
         let ids = (0..3).map(|i| submitter.submit(task(&[i], &[], &[]))).collect::<Result<Vec<_>, _>>()?;
         submitter.prefetch_when_starts(ids[1], ids[2]);
         submitted.open();

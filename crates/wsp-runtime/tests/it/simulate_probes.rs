@@ -5,9 +5,7 @@ use wsp_runtime::simulate::{
     SimGraph, SimGraphBuilder, SimOverflow, SimTaskSpec, SimulateError, Simulation, Submission, WhyLate,
     simulate,
 };
-use wsp_runtime::{
-    Affinity, Gate, GateScope, Party, Pools, ReadyPolicy, RunConfig, StartPolicy, Window, WindowMode,
-};
+use wsp_runtime::{Affinity, Gate, GateScope, Party, PoolSizes, Ready, RunConfig, Start, Window, WindowMode};
 
 fn cost(cost: u64) -> SimTaskSpec {
     SimTaskSpec { cost, ..SimTaskSpec::default() }
@@ -44,8 +42,7 @@ fn causes(simulation: &Simulation) -> Vec<WhyLate> {
 }
 
 const FIRST: WhyLate = WhyLate::Generation { resumed_by: None };
-const POLICIES: [ReadyPolicy; 4] =
-    [ReadyPolicy::Auto, ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority];
+const POLICIES: [Ready; 4] = [Ready::Auto, Ready::Fifo, Ready::WorkSteal, Ready::Priority];
 
 #[test]
 fn four_chains_of_eight_tasks_on_four_lanes_take_as_long_as_one() {
@@ -107,7 +104,7 @@ fn a_stored_graph_has_neither_window_nor_start_policy() {
         builder.task(cost(100)).unwrap();
     }
     let window = Window { capacity: 1, mode: WindowMode::Abort };
-    let config = RunConfig { window, start: StartPolicy::AfterOrchestration, ..lanes(4) };
+    let config = RunConfig { window, start: Start::AfterOrchestration, ..lanes(4) };
     let simulation = run(&builder.build(), &config);
     assert_eq!((simulation.makespan, simulation.tasks[0].cause), (200, FIRST));
 }
@@ -143,7 +140,7 @@ fn a_task_that_a_gate_refused_may_then_wait_for_a_worker() {
     ];
     // The gate that refused task 1 opens in cycle 10, but the only free worker takes task 3.
     let gates = vec![Gate { scope: GateScope::PerPool, capacity: 1 }];
-    let config = RunConfig { ready: ReadyPolicy::Priority, gates, ..lanes(2) };
+    let config = RunConfig { ready: Ready::Priority, gates, ..lanes(2) };
     let simulation = run(&graph(&tasks, &[(0, 3)]), &config);
     assert_eq!((starts(&simulation), simulation.deferred), (vec![0, 30, 0, 10], 1));
     assert_eq!(simulation.tasks[1].cause, WhyLate::Worker { busy_with: TaskId(3) });
@@ -195,7 +192,7 @@ fn a_start_lets_the_next_of_its_stream_go_in_the_same_cycle_whichever_pools_they
         // Task 1 waits for task 0, and task 2, for which a worker is idle, for the start of task 1.
         let graph = graph(&[on(one), on(other), on(one)], &[(0, 1)]);
         for ready in POLICIES {
-            let pools = Pools::ByUnit { vector: 1, cube: 1 };
+            let pools = PoolSizes::ByUnit { vector: 1, cube: 1 };
             let gates = vec![Gate { scope: GateScope::PerStream, capacity: 2 }];
             let simulation = run(&graph, &RunConfig { ready, pools, gates, ..lanes(2) });
             assert_eq!(starts(&simulation), [0, 10, 10], "{one:?} {ready:?}");
@@ -207,7 +204,7 @@ fn a_start_lets_the_next_of_its_stream_go_in_the_same_cycle_whichever_pools_they
 fn under_priority_tasks_go_to_their_places_and_there_by_priority() {
     let to = |worker, priority| SimTaskSpec { affinity: Affinity::Local(worker), priority, ..cost(10) };
     let tasks = [to(1, 1), to(1, 3), to(0, 2), to(1, 2), to(0, 9), to(0, 5)];
-    let config = RunConfig { ready: ReadyPolicy::Priority, ..lanes(2) };
+    let config = RunConfig { ready: Ready::Priority, ..lanes(2) };
     let simulation = run(&graph(&tasks, &[]), &config);
     assert_eq!(starts(&simulation), [20, 0, 20, 10, 0, 10]);
     let workers: Vec<Option<u32>> = simulation.tasks.iter().map(|task| task.worker).collect();
@@ -220,8 +217,8 @@ fn priorities_compare_across_units() {
     let on = |pool, priority| SimTaskSpec { pool, priority, ..cost(10) };
     let tasks =
         [on(ExecPool::Vector, 1), on(ExecPool::Any, 5), on(ExecPool::Vector, 5), on(ExecPool::Any, 9)];
-    let pools = Pools::ByUnit { vector: 1, cube: 1 };
-    let config = RunConfig { ready: ReadyPolicy::Priority, pools, ..lanes(2) };
+    let pools = PoolSizes::ByUnit { vector: 1, cube: 1 };
+    let config = RunConfig { ready: Ready::Priority, pools, ..lanes(2) };
     // The vector worker takes task 3 before its own, and the cube worker task 1.
     assert_eq!(starts(&run(&graph(&tasks, &[]), &config)), [20, 0, 10, 0]);
 }
@@ -237,7 +234,7 @@ fn workers_of_a_unit_run_its_tasks_and_then_those_for_any() {
         on(ExecPool::Any, 10),
     ];
     for ready in POLICIES {
-        let config = RunConfig { ready, pools: Pools::ByUnit { vector: 1, cube: 1 }, ..lanes(2) };
+        let config = RunConfig { ready, pools: PoolSizes::ByUnit { vector: 1, cube: 1 }, ..lanes(2) };
         let simulation = run(&graph(&tasks, &[]), &config);
         assert_eq!(starts(&simulation), [30, 0, 100, 0, 80], "{ready:?}");
         let workers: Vec<Option<u32>> = simulation.tasks.iter().map(|task| task.worker).collect();
@@ -248,19 +245,16 @@ fn workers_of_a_unit_run_its_tasks_and_then_those_for_any() {
 
 #[test]
 fn after_orchestration_nothing_starts_before_the_last_is_generated() {
-    let start = StartPolicy::AfterOrchestration;
+    let start = Start::AfterOrchestration;
     let simulation = run(&generated(&[cost(100); 4], 10), &RunConfig { start, ..lanes(4) });
     assert_eq!((simulation.makespan, simulation.generation_end), (140, 40));
-    assert_eq!(
-        causes(&simulation),
-        [WhyLate::StartPolicy, WhyLate::StartPolicy, WhyLate::StartPolicy, FIRST]
-    );
+    assert_eq!(causes(&simulation), [WhyLate::Start, WhyLate::Start, WhyLate::Start, FIRST]);
     assert_eq!(starts(&run(&generated(&[cost(100); 4], 10), &lanes(4))), [10, 20, 30, 40]);
 }
 
 #[test]
 fn a_full_window_forces_the_start() {
-    let config = RunConfig { start: StartPolicy::AfterOrchestration, window: Window::stall(2), ..lanes(4) };
+    let config = RunConfig { start: Start::AfterOrchestration, window: Window::stall(2), ..lanes(4) };
     let simulation = run(&generated(&[cost(100); 4], 10), &config);
     assert_eq!(simulation.forced_start, Some(30));
     assert_eq!(starts(&simulation), [30, 30, 130, 140]);
@@ -271,7 +265,7 @@ fn a_full_window_forces_the_start() {
 
 #[test]
 fn a_threshold_starts_the_run_when_reached_or_when_all_is_submitted() {
-    let of = |tasks| RunConfig { start: StartPolicy::Threshold(tasks), ..lanes(4) };
+    let of = |tasks| RunConfig { start: Start::Threshold(tasks), ..lanes(4) };
     let graph = generated(&[cost(100); 4], 10);
     assert_eq!(starts(&run(&graph, &of(3))), [30, 30, 30, 40]);
     assert_eq!(starts(&run(&graph, &of(1))), [10, 20, 30, 40]);
@@ -296,10 +290,10 @@ fn a_batch_releases_when_it_is_full_or_its_worker_has_nothing_to_do() {
 fn the_priority_policy_takes_the_largest_and_then_the_oldest() {
     let with = |priority| SimTaskSpec { priority, ..cost(10) };
     let tasks = [0, -3, 7, 7, i32::MAX, i32::MIN].map(with);
-    let config = |ready| RunConfig { ready, start: StartPolicy::AfterOrchestration, ..lanes(1) };
-    let ranked = run(&graph(&tasks, &[]), &config(ReadyPolicy::Priority));
+    let config = |ready| RunConfig { ready, start: Start::AfterOrchestration, ..lanes(1) };
+    let ranked = run(&graph(&tasks, &[]), &config(Ready::Priority));
     assert_eq!(starts(&ranked), [30, 40, 10, 20, 0, 50]);
-    let fifo = run(&graph(&tasks, &[]), &config(ReadyPolicy::Fifo));
+    let fifo = run(&graph(&tasks, &[]), &config(Ready::Fifo));
     assert_eq!(starts(&fifo), [0, 10, 20, 30, 40, 50]);
 }
 
@@ -309,16 +303,16 @@ fn a_task_that_a_gate_refused_still_goes_by_its_priority() {
     // Task 2 becomes ready in the cycle in which the gate opens, and passes task 1 at it.
     let graph = graph(&[with(9), with(1), with(5)], &[(0, 2)]);
     let gates = vec![Gate { scope: GateScope::Global, capacity: 1 }];
-    let config = RunConfig { ready: ReadyPolicy::Priority, gates, ..lanes(2) };
+    let config = RunConfig { ready: Ready::Priority, gates, ..lanes(2) };
     assert_eq!(starts(&run(&graph, &config)), [0, 20, 10]);
-    assert_eq!(starts(&run(&graph, &RunConfig { ready: ReadyPolicy::Fifo, ..config })), [0, 10, 20]);
+    assert_eq!(starts(&run(&graph, &RunConfig { ready: Ready::Fifo, ..config })), [0, 10, 20]);
 }
 
 #[test]
 fn under_work_stealing_an_owner_takes_what_it_released_and_thieves_take_the_rest() {
     // Task 0 releases 3, 4 and 5, task 1 nothing; task 2 waits in the common queue from the start.
     let graph = graph(&[cost(10), cost(10), cost(1), cost(5), cost(5), cost(5)], &[(0, 3), (0, 4), (0, 5)]);
-    let config = RunConfig { ready: ReadyPolicy::WorkSteal, ..lanes(2) };
+    let config = RunConfig { ready: Ready::WorkSteal, ..lanes(2) };
     let simulation = run(&graph, &config);
     // Worker 0 prefers its own task 3 to the older task 2. Worker 1 takes task 2, then the last that worker 0 would take.
     assert_eq!(starts(&simulation), [0, 0, 10, 10, 15, 11]);
@@ -336,7 +330,7 @@ fn tasks_go_to_the_worker_and_the_group_they_ask_for_unless_those_are_busy() {
         to(Affinity::Spread),
         to(Affinity::Spread),
     ];
-    for ready in [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal] {
+    for ready in [Ready::Fifo, Ready::WorkSteal] {
         let config = RunConfig { ready, cores_per_group: 2, ..lanes(4) };
         let simulation = run(&graph(&tasks, &[]), &config);
         let workers: Vec<Option<u32>> = simulation.tasks.iter().map(|task| task.worker).collect();

@@ -6,9 +6,7 @@ use wsp_core::{ExecPool, StreamId, TaskId};
 use wsp_runtime::simulate::{
     SimGraph, SimGraphBuilder, SimTask, SimTaskSpec, Simulation, Submission, WhyLate, simulate,
 };
-use wsp_runtime::{
-    Affinity, Gate, GateScope, Pools, ReadyPolicy, RunConfig, StartPolicy, Window, WindowMode,
-};
+use wsp_runtime::{Affinity, Gate, GateScope, PoolSizes, Ready, RunConfig, Start, Window, WindowMode};
 
 /// A workload: tasks, edges to later tasks, cycles of generation.
 #[derive(Clone, Debug)]
@@ -71,25 +69,21 @@ fn gates() -> impl Strategy<Value = Vec<Gate>> {
 }
 
 fn config() -> impl Strategy<Value = RunConfig> {
-    let ready = prop_oneof![
-        Just(ReadyPolicy::Auto),
-        Just(ReadyPolicy::Fifo),
-        Just(ReadyPolicy::WorkSteal),
-        Just(ReadyPolicy::Priority)
-    ];
+    let ready =
+        prop_oneof![Just(Ready::Auto), Just(Ready::Fifo), Just(Ready::WorkSteal), Just(Ready::Priority)];
     let start = prop_oneof![
-        Just(StartPolicy::Immediate),
-        Just(StartPolicy::AfterOrchestration),
-        (1_u32..70).prop_map(StartPolicy::Threshold)
+        Just(Start::Immediate),
+        Just(Start::AfterOrchestration),
+        (1_u32..70).prop_map(Start::Threshold)
     ];
     let mode = prop_oneof![Just(WindowMode::Stall), Just(WindowMode::Benchmark)];
     let machine = (1_u32..7, 1_u32..4, any::<bool>());
     (machine, 1_u32..40, mode, ready, start, gates(), 1_u32..6, any::<u64>()).prop_map(
         |((threads, cores_per_group, by_unit), capacity, mode, ready, start, gates, batch, seed)| {
             let pools = if by_unit && threads > 1 {
-                Pools::ByUnit { vector: threads / 2, cube: threads - threads / 2 }
+                PoolSizes::ByUnit { vector: threads / 2, cube: threads - threads / 2 }
             } else {
-                Pools::Shared
+                PoolSizes::Shared
             };
             let window = Window { capacity, mode };
             RunConfig {
@@ -112,7 +106,7 @@ fn config() -> impl Strategy<Value = RunConfig> {
 fn free() -> impl Strategy<Value = RunConfig> {
     config().prop_map(|config| RunConfig {
         window: Window::default(),
-        start: StartPolicy::Immediate,
+        start: Start::Immediate,
         gates: Vec::new(),
         batch: 1,
         ..config
@@ -132,8 +126,8 @@ fn run(workload: &Workload, config: &RunConfig) -> Simulation {
 /// Workers that may run a task.
 fn eligible(config: &RunConfig, pool: ExecPool) -> std::ops::Range<u32> {
     match (config.pools, pool) {
-        (Pools::ByUnit { vector, .. }, ExecPool::Vector) => 0..vector,
-        (Pools::ByUnit { vector, .. }, ExecPool::Cube) => vector..config.threads,
+        (PoolSizes::ByUnit { vector, .. }, ExecPool::Vector) => 0..vector,
+        (PoolSizes::ByUnit { vector, .. }, ExecPool::Cube) => vector..config.threads,
         _ => 0..config.threads,
     }
 }
@@ -194,7 +188,7 @@ fn check_critical_path(simulation: &Simulation, generation_cycles: u64) -> Resul
         let before = (i > 0).then(|| path[i - 1].task);
         prop_assert_eq!(step.cause.held_by(), before);
         match step.cause {
-            WhyLate::Generation { .. } | WhyLate::StartPolicy => waited += task.start - clock,
+            WhyLate::Generation { .. } | WhyLate::Start => waited += task.start - clock,
             _ => prop_assert_eq!(task.start, clock, "{:?}", step),
         }
         if let WhyLate::Generation { .. } = step.cause {
@@ -281,9 +275,9 @@ proptest! {
         prop_assert_eq!(generated, simulation.stalled_cycles);
         let first = simulation.tasks.iter().map(|task| task.start).min();
         let open = match config.start {
-            StartPolicy::AfterOrchestration => Some(simulation.generation_end),
-            StartPolicy::Immediate => None,
-            StartPolicy::Threshold(tasks) => {
+            Start::AfterOrchestration => Some(simulation.generation_end),
+            Start::Immediate => None,
+            Start::Threshold(tasks) => {
                 Some(submitted.get(tasks as usize - 1).copied().unwrap_or(simulation.generation_end))
             }
         };
@@ -311,7 +305,7 @@ proptest! {
     #[test]
     fn without_limits_a_list_schedule_keeps_the_bound_of_graham(work in workload(0..20), config in free()) {
         let work = Workload { generation_cycles: 0, ..work };
-        let config = RunConfig { pools: Pools::Shared, ..config };
+        let config = RunConfig { pools: PoolSizes::Shared, ..config };
         let (graph, simulation) = (work.graph(), run(&work, &config));
         let lanes = u64::from(config.threads);
         let span = graph.span().unwrap_or(u64::MAX);
@@ -340,7 +334,7 @@ proptest! {
         let config = RunConfig {
             threads: workers,
             window: Window::stall(window),
-            ready: ReadyPolicy::Fifo,
+            ready: Ready::Fifo,
             ..RunConfig::default()
         };
         let starts: Vec<u64> = run(&work, &config).tasks.iter().map(|task| task.start).collect();
@@ -357,7 +351,7 @@ proptest! {
         work.tasks.iter_mut().for_each(|task| (task.pool, task.stream) = (ExecPool::Any, None));
         work.tasks.iter_mut().for_each(|task| task.affinity = Affinity::Any);
         let gates = vec![Gate { scope: GateScope::Global, capacity }];
-        let config = RunConfig { ready: ReadyPolicy::Priority, batch: 1, gates, ..config };
+        let config = RunConfig { ready: Ready::Priority, batch: 1, gates, ..config };
         let simulation = run(&work, &config);
         let lives = || work.tasks.iter().zip(&simulation.tasks);
         for (spec, task) in lives() {
@@ -382,7 +376,7 @@ proptest! {
         let simulation = run(&work, &config);
         prop_assert_eq!(&simulation, &run(&work, &config));
         let other = RunConfig { seed, ..config.clone() };
-        if config.ready_policy() != ReadyPolicy::WorkSteal || config.threads == 1 {
+        if config.ready_policy() != Ready::WorkSteal || config.threads == 1 {
             prop_assert_eq!(&simulation, &run(&work, &other));
         }
         let resolved = RunConfig { ready: config.ready_policy(), ..config };
@@ -410,7 +404,7 @@ fn another_seed_picks_other_victims() {
     // Four tasks, each of which releases several: idle workers have several victims to choose from.
     let edges = (8..64).map(|after| (after % 3, after)).collect();
     let work = Workload { tasks, edges, generation_cycles: 0 };
-    let with = |seed| RunConfig { threads: 8, ready: ReadyPolicy::WorkSteal, seed, ..RunConfig::default() };
+    let with = |seed| RunConfig { threads: 8, ready: Ready::WorkSteal, seed, ..RunConfig::default() };
     let first = run(&work, &with(0));
     assert!((1..9).any(|seed| run(&work, &with(seed)) != first));
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Mutex;
 use wsp_core::{ExecPool, KernelId, StreamId, TaskId};
 use wsp_runtime::simulate::{SimGraph, SimulateError, Simulation, Submission, simulate};
-use wsp_runtime::{Deps, Failure, Party, ReadyPolicy, RunConfig, TaskGraph, TaskRunner, TaskSpec};
+use wsp_runtime::{Deps, Failure, Party, Ready, RunConfig, TaskGraph, TaskRunner, TaskSpec};
 
 /// Notes which task runs when.
 #[derive(Default)]
@@ -94,7 +94,7 @@ proptest! {
     #[test]
     fn one_simulated_worker_takes_tasks_in_the_order_of_a_real_one(steps in prop::collection::vec(step(), 0..60)) {
         let mut graph = graph_of(&steps);
-        for ready in [ReadyPolicy::Auto, ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority] {
+        for ready in [Ready::Auto, Ready::Fifo, Ready::WorkSteal, Ready::Priority] {
             let config = RunConfig { ready, ..RunConfig::default() };
             let runner = Recorder::default();
             graph.run(&config, &runner).expect("no task should fail");

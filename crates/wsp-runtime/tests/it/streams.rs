@@ -3,9 +3,9 @@
 use crate::common::{Scripted, cells, config, task};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::StreamId;
-use wsp_runtime::{Gate, GateScope, ReadyPolicy, RunConfig, Stopped, TaskSpec, TracePolicy, run};
+use wsp_runtime::{Gate, GateScope, Ready, RunConfig, Stopped, TaskSpec, TracePolicy, run};
 
-const ALL_POLICIES: [ReadyPolicy; 3] = [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal, ReadyPolicy::Priority];
+const ALL_POLICIES: [Ready; 3] = [Ready::Fifo, Ready::WorkSteal, Ready::Priority];
 
 /// Looks at a flag at most so many times; whether it was seen set.
 fn is_set(flag: &AtomicBool, looks: u32) -> bool {
@@ -17,7 +17,7 @@ fn is_set(flag: &AtomicBool, looks: u32) -> bool {
 }
 
 /// Two tasks of a stream may be in flight.
-fn two_per_stream(threads: u32, ready: ReadyPolicy) -> RunConfig {
+fn two_per_stream(threads: u32, ready: Ready) -> RunConfig {
     let gates = vec![Gate { scope: GateScope::PerStream, capacity: 2 }];
     RunConfig { gates, trace: TracePolicy::Measured, ..config(threads, 64, ready) }
 }
@@ -60,8 +60,7 @@ fn a_task_starts_after_the_one_before_it_on_its_stream_has_started() {
     for ready in ALL_POLICIES {
         let runner = Prefetching { second: AtomicBool::new(false) };
         let spec = TaskSpec { stream: Some(StreamId(0)), ..task(&[], &[], &[]) };
-        let config =
-            RunConfig { start: wsp_runtime::StartPolicy::AfterOrchestration, ..two_per_stream(3, ready) };
+        let config = RunConfig { start: wsp_runtime::Start::AfterOrchestration, ..two_per_stream(3, ready) };
         let stats = run(&config, &runner, |submitter| {
             let first = submitter.submit(spec)?;
             submitter.submit(spec)?;

@@ -4,7 +4,7 @@ use crate::common::{Scripted, cells, config};
 use proptest::prelude::*;
 use wsp_core::{Region, TaskId, TensorId};
 use wsp_runtime::infer::{MapError, TileRef, TiledTensor, TilingError};
-use wsp_runtime::{Deps, ReadyPolicy, RunConfig, Stopped, Submitter, TaskGraph, TaskRunner, TaskSpec, run};
+use wsp_runtime::{Deps, Ready, RunConfig, Stopped, Submitter, TaskGraph, TaskRunner, TaskSpec, run};
 
 const SHAPES: [([u32; 2], [u32; 2]); 3] = [([6, 5], [2, 2]), ([9, 1], [4, 1]), ([3, 3], [3, 3])];
 
@@ -131,7 +131,7 @@ proptest! {
     fn a_stream_orders_tiles_as_a_graph_does(program in program(), window in 1..9u32) {
         let graph = graph_of(Deps::Overlap, &program, |access| access.as_tile);
         let runner = Scripted::new(|_| Ok(()));
-        let config = RunConfig { deps: Deps::Overlap, ..config(2, window, ReadyPolicy::Fifo) };
+        let config = RunConfig { deps: Deps::Overlap, ..config(2, window, Ready::Fifo) };
         let stats = run(&config, &runner, |submitter| {
             let tensors = tiled(|tensor, shape, tile| submitter.tiled(tensor, shape, tile));
             submit(&program, &tensors, |access| access.as_tile, false, |spec| assert!(submitter.submit(spec).is_ok()));
@@ -161,7 +161,7 @@ fn an_unknown_tile_is_refused_and_the_next_task_takes_the_id() {
         [submitter.submit(spec), submitter.submit(TaskSpec::default())]
     }
     let runner = Scripted::new(|_| Ok(()));
-    let stats = run(&config(1, 1, ReadyPolicy::Fifo), &runner, |submitter| {
+    let stats = run(&config(1, 1, Ready::Fifo), &runner, |submitter| {
         assert_eq!(twice(submitter, spec), [refused, Ok(TaskId(0))]);
         Ok::<(), Stopped>(())
     });

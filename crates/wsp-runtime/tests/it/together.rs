@@ -4,8 +4,8 @@ use crate::common::{POLICIES, cells, config};
 use std::sync::Mutex;
 use wsp_core::{KernelId, TaskId};
 use wsp_runtime::{
-    Affinity, Failure, Gate, GateScope, Outcome, ReadyPolicy, RunConfig, StartPolicy, Stopped, TaskRunner,
-    TaskSpec, TracePolicy, run,
+    Affinity, Failure, Gate, GateScope, Outcome, Ready, RunConfig, Start, Stopped, TaskRunner, TaskSpec,
+    TracePolicy, run,
 };
 
 /// Tasks of kernel 0 are mates where the second word of the payload counts up; each call takes at most `most` of them.
@@ -60,7 +60,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Crowd<F> {
 
 /// Two requests of eight heads, then one of another kernel, which start when all of them are there.
 fn submit(config: &RunConfig, runner: &impl TaskRunner<Failure = String>) -> Outcome<String, Stopped> {
-    run(&RunConfig { start: StartPolicy::AfterOrchestration, ..config.clone() }, runner, |submitter| {
+    run(&RunConfig { start: Start::AfterOrchestration, ..config.clone() }, runner, |submitter| {
         for n in 0..17u32 {
             let kernel = KernelId(u16::from(n == 16));
             submitter.submit(TaskSpec { kernel, payload: &[n / 8, n % 8], ..TaskSpec::default() })?;
@@ -103,7 +103,7 @@ fn a_worker_leaves_the_others_as_much_as_it_takes() {
 fn workers_that_take_several_do_not_take_each_others_neighbours() {
     for _ in 0..20 {
         let runner = Crowd::new(16, |_| Ok(()));
-        let config = RunConfig { start: StartPolicy::AfterOrchestration, ..config(2, 512, POLICIES[0]) };
+        let config = RunConfig { start: Start::AfterOrchestration, ..config(2, 512, POLICIES[0]) };
         let outcome = run(&config, &runner, |submitter| {
             for n in 0..400u32 {
                 let payload = &[n / 8, n % 8];
@@ -125,7 +125,7 @@ fn every_task_runs_once_wherever_it_is_meant_to_run() {
         [Affinity::Any, Affinity::Group(0), Affinity::Group(1), Affinity::Local(3), Affinity::Spread];
     for (round, ready) in (0..60).zip(POLICIES.into_iter().cycle()) {
         let runner = Crowd::new(16, |_| Ok(()));
-        let start = if round % 2 == 0 { StartPolicy::AfterOrchestration } else { StartPolicy::default() };
+        let start = if round % 2 == 0 { Start::AfterOrchestration } else { Start::default() };
         let config = RunConfig { cores_per_group: 2, start, ..config(4, 512, ready) };
         let outcome = run(&config, &runner, |submitter| {
             for n in 0..400u32 {
@@ -148,7 +148,7 @@ fn every_task_runs_once_wherever_it_is_meant_to_run() {
 fn with_gates_and_by_priority_every_task_goes_by_itself() {
     let gates = vec![Gate { scope: GateScope::Global, capacity: 4 }];
     let gated = RunConfig { gates, ..config(1, 64, POLICIES[0]) };
-    for config in [gated, config(1, 64, ReadyPolicy::Priority)] {
+    for config in [gated, config(1, 64, Ready::Priority)] {
         let runner = Crowd::new(16, |_| Ok(()));
         submit(&config, &runner).unwrap();
         assert!(runner.calls().iter().all(|call| call.len() == 1));

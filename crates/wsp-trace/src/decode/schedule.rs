@@ -1,11 +1,10 @@
 //! Schedules.
 
 use super::place::At;
-use super::workload::UNITS;
 use crate::wire::{Decoded, Fields, Json, items, unknown_word};
 use wsp_ir::workload::{
-    Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Timing, Trace, WindowMode,
+    Deps, Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope, PoolSizes, Ready, Schedule, Start,
+    ThresholdPolicy, Timing, Trace, Window, WindowMode,
 };
 
 /// The forms of a directive.
@@ -26,29 +25,6 @@ pub(super) const FORMS: &[&str] = &[
     "timing",
     "spatial_map",
 ];
-
-const DEPENDENCES: &[(&str, Dependences)] = &[
-    ("exact", Dependences::Exact),
-    ("overlap", Dependences::Overlap),
-    ("explicit", Dependences::Explicit),
-    ("hybrid", Dependences::Hybrid),
-];
-
-const WINDOW_MODES: &[(&str, WindowMode)] =
-    &[("stall", WindowMode::Stall), ("abort", WindowMode::Abort), ("benchmark", WindowMode::Benchmark)];
-
-const READY: &[(&str, Ready)] = &[
-    ("auto", Ready::Auto),
-    ("fifo", Ready::Fifo),
-    ("work_steal", Ready::WorkSteal),
-    ("priority", Ready::Priority),
-];
-
-const TRACES: &[(&str, Trace)] =
-    &[("none", Trace::None), ("measured", Trace::Measured), ("cycles", Trace::Cycles)];
-
-const GATE_SCOPES: &[(&str, GateScope)] =
-    &[("global", GateScope::Global), ("per_stream", GateScope::PerStream), ("per_pool", GateScope::PerPool)];
 
 impl At<'_> {
     /// A schedule.
@@ -71,19 +47,19 @@ impl At<'_> {
                 },
                 "streams" => DirectiveKind::Streams(count(fields, "n")?),
                 "stream_by" => DirectiveKind::StreamBy(fields.required("key", |json| at.expr(json))?),
-                "deps" => DirectiveKind::Dependences(fields.word("mode", DEPENDENCES)?),
-                "window" => DirectiveKind::Window {
+                "deps" => DirectiveKind::Dependences(fields.word("mode", Deps::WORDS)?),
+                "window" => DirectiveKind::Window(Window {
                     capacity: count(fields, "capacity")?,
-                    mode: fields.word("mode", WINDOW_MODES)?,
-                },
+                    mode: fields.word("mode", WindowMode::WORDS)?,
+                }),
                 "pools" => DirectiveKind::Pools(pools(fields)?),
-                "ready" => DirectiveKind::Ready(fields.word("mode", READY)?),
+                "ready" => DirectiveKind::Ready(fields.word("mode", Ready::WORDS)?),
                 "start" => DirectiveKind::Start(start(fields)?),
-                "trace" => DirectiveKind::Trace(fields.word("mode", TRACES)?),
-                "gate" => DirectiveKind::Gate {
-                    scope: fields.word("scope", GATE_SCOPES)?,
+                "trace" => DirectiveKind::Trace(fields.word("mode", Trace::WORDS)?),
+                "gate" => DirectiveKind::Gate(Gate {
+                    scope: fields.word("scope", GateScope::WORDS)?,
                     capacity: count(fields, "capacity")?,
-                },
+                }),
                 "batch_deps" => DirectiveKind::BatchDeps(count(fields, "n")?),
                 "priority" => DirectiveKind::Priority(fields.required("key", |json| at.expr(json))?),
                 "timing" => DirectiveKind::Timing(timing(fields)?),
@@ -109,7 +85,7 @@ impl At<'_> {
         self.form(json, |fields, at| {
             let word = fields.kind()?;
             if word == "pool" {
-                return fields.word("unit", UNITS).map(ThresholdPolicy::Pool);
+                return fields.word("unit", ExecPool::WORDS).map(ThresholdPolicy::Pool);
             }
             let policy = at.dispatch(word, fields)?.map(ThresholdPolicy::Dispatch);
             policy.ok_or_else(|| unknown_word(word, DISPATCH.iter().copied().chain(["pool"])).in_field("k"))

@@ -4,13 +4,9 @@ use super::place::At;
 use crate::wire::{Decoded, Fault, Fields, Json, codes, few};
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId};
 use wsp_ir::workload::{
-    AccessMode, Axis, AxisKind, Channel, Kernel, KernelParam, Label, Param, ParamKind, ParamSource,
-    Signature, Slot, Table, Tensor, Unit, Use, Var, Workload, WorkloadModule,
+    AccessMode, Axis, AxisKind, Channel, ExecPool, Kernel, KernelParam, Label, Param, ParamKind, ParamSource,
+    Signature, Slot, Table, Tensor, Use, Var, Workload, WorkloadModule,
 };
-
-/// Words for execution units.
-pub(super) const UNITS: &[(&str, Unit)] =
-    &[("vector", Unit::Vector), ("cube", Unit::Cube), ("any", Unit::Any)];
 
 const PARAM_KINDS: &[(&str, ParamKind)] = &[
     ("scalar", ParamKind::Scalar),
@@ -147,7 +143,7 @@ impl At<'_> {
                 }
                 Signature::Declared(fields.short_list("params", kernel_param)?)
             };
-            let unit = fields.optional("unit", |json| json.word(UNITS))?.unwrap_or_default();
+            let unit = fields.optional("unit", |json| json.word(ExecPool::WORDS))?.unwrap_or_default();
             let cost = fields.optional("cost", |json| at.expr(json))?;
             Ok(Kernel { name, signature, unit, cost, span: at.span })
         })

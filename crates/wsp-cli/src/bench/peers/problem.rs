@@ -2,12 +2,12 @@
 
 use crate::files::{no_array, write_array, write_text};
 use crate::interrupt::Leftover;
-use crate::layout::Layout;
 use serde_json::json;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::DType;
+use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};
 
@@ -28,7 +28,7 @@ pub(crate) struct Problem<'a> {
     /// What products of queries and keys are multiplied by.
     pub(crate) scale: f64,
     /// Order of heads and tokens in a page.
-    pub(crate) layout: Layout,
+    pub(crate) layout: KvLayout,
     /// Heads of keys and values.
     pub(crate) kv_heads: u32,
     /// What f64 makes of it: outputs `[batch, q_heads, dim]`.
@@ -132,7 +132,7 @@ mod tests {
             indices: &numbers,
             lengths: vec![9],
             scale: 0.5,
-            layout: Layout::Hnd,
+            layout: KvLayout::Hnd,
             kv_heads: 1,
             expected: &[0.25; 8],
         };

@@ -112,7 +112,7 @@ pub(crate) fn measure(
         plan: micros,
         library,
         balance: match case.policy {
-            Some(Policy::Balanced { align }) => balance_of_shares(&work, &items, align),
+            Some(Policy::Balanced(align)) => balance_of_shares(&work, &items, align),
             _ => balance(items, cores),
         },
         updates: updates(&mut plan, repeats)?,

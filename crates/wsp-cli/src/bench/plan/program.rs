@@ -44,7 +44,7 @@ const INCLUDED: &[(&str, &str)] = &[
 
 /// What is measured.
 pub(crate) const CASES: &[Case] = &[
-    of_attention("balanced", "Balanced", Policy::Balanced { align: 16 }),
+    of_attention("balanced", "Balanced", Policy::Balanced(16)),
     of_attention("whole", "Whole", Policy::Whole),
     of_attention("fixed", "Fixed", Policy::Fixed(FIXED)),
     Case {

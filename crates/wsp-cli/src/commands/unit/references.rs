@@ -1,10 +1,10 @@
 //! The references that a unit names, as programs name theirs.
 
-use crate::layout::Layout;
 use crate::machine;
 use crate::reference::{self, Comparison, Context};
 use std::collections::BTreeMap;
 use wsp_core::tg::GraphNo;
+use wsp_cpu::KvLayout;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{Namespace, RefValue, TgModule};
@@ -77,7 +77,7 @@ pub(super) fn compare(
             inputs,
             outputs,
             params: &|name| values.get(name).copied(),
-            layout: Layout::default(),
+            layout: KvLayout::default(),
             threads: machine::cores() as usize,
         };
         all.extend(reference::check(reference, &cx)?);

@@ -110,11 +110,8 @@ pub(in crate::commands) fn run(
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
 fn platform_notes(module: &TgModule, runtime: &RuntimeConfig) -> Vec<Diagnostic> {
-    let hints = match runtime.hints {
-        Hints::Ignore => matrix::Hints::Ignore,
-        Hints::Honour => matrix::Hints::Honour,
-    };
-    matrix::diagnose(module, &matrix::Target { platform: Platform::Cpu, hints, devices: runtime.devices })
+    let RuntimeConfig { hints, devices, .. } = *runtime;
+    matrix::diagnose(module, &matrix::Target { platform: Platform::Cpu, hints, devices })
 }
 
 /// Reads a unit, its kernels and its tensors, and makes up what is not given.

@@ -2,7 +2,7 @@
 
 use super::arrays::{Given, read, read_graph_arrays};
 use super::{check_graph_memory, used_files};
-use crate::args::{ExpandArg, LaunchArgs, RunArgs, Setting, StatsFormat};
+use crate::args::{LaunchArgs, RunArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::commands::data::output_names;
 use crate::commands::outputs::{Outputs, check_allowed};
@@ -10,8 +10,8 @@ use crate::commands::run::{compare_arrays, given_arrays, nothing_compared, nothi
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
-use crate::layout::Layout;
 use crate::report::{Check, Findings, Sources, WorkloadReport};
+use wsp_cpu::KvLayout;
 use wsp_cpu::Recording;
 use wsp_cpu::workload::{Expand, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
@@ -143,7 +143,7 @@ fn check(
             outputs,
             params,
             &engine::library_values(source, &inputs.set),
-            Layout::default(),
+            KvLayout::default(),
         )?));
     }
     session.terminal.progress("running once more, one task after another");
@@ -156,9 +156,9 @@ fn check(
 /// AICPUs that generate the tasks, 0 where the host hands them over, and who makes them.
 fn aicpus(args: &RunArgs) -> (u16, Expand) {
     match (args.aicpus, args.expand) {
-        (None, None | Some(ExpandArg::Host)) => (0, Expand::Host),
-        (aicpus, Some(ExpandArg::Bytecode) | None) => (aicpus.unwrap_or(1), Expand::Bytecode),
-        (Some(aicpus), Some(ExpandArg::Host)) => (aicpus, Expand::Host),
+        (None, None | Some(Expand::Host)) => (0, Expand::Host),
+        (aicpus, Some(Expand::Bytecode) | None) => (aicpus.unwrap_or(1), Expand::Bytecode),
+        (Some(aicpus), Some(Expand::Host)) => (aicpus, Expand::Host),
     }
 }
 

@@ -4,12 +4,11 @@ use super::GenerationFault;
 use super::issue::{Issue, Issued};
 use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
-use wsp_core::{ExecPool, Region, SlotId, StreamId};
-use wsp_ir::workload::Unit;
+use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};
 use wsp_plan::expected::{self, Expected, Tracking};
 use wsp_plan::ptow::{Lowered, Statement};
 use wsp_plan::workload::{Placement, TaskRecord};
-use wsp_runtime::aicpu::{Access, AicpuTask, Emit, Generator, Need, Progress, Refused};
+use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Need, Progress, Refused};
 
 /// Loop steps of an interpreter between two looks at what else there is to do.
 const STEPS: u32 = 4096;
@@ -132,7 +131,7 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
             after: task.after,
             place: Placement {
                 dispatch: None,
-                pool: unit(task.pool),
+                pool: task.pool,
                 stream: task.stream,
                 priority: task.priority,
             },
@@ -194,7 +193,7 @@ pub(super) fn runtime_task<'t>(
 
 /// What the runtime counts for an access.
 fn need(need: &expected::Need) -> Need {
-    let access = if need.mode == AccessMode::In { Access::Read } else { Access::Write };
+    let access = if need.mode == AccessMode::In { AccessKind::Read } else { AccessKind::Write };
     Need { counter: need.tile, access, reached: need.reached() }
 }
 
@@ -209,13 +208,5 @@ fn split(task: &Task<'_>, reads: &mut SmallVec<[Region; 4]>, writes: &mut SmallV
         if *mode != AccessMode::In {
             writes.push(*region);
         }
-    }
-}
-
-fn unit(pool: ExecPool) -> Unit {
-    match pool {
-        ExecPool::Vector => Unit::Vector,
-        ExecPool::Cube => Unit::Cube,
-        ExecPool::Any => Unit::Any,
     }
 }

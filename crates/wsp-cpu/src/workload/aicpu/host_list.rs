@@ -1,6 +1,5 @@
 //! The tasks of every AICPU from a list that the host makes before the run.
 
-use super::super::graph::pool;
 use super::GenerationFault;
 use super::bytecode::runtime_task;
 use super::issue::Issue;
@@ -164,7 +163,7 @@ impl<'a, 'm, I: Issue> Share<'a, 'm, I> {
                     indices: &task.indices,
                 };
                 let issued = self.issue.issue(&record).map_err(|fault| Some(GenerationFault::Task(fault)))?;
-                out.task(&runtime_task(&record, pool(task.place.pool), &issued)).map_err(|_| None)?;
+                out.task(&runtime_task(&record, task.place.pool, &issued)).map_err(|_| None)?;
                 self.watermark = task.ordinal + 1;
                 return Ok(true);
             }

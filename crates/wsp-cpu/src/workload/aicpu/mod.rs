@@ -33,7 +33,7 @@ use std::collections::HashMap;
 use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, Task, WorkloadModule};
+use wsp_ir::workload::{Deps, Task, WorkloadModule};
 use wsp_kernel::Trap;
 use wsp_plan::expected::Expected;
 use wsp_plan::ptow::{
@@ -128,7 +128,7 @@ impl Generated<'_> {
         mut issue: impl FnMut() -> I,
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<Ran, Vec<Diagnostic>> {
-        if self.schedule.dependences == Dependences::Exact {
+        if self.schedule.dependences == Deps::Exact {
             check::equal_boxes(self, &mut issue())?;
         }
         match self.options.expand {

@@ -2,10 +2,10 @@
 
 use super::super::codes;
 use super::super::inputs::WorkloadOptions;
-use super::super::settings::{bad_option, gates, pools, start, trace, window_mode};
+use super::super::settings::{bad_option, trace, window_mode};
 use wsp_core::limits;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, Ready};
+use wsp_ir::workload::Ready;
 use wsp_plan::Support;
 use wsp_plan::workload::{LoweredSchedule, ScheduleLine};
 use wsp_runtime::aicpu::{AfterEdges, AicpuConfig, Interleaving, ReadyOrder};
@@ -26,19 +26,16 @@ pub(crate) fn settings(
         threads,
         window: window(schedule, options).map_err(one)?,
         window_mode: window_mode(schedule),
-        pools: pools(schedule),
-        gates: gates(schedule),
+        pools: schedule.pools,
+        gates: schedule.gates.clone(),
         ready: match schedule.ready {
             Ready::Auto | Ready::Fifo | Ready::WorkSteal => ReadyOrder::Fifo,
             Ready::Priority => ReadyOrder::Priority,
         },
-        start: start(schedule),
+        start: schedule.start,
         batch: schedule.batch.unwrap_or(1),
         trace: trace(schedule, options),
-        after: match schedule.dependences {
-            Dependences::Explicit | Dependences::Hybrid => AfterEdges::Kept,
-            Dependences::Exact | Dependences::Overlap => AfterEdges::Absent,
-        },
+        after: if schedule.dependences.takes_edges() { AfterEdges::Kept } else { AfterEdges::Absent },
         interleaving: match options.seed {
             0 => Interleaving::InTurn,
             seed => Interleaving::Random(seed),
@@ -52,7 +49,7 @@ pub(crate) fn settings(
 
 /// Tasks that one AICPU may have in flight: its part of what the schedule or the options give to all.
 fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
-    let Some(all) = options.window.or(schedule.window.map(|window| window.0)) else {
+    let Some(all) = options.window.or(schedule.window.map(|window| window.capacity)) else {
         return Ok(limits::LOCAL_WINDOW_SIZE);
     };
     let aicpus = u32::from(options.aicpus);

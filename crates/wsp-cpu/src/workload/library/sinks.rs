@@ -2,7 +2,6 @@
 
 use super::super::codes;
 use super::super::equal::{BoxFault, EqualBoxes};
-use super::super::graph::pool;
 use super::super::settings::affinity;
 use super::super::submit::earlier;
 use super::super::touch::Toucher;
@@ -100,7 +99,7 @@ impl TaskSink for Submitting<'_, '_, '_, '_> {
             reads: touched.reads,
             writes: touched.writes,
             affinity: affinity(&task.place, self.workers),
-            pool: pool(task.place.pool),
+            pool: task.place.pool,
             stream: task.place.stream.map(StreamId),
             priority: task.place.priority,
             after: &after,

@@ -7,10 +7,10 @@ pub(crate) mod random;
 #[allow(dead_code, reason = "not every test has kernels over views")]
 pub(crate) mod views;
 
-use wsp_cpu::workload::{Detail, GraphDeps, GraphListing, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_cpu::workload::{Detail, GraphListing, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, render_all};
-use wsp_ir::workload::text::parse;
+use wsp_ir::workload::{Deps, text::parse};
 use wsp_plan::CompileOptions;
 
 /// Several workers.
@@ -45,7 +45,7 @@ pub(crate) fn program(text: &str) -> WorkloadProgram {
 }
 
 /// The graph of a program.
-pub(crate) fn graph(text: &str, deps: GraphDeps) -> GraphListing {
+pub(crate) fn graph(text: &str, deps: Option<Deps>) -> GraphListing {
     program(text)
         .graph(&WorkloadInputs::all_made_up(0), deps, Detail::default(), &WorkloadOptions::default())
         .unwrap_or_else(|found| panic!("{}", report(&found)))

@@ -3,10 +3,10 @@
 use super::{program, report};
 use std::collections::BTreeMap;
 use wsp_core::SlotId;
-use wsp_cpu::workload::{Detail, GraphDeps, GraphListing, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{Detail, GraphListing, WorkloadInputs, WorkloadOptions};
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text::parse;
-use wsp_ir::workload::{GateScope, PoolSizes, Ready, Start, Unit};
+use wsp_ir::workload::{ExecPool, GateScope, PoolSizes, Ready, Start};
 use wsp_plan::workload::{LoweredSchedule, Placement, TaskRecord, TaskSink, bind, expand, lower_schedule};
 
 /// When a task started and ended, in any unit of time.
@@ -65,12 +65,7 @@ impl Order {
         let mut places = Places(Vec::new());
         expand(&module, &bindings, &schedule, &mut places).map(|_| ()).expect("it expands");
         let listing = program(text)
-            .graph(
-                &WorkloadInputs::all_made_up(0),
-                GraphDeps::Schedule,
-                Detail::default(),
-                &WorkloadOptions::default(),
-            )
+            .graph(&WorkloadInputs::all_made_up(0), None, Detail::default(), &WorkloadOptions::default())
             .unwrap_or_else(|found| panic!("{}", report(&found)));
         // Ids of a listing count order points too.
         let point = listing.kernels.len() as u32 - 1;
@@ -85,9 +80,8 @@ impl Order {
 
     /// Tasks of one stream that may be in flight.
     fn depth(&self) -> usize {
-        let gates = self.schedule.gates.iter();
-        let per_stream = gates.filter(|(scope, _)| *scope == GateScope::PerStream);
-        per_stream.map(|(_, capacity)| *capacity as usize).min().unwrap_or(1)
+        let per_stream = self.schedule.gates.iter().filter(|gate| gate.scope == GateScope::PerStream);
+        per_stream.map(|gate| gate.capacity as usize).min().unwrap_or(1)
     }
 
     /// What is wrong with a run: edges, streams, gates.
@@ -104,7 +98,7 @@ impl Order {
             }
         }
         self.check_streams(lives)?;
-        self.schedule.gates.iter().try_for_each(|&(scope, capacity)| self.check_gate(lives, scope, capacity))
+        self.schedule.gates.iter().try_for_each(|gate| self.check_gate(lives, gate.scope, gate.capacity))
     }
 
     fn check_streams(&self, lives: &[Life]) -> Result<(), String> {
@@ -128,9 +122,9 @@ impl Order {
             GateScope::Global => Some(0),
             GateScope::PerStream => self.places[task].stream.map(u32::from),
             GateScope::PerPool => Some(match self.places[task].pool {
-                Unit::Any => 0,
-                Unit::Vector => 1,
-                Unit::Cube => 2,
+                ExecPool::Any => 0,
+                ExecPool::Vector => 1,
+                ExecPool::Cube => 2,
             }),
         };
         for (task, life) in lives.iter().enumerate() {
@@ -154,7 +148,7 @@ impl Order {
     pub(crate) fn of_one_worker(&self) -> Option<Vec<usize>> {
         let LoweredSchedule { window, pools, ready, start, batch, .. } = &self.schedule;
         let settled = *start == Start::AfterOrchestration
-            && window.is_none_or(|(capacity, _)| capacity as usize > self.tasks())
+            && window.is_none_or(|window| window.capacity as usize > self.tasks())
             && matches!(pools, PoolSizes::Shared)
             && *ready != Ready::WorkSteal
             && batch.is_none_or(|batch| batch == 1);

@@ -4,7 +4,7 @@ use super::expr::{Expr, Index};
 use super::origin::Owner;
 use super::{Kernel, ModuleBuilder};
 use crate::Span;
-use crate::workload::{self as model, AccessMode, KernelParam, ParamKind, Signature, Unit};
+use crate::workload::{self as model, AccessMode, ExecPool, KernelParam, ParamKind, Signature};
 use wsp_core::{KernelId, VarId};
 
 /// Declares a kernel; [`KernelBuilder::finish`] ends it.
@@ -14,7 +14,7 @@ pub struct KernelBuilder<'m> {
     name: String,
     /// None for a kernel of a used file.
     params: Option<Vec<KernelParam>>,
-    unit: Unit,
+    unit: ExecPool,
     cost: Option<Expr>,
     scope: Owner,
 }
@@ -22,7 +22,7 @@ pub struct KernelBuilder<'m> {
 impl<'m> KernelBuilder<'m> {
     pub(super) fn new(module: &'m mut ModuleBuilder, name: &str, params: Option<Vec<KernelParam>>) -> Self {
         let scope = Owner::fresh();
-        KernelBuilder { module, name: name.to_owned(), params, unit: Unit::Any, cost: None, scope }
+        KernelBuilder { module, name: name.to_owned(), params, unit: ExecPool::Any, cost: None, scope }
     }
 
     fn param(mut self, name: &str, kind: ParamKind) -> Self {
@@ -57,7 +57,7 @@ impl<'m> KernelBuilder<'m> {
     }
 
     /// Where it runs.
-    pub fn on(mut self, unit: Unit) -> Self {
+    pub fn on(mut self, unit: ExecPool) -> Self {
         self.unit = unit;
         self
     }

@@ -8,7 +8,7 @@
 //! ```
 //! use wsp_core::DType;
 //! use wsp_ir::workload::build::{ModuleBuilder, TaskGraphPolicy, affinity, sized};
-//! use wsp_ir::workload::{Dependences, Unit};
+//! use wsp_ir::workload::{Deps, ExecPool};
 //!
 //! let mut m = ModuleBuilder::new();
 //! let seq = m.param("seq", 1024);
@@ -16,7 +16,7 @@
 //! let row = m.dense("row", tiles);
 //! let x = m.tensor("x", DType::F32, [seq.into(), 128.into()]);
 //! let y = m.tensor("y", DType::F32, [seq.into(), 128.into()]);
-//! let norm = m.kernel("rmsnorm").input("x").output("y").on(Unit::Vector).cost(120).finish();
+//! let norm = m.kernel("rmsnorm").input("x").output("y").on(ExecPool::Vector).cost(120).finish();
 //! let add = m.kernel("add").input("x").inout("y").finish();
 //!
 //! m.workload("main", |w| {
@@ -28,7 +28,7 @@
 //!     });
 //! });
 //! m.schedule(|s| {
-//!     let graph = TaskGraphPolicy { deps: Some(Dependences::Overlap), ..TaskGraphPolicy::default() };
+//!     let graph = TaskGraphPolicy { deps: Some(Deps::Overlap), ..TaskGraphPolicy::default() };
 //!     s.dispatch(affinity(row.index())).streams(4).task_graph(graph);
 //! });
 //!

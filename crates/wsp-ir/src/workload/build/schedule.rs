@@ -5,8 +5,8 @@ use super::expr::Expr;
 use super::origin::Origin;
 use crate::Span;
 use crate::workload::{
-    Dependences, Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Timing, Trace, Unit, WindowMode,
+    Deps, Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope, PoolSizes, Ready, Schedule, Start,
+    ThresholdPolicy, Timing, Trace, Window, WindowMode,
 };
 
 /// Which worker a task goes to.
@@ -16,7 +16,7 @@ pub struct Policy {
     origin: Origin,
 }
 
-/// A policy of [`ScheduleBuilder::dispatch_threshold`]: a [`Policy`] or a [`Unit`].
+/// A policy of [`ScheduleBuilder::dispatch_threshold`]: a [`Policy`] or an [`ExecPool`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tier {
     policy: ThresholdPolicy,
@@ -62,8 +62,8 @@ impl From<Policy> for Tier {
     }
 }
 
-impl From<Unit> for Tier {
-    fn from(unit: Unit) -> Tier {
+impl From<ExecPool> for Tier {
+    fn from(unit: ExecPool) -> Tier {
         Tier { policy: ThresholdPolicy::Pool(unit), origin: Origin::default() }
     }
 }
@@ -131,13 +131,13 @@ impl<'m> ScheduleBuilder<'m> {
     }
 
     /// How dependences are found.
-    pub fn deps(&mut self, deps: Dependences) -> &mut Self {
+    pub fn deps(&mut self, deps: Deps) -> &mut Self {
         self.plain(DirectiveKind::Dependences(deps))
     }
 
     /// Most tasks in flight, and what happens then.
     pub fn window(&mut self, capacity: u32, mode: WindowMode) -> &mut Self {
-        self.plain(DirectiveKind::Window { capacity, mode })
+        self.plain(DirectiveKind::Window(Window { capacity, mode }))
     }
 
     /// Workers by execution unit.
@@ -162,7 +162,7 @@ impl<'m> ScheduleBuilder<'m> {
 
     /// Most tasks that run at once in a scope.
     pub fn pipeline_depth(&mut self, capacity: u32, scope: GateScope) -> &mut Self {
-        self.plain(DirectiveKind::Gate { scope, capacity })
+        self.plain(DirectiveKind::Gate(Gate { scope, capacity }))
     }
 
     /// Completions that a worker gathers before it releases their successors.
@@ -183,10 +183,9 @@ impl<'m> ScheduleBuilder<'m> {
     /// All settings of `task_graph` at once; those that are None are left to their defaults.
     pub fn task_graph(&mut self, policy: TaskGraphPolicy) -> &mut Self {
         let TaskGraphPolicy { deps, window, pools, ready, start, trace } = policy;
-        let window = window.map(|(capacity, mode)| DirectiveKind::Window { capacity, mode });
         let settings = [
             deps.map(DirectiveKind::Dependences),
-            window,
+            window.map(DirectiveKind::Window),
             pools.map(DirectiveKind::Pools),
             ready.map(DirectiveKind::Ready),
             start.map(DirectiveKind::Start),
@@ -203,9 +202,9 @@ impl<'m> ScheduleBuilder<'m> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TaskGraphPolicy {
     /// How dependences are found.
-    pub deps: Option<Dependences>,
+    pub deps: Option<Deps>,
     /// Most tasks in flight, and what happens then.
-    pub window: Option<(u32, WindowMode)>,
+    pub window: Option<Window>,
     /// Workers by execution unit.
     pub pools: Option<PoolSizes>,
     /// Which ready task is next.

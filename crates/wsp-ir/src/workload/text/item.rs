@@ -3,13 +3,13 @@
 use super::lexer::{Tok, shorten};
 use super::outline::{Item, ItemKind};
 use super::scope::Entity;
-use super::words::{UNITS, Words};
+use super::words::Words;
 use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{
-    AccessMode, Axis, AxisKind, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource, Signature, Slot,
-    Table, Tensor, Unit, Use,
+    AccessMode, Axis, AxisKind, ExecPool, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource,
+    Signature, Slot, Table, Tensor, Use,
 };
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId, VarId};
 
@@ -46,7 +46,7 @@ impl<'t> Parser<'t> {
                 self.module.kernels.push(Kernel {
                     name,
                     signature,
-                    unit: Unit::Any,
+                    unit: ExecPool::Any,
                     cost: None,
                     span: start,
                 });
@@ -282,9 +282,10 @@ impl<'t> Parser<'t> {
         }
         // A broken attribute must not hide the parameters from calls.
         if let Some(kernel) = self.module.kernels.last_mut() {
-            *kernel = Kernel { name: name.to_owned(), signature, unit: Unit::Any, cost: None, span };
+            *kernel = Kernel { name: name.to_owned(), signature, unit: ExecPool::Any, cost: None, span };
         }
-        let unit = if self.eat_word("on") { self.one_of("execution unit", UNITS)? } else { Unit::Any };
+        let unit =
+            if self.eat_word("on") { self.one_of("execution unit", ExecPool::WORDS)? } else { ExecPool::Any };
         let cost = if self.eat_word("cost") { Some(self.expr()?) } else { None };
         if let Some(kernel) = self.module.kernels.last_mut() {
             (kernel.unit, kernel.cost) = (unit, cost);

@@ -1,13 +1,13 @@
 //! Schedules.
 
 use super::lexer::{Tok, shorten};
-use super::words::{DEPENDENCES, GATE_SCOPES, READY, TRACES, UNITS, WINDOW_MODES};
+use super::words::DEPENDENCES;
 use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::workload::{
-    Directive, DirectiveKind, Dispatch, GateScope, PoolSizes, Schedule, Start, ThresholdPolicy, Timing,
-    WindowMode,
+    Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope, PoolSizes, Ready, Schedule, Start,
+    ThresholdPolicy, Timing, Trace, Window, WindowMode,
 };
 
 const DIRECTIVES: &[&str] = &[
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
             "pipeline_depth" => Some(self.gate()?),
             "batch_deps" => Some(DirectiveKind::BatchDeps(self.count32("the number of completions")?)),
             "priority" => Some(DirectiveKind::Priority(self.expr()?)),
-            "task_window" => Some(self.window()?),
+            "task_window" => Some(DirectiveKind::Window(self.window()?)),
             "timing" => Some(DirectiveKind::Timing(self.timing()?)),
             "spatial_map" => Some(self.spatial_map()?),
             _ => None,
@@ -177,7 +177,7 @@ impl<'t> Parser<'t> {
 
     fn threshold_policy(&mut self) -> Parsed<ThresholdPolicy> {
         let word = self.word().unwrap_or("");
-        match UNITS.iter().find(|(unit, _)| *unit == word) {
+        match ExecPool::WORDS.iter().find(|(unit, _)| *unit == word) {
             Some((_, unit)) => {
                 self.bump();
                 Ok(ThresholdPolicy::Pool(*unit))
@@ -190,22 +190,22 @@ impl<'t> Parser<'t> {
     fn gate(&mut self) -> Parsed<DirectiveKind> {
         let capacity = self.count32("the number of tasks that run at once")?;
         let scope = if self.eat(Tok::Comma) && !self.at(Tok::RParen) {
-            self.one_of("scope", GATE_SCOPES)?
+            self.one_of("scope", GateScope::WORDS)?
         } else {
             GateScope::default()
         };
-        Ok(DirectiveKind::Gate { scope, capacity })
+        Ok(DirectiveKind::Gate(Gate { scope, capacity }))
     }
 
     /// `n` or `n, mode`.
-    fn window(&mut self) -> Parsed<DirectiveKind> {
+    fn window(&mut self) -> Parsed<Window> {
         let capacity = self.count32("the number of tasks in flight")?;
         let mode = if self.eat(Tok::Comma) && !self.at(Tok::RParen) {
-            self.one_of("window mode", WINDOW_MODES)?
+            self.one_of("window mode", WindowMode::WORDS)?
         } else {
             WindowMode::default()
         };
-        Ok(DirectiveKind::Window { capacity, mode })
+        Ok(Window { capacity, mode })
     }
 
     /// `immediate`, or another word with a number.
@@ -259,19 +259,19 @@ impl<'t> Parser<'t> {
         self.expect(Tok::Eq, &format!("`=` after `{name}`"))?;
         let kind = match name {
             "deps" => DirectiveKind::Dependences(self.one_of("way to find dependences", DEPENDENCES)?),
-            "window" => self.window_setting()?,
+            "window" => DirectiveKind::Window(self.window_setting()?),
             "pools" => DirectiveKind::Pools(self.pools()?),
-            "ready" => DirectiveKind::Ready(self.one_of("ready policy", READY)?),
+            "ready" => DirectiveKind::Ready(self.one_of("ready policy", Ready::WORDS)?),
             "start" => DirectiveKind::Start(self.start()?),
-            _ => DirectiveKind::Trace(self.one_of("trace", TRACES)?),
+            _ => DirectiveKind::Trace(self.one_of("trace", Trace::WORDS)?),
         };
         Ok(Directive { kind, span: self.span_from(start) })
     }
 
-    fn window_setting(&mut self) -> Parsed<DirectiveKind> {
+    fn window_setting(&mut self) -> Parsed<Window> {
         if !self.at(Tok::LParen) {
             let (capacity, mode) = (self.count32("the number of tasks in flight")?, WindowMode::default());
-            return Ok(DirectiveKind::Window { capacity, mode });
+            return Ok(Window { capacity, mode });
         }
         let open = self.bump();
         let window = self.window()?;

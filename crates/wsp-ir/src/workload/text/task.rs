@@ -7,7 +7,7 @@ use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{
-    Access, Arg, ArgValue, DimRange, Kernel, Label, NodeKind, ParamKind, Signature, Task, Unit,
+    Access, Arg, ArgValue, DimRange, ExecPool, Kernel, Label, NodeKind, ParamKind, Signature, Task,
 };
 use wsp_core::{KernelId, LabelId, TensorId};
 
@@ -91,7 +91,7 @@ impl<'t> Parser<'t> {
             None if self.module.uses.is_empty() => Err(self.undeclared_kernel(name, span)),
             None => {
                 let (signature, name_owned) = (Signature::Library, name.to_owned());
-                let kernel = Kernel { name: name_owned, signature, unit: Unit::Any, cost: None, span };
+                let kernel = Kernel { name: name_owned, signature, unit: ExecPool::Any, cost: None, span };
                 self.module.kernels.push(kernel);
                 self.check_kernel_count(span)?;
                 let id = KernelId((self.module.kernels.len() - 1) as u16);

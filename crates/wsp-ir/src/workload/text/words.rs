@@ -1,6 +1,6 @@
 //! The words of the language.
 
-use crate::workload::{Dependences, GateScope, Ready, Trace, Unit, WindowMode};
+use crate::workload::Deps;
 
 /// Words that cannot be names.
 pub(crate) const RESERVED: &[&str] = &[
@@ -40,40 +40,18 @@ pub(super) const PIPELINE_STATEMENTS: &[&str] = &["channel", "pipeline", "send",
 /// The functions of expressions.
 pub(super) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "len"];
 
-/// Spellings of a value; the first of several is the one that is printed.
+/// Spellings of a value.
 pub(super) type Words<T> = &'static [(&'static str, T)];
 
-pub(super) const UNITS: Words<Unit> = &[("vector", Unit::Vector), ("cube", Unit::Cube), ("any", Unit::Any)];
-
-pub(super) const DEPENDENCES: Words<Dependences> = &[
-    ("exact", Dependences::Exact),
-    ("infer_tensor_map_exact", Dependences::Exact),
-    ("overlap", Dependences::Overlap),
-    ("infer_bytes_overlap", Dependences::Overlap),
-    ("explicit", Dependences::Explicit),
-    ("hybrid", Dependences::Hybrid),
+/// The words of [`Deps`], and longer ones that say the same.
+pub(super) const DEPENDENCES: Words<Deps> = &[
+    ("exact", Deps::Exact),
+    ("infer_tensor_map_exact", Deps::Exact),
+    ("overlap", Deps::Overlap),
+    ("infer_bytes_overlap", Deps::Overlap),
+    ("explicit", Deps::Explicit),
+    ("hybrid", Deps::Hybrid),
 ];
-
-pub(super) const WINDOW_MODES: Words<WindowMode> =
-    &[("stall", WindowMode::Stall), ("abort", WindowMode::Abort), ("benchmark", WindowMode::Benchmark)];
-
-pub(super) const READY: Words<Ready> = &[
-    ("auto", Ready::Auto),
-    ("fifo", Ready::Fifo),
-    ("work_steal", Ready::WorkSteal),
-    ("priority", Ready::Priority),
-];
-
-pub(super) const TRACES: Words<Trace> =
-    &[("none", Trace::None), ("measured", Trace::Measured), ("cycles", Trace::Cycles)];
-
-pub(super) const GATE_SCOPES: Words<GateScope> =
-    &[("global", GateScope::Global), ("per_stream", GateScope::PerStream), ("per_pool", GateScope::PerPool)];
-
-/// The spelling of a value that is printed.
-pub(super) fn spelling<T: PartialEq>(words: Words<T>, value: &T) -> &'static str {
-    words.iter().find(|(_, known)| known == value).map_or("", |(word, _)| word)
-}
 
 /// Whether a text can be a name: a letter or `_`, then letters, digits and `_`, ASCII only, and no keyword.
 pub fn is_name(text: &str) -> bool {

@@ -5,8 +5,8 @@ use super::{Checker, error, rule};
 use crate::Span;
 use crate::diag::Diagnostic;
 use crate::workload::{
-    Block, Dependences, Directive, DirectiveKind, Dispatch, GateScope, NodeKind, PoolSizes, Ready, Schedule,
-    Start, ThresholdPolicy, Timing,
+    Block, Deps, Directive, DirectiveKind, Dispatch, Gate, GateScope, NodeKind, PoolSizes, Ready, Schedule,
+    Start, ThresholdPolicy, Timing, Window,
 };
 use wsp_core::limits::{MAX_TASK_WINDOW, MAX_THREADS};
 
@@ -21,14 +21,14 @@ fn title(kind: &DirectiveKind) -> &'static str {
         DirectiveKind::Streams(_) => "streams",
         DirectiveKind::StreamBy(_) => "stream_by",
         DirectiveKind::Dependences(_) => "deps",
-        DirectiveKind::Window { .. } => "window",
+        DirectiveKind::Window(_) => "window",
         DirectiveKind::Pools(_) => "pools",
         DirectiveKind::Ready(_) => "ready",
         DirectiveKind::Start(_) => "start",
         DirectiveKind::Trace(_) => "trace",
-        DirectiveKind::Gate { scope: GateScope::Global, .. } => "pipeline_depth",
-        DirectiveKind::Gate { scope: GateScope::PerStream, .. } => "pipeline_depth per stream",
-        DirectiveKind::Gate { scope: GateScope::PerPool, .. } => "pipeline_depth per pool",
+        DirectiveKind::Gate(Gate { scope: GateScope::Global, .. }) => "pipeline_depth",
+        DirectiveKind::Gate(Gate { scope: GateScope::PerStream, .. }) => "pipeline_depth per stream",
+        DirectiveKind::Gate(Gate { scope: GateScope::PerPool, .. }) => "pipeline_depth per pool",
         DirectiveKind::BatchDeps(_) => "batch_deps",
         DirectiveKind::Priority(_) => "priority",
         DirectiveKind::Timing(_) => "timing",
@@ -82,10 +82,10 @@ impl<'m> Checker<'m> {
             }
             DirectiveKind::StreamBy(key) | DirectiveKind::Priority(key) => self.expr(key, &Place::Schedule),
             DirectiveKind::Streams(count) => self.count(*count, MAX_STREAMS, "streams", span),
-            DirectiveKind::Window { capacity, .. } => {
+            DirectiveKind::Window(Window { capacity, .. }) => {
                 self.count(*capacity, MAX_TASK_WINDOW, "tasks of a window", span);
             }
-            DirectiveKind::Gate { capacity, .. } => {
+            DirectiveKind::Gate(Gate { capacity, .. }) => {
                 self.count(*capacity, u32::MAX, "tasks that run at once", span);
             }
             DirectiveKind::BatchDeps(count) => {
@@ -177,7 +177,8 @@ impl<'m> Checker<'m> {
         let pools = has(|kind| matches!(kind, DirectiveKind::Pools(PoolSizes::ByUnit { .. })));
         for directive in &schedule.directives {
             let (missing, help) = match &directive.kind {
-                DirectiveKind::StreamBy(_) | DirectiveKind::Gate { scope: GateScope::PerStream, .. }
+                DirectiveKind::StreamBy(_)
+                | DirectiveKind::Gate(Gate { scope: GateScope::PerStream, .. })
                     if !streams =>
                 {
                     ("streams", "add `streams(4);`")
@@ -210,9 +211,12 @@ impl<'m> Checker<'m> {
 
     /// Warns of `after` that no schedule uses.
     fn after(&mut self) {
-        let used = self.module.schedules.iter().flat_map(|schedule| &schedule.directives).any(|d| {
-            matches!(d.kind, DirectiveKind::Dependences(Dependences::Explicit | Dependences::Hybrid))
-        });
+        let used = self
+            .module
+            .schedules
+            .iter()
+            .flat_map(|schedule| &schedule.directives)
+            .any(|d| matches!(d.kind, DirectiveKind::Dependences(Deps::Explicit | Deps::Hybrid)));
         if used {
             return;
         }

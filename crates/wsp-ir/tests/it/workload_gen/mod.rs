@@ -5,9 +5,9 @@ mod body;
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId};
 use wsp_ir::Span;
 use wsp_ir::workload::{
-    AccessMode, Axis, AxisKind, Dependences, Directive, DirectiveKind, Dispatch, GateScope, IntBinary,
-    IntExpr, IntExprKind, IntUnary, Kernel, KernelParam, Param, ParamKind, ParamSource, PoolSizes, Ready,
-    Schedule, Signature, Slot, Start, Table, Tensor, ThresholdPolicy, Trace, Unit, Use, WindowMode,
+    AccessMode, Axis, AxisKind, Deps, Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope,
+    IntBinary, IntExpr, IntExprKind, IntUnary, Kernel, KernelParam, Param, ParamKind, ParamSource, PoolSizes,
+    Ready, Schedule, Signature, Slot, Start, Table, Tensor, ThresholdPolicy, Trace, Use, Window, WindowMode,
     WorkloadModule,
 };
 
@@ -186,7 +186,7 @@ fn kernels(b: &mut Bytes<'_>, m: &mut WorkloadModule) {
         };
         let values = Values { vars: (0..scalars).collect(), ..Values::of_params(m.params.len()) };
         let cost = b.maybe().then(|| expr(b, &values, 1));
-        let unit = b.pick(&[Unit::Any, Unit::Vector, Unit::Cube]);
+        let unit = b.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube]);
         m.kernels.push(Kernel { name: format!("k{i}"), signature, unit, cost, span: span() });
     }
 }
@@ -211,12 +211,12 @@ fn schedule(b: &mut Bytes<'_>, m: &WorkloadModule, name: &str) -> Schedule {
         |b, values| DirectiveKind::StreamBy(expr(b, values, 1)),
         |b, values| DirectiveKind::Priority(expr(b, values, 1)),
         |b, _| {
-            let all = [Dependences::Exact, Dependences::Overlap, Dependences::Explicit, Dependences::Hybrid];
+            let all = [Deps::Exact, Deps::Overlap, Deps::Explicit, Deps::Hybrid];
             DirectiveKind::Dependences(b.pick(&all))
         },
         |b, _| {
             let mode = b.pick(&[WindowMode::Stall, WindowMode::Abort, WindowMode::Benchmark]);
-            DirectiveKind::Window { capacity: 1 + b.below(99) as u32, mode }
+            DirectiveKind::Window(Window { capacity: 1 + b.below(99) as u32, mode })
         },
         |b, _| DirectiveKind::Pools(b.pick(&[PoolSizes::Shared, PoolSizes::ByUnit { vector: 3, cube: 1 }])),
         |b, _| {
@@ -226,14 +226,14 @@ fn schedule(b: &mut Bytes<'_>, m: &WorkloadModule, name: &str) -> Schedule {
         |b, _| DirectiveKind::Trace(b.pick(&[Trace::None, Trace::Measured, Trace::Cycles])),
         |b, _| {
             let scope = b.pick(&[GateScope::Global, GateScope::PerStream, GateScope::PerPool]);
-            DirectiveKind::Gate { scope, capacity: u32::MAX }
+            DirectiveKind::Gate(Gate { scope, capacity: u32::MAX })
         },
         |_, _| DirectiveKind::BatchDeps(16),
         |b, values| DirectiveKind::DispatchThreshold {
             metric: expr(b, values, 1),
             bounds: vec![-1, 2048],
             policies: vec![
-                ThresholdPolicy::Pool(b.pick(&[Unit::Any, Unit::Vector, Unit::Cube])),
+                ThresholdPolicy::Pool(b.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube])),
                 ThresholdPolicy::Dispatch(dispatch(b, values)),
                 ThresholdPolicy::Dispatch(Dispatch::WorkSteal),
             ],

@@ -1,6 +1,7 @@
 //! What is well-formed gives the right tree.
 
 use super::*;
+use wsp_core::policy::OrderPolicy;
 use wsp_ir::Span;
 
 #[test]

@@ -4,11 +4,9 @@ use super::super::dispatch::DispatchPlan;
 use super::super::emit::{BodyId, Layout, NameTable, Sections};
 use super::super::{ProgramBuf, codes};
 use super::{Lowered, Lowering, Site};
-use wsp_core::ExecPool;
 use wsp_core::ptow::{KernelDescriptor, MAX_BODY_DEPTH, MAX_LOOP_DEPTH, TensorDescriptor};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::workload::Unit;
 
 /// No name.
 const NO_NAME: u16 = u16::MAX;
@@ -107,13 +105,8 @@ impl Lowering<'_> {
 
     fn kernels(&self, names: &mut NameTable) -> Vec<KernelDescriptor> {
         let row = |kernel: &wsp_ir::workload::Kernel| {
-            let pool = match kernel.unit {
-                Unit::Vector => ExecPool::Vector,
-                Unit::Cube => ExecPool::Cube,
-                Unit::Any => ExecPool::Any,
-            };
             let name = names.push(&kernel.name);
-            KernelDescriptor { pool: pool as u8, reserved: 0, name, reserved2: 0 }
+            KernelDescriptor { pool: kernel.unit as u8, reserved: 0, name, reserved2: 0 }
         };
         self.module.kernels.iter().map(row).collect()
     }

@@ -24,7 +24,7 @@ use wsp_core::ptow::{AxisDescriptor, MAX_LOOP_DEPTH, MAX_WORDS};
 use wsp_core::{AxisId, ParamId, TableId};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Dependences, WorkloadModule};
+use wsp_ir::workload::{Deps, WorkloadModule};
 
 /// A workload as a program.
 #[derive(Clone, Debug)]
@@ -180,7 +180,7 @@ impl<'m> Lowering<'m> {
             first_statements: statement::first_statements(module),
             vars: Vec::new(),
             sites: Vec::new(),
-            keeps_after: matches!(schedule.dependences, Dependences::Explicit | Dependences::Hybrid),
+            keeps_after: matches!(schedule.dependences, Deps::Explicit | Deps::Hybrid),
             next_label: 0,
             found: Vec::new(),
             notes: Vec::new(),

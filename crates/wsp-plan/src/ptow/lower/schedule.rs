@@ -10,7 +10,7 @@ use wsp_core::AxisId;
 use wsp_core::ptow::{MAX_THRESHOLDS, Op, POLICY_POOL, PolicyType, Word};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::workload::{Dispatch, IntExpr, IntExprKind, ThresholdPolicy, Unit};
+use wsp_ir::workload::{Dispatch, ExecPool, IntExpr, IntExprKind, ThresholdPolicy};
 
 /// A policy of a filter, and its depth or key.
 type Policy = (u16, u32);
@@ -168,9 +168,9 @@ impl<'m> Lowering<'m> {
     fn level(&mut self, policy: &ThresholdPolicy, span: Span) -> Policy {
         let pool = match policy {
             ThresholdPolicy::Dispatch(dispatch) => return self.policy(dispatch, span),
-            ThresholdPolicy::Pool(Unit::Vector) => 0,
-            ThresholdPolicy::Pool(Unit::Cube) => 1,
-            ThresholdPolicy::Pool(Unit::Any) => 2,
+            ThresholdPolicy::Pool(ExecPool::Vector) => 0,
+            ThresholdPolicy::Pool(ExecPool::Cube) => 1,
+            ThresholdPolicy::Pool(ExecPool::Any) => 2,
         };
         (POLICY_POOL + pool, 0)
     }

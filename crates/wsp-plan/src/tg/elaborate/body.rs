@@ -1,13 +1,14 @@
 //! What a graph does, in program order: works, arms, loops, breaks.
 
 use super::emit::{Block, Collected, Emit, Order};
-use super::ranges::{Bytes, Mode, RangeMap, Touch};
+use super::ranges::{Bytes, RangeMap, Touch};
 use super::scalars::IterValue;
 use super::source::{Holds, Item, LoopSort, LoopSource, Source, WorkKind};
 use crate::tg::plan::{
     BindItem, BindTensor, CheckpointItem, CopyItem, EdgeKind, FreeItem, KernelItem, LoopItem, NotifyItem,
 };
 use std::collections::HashSet;
+use wsp_core::AccessKind;
 use wsp_core::tg::image::{
     DecisionRecord, GuardRecord, LevelRecord, LoopKind, LoopRecord, NONE, NodeKind, WHEN_NONZERO,
     WHEN_SKIPPED, WHEN_ZERO,
@@ -43,29 +44,29 @@ impl Emit<'_, '_> {
                 let instr = work.instr;
                 self.plan.copies.push(CopyItem { copy, src, dst, size, src_offset, dst_offset, node, instr });
                 let bytes = |tensor, first: u64| Bytes { tensor, first, end: first.saturating_add(size) };
-                let read = (bytes(src, src_offset), Mode::Read, Order::Inferred);
-                self.touch(node, &[read, (bytes(dst, dst_offset), Mode::Write, Order::Inferred)]);
+                let read = (bytes(src, src_offset), AccessKind::Read, Order::Inferred);
+                self.touch(node, &[read, (bytes(dst, dst_offset), AccessKind::Write, Order::Inferred)]);
                 node
             }
             WorkKind::Free(tensor) => {
                 let tensor = self.tensor(tensor, work.instr);
                 let node = self.node(NodeKind::Free, self.plan.frees.len() as u32, at);
                 self.plan.frees.push(FreeItem { tensor, node, instr: work.instr });
-                self.touch(node, &[(Bytes::all(tensor), Mode::Write, Order::Inferred)]);
+                self.touch(node, &[(Bytes::all(tensor), AccessKind::Write, Order::Inferred)]);
                 node
             }
             WorkKind::Notify { device, notify } => {
                 let node = self.node(NodeKind::Notify, self.plan.notifies.len() as u32, at);
                 self.plan.notifies.push(NotifyItem { device, notify, node, instr: work.instr });
                 let resource = self.resource(NodeKind::Notify, device.0, notify.0);
-                self.touch(node, &[(Bytes::all(resource), Mode::Write, Order::Inferred)]);
+                self.touch(node, &[(Bytes::all(resource), AccessKind::Write, Order::Inferred)]);
                 node
             }
             WorkKind::WaitNotify { device, notify, holds } => {
                 let node = self.node(NodeKind::WaitNotify, self.plan.notify_waits.len() as u32, at);
                 self.plan.notify_waits.push(NotifyItem { device, notify, node, instr: work.instr });
                 let resource = self.resource(NodeKind::WaitNotify, device.0, notify.0);
-                self.touch(node, &[(Bytes::all(resource), Mode::Write, Order::Inferred)]);
+                self.touch(node, &[(Bytes::all(resource), AccessKind::Write, Order::Inferred)]);
                 if let (Holds::Rest, Some(block)) = (holds, self.blocks.last_mut()) {
                     block.hold = node;
                 }
@@ -96,13 +97,13 @@ impl Emit<'_, '_> {
             let offset = self.scalar(bind.offset, bind.instr);
             let size = self.scalar(bind.size, bind.instr);
             let tensor = self.bind_tensor(&bind.tensor, bind.instr);
-            let mode = if bind.direction == Direction::In { Mode::Read } else { Mode::Write };
+            let mode = if bind.direction == Direction::In { AccessKind::Read } else { AccessKind::Write };
             for &tensor in self.plan.tensors_of(&tensor) {
                 let bytes = self.bytes(tensor, offset, size);
                 touches.push((bytes, mode, Order::Declared));
             }
             for scalar in [offset, size, index_of(&tensor)] {
-                self.pool.reads(scalar, |bytes| touches.push((bytes, Mode::Read, Order::Declared)));
+                self.pool.reads(scalar, |bytes| touches.push((bytes, AccessKind::Read, Order::Declared)));
             }
             self.plan.binds.push(BindItem { arg: bind.arg, tensor, offset, size, direction: bind.direction });
         }
@@ -334,7 +335,7 @@ impl Emit<'_, '_> {
         before.into_iter().for_each(|(from, to)| self.edge(from, to, EdgeKind::Carried));
         // Whoever conflicts with what an iteration writes over also conflicts with that iteration, which comes after it.
         let last = || now.last.iter().filter(|touch| matters(touch));
-        last().filter(|touch| touch.mode == Mode::Write).for_each(|touch| past.forget(touch.bytes));
+        last().filter(|touch| touch.mode == AccessKind::Write).for_each(|touch| past.forget(touch.bytes));
         last().for_each(|touch| past.insert(*touch));
     }
 
@@ -411,7 +412,7 @@ impl Emit<'_, '_> {
     }
 
     /// What a loop touches, for those around it: all that its body does, and what its condition reads.
-    fn loop_touches(&self, at: u32, value: Scalar) -> Vec<(Bytes, Mode, Order)> {
+    fn loop_touches(&self, at: u32, value: Scalar) -> Vec<(Bytes, AccessKind, Order)> {
         let hulls = self.levels[at as usize + 1].touches.iter();
         let mut touches: Vec<_> = hulls
             .map(|(&(tensor, mode, order), &(first, end))| (Bytes { tensor, first, end }, mode, order))

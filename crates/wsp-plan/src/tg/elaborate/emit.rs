@@ -4,13 +4,14 @@
 //! for all but notifications: the wait for a notification.
 
 use super::flows::Inner;
-use super::ranges::{Bytes, Mode, RangeMap, Touch};
+use super::ranges::{Bytes, RangeMap, Touch};
 use super::scalars::{Pool, ScalarFault, Surroundings};
 use super::source::Source;
 use super::unit::Unit;
 use super::{ElaborateOptions, Faults};
 use crate::tg::plan::{ConditionItem, EdgeKind, GraphPlan};
 use std::collections::{HashMap, HashSet};
+use wsp_core::AccessKind;
 use wsp_core::tg::image::{NONE, NodeKind};
 use wsp_core::tg::{Instr, Scalar};
 
@@ -57,7 +58,7 @@ pub(super) struct Level {
     all: RangeMap,
     inferred: RangeMap,
     /// What everything in it touches.
-    pub(super) touches: HashMap<(u32, Mode, Order), (u64, u64)>,
+    pub(super) touches: HashMap<(u32, AccessKind, Order), (u64, u64)>,
 }
 
 /// A block that is open: the graph, an arm, a copy of a body.
@@ -248,7 +249,7 @@ impl<'e, 'm> Emit<'e, 'm> {
     }
 
     /// Orders a node against those before it that touch the same bytes, as far as that is inferred, and remembers what it touches.
-    pub(super) fn touch(&mut self, node: u32, touches: &[(Bytes, Mode, Order)]) {
+    pub(super) fn touch(&mut self, node: u32, touches: &[(Bytes, AccessKind, Order)]) {
         let mut before: Vec<u32> = Vec::new();
         let level = &self.levels[self.level as usize];
         for &(bytes, mode, order) in touches {
@@ -291,7 +292,7 @@ impl<'e, 'm> Emit<'e, 'm> {
                 continue;
             }
             if order == Order::Inferred {
-                if mode == Mode::Write {
+                if mode == AccessKind::Write {
                     level.all.forget(bytes);
                     level.inferred.forget(bytes);
                 }
@@ -338,9 +339,9 @@ impl<'e, 'm> Emit<'e, 'm> {
     }
 
     /// What a condition reads.
-    pub(super) fn condition_reads(&self, value: Scalar) -> Vec<(Bytes, Mode, Order)> {
+    pub(super) fn condition_reads(&self, value: Scalar) -> Vec<(Bytes, AccessKind, Order)> {
         let mut reads = Vec::new();
-        self.pool.reads(value, |bytes| reads.push((bytes, Mode::Read, Order::Inferred)));
+        self.pool.reads(value, |bytes| reads.push((bytes, AccessKind::Read, Order::Inferred)));
         reads
     }
 

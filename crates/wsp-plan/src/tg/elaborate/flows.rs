@@ -2,10 +2,11 @@
 //! follows another without an edge.
 
 use super::emit::{Emit, Order};
-use super::ranges::{Bytes, Mode, RangeMap, Touch};
+use super::ranges::{Bytes, RangeMap, Touch};
 use super::source::{Source, WorkKind};
 use crate::tg::plan::{EdgeKind, Flow, FlowFrom};
 use std::collections::{BTreeSet, HashSet};
+use wsp_core::AccessKind;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{Direction, ExprOp, Scalar};
 
@@ -97,11 +98,16 @@ impl Emit<'_, '_> {
     }
 
     /// Notes which nodes in a loop a node outside is behind.
-    pub(super) fn range_flow_from(&mut self, node: u32, before: &[u32], touches: &[(Bytes, Mode, Order)]) {
+    pub(super) fn range_flow_from(
+        &mut self,
+        node: u32,
+        before: &[u32],
+        touches: &[(Bytes, AccessKind, Order)],
+    ) {
         for other in before {
             for inner in self.inside.get(other).into_iter().flatten() {
                 let conflicts =
-                    |(bytes, mode, _): &(Bytes, Mode, Order)| conflict(&inner.touch, *bytes, *mode);
+                    |(bytes, mode, _): &(Bytes, AccessKind, Order)| conflict(&inner.touch, *bytes, *mode);
                 if touches.iter().any(conflicts)
                     && let Some(instr) = self.instr(inner.touch.node)
                 {
@@ -130,13 +136,17 @@ impl Emit<'_, '_> {
         for &node in &self.levels[level as usize].nodes {
             let draft = &self.nodes[node as usize];
             let (order, at) = (Order::Inferred, draft.item as usize);
-            let mut touch = |bytes: Bytes, mode: Mode, order: Order, steps: Option<Steps>| {
+            let mut touch = |bytes: Bytes, mode: AccessKind, order: Order, steps: Option<Steps>| {
                 inner.push(Inner { touch: Touch { node, bytes, mode }, order, steps });
             };
             match draft.kind {
                 NodeKind::Kernel => {
                     for bind in self.plan.binds_of(&self.plan.kernels[at]) {
-                        let mode = if bind.direction == Direction::In { Mode::Read } else { Mode::Write };
+                        let mode = if bind.direction == Direction::In {
+                            AccessKind::Read
+                        } else {
+                            AccessKind::Write
+                        };
                         let steps = self.steps(bind.offset, bind.size);
                         for &tensor in self.plan.tensors_of(&bind.tensor) {
                             touch(
@@ -147,21 +157,24 @@ impl Emit<'_, '_> {
                             );
                         }
                         for scalar in [bind.offset, bind.size] {
-                            self.pool.reads(scalar, |bytes| touch(bytes, Mode::Read, Order::Declared, None));
+                            self.pool
+                                .reads(scalar, |bytes| touch(bytes, AccessKind::Read, Order::Declared, None));
                         }
                     }
                 }
                 NodeKind::Copy => {
                     let copy = self.plan.copies[at];
-                    let ends =
-                        [(copy.src, copy.src_offset, Mode::Read), (copy.dst, copy.dst_offset, Mode::Write)];
+                    let ends = [
+                        (copy.src, copy.src_offset, AccessKind::Read),
+                        (copy.dst, copy.dst_offset, AccessKind::Write),
+                    ];
                     for (tensor, first, mode) in ends {
                         let end = first.saturating_add(copy.size);
                         touch(Bytes { tensor, first, end }, mode, order, None);
                     }
                 }
                 NodeKind::Free => {
-                    touch(Bytes::all(self.plan.frees[at].tensor), Mode::Write, order, None);
+                    touch(Bytes::all(self.plan.frees[at].tensor), AccessKind::Write, order, None);
                 }
                 NodeKind::Loop => {
                     inner.extend(self.inside.get(&node).into_iter().flatten().cloned());
@@ -268,8 +281,8 @@ fn sum(
     Some((a.0.checked_add(b.0.checked_mul(factor)?)?, loops))
 }
 
-fn conflict(touch: &Touch, bytes: Bytes, mode: Mode) -> bool {
-    let writes = touch.mode == Mode::Write || mode == Mode::Write;
+fn conflict(touch: &Touch, bytes: Bytes, mode: AccessKind) -> bool {
+    let writes = touch.mode == AccessKind::Write || mode == AccessKind::Write;
     let (a, b) = (touch.bytes, bytes);
     writes && a.tensor == b.tensor && a.first < b.end && b.first < a.end
 }
@@ -278,7 +291,7 @@ fn conflict(touch: &Touch, bytes: Bytes, mode: Mode) -> bool {
 fn by_tensor(inside: &[Inner]) -> Vec<(u32, u32)> {
     let written: HashSet<u32> = inside
         .iter()
-        .filter(|inner| inner.touch.mode == Mode::Write)
+        .filter(|inner| inner.touch.mode == AccessKind::Write)
         .map(|inner| inner.touch.bytes.tensor)
         .collect();
     let touches = inside.iter().filter(|inner| written.contains(&inner.touch.bytes.tensor));

@@ -5,8 +5,9 @@
 //! writes bytes that the other touches.
 
 use super::emit::Emit;
-use super::ranges::{Bytes, Mode};
+use super::ranges::Bytes;
 use std::collections::HashMap;
+use wsp_core::AccessKind;
 use wsp_core::tg::image::{NONE, NodeKind};
 use wsp_core::tg::{CoreType, Direction, PartitionNo};
 
@@ -19,7 +20,7 @@ struct Batch {
     kernel: u32,
     /// Graphs of its members: places of their first definitions.
     graphs: Vec<u32>,
-    touches: Vec<(Bytes, Mode)>,
+    touches: Vec<(Bytes, AccessKind)>,
 }
 
 /// Puts kernels of the graphs together whose definitions begin at these places.
@@ -87,24 +88,24 @@ fn depths(emit: &Emit<'_, '_>) -> Vec<Option<u32>> {
     depths
 }
 
-fn touches(emit: &Emit<'_, '_>, kernel: u32) -> Vec<(Bytes, Mode)> {
+fn touches(emit: &Emit<'_, '_>, kernel: u32) -> Vec<(Bytes, AccessKind)> {
     let mut touches = Vec::new();
     for bind in emit.plan.binds_of(&emit.plan.kernels[kernel as usize]) {
-        let mode = if bind.direction == Direction::In { Mode::Read } else { Mode::Write };
+        let mode = if bind.direction == Direction::In { AccessKind::Read } else { AccessKind::Write };
         for &tensor in emit.plan.tensors_of(&bind.tensor) {
             touches.push((emit.bytes(tensor, bind.offset, bind.size), mode));
         }
         for scalar in [bind.offset, bind.size] {
-            emit.pool.reads(scalar, |bytes| touches.push((bytes, Mode::Read)));
+            emit.pool.reads(scalar, |bytes| touches.push((bytes, AccessKind::Read)));
         }
     }
     touches
 }
 
-fn disjoint(a: &[(Bytes, Mode)], b: &[(Bytes, Mode)]) -> bool {
-    let clash = |x: &(Bytes, Mode), y: &(Bytes, Mode)| {
+fn disjoint(a: &[(Bytes, AccessKind)], b: &[(Bytes, AccessKind)]) -> bool {
+    let clash = |x: &(Bytes, AccessKind), y: &(Bytes, AccessKind)| {
         let overlap = x.0.tensor == y.0.tensor && x.0.first < y.0.end && y.0.first < x.0.end;
-        overlap && (x.1 == Mode::Write || y.1 == Mode::Write)
+        overlap && (x.1 == AccessKind::Write || y.1 == AccessKind::Write)
     };
     !a.iter().any(|x| b.iter().any(|y| clash(x, y)))
 }

@@ -1,6 +1,7 @@
 //! Who touched which bytes of which tensor.
 
 use std::collections::{BTreeMap, HashMap};
+use wsp_core::AccessKind;
 
 /// Bytes of a tensor, `first..end`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,19 +19,12 @@ impl Bytes {
     }
 }
 
-/// Whether bytes are read or written.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Mode {
-    Read,
-    Write,
-}
-
 /// What a node does with bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Touch {
     pub(super) node: u32,
     pub(super) bytes: Bytes,
-    pub(super) mode: Mode,
+    pub(super) mode: AccessKind,
 }
 
 /// Bytes from the key on, and who touched them.
@@ -49,12 +43,12 @@ pub(super) struct RangeMap {
 
 impl RangeMap {
     /// Calls `found` with nodes that touched these bytes such that one of the two wrote; a node may come several times.
-    pub(super) fn conflicts(&self, bytes: Bytes, mode: Mode, mut found: impl FnMut(u32)) {
+    pub(super) fn conflicts(&self, bytes: Bytes, mode: AccessKind, mut found: impl FnMut(u32)) {
         let Some(pieces) = self.tensors.get(&bytes.tensor) else { return };
         let before = pieces.range(..=bytes.first).next_back().map_or(bytes.first, |(&start, _)| start);
         for (_, piece) in pieces.range(before..bytes.end).filter(|(_, piece)| piece.end > bytes.first) {
             piece.writers.iter().for_each(|&node| found(node));
-            if mode == Mode::Write {
+            if mode == AccessKind::Write {
                 piece.readers.iter().for_each(|&node| found(node));
             }
         }
@@ -73,7 +67,7 @@ impl RangeMap {
                 gaps.push((at, start));
             }
             at = piece.end;
-            let list = if mode == Mode::Write { &mut piece.writers } else { &mut piece.readers };
+            let list = if mode == AccessKind::Write { &mut piece.writers } else { &mut piece.readers };
             if list.last() != Some(&node) {
                 list.push(node);
             }
@@ -83,8 +77,8 @@ impl RangeMap {
         }
         for (start, end) in gaps {
             let (writers, readers) = match mode {
-                Mode::Write => (vec![node], Vec::new()),
-                Mode::Read => (Vec::new(), vec![node]),
+                AccessKind::Write => (vec![node], Vec::new()),
+                AccessKind::Read => (Vec::new(), vec![node]),
             };
             pieces.insert(start, Piece { end, writers, readers });
         }
@@ -109,9 +103,14 @@ impl RangeMap {
         for tensor in tensors {
             for (&first, piece) in &self.tensors[&tensor] {
                 let bytes = Bytes { tensor, first, end: piece.end };
-                let written = piece.writers.iter().map(|&node| Touch { node, bytes, mode: Mode::Write });
+                let written =
+                    piece.writers.iter().map(|&node| Touch { node, bytes, mode: AccessKind::Write });
                 touches.extend(written);
-                touches.extend(piece.readers.iter().map(|&node| Touch { node, bytes, mode: Mode::Read }));
+                touches.extend(piece.readers.iter().map(|&node| Touch {
+                    node,
+                    bytes,
+                    mode: AccessKind::Read,
+                }));
             }
         }
         touches
@@ -132,11 +131,11 @@ fn split(pieces: &mut BTreeMap<u64, Piece>, at: u64) {
 mod tests {
     use super::*;
 
-    fn touch(node: u32, first: u64, end: u64, mode: Mode) -> Touch {
+    fn touch(node: u32, first: u64, end: u64, mode: AccessKind) -> Touch {
         Touch { node, bytes: Bytes { tensor: 1, first, end }, mode }
     }
 
-    fn found(map: &RangeMap, first: u64, end: u64, mode: Mode) -> Vec<u32> {
+    fn found(map: &RangeMap, first: u64, end: u64, mode: AccessKind) -> Vec<u32> {
         let mut nodes = Vec::new();
         map.conflicts(Bytes { tensor: 1, first, end }, mode, |node| nodes.push(node));
         nodes.sort_unstable();
@@ -147,23 +146,23 @@ mod tests {
     #[test]
     fn only_overlapping_touches_of_which_one_writes_conflict() {
         let mut map = RangeMap::default();
-        map.insert(touch(1, 0, 8, Mode::Write));
-        map.insert(touch(2, 4, 12, Mode::Read));
-        map.insert(touch(3, 16, 20, Mode::Read));
-        assert_eq!(found(&map, 0, 4, Mode::Read), [1]);
-        assert!(found(&map, 8, 17, Mode::Read).is_empty());
-        assert_eq!(found(&map, 8, 17, Mode::Write), [2, 3]);
-        assert!(found(&map, 12, 16, Mode::Write).is_empty());
-        assert_eq!(found(&map, 0, u64::MAX, Mode::Write), [1, 2, 3]);
+        map.insert(touch(1, 0, 8, AccessKind::Write));
+        map.insert(touch(2, 4, 12, AccessKind::Read));
+        map.insert(touch(3, 16, 20, AccessKind::Read));
+        assert_eq!(found(&map, 0, 4, AccessKind::Read), [1]);
+        assert!(found(&map, 8, 17, AccessKind::Read).is_empty());
+        assert_eq!(found(&map, 8, 17, AccessKind::Write), [2, 3]);
+        assert!(found(&map, 12, 16, AccessKind::Write).is_empty());
+        assert_eq!(found(&map, 0, u64::MAX, AccessKind::Write), [1, 2, 3]);
     }
 
     #[test]
     fn what_is_forgotten_conflicts_no_more() {
         let mut map = RangeMap::default();
-        map.insert(touch(1, 0, 16, Mode::Write));
+        map.insert(touch(1, 0, 16, AccessKind::Write));
         map.forget(Bytes { tensor: 1, first: 4, end: 8 });
-        assert!(found(&map, 4, 8, Mode::Read).is_empty());
-        assert_eq!(found(&map, 3, 5, Mode::Read), [1]);
+        assert!(found(&map, 4, 8, AccessKind::Read).is_empty());
+        assert_eq!(found(&map, 3, 5, AccessKind::Read), [1]);
         assert_eq!(map.touches().len(), 2);
     }
 }

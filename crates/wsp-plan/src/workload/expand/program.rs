@@ -9,7 +9,7 @@ use super::super::schedule::Placer;
 use std::ops::Range;
 use wsp_core::{AxisId, KernelId, MAX_RANK, Region, VarId, WorkloadId};
 use wsp_ir::Span;
-use wsp_ir::workload::{Access, IntExpr, Task, Unit, WorkloadModule};
+use wsp_ir::workload::{Access, ExecPool, IntExpr, Task, WorkloadModule};
 
 /// A compiled module. Ids are indices into its vectors.
 pub(super) struct Program<'m> {
@@ -175,7 +175,7 @@ pub(super) struct Call<'m> {
 /// A task statement.
 pub(super) struct Site<'m> {
     pub(super) kernel: KernelId,
-    pub(super) unit: Unit,
+    pub(super) unit: ExecPool,
     /// Its boxes, by argument; then those read and those written, which may be parts of the same.
     pub(super) boxes: Range<u32>,
     pub(super) reads: Range<u32>,

@@ -5,7 +5,7 @@ use super::super::{Bindings, codes, count};
 use super::LoweredSchedule;
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::workload::{Start, WindowMode, WorkloadModule};
+use wsp_ir::workload::{Start, Window, WindowMode, WorkloadModule};
 
 /// Findings on a schedule that need the module's tasks: errors for combinations that cannot work, warnings and notes for
 /// those that do something else than they say. `bindings` are those of the launch.
@@ -48,8 +48,8 @@ fn start(schedule: &LoweredSchedule, tasks: u64) -> Option<Diagnostic> {
         Start::Threshold(threshold) => u64::from(threshold),
     };
     let at = place(schedule, "task_graph(start");
-    if let Some((capacity, mode)) =
-        schedule.window.filter(|(capacity, _)| u64::from(*capacity) < waits_for.min(tasks))
+    if let Some(Window { capacity, mode }) =
+        schedule.window.filter(|window| u64::from(window.capacity) < waits_for.min(tasks))
     {
         let what = match mode {
             WindowMode::Abort => "the run fails: the window is full before tasks start",

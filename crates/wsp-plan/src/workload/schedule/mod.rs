@@ -14,7 +14,7 @@ use crate::{Capability, Support};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{
-    Dependences, Dispatch, GateScope, IntExpr, PoolSizes, Ready, Start, ThresholdPolicy, Trace, WindowMode,
+    Deps, Dispatch, Gate, IntExpr, PoolSizes, Ready, Start, ThresholdPolicy, Trace, Window,
 };
 
 /// What a schedule comes to on a target. The default is that of a module without one.
@@ -23,9 +23,9 @@ pub struct LoweredSchedule {
     /// Its name; none for the unnamed one, and where no schedule applies.
     pub name: Option<String>,
     /// How dependences are found.
-    pub dependences: Dependences,
+    pub dependences: Deps,
     /// Most tasks in flight, and what happens when as many are; none where the schedule does not say.
-    pub window: Option<(u32, WindowMode)>,
+    pub window: Option<Window>,
     /// Workers by execution unit.
     pub pools: PoolSizes,
     /// Which ready task is next.
@@ -35,7 +35,7 @@ pub struct LoweredSchedule {
     /// What is recorded.
     pub trace: Trace,
     /// Most tasks that run at once, at most once per scope; in the order of the scopes.
-    pub gates: Vec<(GateScope, u32)>,
+    pub gates: Vec<Gate>,
     /// Completions that a worker gathers before it releases successors; none where the schedule does not say.
     pub batch: Option<u32>,
     /// Number of in-order streams, at most 65,536; none without streams.

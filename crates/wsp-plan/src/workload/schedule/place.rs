@@ -4,7 +4,7 @@ use super::super::eval::{Halt, Scope, eval};
 use super::{LoweredSchedule, Threshold};
 use wsp_core::ptow::dispatch::mix;
 use wsp_ir::Span;
-use wsp_ir::workload::{Dispatch, IntExpr, ThresholdPolicy, Unit};
+use wsp_ir::workload::{Dispatch, ExecPool, IntExpr, ThresholdPolicy};
 
 /// Where and when a task runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Placement {
     /// Its worker; none when the schedule does not say.
     pub dispatch: Option<Dispatched>,
     /// Its pool: the unit of its kernel, unless a threshold says otherwise.
-    pub pool: Unit,
+    pub pool: ExecPool,
     /// Its stream, when there are streams.
     pub stream: Option<u16>,
     /// Its priority; larger first.
@@ -102,7 +102,7 @@ impl<'s> Placer<'s> {
     pub(crate) fn place<S: Scope>(
         &self,
         ordinal: u64,
-        unit: Unit,
+        unit: ExecPool,
         scope: &mut S,
     ) -> Result<Result<Placement, NoPlace>, Halt<S::Stop>> {
         let (mut dispatch, mut pool) = (self.dispatch, unit);

@@ -11,7 +11,7 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::ptow::summary::{summarise, summary_words};
 use wsp_core::ptow::{Group, Op};
 use wsp_core::{ExecPool, Region, SlotId};
-use wsp_ir::workload::{self as ir, Unit, WorkloadModule};
+use wsp_ir::workload::{self as ir, WorkloadModule};
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, statements};
 use wsp_plan::workload::{
     Bindings, Dispatched, ExpandError, ExpandStats, LoweredSchedule, TaskRecord, TaskSink, expand,
@@ -61,14 +61,6 @@ fn slot_value(seed: u64, slot: SlotId, ordinal: u64) -> i64 {
     (mixed % 3) as i64
 }
 
-fn pool(unit: Unit) -> ExecPool {
-    match unit {
-        Unit::Vector => ExecPool::Vector,
-        Unit::Cube => ExecPool::Cube,
-        Unit::Any => ExecPool::Any,
-    }
-}
-
 /// What the host's expansion gives.
 pub(crate) struct Expected {
     pub(crate) tasks: Vec<Made>,
@@ -100,9 +92,7 @@ impl HostSink<'_> {
         };
         let mode = |param: &ir::KernelParam| match param.kind {
             ir::ParamKind::Scalar => None,
-            ir::ParamKind::Tensor(ir::AccessMode::In) => Some(AccessMode::In),
-            ir::ParamKind::Tensor(ir::AccessMode::Out) => Some(AccessMode::Out),
-            ir::ParamKind::Tensor(ir::AccessMode::InOut) => Some(AccessMode::InOut),
+            ir::ParamKind::Tensor(mode) => Some(mode),
         };
         declared.iter().filter_map(mode).collect()
     }
@@ -121,7 +111,7 @@ impl TaskSink for HostSink<'_> {
             boxes: task.boxes.to_vec(),
             modes: self.modes(task.task),
             after: if self.keeps_after { task.after.to_vec() } else { Vec::new() },
-            pool: pool(task.place.pool),
+            pool: task.place.pool,
             stream: task.place.stream,
             priority: task.place.priority,
             indices: task.indices.to_vec(),

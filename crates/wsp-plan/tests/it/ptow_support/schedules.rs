@@ -32,7 +32,7 @@ pub(crate) fn random_schedule(rng: &mut Rng, tasks: Option<u64>) -> Schedule {
         kinds.push(DirectiveKind::Ready(Ready::Priority));
     }
     if rng.one_in(3) {
-        kinds.push(DirectiveKind::Dependences(Dependences::Hybrid));
+        kinds.push(DirectiveKind::Dependences(Deps::Hybrid));
     }
     let directives = kinds.into_iter().map(|kind| Directive { kind, span: Span::default() });
     Schedule { name: String::new(), directives: directives.collect(), span: Span::default() }
@@ -58,9 +58,9 @@ fn dispatch(rng: &mut Rng, tasks: Option<u64>) -> Dispatch {
 
 fn level(rng: &mut Rng) -> ThresholdPolicy {
     match rng.below(8) {
-        0 => ThresholdPolicy::Pool(Unit::Vector),
-        1 => ThresholdPolicy::Pool(Unit::Cube),
-        2 => ThresholdPolicy::Pool(Unit::Any),
+        0 => ThresholdPolicy::Pool(ExecPool::Vector),
+        1 => ThresholdPolicy::Pool(ExecPool::Cube),
+        2 => ThresholdPolicy::Pool(ExecPool::Any),
         3 => ThresholdPolicy::Dispatch(Dispatch::RoundRobin),
         4 => ThresholdPolicy::Dispatch(Dispatch::Hash(key(rng, 0))),
         5 => ThresholdPolicy::Dispatch(Dispatch::Affinity(key(rng, 0))),

@@ -142,7 +142,7 @@ impl Maker {
             let params =
                 (0..self.rng.below(4)).map(|n| KernelParam { name: format!("x{n}"), kind: self.kind() });
             let signature = Signature::Declared(params.collect::<Vec<_>>());
-            let unit = [Unit::Vector, Unit::Cube, Unit::Any][index];
+            let unit = [ExecPool::Vector, ExecPool::Cube, ExecPool::Any][index];
             self.module.kernels.push(Kernel { name: format!("k{index}"), signature, unit, cost: None, span });
         }
     }

@@ -6,7 +6,7 @@ use super::scripted::{CELLS, Item, Memory, Script, ScriptTask, TENSORS, Walk, ce
 use crate::{ConfigError, WindowMode};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_core::{KernelId, SlotId, TaskId, limits};
+use wsp_core::{AccessKind, KernelId, SlotId, TaskId, limits};
 
 type Outcome = Result<AicpuStats, AicpuFailure<String, String>>;
 
@@ -126,7 +126,7 @@ impl Generator for Pushes {
 fn what_cannot_be_taken_is_refused_with_the_numbers() {
     let long: &'static [u32] = &[0; limits::MAX_LOCAL_PARAMS as usize + 1];
     let task = |ordinal| AicpuTask { ordinal, ..AicpuTask::default() };
-    let need: &'static [Need] = &[Need { counter: 36, access: Access::Read, reached: 0 }];
+    let need: &'static [Need] = &[Need { counter: 36, access: AccessKind::Read, reached: 0 }];
     let cases = [
         (vec![AicpuTask { payload: long, ..task(0) }], "a payload of 17 words, but at most 16 are allowed"),
         (vec![task(4), task(4)], "ordinals of one AICPU increase: it should be at least 5"),
@@ -170,7 +170,7 @@ fn steps_without_scopes_and_slots_without_tensors_are_refused() {
 fn a_window_that_may_not_fill_up_ends_the_run_when_it_does() {
     let program = free_tasks(10);
     let memory = Memory::new(&program);
-    let start = crate::StartPolicy::AfterOrchestration;
+    let start = crate::Start::AfterOrchestration;
     let config = AicpuConfig { window: 4, window_mode: WindowMode::Abort, start, ..AicpuConfig::default() };
     let failure = run(&program, 2, &memory, &config).expect_err("five tasks each do not fit");
     let AicpuFailure::Refused { ordinal, refused: Refused::WindowFull { capacity: 4 }, .. } = failure else {
@@ -197,7 +197,7 @@ fn a_cancelled_run_ends_before_its_tasks() {
 fn counts_that_are_never_reached_are_reported_and_not_waited_for() {
     let waits = |counter, reached| ScriptTask {
         owner: counter as u16,
-        needs: vec![Need { counter, access: Access::Write, reached }],
+        needs: vec![Need { counter, access: AccessKind::Write, reached }],
         ..ScriptTask::default()
     };
     for threads in 1..4 {

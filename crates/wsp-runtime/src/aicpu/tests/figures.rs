@@ -16,7 +16,7 @@ fn batches(owner: impl Fn(u32, u32) -> u16) -> Script {
 
 fn edges(script: &Script) -> (u64, u64) {
     // All tasks are generated, and none is complete, when they are resolved.
-    let config = AicpuConfig { start: crate::StartPolicy::AfterOrchestration, ..AicpuConfig::default() };
+    let config = AicpuConfig { start: crate::Start::AfterOrchestration, ..AicpuConfig::default() };
     let stats = check(script, 4, &config);
     (stats.total(|aicpu| aicpu.local_edges), stats.total(|aicpu| aicpu.cross_edges))
 }
@@ -33,7 +33,7 @@ fn a_notice_is_sent_once_per_task_and_waiting_aicpu() {
     let reader = |owner| ScriptTask { owner, reads: vec![cells(0, 0, 1)], ..ScriptTask::default() };
     let tasks = [writer].into_iter().chain((0..12).map(|i| reader(1 + i % 3)));
     let script = Script::new(tasks);
-    let config = AicpuConfig { start: crate::StartPolicy::AfterOrchestration, ..AicpuConfig::default() };
+    let config = AicpuConfig { start: crate::Start::AfterOrchestration, ..AicpuConfig::default() };
     let stats = check(&script, 4, &config);
     let figures: Vec<_> = stats.aicpus.iter().map(|aicpu| (aicpu.cross_edges, aicpu.notices)).collect();
     assert_eq!(figures, [(0, 3), (4, 0), (4, 0), (4, 0)]);

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::random::{ALL, Features, Random, script};
 use super::scripted::{Script, ScriptTask, cells, check};
-use crate::{Gate, GateScope, Pools, StartPolicy, TracePolicy, WindowMode};
+use crate::{Gate, GateScope, PoolSizes, Start, TracePolicy, WindowMode};
 
 /// Some configuration.
 fn config(random: &mut Random) -> AicpuConfig {
@@ -22,17 +22,17 @@ fn config(random: &mut Random) -> AicpuConfig {
         map_entries: random.pick(&[1, 8, 16_384]),
         step_tasks: random.pick(&[1, 2, 32]),
         pools: random.pick(&[
-            Pools::Shared,
-            Pools::ByUnit { vector: 1, cube: 1 },
-            Pools::ByUnit { vector: 3, cube: 2 },
+            PoolSizes::Shared,
+            PoolSizes::ByUnit { vector: 1, cube: 1 },
+            PoolSizes::ByUnit { vector: 3, cube: 2 },
         ]),
         gates,
         ready: random.pick(&[ReadyOrder::Fifo, ReadyOrder::Priority]),
         start: random.pick(&[
-            StartPolicy::Immediate,
-            StartPolicy::Immediate,
-            StartPolicy::AfterOrchestration,
-            StartPolicy::Threshold(20),
+            Start::Immediate,
+            Start::Immediate,
+            Start::AfterOrchestration,
+            Start::Threshold(20),
         ]),
         batch: random.pick(&[1, 1, 3, 100]),
         trace: random.pick(&[TracePolicy::None, TracePolicy::Measured]),

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::scripted::{Item, Memory, Script, ScriptTask, cells, check};
-use crate::{Gate, GateScope, Pools, StartPolicy, TracePolicy, WindowMode};
+use crate::{Gate, GateScope, PoolSizes, Start, TracePolicy, WindowMode};
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{ExecPool, KernelId, TaskId};
 
@@ -25,7 +25,7 @@ fn the_larger_priority_goes_first_where_asked_for() {
         pool: ExecPool::Cube,
         ..ScriptTask::default()
     }));
-    let start = StartPolicy::AfterOrchestration;
+    let start = Start::AfterOrchestration;
     let fifo = AicpuConfig { start, ..AicpuConfig::default() };
     assert_eq!(order(&script, &fifo), [0, 1, 2, 3, 4, 5]);
     assert_eq!(order(&script, &AicpuConfig { ready: ReadyOrder::Priority, ..fifo }), [4, 1, 3, 0, 2, 5]);
@@ -42,8 +42,8 @@ fn a_gate_does_not_change_the_order_of_priorities() {
     let script =
         Script::new([task(9, 0), task(1, 1), task(4, 2), task(4, 3), task(2, 4), task(7, 0), task(3, 0)]);
     let gates = vec![Gate { scope: GateScope::Global, capacity: 1 }];
-    for pools in [Pools::Shared, Pools::ByUnit { vector: 2, cube: 2 }] {
-        let start = StartPolicy::AfterOrchestration;
+    for pools in [PoolSizes::Shared, PoolSizes::ByUnit { vector: 2, cube: 2 }] {
+        let start = Start::AfterOrchestration;
         let config = AicpuConfig {
             start,
             pools,
@@ -63,7 +63,7 @@ fn what_is_released_together_starts_in_the_order_of_ordinals() {
     let mut tasks = vec![ScriptTask { writes: write, ..ScriptTask::default() }];
     tasks.extend((0..20).map(|_| reader.clone()));
     let script = Script::new(tasks);
-    for start in [StartPolicy::Immediate, StartPolicy::AfterOrchestration] {
+    for start in [Start::Immediate, Start::AfterOrchestration] {
         for batch in [1, 3] {
             let config = AicpuConfig { start, batch, ..AicpuConfig::default() };
             assert_eq!(order(&script, &config), (0..21).collect::<Vec<u64>>());
@@ -79,11 +79,11 @@ fn tasks_start_when_the_policy_lets_them() {
         stats.trace.iter().filter(|task| task.generated_ns <= first).count()
     };
     let script = free_tasks(400);
-    let after = check(&script, 3, &measured(StartPolicy::AfterOrchestration));
+    let after = check(&script, 3, &measured(Start::AfterOrchestration));
     assert_eq!((before_first(&after), after.forced_starts, after.overlapped), (400, 0, 0));
-    let threshold = check(&script, 3, &measured(StartPolicy::Threshold(100)));
+    let threshold = check(&script, 3, &measured(Start::Threshold(100)));
     assert!((100..300).contains(&before_first(&threshold)) && threshold.forced_starts == 0);
-    let at_once = check(&script, 3, &measured(StartPolicy::Immediate));
+    let at_once = check(&script, 3, &measured(Start::Immediate));
     assert!(before_first(&at_once) < 100 && at_once.overlapped > 0);
     assert!(at_once.first_task_ns.is_some_and(|first| first < at_once.generation_ns));
 }
@@ -91,7 +91,7 @@ fn tasks_start_when_the_policy_lets_them() {
 #[test]
 fn a_start_that_would_never_come_is_forced() {
     let script = free_tasks(50);
-    for start in [StartPolicy::AfterOrchestration, StartPolicy::Threshold(40)] {
+    for start in [Start::AfterOrchestration, Start::Threshold(40)] {
         for threads in [1, 2] {
             let config = AicpuConfig { threads, window: 4, start, ..AicpuConfig::default() };
             assert_eq!(check(&script, 3, &config).forced_starts, 1);
@@ -100,7 +100,7 @@ fn a_start_that_would_never_come_is_forced() {
     // A value that a task computes, which generators wait for.
     let mut reads = free_tasks(2);
     reads.items.insert(1, Item::Read(0));
-    let config = AicpuConfig { start: StartPolicy::AfterOrchestration, ..AicpuConfig::default() };
+    let config = AicpuConfig { start: Start::AfterOrchestration, ..AicpuConfig::default() };
     assert_eq!(check(&reads, 2, &config).forced_starts, 0);
     let mut waits = Script::new([ScriptTask { writes: vec![cells(0, 0, 1)], ..ScriptTask::default() }]);
     waits.items.push(Item::Read(0));
@@ -115,7 +115,7 @@ fn cores_run_tasks_of_their_unit() {
     let script = Script::new(tasks);
     for (vector, cube) in [(1, 1), (3, 2)] {
         for aicpus in [1, 2, 7] {
-            let pools = Pools::ByUnit { vector, cube };
+            let pools = PoolSizes::ByUnit { vector, cube };
             let config =
                 AicpuConfig { threads: 2, pools, trace: TracePolicy::Measured, ..AicpuConfig::default() };
             let stats = check(&script, aicpus, &config);
@@ -211,8 +211,7 @@ fn a_full_map_makes_generators_wait() {
         writes: vec![cells(0, u32::from(i) % 8, u32::from(i) % 8 + 1)],
         ..ScriptTask::default()
     }));
-    let small =
-        AicpuConfig { map_entries: 16, start: StartPolicy::AfterOrchestration, ..AicpuConfig::default() };
+    let small = AicpuConfig { map_entries: 16, start: Start::AfterOrchestration, ..AicpuConfig::default() };
     let stats = check(&script, 4, &small);
     assert!(stats.total(|aicpu| aicpu.map_stalls) > 0);
     // Two accesses a task, four places an AICPU.

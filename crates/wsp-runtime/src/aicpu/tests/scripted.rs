@@ -4,7 +4,7 @@ use super::super::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wsp_core::{ExecPool, KernelId, Region, SlotId, StreamId, TaskId, TensorId};
+use wsp_core::{AccessKind, ExecPool, KernelId, Region, SlotId, StreamId, TaskId, TensorId};
 
 /// Cells of every tensor.
 pub(super) const CELLS: u32 = 12;
@@ -71,13 +71,13 @@ impl Script {
                     }
                 }
             };
-            task.writes.iter().for_each(|region| note(region, Access::Write));
-            task.reads.iter().for_each(|region| note(region, Access::Read));
+            task.writes.iter().for_each(|region| note(region, AccessKind::Write));
+            task.reads.iter().for_each(|region| note(region, AccessKind::Read));
             for need in &mut needs {
                 let (accesses, writes) = &mut seen[need.counter as usize];
-                need.reached = if need.access == Access::Write { *accesses } else { *writes };
+                need.reached = if need.access == AccessKind::Write { *accesses } else { *writes };
                 *accesses += 1;
-                *writes += u64::from(need.access == Access::Write);
+                *writes += u64::from(need.access == AccessKind::Write);
             }
             task.needs = needs;
         }

@@ -6,7 +6,7 @@ pub(crate) mod program;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{KernelId, Region, TaskId, TensorId};
-use wsp_runtime::{ReadyPolicy, RunConfig, TaskRunner, TaskSpec, Window};
+use wsp_runtime::{Ready, RunConfig, TaskRunner, TaskSpec, Window};
 
 /// Something one thread waits for and another opens.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Scripted<F> {
     }
 }
 
-pub(crate) fn config(threads: u32, window: u32, ready: ReadyPolicy) -> RunConfig {
+pub(crate) fn config(threads: u32, window: u32, ready: Ready) -> RunConfig {
     RunConfig { threads, window: Window::stall(window), ready, cores_per_group: 2, ..RunConfig::default() }
 }
 
@@ -83,4 +83,4 @@ pub(crate) fn task<'a>(payload: &'a [u32], reads: &'a [Region], writes: &'a [Reg
     TaskSpec { payload, reads, writes, ..TaskSpec::default() }
 }
 
-pub(crate) const POLICIES: [ReadyPolicy; 2] = [ReadyPolicy::Fifo, ReadyPolicy::WorkSteal];
+pub(crate) const POLICIES: [Ready; 2] = [Ready::Fifo, Ready::WorkSteal];

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use wsp_core::{EventId, ExecPool, KernelId, Region, StreamId, TaskId, TensorId};
 use wsp_runtime::{
-    Affinity, Deps, Gate, GateScope, Pools, RunConfig, Stopped, Submitter, TaskGraph, TaskRunner, TaskSpec,
+    Affinity, Deps, Gate, GateScope, PoolSizes, RunConfig, Stopped, Submitter, TaskGraph, TaskRunner,
+    TaskSpec,
 };
 
 const SIDE: u32 = 6;
@@ -227,7 +228,7 @@ fn points(region: &Region) -> impl Iterator<Item = usize> {
 /// Memory of all tensors, when each task started and finished, and who is running.
 pub(crate) struct Machine<'p> {
     pub(crate) program: &'p [Step],
-    pools: Pools,
+    pools: PoolSizes,
     gates: Vec<Gate>,
     memory: Vec<AtomicU64>,
     clock: AtomicU32,
@@ -316,7 +317,7 @@ impl TaskRunner for Machine<'_> {
         let i = payload[0];
         assert_eq!((payload.len() as u32, payload[1], u32::from(kernel.0)), (2 + i % 4, !i, i % 5));
         let (index, step) = (i as usize, &self.program[i as usize]);
-        if let Pools::ByUnit { vector, .. } = self.pools {
+        if let PoolSizes::ByUnit { vector, .. } = self.pools {
             let is_vector = worker < vector as usize;
             assert!(step.pool == ExecPool::Any || (step.pool == ExecPool::Vector) == is_vector);
         }

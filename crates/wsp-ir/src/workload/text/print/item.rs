@@ -2,10 +2,9 @@
 
 use super::names::Names;
 use super::{Printer, name_of};
-use crate::workload::text::words::{UNITS, spelling};
 use crate::workload::{
-    AccessMode, Axis, AxisKind, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource, Signature,
-    Table, Unit,
+    AccessMode, Axis, AxisKind, ExecPool, IntExpr, Kernel, KernelParam, Param, ParamKind, ParamSource,
+    Signature, Table,
 };
 use wsp_core::{AxisId, TableId, TensorId};
 
@@ -107,8 +106,8 @@ impl Printer<'_> {
         } else {
             self.names = Names::default();
         }
-        if kernel.unit != Unit::default() {
-            self.text(&format!(" on {}", spelling(UNITS, &kernel.unit)));
+        if kernel.unit != ExecPool::default() {
+            self.text(&format!(" on {}", kernel.unit.word()));
         }
         if let Some(cost) = &kernel.cost {
             self.text(" cost ");

@@ -2,10 +2,9 @@
 
 use super::Printer;
 use super::names::Names;
-use crate::workload::text::words::{DEPENDENCES, GATE_SCOPES, READY, TRACES, UNITS, WINDOW_MODES, spelling};
 use crate::workload::{
-    Directive, DirectiveKind, Dispatch, GateScope, IntExpr, PoolSizes, Schedule, Start, ThresholdPolicy,
-    Timing,
+    Directive, DirectiveKind, Dispatch, Gate, GateScope, IntExpr, PoolSizes, Schedule, Start,
+    ThresholdPolicy, Timing, Window,
 };
 
 /// Whether a directive is a setting of `task_graph`.
@@ -17,7 +16,7 @@ fn is_setting(directive: &Directive) -> bool {
             | DirectiveKind::Ready(_)
             | DirectiveKind::Start(_)
             | DirectiveKind::Trace(_)
-            | DirectiveKind::Window { .. }
+            | DirectiveKind::Window(_)
     )
 }
 
@@ -30,7 +29,7 @@ impl Printer<'_> {
         for group in schedule.directives.chunk_by(both) {
             self.text("    ");
             match group {
-                [one] if !is_setting(one) || matches!(one.kind, DirectiveKind::Window { .. }) => {
+                [one] if !is_setting(one) || matches!(one.kind, DirectiveKind::Window(_)) => {
                     self.directive(&one.kind);
                 }
                 settings => {
@@ -63,10 +62,10 @@ impl Printer<'_> {
             DirectiveKind::StreamBy(key) => self.keyed("stream_by", key),
             DirectiveKind::Priority(key) => self.keyed("priority", key),
             DirectiveKind::BatchDeps(count) => self.text(&format!("batch_deps({count}")),
-            DirectiveKind::Gate { scope, capacity } => {
+            DirectiveKind::Gate(Gate { scope, capacity }) => {
                 self.text(&format!("pipeline_depth({capacity}"));
                 if *scope != GateScope::default() {
-                    self.text(&format!(", {}", spelling(GATE_SCOPES, scope)));
+                    self.text(&format!(", {}", scope.word()));
                 }
             }
             DirectiveKind::Timing(timing) => {
@@ -79,8 +78,8 @@ impl Printer<'_> {
                 self.text(&format!("timing({text}"));
             }
             DirectiveKind::SpatialMap { x, y } => self.text(&format!("spatial_map(({x}, {y})")),
-            DirectiveKind::Window { capacity, mode } => {
-                self.text(&format!("task_window({capacity}, {}", spelling(WINDOW_MODES, mode)));
+            DirectiveKind::Window(Window { capacity, mode }) => {
+                self.text(&format!("task_window({capacity}, {}", mode.word()));
             }
             _ => {
                 self.text("task_graph(");
@@ -98,19 +97,19 @@ impl Printer<'_> {
     /// `name = value` of `task_graph`.
     fn setting(&mut self, kind: &DirectiveKind) {
         let text = match kind {
-            DirectiveKind::Dependences(deps) => format!("deps = {}", spelling(DEPENDENCES, deps)),
-            DirectiveKind::Window { capacity, mode } => {
-                format!("window = ({capacity}, {})", spelling(WINDOW_MODES, mode))
+            DirectiveKind::Dependences(deps) => format!("deps = {}", deps.word()),
+            DirectiveKind::Window(Window { capacity, mode }) => {
+                format!("window = ({capacity}, {})", mode.word())
             }
             DirectiveKind::Pools(PoolSizes::Shared) => "pools = shared".to_owned(),
             DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) => {
                 format!("pools = by_unit({vector}, {cube})")
             }
-            DirectiveKind::Ready(ready) => format!("ready = {}", spelling(READY, ready)),
+            DirectiveKind::Ready(ready) => format!("ready = {}", ready.word()),
             DirectiveKind::Start(Start::Immediate) => "start = immediate".to_owned(),
             DirectiveKind::Start(Start::AfterOrchestration) => "start = after_orchestration".to_owned(),
             DirectiveKind::Start(Start::Threshold(count)) => format!("start = threshold({count})"),
-            DirectiveKind::Trace(trace) => format!("trace = {}", spelling(TRACES, trace)),
+            DirectiveKind::Trace(trace) => format!("trace = {}", trace.word()),
             _ => return,
         };
         self.text(&text);
@@ -119,7 +118,7 @@ impl Printer<'_> {
     fn threshold_policy(&mut self, policy: &ThresholdPolicy) {
         match policy {
             ThresholdPolicy::Dispatch(policy) => self.policy(policy),
-            ThresholdPolicy::Pool(unit) => self.text(spelling(UNITS, unit)),
+            ThresholdPolicy::Pool(unit) => self.text(unit.word()),
         }
     }
 
