@@ -4,6 +4,7 @@
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * no file names a place of one machine ([`paths`]);
+//! * no two crates have enums that say the same ([`twins`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
@@ -12,6 +13,7 @@ mod conformance;
 mod layers;
 mod licence;
 mod paths;
+mod twins;
 mod vectors;
 
 use crate::project::Project;
@@ -40,6 +42,7 @@ pub(crate) struct Findings {
 pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut faults = Vec::new();
     let mut conformance = conformance::Conformance::default();
+    let mut twins = twins::Twins::default();
     let mut vectors = false;
     for path in files(project.root())? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -48,6 +51,9 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             Some("md") if name.starts_with(conformance::FOLDER) => conformance.page(&name, &text),
             Some("rs" | "py") => conformance.source(&name, &text),
             _ => {}
+        }
+        if name.ends_with(".rs") {
+            twins.source(&name, &text);
         }
         let opening = match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => Some("//!"),
@@ -77,6 +83,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             .push(format!("{KERNELS}: no file has functions `<S: Simd>`, so the rule of closures sees none"));
     }
     faults.extend(conformance.faults());
+    faults.extend(twins.faults());
     let conformance = conformance.summary();
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());
