@@ -13,7 +13,7 @@ pub enum EarlyLoads {
 }
 
 /// The bytes of one piece of memory that were stored in a run that records them: ranges of neighbours, so that an output which
-/// is stored row by row in order is one range, and one that is stored in any order has at most a range per row.
+/// is stored row by row in order is one range, and one that is stored by columns has a range per element until they meet.
 #[derive(Debug)]
 pub struct Stored {
     base: usize,
