@@ -4,6 +4,7 @@
 //! other's and at least three, and variants of one name carry the same data. Where they carry different data (a tree and its
 //! compiled form, a policy and what it comes to) a `match` between them translates, and both are needed.
 
+use crate::rust::Source;
 use std::collections::BTreeMap;
 
 /// Pairs that stay, each with the reason.
@@ -54,8 +55,8 @@ impl Twins {
         if !inside.starts_with("src/") || inside.contains("/tests") {
             return;
         }
-        let text = without_tests(&without_comments(text));
-        for (title, body) in enums(&text) {
+        let source = Source::new(inside.to_owned(), text.to_owned());
+        for (title, body) in enums(&source.code) {
             let place = format!("{path} {title}");
             let variants = variants(&body.replace("=>", "=").replace("->", ""));
             self.enums.push(Enum { place, krate: krate.to_owned(), variants });
@@ -93,19 +94,6 @@ fn are_twins(a: &Enum, b: &Enum) -> bool {
     let (fewer, more) = (few.variants.len(), many.variants.len());
     let near = fewer == more || (fewer >= 3 && fewer * 5 >= more * 4);
     fewer >= 2 && near && few.variants.iter().all(|(name, data)| many.variants.get(name) == Some(data))
-}
-
-/// The text without `//` comments; a `//` inside a string goes too, which no enum has.
-fn without_comments(text: &str) -> String {
-    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
-}
-
-/// The text before the tests that stand at a file's end.
-fn without_tests(text: &str) -> String {
-    let end = text.match_indices("#[cfg(test)]").map(|(at, _)| at);
-    let end =
-        end.into_iter().find(|at| text[*at..].lines().nth(1).is_some_and(|line| line.starts_with("mod ")));
-    text[..end.unwrap_or(text.len())].to_owned()
 }
 
 /// Names and bodies of the enums of a text.

@@ -317,7 +317,7 @@ const FOR_DEFAULTS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn data_that_nobody_chose_show_what_the_examples_are_for() {
+fn default_data_show_what_the_examples_are_for() {
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&examples(), folder.path());
     for (file, from, to, program) in FOR_DEFAULTS {

@@ -1,4 +1,4 @@
-//! Which tensors tasks read before any task has written them, as far as that is known before a run.
+//! Which tensors tasks read before any task has written them, where that is known before a run.
 
 use super::declared::modes;
 use super::link::bodies;

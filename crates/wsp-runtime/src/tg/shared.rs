@@ -53,7 +53,7 @@ impl<B: Bodies> Shared<B> {
         result
     }
 
-    /// Wakes whoever should look again.
+    /// Wakes the threads that should look again.
     fn wake(&self, state: &mut State<B>) {
         if state.idle > 0 && state.may_have_work() {
             self.work.notify_one();

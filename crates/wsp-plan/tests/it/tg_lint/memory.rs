@@ -7,7 +7,7 @@ use wsp_ir::diag::Severity;
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 use wsp_plan::tg::LintOptions;
 
-/// ISA-MC-01: allocations that nobody uses, or reads.
+/// ISA-MC-01: allocations that no kernel uses, or none reads.
 #[test]
 fn unused_memory_is_told() {
     check("TG_BEGIN(0)\nMC_ALLOC(U, 64) //! 1504\nTG_END(0)\nMC_ALLOC(V, 64) //! 1504\n");

@@ -67,7 +67,7 @@ fn a_fence_makes_visible_what_crosses_it() {
     ));
 }
 
-/// ISA-EM-04: a `DATA` edge shows its tensor to whoever comes after it, and no other tensor.
+/// ISA-EM-04: a `DATA` edge shows its tensor to the kernels after it, and no other tensor.
 #[test]
 fn a_data_edge_shows_its_tensor_to_all_that_follow() {
     let unit = |edges: &str| {
@@ -99,7 +99,7 @@ fn kernels_of_two_arms_need_no_order() {
     check(&arms("CF_ELSE", ""));
     let found = check(&arms("CF_ENDIF\nCF_IF(iteration > 3)", " //! 1501"));
     assert_eq!(found[0].severity, Severity::Warning, "they do not surely both run");
-    // Whoever reads afterwards needs an edge from both.
+    // A later reader needs an edge from both.
     let text = arms("CF_ELSE", "")
         .replace("TG_END", "TG_KERNEL(C, r, 1, AIV, 0)\nMC_BIND(C, 0, T) //! 1501 1501\nTG_END");
     check_and_repair(&text);
@@ -170,7 +170,7 @@ fn a_decision_on_data_orders_its_arms_behind_the_writer() {
     check(&circle.replace("TG_END", "TG_DEPEND(B, A)\nTG_END"));
 }
 
-/// ISA-MC-09, ISA-MC-05: copies stand in program order with whoever uses their bytes, and show what they copy.
+/// ISA-MC-09, ISA-MC-05: copies stand in program order with the kernels that use their bytes, and show what they copy.
 #[test]
 fn copies_need_no_edges() {
     let text = "extern T: u8[64]\nextern U: u8[64]\nTG_BEGIN(G)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nMC_COPY(T, U, 64)\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(B, 0, U)\nTG_KERNEL(C, w, 1, AIV, 0)\nMC_BIND(C, 0, T)\nTG_END(G)\n";
