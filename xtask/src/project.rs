@@ -57,3 +57,29 @@ impl Project {
         command
     }
 }
+
+/// The files of a folder and of those below it that `enters` holds for, of these what `keeps` holds for, sorted. Links are not
+/// followed.
+pub(crate) fn files(
+    root: &Path,
+    enters: impl Fn(&Path) -> bool,
+    keeps: impl Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries =
+            std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() && enters(&path) {
+                folders.push(path);
+            } else if kind.is_file() && keeps(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -2,11 +2,12 @@
 
 mod lexer;
 
+use crate::project::files;
 use anyhow::{Context, Result};
 use lexer::code;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Words that items begin with, after their visibility.
 const ITEMS: [&str; 14] = [
@@ -80,7 +81,8 @@ impl Source {
 pub(crate) fn sources(folder: &Path) -> Result<Vec<Source>> {
     let root = folder.join("src");
     let mut found = Vec::new();
-    for path in files(&root)? {
+    let is_rust = |path: &Path| path.extension().is_some_and(|e| e == "rs");
+    for path in files(&root, |_| true, is_rust)? {
         let text = std::fs::read_to_string(&path);
         let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
         let name: Vec<_> = path.strip_prefix(&root)?.iter().map(|part| part.to_string_lossy()).collect();
@@ -95,26 +97,6 @@ fn without_test_files(mut sources: Vec<Source>) -> Vec<Source> {
         |name: &str| Path::new(name).ancestors().any(|part| tests.contains(&*part.to_string_lossy()));
     sources.retain(|source| !of_tests(&source.name));
     sources
-}
-
-/// The Rust files of a folder, in order.
-fn files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries =
-            std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Where tests are in what [`code`] gives: whatever has the attribute `test`, `cfg(test)` or `cfg(all(test, …))`.

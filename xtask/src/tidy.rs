@@ -16,9 +16,9 @@ mod paths;
 mod twins;
 mod vectors;
 
-use crate::project::Project;
-use anyhow::{Context, Result};
-use std::path::{Path, PathBuf};
+use crate::project::{Project, files};
+use anyhow::Result;
+use std::path::Path;
 
 /// Folders that hold no source of the project.
 const SKIPPED: [&str; 3] = ["target", ".git", ".venv"];
@@ -44,7 +44,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut conformance = conformance::Conformance::default();
     let mut twins = twins::Twins::default();
     let mut vectors = false;
-    for path in files(project.root())? {
+    for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let name = path.strip_prefix(project.root()).unwrap_or(&path).display().to_string();
         match path.extension().and_then(|e| e.to_str()) {
@@ -101,32 +101,15 @@ fn has_header(text: &str, opening: &str) -> bool {
     lines.next().is_some_and(|line| line.starts_with(opening))
 }
 
-/// The project's text files, sorted.
-fn files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let entries =
-            std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-        for entry in entries {
-            let entry = entry?;
-            let (path, kind) = (entry.path(), entry.file_type()?);
-            if kind.is_dir() {
-                let skipped = SKIPPED.iter().any(|skipped| entry.file_name() == *skipped);
-                // A virtual environment of Python, whatever its name.
-                if !skipped && !path.join("pyvenv.cfg").is_file() {
-                    folders.push(path);
-                }
-            } else if kind.is_file() {
-                let extension = path.extension().and_then(|e| e.to_str());
-                if extension.is_none_or(|e| TEXT.contains(&e)) {
-                    found.push(path);
-                }
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
+/// Whether a folder may hold files of the project: a virtual environment of Python has another's, whatever its name.
+fn is_own(folder: &Path) -> bool {
+    let skipped = |name| SKIPPED.iter().any(|skipped| name == *skipped);
+    !folder.file_name().is_some_and(skipped) && !folder.join("pyvenv.cfg").is_file()
+}
+
+/// Whether a file is text that is looked at.
+fn is_text(file: &Path) -> bool {
+    file.extension().and_then(|e| e.to_str()).is_none_or(|e| TEXT.contains(&e))
 }
 
 #[cfg(test)]
