@@ -24,7 +24,7 @@ mod unit;
 mod workload;
 
 use self::kind::{Kind, wrong_kind};
-use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting};
+use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting, StatsFormat};
 use crate::codes;
 use crate::engine::{Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wsp_cpu::KvLayout;
-use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_ir::diag::{Diagnostic, Severity, to_json};
 use wsp_ir::{Module, SourceMap};
 use wsp_plan::ParamValue;
 
@@ -172,6 +172,22 @@ impl Session {
     fn keep_figures(&self, to: Option<Output>, figures: &Value) -> Result<Outcome, Vec<Diagnostic>> {
         let filled = to.map(|output| output.fill_text(&format!("{figures:#}\n"))).transpose();
         self.keep([filled.map_err(|fault| vec![fault])?])
+    }
+
+    /// Prints what a run came to. For machines it holds every fault of the run, for each of which the exit status is not 0.
+    fn print_run(
+        &self,
+        format: StatsFormat,
+        text: impl FnOnce() -> String,
+        json: impl FnOnce() -> Value,
+        faults: &[Diagnostic],
+    ) {
+        if format == StatsFormat::Text {
+            return self.terminal.print(&text());
+        }
+        let mut report = json();
+        report["errors"] = faults.iter().map(|fault| to_json(fault, &self.sources)).collect();
+        self.terminal.print_json(&report);
     }
 
     /// Gives files that are complete their names, as the last thing that a command does.

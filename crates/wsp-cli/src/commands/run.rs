@@ -3,7 +3,7 @@
 use super::kind::{Kind, refuse_entries, wrong_kind};
 use super::outputs::{Outputs, check_allowed};
 use super::{Outcome, Session, data, options, unit, workload};
-use crate::args::{RunArgs, StatsFormat};
+use crate::args::RunArgs;
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::machine;
@@ -83,15 +83,18 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         Ok(Vec::new())
     };
     let checks = match checked {
-        Ok(checks) => checks,
-        Err(faults) => {
+        Ok(checks) => {
+            if check && ran && checks.iter().all(|one| one.elements == 0) {
+                faults.push(nothing_compared("no kernel that ran stores to an array of the launch"));
+            }
+            checks
+        }
+        Err(found) => {
             // What was computed is worth keeping when it cannot be checked.
-            return session.keep_after(&faults, filled);
+            faults.extend(found);
+            Vec::new()
         }
     };
-    if check && ran && checks.iter().all(|one| one.elements == 0) {
-        faults.push(nothing_compared("no kernel that ran stores to an array of the launch"));
-    }
     let findings = if options.recording == Recording::On {
         let mut found = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
         found.untouched = std::mem::take(&mut outcome.untouched);
@@ -116,12 +119,9 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         checks,
         findings,
     };
-    match args.stats {
-        StatsFormat::Text => session.terminal.print(&report.text()),
-        StatsFormat::Json => session.terminal.print_json(&report.json()),
-    }
     faults.extend(report.checks.iter().filter_map(Comparison::diagnostic));
     faults.extend(report.findings.diagnostics());
+    session.print_run(args.stats, || report.text(), || report.json(), &faults);
     session.keep_after(&faults, filled)
 }
 

@@ -69,7 +69,9 @@ impl Findings {
     /// What is wrong with any output.
     pub(super) fn any_wrong(&self) -> Option<&'static str> {
         let mut names = self.unwritten.iter().map(|of| &of.tensor).chain(&self.made_special);
-        names.find_map(|name| self.wrong(name))
+        names
+            .find_map(|name| self.wrong(name))
+            .or_else(|| (!self.untouched.is_empty()).then_some("no kernel uses an array of the launch"))
     }
 
     /// Whether none is an error.
@@ -107,6 +109,9 @@ impl Findings {
                 "unwritten",
                 &format!("{} never written; the first is {}", elements(of), place(&of.tensor, &of.first)),
             );
+        }
+        for name in &self.untouched {
+            lines.add("unused", &format!("no kernel loads from `{name}` or stores to it"));
         }
         let kinds = self.inputs.iter().map(|of| ("input ", of)).chain(self.outputs.iter().map(|of| ("", of)));
         for (kind, of) in kinds {

@@ -42,6 +42,7 @@ pub(super) fn run(report: &RunReport) -> Value {
         "checks": report.checks.iter().map(|check| report.findings.comparison_json(check)).collect::<Vec<_>>(),
         "unwritten": unwritten,
         "not_finite": not_finite,
+        "untouched": report.findings.untouched,
     })
 }
 

@@ -39,8 +39,13 @@ impl Folder {
     }
 
     pub(super) fn rows(&self, count: &str, body: &str) -> String {
-        self.write("rows.pto", &ROWS.replace("COUNT", count).replace("BODY", body))
+        self.write("rows.pto", &rows(count, body))
     }
+}
+
+/// The program of so many rows.
+pub(super) fn rows(count: &str, body: &str) -> String {
+    ROWS.replace("COUNT", count).replace("BODY", body)
 }
 
 pub(super) fn json(text: &str) -> Value {

@@ -1,6 +1,6 @@
 //! What a check compares: it never passes over nothing.
 
-use super::checks::{COPY, Folder, json, npy, refused};
+use super::checks::{COPY, Folder, json, npy, refused, rows};
 use super::run;
 
 #[test]
@@ -87,4 +87,46 @@ fn a_scale_that_the_program_computes_wrong_from_the_head_size_is_found() {
     // A number is what the model has.
     let (code, out, err) = run(&["run", &with("0.11f"), "--generate", super::SMALL]);
     assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn the_summary_for_scripts_has_every_reason_for_an_exit_status_that_is_not_0() {
+    let folder = Folder::new();
+    let codes = |args: &[&str]| {
+        let (code, out, err) = run(&[args, &["--stats", "json"]].concat());
+        let report = json(&out);
+        let errors = report["errors"].as_array().unwrap();
+        assert_eq!(code != 0, !errors.is_empty(), "{args:?}\n{out}\n{err}");
+        let codes: Vec<String> = errors.iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect();
+        assert!(codes.iter().all(|code| err.contains(code)), "{args:?}\n{out}\n{err}");
+        (codes, report)
+    };
+    let made = ["--generate", "rows=4"];
+    let program = |name: &str, body: &str| folder.write(name, &rows("rows", body));
+    let right = program("right.pto", COPY);
+    assert!(codes(&[&["run", &right], &made[..]].concat()).0.is_empty());
+    // What is compared agrees, and `y` is not used.
+    let unused = program("unused.pto", "TLOAD(t, x, {desc.idx}); TSTORE(x, t, {desc.idx});");
+    let (found, report) = codes(&[&["run", &unused], &made[..]].concat());
+    assert_eq!((found, &report["untouched"]), (vec!["WSP0537".to_owned()], &serde_json::json!(["y"])));
+    let nothing = program("nothing.pto", "TLOAD(t, x, {desc.idx}); return; TSTORE(y, t, {desc.idx});");
+    assert_eq!(codes(&[&["run", &nothing], &made[..]].concat()).0, ["WSP0534", "WSP0537"]);
+    assert_eq!(codes(&["run", &right, "--generate", "rows=0"]).0, ["WSP0545"]);
+    // A reference that cannot be computed.
+    let text = format!(
+        "{}PTO_REFERENCE(row_softmax, {{ .x = x, .output = y }})",
+        std::fs::read_to_string(&right).unwrap()
+    );
+    let other = folder.write(
+        "reference.pto",
+        &text
+            .replace("PTO_SHAPE(y, rows, 64)", "PTO_SHAPE(y, rows, 32)")
+            .replace("TSTORE(y, t, {desc.idx});", "PTO_STORE_SCALAR(y, 1.0f, {desc.idx, 0});"),
+    );
+    let (found, _) = codes(&[&["run", &other], &made[..]].concat());
+    assert_eq!(found, ["WSP0532", "WSP0537"]);
+    let none = folder.write("none.wsp", "tensor y: u32[2]; param n = 0; kernel k(out y); workload main { parallel for i in 0..n { k(y[i]); } }");
+    assert_eq!(codes(&["run", &none]).0, ["WSP0545", "WSP0537"]);
+    let part = folder.write("part.wsp", "tensor y: u32[2]; kernel k(out y); workload main { k(y[0]); }");
+    assert_eq!(codes(&["run", &part]).0, ["WSP0537"]);
 }

@@ -3,7 +3,7 @@
 use super::data;
 use super::kernels::UnitKernels;
 use super::{Kind, references, refuse, settings};
-use crate::args::{Cores, RunArgs, StatsFormat, UnitArgs};
+use crate::args::{Cores, RunArgs, UnitArgs};
 use crate::codes;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{given_arrays, nothing_compared, nothing_ran, recording};
@@ -68,13 +68,11 @@ pub(in crate::commands) fn run(
     } else {
         Ok(Check::NotDone)
     };
-    let check = match checked {
-        Ok(check) => check,
-        Err(faults) => {
-            // What was computed is worth keeping when it cannot be checked.
-            return session.keep_after(&faults, filled);
-        }
-    };
+    let check = checked.unwrap_or_else(|found| {
+        // What was computed is worth keeping when it cannot be checked.
+        faults.extend(found);
+        Check::NotDone
+    });
     let findings = if options.recording == Recording::On {
         let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
         let arrays =
@@ -101,10 +99,7 @@ pub(in crate::commands) fn run(
         check,
         findings,
     };
-    match args.stats {
-        StatsFormat::Text => session.terminal.print(&report.text()),
-        StatsFormat::Json => session.terminal.print_json(&report.json()),
-    }
+    session.print_run(args.stats, || report.text(), || report.json(), &faults);
     session.keep_after(&faults, filled)
 }
 

@@ -2,7 +2,7 @@
 
 use super::arrays::{Given, read, read_graph_arrays};
 use super::{check_graph_memory, used_files};
-use crate::args::{LaunchArgs, RunArgs, Setting, StatsFormat};
+use crate::args::{LaunchArgs, RunArgs, Setting};
 use crate::codes;
 use crate::commands::data::output_names;
 use crate::commands::outputs::{Outputs, check_allowed};
@@ -79,13 +79,11 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
             Ok(Check::NothingRan)
         }
     };
-    let check = match checked {
-        Ok(check) => check,
-        Err(faults) => {
-            // What was computed is worth keeping when it cannot be checked.
-            return session.keep_after(&faults, filled);
-        }
-    };
+    let check = checked.unwrap_or_else(|found| {
+        // What was computed is worth keeping when it cannot be checked.
+        faults.extend(found);
+        Check::NotDone
+    });
     if check.compares_nothing() {
         faults.push(nothing_compared("no task writes an element of a tensor"));
     }
@@ -110,12 +108,9 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         check,
         findings,
     };
-    match args.stats {
-        StatsFormat::Text => session.terminal.print(&report.text()),
-        StatsFormat::Json => session.terminal.print_json(&report.json()),
-    }
     faults.extend(report.check.diagnostics());
     faults.extend(report.findings.diagnostics());
+    session.print_run(args.stats, || report.text(), || report.json(), &faults);
     session.keep_after(&faults, filled)
 }
 
