@@ -61,8 +61,11 @@ impl Record {
 
 /// Numbers that a thread takes from and gives to all at a time.
 const BATCH: usize = 64;
+/// Numbers that were never given out are fewer: the first task of a run waits until their records are made, half a kilobyte
+/// each.
+const NEW: usize = 8;
 /// Chunks of records, each twice as large as the one before: enough for all numbers of 32 bits.
-const CHUNKS: usize = 27;
+const CHUNKS: usize = 30;
 
 /// Records by number. The number of a task that has run is used again, so that memory follows the tasks in flight.
 #[derive(Debug, Default)]
@@ -118,9 +121,9 @@ impl Records {
         let mut free = self.lock();
         if free.numbers.is_empty() {
             let first = free.next;
-            free.next = first.checked_add(BATCH as u32).expect("tasks in flight should fit 32 bits");
+            free.next = first.checked_add(NEW as u32).expect("tasks in flight should fit 32 bits");
             let (chunk, _) = place(first);
-            self.chunks[chunk].get_or_init(|| (0..BATCH << chunk).map(|_| Mutex::default()).collect());
+            self.chunks[chunk].get_or_init(|| (0..NEW << chunk).map(|_| Mutex::default()).collect());
             mine.extend((first + 1..free.next).rev());
             return first;
         }
@@ -137,9 +140,9 @@ impl Records {
 
 /// The chunk of a record, and its place there.
 fn place(number: u32) -> (usize, usize) {
-    let batch = number as usize / BATCH + 1;
-    let chunk = batch.ilog2() as usize;
-    (chunk, number as usize - BATCH * ((1 << chunk) - 1))
+    let taken = number as usize / NEW + 1;
+    let chunk = taken.ilog2() as usize;
+    (chunk, number as usize - NEW * ((1 << chunk) - 1))
 }
 
 #[cfg(test)]
