@@ -63,7 +63,7 @@ pub(crate) struct PlanArgs {
     pub(crate) aicpus: u16,
 
     /// Descriptors printed
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json")]
     pub(crate) limit: usize,
 }
 

@@ -53,9 +53,9 @@ pub(crate) struct UnitArgs {
 }
 
 impl UnitArgs {
-    /// The first option that is given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let all = [
+    /// Each option, and whether it is given.
+    pub(crate) fn given(&self) -> [(&'static str, bool); 8] {
+        [
             ("--devices", self.devices.is_some()),
             ("--hints", self.hints),
             ("--cores", self.cores.is_some()),
@@ -64,7 +64,6 @@ impl UnitArgs {
             ("--event", !self.event.is_empty()),
             ("--checkpoints", self.checkpoints.is_some()),
             ("--resume", self.resume),
-        ];
-        all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+        ]
     }
 }

@@ -1,7 +1,7 @@
 //! `wsp asm`: from the text of a program or a task graph, or from a workload, to bytes.
 
 use super::kind::{Kind, wrong_kind};
-use super::{Outcome, Session, unit, workload};
+use super::{Outcome, Session, options, unit, workload};
 use crate::args::AsmArgs;
 use crate::codes;
 use crate::files::{read_source, try_program, write_program};
@@ -15,11 +15,7 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
     if kind.is_unit() {
         return unit::asm(session, args, kind);
     }
-    if args.emit.is_some() {
-        let fault =
-            Diagnostic::error(codes::OPTION_OF_OTHERS, "`--emit` is for task graphs (`.tg`, `.ptog`)");
-        return Err(vec![fault.help("leave out `--emit`")]);
-    }
+    options::refuse(&[("--emit", args.emit.is_some())], options::OF_UNITS).map_err(|fault| vec![fault])?;
     if matches!(kind, Kind::Program | Kind::Arrays) {
         let takes = "texts of task graphs (`.tg`) and of programs that generate tasks, and workloads";
         return Err(vec![wrong_kind(&args.file, kind, takes)]);

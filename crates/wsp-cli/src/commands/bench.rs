@@ -1,7 +1,7 @@
 //! `wsp bench decode`: measures the decode attention program on fixed batches.
 
 use super::run::compare;
-use super::{Outcome, Session, bench_peers, options, tried};
+use super::{Outcome, Session, bench_peers, launch_options, tried};
 use crate::args::{BenchArgs, BenchType, SetName};
 use crate::bench::runtime::measure::{Span, median};
 use crate::bench::{Point, Row, describe, doubt, json, lengths, print, read_time};
@@ -185,7 +185,7 @@ fn measure(
     let mut rows = Vec::new();
     for &threads in &args.threads {
         let floor = Floor::new(&loaded.arrays, &names, data.kv_bytes, threads);
-        let mut options = options(&args.launch, threads);
+        let mut options = launch_options(&args.launch, threads);
         options.layout = point.layout;
         let check = args.check && rows.is_empty();
         let (times, error) = time(&loaded, &options, &floor, args.repeats, check)?;

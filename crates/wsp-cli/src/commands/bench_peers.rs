@@ -1,7 +1,7 @@
 //! `wsp bench decode --peers`: ours and other libraries in turn on the same arrays.
 
 use super::bench::{Floor, HEADS, Runs, arrays, kv_bytes, largest_error, problems, setting, too_large};
-use super::{Outcome, Session, options};
+use super::{Outcome, Session, launch_options};
 use crate::args::{BenchArgs, SetName};
 use crate::bench::peers::{
     Bound, Compared, Fault, Place, Problem, Team, WRONG, Workspace, heading, install, json, line, notes,
@@ -141,7 +141,7 @@ impl Case {
         }
         let (layout, first) = &loaded[0];
         // Only the program knows what it scales by.
-        let mut once = options(&args.launch, machine::cores());
+        let mut once = launch_options(&args.launch, machine::cores());
         once.layout = *layout;
         let outcome = engine::execute(first, &once)?;
         largest_error(first, &outcome, &once)?;
@@ -176,7 +176,7 @@ impl Case {
         let kv_bytes = lengths(self.set).iter().map(|&n| u64::from(n)).sum::<u64>() * self.bytes_per_token();
         let mut ours = Vec::new();
         for (layout, loaded) in &self.loaded {
-            let mut options = options(&args.launch, threads);
+            let mut options = launch_options(&args.launch, threads);
             options.layout = *layout;
             let warm = engine::execute(loaded, &options)?;
             let floor = Floor::new(&loaded.arrays, &self.names, kv_bytes, threads);

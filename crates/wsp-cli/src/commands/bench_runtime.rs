@@ -1,5 +1,6 @@
 //! `wsp bench runtime`: measures the task runtime and its peers.
 
+use super::options::refuse;
 use super::peers::field;
 use super::{Outcome, Session, tried};
 use crate::args::{BenchRuntimeArgs, RuntimeSection};
@@ -11,6 +12,7 @@ use wsp_ir::diag::Diagnostic;
 
 /// Measures, printing a line per figure.
 pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    refuse_options(args).map_err(|fault| vec![fault])?;
     let figures = tried(args.json.as_ref())?;
     let scale = match (args.quick, args.full) {
         (true, _) => Scale::Quick,
@@ -22,9 +24,11 @@ pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<
     } else {
         Plan::new(scale, args.repeats.unwrap_or(5), args.rounds.unwrap_or(3))
     };
-    let compared = args.sections.iter().any(|s| matches!(s, RuntimeSection::Graphs | RuntimeSection::Metg));
-    let field =
-        if compared { field(session, &args.peers).map_err(|fault| vec![fault])? } else { Field::default() };
+    let field = if is_compared(args) {
+        field(session, &args.peers).map_err(|fault| vec![fault])?
+    } else {
+        Field::default()
+    };
     let names = field.names();
     for missing in &field.missing {
         session.terminal.print(&format!("{missing}\n"));
@@ -56,6 +60,23 @@ pub(super) fn runtime(session: &mut Session, args: &BenchRuntimeArgs) -> Result<
         "missing": field.missing,
     });
     session.keep_figures(figures, &all)
+}
+
+/// Whether a section is measured that peers have too.
+fn is_compared(args: &BenchRuntimeArgs) -> bool {
+    args.sections.iter().any(|s| matches!(s, RuntimeSection::Graphs | RuntimeSection::Metg))
+}
+
+/// Options for sections that are not measured.
+fn refuse_options(args: &BenchRuntimeArgs) -> Result<(), Diagnostic> {
+    let stream = args.sections.contains(&RuntimeSection::Stream);
+    refuse(&[("--full", args.full && !stream)], "has no meaning without the section `stream`")?;
+    let (peers, compared) = (&args.peers, is_compared(args));
+    let given = [
+        ("--peers", peers.peers.is_some() && !compared),
+        ("--taskflow", peers.taskflow.is_some() && !compared),
+    ];
+    refuse(&given, "has no meaning without the sections `graphs` and `metg`")
 }
 
 fn failed(section: RuntimeSection, fault: &str) -> Diagnostic {

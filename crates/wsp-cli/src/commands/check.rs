@@ -1,9 +1,8 @@
 //! `wsp check`: diagnostics only.
 
 use super::kind::{Kind, wrong_kind};
-use super::{Outcome, Session, Warnings, unit, workload};
+use super::{Outcome, Session, Warnings, options, unit, workload};
 use crate::args::CheckArgs;
-use crate::codes;
 use crate::reference;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
@@ -18,12 +17,13 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         refuse_options(args).map_err(|fault| vec![fault])?;
     }
     let mut outcome = Outcome::Done;
+    let mut idle = args.kernels.clone();
     session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
         session.denied.set(false);
         let checked = match kind {
             Kind::Workload => workload::check(session, path),
-            Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args),
+            Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args, &mut idle),
             Kind::Program | Kind::Unknown => program(session, path),
             Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
                 Err(vec![wrong_kind(path, kind, TAKES)])
@@ -38,20 +38,16 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
             }
         }
     }
+    if outcome == Outcome::Done && !idle.is_empty() {
+        return Err(idle.iter().map(|path| unit::idle(path)).collect());
+    }
     Ok(outcome)
 }
 
 /// Options that only task graphs have a use for.
 fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
     let given = [("--target", args.target.is_some()), ("--kernels", !args.kernels.is_empty())];
-    match given.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Diagnostic::error(
-            codes::OPTION_OF_OTHERS,
-            format!("`{option}` is for task graphs (`.tg`, `.ptog`)"),
-        )
-        .help(format!("leave out `{option}`"))),
-    }
+    options::refuse(&given, options::OF_UNITS)
 }
 
 fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {

@@ -6,7 +6,7 @@ use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
 use crate::engine;
 use crate::files::take_bits_as_floats;
-use crate::generate::{Names, Pairs, Spec, extents_of, generate, generate_tensors};
+use crate::generate::{Names, Pairs, Spec, check_dtype, extents_of, generate, generate_tensors};
 use crate::reference::{RAGGED_PREFILL, role};
 use std::collections::BTreeMap;
 use wsp_core::TensorId;
@@ -67,7 +67,10 @@ pub(super) fn load(
         let none = BTreeMap::new();
         let arrays = generate_tensors(module, &pairs, &set, &none, args.seed(), &|id| inputs.contains(&id));
         let arrays = arrays.map_err(|fault| vec![fault])?;
-        return Ok(Data::made(arrays, asked.unwrap_or_default(), args.seed()));
+        let data = Data::made(arrays, asked.unwrap_or_default(), args.seed());
+        args.check_seed(&data.made)?;
+        check_dtype(module, &pairs, &data.made).map_err(|fault| vec![fault])?;
+        return Ok(data);
     }
     let set = super::params(launch);
     let spec = Spec::fit(module, &set)
@@ -132,6 +135,7 @@ fn given(
     let layout = asked.unwrap_or_default();
     if made.is_empty() {
         args.check_made(&[])?;
+        args.check_seed(&[])?;
         return Ok(Data { arrays, layout, seed: None, made: Vec::new() });
     }
     if let Some(part) = made.iter().find(|want| want.name.contains('.')) {
@@ -148,6 +152,7 @@ fn given(
     let more = more.map_err(|fault| vec![fault])?;
     let made: Vec<String> = more.keys().cloned().collect();
     args.check_made(&made)?;
+    check_dtype(module, &pairs, &made).map_err(|fault| vec![fault])?;
     arrays.extend(more);
     Ok(Data { arrays, layout, seed: Some(args.seed()), made })
 }

@@ -1,6 +1,7 @@
 //! The arrays that a command is given: every entry is used, and nothing stands in for one that is missing unless it is asked
 //! for by name.
 
+use super::options::refuse;
 use crate::args::DataArgs;
 use crate::codes;
 use crate::files::{entry_names, read_inputs};
@@ -55,10 +56,8 @@ impl DataArgs {
     /// # Errors
     /// Files that cannot be read, entries that nothing uses, names that are given twice, arrays that are missing.
     pub(super) fn read(&self, wanted: &[Want], what: &str) -> Result<Arrays, Vec<Diagnostic>> {
-        if self.seed.is_some() && self.making() == Making::Named(&[]) {
-            let fault =
-                Diagnostic::error(codes::OPTION_OF_OTHERS, "`--seed` has no meaning: nothing is made up");
-            return Err(vec![fault.help("leave out `--seed`")]);
+        if self.making() == Making::Named(&[]) {
+            self.check_seed(&[])?;
         }
         self.files().read(wanted, self.making(), what)
     }
@@ -79,6 +78,15 @@ impl DataArgs {
         });
         let faults: Vec<Diagnostic> = unused.into_iter().chain(unmade).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    /// Refuses a seed that had no effect: `made` are the arrays that are made up.
+    ///
+    /// # Errors
+    /// When a seed is given, and nothing is made up.
+    pub(super) fn check_seed(&self, made: &[String]) -> Result<(), Vec<Diagnostic>> {
+        let given = [("--seed", self.seed.is_some() && made.is_empty())];
+        refuse(&given, "has no meaning: nothing is made up").map_err(|fault| vec![fault])
     }
 
     /// Where arrays are read from.

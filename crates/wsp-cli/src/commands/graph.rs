@@ -3,7 +3,7 @@
 use super::given::Files;
 use super::kind::{Kind, wrong_kind};
 use super::workload::{check_graph_memory, is_workload, read_graph_arrays};
-use super::{Outcome, Session, unit};
+use super::{Outcome, Session, options, unit};
 use crate::args::GraphArgs;
 use crate::codes;
 use crate::engine::workload as engine;
@@ -27,14 +27,12 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     if !is_workload(&args.file) {
         return Err(vec![not_a_workload(&args.file, kind)]);
     }
-    if !args.kernels.is_empty() {
-        let fault =
-            Diagnostic::error(codes::OPTION_OF_OTHERS, "`--kernels` is for task graphs (`.tg`, `.ptog`)");
-        return Err(vec![fault.help("leave out `--kernels`")]);
-    }
-    let source = session.read_workload(&args.file)?;
+    options::refuse(&[("--kernels", !args.kernels.is_empty())], options::OF_UNITS)
+        .map_err(|fault| vec![fault])?;
     let files =
         Files { archive: args.inputs.as_deref(), single: &args.input, allow_unused: args.allow_unused };
+    options::refuse_unused(files).map_err(|fault| vec![fault])?;
+    let source = session.read_workload(&args.file)?;
     let arrays = read_graph_arrays(&source, files, &args.set)?;
     let program = engine::link(&source, args.schedule.as_deref(), None)?;
     session.warn(program.notes());

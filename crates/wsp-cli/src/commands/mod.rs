@@ -15,6 +15,7 @@ mod explain;
 mod given;
 mod graph;
 mod kind;
+mod options;
 mod outputs;
 mod peers;
 mod plan;
@@ -235,7 +236,7 @@ fn tried(path: Option<&PathBuf>) -> Result<Option<Output>, Vec<Diagnostic>> {
 }
 
 /// Options of a launch as typed.
-fn options(launch: &LaunchArgs, threads: u32) -> Options {
+fn launch_options(launch: &LaunchArgs, threads: u32) -> Options {
     let mut options = Options {
         threads,
         schedule: launch.schedule.clone(),
@@ -257,13 +258,7 @@ fn options(launch: &LaunchArgs, threads: u32) -> Options {
 /// Refuses options that only the kernels of a `.pto` program have.
 fn refuse_machine_options(launch: &LaunchArgs) -> Result<(), Diagnostic> {
     let given = [("--isa", launch.isa.is_some()), ("--engine", launch.engine.is_some())];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => {
-            Err(Diagnostic::error(codes::OPTION_OF_OTHERS, format!("`{option}` is for `.pto` programs"))
-                .help(format!("leave out `{option}`")))
-        }
-        None => Ok(()),
-    }
+    options::refuse(&given, "is for `.pto` programs")
 }
 
 /// Values of parameters as typed.

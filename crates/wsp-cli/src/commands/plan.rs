@@ -1,29 +1,31 @@
 //! `wsp plan`: what would run.
 
 use super::kind::refuse_entries;
-use super::{Outcome, Session, data, options, workload};
+use super::{Outcome, Session, data, launch_options, options, workload};
 use crate::args::PlanArgs;
-use crate::codes;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
 use wsp_ir::diag::Diagnostic;
 
 /// Runs the generators and prints what they issue.
 pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     if args.bytes {
         return match workload::is_workload(&args.file) {
             true => workload::bytes(session, args),
             false => Err(vec![
-                Diagnostic::error(codes::OPTION_OF_OTHERS, "`--bytes` is for workloads (`.wsp`)")
-                    .note("what a `.pto` program generates are descriptors, which `wsp plan` lists")
-                    .help("leave out `--bytes`"),
+                options::refused("--bytes", options::OF_WORKLOADS)
+                    .note("what a `.pto` program generates are descriptors, which `wsp plan` lists"),
             ]),
         };
     }
+    let given = [("--isa", args.launch.isa.is_some())];
+    options::refuse(&given, "has no meaning: generators have no tile operations")
+        .map_err(|fault| vec![fault])?;
     let module = session.compile(&args.file)?;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
     let data = data::load(session, &module, &args.data, &args.launch)?;
-    let mut options = options(&args.launch, 0);
+    let mut options = launch_options(&args.launch, 0);
     options.layout = data.layout;
     let loaded = Loaded { module, arrays: data.arrays };
     let mut report = engine::plan(&loaded, &options)?;

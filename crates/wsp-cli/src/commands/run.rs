@@ -1,8 +1,9 @@
 //! `wsp run`: compile, run, check, summarise.
 
 use super::kind::{Kind, refuse_entries, wrong_kind};
+use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
-use super::{Outcome, Session, data, options, unit, workload};
+use super::{Outcome, Session, data, launch_options, unit, workload};
 use crate::args::RunArgs;
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
@@ -18,15 +19,12 @@ use wsp_plan::{Arrays, ParamValue};
 
 /// Runs a program.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let kind = Kind::of(&args.file);
     if kind.is_unit() {
         return unit::run(session, args, kind);
     }
-    if let Some(option) = args.unit.given() {
-        let message = format!("`{option}` is for task graphs (`.tg`, `.ptog`)");
-        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, message);
-        return Err(vec![fault.help(format!("leave out `{option}`"))]);
-    }
+    options::refuse(&args.unit.given(), options::OF_UNITS).map_err(|fault| vec![fault])?;
     if matches!(kind, Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays) {
         return Err(vec![wrong_kind(&args.file, kind, "`.pto` programs, workloads and task graphs")]);
     }
@@ -40,13 +38,10 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
     ];
-    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
-        let message = format!("`{option}` is for workloads (`.wsp`)");
-        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, message);
-        return Err(vec![fault.help(format!("leave out `{option}`"))]);
-    }
+    options::refuse(&given, options::OF_WORKLOADS).map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
     let check = args.check || (!args.data.reads_files() && !args.no_check);
+    let recording = recording(args, check).map_err(|fault| vec![fault])?;
     for reference in &module.references {
         reference::verify(reference)?;
     }
@@ -54,9 +49,9 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         check_allowed(&args.allow_unwritten, &data::output_names(&module, &engine::outputs(&module)?))?;
     }
     let data = data::load(session, &module, &args.data, &args.launch)?;
-    let mut options = options(&args.launch, args.threads.unwrap_or(0));
+    let mut options = launch_options(&args.launch, args.threads.unwrap_or(0));
     options.layout = data.layout;
-    options.recording = recording(check || args.strict);
+    options.recording = recording;
     let loaded = Loaded { module, arrays: data.arrays };
     let user = given_arrays(&loaded.arrays, &data.made);
     let mut outcome = engine::execute(&loaded, &options)?;
@@ -125,9 +120,18 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     session.keep_after(&faults, filled)
 }
 
-/// Whether a run records what it stores.
-pub(super) fn recording(on: bool) -> Recording {
-    if on { Recording::On } else { Recording::Off }
+/// Whether a run, which compares or not, records what it stores.
+///
+/// # Errors
+/// When an option says what to make of the record, and there is none.
+pub(super) fn recording(args: &RunArgs, check: bool) -> Result<Recording, Diagnostic> {
+    if check || args.strict {
+        return Ok(Recording::On);
+    }
+    let given = [("--allow-unwritten", !args.allow_unwritten.is_empty())];
+    let refused = options::refuse(&given, "has no meaning: this run does not record what tasks store");
+    refused.map_err(|fault| fault.help("or have it recorded: `--strict`"))?;
+    Ok(Recording::Off)
 }
 
 /// The arrays that the user gives: those that are not made up.

@@ -75,6 +75,26 @@ pub fn generate_tensors(
     Ok(arrays)
 }
 
+/// Refuses a `dtype` that no array takes: `made` are those that are made up.
+///
+/// # Errors
+/// When each of them has a type of its own.
+pub fn check_dtype(module: &Module, pairs: &Pairs, made: &[String]) -> Result<(), Diagnostic> {
+    let Some((_, value)) = pairs.iter().find(|(key, _)| *key == "dtype") else { return Ok(()) };
+    let takes = |entry: &wsp_ir::Entry| {
+        entry.launch.bindings.iter().any(|binding| {
+            let BindingSource::Tensor(id) = binding.source else { return false };
+            let is_any = matches!(module.tensors[id.index()].elem, Elem::Of(_));
+            is_any && made.contains(&entry.params[binding.param as usize].name)
+        })
+    };
+    if module.entry.as_ref().is_some_and(takes) {
+        return Ok(());
+    }
+    Err(bad(format!("`dtype={value}` has no meaning: every array that is made up has a type of its own"))
+        .help(format!("leave out `dtype={value}`, or declare a tensor of any type: `Tensor x`")))
+}
+
 /// The integers that the program's reference asks for.
 fn integers(param: &EntryParam, wanted: &Inputs) -> Result<Array, Diagnostic> {
     let Some(values) = wanted.integers.get(&param.name) else {

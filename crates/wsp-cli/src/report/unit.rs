@@ -20,6 +20,8 @@ pub struct UnitReport {
     pub sources: Sources,
     /// Declared scalars that were set.
     pub scalars: Vec<(String, i64)>,
+    /// Whether checkpoints stay when the run has ended.
+    pub keeps: bool,
     /// How the run began.
     pub begin: Begin,
     /// Counts and times.
@@ -51,7 +53,9 @@ impl UnitReport {
             &format!("{}{again}, {}", count(stats.kernels, "invocation"), count(stats.blocks, "block")),
         );
         if stats.checkpoints > 0 {
-            lines.add("saved", &count(stats.checkpoints, "checkpoint"));
+            let kept =
+                if self.keeps { "" } else { ", which end with the run: `--checkpoints DIR` keeps them" };
+            lines.add("saved", &format!("{}{kept}", count(stats.checkpoints, "checkpoint")));
         }
         let on = match self.devices {
             1 => count(self.threads.into(), "thread"),
@@ -109,6 +113,7 @@ impl UnitReport {
             "blocks": figures.stats.blocks,
             "copies": figures.stats.items,
             "checkpoints": figures.stats.checkpoints,
+            "checkpoints_kept": self.keeps,
             "time_ms": { "prepare": json::ms(&figures.prepare), "run": json::ms(&figures.run) },
             "memory": figures.peak.iter().map(peak).collect::<Vec<_>>(),
             "check": self.check.json(&self.findings),
@@ -133,6 +138,7 @@ mod tests {
             devices: 1,
             sources: Sources { given: Vec::new(), made: vec!["X".to_owned()], seed: 1 },
             scalars: vec![("STEPS".to_owned(), 10)],
+            keeps: false,
             begin: Begin::Start,
             figures: UnitFigures {
                 stats: Stats { launches: 10, kernels: 40, dispatches: 31, blocks: 960, ..Stats::default() },

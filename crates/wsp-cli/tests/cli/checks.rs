@@ -455,7 +455,7 @@ fn names_of_fill_and_keys_of_generate_have_their_effect_or_are_refused() {
         let (out, err) = refused(&["run", &file, "--input", &x, "--generate", keys]);
         assert!(out.is_empty() && err.contains("nothing is made up"), "{keys}: {out}{err}");
     }
-    let (out, err) = refused(&["run", &file, "--input", &x, "--allow-unwritten", "z"]);
+    let (out, err) = refused(&["run", &file, "--input", &x, "--check", "--allow-unwritten", "z"]);
     assert!(out.is_empty() && err.contains("WSP0539") && err.contains("its outputs are y"), "{out}{err}");
     let workload = folder
         .write("half.wsp", "tensor y: u32[2]; table n = [1]; kernel k(out y); workload main { k(y[0]); }");

@@ -56,7 +56,11 @@ pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, 
             Err(fault) => faults.push(fault),
         }
     }
-    if faults.is_empty() { Ok(data) } else { Err(faults) }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    args.check_seed(&data.sources.made)?;
+    Ok(data)
 }
 
 /// An array in the shape of its tensor.

@@ -1,9 +1,10 @@
 //! `wsp asm` of a unit: its bytes, or another stage of its way to a device.
 
-use super::{Kind, refuse};
+use super::{Kind, NOT_OF_UNITS};
 use crate::args::{AsmArgs, Stage};
 use crate::codes;
 use crate::commands::disasm::write_listing;
+use crate::commands::options::refuse;
 use crate::commands::{Outcome, Session};
 use crate::files::{write_program, write_text};
 use std::path::Path;
@@ -37,20 +38,13 @@ pub(in crate::commands) fn asm(
 fn refuse_options(args: &AsmArgs) -> Result<(), Diagnostic> {
     let stage = args.emit.unwrap_or(Stage::Ptog);
     let planned = matches!(stage, Stage::Image | Stage::Cpp);
+    refuse(&[("--schedule", args.schedule.is_some())], NOT_OF_UNITS)?;
     let given = [
-        ("--schedule", args.schedule.is_some()),
         ("--graph", args.graph.is_some() && !planned),
         ("--kernels", !args.kernels.is_empty() && !planned),
         ("--target", args.target.is_some() && stage != Stage::Cpp),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some(("--schedule", _)) => Err(refuse("--schedule")),
-        Some((option, _)) => {
-            let message = format!("`{option}` has no meaning for this stage");
-            Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message).help(format!("leave out `{option}`")))
-        }
-    }
+    refuse(&given, "has no meaning for this stage")
 }
 
 /// Writes a stage that is made of the plan of one graph.
@@ -62,6 +56,7 @@ fn planned(
 ) -> Result<Outcome, Vec<Diagnostic>> {
     let module = session.read_verified(&args.file, kind)?;
     let kernels = session.read_kernels(&args.file, &module, &args.kernels, &[])?;
+    kernels.refuse_idle()?;
     let options = ElaborateOptions { flows: stage == Stage::Cpp, ..ElaborateOptions::default() };
     let plan = elaborate(&module, &kernels.signatures(), &options)?;
     let at = place(&plan, args).map_err(|fault| vec![fault])?;

@@ -1,8 +1,9 @@
 //! `wsp graph` of a unit.
 
-use super::{Kind, refuse};
+use super::{Kind, NOT_OF_UNITS};
 use crate::args::GraphArgs;
 use crate::commands::graph::{Outputs, list};
+use crate::commands::options::{refuse, refused};
 use crate::commands::{Outcome, Session};
 use crate::report::UnitGraphReport;
 use crate::unit::{GraphFigures, UnitGraph, drawn_edges, write_unit_dot, write_unit_edges, write_unit_tasks};
@@ -20,7 +21,12 @@ pub(in crate::commands) fn graph(
     refuse_options(args).map_err(|fault| vec![fault])?;
     let module = session.read_verified(&args.file, kind)?;
     let kernels = session.read_kernels(&args.file, &module, &args.kernels, &args.set)?;
-    super::settings::scalars(&module, &kernels, &args.set)?;
+    kernels.refuse_idle()?;
+    let scalars = super::settings::scalars(&module, &kernels, &args.set)?;
+    if let Some((name, _)) = scalars.iter().find(|(name, _)| !kernels.has_param(name)) {
+        let option = format!("--set {name}=…");
+        return Err(vec![refused(&option, "has no meaning: the graphs are the same for every value")]);
+    }
     session.terminal.progress("finding dependences");
     let plan = elaborate(&module, &kernels.signatures(), &ElaborateOptions::default())?;
     let graphs = UnitGraph::all(&plan);
@@ -60,10 +66,8 @@ fn refuse_options(args: &GraphArgs) -> Result<(), Diagnostic> {
         ("--args", args.args.is_some()),
         ("--inputs", args.inputs.is_some()),
         ("--input", !args.input.is_empty()),
+        ("--allow-unused", args.allow_unused),
         ("--schedule", args.schedule.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(refuse(option)),
-        None => Ok(()),
-    }
+    refuse(&given, NOT_OF_UNITS)
 }

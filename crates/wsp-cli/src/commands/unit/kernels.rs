@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::commands::Session;
+use crate::commands::options::refused;
 use crate::engine::Purpose;
 use crate::files::{place, read_source};
 use std::collections::BTreeSet;
@@ -22,11 +23,22 @@ pub(super) struct UnitKernels {
     pub(super) kernels: TgKernels,
     /// Their files, in the order in which they are named.
     pub(super) files: Vec<PathBuf>,
+    /// Files that were given beside those that the unit uses, and that have no kernel which it calls.
+    pub(super) idle: Vec<PathBuf>,
     /// Parameters of the files.
     params: BTreeSet<String>,
 }
 
 impl UnitKernels {
+    /// Refuses files of `--kernels` without a kernel that the unit calls.
+    ///
+    /// # Errors
+    /// For each of them.
+    pub(super) fn refuse_idle(&self) -> Result<(), Vec<Diagnostic>> {
+        let faults: Vec<Diagnostic> = self.idle.iter().map(|path| idle(path)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
     /// What is known of their arguments.
     pub(super) fn signatures(&self) -> Signatures {
         self.kernels.signatures()
@@ -89,6 +101,14 @@ impl Session {
         more: &[PathBuf],
         set: &[(String, ParamValue)],
     ) -> Result<UnitKernels, Vec<Diagnostic>> {
+        let called: BTreeSet<&str> = module
+            .instrs
+            .iter()
+            .filter_map(|instr| match instr {
+                Instr::TgKernel { entry_symbol, .. } => Some(module.str(*entry_symbol)),
+                _ => None,
+            })
+            .collect();
         let folder = unit.parent().unwrap_or(Path::new(""));
         let used = module.uses.iter().map(|used| (folder.join(module.str(used.path)), Some(used.span)));
         let files: Vec<(PathBuf, Option<Span>)> =
@@ -97,6 +117,7 @@ impl Session {
         let mut known = BTreeSet::new();
         for (path, span) in files {
             if !known.insert(place(&path)) {
+                read.idle.extend(span.is_none().then_some(path));
                 continue;
             }
             let located = |fault: Diagnostic| match span {
@@ -110,6 +131,11 @@ impl Session {
                 set.iter().filter(|(name, _)| file.param_named(name).is_some()).cloned().collect();
             let added = read.kernels.add_library(&file, &own, Mode::Fast);
             added.map_err(|faults| faults.into_iter().map(located).collect::<Vec<_>>())?;
+            let entries =
+                file.kernel_entries.iter().map(|entry| &file.functions[entry.function.index()].name);
+            if span.is_none() && !entries.into_iter().any(|entry| called.contains(entry.as_str())) {
+                read.idle.push(path.clone());
+            }
             read.params.extend(file.params.iter().map(|param| param.name.clone()));
             read.files.push(path);
         }
@@ -126,4 +152,10 @@ fn refuse_other(path: &Path, file: &Module) -> Result<(), Diagnostic> {
     Err(Diagnostic::error(codes::WRONG_KIND, format!("`{name}` has no kernel that a task graph could call"))
         .note("a kernel of a task graph has its tensors as parameters: `PTO_KERNEL_IMPL(entry, Tensor<half> x, …)`")
         .help(format!("if it is a program of its own, `wsp run {name}` runs it")))
+}
+
+/// A file of `--kernels` that changes nothing.
+pub(in crate::commands) fn idle(path: &Path) -> Diagnostic {
+    let option = format!("--kernels {}", path.display());
+    refused(&option, "has no meaning: the unit calls no kernel that this file adds")
 }

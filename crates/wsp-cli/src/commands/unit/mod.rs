@@ -11,14 +11,14 @@ mod settings;
 
 pub(super) use emit::asm;
 pub(super) use graph::graph;
+pub(super) use kernels::idle;
 pub(super) use run::run;
 
 use super::disasm::write_listing;
 use super::kind::Kind;
-use super::{Outcome, Session};
+use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
-use crate::codes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wsp_core::tg::Platform;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::verify;
@@ -33,7 +33,7 @@ pub(super) fn disasm(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     if args.schedule.is_some() {
-        return Err(vec![refuse("--schedule")]);
+        return Err(vec![options::refused("--schedule", NOT_OF_UNITS)]);
     }
     let module = session.read_unit(&args.file, kind)?;
     let text = text::print(&module);
@@ -42,16 +42,20 @@ pub(super) fn disasm(
 }
 
 /// What is wrong with a unit: with itself, with the order of its kernels, and with what a platform is asked for.
+///
+/// Of the files of `--kernels`, `idle` loses those with a kernel that the unit calls.
 pub(super) fn check(
     session: &mut Session,
     path: &Path,
     kind: Kind,
     args: &CheckArgs,
+    idle: &mut Vec<PathBuf>,
 ) -> Result<(), Vec<Diagnostic>> {
     let module = session.read_unit(path, kind)?;
     let mut found = verify(&module);
     if !found.iter().any(Diagnostic::is_error) {
         let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;
+        idle.retain(|file| kernels.idle.contains(file));
         found.extend(kernels.unresolved(&module));
         let platform = args.target;
         let device = DeviceModel::of(platform.unwrap_or(Platform::Cpu));
@@ -71,8 +75,5 @@ pub(super) fn check(
     Ok(())
 }
 
-/// An option that says nothing about a task graph.
-fn refuse(option: &str) -> Diagnostic {
-    let message = format!("`{option}` has no meaning for a task graph");
-    Diagnostic::error(codes::OPTION_OF_OTHERS, message).help(format!("leave out `{option}`"))
-}
+/// Why a task graph does not take an option.
+const NOT_OF_UNITS: &str = "has no meaning for a task graph";

@@ -2,9 +2,10 @@
 
 use super::data;
 use super::kernels::UnitKernels;
-use super::{Kind, references, refuse, settings};
+use super::{Kind, NOT_OF_UNITS, references, settings};
 use crate::args::{Cores, RunArgs, UnitArgs};
 use crate::codes;
+use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{given_arrays, nothing_compared, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
@@ -42,9 +43,10 @@ pub(in crate::commands) fn run(
     kind: Kind,
 ) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_options(args).map_err(|fault| vec![fault])?;
-    let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
     let wanted = args.check || (!args.data.reads_files() && !args.no_check);
-    options.recording = recording(wanted || args.strict);
+    let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
+    let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
+    options.recording = recording;
     let ran = engine::run(&module, &kernels.kernels, options.clone(), begin);
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
@@ -94,6 +96,7 @@ pub(in crate::commands) fn run(
         devices: options.runtime.devices,
         sources,
         scalars: options.scalars,
+        keeps: args.unit.checkpoints.is_some(),
         begin: if ran.resumed { Begin::Resume } else { Begin::Start },
         figures: ran.figures,
         check,
@@ -122,6 +125,8 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
         return Err(found);
     }
     let kernels = session.read_kernels(&args.file, &module, &args.unit.kernels, &set)?;
+    kernels.refuse_idle()?;
+    refuse_without_effect(&module, &args.unit).map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &[kernels.files.clone(), session.source_files()].concat())?;
     let scalars = settings::scalars(&module, &kernels, &set)?;
     check_events(&module, &args.unit)?;
@@ -130,7 +135,7 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
     check_allowed(&args.allow_unwritten, &written.collect::<Vec<_>>())?;
     session.terminal.progress("making up data");
     let data = data::load(&tensors, &args.data)?;
-    let store = store(session, &module, &args.unit).map_err(|fault| vec![fault])?;
+    let store = store(&module, &args.unit).map_err(|fault| vec![fault])?;
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = SessionOptions {
         runtime: runtime(args),
@@ -157,10 +162,7 @@ fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
     ];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => Err(refuse(option)),
-        None => Ok(()),
-    }
+    refuse(&given, NOT_OF_UNITS)
 }
 
 /// Events that are signalled must be external ones of the unit.
@@ -209,22 +211,20 @@ fn cores(given: Cores) -> CoreCounts {
     }
 }
 
+/// Refuses options for what the unit does not do.
+fn refuse_without_effect(module: &TgModule, args: &UnitArgs) -> Result<(), Diagnostic> {
+    let has = |name: &str| module.instrs.iter().any(|instr| instr.op().info().mnemonic.starts_with(name));
+    refuse(&[("--hints", args.hints && !has("CA_"))], "has no meaning: the unit has no `CA_` instruction")?;
+    let Some(folder) = args.checkpoints.as_ref().filter(|_| !has("TG_CHECKPOINT")) else { return Ok(()) };
+    let message = format!("the unit has no `TG_CHECKPOINT`: nothing is kept in `{}`", folder.display());
+    Err(Diagnostic::error(codes::NOTHING_TO_KEEP, message)
+        .note("a run cannot be resumed")
+        .help("add `TG_CHECKPOINT(GRAPH, NAME)`, or leave out `--checkpoints`"))
+}
+
 /// Where checkpoints are kept: in the folder that is given, else in memory. A unit without checkpoints needs no place.
-fn store(
-    session: &Session,
-    module: &TgModule,
-    args: &UnitArgs,
-) -> Result<Option<Arc<dyn CheckpointStore>>, Diagnostic> {
+fn store(module: &TgModule, args: &UnitArgs) -> Result<Option<Arc<dyn CheckpointStore>>, Diagnostic> {
     let asks = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. } | Instr::TgRestore { .. });
-    let saves = |instr: &Instr| matches!(instr, Instr::TgCheckpoint { .. });
-    if let Some(folder) = args.checkpoints.as_ref().filter(|_| !module.instrs.iter().any(saves)) {
-        let message = format!("the unit has no `TG_CHECKPOINT`: nothing is kept in `{}`", folder.display());
-        let what =
-            if args.resume { "a run cannot be resumed: it begins anew" } else { "a run cannot be resumed" };
-        session.warn(&[Diagnostic::warning(codes::NOTHING_TO_KEEP, message)
-            .note(what)
-            .help("add `TG_CHECKPOINT(GRAPH, NAME)`, or leave out `--checkpoints`")]);
-    }
     Ok(match &args.checkpoints {
         _ if !module.instrs.iter().any(asks) => None,
         Some(folder) => Some(Arc::new(CheckpointFolder::open(folder)?)),

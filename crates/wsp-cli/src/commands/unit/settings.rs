@@ -1,9 +1,10 @@
 //! Values that `--set` gives to a unit: to what it declares, and to parameters of its kernels.
 
+use super::NOT_OF_UNITS;
 use super::kernels::UnitKernels;
-use super::refuse;
 use crate::args::Setting;
 use crate::codes;
+use crate::commands::options::refused;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_plan::ParamValue;
@@ -18,7 +19,7 @@ pub(super) fn named(settings: &[Setting]) -> Result<Vec<(String, ParamValue)>, D
         .map(|setting| match setting {
             Setting::Param(name, value) => Ok((name.clone(), *value)),
             Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
-            Setting::Layout(_) => Err(refuse("--set kv_layout=…")),
+            Setting::Layout(_) => Err(refused("--set kv_layout=…", NOT_OF_UNITS)),
         })
         .collect()
 }

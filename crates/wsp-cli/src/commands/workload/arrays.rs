@@ -8,7 +8,7 @@ use crate::commands::given::{Files, Making, Want};
 use crate::engine;
 use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
-use crate::generate::{DEFAULT_SEED, Pairs, extents_of, generate_tensors};
+use crate::generate::{DEFAULT_SEED, Pairs, check_dtype, extents_of, generate_tensors};
 use wsp_core::{DType, TensorId};
 use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadProgram};
 use wsp_ir::Module;
@@ -161,7 +161,8 @@ impl Library<'_> {
         let made =
             generate_tensors(library, self.pairs, &values, &known, self.seed, &|id| absent.contains(&id));
         let made = made.map_err(|fault| vec![fault])?;
-        let names = made.keys().cloned().collect();
+        let names: Vec<String> = made.keys().cloned().collect();
+        check_dtype(library, self.pairs, &names).map_err(|fault| vec![fault])?;
         arrays.extend(made);
         Ok(names)
     }

@@ -3,7 +3,7 @@
 use super::arrays::read_graph_arrays;
 use super::is_workload;
 use crate::args::{PlanArgs, Setting};
-use crate::codes;
+use crate::commands::options::{OF_WORKLOADS, refuse, refused};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload as engine;
 use crate::report::TransferReport;
@@ -47,27 +47,21 @@ pub(in crate::commands) fn program_bytes(
     }
     match schedule {
         None => Ok(None),
-        Some(_) => Err(vec![
-            Diagnostic::error(codes::OPTION_OF_OTHERS, "`--schedule` is for workloads (`.wsp`)")
-                .note("a program has been made for one schedule")
-                .help("leave out `--schedule`"),
-        ]),
+        Some(_) => {
+            Err(vec![refused("--schedule", OF_WORKLOADS).note("a program has been made for one schedule")])
+        }
     }
 }
 
 /// Values of parameters; what belongs to `.pto` programs is refused.
 fn settings(args: &PlanArgs) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
-    let refused = |what: &str| {
-        let message = format!("`{what}` has no meaning for the bytes of a workload");
-        Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("leave it out")
-    };
-    if args.data.generate.is_some() {
-        return Err(refused("--generate"));
-    }
+    const WHY: &str = "has no meaning for the bytes of a workload";
+    let given = [("--generate", args.data.generate.is_some()), ("--fill", !args.data.fill.is_empty())];
+    refuse(&given, WHY)?;
     let value = |setting: &Setting| match setting {
         Setting::Param(name, value) => Ok((name.clone(), *value)),
         Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
-        Setting::Layout(_) => Err(refused("--set kv_layout=…")),
+        Setting::Layout(_) => Err(refused("--set kv_layout=…", WHY)),
     };
     args.launch.set.iter().map(value).collect()
 }

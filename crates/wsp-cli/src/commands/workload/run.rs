@@ -5,6 +5,7 @@ use super::{check_graph_memory, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting};
 use crate::codes;
 use crate::commands::data::output_names;
+use crate::commands::options::{refuse, refused};
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{compare_arrays, given_arrays, nothing_compared, nothing_ran, recording};
 use crate::commands::{Outcome, Session, refuse_machine_options};
@@ -26,15 +27,17 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let source = session.read_workload(&args.file)?;
     let used = [used_files(&args.file, &source), session.source_files()].concat();
     let outputs = Outputs::of(args, &used)?;
-    refuse_options(&source, args).map_err(|fault| vec![fault])?;
     let (set, max_blocks) = settings(&source, &args.launch);
     let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;
     session.warn(program.notes());
-    check_allowed(&args.allow_unwritten, &written(&source, &program))?;
     let is_virtual = program.schedule().trace == Trace::Cycles;
     if is_virtual {
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
     }
+    refuse_options(&source, args).map_err(|fault| vec![fault])?;
+    let wanted = !is_virtual && wants_check(args, source.library.is_some());
+    let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
+    check_allowed(&args.allow_unwritten, &written(&source, &program))?;
     let (aicpus, expand) = aicpus(args);
     let Given { inputs, shown, made } = if is_virtual {
         check_graph_memory(&source, &set, SIMULATED_TASK_BYTES)?;
@@ -46,14 +49,13 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         read(&source, &program, &args.data, set)?
     };
     let seed = args.data.seed();
-    let wanted = !is_virtual && wants_check(args, source.library.is_some());
     let options = WorkloadOptions {
         threads: args.threads.unwrap_or(0),
         seed: if aicpus == 0 { seed } else { 0 },
         trace: args.trace.is_some(),
         aicpus,
         expand,
-        recording: recording(args.strict || wanted),
+        recording,
         ..WorkloadOptions::default()
     };
     let run = if is_virtual { engine::simulate } else { engine::execute };
@@ -192,37 +194,26 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
             .help("write `--generate` alone, and `--set NAME=VALUE`"));
     }
     if crate::commands::asked_layout(&args.launch).is_some() {
-        return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, "`kv_layout` is for `.pto` programs")
-            .help("leave out `--set kv_layout=…`"));
+        return Err(refused("--set kv_layout=…", "is for `.pto` programs"));
     }
     Ok(())
 }
 
 /// Options that need kernels to run.
 fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
-    if let Some(option) = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())]
-        .iter()
-        .find_map(|(option, given)| given.then_some(option))
-    {
-        let message = format!(
-            "`{option}` has no meaning in virtual time, which the schedule asks for (`trace = cycles`)"
-        );
-        return Err(Diagnostic::error(codes::OPTION_OF_OTHERS, message)
-            .help(format!("leave out `{option}`, or choose another schedule with `--schedule NAME`")));
-    }
-    let allowed = !args.allow_unwritten.is_empty();
-    let refused =
-        [("--outputs", args.outputs.is_some()), ("--check", args.check), ("--allow-unwritten", allowed)];
-    match refused.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Diagnostic::error(
-            codes::OPTION_OF_OTHERS,
-            format!(
-                "`{option}` needs kernels that run, and the schedule asks for virtual time (`trace = cycles`)"
-            ),
-        )
-        .help(format!("leave out `{option}`, or choose another schedule with `--schedule NAME`"))),
-    }
+    let given = [
+        ("--aicpus", args.aicpus.is_some()),
+        ("--expand", args.expand.is_some()),
+        ("--outputs", args.outputs.is_some()),
+        ("--check", args.check),
+        ("--no-check", args.no_check),
+        ("--strict", args.strict),
+        ("--allow-unwritten", !args.allow_unwritten.is_empty()),
+        ("--fill", !args.data.fill.is_empty()),
+        ("--generate", args.data.generate.is_some()),
+    ];
+    let why = "needs kernels that run, and the schedule asks for virtual time (`trace = cycles`)";
+    refuse(&given, why).map_err(|fault| fault.help("or choose another schedule with `--schedule NAME`"))
 }
 
 #[cfg(test)]

@@ -26,7 +26,8 @@ goes to a file.",
         explanation: "\
 The option belongs to another kind of program: `--generate` and `kv_layout` to `.pto` programs, `--trace` to workloads; or
 it asks for something that this run does not have: in virtual time (`trace = cycles`) no kernel runs, so there are no
-outputs to write or to check; a task graph is made of parameters and tables, not of tensors. Leave it out.",
+outputs to write or to check; a task graph is made of parameters and tables, not of tensors; a file of kernels of which the unit calls
+none adds nothing. An option that had no effect is refused, whatever the file. Leave it out.",
     },
     CodeInfo {
         code: Code(883),

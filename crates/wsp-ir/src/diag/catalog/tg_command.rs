@@ -70,7 +70,7 @@ have, or the unit has no graph. As a note: the platform does something else than
         code: Code(1598),
         title: "a folder for checkpoints, and a unit without checkpoints",
         explanation: "\
-`--checkpoints DIR` keeps what `TG_CHECKPOINT` saves, and the unit has no such instruction: nothing is kept, and a run that is killed
-can only begin anew. Add `TG_CHECKPOINT(GRAPH, NAME)` between tasks of a graph or between statements of the host.",
+`--checkpoints DIR` keeps what `TG_CHECKPOINT` saves, and the unit has no such instruction: nothing would be kept, and a run that is
+killed could only begin anew. Add `TG_CHECKPOINT(GRAPH, NAME)` between tasks of a graph or between statements of the host.",
     },
 ];

@@ -1,0 +1,37 @@
+//! Options that say nothing about what a command was given: none of them is accepted and passed over.
+
+use super::given::Files;
+use crate::codes;
+use wsp_ir::diag::Diagnostic;
+
+/// What takes the options of task graphs.
+pub(super) const OF_UNITS: &str = "is for task graphs (`.tg`, `.ptog`)";
+/// What takes those of workloads.
+pub(super) const OF_WORKLOADS: &str = "is for workloads (`.wsp`)";
+
+/// Refuses the first of these options that is given; `why` goes on from its name.
+///
+/// # Errors
+/// For that option.
+pub(super) fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Diagnostic> {
+    match options.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(refused(option, why)),
+    }
+}
+
+/// An option that is of no use; `why` goes on from its name.
+pub(super) fn refused(option: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(codes::OPTION_OF_OTHERS, format!("`{option}` {why}"))
+        .help(format!("leave out `{option}`"))
+}
+
+/// Refuses to pass over entries where none is read.
+///
+/// # Errors
+/// For `--allow-unused` without files.
+pub(super) fn refuse_unused(files: Files<'_>) -> Result<(), Diagnostic> {
+    let reads = files.archive.is_some() || !files.single.is_empty();
+    let given = [("--allow-unused", files.allow_unused && !reads)];
+    refuse(&given, "has no meaning: neither `--inputs` nor `--input` is given")
+}

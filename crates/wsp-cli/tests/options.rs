@@ -1,0 +1,234 @@
+//! Every option of every command, for every kind of file: it has an effect, or it is refused by its name.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking and makes its own files"
+)]
+
+#[path = "options/files.rs"]
+mod files;
+
+use files::{CYCLES, Files, GENERATOR, Kind, LIBRARY, PLAIN, PROGRAM, UNIT, WORKLOAD};
+use std::collections::BTreeSet;
+
+/// A row of a table: other options of the command line, the option, and what becomes of it for each kind of file.
+///
+/// `+`: what is printed or written is another than without it. `~`: it is taken, and changes what none of that shows. `-`: it is
+/// refused, and named. `.`: another row shows it, or the file does not allow it for another reason.
+type Row = (&'static str, &'static str, &'static str);
+
+const RUN: &[Row] = &[
+    // pto wsp cycles library unit plain
+    ("", "--inputs in.npz", "+ + + + + +"),
+    ("", "--input {in}={in}.npy", "+ + + + + +"),
+    ("--inputs more.npz", "--allow-unused", "+ + + + + +"),
+    ("", "--allow-unused", "- - - - - -"),
+    ("--inputs none.npz", "--fill {in}", "+ + - + + +"),
+    ("--inputs none.npz", "--generate", "+ + - + + +"),
+    ("", "--generate rows=5", "+ - - - - -"),
+    ("", "--generate dtype=f16", "+ - - ~ - -"),
+    ("", "--seed 7", "+ + ~ + + +"),
+    ("--inputs in.npz", "--seed 7", "- - ~ - - -"),
+    ("", "--set {set}", "+ + + + + +"),
+    ("", "--set kv_layout=HND", "- - - - - -"),
+    ("", "--schedule other", "+ + + + - -"),
+    ("", "--isa portable", "~ - - - - -"),
+    ("", "--engine interpreter", "~ - - - - -"),
+    ("", "--outputs out.npz", "+ + - + + +"),
+    ("", "--threads 3", "+ + + + + +"),
+    ("--inputs in.npz", "--check", "+ ~ - + + +"),
+    ("", "--no-check", "+ + - + + +"),
+    ("", "--strict", "~ ~ - ~ ~ ~"),
+    ("", "--allow-unwritten {out}", "~ ~ - ~ ~ ~"),
+    ("--no-check", "--allow-unwritten {out}", "- - - - - -"),
+    ("", "--stats json", "+ + + + + +"),
+    ("", "--aicpus 2", "- + - + - -"),
+    ("", "--expand bytecode", "- + - + - -"),
+    ("", "--trace trace.json", "- + + + + +"),
+    ("", "--devices 2", "- - - - + +"),
+    ("", "--hints", "- - - - ~ -"),
+    ("", "--cores aic=2,aiv=4", "- - - - ~ ~"),
+    ("", "--memory 1G", "- - - - ~ ~"),
+    ("", "--kernels idle.pto", "- - - - - -"),
+    ("", "--event SIGNAL", "- - - - ~ -"),
+    ("", "--checkpoints states", "- - - - + -"),
+    ("--checkpoints states", "--resume", "- - - - + -"),
+];
+
+const PLAN: &[Row] = &[
+    // pto bytes
+    ("", "--inputs in.npz", "+ +"),
+    ("", "--input {in}={in}.npy", "+ +"),
+    ("--inputs more.npz", "--allow-unused", "+ +"),
+    ("", "--allow-unused", "- -"),
+    ("--inputs none.npz", "--fill {in}", "+ -"),
+    ("--inputs none.npz", "--generate", "+ -"),
+    ("", "--seed 7", "~ -"),
+    ("", "--set {set}", "+ +"),
+    ("", "--schedule other", "+ ~"),
+    ("", "--isa portable", "- -"),
+    ("", "--engine interpreter", "~ -"),
+    ("", "--json", "+ +"),
+    ("", "--bytes", "- ."),
+    ("", "--aicpus 2", "- +"),
+    ("", "--limit 1", "+ -"),
+    ("--json", "--limit 1", "- -"),
+];
+
+const GRAPH: &[Row] = &[
+    // wsp library unit plain
+    ("", "--deps explicit", "+ + - -"),
+    ("", "--tasks tasks.csv", "+ + + +"),
+    ("", "--edges edges.csv", "+ + + +"),
+    ("", "--args args.csv", "+ + - -"),
+    ("", "--dot graph.dot", "+ + + +"),
+    ("--dot graph.dot", "--summary", "+ + + +"),
+    ("", "--json", "+ + + +"),
+    ("", "--set {set}", "+ + - -"),
+    ("", "--inputs in.npz", "~ ~ - -"),
+    ("", "--input {in}={in}.npy", "+ ~ - -"),
+    ("--inputs more.npz", "--allow-unused", "+ + - -"),
+    ("", "--allow-unused", "- - - -"),
+    ("", "--schedule other", "~ ~ - -"),
+    ("", "--kernels idle.pto", "- - - -"),
+];
+
+const CHECK: &[Row] = &[
+    // pto wsp library unit plain
+    ("", "--target a2", "- - - . ~"),
+    ("", "--kernels idle.pto", "- - - - -"),
+    ("", "--strict", "~ ~ ~ ~ ~"),
+];
+
+const ASM: &[Row] = &[
+    // wsp generator unit plain
+    ("", "--schedule other", "~ - - -"),
+    ("", "--output out", "+ + + +"),
+    ("", "--emit module", "- - + +"),
+    ("--emit image", "--graph H", "- - + +"),
+    ("--emit ptog", "--graph H", "- - - -"),
+    ("--emit cpp", "--target a3", "- - . +"),
+    ("--emit image", "--target a3", "- - - -"),
+    ("--emit image", "--kernels idle.pto", "- - - -"),
+    ("--emit ptog", "--kernels idle.pto", "- - - -"),
+];
+
+const DISASM: &[Row] = &[
+    // wsp generator bytes
+    ("", "--schedule other", "~ - -"),
+    ("", "--output out", "+ + +"),
+];
+
+/// Options of commands that take no file, and of measurements: each is read by the command, and none depends on a kind of file.
+const OTHERS: &[(&str, &str)] = &[
+    ("explain", ""),
+    ("doctor", "json"),
+    ("config", "json"),
+    ("targets", "matrix json"),
+    (
+        "bench decode",
+        "set schedule isa engine sets dtypes layouts threads repeats seed check clock peers install json",
+    ),
+    ("bench generate", "sections quick rounds json"),
+    ("bench isa", "quick rounds peers no-peers taskflow json"),
+    ("bench plan", "lens cores engine repeats json"),
+    ("bench runtime", "sections quick full repeats rounds peers no-peers taskflow json"),
+];
+
+/// The options of a command, as its help lists them.
+fn listed(files: &Files, command: &str) -> BTreeSet<String> {
+    let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+    let help = files.run("", &words).out;
+    let options = help.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let rest = line
+            .strip_prefix("--")
+            .or_else(|| line.split_once(", --").filter(|(at, _)| at.len() == 2).map(|(_, rest)| rest))?;
+        Some(rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next()?.to_owned())
+    });
+    options.filter(|name| !["help", "version", "error-format", "color"].contains(&name.as_str())).collect()
+}
+
+/// Checks the table of a command: the columns of these kinds of files, from the column `first`.
+#[track_caller]
+fn hold(command: &str, first: usize, kinds: &[Kind], rows: &[Row]) {
+    let files = Files::new();
+    let named: BTreeSet<String> =
+        rows.iter().map(|(_, option, _)| option.split(' ').next().unwrap()[2..].to_owned()).collect();
+    assert_eq!(listed(&files, command), named, "{command}: options, and those of the table");
+    let mut wrong = Vec::new();
+    for (base, option, marks) in rows {
+        let marks: Vec<&str> = marks.split(' ').collect();
+        for (kind, mark) in kinds.iter().zip(&marks[first..]) {
+            if let Err(fault) = files.check(command, kind, base, option, mark) {
+                wrong.push(format!("{command} {} {base} {option} {mark} {fault}", kind.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_option_of_run_is_passed_over_for_programs_and_workloads() {
+    hold("run", 0, &[PROGRAM, WORKLOAD], RUN);
+}
+
+#[test]
+fn no_option_of_run_is_passed_over_in_virtual_time_and_for_used_kernels() {
+    hold("run", 2, &[CYCLES, LIBRARY], RUN);
+}
+
+#[test]
+fn no_option_of_run_is_passed_over_for_task_graphs() {
+    hold("run", 4, &[UNIT, PLAIN], RUN);
+}
+
+#[test]
+fn no_option_of_plan_is_passed_over() {
+    hold("plan", 0, &[PROGRAM, Kind { always: "--bytes", input: "len", ..WORKLOAD }], PLAN);
+}
+
+#[test]
+fn no_option_of_graph_is_passed_over() {
+    hold("graph", 0, &[Kind { input: "len", ..WORKLOAD }, LIBRARY, UNIT, PLAIN], GRAPH);
+}
+
+#[test]
+fn no_option_of_check_is_passed_over() {
+    hold("check", 0, &[PROGRAM, WORKLOAD, LIBRARY, UNIT, PLAIN], CHECK);
+}
+
+#[test]
+fn no_option_of_asm_is_passed_over() {
+    hold("asm", 0, &[WORKLOAD, GENERATOR, UNIT, PLAIN], ASM);
+}
+
+#[test]
+fn no_option_of_disasm_is_passed_over() {
+    let bytes = |file, kind| Kind { file, ..kind };
+    hold("disasm", 0, &[WORKLOAD, bytes("main.ptow", GENERATOR), bytes("main.ptog", UNIT)], DISASM);
+}
+
+#[test]
+fn every_command_and_every_option_has_its_place_in_a_table() {
+    let files = Files::new();
+    for (command, options) in OTHERS {
+        let named: BTreeSet<String> = options.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(listed(&files, command), named, "{command}");
+    }
+    let commands = |of: &[&str]| {
+        let help = files.run("", &[of, &["--help"]].concat()).out;
+        let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
+        let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names = names.map(|line| line.split_whitespace().next().unwrap().to_owned());
+        names.filter(|name| !["help", "bench"].contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    let mut all: Vec<String> = ["run", "plan", "graph", "check", "asm", "disasm"].map(str::to_owned).into();
+    all.extend(OTHERS.iter().map(|(command, _)| (*command).to_owned()));
+    let mut found = commands(&[]);
+    found.extend(commands(&["bench"]).iter().map(|name| format!("bench {name}")));
+    found.sort();
+    all.sort();
+    assert_eq!(found, all);
+}
