@@ -301,6 +301,50 @@ fn more_lengths_than_the_first_axis_has_indices_are_an_error() {
     }
 }
 
+/// How many slots two calls have, in loops of their own that go the same ways, and one in a loop over the space.
+fn slots_of_three(first: &str, second: &str, third: &str) -> usize {
+    let each = |at: u32, key: &str| {
+        format!(
+            "for (uint32_t i = 0; i < n; ++i) {{ for (uint32_t c = 0; c < 4; ++c) {{
+                 PTO_EMIT_DESCRIPTOR(D{{ .i = i, .c = {at} + c, .ws = PTO_ALLOC_WS(0, {key}) }});
+             }} }}"
+        )
+    };
+    let text = format!(
+        "PTO_SHAPE(lens, n)
+         PTO_SHAPE(y, n, 12)
+         PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
+         PTO_WORKSPACE(p, float, 1, 1)
+         struct D {{ uint32_t i, c, ws; }};
+         PTO_TIER_DEF(T) {{ PTO_DEFAULT(k, PTO_SLOT_BYTES) }}
+         PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<D>(); PTO_STORE_SCALAR(y, float(d.ws), {{d.i, d.c}}); }}
+         PTO_DESCRIPTOR_GEN(S) {{
+             {} {}
+             PTO_SCHEDULED_FOR(i) {{ for (uint32_t c = 0; c < 4; ++c) {{
+                 PTO_EMIT_DESCRIPTOR(D{{ .i = i, .c = 8 + c, .ws = PTO_ALLOC_WS(0, {third}) }});
+             }} }}
+         }}
+         void go(uint32_t* lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}",
+        each(0, first),
+        each(4, second)
+    );
+    let mut slots = run(&text, &[1, 1]).unwrap();
+    slots.sort_by(f32::total_cmp);
+    slots.dedup();
+    slots.len()
+}
+
+#[test]
+fn an_index_that_is_added_to_a_key_is_that_of_its_loop_alone() {
+    // What the calls give is the same.
+    assert_eq!(slots_of_three("i, c", "i, c", "i, c"), 8);
+    assert_eq!(slots_of_three("i", "i, c", "i, c"), 16);
+    assert_eq!(slots_of_three("i", "i", "i"), 24);
+    // Of the second `i` is added, of the others `c`.
+    assert_eq!(slots_of_three("i", "c", "i / 2"), 20);
+    assert_eq!(slots_of_three("i", "i, c", "c"), 24);
+}
+
 #[test]
 fn a_loop_variable_that_a_key_mentions_is_in_it_as_the_key_says_only() {
     let text = |key: &str| {

@@ -57,6 +57,28 @@ pub(crate) struct Loop {
     pub(crate) scheduled: bool,
 }
 
+/// An index that a key of workspace has beside those that its call gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AddedIndex {
+    /// Of an axis, by its place in the space.
+    Axis(usize),
+    /// Of any other loop.
+    Loop(LocalId),
+}
+
+/// What a key of workspace is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KeyForm {
+    /// Whose slots.
+    pub(crate) tiers: TierSetId,
+    /// Whether the slots of an axis lie side by side.
+    pub(crate) grouped: bool,
+    /// Indices that the call gives.
+    pub(crate) given: usize,
+    /// Those that are added, in order.
+    pub(crate) added: Vec<AddedIndex>,
+}
+
 /// One `{ … }`: what each name means and where it was declared.
 type Scope = BTreeMap<Rc<str>, (Binding, Span)>;
 
@@ -84,6 +106,8 @@ pub(crate) struct Body {
     pub(crate) expand: bool,
     /// Inside the body of an inline function.
     pub(crate) inlined: bool,
+    /// The forms of the keys so far, each with the words that its keys have.
+    key_forms: Vec<(KeyForm, usize)>,
     known: BTreeMap<LocalId, Rc<Expr>>,
     scopes: Vec<Scope>,
     frame: Frame,
@@ -100,6 +124,7 @@ impl Body {
             tier_of: BTreeMap::new(),
             expand: matches!(kind, BodyKind::Launch(_)),
             inlined: false,
+            key_forms: Vec::new(),
             known: BTreeMap::new(),
             scopes: vec![Scope::new()],
             frame: Frame { scopes: 0, loops: 0 },
@@ -113,6 +138,23 @@ impl Body {
             u32::try_from(self.locals.len() - 1)
                 .expect("the size limits keep the count of locals within 32 bits"),
         )
+    }
+
+    /// Words of the keys of a form, which has at least `words`. Keys of two forms are equal only by chance, so that each form
+    /// has a length of its own.
+    pub(crate) fn key_words(&mut self, form: KeyForm, words: usize) -> usize {
+        if let Some((_, words)) = self.key_forms.iter().find(|(known, _)| *known == form) {
+            return *words;
+        }
+        let taken = |words: usize| {
+            self.key_forms.iter().any(|(other, known)| other.tiers == form.tiers && *known == words)
+        };
+        let mut words = words;
+        while taken(words) {
+            words += 1;
+        }
+        self.key_forms.push((form, words));
+        words
     }
 
     /// Opens a scope.

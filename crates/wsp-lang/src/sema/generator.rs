@@ -1,7 +1,7 @@
 //! What only descriptor generators do: emit, reserve workspace, apply schedules, set tiles and extents.
 
 use super::Sema;
-use super::body::{Binding, Body, BodyKind};
+use super::body::{AddedIndex, Binding, Body, BodyKind, KeyForm, Loop};
 use super::builtins::{Builtin, BuiltinFn};
 use super::codes;
 use super::diags::{Reported, Res};
@@ -301,7 +301,8 @@ impl Sema<'_> {
     ///
     /// In a `PTO_SCHEDULED_FOR` over a space with a dynamic axis the slots of that axis lie side by side: the argument
     /// at its place is the index, the others are the key. Elsewhere every index is part of the key. Indices of
-    /// enclosing loops that the call does not mention belong to the key too, or their tasks would share a slot.
+    /// enclosing loops that the call does not mention belong to the key too, or their tasks would share a slot. Which loops
+    /// these are is a part of the key: an index of one loop is not that of another.
     pub(crate) fn alloc_ws(&mut self, b: &mut Body, args: &[ast::Expr], span: Span) -> Res<Expr> {
         let tier = self.scalar_as(b, &args[0], ScalarTy::U32);
         let given: Vec<Res<Expr>> = args[1..].iter().map(|e| self.scalar_as(b, e, ScalarTy::U32)).collect();
@@ -328,14 +329,21 @@ impl Sema<'_> {
             }
             covered = vars;
         }
-        let loops: Vec<LocalId> = b.loops.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        let mut form = KeyForm { tiers, grouped: dynamic.is_some(), given: key.len(), added: Vec::new() };
+        let indices = |l: &Loop| {
+            let of = |at, var| if l.scheduled { AddedIndex::Axis(at) } else { AddedIndex::Loop(var) };
+            l.vars.iter().enumerate().map(|(at, var)| (*var, of(at, *var))).collect::<Vec<_>>()
+        };
         // By the text: what folding leaves of `1 ? a : i` has no `i`.
         let mentioned = mentioned(b, &args[1..]);
-        for var in loops {
+        for (var, index) in b.loops.iter().flat_map(indices).collect::<Vec<_>>() {
             if !mentioned.contains(&var) && !covered.contains(&var) {
+                form.added.push(index);
                 key.push(self.index_of(b, var, span)?);
             }
         }
+        let words = b.key_words(form, key.len());
+        key.resize(words, Expr::u32(0, span));
         let (count, index) = slot;
         let slot = WsSlot { tiers, tier, key, count, index };
         Ok(Expr::new(Ir::AllocWs(Box::new(slot)), ScalarTy::U32, span))

@@ -26,6 +26,10 @@ pub(super) struct Task {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Num(Ty, i128);
 
+/// Whose workspace; whether the slots of an axis lie side by side; the indices that a call gives, and those that are added, each
+/// with the variable of its loop.
+type Key = (usize, bool, Vec<u32>, Vec<(usize, u32)>);
+
 /// A reservation of workspace.
 struct Held {
     base: u64,
@@ -58,7 +62,7 @@ pub(super) struct Run<'p> {
     frame: Frame,
     /// Where the body of `PTO_SCHEDULED_FOR` runs: extent of the third axis and its index variables.
     item: Option<(u32, [usize; 3])>,
-    held: BTreeMap<(usize, Vec<u32>), Held>,
+    held: BTreeMap<Key, Held>,
     bytes: u64,
     pub(super) tasks: Vec<Task>,
     steps: u32,
@@ -549,12 +553,12 @@ impl<'p> Run<'p> {
         Err(Stop::Fault)
     }
 
-    /// One slot per tuple of the indices and of the loops around that they do not mention; in `PTO_SCHEDULED_FOR` those of the
+    /// One slot per tuple of the indices and of the indices of the loops around that they do not mention, each with its loop; in `PTO_SCHEDULED_FOR` those of the
     /// third axis side by side.
     fn alloc(&mut self, s: usize, tier: &Ex, args: &[Ex]) -> Res<u32> {
         let tier = self.u32(tier)? as usize;
         let mut key = args.iter().map(|e| self.u32(e)).collect::<Res<Vec<_>>>()?;
-        let (mut count, mut index, mut covered) = (1, 0, Vec::new());
+        let (mut count, mut index, mut covered, mut added) = (1, 0, Vec::new(), Vec::new());
         if let Some((extent, vars)) = self.item {
             for var in vars.iter().skip(key.len()) {
                 let value = self.u32(&Ex::Var(*var))?;
@@ -565,8 +569,7 @@ impl<'p> Run<'p> {
         }
         for var in self.frame.loops.clone() {
             if !covered.contains(&var) && !args.iter().any(|e| mentions(e, var)) {
-                let value = self.u32(&Ex::Var(var))?;
-                key.push(value);
+                added.push((var, self.u32(&Ex::Var(var))?));
             }
         }
         let Some(tier) = self.prog.sets[s].get(tier) else { return Err(Stop::Fault) };
@@ -578,7 +581,11 @@ impl<'p> Run<'p> {
             return Ok(0);
         }
         let next = self.bytes;
-        let held = self.held.entry((s, key)).or_insert(Held { base: next, bytes, count: count.into() });
+        let held = self.held.entry((s, self.item.is_some(), key, added)).or_insert(Held {
+            base: next,
+            bytes,
+            count: count.into(),
+        });
         if (held.bytes, held.count) != (bytes, u64::from(count)) {
             return Err(Stop::Fault);
         }
