@@ -116,6 +116,7 @@ impl<'a> Vm<'a> {
                 self.words.extend(site.words.iter().map(|slot| word(*slot)));
                 let (fields, hints) = self.words.split_at(site.fields);
                 host.emit(site.descriptor, fields, Hints { shape: &site.hints, words: hints })?;
+                self.emitted_at = self.steps;
             }
             Op::Fence => host.fence(),
             Op::SetTile => {

@@ -13,6 +13,9 @@ use wsp_ir::Span;
 /// Steps between two looks at the cancel flag.
 const POLL_STEPS: u64 = 4096;
 
+/// Steps that a generator may take from one descriptor to the next before it is taken to loop for ever: some seconds.
+const STEPS_TO_DESCRIPTOR: u64 = 1 << 27;
+
 /// What runs need for a while, kept so that a steady state allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
@@ -42,6 +45,8 @@ pub(crate) struct Vm<'a> {
     pub(crate) steps: u64,
     /// Number of steps at which to look at limits again.
     pub(crate) check_at: u64,
+    /// Number of steps when a descriptor was emitted last, of a generator.
+    pub(crate) emitted_at: u64,
     limit: u64,
 }
 
@@ -70,7 +75,20 @@ impl<'a> Vm<'a> {
     pub(crate) fn new(program: &'a Program, env: &'a Env, buffers: &'a mut Buffers, limit: u64) -> Vm<'a> {
         let Buffers { words, rows, sites, known } = buffers;
         let check_at = POLL_STEPS.min(limit);
-        Vm { program, env, words, rows, sites, known, host: None, tiles: None, steps: 0, check_at, limit }
+        Vm {
+            program,
+            env,
+            words,
+            rows,
+            sites,
+            known,
+            host: None,
+            tiles: None,
+            steps: 0,
+            check_at,
+            emitted_at: 0,
+            limit,
+        }
     }
 
     /// Interprets the entry on slots from [`frame`].
@@ -223,8 +241,16 @@ impl<'a> Vm<'a> {
     /// Looks at what may end the run now.
     #[cold]
     pub(crate) fn check(&mut self, code: &Code, pc: usize) -> Result<(), Trap> {
-        if self.steps >= self.limit {
-            let message = format!("{} does not end: stopped after {} steps", code.title, self.limit);
+        let idle = self.steps - self.emitted_at;
+        let after = if self.steps >= self.limit {
+            Some(format!("{} steps", self.limit))
+        } else if self.host.is_some() && idle >= STEPS_TO_DESCRIPTOR {
+            Some(format!("{idle} steps without a descriptor"))
+        } else {
+            None
+        };
+        if let Some(after) = after {
+            let message = format!("{} does not end: stopped after {after}", code.title);
             return Err(Trap::new(STEP_LIMIT, message, span(code, pc))
                 .note("every loop iteration and every call is a step"));
         }

@@ -100,6 +100,7 @@ impl Lent {
             // SAFETY: the code has written so many words, sites and values from the start of the spare room on, which nobody has
             // touched since.
             unsafe { flat.keep(words, sites, hints) };
+            vm.emitted_at = vm.steps;
         }
     }
 }
