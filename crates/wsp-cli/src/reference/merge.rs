@@ -1,7 +1,7 @@
 //! The merge of attention states in f64.
 
 use super::dense::{Dense, expect_shape, unfit};
-use super::{Comparison, Context, Errors, compare_by, find, role};
+use super::{Comparison, Context, Errors, Tolerance, compare_by, find, role};
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -14,18 +14,20 @@ pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Compa
     expect_shape(reference, "s", &s, &[rows, states])?;
     let (o, lse) = merge(&v.values, &s.values, states, lanes);
     // Each row is one of attention over `states` tokens, whose logits are given and whose values are the outputs.
-    let errors = |row: usize| {
-        let row = &v.values[row * states * lanes..][..states * lanes];
+    let of_row = |row: &[f64]| {
         let value = row.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
         Errors { tokens: states as f64, logit: 1.0, value }
     };
+    let errors: Vec<Errors> = v.values.chunks((states * lanes).max(1)).map(of_row).collect();
+    let of =
+        |row: usize, allowed: fn(&Errors) -> Tolerance| errors.get(row).map_or(Tolerance::EXACT, allowed);
     let name = role(reference, "output")?;
     let output = find(reference, cx.outputs, name)?;
-    let allowed = |at: usize| errors(at / lanes.max(1)).output().rounded_to(output.dtype());
+    let allowed = |at: usize| of(at / lanes.max(1), Errors::output).rounded_to(output.dtype());
     let mut results = vec![compare_by(name, output, &o, allowed)?];
     if let Ok(name) = role(reference, "lse") {
         let output = find(reference, cx.outputs, name)?;
-        results.push(compare_by(name, output, &lse, |at| errors(at).lse().rounded_to(output.dtype()))?);
+        results.push(compare_by(name, output, &lse, |at| of(at, Errors::lse).rounded_to(output.dtype()))?);
     }
     Ok(results)
 }
