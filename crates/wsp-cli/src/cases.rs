@@ -294,6 +294,7 @@ impl CaseFile<'_> {
             kv_dtype: self.dtype("meta_kv_dtype")?,
             layout: KvLayout::Nhd,
             values: if latent_lanes > 0 { Values::OfKeys } else { Values::OfTheirOwn },
+            steep: false,
             q: self.fill("q")?,
             k: self.fill("k")?,
             v: self.fill("v")?,

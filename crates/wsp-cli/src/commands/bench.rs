@@ -143,6 +143,8 @@ pub(super) fn arrays(
         page: PAGE,
         dtype: point.dtype,
         layout: Some(point.layout),
+        // Libraries that are compared with may round logits to less than f32.
+        steep: false,
         ..Spec::default()
     };
     session.terminal.progress(&format!("making up {}", describe(point.set)));

@@ -1,6 +1,6 @@
 //! The arrays of one decode attention problem.
 
-use super::fill::{self, parallel};
+use super::fill::{self, Uneven, parallel};
 use super::hash::{key, stream};
 use super::names::Names;
 use super::pages::{Owner, PageTable};
@@ -91,6 +91,8 @@ pub struct Problem {
     pub values: Values,
     /// Queries.
     pub q: Fill,
+    /// Whether one row of seven of random queries is so large that its softmax has to be relative to the largest logit.
+    pub steep: bool,
     /// Keys.
     pub k: Fill,
     /// Values.
@@ -208,14 +210,15 @@ impl Problem {
         };
         let key = key(self.seed, stream::Q);
         let rows = match self.rows {
-            QueryRows::Each(rows) if rows > 1 => rows as usize,
-            QueryRows::Each(_) | QueryRows::Packed(_) => return fill::random::<E>(key, 0, scale, out),
+            QueryRows::Each(rows) => rows.max(1) as usize,
+            QueryRows::Packed(_) => 1,
         };
         // The formula counts rows of a request before heads.
         let heads = self.q_heads as usize;
         for (i, row) in out.chunks_mut(self.dim as usize).enumerate() {
             let (b, h, r) = (i / (heads * rows), i / rows % heads, i % rows);
             let first = ((b * rows + r) * heads + h) * self.dim as usize;
+            let scale = if self.steep { scale * Uneven::STEEP.of_row(i as u64) } else { scale };
             fill::random::<E>(key, first as u64, scale, row);
         }
     }

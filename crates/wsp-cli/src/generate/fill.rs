@@ -26,6 +26,38 @@ pub(super) fn random<E: Elem>(key: u64, first: u64, scale: f64, out: &mut [E::Bi
     }
 }
 
+/// One row of so many is larger or smaller than the others. No number of heads that models have is a multiple of it, so that
+/// every head has such rows.
+const APART: u64 = 7;
+
+/// Rows of different size.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Uneven {
+    /// One row of [`APART`] is so many times as large as the others.
+    pub(super) factor: f64,
+    /// Rows from this one on are alike.
+    pub(super) end: u64,
+}
+
+impl Uneven {
+    /// Rows whose logits need a softmax that is relative to the largest of all: the exponentials of others are too large for f32.
+    pub(super) const STEEP: Uneven = Uneven { factor: 2048.0, end: u64::MAX };
+    /// Rows whose mean square, about 10⁻⁶, is as small as what norms add to it.
+    pub(super) const FLAT: Uneven = Uneven { factor: 1.0 / 512.0, end: u64::MAX };
+
+    /// What a row is multiplied by.
+    pub(super) fn of_row(self, row: u64) -> f64 {
+        if row < self.end && row % APART == APART / 2 { self.factor } else { 1.0 }
+    }
+}
+
+/// Rows `first..` of a stream with `cols` elements each.
+pub(super) fn uneven<E: Elem>(key: u64, first: u64, cols: usize, sizes: Uneven, out: &mut [E::Bits]) {
+    for (row, out) in (first..).zip(out.chunks_mut(cols.max(1))) {
+        random::<E>(key, row.wrapping_mul(cols as u64), sizes.of_row(row), out);
+    }
+}
+
 /// The same number everywhere.
 pub(super) fn constant<E: Elem>(value: f64, out: &mut [E::Bits]) {
     out.fill(E::encode(value as f32));

@@ -37,8 +37,12 @@ pub(super) fn draw(spec: &Spec, seed: u64) -> Result<Vec<u32>, Diagnostic> {
         Lens::Ragged => {
             let mut lens: Vec<u32> =
                 (0..batch).map(|_| lognormal(&mut draws, ragged::MU, ragged::SIGMA, ragged::MOST)).collect();
-            // One request far longer than the rest and one without tokens, neither at an end of the batch.
+            // One request far longer than the rest, one without tokens, neither at an end of the batch, and some of one token, of
+            // which all logits may be large and negative.
             let (long, empty) = (lens.len() / 3, lens.len() * 2 / 3);
+            if lens.len() > 8 {
+                (1..4).for_each(|n| lens[batch as usize * n / 4] = 1);
+            }
             if lens.len() > 2 {
                 lens[long] = ragged::LONG;
                 lens[empty] = 0;

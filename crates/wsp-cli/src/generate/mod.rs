@@ -69,6 +69,7 @@ pub fn generate(spec: &Spec, seed: u64, layout: KvLayout, names: &Names) -> Resu
         layout: spec.layout.unwrap_or(layout),
         values: spec.values,
         q: Fill::random(),
+        steep: spec.steep,
         k: Fill::random(),
         v: Fill::random(),
     };
@@ -155,11 +156,22 @@ mod tests {
     }
 
     #[test]
+    fn one_row_of_seven_of_the_queries_is_steep() {
+        for (spec, rows) in [("len=5/9/0/7/8", 20), ("len=5/9,rows=3", 24)] {
+            let arrays = make(&format!("{spec},heads=4/2,dim=8,dtype=f32"));
+            let large = |row: &[f32]| row.iter().any(|x| x.abs() > 1.0);
+            let q: Vec<bool> = arrays["q"].as_slice::<f32>().unwrap().chunks(8).map(large).collect();
+            assert_eq!(q, (0..rows).map(|row| row % 7 == 3).collect::<Vec<_>>(), "{spec}");
+        }
+    }
+
+    #[test]
     fn the_plain_batch_is_ragged() {
         let arrays = make("dim=8");
         let lens = arrays["kv_lens"].as_slice::<u32>().unwrap();
         assert_eq!(lens.len(), 32);
         assert_eq!(lens.iter().filter(|&&n| n == 0).count(), 1);
+        assert_eq!(lens.iter().filter(|&&n| n == 1).count(), 3);
         assert_eq!(lens.iter().filter(|&&n| n >= 16384).count(), 1);
     }
 

@@ -1,12 +1,15 @@
 //! What made-up inputs must look like for the reference that a program names: weights of a size that keeps activations near
 //! one, routing tables, row pointers of ragged batches.
 
+use super::fill::Uneven;
 use super::hash::{Draws, stream};
 use super::lengths;
 use super::pairs::Pairs;
 use super::spec::{Lens, Spec};
 use crate::codes;
-use crate::reference::{LLAMA_LAYER, MERGE_STATES, MOE_LAYER, RAGGED_PREFILL, TOPK_INDEXER, role};
+use crate::reference::{
+    LLAMA_LAYER, MERGE_STATES, MOE_LAYER, RAGGED_PREFILL, ROW_SOFTMAX, TOPK_INDEXER, role,
+};
 use std::collections::BTreeMap;
 use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::Diagnostic;
@@ -17,12 +20,13 @@ use wsp_kernel::Value;
 const LENGTH_KEYS: [&str; 3] = ["batch", "len", "lens"];
 /// The key that says to how many experts a token goes.
 const ROUTES_KEY: &str = "routes";
-/// Prompts of a plain run: none, one token, one short of and past a tile, several tiles.
-const PROMPTS: [u32; 6] = [256, 0, 1, 17, 700, 65];
+/// Prompts of a plain run: none, one token, a part of a tile, whole tiles, one and two tokens past a tile.
+const PROMPTS: [u32; 6] = [256, 0, 1, 17, 706, 65];
 /// Requests of a plain run of the indexer: both sides of every tier.
 const INDEXED: [u32; 10] = [700, 0, 1, 2048, 2049, 8192, 8193, 65_536, 65_537, 63];
-/// Logarithms of sums of attention states lie in `[-STATE_SIZES, STATE_SIZES)`.
-const STATE_SIZES: f64 = 12.0;
+/// Rows of a layer's input that may be small. What later rows attend to is the mean of many values, so that the second norm would
+/// enlarge its rounding errors with it.
+const NORMALISED: u64 = 64;
 /// Steps per unit of the indexer's inputs: sums of their products are exact in `f32`, so that ties are ties.
 const GRID: f64 = 8.0;
 
@@ -31,8 +35,13 @@ const GRID: f64 = 8.0;
 pub(super) enum Values {
     /// Random numbers in `[center - scale, center + scale)`.
     Random { center: f64, scale: f64 },
+    /// Random numbers in `[-1, 1)` with rows of different size.
+    Rows(Uneven),
     /// Random multiples of `1 / steps` in `[-1, 1]`.
     Grid { steps: f64 },
+    /// Logarithms of sums of attention states, a row of states each: empty states, rows of them, and rows in which some weigh
+    /// nothing beside others.
+    States,
     /// These numbers.
     Given(Vec<f32>),
 }
@@ -74,9 +83,8 @@ pub(super) fn inputs(
             MOE_LAYER => maker.experts(reference)?,
             RAGGED_PREFILL => maker.prompts(reference)?,
             TOPK_INDEXER => maker.indexed(reference)?,
-            MERGE_STATES => {
-                maker.fill(reference, "s", Values::Random { center: 0.0, scale: STATE_SIZES })?;
-            }
+            ROW_SOFTMAX => maker.fill(reference, "x", Values::Rows(Uneven::STEEP))?,
+            MERGE_STATES => maker.fill(reference, "s", Values::States)?,
             _ => {}
         }
     }
@@ -93,6 +101,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn llama(&mut self, reference: &Reference) -> Result<(), Diagnostic> {
+        self.fill(reference, "x", Values::Rows(Uneven { end: NORMALISED, ..Uneven::FLAT }))?;
         for norm in ["attn_norm", "ffn_norm"] {
             self.fill(reference, norm, Values::Random { center: 1.0, scale: 0.25 })?;
         }
@@ -125,6 +134,7 @@ impl Maker<'_> {
 
     fn prompts(&mut self, reference: &Reference) -> Result<(), Diagnostic> {
         let total = self.row_pointers(reference, &PROMPTS)?;
+        self.fill(reference, "q", Values::Rows(Uneven::STEEP))?;
         ["q", "k", "v"].iter().try_for_each(|what| self.force(reference, what, total))
     }
 

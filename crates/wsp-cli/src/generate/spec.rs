@@ -37,7 +37,7 @@ For programs that take a paged KV cache:
   len=A/B/C           these lengths, one request each
   len=uniform(LO,HI)  each length between LO and HI
   len=lognormal(M,S)  exp of a normal distribution, between 1 and 131072
-  len=ragged          lognormal(6.2,1.0) with one long and one empty request [this]
+  len=ragged          lognormal(6.2,1.0), one long, one empty, some of one token [this]
   lens=FILE           one length per line
   heads=Q/KV          query heads / KV heads [8/2]
   dim=N               elements per head [128]
@@ -102,6 +102,8 @@ pub struct Spec {
     pub values: Values,
     /// Order of heads and tokens in a page.
     pub layout: Option<KvLayout>,
+    /// Whether one row of seven of the queries is so large that its softmax has to be relative to the largest logit.
+    pub steep: bool,
 }
 
 impl Default for Spec {
@@ -121,6 +123,7 @@ impl Default for Spec {
             kv_dtype: None,
             values: Values::OfTheirOwn,
             layout: None,
+            steep: true,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Made-up inputs of programs without a paged cache: every extent that a shape names has a value, every input random
-//! numbers in `[-1, 1)`.
+//! numbers in `[-1, 1)` where its role asks for nothing else.
 
-use super::fill::{parallel, random};
-use super::hash::key;
+use super::fill::{Uneven, parallel, random, uneven};
+use super::hash::{key, unit};
 use super::pairs::Pairs;
 use super::roles::{self, Inputs, Values};
 use super::spec::{dtype, number};
@@ -19,6 +19,10 @@ use wsp_plan::{Array, Arrays, ParamValue};
 const DEFAULT_EXTENT: u32 = 256;
 /// What inputs are filled with when nothing is known of them.
 const PLAIN: Values = Values::Random { center: 0.0, scale: 1.0 };
+/// Logarithms of sums of attention states are in `[-STATE_SIZES, STATE_SIZES)` in most rows.
+const STATE_SIZES: f64 = 12.0;
+/// In others the powers of some are too large for f32, unless they are relative to the largest.
+const STEEP_STATES: Uneven = Uneven { factor: 32.0, ..Uneven::STEEP };
 /// Elements per piece of work of one thread.
 const PIECE: usize = 1 << 16;
 
@@ -201,10 +205,23 @@ pub(super) fn fill(dtype: DType, shape: &[u64], values: &Values, stream: u64) ->
 }
 
 fn fill_as<E: Number>(array: &mut Array, values: &Values, stream: u64) {
+    let cols = array.shape().last().map_or(1, |&n| n.max(1) as usize);
+    let threads = crate::machine::cores() as usize;
     let out = E::slice_mut(array);
     let (center, scale, steps) = match values {
         Values::Given(given) => {
             out.iter_mut().zip(given).for_each(|(out, &x)| *out = E::encode(x));
+            return;
+        }
+        Values::States => {
+            let state = |i: usize| state(i / cols, i % cols, f64::from(unit(stream, i as u64)));
+            out.iter_mut().enumerate().for_each(|(i, out)| *out = E::encode(state(i) as f32));
+            return;
+        }
+        Values::Rows(sizes) => {
+            let rows = (PIECE / cols).max(1);
+            let piece = |n, out: &mut [E::Bits]| uneven::<E>(stream, (n * rows) as u64, cols, *sizes, out);
+            parallel(out, rows * cols, threads, piece);
             return;
         }
         Values::Random { center, scale } => (*center, *scale, None),
@@ -219,8 +236,16 @@ fn fill_as<E: Number>(array: &mut Array, values: &Values, stream: u64) {
     };
     let whole = out.len() - out.len() % PIECE;
     let (pieces, rest) = out.split_at_mut(whole);
-    parallel(pieces, PIECE, crate::machine::cores() as usize, |n, out| piece(n * PIECE, out));
+    parallel(pieces, PIECE, threads, |n, out| piece(n * PIECE, out));
     piece(whole, rest);
+}
+
+/// The logarithm of the sum of a state, from a number in `[-1, 1)`. All states of some rows are empty, and some states of the others.
+fn state(row: usize, state: usize, x: f64) -> f64 {
+    match row % 7 == 5 || (row + state) % 7 == 1 {
+        true => f64::NEG_INFINITY,
+        false => STATE_SIZES * STEEP_STATES.of_row(row as u64) * x,
+    }
 }
 
 fn bad(message: String) -> Diagnostic {
@@ -261,6 +286,15 @@ mod tests {
                 generate_tensors(&module, &Pairs::default(), &set, &BTreeMap::new(), 1, &|_| true).unwrap();
             assert_eq!(arrays["x"].shape(), [5, 256], "{name}");
         }
+    }
+
+    #[test]
+    fn states_are_empty_here_and_there_and_in_whole_rows() {
+        let states = fill(DType::F32, &[14, 8], &Values::States, 1).unwrap();
+        let empty = |row: &[f32]| row.iter().filter(|x| x.is_infinite()).count();
+        let rows: Vec<usize> = states.as_slice::<f32>().unwrap().chunks(8).map(empty).collect();
+        assert_eq!(rows.iter().filter(|&&n| n == 8).count(), 2);
+        assert!(rows.iter().all(|&n| n > 0));
     }
 
     #[test]

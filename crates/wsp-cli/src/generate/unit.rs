@@ -1,5 +1,6 @@
 //! Made-up tensors of task graphs: numbers by element type, from a seed and the tensor's name.
 
+use super::fill::Uneven;
 use super::hash::{Draws, key};
 use super::roles::Values;
 use super::tensors::fill;
@@ -17,6 +18,8 @@ const INTEGERS_BELOW: u64 = 10;
 pub enum Scale {
     /// In `[-1, 1)`.
     Unit,
+    /// In `[-1, 1)`, one row of seven so small that what a norm adds to its mean square shows.
+    Uneven,
     /// In `[-s, s)` with `s` = √(3 / rows), so that a product with a matrix of so many rows is about as large as what goes in.
     Weights,
 }
@@ -48,11 +51,14 @@ pub fn make_tensor(
         fill_numbers(&mut array, stream);
         return Ok(array);
     }
-    let scale = match (scale, shape) {
-        (Scale::Weights, [rows, _, ..]) if *rows > 1 => (3.0 / *rows as f64).sqrt(),
-        _ => 1.0,
+    let values = match (scale, shape) {
+        (Scale::Uneven, _) => Values::Rows(Uneven::FLAT),
+        (Scale::Weights, [rows, _, ..]) if *rows > 1 => {
+            Values::Random { center: 0.0, scale: (3.0 / *rows as f64).sqrt() }
+        }
+        _ => Values::Random { center: 0.0, scale: 1.0 },
     };
-    fill(dtype, shape, &Values::Random { center: 0.0, scale }, stream)
+    fill(dtype, shape, &values, stream)
         .ok_or_else(|| no_room(format!("{dtype}{shape:?} does not fit memory")))
 }
 

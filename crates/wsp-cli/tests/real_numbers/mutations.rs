@@ -304,7 +304,7 @@ fn mutated_kernels_and_generators_are_refused() {
     assert!(survived.is_empty(), "{} of {ran} survived:\n{}", survived.len(), survived.join("\n"));
 }
 
-/// Changes that only data show which use what an example is for: file, line, what it becomes, program.
+/// Changes that only data show which use what an example is for, or that are uneven: file, text, what it becomes, program.
 const FOR_DEFAULTS: &[(&str, &str, &str, &str)] = &[
     ("attention/fp8.pto", "TMULS(o, o, v_scale);", "", "attention/fp8.pto"),
     ("attention/fp8.pto", "k_scale * sm_scale", "sm_scale", "attention/fp8.pto"),
@@ -314,6 +314,55 @@ const FOR_DEFAULTS: &[(&str, &str, &str, &str)] = &[
     ("attention/one_query.pto", "1.0f / sqrt", "1.01f / sqrt", "attention/decode.pto"),
     ("attention/queries.pto", "1.0f / sqrt", "1.01f / sqrt", "attention/speculative.pto"),
     ("row_softmax.pto", "PTO_AXIS(row, 0, rows)", "PTO_AXIS(row, 1, rows)", "row_softmax.pto"),
+    // A softmax that is not relative to the largest logit.
+    ("row_softmax.pto", "TROWMAX(r, t);", "TROWMIN(r, t);", "row_softmax.pto"),
+    ("row_softmax.pto", "TROWEXPANDSUB(t, t, r);", "", "row_softmax.pto"),
+    ("decode_attention.pto", "TROWMAX(m_new, scores);", "TROWMIN(m_new, scores);", "decode_attention.pto"),
+    ("decode_attention.pto", "TMAX(m_new, m_new, m);", "", "decode_attention.pto"),
+    ("decode_graph.pto", "TROWMAX(m_new, p);", "TROWMIN(m_new, p);", "decode_graph.pto"),
+    ("decode_graph.pto", "TMAX(m_new, m_new, m);", "", "decode_graph.pto"),
+    ("attention/common.pto", "TROWMAX(m_new, scores);", "TROWMIN(m_new, scores);", "attention/decode.pto"),
+    ("attention/common.pto", "TMAX(m_new, m_new, m);", "", "attention/decode.pto"),
+    ("attention/common.pto", "TASSIGN(m, -FLT_MAX);", "TASSIGN(m, 0.0f);", "attention/decode.pto"),
+    ("ragged_prefill/prefill.pto", "TMAX(m_new, m_new, m);", "", "ragged_prefill/prefill.pto"),
+    (
+        "attention/merge_states.pto",
+        "TROWEXPANDMUL(state_o, state_o, state_d);",
+        "",
+        "attention/merge_states.pto",
+    ),
+    (
+        "attention/common.pto",
+        "TMAX(m_new, m, other_m);",
+        "TMIN(m_new, m, other_m);",
+        "attention/merge_states.pto",
+    ),
+    // What a second tile, or a tile that is not full, shows.
+    ("attention/speculative.pto", "TMATMUL_ACC(o,", "TMATMUL(o,", "attention/speculative.pto"),
+    ("attention/cascade.pto", "TMATMUL_ACC(o,", "TMATMUL(o,", "attention/cascade.pto"),
+    ("attention/merge_states.pto", "PTO_MIN(block, ", "PTO_MAX(block, ", "attention/merge_states.pto"),
+    ("decode_graph.pto", "PTO_MIN(KV_TILE, ", "PTO_MAX(KV_TILE, ", "decode_graph.pto"),
+    (
+        "ragged_prefill/prefill.pto",
+        "pos + keys > desc.first + 1",
+        "pos + keys > desc.first + 2",
+        "ragged_prefill/prefill.pto",
+    ),
+    // What is added to a mean square that is as small.
+    (
+        "llama_layer/layer.pto",
+        "TADDS(scale, scale, eps);",
+        "TADDS(scale, scale, 1.01f * eps);",
+        "llama_layer/layer.pto",
+    ),
+    (
+        "deepseek/indexer.pto",
+        "TADDS(scale, scale, eps);",
+        "TADDS(scale, scale, 2.0f * eps);",
+        "deepseek_indexer.tg",
+    ),
+    // A generator that does not end.
+    ("decode_attention.pto", "low = mid + 1;", "low = mid - 1;", "decode_attention.pto"),
 ];
 
 #[test]
@@ -326,10 +375,7 @@ fn default_data_show_what_the_examples_are_for() {
         assert_ne!(changed, text, "{file}: {from}");
         std::fs::write(folder.path().join(file), changed).unwrap();
         let program = folder.path().join(program).display().to_string();
-        // Fewer requests than by default, of the same lengths.
-        let fewer: &[&str] =
-            if file.starts_with("attention") { &["--generate", "batch=6,heads=2/1,dim=32"] } else { &[] };
-        let output = wsp(&[&["run", &program, "--threads", "2"], fewer].concat());
+        let output = wsp(&["run", &program, "--threads", "2"]);
         assert_eq!(output.status.code(), Some(1), "{file}: `{to}` for `{from}`: {output:?}");
         std::fs::write(folder.path().join(file), text).unwrap();
     }

@@ -26,11 +26,15 @@ pub(super) struct UnitData {
     pub(super) sources: Sources,
 }
 
-/// Reads or makes up the tensors.
+/// Reads or makes up the tensors; of `normalised` ones rows are of different sizes.
 ///
 /// # Errors
 /// For each that cannot be read, does not fit or cannot be made up.
-pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, Vec<Diagnostic>> {
+pub(super) fn load(
+    tensors: &[UnitTensor],
+    normalised: &[String],
+    args: &DataArgs,
+) -> Result<UnitData, Vec<Diagnostic>> {
     let wants = tensors.iter().map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read });
     let mut arrays = args.read(&wants.collect::<Vec<_>>(), "the unit")?;
     let mut data = UnitData::default();
@@ -44,7 +48,7 @@ pub(super) fn load(tensors: &[UnitTensor], args: &DataArgs) -> Result<UnitData, 
             Some(array) => (fitted(tensor, array), READ.to_owned()),
             None if tensor.is_read || args.fill.contains(&tensor.name) => {
                 data.sources.made.push(tensor.name.clone());
-                (random(tensor, args.seed()), format!("made up from seed {}", args.seed()))
+                (random(tensor, normalised, args.seed()), format!("made up from seed {}", args.seed()))
             }
             None => (zeros(tensor), "zeros".to_owned()),
         };
@@ -102,9 +106,13 @@ fn known(tensor: &UnitTensor) -> Result<(DType, &[u64]), Diagnostic> {
 }
 
 /// A tensor of random numbers.
-fn random(tensor: &UnitTensor, seed: u64) -> Result<Array, Diagnostic> {
+fn random(tensor: &UnitTensor, normalised: &[String], seed: u64) -> Result<Array, Diagnostic> {
     let (dtype, shape) = known(tensor)?;
-    let scale = if tensor.is_resident { Scale::Weights } else { Scale::Unit };
+    let scale = match tensor.is_resident {
+        true => Scale::Weights,
+        false if normalised.contains(&tensor.name) => Scale::Uneven,
+        false => Scale::Unit,
+    };
     make_tensor(&tensor.name, dtype, shape, scale, seed)
 }
 
@@ -143,9 +151,9 @@ mod tests {
     fn what_is_only_written_begins_as_zeros() {
         let zeros = zeros(&tensor(Some(DType::F32), Some(&[4]), false)).unwrap();
         assert!(zeros.bytes().iter().all(|&b| b == 0));
-        let numbers = random(&tensor(Some(DType::F32), Some(&[4]), true), 1).unwrap();
+        let numbers = random(&tensor(Some(DType::F32), Some(&[4]), true), &[], 1).unwrap();
         assert!(numbers.bytes().iter().any(|&b| b != 0));
-        let fault = random(&tensor(Some(DType::F32), None, true), 1).unwrap_err();
+        let fault = random(&tensor(Some(DType::F32), None, true), &[], 1).unwrap_err();
         assert!(fault.help[1].contains("--input X=FILE.npy"), "{fault:?}");
     }
 }

@@ -37,6 +37,13 @@ fn scalar_name(module: &TgModule, arg: u32) -> String {
     module.args.get(arg as usize).map_or_else(String::new, |arg| module.str(arg.name).to_owned())
 }
 
+/// Tensors of which the references of a unit normalise the rows.
+pub(super) fn normalised(module: &TgModule) -> Vec<String> {
+    let units = references(module);
+    let indexers = units.iter().filter(|reference| reference.name == reference::DEEPSEEK_INDEXER);
+    indexers.filter_map(|indexer| reference::role(indexer, "hidden").ok()).map(str::to_owned).collect()
+}
+
 /// What is wrong with the references of a unit.
 pub(super) fn verify(module: &TgModule) -> Vec<Diagnostic> {
     references(module).iter().filter_map(|r| reference::verify(r).err()).flatten().collect()

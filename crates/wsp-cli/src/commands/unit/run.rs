@@ -134,7 +134,7 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
     let written = tensors.iter().filter(|tensor| tensor.is_written).map(|tensor| tensor.name.clone());
     check_allowed(&args.allow_unwritten, &written.collect::<Vec<_>>())?;
     session.terminal.progress("making up data");
-    let data = data::load(&tensors, &args.data)?;
+    let data = data::load(&tensors, &references::normalised(&module), &args.data)?;
     let store = store(&module, &args.unit).map_err(|fault| vec![fault])?;
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = SessionOptions {
