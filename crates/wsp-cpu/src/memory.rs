@@ -141,7 +141,8 @@ impl Held {
     /// An array that the launch owns and some kernel stores to.
     fn own(array: &mut Array, early: EarlyLoads, recording: Recording) -> Held {
         let (ptr, bytes) = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
-        let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(ptr, bytes, early)));
+        let unit = array.dtype().size();
+        let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(ptr, bytes, unit, early)));
         Held { ptr, bytes, stored }
     }
 }
@@ -267,12 +268,11 @@ fn launch_memory(
     };
     let early = if given.is_some() { EarlyLoads::Noted } else { EarlyLoads::Refused };
     let held = Held::own(&mut array, early, recording);
-    // Slots of a cache that belong to no token are not to be written.
-    let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
-    if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
+    if let Some(stored) = held.stored.clone() {
         let shape = array.shape().to_vec();
+        let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
         let (tensor, given) = (name.clone(), given.is_some());
-        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given });
+        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given, is_cache });
     }
     owned.outputs.push((name, array));
     Ok(Some(held))

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use wsp_kernel::{Missing, Stored};
 
 /// Elements of an output that no task has stored, of a run that records what is stored ([`crate::Recording`]). Elements that some
-/// task loads before one stores them are inputs as well, and do not count.
+/// task loads before one stores them are inputs as well, and do not count, unless tasks have stored none of the output: then these
+/// are all of its elements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unwritten {
     /// The output.
@@ -41,13 +42,16 @@ pub(crate) struct Record {
     pub(crate) size: usize,
     pub(crate) shape: Vec<u64>,
     pub(crate) given: bool,
+    /// Whether it is a paged cache: its slots that belong to no token are not to be written.
+    pub(crate) is_cache: bool,
 }
 
 impl Record {
     /// What was never stored; none where all was, or is an input.
     pub(crate) fn unwritten(&self) -> Option<Unwritten> {
         let missing = self.stored.missing(self.size)?;
-        Some(Unwritten::new(&self.tensor, missing, &self.shape, self.given))
+        let found = Unwritten::new(&self.tensor, missing, &self.shape, self.given);
+        (!self.is_cache || found.elements == found.of).then_some(found)
     }
 }
 

@@ -75,7 +75,8 @@ impl TensorRange {
         if recording == Recording::On
             && let Some(buffer) = Arc::get_mut(&mut range.buffer)
         {
-            buffer.stored = Some(Arc::new(Stored::new(buffer.base.as_ptr(), range.bytes, early)));
+            // Elements of any type may lie there.
+            buffer.stored = Some(Arc::new(Stored::new(buffer.base.as_ptr(), range.bytes, 1, early)));
         }
         Some(range)
     }

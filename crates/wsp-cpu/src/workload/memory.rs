@@ -131,7 +131,9 @@ impl SharedTensor {
     /// From now on, what tasks store to it is recorded.
     pub(crate) fn record(&mut self, early: EarlyLoads) {
         let (base, bytes) = self.extent(&self.whole());
-        self.stored = Some(Arc::new(Stored::new(base, bytes, early)));
+        let size = self.dtype.size();
+        let apart = self.strides.iter().all(|stride| stride.is_multiple_of(size));
+        self.stored = Some(Arc::new(Stored::new(base, bytes, if apart { size } else { 1 }, early)));
     }
 
     /// What tasks store to it, in a run that records that.
@@ -139,10 +141,10 @@ impl SharedTensor {
         self.stored.as_deref()
     }
 
-    /// Elements that no task has stored, and none has loaded before, in row-major order; none if there are none, where tasks load
-    /// all that others store, of which no more than that is needed, and where nothing is recorded.
+    /// Elements that no task has stored, and none has loaded before, in row-major order; all where no task has stored any, none if
+    /// there are none and where nothing is recorded.
     pub(crate) fn missing(&self) -> Option<Missing> {
-        let stored = self.stored.as_deref().filter(|stored| !stored.is_passed_on())?;
+        let stored = self.stored.as_deref()?;
         let each = |piece: &mut dyn FnMut(*const u8, usize)| {
             self.runs(&self.whole(), |offset, bytes| piece(self.base.wrapping_add(offset), bytes));
         };

@@ -7,12 +7,12 @@
     reason = "the one place that turns indices into addresses; every run of rows is checked against the array's bytes"
 )]
 
+mod bits;
 mod fault;
 mod ints;
 mod layout;
 mod locate;
 mod prefetch;
-mod ranges;
 mod scalar;
 mod stored;
 mod tensor;

@@ -1,0 +1,143 @@
+//! Sets of units of memory, a bit each, which several threads change at a time.
+//!
+//! # Protocol
+//! A bit is set, cleared and read by tasks that access its unit. The task graph orders tasks that access a unit that one of them
+//! writes, and so their accesses of its bit; `missing` and the like are asked when no task runs. Bits of other units in a word are
+//! kept by atomic read-modify-write operations. So no operation orders another, and all are relaxed.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A set of numbers below a bound.
+#[derive(Debug)]
+pub(super) struct Bits {
+    words: Box<[AtomicU64]>,
+}
+
+/// Numbers of a range that a set lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Gaps {
+    pub(super) count: usize,
+    pub(super) first: Option<usize>,
+}
+
+impl Bits {
+    /// The empty set of numbers below `bound`.
+    pub(super) fn new(bound: usize) -> Bits {
+        Bits { words: (0..bound.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// Adds a range.
+    pub(super) fn insert(&self, begin: usize, end: usize) {
+        for (word, mask) in self.parts(begin, end) {
+            match mask {
+                u64::MAX => word.store(mask, Relaxed),
+                // What is there already is not written again, which would take the line from other threads.
+                _ if word.load(Relaxed) & mask == mask => {}
+                _ => _ = word.fetch_or(mask, Relaxed),
+            }
+        }
+    }
+
+    /// Takes a range away.
+    pub(super) fn remove(&self, begin: usize, end: usize) {
+        self.parts(begin, end).for_each(|(word, mask)| _ = word.fetch_and(!mask, Relaxed));
+    }
+
+    /// Takes all away.
+    pub(super) fn clear(&self) {
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
+    }
+
+    /// Whether it has no number.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| word.load(Relaxed) == 0)
+    }
+
+    /// Whether it has every number of a range.
+    pub(super) fn covers(&self, begin: usize, end: usize) -> bool {
+        self.parts(begin, end).all(|(word, mask)| word.load(Relaxed) & mask == mask)
+    }
+
+    /// What it and `other`, which has the same bound, lack together of a range.
+    pub(super) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize) -> Gaps {
+        let mut found = Gaps::default();
+        for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
+            let beside = other.map_or(0, |other| other.words[at].load(Relaxed));
+            let lacks = mask & !(word.load(Relaxed) | beside);
+            if lacks != 0 {
+                found.count += lacks.count_ones() as usize;
+                found.first.get_or_insert(at * 64 + lacks.trailing_zeros() as usize);
+            }
+        }
+        found
+    }
+
+    /// Begin and end of each run of neighbours in a range, in order.
+    pub(super) fn runs(&self, begin: usize, end: usize) -> Vec<(usize, usize)> {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
+            let mut left = word.load(Relaxed) & mask;
+            while left != 0 {
+                let first = left.trailing_zeros();
+                let count = (!(left >> first)).trailing_zeros().min(64 - first);
+                let from = at * 64 + first as usize;
+                match runs.last_mut() {
+                    Some((_, to)) if *to == from => *to += count as usize,
+                    _ => runs.push((from, from + count as usize)),
+                }
+                left &= u64::MAX.checked_shl(first + count).unwrap_or(0);
+            }
+        }
+        runs
+    }
+
+    /// The words that have numbers of a range which is not empty, each with the bits of these numbers.
+    fn parts(&self, begin: usize, end: usize) -> impl Iterator<Item = (&AtomicU64, u64)> {
+        let last = (end - 1) / 64;
+        let (low, high) = (u64::MAX << (begin % 64), u64::MAX >> (63 - (end - 1) % 64));
+        (begin / 64..).zip(&self.words[begin / 64..=last]).map(move |(at, word)| {
+            let from = if at == begin / 64 { low } else { u64::MAX };
+            let to = if at == last { high } else { u64::MAX };
+            (word, from & to)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_any_length_and_place_are_added_and_taken_away() {
+        for (begin, end) in [(0, 1), (0, 64), (3, 70), (63, 65), (64, 128), (5, 200), (130, 131), (1, 199)] {
+            let bits = Bits::new(200);
+            bits.insert(begin, end);
+            assert_eq!(bits.runs(0, 200), [(begin, end)]);
+            assert!(bits.covers(begin, end) && !bits.is_empty());
+            let lacks = Gaps { count: 200 - (end - begin), first: (begin > 0).then_some(0).or(Some(end)) };
+            let all = Gaps { first: lacks.first.filter(|_| lacks.count > 0), ..lacks };
+            assert_eq!(bits.gaps(None, 0, 200), all);
+            assert_eq!(bits.gaps(Some(&bits), begin, end), Gaps::default());
+            bits.remove(end - 1, end);
+            assert!(
+                !bits.covers(begin, end)
+                    && bits.runs(0, 200) == [(begin, end - 1)][..(end - 1 - begin).min(1)]
+            );
+            bits.clear();
+            assert!(bits.is_empty());
+        }
+    }
+
+    #[test]
+    fn runs_and_gaps_cross_words() {
+        let (bits, other) = (Bits::new(256), Bits::new(256));
+        for (begin, end) in [(2, 4), (5, 6), (60, 70), (127, 129), (250, 256)] {
+            bits.insert(begin, end);
+        }
+        assert_eq!(bits.runs(0, 256), [(2, 4), (5, 6), (60, 70), (127, 129), (250, 256)]);
+        assert_eq!(bits.runs(61, 128), [(61, 70), (127, 128)]);
+        other.insert(4, 60);
+        assert_eq!(bits.gaps(Some(&other), 2, 72), Gaps { count: 2, first: Some(70) });
+        assert_eq!(bits.gaps(None, 2, 72), Gaps { count: 57, first: Some(4) });
+    }
+}
