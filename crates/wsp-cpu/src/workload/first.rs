@@ -2,44 +2,83 @@
 
 use super::declared::modes;
 use super::link::bodies;
-use std::collections::{BTreeMap, BTreeSet};
+use super::tensor_set::TensorSet;
+use std::collections::BTreeMap;
 use wsp_core::{TensorId, WorkloadId};
-use wsp_ir::workload::{Access, AccessMode, ArgValue, Block, DimRange, NodeKind, Task, WorkloadModule};
+use wsp_ir::workload::{
+    Access, AccessMode, ArgValue, Block, DimRange, IntExpr, IntExprKind, Iteration, NodeKind, Process, Task,
+    WorkloadModule,
+};
 
 /// Tensors of a workload with declared kernels by what their first reads find.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct FirstReads {
     /// Read before any task writes them: a run depends on what they begin with.
-    pub(crate) needed: BTreeSet<TensorId>,
-    /// Read after tasks that write them under a condition, in a loop that may have no rounds, or in part: only the run knows
-    /// whether the elements that are read were written.
-    pub(crate) unsure: BTreeSet<TensorId>,
+    pub(crate) needed: TensorSet,
+    /// Read after tasks that write them under a condition, in a loop that may have no rounds, or in part, or under a condition that
+    /// may hold after such tasks only: only the run knows whether the elements that are read were written.
+    pub(crate) unsure: TensorSet,
+    /// Read under a condition before any task of the text so far writes them. Needed, unless a loop around the condition has rounds
+    /// in which they are written before it holds.
+    perhaps: TensorSet,
+    /// Of `perhaps`, those that a task has written since which does not read them.
+    later: TensorSet,
     /// Written by some task so far.
-    some: BTreeSet<TensorId>,
+    some: TensorSet,
     /// Written in whole by a task that runs wherever what follows runs.
-    whole: BTreeSet<TensorId>,
+    whole: TensorSet,
+    /// Written by other processes of the pipeline, by tasks that do not read them.
+    beside: TensorSet,
 }
-
-/// What calls find and leave, by what was written before.
-type Calls = BTreeMap<(WorkloadId, BTreeSet<TensorId>, BTreeSet<TensorId>), FirstReads>;
 
 impl FirstReads {
     /// Those of the entry of a module.
     pub(crate) fn of(module: &WorkloadModule) -> FirstReads {
-        let mut walk = Walk { module, calls: Calls::new() };
+        let mut walk = Walk { module, calls: BTreeMap::new(), writes: BTreeMap::new() };
         let mut reads = FirstReads::default();
         if let Some(entry) = module.entry {
             walk.block(&module.workloads[entry.index()].body, &mut reads);
         }
+        reads.needed |= &reads.perhaps;
         reads
+    }
+
+    /// What was found under a condition that does not hold at first may find what these tensors are written.
+    fn excuse(&mut self, written: &TensorSet, before: &FirstReads) {
+        for found in [&mut self.needed, &mut self.perhaps] {
+            let excused = &(&*found - &before.needed) & written;
+            let excused = &excused - &before.perhaps;
+            self.unsure |= &excused;
+            *found = &*found - &excused;
+        }
+    }
+
+    /// Goes on after one of two ways, of which a run takes either. In a loop, what one reads the other may have written in an
+    /// earlier round.
+    fn join(&mut self, one: FirstReads, other: FirstReads) {
+        let needed = &one.needed & &other.needed;
+        for (arm, beside) in [(&one, &other), (&other, &one)] {
+            let mut alone = &arm.needed - &needed;
+            alone |= &(&arm.perhaps - &self.perhaps);
+            self.unsure |= &arm.unsure;
+            self.unsure |= &(&alone & &beside.some);
+            self.perhaps |= &(&alone - &beside.some);
+        }
+        for arm in [&one, &other] {
+            self.some |= &arm.some;
+            self.later |= &arm.later;
+        }
+        (self.needed, self.whole) = (needed, &one.whole & &other.whole);
     }
 }
 
 /// A walk over the blocks of a module, in the order of their tasks.
 struct Walk<'a> {
     module: &'a WorkloadModule,
-    /// Each call is walked once, however many lead to it.
-    calls: Calls,
+    /// What calls find and leave, by what was found before, so that each is walked once, however many lead to it.
+    calls: BTreeMap<(WorkloadId, FirstReads), FirstReads>,
+    /// What tasks of workloads write and do not read.
+    writes: BTreeMap<WorkloadId, TensorSet>,
 }
 
 impl Walk<'_> {
@@ -51,74 +90,151 @@ impl Walk<'_> {
                 NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
                     blocks.iter().for_each(|block| self.block(block, reads));
                 }
-                NodeKind::Cond { then, otherwise, .. } => self.either([then, otherwise], reads),
-                kind => bodies(kind).into_iter().for_each(|body| self.perhaps(body, reads)),
+                NodeKind::Cond { then, otherwise, .. } => {
+                    let [one, other] = [then, otherwise].map(|block| {
+                        let mut arm = reads.clone();
+                        self.block(block, &mut arm);
+                        arm
+                    });
+                    reads.join(one, other);
+                }
+                NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
+                    self.rounds(body, is_empty_at_times(over), reads);
+                }
+                NodeKind::Select { body, .. } | NodeKind::While { body, .. } => {
+                    self.rounds(body, true, reads);
+                }
+                NodeKind::Pipeline { processes } => self.pipeline(processes, reads),
+                NodeKind::Consume { body, .. } => {
+                    let before = reads.clone();
+                    self.perhaps(body, reads);
+                    // The token was sent, so other processes may have written what it stands for.
+                    reads.excuse(&before.beside, &before);
+                }
+                NodeKind::Send { body, .. } => self.perhaps(body, reads),
             }
         }
     }
 
     fn call(&mut self, workload: WorkloadId, reads: &mut FirstReads) {
-        let key = (workload, reads.some.clone(), reads.whole.clone());
+        let start =
+            FirstReads { needed: TensorSet::default(), unsure: TensorSet::default(), ..reads.clone() };
+        let key = (workload, start);
         let inside = match self.calls.get(&key) {
             Some(inside) => inside.clone(),
             None => {
-                let (some, whole) = (reads.some.clone(), reads.whole.clone());
-                let mut inside = FirstReads { some, whole, ..FirstReads::default() };
+                let mut inside = key.1.clone();
                 self.block(&self.module.workloads[workload.index()].body, &mut inside);
                 self.calls.insert(key, inside.clone());
                 inside
             }
         };
-        reads.needed.extend(&inside.needed);
-        reads.unsure.extend(&inside.unsure);
-        (reads.some, reads.whole) = (inside.some, inside.whole);
+        let before = std::mem::replace(reads, inside);
+        reads.needed |= &before.needed;
+        reads.unsure |= &before.unsure;
     }
 
-    /// A block that runs any number of times, or never.
+    /// A block that runs once or never.
     fn perhaps(&mut self, body: &Block, reads: &mut FirstReads) {
         let whole = reads.whole.clone();
         self.block(body, reads);
         reads.whole = whole;
     }
 
-    /// Two blocks of which one runs. In a loop, what one reads the other may have written in an earlier round.
-    fn either(&mut self, blocks: [&Block; 2], reads: &mut FirstReads) {
-        let [one, other] = blocks.map(|block| {
-            let mut arm = reads.clone();
-            self.block(block, &mut arm);
-            arm
-        });
-        let before = reads.needed.clone();
-        for (arm, beside) in [(&one, &other), (&other, &one)] {
-            for &tensor in arm.needed.difference(&before) {
-                let read = if beside.some.contains(&tensor) { &mut reads.unsure } else { &mut reads.needed };
-                read.insert(tensor);
-            }
-            reads.unsure.extend(&arm.unsure);
-            reads.some.extend(&arm.some);
+    /// A block that runs any number of times, or never. With `conditional`, whether it runs depends on more than the launch.
+    fn rounds(&mut self, body: &Block, conditional: bool, reads: &mut FirstReads) {
+        let mut inside = reads.clone();
+        self.perhaps(body, &mut inside);
+        inside.excuse(&(&inside.later - &inside.needed), reads);
+        if conditional { reads.join(inside, reads.clone()) } else { *reads = inside }
+    }
+
+    fn pipeline(&mut self, processes: &[Process], reads: &mut FirstReads) {
+        let writes: Vec<TensorSet> = processes.iter().map(|process| self.writes(&process.body)).collect();
+        for (at, process) in processes.iter().enumerate() {
+            let others = writes.iter().enumerate().filter(|(other, _)| *other != at);
+            others.for_each(|(_, writes)| reads.beside |= writes);
+            self.perhaps(&process.body, reads);
+            reads.beside = TensorSet::default();
         }
-        reads.whole = &one.whole & &other.whole;
+    }
+
+    /// Tensors that tasks of a block write which do not read them.
+    fn writes(&mut self, block: &Block) -> TensorSet {
+        let mut all = TensorSet::default();
+        for node in block {
+            match &node.kind {
+                NodeKind::Task(task) => {
+                    let task = Accesses::of(task, self.module);
+                    task.writes()
+                        .filter(|access| !task.reads(access.tensor))
+                        .for_each(|access| all.insert(access.tensor));
+                }
+                NodeKind::Call { workload, .. } => {
+                    if !self.writes.contains_key(workload) {
+                        let writes = self.writes(&self.module.workloads[workload.index()].body);
+                        self.writes.insert(*workload, writes);
+                    }
+                    all |= &self.writes[workload];
+                }
+                kind => bodies(kind).into_iter().for_each(|body| all |= &self.writes(body)),
+            }
+        }
+        all
     }
 
     fn task(&self, task: &Task, reads: &mut FirstReads) {
-        let accesses = task.args.iter().filter_map(|arg| match &arg.value {
-            ArgValue::Access(access) => Some(access),
-            ArgValue::Scalar(_) => None,
-        });
-        let accesses: Vec<(&Access, AccessMode)> =
-            accesses.zip(modes(&self.module.kernels[task.kernel.index()])).collect();
-        for (access, _) in accesses.iter().filter(|(_, mode)| *mode != AccessMode::Out) {
-            if !reads.some.contains(&access.tensor) {
+        let task = Accesses::of(task, self.module);
+        for (access, _) in task.0.iter().filter(|(_, mode)| *mode != AccessMode::Out) {
+            if !reads.some.contains(access.tensor) {
                 reads.needed.insert(access.tensor);
-            } else if !reads.whole.contains(&access.tensor) {
+            } else if !reads.whole.contains(access.tensor) {
                 reads.unsure.insert(access.tensor);
             }
         }
-        for (access, _) in accesses.iter().filter(|(_, mode)| *mode != AccessMode::In) {
+        for access in task.writes() {
             reads.some.insert(access.tensor);
+            if reads.perhaps.contains(access.tensor) && !task.reads(access.tensor) {
+                reads.later.insert(access.tensor);
+            }
             if access.ranges.iter().all(|range| *range == DimRange::Whole) {
                 reads.whole.insert(access.tensor);
             }
         }
+    }
+}
+
+/// The boxes of a task.
+struct Accesses<'a>(Vec<(&'a Access, AccessMode)>);
+
+impl<'a> Accesses<'a> {
+    fn of(task: &'a Task, module: &WorkloadModule) -> Accesses<'a> {
+        let accesses = task.args.iter().filter_map(|arg| match &arg.value {
+            ArgValue::Access(access) => Some(access),
+            ArgValue::Scalar(_) => None,
+        });
+        Accesses(accesses.zip(modes(&module.kernels[task.kernel.index()])).collect())
+    }
+
+    fn writes(&self) -> impl Iterator<Item = &'a Access> {
+        self.0.iter().filter(|(_, mode)| *mode != AccessMode::In).map(|(access, _)| *access)
+    }
+
+    fn reads(&self, tensor: TensorId) -> bool {
+        self.0.iter().any(|(access, mode)| *mode != AccessMode::Out && access.tensor == tensor)
+    }
+}
+
+/// Whether a loop may have rounds at one time, and none at another of the same launch.
+fn is_empty_at_times(over: &Iteration) -> bool {
+    let varies = |bound: &IntExpr| {
+        let mut found = false;
+        bound.each(&mut |kind| found |= matches!(kind, IntExprKind::Var(_) | IntExprKind::Slot(_)));
+        found
+    };
+    match over {
+        Iteration::Axis(_) => false,
+        Iteration::Ragged { .. } => true,
+        Iteration::Range { lo, hi, .. } => varies(lo) || varies(hi),
     }
 }

@@ -29,6 +29,7 @@ pub(crate) mod settings;
 mod simulated;
 mod submit;
 mod tables;
+mod tensor_set;
 mod tensors;
 mod touch;
 mod view_kernel;

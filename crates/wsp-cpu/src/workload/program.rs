@@ -16,6 +16,7 @@ use super::run;
 use super::settings;
 use super::simulated::SimulatedWorkload;
 use super::tables::tables;
+use super::tensor_set::TensorSet;
 use super::tensors::slots;
 use super::touch::{Stated, Toucher};
 use crate::program::Program;
@@ -317,7 +318,7 @@ impl WorkloadProgram {
 }
 
 /// Names of tensors, but for those of slots, which begin with the values of their declarations.
-fn names(module: &WorkloadModule, tensors: &BTreeSet<TensorId>) -> BTreeSet<String> {
+fn names(module: &WorkloadModule, tensors: &TensorSet) -> BTreeSet<String> {
     let slot = |id: &TensorId| module.slot_of(*id).is_some();
     tensors.iter().filter(|id| !slot(id)).map(|id| module.tensors[id.index()].name.clone()).collect()
 }

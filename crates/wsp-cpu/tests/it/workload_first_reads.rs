@@ -34,7 +34,7 @@ fn bodies(main: &str) -> WorkloadProgram {
             cx.store(1, &elements)
         })
         .unwrap();
-    program(&format!("{KERNELS} workload perhaps(c) {{ if c {{ make(t); }} }} workload main {{ {main} }}"))
+    program(&format!("{KERNELS} workload perhaps(c) {{ if c {{ make(t); }} }} workload perhaps_take(c) {{ if c {{ take(t, y); }} }} workload main {{ {main} }}"))
         .with_kernels(kernels)
         .unwrap()
 }
@@ -63,6 +63,7 @@ fn a_load_of_what_no_task_has_stored_stops_the_run() {
         ("make(t[1]); more(t[0]); take(t, y);", 0),
         ("call perhaps(0); call perhaps(p); take(t, y);", 0),
         ("for i in 0..2 { if i + p > 0 { more(t); } else { make(t[0..1]); } } take(t, y);", 1),
+        ("for i in 0..3 { if i + p < 3 { take(t, y); } make(t); }", 0),
     ] {
         for options in ways() {
             let faults = bodies(main).execute(&given(0), &options).unwrap_err();
@@ -88,13 +89,53 @@ fn what_tasks_wrote_under_conditions_and_in_parts_is_read() {
         ("if p { make(t); } if p { more(t); } if p == 0 { make(t); } take(t, y);", 1, 2),
         ("parallel for i in 0..4 { make(t[i]); } take(t, y);", 0, 1),
         ("pipeline { process a { for i in 0..p { make(t); } } process b { } } take(t, y);", 1, 1),
+        ("for i in 0..3 { if i > 0 { take(t, y); } make(t); }", 0, 1),
+        ("for i in 0..3 { if i > 0 { more(t); } make(t); } take(t, y);", 0, 1),
+        ("for i in 0..3 { for j in 0..i { take(t, y); } make(t); }", 0, 1),
+        ("for i in 0..3 { select j in none[i > 0] { take(t, y); } make(t); }", 0, 1),
+        ("for i in 0..3 { call perhaps_take(i); for j in 0..2 { make(t); } }", 0, 1),
+        ("for i in 0..3 { if i > 1 { if p { take(t, y); } more(t); } else { make(t); } }", 1, 1),
+        (
+            "channel c[2]; pipeline {
+              process uses { parallel for i in 0..3 { consume c as s { take(t, y); } } }
+              process fills { parallel for i in 0..3 { send c as s { make(t); } } }
+          }",
+            0,
+            1,
+        ),
     ] {
         // Pipelines are expanded by the host.
-        for options in ways().into_iter().filter(|way| way.aicpus == 0 || !main.starts_with("pipeline")) {
+        for options in ways().into_iter().filter(|way| way.aicpus == 0 || !main.contains("pipeline")) {
             let outcome = bodies(main).execute(&given(p), &options);
             let outputs = outcome.unwrap_or_else(|found| panic!("{main}: {}", report(&found))).outputs;
             assert_eq!(outputs["y"].as_slice::<u32>().unwrap(), [expected; 4], "{main}");
         }
+    }
+}
+
+#[test]
+fn what_the_first_task_reads_is_asked_for_before_the_run() {
+    for main in [
+        "for i in 0..3 { take(t, y); make(t); }",
+        "for i in 0..3 { more(t); }",
+        "for i in 0..3 { if i > 0 { more(t); } }",
+        "for i in 0..3 { if i > 0 { more(t); } if i > 1 { more(t); } }",
+        "for i in 0..3 { if i > 0 { take(t, y); } else { more(t); make(t); } }",
+        "for i in 0..3 { if i > 0 { take(t, y); } } make(t);",
+        "if p { take(t, y); } for i in 0..3 { make(t); }",
+        "for k in 0..2 { for i in 0..p { take(t, y); } make(t); }",
+        "for i in 0..3 { if i > 0 { take(t, y); } take(t, y); make(t); }",
+        "channel c[2]; pipeline {
+             process uses { parallel for i in 0..3 { consume c as s { more(t); } } }
+             process fills { parallel for i in 0..3 { send c as s { make(y); } } }
+         }",
+        "channel c[2]; pipeline {
+             process uses { take(t, y); parallel for i in 0..3 { consume c as s { } } }
+             process fills { parallel for i in 0..3 { send c as s { make(t); } } }
+         }",
+    ] {
+        let faults = bodies(main).execute(&given(1), &WIDE).unwrap_err();
+        assert_eq!(faults[0].code, Code(550), "{main}: {}", report(&faults));
     }
 }
 

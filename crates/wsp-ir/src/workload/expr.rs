@@ -90,6 +90,29 @@ impl IntExpr {
         IntExpr { kind, span: Span::default() }
     }
 
+    /// Visits the expression and every one in it.
+    pub fn each(&self, visit: &mut impl FnMut(&IntExprKind)) {
+        visit(&self.kind);
+        match &self.kind {
+            IntExprKind::Const(_)
+            | IntExprKind::Param(_)
+            | IntExprKind::Var(_)
+            | IntExprKind::Slot(_)
+            | IntExprKind::Axis(_)
+            | IntExprKind::TableLen(_) => {}
+            IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => operand.each(visit),
+            IntExprKind::Binary(_, left, right) => {
+                left.each(visit);
+                right.each(visit);
+            }
+            IntExprKind::Choose(condition, then, otherwise) => {
+                condition.each(visit);
+                then.each(visit);
+                otherwise.each(visit);
+            }
+        }
+    }
+
     /// The value of a number.
     pub fn as_const(&self) -> Option<i64> {
         if let IntExprKind::Const(value) = self.kind { Some(value) } else { None }

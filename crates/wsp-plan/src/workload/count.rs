@@ -207,17 +207,7 @@ impl<'m> Counter<'m> {
 
 /// Whether an expression names one of the variables.
 fn names(expr: &IntExpr, vars: &[VarId]) -> bool {
-    match &expr.kind {
-        IntExprKind::Var(var) => vars.contains(var),
-        IntExprKind::Const(_)
-        | IntExprKind::Param(_)
-        | IntExprKind::Slot(_)
-        | IntExprKind::Axis(_)
-        | IntExprKind::TableLen(_) => false,
-        IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => names(operand, vars),
-        IntExprKind::Binary(_, left, right) => names(left, vars) || names(right, vars),
-        IntExprKind::Choose(condition, then, otherwise) => {
-            names(condition, vars) || names(then, vars) || names(otherwise, vars)
-        }
-    }
+    let mut found = false;
+    expr.each(&mut |kind| found |= matches!(kind, IntExprKind::Var(var) if vars.contains(var)));
+    found
 }

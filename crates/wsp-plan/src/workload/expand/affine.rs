@@ -82,7 +82,7 @@ impl Form {
 /// Whether an expression names no variable, axis and slot.
 pub(super) fn is_closed(expr: &IntExpr) -> bool {
     let mut closed = true;
-    each_leaf(expr, &mut |kind| {
+    expr.each(&mut |kind| {
         closed &= !matches!(kind, IntExprKind::Var(_) | IntExprKind::Axis(_) | IntExprKind::Slot(_));
     });
     closed
@@ -91,31 +91,8 @@ pub(super) fn is_closed(expr: &IntExpr) -> bool {
 /// Whether an expression names a slot.
 pub(super) fn names_slot(expr: &IntExpr) -> bool {
     let mut found = false;
-    each_leaf(expr, &mut |kind| found |= matches!(kind, IntExprKind::Slot(_)));
+    expr.each(&mut |kind| found |= matches!(kind, IntExprKind::Slot(_)));
     found
-}
-
-/// Visits every sub-expression.
-pub(super) fn each_leaf(expr: &IntExpr, visit: &mut impl FnMut(&IntExprKind)) {
-    visit(&expr.kind);
-    match &expr.kind {
-        IntExprKind::Const(_)
-        | IntExprKind::Param(_)
-        | IntExprKind::Var(_)
-        | IntExprKind::Slot(_)
-        | IntExprKind::Axis(_)
-        | IntExprKind::TableLen(_) => {}
-        IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => each_leaf(operand, visit),
-        IntExprKind::Binary(_, left, right) => {
-            each_leaf(left, visit);
-            each_leaf(right, visit);
-        }
-        IntExprKind::Choose(condition, then, otherwise) => {
-            each_leaf(condition, visit);
-            each_leaf(then, visit);
-            each_leaf(otherwise, visit);
-        }
-    }
 }
 
 #[cfg(test)]

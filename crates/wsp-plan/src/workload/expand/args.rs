@@ -1,6 +1,6 @@
 //! Task statements: where their arguments are kept, and when they are brought up to date.
 
-use super::affine::{Form, Term, each_leaf, form, names_slot};
+use super::affine::{Form, Term, form, names_slot};
 use super::compile::{Compiler, Depth, Within};
 use super::program::{
     FastBox, FastScalar, Op, Partial, Places, Site, SiteArg, Sum, TreeBox, TreeScalar, Upper, set_bounds,
@@ -95,7 +95,7 @@ impl<'m> Compiler<'m> {
     fn depth_of<'e>(&self, exprs: impl IntoIterator<Item = &'e IntExpr>) -> u32 {
         let mut deepest = Depth::default();
         for expr in exprs {
-            each_leaf(expr, &mut |kind| {
+            expr.each(&mut |kind| {
                 if let IntExprKind::Var(var) = kind {
                     deepest = deepest.max(self.scopes[var.index()]);
                 }

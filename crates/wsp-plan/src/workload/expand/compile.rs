@@ -3,7 +3,6 @@
 use super::super::Bindings;
 use super::super::bind::AxisRange;
 use super::super::schedule::{LoweredSchedule, Placer};
-use super::affine::each_leaf;
 use super::program::{
     Branch, Call, Channel, FastBox, FastScalar, Frame, Level, Loop, Op, Over, Partial, Pipeline, Process,
     Program, Sum, Transfer, TreeBox, TreeScalar, While,
@@ -76,7 +75,7 @@ fn empty<'m>(module: &'m WorkloadModule, bindings: &'m Bindings, placer: Placer<
 fn axes_used(module: &WorkloadModule, placer: &Placer<'_>) -> Vec<bool> {
     let mut used = vec![false; module.axes.len()];
     for expr in placer.exprs() {
-        each_leaf(expr, &mut |kind| {
+        expr.each(&mut |kind| {
             if let IntExprKind::Axis(axis) = kind {
                 used[axis.index()] = true;
             }
