@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use wsp_core::limits;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{Use, text};
+use wsp_ir::workload::{Use, text, warnings};
 use wsp_plan::ParamValue;
 
 /// Whether a file is a workload, by its name.
@@ -44,6 +44,7 @@ impl Session {
         let (module, found) = text::parse(&path.display().to_string(), &source, &mut self.sources);
         let Some(module) = module else { return Err(found) };
         self.warn(&found);
+        self.warn(&warnings(&module));
         let library = match module.uses.as_slice() {
             [] => None,
             [one] => Some(self.read_library(path, one)?),

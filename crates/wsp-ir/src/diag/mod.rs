@@ -5,10 +5,12 @@
 mod catalog;
 mod render;
 mod sink;
+mod unused;
 
 pub use catalog::{CATALOG, CodeInfo, lookup};
 pub use render::{render, render_all, to_json};
 pub use sink::Sink;
+pub use unused::{UNUSED_ITEM, is_meant, unused};
 
 use crate::Span;
 

@@ -21,6 +21,7 @@
 
 pub mod build;
 mod expr;
+mod lint;
 mod model;
 mod schedule;
 mod spans;
@@ -29,6 +30,7 @@ pub mod verify;
 mod walk;
 
 pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
+pub use lint::warnings;
 pub use model::{
     Access, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel, KernelParam, Label,
     Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use, Var,

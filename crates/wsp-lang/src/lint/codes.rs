@@ -1,11 +1,10 @@
 //! Diagnostic codes of warnings, WSP0260-WSP0279.
 
 use wsp_ir::diag::Code;
+pub(crate) use wsp_ir::diag::UNUSED_ITEM;
 
 /// A variable of a function that is never read.
 pub(crate) const UNUSED_VARIABLE: Code = Code(260);
-/// A declaration that nothing uses.
-pub(crate) const UNUSED_ITEM: Code = Code(261);
 /// A field of a descriptor that is set and that no kernel reads.
 pub(crate) const UNUSED_FIELD: Code = Code(262);
 /// A kernel or space that no launch reaches.

@@ -25,7 +25,7 @@ mod variables;
 
 use crate::ast;
 use crate::compile::Purpose;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::diag::{Diagnostic, is_meant, unused};
 use wsp_ir::{FileId, Module, Span};
 
 /// What the checks look at: a program without errors.
@@ -68,14 +68,4 @@ pub(crate) fn warnings(program: &Program<'_>) -> Vec<Diagnostic> {
     found.dedup_by_key(|d| place(d));
     found.retain(|d| d.primary.as_ref().is_none_or(|l| Some(l.span.file) != program.built_in));
     found
-}
-
-/// A name that says that it is meant to be unused.
-fn is_meant(name: &str) -> bool {
-    name.starts_with('_')
-}
-
-/// Something that is never used.
-fn unused(code: Code, message: String, span: Span) -> Diagnostic {
-    Diagnostic::warning(code, message).at(span, "never used")
 }

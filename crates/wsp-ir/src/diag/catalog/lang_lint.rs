@@ -20,7 +20,8 @@ A parameter, constant, array of the launch, tensor, workspace, struct or functio
 no kernel, generator or other declaration. An array of the launch counts as used when a kernel or generator names it, or when
 it is the only array that gives an extent which is used; that a reference names an output does not write it. A tensor that is only written is
 reported too: `PTO_TENSOR` and `PTO_WORKSPACE` are gone after the launch. Remove the declaration, or begin its name with `_`.
-Files that a program includes are not searched: what they declare may serve other programs.",
+Files that a program includes are not searched: what they declare may serve other programs. In a `.wsp` file, a tensor is
+reported that no task of any workload is given.",
     },
     CodeInfo {
         code: Code(262),
