@@ -10,6 +10,10 @@
 mod checks;
 #[path = "cli/compared.rs"]
 mod compared;
+#[path = "cli/nan.rs"]
+mod nan;
+#[path = "cli/unstored.rs"]
+mod unstored;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -10,12 +10,13 @@ use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::machine;
 use crate::reference::{self, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, Findings, RunReport};
+use std::collections::BTreeMap;
 use wsp_cpu::KvLayout;
 use wsp_cpu::Recording;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ExprKind, ParamSource};
 use wsp_kernel::Mode;
-use wsp_plan::{Arrays, ParamValue};
+use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Runs a program.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -77,6 +78,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     } else {
         Ok(Vec::new())
     };
+    let compared = check && ran && checked.is_ok();
     let checks = match checked {
         Ok(checks) => {
             if check && ran && checks.iter().all(|one| one.elements == 0) {
@@ -90,17 +92,17 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
             Vec::new()
         }
     };
-    let findings = if options.recording == Recording::On {
-        let mut found = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
-        found.untouched = std::mem::take(&mut outcome.untouched);
-        found.allow(&args.allow_unwritten);
-        if check && loaded.module.references.is_empty() { found.compared_with_itself() } else { found }
-    } else {
-        Findings::default()
-    };
+    let mut findings = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
+    findings.allow(&args.allow_unwritten);
+    if options.recording == Recording::On {
+        findings.untouched = std::mem::take(&mut outcome.untouched);
+    }
+    if compared {
+        findings = findings.judged(&checks, args.strict);
+    }
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     let all_made = user.is_empty();
-    let shown = |name: &String| summary.is_none() && (all_made || user.contains_key(name));
+    let shown = |name: &str| summary.is_none() && (all_made || user.contains_key(name));
     let inputs = loaded.arrays.iter().filter(|(name, _)| shown(name));
     let inputs = inputs.map(|(name, array)| format!("{name} {array:?}")).collect();
     let report = RunReport {
@@ -135,9 +137,9 @@ pub(super) fn recording(args: &RunArgs, check: bool) -> Result<Recording, Diagno
 }
 
 /// The arrays that the user gives: those that are not made up.
-pub(super) fn given_arrays(arrays: &Arrays, made: &[String]) -> Arrays {
+pub(super) fn given_arrays<'a>(arrays: &'a Arrays, made: &[String]) -> BTreeMap<&'a str, &'a Array> {
     let of_user = arrays.iter().filter(|(name, _)| !made.contains(name));
-    of_user.map(|(name, array)| (name.clone(), array.clone())).collect()
+    of_user.map(|(name, array)| (name.as_str(), array)).collect()
 }
 
 /// What to say of a run of no task: an error where it was to be checked, since nothing was, else a warning.

@@ -172,6 +172,11 @@ impl Comparison {
         self.outside == 0
     }
 
+    /// Elements that the reference has a value for: one that is NaN on both sides tells nothing.
+    pub fn compared(&self) -> u64 {
+        self.elements - (self.nans - self.wrong_nans)
+    }
+
     fn other(&self) -> &'static str {
         match self.against {
             Against::Reference(_) => "the f64 reference",

@@ -3,16 +3,17 @@
 use super::text::Lines;
 use super::units::count;
 use crate::codes;
-use crate::reference::{Comparison, Elements, Special};
+use crate::reference::{Comparison, Special};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use wsp_cpu::Unwritten;
 use wsp_ir::diag::Diagnostic;
-use wsp_plan::Arrays;
+use wsp_plan::{Array, Arrays};
 
 /// Findings of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Findings {
-    /// Elements of outputs that no task has stored, and that hold nothing that the user gave.
+    /// Elements of outputs that no task has stored, but for those that hold what the user gave where tasks have stored others.
     pub unwritten: Vec<Unwritten>,
     /// Arrays that the user gave with elements that are no finite numbers.
     pub inputs: Vec<Special>,
@@ -20,22 +21,22 @@ pub struct Findings {
     pub outputs: Vec<Special>,
     /// Arrays of the launch that no kernel loads from or stores to.
     pub untouched: Vec<String>,
-    /// Names of the outputs with NaN, or with infinities only, that nothing independent has: every input is finite, and no
-    /// reference was computed.
-    pub made_special: Vec<String>,
+    /// Names of the outputs with NaN, or with infinities only, that nothing explains: they were compared with the same program alone,
+    /// and every input is finite or the run is strict.
+    pub unexplained: Vec<String>,
+    /// Names of the outputs of which nothing was compared, because every element is NaN.
+    pub incomparable: Vec<String>,
 }
 
 impl Findings {
     /// Of the outputs of a run, with what it never stored; `given` are the arrays of the user.
-    pub fn of(unwritten: Vec<Unwritten>, outputs: &Arrays, given: &Arrays) -> Findings {
-        let specials = |arrays: &Arrays| arrays.iter().filter_map(|(name, a)| Special::of(name, a)).collect();
-        let is_meant = |of: &Unwritten| of.given && given.contains_key(&of.tensor);
+    pub fn of(unwritten: Vec<Unwritten>, outputs: &Arrays, given: &BTreeMap<&str, &Array>) -> Findings {
+        let is_meant = |of: &Unwritten| of.given && given.contains_key(&*of.tensor) && !stores_nothing(of);
         Findings {
             unwritten: unwritten.into_iter().filter(|of| !is_meant(of)).collect(),
-            inputs: specials(given),
-            outputs: specials(outputs),
-            untouched: Vec::new(),
-            made_special: Vec::new(),
+            inputs: given.iter().filter_map(|(name, array)| Special::of(name, array)).collect(),
+            outputs: outputs.iter().filter_map(|(name, array)| Special::of(name, array)).collect(),
+            ..Findings::default()
         }
     }
 
@@ -44,31 +45,42 @@ impl Findings {
         self.unwritten.retain(|of| !allowed.contains(&of.tensor));
     }
 
-    /// Refuses outputs with NaN, and those of infinities only, that were compared with the same program alone, unless inputs have
-    /// such elements.
+    /// Refuses outputs with NaN, and those of infinities only, that no independent comparison covers, where every input is finite or
+    /// `strict` is set, and outputs of NaN only. Comparisons bit by bit are not among `checks`.
     #[must_use]
-    pub fn compared_with_itself(mut self) -> Findings {
-        let given = |of: fn(&Special) -> &Elements| self.inputs.iter().any(|input| of(input).count > 0);
-        let (nans, infinities) = (given(|of| &of.nans), given(|of| &of.infinities));
-        let made = self.outputs.iter().filter(|of| {
-            let all = of.nans.count + of.infinities.count == of.elements;
-            !nans && (of.nans.count > 0 || all && !infinities)
-        });
-        self.made_special = made.map(|of| of.name.clone()).collect();
+    pub fn judged(mut self, checks: &[Comparison], strict: bool) -> Findings {
+        for of in &self.outputs {
+            let check = checks.iter().find(|check| check.name == of.name);
+            let covered = check.is_some_and(|check| check.against.is_independent());
+            let wrong = of.nans.count > 0 || of.infinities.count == of.elements;
+            if wrong && !covered && (strict || self.inputs.is_empty()) {
+                self.unexplained.push(of.name.clone());
+            } else if of.nans.count == of.elements && check.is_none_or(Comparison::passed) {
+                self.incomparable.push(of.name.clone());
+            }
+        }
         self
     }
 
     /// What is wrong with an output, apart from values that differ.
     pub(super) fn wrong(&self, output: &str) -> Option<&'static str> {
+        let among = |names: &[String]| names.iter().any(|name| name == output);
         if self.unwritten.iter().any(|of| of.tensor == output) {
             return Some("elements were never written");
         }
-        self.made_special.iter().any(|name| name == output).then_some("NaN or infinity from finite inputs")
+        if among(&self.incomparable) {
+            return Some("every element is NaN");
+        }
+        among(&self.unexplained).then_some(match self.inputs.as_slice() {
+            [] => "NaN or infinity from finite inputs",
+            _ => "NaN or infinity, which no independent check explains",
+        })
     }
 
     /// What is wrong with any output.
     pub(super) fn any_wrong(&self) -> Option<&'static str> {
-        let mut names = self.unwritten.iter().map(|of| &of.tensor).chain(&self.made_special);
+        let unwritten = self.unwritten.iter().map(|of| &of.tensor);
+        let mut names = unwritten.chain(&self.unexplained).chain(&self.incomparable);
         names
             .find_map(|name| self.wrong(name))
             .or_else(|| (!self.untouched.is_empty()).then_some("no kernel uses an array of the launch"))
@@ -81,26 +93,40 @@ impl Findings {
 
     /// The errors, one for each output.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        let unwritten = self.unwritten.iter().map(|of| {
-            Diagnostic::error(codes::NEVER_WRITTEN, format!("{} never written", elements(of)))
-                .note(format!("the first is {}", place(&of.tensor, &of.first)))
-                .help(format!("let a task store every element, give its array (`--input {0}=FILE.npy`), or say that a part is meant: `--allow-unwritten {0}`", of.tensor))
-        });
-        let special = self.outputs.iter().filter(|of| self.made_special.contains(&of.name)).map(|of| {
-            let (what, found) =
-                if of.nans.count > 0 { ("NaN", &of.nans) } else { ("infinite", &of.infinities) };
-            let message =
-                format!("{} of {} of `{}` are {what}", found.count, count(of.elements, "element"), of.name);
-            Diagnostic::error(codes::NAN_OUTPUT, message)
-                .note(format!("the first is {}; no input has one", place(&of.name, &found.first)))
-                .help("look for 0 / 0, 1 / 0, inf - inf, or the logarithm or root of a negative number")
+        let named = |of: &&Special, names: &[String]| names.contains(&of.name);
+        let unexplained =
+            self.outputs.iter().filter(|of| named(of, &self.unexplained)).map(|of| self.unexplained(of));
+        let incomparable = self.outputs.iter().filter(|of| named(of, &self.incomparable)).map(|of| {
+            let message = format!("nothing was compared of `{}`: every element is NaN", of.name);
+            Diagnostic::error(codes::NOTHING_TO_CHECK, message)
+                .help("give inputs without NaN, or run with `--no-check`")
         });
         let untouched = self.untouched.iter().map(|name| {
             Diagnostic::error(codes::NEVER_WRITTEN, format!("no kernel loads from `{name}` or stores to it"))
                 .note("it is an array of the launch")
                 .help(format!("store to it or load it, or take it out of the launch; the name `_{name}` says that it is meant"))
         });
-        unwritten.chain(special).chain(untouched).collect()
+        self.unwritten.iter().map(unwritten).chain(unexplained).chain(incomparable).chain(untouched).collect()
+    }
+
+    /// The error of an output with NaN or infinity that nothing explains.
+    fn unexplained(&self, of: &Special) -> Diagnostic {
+        let (what, found) = if of.nans.count > 0 { ("NaN", &of.nans) } else { ("infinite", &of.infinities) };
+        let message =
+            format!("{} of {} of `{}` are {what}", found.count, count(of.elements, "element"), of.name);
+        let first = format!("the first is {}", place(&of.name, &found.first));
+        let fault = Diagnostic::error(codes::NAN_OUTPUT, message);
+        match self.inputs.first() {
+            None => fault
+                .note(format!("{first}; no input has one"))
+                .help("look for 0 / 0, 1 / 0, inf - inf, or the logarithm or root of a negative number"),
+            Some(input) => fault
+                .note(format!(
+                    "{first}; input `{}` has NaN or infinity, and no reference tells where these lead to",
+                    input.name
+                ))
+                .help("give finite inputs, or leave out `--strict`"),
+        }
     }
 
     pub(super) fn add_to(&self, lines: &mut Lines) {
@@ -155,6 +181,26 @@ impl Findings {
         let specials = self.inputs.iter().map(special(true)).chain(self.outputs.iter().map(special(false)));
         (unwritten.collect(), specials.collect())
     }
+}
+
+/// The error of an output that tasks have not written in whole.
+fn unwritten(of: &Unwritten) -> Diagnostic {
+    let name = &of.tensor;
+    let allow = format!("say that it is meant: `--allow-unwritten {name}`");
+    if stores_nothing(of) {
+        return Diagnostic::error(codes::NEVER_WRITTEN, format!("no task has stored to `{name}`"))
+            .help(format!("let a task store to it, or {allow}"));
+    }
+    Diagnostic::error(codes::NEVER_WRITTEN, format!("{} never written", elements(of)))
+        .note(format!("the first is {}", place(name, &of.first)))
+        .help(format!(
+            "let a task store every element, give its array (`--input {name}=FILE.npy`), or {allow}"
+        ))
+}
+
+/// Whether no task has stored any element of an output.
+fn stores_nothing(of: &Unwritten) -> bool {
+    of.elements == of.of
 }
 
 fn first(count: u64, index: &[u64]) -> Option<&[u64]> {

@@ -130,6 +130,9 @@ pub(super) fn comparison(check: &Comparison, wrong: Option<&str>) -> String {
     if check.elements == 0 {
         return format!("`{}` not compared: it has no elements", check.name);
     }
+    if check.compared() == 0 {
+        return format!("`{}` not compared: every element is NaN on both sides", check.name);
+    }
     let verdict = match (check.passed(), wrong) {
         (true, None) => "ok".to_owned(),
         (false, _) => "WRONG".to_owned(),

@@ -75,16 +75,14 @@ pub(in crate::commands) fn run(
         faults.extend(found);
         Check::NotDone
     });
-    let findings = if options.recording == Recording::On {
-        let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
-        let arrays =
-            given_arrays(&options.inputs, &not_read.map(|(name, _)| name.clone()).collect::<Vec<_>>());
-        let mut found = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &arrays);
-        found.allow(&args.allow_unwritten);
-        if check.is_independent() { found } else { found.compared_with_itself() }
-    } else {
-        Findings::default()
-    };
+    let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
+    let not_read: Vec<String> = not_read.map(|(name, _)| name.clone()).collect();
+    let given = given_arrays(&options.inputs, &not_read);
+    let mut findings = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &given);
+    findings.allow(&args.allow_unwritten);
+    if let Some(checks) = check.comparisons() {
+        findings = findings.judged(checks, args.strict);
+    }
     if check.compares_nothing() {
         faults.push(nothing_compared("no kernel that ran writes an element of an external tensor"));
     }

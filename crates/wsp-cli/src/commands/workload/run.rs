@@ -90,14 +90,11 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         faults.push(nothing_compared("no task writes an element of a tensor"));
     }
     let unstored = std::mem::take(&mut outcome.unwritten);
-    let findings = if options.recording == Recording::On {
-        let arrays = given_arrays(&inputs.arrays, &made);
-        let mut found = Findings::of(unstored, &outcome.outputs, &arrays);
-        found.allow(&args.allow_unwritten);
-        if check.is_independent() { found } else { found.compared_with_itself() }
-    } else {
-        Findings::default()
-    };
+    let mut findings = Findings::of(unstored, &outcome.outputs, &given_arrays(&inputs.arrays, &made));
+    findings.allow(&args.allow_unwritten);
+    if let Some(checks) = check.comparisons() {
+        findings = findings.judged(checks, args.strict);
+    }
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,

@@ -187,8 +187,8 @@ from reading past the tokens of a request, or from 0/0 and (-inf) - (-inf) for a
         code: Code(534),
         title: "nothing to check results with",
         explanation: "\
-A run was to be checked, and no element was compared: no kernel stores to an output, or the outputs have no elements. A
-store after a `return` does not run, and makes no output. Or a benchmark was to check a program without `PTO_REFERENCE`: add
+A run was to be checked, and no element was compared: no kernel stores to an output, or the outputs have no elements, or every
+element of an output is NaN, which is equal to nothing. A store after a `return` does not run, and makes no output. Or a benchmark was to check a program without `PTO_REFERENCE`: add
 one, or run with `--no-check`.",
     },
     CodeInfo {
@@ -199,18 +199,18 @@ A run that checks (`--check`, on by itself for made-up data) or `--strict` recor
 output that no task stored hold zeros or made-up values, which nothing computed. The note names the first.
 Usually the space, the tiles or an index leave out a part, or loads past the end of an axis gave tiles of no rows.
 An output that keeps a part of what it began with is an input too: give its array. Elements that a task loads before any
-stores them are inputs as well. A tensor of a `.wsp` workload with declared kernels of which tasks load again all that others
-store is a step on the way: the rest of it may stay unwritten. An output that is
-meant to be written in part is named with `--allow-unwritten NAME`.
+stores them are inputs as well. An output to which tasks have stored nothing at all is reported also where its array is given.
+An output that is meant to be written in part, or not at all, is named with `--allow-unwritten NAME`.
 The code is also that of an array of the launch that no kernel loads from or stores to.",
     },
     CodeInfo {
         code: Code(538),
         title: "an output is NaN or infinite",
         explanation: "\
-Some elements of an output are NaN, or all are infinite, no input is, and the output was compared with nothing but the same
-program, which makes the same. Look for 0 / 0, 1 / 0, inf - inf, or the logarithm or the root of a negative number. Where it is
-meant, name a `PTO_REFERENCE` that gives it too, or run with `--no-check`.",
+Some elements of an output are NaN, or all are infinite, and the output was compared with nothing but the same program, which
+makes the same. Where every input is finite, look for 0 / 0, 1 / 0, inf - inf, or the logarithm or the root of a negative
+number. Where an input has NaN or infinity, the code is an error of `--strict` only. Where it is meant, name a `PTO_REFERENCE`
+that gives it too, or run with `--no-check`.",
     },
     CodeInfo {
         code: Code(539),
