@@ -1,6 +1,6 @@
 //! Tasks that a worker takes together because its runner gains from it.
 
-use crate::common::{POLICIES, cells, config};
+use crate::common::{Body, POLICIES, cells, config};
 use std::sync::Mutex;
 use wsp_core::{KernelId, TaskId};
 use wsp_runtime::{
@@ -9,15 +9,15 @@ use wsp_runtime::{
 };
 
 /// Tasks of kernel 0 are mates where the second word of the payload counts up; each call takes at most `most` of them.
-struct Crowd<F> {
+struct Crowd<'b> {
     most: usize,
-    body: F,
+    body: Body<'b>,
     calls: Mutex<Vec<Vec<u32>>>,
 }
 
-impl<F: Fn(u32) -> Result<(), String> + Sync> Crowd<F> {
-    fn new(most: usize, body: F) -> Crowd<F> {
-        Crowd { most, body, calls: Mutex::default() }
+impl<'b> Crowd<'b> {
+    fn new(most: usize, body: impl Fn(u32) -> Result<(), String> + Sync + 'b) -> Crowd<'b> {
+        Crowd { most, body: Box::new(body), calls: Mutex::default() }
     }
 
     fn note(&self, tasks: Vec<u32>) {
@@ -30,7 +30,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> Crowd<F> {
     }
 }
 
-impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Crowd<F> {
+impl TaskRunner for Crowd<'_> {
     type Failure = String;
 
     fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), String> {
@@ -59,7 +59,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Crowd<F> {
 }
 
 /// Two requests of eight heads, then one of another kernel, which start when all of them are there.
-fn submit(config: &RunConfig, runner: &impl TaskRunner<Failure = String>) -> Outcome<String, Stopped> {
+fn submit(config: &RunConfig, runner: &Crowd<'_>) -> Outcome<String, Stopped> {
     run(&RunConfig { start: Start::AfterOrchestration, ..config.clone() }, runner, |submitter| {
         for n in 0..17u32 {
             let kernel = KernelId(u16::from(n == 16));

@@ -31,15 +31,18 @@ pub(crate) enum Event {
     Prefetch(u32),
 }
 
+/// What a task of a test does. One type for all tests: the runtime is compiled once, not once per closure.
+pub(crate) type Body<'b> = Box<dyn Fn(u32) -> Result<(), String> + Sync + 'b>;
+
 /// A runner that records what happens and calls a function for each task.
-pub(crate) struct Scripted<F> {
+pub(crate) struct Scripted<'b> {
     pub(crate) events: Mutex<Vec<Event>>,
-    pub(crate) body: F,
+    pub(crate) body: Body<'b>,
 }
 
-impl<F: Fn(u32) -> Result<(), String> + Sync> Scripted<F> {
-    pub(crate) fn new(body: F) -> Scripted<F> {
-        Scripted { events: Mutex::new(Vec::new()), body }
+impl<'b> Scripted<'b> {
+    pub(crate) fn new(body: impl Fn(u32) -> Result<(), String> + Sync + 'b) -> Scripted<'b> {
+        Scripted { events: Mutex::new(Vec::new()), body: Box::new(body) }
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
@@ -56,7 +59,7 @@ impl<F: Fn(u32) -> Result<(), String> + Sync> Scripted<F> {
     }
 }
 
-impl<F: Fn(u32) -> Result<(), String> + Sync> TaskRunner for Scripted<F> {
+impl TaskRunner for Scripted<'_> {
     type Failure = String;
 
     fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), String> {
