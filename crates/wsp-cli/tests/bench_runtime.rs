@@ -34,7 +34,13 @@ fn without_peers_every_row_is_printed() {
             assert_eq!(count(&format!("{pattern} {width}")), 1);
         }
     }
-    for (name, expected) in [("stream", 4), ("stream, 64 cells", 4), ("llama_table", 2), ("llama_flat", 2)] {
+    for (name, expected) in [
+        ("stream", 4),
+        ("stream, 64 cells", 4),
+        ("stream, boxes once", 4),
+        ("llama_table", 2),
+        ("llama_flat", 2),
+    ] {
         assert_eq!(count(name), expected, "{name}");
     }
     for row in rows {

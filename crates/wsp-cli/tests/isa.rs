@@ -538,7 +538,9 @@ fn the_benchmark_prints_every_row_and_writes_it() {
     let text = folder.good(&["bench", "isa", "--quick", "--no-peers", "--json", "rows.json"]);
     let all: Value = serde_json::from_slice(&folder.read("rows.json")).unwrap();
     let rows = all["rows"].as_array().unwrap();
-    for (name, count) in [("assemble", 3), ("load", 3), ("load, no names", 3), ("invoke random", 1)] {
+    for (name, count) in
+        [("assemble", 3), ("load", 3), ("load, no names", 3), ("invoke random", 1), ("launch random", 2)]
+    {
         assert_eq!(rows.iter().filter(|row| row["name"] == name).count(), count, "{name}");
         assert!(text.contains(name), "{text}");
     }

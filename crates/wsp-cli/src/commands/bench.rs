@@ -62,12 +62,13 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     }
     session.terminal.print(&doubt(&rows));
     let slowest = rows.iter().map(|row| row.first_task_ms).fold(0.0, f64::max);
+    let source_to_first_task_ms = source_ms + slowest;
     session.terminal.print(&format!(
-        "source to first task: {:.2} ms (source to module {source_ms:.2}, launch to first task {slowest:.2} at most)\n",
-        source_ms + slowest
+        "source to first task: {source_to_first_task_ms:.2} ms (source to module {source_ms:.2}, launch to first task {slowest:.2} at most)\n"
     ));
     let mut all = setting(args);
     all["source_ms"] = json!(source_ms);
+    all["source_to_first_task_ms"] = json!(source_to_first_task_ms);
     all["rows"] = json(&rows);
     all["skipped"] = json!(skipped);
     session.keep_figures(figures, &all)

@@ -3,7 +3,7 @@
 //!
 //! | rows | what is measured |
 //! |---|---|
-//! | `dense` | a nest of two loops, a task of two parameters and one box: nanoseconds per task of one thread |
+//! | `dense` | a nest of two loops, a task of two parameters and one box: nanoseconds per task of one thread, from the bytecode and by the host's expansion |
 //! | `flat` | one AICPU of `N` whose own tasks stay as many: nanoseconds per own task, as `N` grows |
 //! | `ragged` | rows of different lengths: the same, with and without sums over them |
 //! | `llama` | the attention of LLaMA-7B: bytes of program and list, time to the first task, memory |

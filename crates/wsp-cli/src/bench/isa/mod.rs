@@ -5,10 +5,12 @@
 //! | `assemble` | from text to checked instructions and to bytes, on one thread: millions of instructions per second |
 //! | `load` | from the bytes of a unit of 100,000 kernels to checked instructions: milliseconds |
 //! | `invoke` | a finished graph of 10,000 kernels run again on one thread: nanoseconds per kernel |
+//! | `launch` | the same graphs, launched on the threads of a session and waited for: nanoseconds per kernel |
 //!
 //! Every figure is a median over rounds after one to warm up. The column `plain` is what the same work takes at the very least: one
 //! pass over the bytes that are read, or a loop over the graph's ready counts written by hand.
 
+mod launch;
 mod load;
 mod plain;
 mod rerun;
@@ -58,5 +60,6 @@ pub(crate) fn columns(field: &Field) -> Vec<&'static str> {
 pub(crate) fn measure(plan: &Plan, field: &Field, mut row: impl FnMut(Row)) -> Result<(), String> {
     load::assemble(plan, &mut row)?;
     load::load(plan, &mut row)?;
-    rerun::rows(plan, field, &mut row)
+    rerun::rows(plan, field, &mut row)?;
+    launch::rows(plan, &mut row)
 }

@@ -1,9 +1,8 @@
 //! A finished graph, run again and again on one thread, beside the peers' re-runs of the same graph.
 
+use super::super::runtime::bodies::Order;
 use super::super::runtime::measure::{Moment, Span, median};
-use super::super::runtime::pattern::{
-    Chain, Independent, Pattern, Wavefront, checksum, order_value, random_layered, sequential,
-};
+use super::super::runtime::pattern::{Chain, Independent, Pattern, Wavefront, random_layered, sequential};
 use super::super::runtime::table::{Row, Target};
 use super::super::runtime::{Field, same_graph};
 use super::Plan;
@@ -88,7 +87,7 @@ fn one(
 }
 
 /// A kernel that reads and writes its argument, and does what it is told.
-fn counting(body: impl Fn() + Send + Sync + 'static) -> Result<TgKernels, String> {
+pub(super) fn counting(body: impl Fn() + Send + Sync + 'static) -> Result<TgKernels, String> {
     let mut kernels = TgKernels::new();
     let registered = kernels.register("task", Some(signature()), move |_| {
         body();
@@ -102,28 +101,23 @@ fn signature() -> KernelSignature {
     KernelSignature::new("task", vec![ArgSignature::new("value", Direction::InOut)])
 }
 
-fn expect_runs(found: u64, pattern: &impl Pattern, plan: &Plan) -> Result<(), String> {
+/// Checks that every kernel ran in every launch.
+///
+/// # Errors
+/// Others ran, or fewer.
+pub(super) fn expect_runs(found: u64, pattern: &impl Pattern, plan: &Plan) -> Result<(), String> {
     let expected = u64::from(pattern.tasks()) * u64::from(plan.launches);
     if found == expected { Ok(()) } else { Err(format!("{found} kernels ran, not {expected}")) }
 }
 
 /// Runs a graph twice with kernels that see the order; gives the checksum of what they computed, as peers do.
 fn checked(text: &str, pattern: &impl Pattern) -> Result<u64, String> {
-    let tasks = pattern.tasks();
-    let mut before = Vec::new();
-    for task in 0..tasks {
-        let mut list = Vec::new();
-        pattern.predecessors(task, |p| list.push(p));
-        before.push(list);
-    }
-    let listed = Arc::new(Known { before, values: (0..tasks).map(|_| AtomicU64::new(0)).collect() });
-    let known = Arc::clone(&listed);
+    let order = Arc::new(Order::new(pattern));
+    let seen = Arc::clone(&order);
     let mut kernels = TgKernels::new();
     let registered = kernels.register("task", Some(signature()), move |cx| {
         // Kernels are called K0, K1, …
-        let task = cx.kernel()[1..].parse::<u32>().unwrap_or(0);
-        let value = |p: u32| known.values[p as usize].load(Ordering::Relaxed);
-        known.values[task as usize].store(order_value(&*known, task, value), Ordering::Relaxed);
+        seen.execute(cx.kernel()[1..].parse::<u32>().unwrap_or(0));
         Ok(())
     });
     registered.map_err(|fault| fault.message)?;
@@ -135,27 +129,7 @@ fn checked(text: &str, pattern: &impl Pattern) -> Result<u64, String> {
     let mut sum = 0;
     for iteration in 0..2 {
         prepared.invoke(iteration).map_err(|fault| fault.message)?;
-        let found: Vec<u64> = listed.values.iter().map(|v| v.swap(0, Ordering::Relaxed)).collect();
-        if found != expected {
-            return Err("a kernel ran before one of its predecessors, or never".to_owned());
-        }
-        sum = checksum(found.into_iter());
+        sum = order.expect(&expected)?;
     }
     Ok(sum)
-}
-
-/// A pattern that kernels can look at.
-struct Known {
-    before: Vec<Vec<u32>>,
-    values: Vec<AtomicU64>,
-}
-
-impl Pattern for Known {
-    fn tasks(&self) -> u32 {
-        self.values.len() as u32
-    }
-
-    fn predecessors(&self, task: u32, found: impl FnMut(u32)) {
-        self.before[task as usize].iter().copied().for_each(found);
-    }
 }

@@ -1,7 +1,7 @@
 //! What the measured tasks do: as little as proves that they ran.
 
 use super::measure::busy;
-use super::pattern::{Pattern, checksum, order_value};
+use super::pattern::{Listed, Pattern, checksum, order_value};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wsp_core::{KernelId, TaskId};
@@ -128,22 +128,29 @@ impl TaskRunner for Busy {
 
 /// Computes from the values of a task's predecessors, so that a wrong order shows.
 #[derive(Debug)]
-pub(super) struct Order<'a, P> {
-    pattern: &'a P,
+pub(crate) struct Order {
+    pattern: Listed,
     values: Vec<AtomicU64>,
 }
 
-impl<'a, P: Pattern> Order<'a, P> {
+impl Order {
     /// For the tasks of `pattern`.
-    pub(super) fn new(pattern: &'a P) -> Order<'a, P> {
-        Order { pattern, values: (0..pattern.tasks()).map(|_| AtomicU64::new(0)).collect() }
+    pub(crate) fn new(pattern: &impl Pattern) -> Order {
+        let values = (0..pattern.tasks()).map(|_| AtomicU64::new(0)).collect();
+        Order { pattern: Listed::of(pattern), values }
+    }
+
+    /// What a task computes.
+    pub(crate) fn execute(&self, task: u32) {
+        let value = |p: u32| self.values[p as usize].load(Ordering::Relaxed);
+        self.values[task as usize].store(order_value(&self.pattern, task, value), Ordering::Relaxed);
     }
 
     /// Compares with `expected` and forgets the values; gives their checksum.
     ///
     /// # Errors
     /// The first task with another value.
-    pub(super) fn expect(&self, expected: &[u64]) -> Result<u64, String> {
+    pub(crate) fn expect(&self, expected: &[u64]) -> Result<u64, String> {
         let found: Vec<u64> = self.values.iter().map(|v| v.swap(0, Ordering::Relaxed)).collect();
         match (0..).zip(found.iter().zip(expected)).find(|(_, (a, b))| a != b) {
             Some((task, _)) => Err(format!("task {task} ran before one of its predecessors, or never")),
@@ -152,12 +159,11 @@ impl<'a, P: Pattern> Order<'a, P> {
     }
 }
 
-impl<P: Pattern> TaskRunner for Order<'_, P> {
+impl TaskRunner for Order {
     type Failure = Infallible;
 
     fn run(&self, _: usize, task: TaskId, _: KernelId, _: &[u32]) -> Result<(), Infallible> {
-        let value = |p: u32| self.values[p as usize].load(Ordering::Relaxed);
-        self.values[task.0 as usize].store(order_value(self.pattern, task.0, value), Ordering::Relaxed);
+        self.execute(task.0);
         Ok(())
     }
 }

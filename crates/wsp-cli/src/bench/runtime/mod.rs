@@ -4,7 +4,7 @@
 //! repetitions after one to warm up. Times are on the wall unless a line says otherwise. Threads are not bound to cores,
 //! on either side.
 
-mod bodies;
+pub(crate) mod bodies;
 mod graphs;
 mod inference;
 mod llama;

@@ -96,7 +96,7 @@ fn measure(pattern: &impl Pattern, workers: u32, repeats: u32) -> Result<GraphTi
 }
 
 /// Runs a graph twice with tasks that see the order.
-fn checked<P: Pattern>(pattern: &P, config: &RunConfig) -> Result<u64, String> {
+fn checked(pattern: &impl Pattern, config: &RunConfig) -> Result<u64, String> {
     let (expected, order) = (sequential(pattern), Order::new(pattern));
     with_team(config, |team| {
         let mut graph = TaskGraph::new(Deps::Explicit);

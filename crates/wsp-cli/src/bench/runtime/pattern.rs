@@ -99,6 +99,16 @@ impl Listed {
         Listed { first: vec![0], list: Vec::new() }
     }
 
+    /// A graph with the tasks and edges of `pattern`.
+    pub(crate) fn of(pattern: &impl Pattern) -> Listed {
+        let mut graph = Listed::new();
+        for task in 0..pattern.tasks() {
+            pattern.predecessors(task, |p| graph.add(p));
+            graph.close();
+        }
+        graph
+    }
+
     /// Adds a predecessor of the task being listed, unless it has it already.
     fn add(&mut self, predecessor: u32) {
         let begin = self.first.last().map_or(0, |&at| at as usize);

@@ -24,7 +24,26 @@ enum Stream {
     Independent,
     /// Task i updates cell i mod 64: its boxes say so.
     Cells,
+    /// Task i updates cell i: each box is seen once.
+    Once,
 }
+
+impl Stream {
+    /// The cell that a task updates.
+    fn cell(self, task: u32) -> Option<u32> {
+        match self {
+            Stream::Independent => None,
+            Stream::Cells => Some(task % CELLS),
+            Stream::Once => Some(task),
+        }
+    }
+}
+
+const STREAMS: [(Stream, &str); 3] = [
+    (Stream::Independent, "stream"),
+    (Stream::Cells, "stream, 64 cells"),
+    (Stream::Once, "stream, boxes once"),
+];
 
 /// One stream measured.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +57,7 @@ struct Times {
 /// # Errors
 /// A run failed, or a task did not run.
 pub(super) fn rows(plan: &Plan, mut emit: impl FnMut(Row)) -> Result<(), String> {
-    for (stream, name) in [(Stream::Independent, "stream"), (Stream::Cells, "stream, 64 cells")] {
+    for (stream, name) in STREAMS {
         for workers in [1, 2] {
             let all: Vec<Times> = (0..plan.rounds)
                 .map(|_| once(stream, workers, plan.stream_tasks))
@@ -57,7 +76,7 @@ pub(super) fn rows(plan: &Plan, mut emit: impl FnMut(Row)) -> Result<(), String>
 }
 
 fn once(stream: Stream, workers: u32, tasks: u32) -> Result<Times, String> {
-    let deps = if stream == Stream::Cells { Deps::Overlap } else { Deps::Explicit };
+    let deps = if stream == Stream::Independent { Deps::Explicit } else { Deps::Overlap };
     let config = RunConfig { threads: workers, deps, window: Window::stall(WINDOW), ..RunConfig::default() };
     let count = Count::new(workers);
     let (mut early, mut late) = (0.0, 0.0);
@@ -82,11 +101,10 @@ fn submit(
     tasks: std::ops::Range<u32>,
 ) -> Result<(), Stopped> {
     for task in tasks {
-        if stream == Stream::Independent {
+        let Some(cell) = stream.cell(task) else {
             submitter.submit(TaskSpec::default())?;
             continue;
-        }
-        let cell = task % CELLS;
+        };
         let mut boxes = [Region { tensor: TensorId(0), lo: [0; 6], hi: [1; 6] }];
         (boxes[0].lo[0], boxes[0].hi[0]) = (cell, cell + 1);
         let submitted: TaskId =
@@ -102,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_task_of_a_stream_runs() {
-        for stream in [Stream::Independent, Stream::Cells] {
+        for (stream, _) in STREAMS {
             for workers in [1, 2] {
                 assert!(once(stream, workers, 20_000).unwrap().task.wall > 0.0);
             }
