@@ -4,6 +4,7 @@
 //! It knows no front end and no backend. [`workload`] holds the trees that generate tasks.
 #![forbid(unsafe_code)]
 
+mod capability;
 pub mod diag;
 mod expr;
 mod func;
@@ -17,6 +18,7 @@ mod types;
 pub mod verify;
 pub mod workload;
 
+pub use capability::{Capability, Row, Support};
 pub use expr::{
     Arg, ArrayRef, BinOp, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind,
     UnOp, WsSlot,

@@ -22,8 +22,8 @@ pub mod workload;
 pub use access::{Access, Bound, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays};
 pub use capability::{
-    AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, TARGETS, WORKLOAD_CAPABILITIES,
-    aicpu_capabilities_markdown, capabilities_markdown, workload_capabilities_markdown,
+    CAPABILITIES, TARGETS, aicpu_capabilities, aicpu_capabilities_markdown, capabilities_markdown,
+    workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, lower, lower_library,
@@ -31,3 +31,4 @@ pub use lower::{
 pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
+pub use wsp_ir::{Capability, Support};

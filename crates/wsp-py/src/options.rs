@@ -133,14 +133,13 @@ fn integer(name: &str, value: &Bound<'_, PyAny>, least: u32, most: u32) -> Resul
 
 /// Which edges a graph is to have.
 pub(crate) fn deps(py: Python<'_>, given: Option<&str>) -> PyResult<Option<Deps>> {
-    Ok(match given {
-        None => None,
-        Some("exact") => Some(Deps::Exact),
-        Some("overlap") => Some(Deps::Overlap),
-        Some("explicit") => Some(Deps::Explicit),
-        Some(other) => {
+    let Some(word) = given else { return Ok(None) };
+    let found = [Deps::Exact, Deps::Overlap, Deps::Explicit].into_iter().find(|deps| deps.word() == word);
+    match found {
+        Some(deps) => Ok(Some(deps)),
+        None => {
             let wanted = "`\"exact\"`, `\"overlap\"` or `\"explicit\"`";
-            return Err(errors::fault(py, bad("deps", &format!("is `{other}`"), wanted)));
+            Err(errors::fault(py, bad("deps", &format!("is `{word}`"), wanted)))
         }
-    })
+    }
 }

@@ -95,13 +95,13 @@ fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>,
 fn alone(inner: &Inner, inputs: &WorkloadInputs, options: &WorkloadOptions) -> bool {
     let Body::Workload(program) = &inner.body else { return false };
     let schedule = program.schedule();
-    if options.trace || options.aicpus != 0 || options.plain || schedule.trace != Trace::None {
+    if options.trace || options.aicpus != 0 || options.plain || schedule.policy.trace != Trace::None {
         return false;
     }
     if options.threads == 1 && schedule.lines.is_empty() {
         return true;
     }
-    schedule.pools == PoolSizes::Shared && tasks(program, inputs).is_some_and(|tasks| tasks <= 1)
+    schedule.policy.pools == PoolSizes::Shared && tasks(program, inputs).is_some_and(|tasks| tasks <= 1)
 }
 
 /// The number of tasks, where it is known before they are generated.

@@ -189,7 +189,7 @@ impl Program {
         match &self.inner.body {
             Body::Workload(program) => {
                 let schedule = program.schedule();
-                streams = schedule.streams;
+                streams = schedule.policy.streams;
                 for each in &schedule.lines {
                     line(each.primitive, each.support.name(), each.meaning)?;
                 }

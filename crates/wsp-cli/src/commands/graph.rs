@@ -40,7 +40,7 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     let inputs = WorkloadInputs { set: args.set.clone(), arrays, ..WorkloadInputs::default() };
     let options = WorkloadOptions::default();
     // Complete dependences miss nothing, so that nobody needs to look.
-    let deps = args.deps.unwrap_or(program.schedule().dependences);
+    let deps = args.deps.unwrap_or(program.schedule().policy.deps);
     let incomplete = matches!(deps, Deps::Exact | Deps::Explicit);
     let detail = Detail { accesses: outputs.args.is_some(), missed: outputs.summary && incomplete };
     check_graph_memory(&source, &args.set, bytes_per_task(detail))?;

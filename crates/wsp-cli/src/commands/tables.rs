@@ -8,7 +8,7 @@ use wsp_core::limits;
 use wsp_core::tg::Platform;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, target_name, word};
-use wsp_plan::{AICPU_CAPABILITIES, CAPABILITIES, Capability, Support, WORKLOAD_CAPABILITIES};
+use wsp_plan::{CAPABILITIES, Capability, Support, aicpu_capabilities, workload_capabilities};
 
 /// Prints every limit.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -36,26 +36,23 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
         return Ok(Outcome::Done);
     }
     if args.json {
-        let list = |table: &[Capability]| -> Value {
-            let row = |c: &Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.cpu_sim), "meaning": c.meaning });
-            table.iter().map(row).collect()
-        };
+        let row = |c: Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.cpu_sim), "meaning": c.meaning });
         terminal.print_json(&json!({
             "targets": ["cpu_sim"],
-            "primitives": list(CAPABILITIES),
-            "workload_primitives": list(WORKLOAD_CAPABILITIES),
-            "aicpu_primitives": list(AICPU_CAPABILITIES),
+            "primitives": CAPABILITIES.iter().copied().map(row).collect::<Value>(),
+            "workload_primitives": workload_capabilities().map(row).collect::<Value>(),
+            "aicpu_primitives": aicpu_capabilities().map(row).collect::<Value>(),
         }));
     } else {
         let heading = |what: &str| [what.to_owned(), "cpu_sim".to_owned(), String::new()];
         let row =
-            |c: &Capability| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()];
+            |c: Capability| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()];
         let rows: Vec<[String; 3]> = std::iter::once(heading("primitive of `.pto`"))
-            .chain(CAPABILITIES.iter().map(row))
+            .chain(CAPABILITIES.iter().copied().map(row))
             .chain([heading("primitive of `.wsp`")])
-            .chain(WORKLOAD_CAPABILITIES.iter().map(row))
+            .chain(workload_capabilities().map(row))
             .chain([heading("with `--aicpus N`")])
-            .chain(AICPU_CAPABILITIES.iter().map(row))
+            .chain(aicpu_capabilities().map(row))
             .collect();
         terminal.print(&columns(&rows));
     }

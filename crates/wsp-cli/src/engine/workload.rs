@@ -74,7 +74,7 @@ pub fn graph(
     options: &WorkloadOptions,
 ) -> Result<Listed, Vec<Diagnostic>> {
     let mut listing = program.graph(inputs, deps, detail, options)?;
-    let deps = deps.unwrap_or(program.schedule().dependences).word();
+    let deps = deps.unwrap_or(program.schedule().policy.deps).word();
     let tensors = std::mem::take(&mut listing.tensors);
     let count = listing.missed_count;
     let (graph, accesses, missed) = Graph::of(listing);

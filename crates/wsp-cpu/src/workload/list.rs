@@ -63,7 +63,7 @@ impl Listing<'_> {
         let notes = settings::checked(check_schedule(module, bindings, schedule))?;
         let RunSettings { config, boxes } = run_settings(schedule, options).map_err(|fault| vec![fault])?;
         // A run would refuse what its dependences miss, and so does this.
-        let missed = schedule.dependences == Deps::Explicit;
+        let missed = schedule.policy.deps == Deps::Explicit;
         let detail = Detail { missed, ..Detail::default() };
         let equal = EqualBoxes::new(boxes);
         let mut costed = Costed { module, bindings, inner: toucher, costs: Vec::new(), equal, tensors };
@@ -86,7 +86,7 @@ impl Listing<'_> {
         detail: Detail,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         let names = tensors.iter().map(|t| t.name.clone()).collect();
-        let listed = graph.listing(self.module, names, detail, &self.schedule.gates);
+        let listed = graph.listing(self.module, names, detail, &self.schedule.policy.gates);
         listed.map_err(|reason| vec![unchecked(&reason)])
     }
 

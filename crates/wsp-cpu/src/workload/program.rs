@@ -214,7 +214,7 @@ impl WorkloadProgram {
         options: &WorkloadOptions,
     ) -> Result<GraphListing, Vec<Diagnostic>> {
         settings::refuse_for_graph(options).map_err(|fault| vec![fault])?;
-        let deps = deps.unwrap_or(self.schedule().dependences);
+        let deps = deps.unwrap_or(self.schedule().policy.deps);
         self.listing(inputs, options, |listing, toucher, tensors| {
             listing.list(toucher, tensors, deps, detail)
         })

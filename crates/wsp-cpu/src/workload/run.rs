@@ -354,7 +354,7 @@ fn check(
     schedule: &LoweredSchedule,
     options: &WorkloadOptions,
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-    if schedule.trace == Trace::Cycles {
+    if schedule.policy.trace == Trace::Cycles {
         return Err(vec![
             settings::bad_option("the schedule asks for virtual time, in which no kernel runs")
                 .help("simulate the workload, or write `trace = measured`"),
@@ -371,7 +371,7 @@ fn check(
 
 /// Whether the program itself says what its tasks wait for, so that it may have forgotten something.
 fn checks_order(schedule: &LoweredSchedule, options: &WorkloadOptions) -> bool {
-    schedule.dependences == Deps::Explicit && !options.sequential
+    schedule.policy.deps == Deps::Explicit && !options.sequential
 }
 
 fn bodies(module: &WorkloadModule, registry: &KernelRegistry) -> Bodies {

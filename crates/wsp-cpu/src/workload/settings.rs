@@ -39,7 +39,7 @@ pub(crate) fn run_settings(
     }
     let config = config(schedule, options)?;
     config.validate().map_err(|fault| bad_option(&fault.to_string()))?;
-    let exact = schedule.dependences == Deps::Exact;
+    let exact = schedule.policy.deps == Deps::Exact;
     Ok(RunSettings { config, boxes: if exact { Boxes::EqualOrDisjoint } else { Boxes::Any } })
 }
 
@@ -60,15 +60,18 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
     Ok(RunConfig {
         threads: threads(schedule, options)?,
         window: Window {
-            capacity: options.window.or(schedule.window.map(|w| w.capacity)).unwrap_or(limits::TASK_WINDOW),
+            capacity: options
+                .window
+                .or(schedule.policy.window.map(|w| w.capacity))
+                .unwrap_or(limits::TASK_WINDOW),
             mode: window_mode(schedule),
         },
-        ready: schedule.ready,
-        pools: schedule.pools,
-        gates: schedule.gates.clone(),
-        batch: schedule.batch.unwrap_or(1),
-        start: schedule.start,
-        deps: deps(schedule.dependences),
+        ready: schedule.policy.ready,
+        pools: schedule.policy.pools,
+        gates: schedule.policy.gates.clone(),
+        batch: schedule.policy.batch.unwrap_or(1),
+        start: schedule.policy.start,
+        deps: deps(schedule.policy.deps),
         trace: trace(schedule, options),
         seed: options.seed,
         cancel: options.cancel.clone(),
@@ -78,12 +81,12 @@ fn config(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<RunCo
 
 /// What a full window does.
 pub(super) fn window_mode(schedule: &LoweredSchedule) -> WindowMode {
-    schedule.window.map(|window| window.mode).unwrap_or_default()
+    schedule.policy.window.map(|window| window.mode).unwrap_or_default()
 }
 
 /// What is measured.
 pub(super) fn trace(schedule: &LoweredSchedule, options: &WorkloadOptions) -> TracePolicy {
-    if options.trace || schedule.trace == Trace::Measured {
+    if options.trace || schedule.policy.trace == Trace::Measured {
         TracePolicy::Measured
     } else {
         TracePolicy::Totals
@@ -195,7 +198,7 @@ pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
 
 fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS);
-    let PoolSizes::ByUnit { vector, cube } = schedule.pools else {
+    let PoolSizes::ByUnit { vector, cube } = schedule.policy.pools else {
         return Ok(if options.threads == 0 { cores } else { options.threads });
     };
     let wanted = vector.saturating_add(cube);

@@ -20,15 +20,19 @@
 //! Statements of one block are ordered by their data only.
 
 pub mod build;
+mod directive;
 mod expr;
 mod lint;
 mod model;
-mod schedule;
 mod spans;
 pub mod text;
 pub mod verify;
 mod walk;
 
+pub use directive::{
+    BatchDeps, Directive, DirectiveKind, Dispatch, DispatchThreshold, Priority, Schedule, SchedulePolicy,
+    SpatialMap, StreamBy, Streams, ThresholdPolicy, Timing,
+};
 pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
 pub use lint::warnings;
 pub use model::{
@@ -36,7 +40,6 @@ pub use model::{
     Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use, Var,
     Workload, WorkloadModule,
 };
-pub use schedule::{Directive, DirectiveKind, Dispatch, Schedule, ThresholdPolicy, Timing};
 pub use wsp_core::ExecPool;
 pub use wsp_core::policy::{Deps, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode};
 pub use wsp_core::ptow::interp::AccessMode;

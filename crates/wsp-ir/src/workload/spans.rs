@@ -1,8 +1,8 @@
 //! Modules without source positions, which can be compared.
 
 use super::{
-    ArgValue, AxisKind, Block, DimRange, DirectiveKind, Dispatch, IntExpr, IntExprKind, Iteration, Node,
-    NodeKind, ParamSource, ThresholdPolicy, WorkloadModule,
+    ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource,
+    WorkloadModule,
 };
 use crate::Span;
 
@@ -57,7 +57,7 @@ impl WorkloadModule {
             schedule.span = none;
             for entry in &mut schedule.directives {
                 entry.span = none;
-                directive(&mut entry.kind);
+                entry.kind.says_mut().exprs_mut().into_iter().for_each(expr);
             }
         }
         self
@@ -129,28 +129,6 @@ fn value(value: &mut ArgValue) {
                 expr(other);
             }
         }
-    }
-}
-
-fn directive(kind: &mut DirectiveKind) {
-    match kind {
-        DirectiveKind::Dispatch(policy) => dispatch(policy),
-        DirectiveKind::DispatchThreshold { metric, policies, .. } => {
-            expr(metric);
-            for policy in policies {
-                if let ThresholdPolicy::Dispatch(policy) = policy {
-                    dispatch(policy);
-                }
-            }
-        }
-        DirectiveKind::StreamBy(key) | DirectiveKind::Priority(key) => expr(key),
-        _ => {}
-    }
-}
-
-fn dispatch(policy: &mut Dispatch) {
-    if let Dispatch::Affinity(key) | Dispatch::Hash(key) = policy {
-        expr(key);
     }
 }
 

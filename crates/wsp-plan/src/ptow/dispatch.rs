@@ -41,7 +41,7 @@ pub fn dispatch_configs(lowered: &Lowered, n: u16) -> Result<Vec<DispatchConfig>
 /// # Errors
 /// Fewer AICPUs than ranges.
 pub fn check_ranges(schedule: &LoweredSchedule, n: u16) -> Result<(), Diagnostic> {
-    match &schedule.dispatch {
+    match &schedule.policy.dispatch {
         Some(Dispatch::StaticPartition(ranges)) => enough(ranges.len(), n),
         _ => Ok(()),
     }

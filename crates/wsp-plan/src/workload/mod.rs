@@ -17,5 +17,4 @@ pub use bind::{Bindings, bind};
 pub use count::count;
 pub(crate) use expand::no_workload;
 pub use expand::{Dispatched, ExpandError, ExpandStats, Placement, TaskRecord, TaskSink, expand};
-pub(crate) use schedule::Threshold;
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

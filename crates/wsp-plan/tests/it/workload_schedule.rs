@@ -6,7 +6,7 @@ use wsp_ir::workload::{
     Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };
 use wsp_plan::workload::{Dispatched, LoweredSchedule, Placement, check_schedule, lower_schedule};
-use wsp_plan::{Support, WORKLOAD_CAPABILITIES};
+use wsp_plan::{Support, workload_capabilities};
 
 /// Loops over two axes, five tasks for each pair of indices.
 fn grid(directives: &str) -> String {
@@ -36,7 +36,7 @@ fn a_module_without_a_schedule_has_the_defaults() {
     let none = lower_schedule(&module, None, "cpu_sim").expect("it is supported");
     assert_eq!(none, LoweredSchedule::default());
     let fast = lower_schedule(&module, Some("fast"), "cpu_sim").expect("it is supported");
-    assert_eq!((fast.name.as_deref(), fast.streams), (Some("fast"), Some(2)));
+    assert_eq!((fast.name.as_deref(), fast.policy.streams), (Some("fast"), Some(2)));
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn every_directive_is_lowered() {
     );
     let lowered = schedule(&module(&source));
     assert_eq!(lowered.name, None);
-    assert_eq!((lowered.streams, lowered.batch), (Some(4), Some(16)));
+    assert_eq!((lowered.policy.streams, lowered.policy.batch), (Some(4), Some(16)));
     assert_eq!(
-        lowered.gates,
+        lowered.policy.gates,
         [(GateScope::Global, 3), (GateScope::PerStream, 2)].map(|(scope, capacity)| Gate { scope, capacity })
     );
-    assert_eq!(lowered.dependences, Deps::Hybrid);
-    assert_eq!(lowered.window, Some(Window { capacity: 77, mode: WindowMode::Benchmark }));
-    assert_eq!(lowered.pools, PoolSizes::ByUnit { vector: 3, cube: 1 });
+    assert_eq!(lowered.policy.deps, Deps::Hybrid);
+    assert_eq!(lowered.policy.window, Some(Window { capacity: 77, mode: WindowMode::Benchmark }));
+    assert_eq!(lowered.policy.pools, PoolSizes::ByUnit { vector: 3, cube: 1 });
     assert_eq!(
-        (lowered.ready, lowered.start, lowered.trace),
+        (lowered.policy.ready, lowered.policy.start, lowered.policy.trace),
         (Ready::Priority, Start::Threshold(5), Trace::Measured)
     );
     assert_eq!(lowered.lines.len(), 13);
@@ -68,7 +68,7 @@ fn every_directive_is_lowered() {
 
 #[test]
 fn every_row_of_the_table_is_reached_by_its_directive() {
-    let supported = WORKLOAD_CAPABILITIES.iter().filter(|row| row.cpu_sim != Support::Error);
+    let supported = workload_capabilities().filter(|row| row.cpu_sim != Support::Error);
     let rows = supported.map(|row| row.primitive);
     let written = |primitive: &str| {
         let filled = primitive
@@ -258,7 +258,7 @@ fn the_blocks_of_the_reference_page_are_supported_and_use_every_primitive() {
             used.extend(lowered.lines.iter().map(|line| line.primitive));
         }
     }
-    let supported = WORKLOAD_CAPABILITIES.iter().filter(|row| row.cpu_sim != Support::Error);
+    let supported = workload_capabilities().filter(|row| row.cpu_sim != Support::Error);
     let missing = supported.map(|row| row.primitive).filter(|p| !used.contains(p));
     assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
 }

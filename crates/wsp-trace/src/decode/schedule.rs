@@ -3,8 +3,9 @@
 use super::place::At;
 use crate::wire::{Decoded, Fields, Json, items, unknown_word};
 use wsp_ir::workload::{
-    Deps, Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Timing, Trace, Window, WindowMode,
+    BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, Gate, GateScope,
+    PoolSizes, Priority, Ready, Schedule, SpatialMap, Start, StreamBy, Streams, ThresholdPolicy, Timing,
+    Trace, Window, WindowMode,
 };
 
 /// The forms of a directive.
@@ -39,15 +40,16 @@ impl At<'_> {
     pub(super) fn directive(self, json: &Json<'_>) -> Decoded<Directive> {
         self.form(json, |fields, at| {
             let kind = match fields.kind()? {
-                "dispatch" => DirectiveKind::Dispatch(fields.required("policy", |json| at.policy(json))?),
-                "dispatch_threshold" => DirectiveKind::DispatchThreshold {
+                "dispatch" => fields.required("policy", |json| at.policy(json))?.into(),
+                "dispatch_threshold" => DispatchThreshold {
                     metric: fields.required("metric", |json| at.expr(json))?,
                     bounds: fields.list("bounds", Json::number)?,
                     policies: fields.list("policies", |json| at.threshold_policy(json))?,
-                },
-                "streams" => DirectiveKind::Streams(count(fields, "n")?),
-                "stream_by" => DirectiveKind::StreamBy(fields.required("key", |json| at.expr(json))?),
-                "deps" => DirectiveKind::Dependences(fields.word("mode", Deps::WORDS)?),
+                }
+                .into(),
+                "streams" => Streams(count(fields, "n")?).into(),
+                "stream_by" => StreamBy(fields.required("key", |json| at.expr(json))?).into(),
+                "deps" => DirectiveKind::Deps(fields.word("mode", Deps::WORDS)?),
                 "window" => DirectiveKind::Window(Window {
                     capacity: count(fields, "capacity")?,
                     mode: fields.word("mode", WindowMode::WORDS)?,
@@ -60,12 +62,12 @@ impl At<'_> {
                     scope: fields.word("scope", GateScope::WORDS)?,
                     capacity: count(fields, "capacity")?,
                 }),
-                "batch_deps" => DirectiveKind::BatchDeps(count(fields, "n")?),
-                "priority" => DirectiveKind::Priority(fields.required("key", |json| at.expr(json))?),
+                "batch_deps" => BatchDeps(count(fields, "n")?).into(),
+                "priority" => Priority(fields.required("key", |json| at.expr(json))?).into(),
                 "timing" => DirectiveKind::Timing(timing(fields)?),
                 "spatial_map" => {
                     let (x, y) = fields.required("grid", Json::pair)?;
-                    DirectiveKind::SpatialMap { x, y }
+                    SpatialMap { x, y }.into()
                 }
                 other => return Err(unknown_word(other, FORMS.iter().copied()).in_field("k")),
             };

@@ -30,7 +30,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let (set, max_blocks) = settings(&source, &args.launch);
     let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;
     session.warn(program.notes());
-    let is_virtual = program.schedule().trace == Trace::Cycles;
+    let is_virtual = program.schedule().policy.trace == Trace::Cycles;
     if is_virtual {
         refuse_in_virtual_time(args).map_err(|fault| vec![fault])?;
     }

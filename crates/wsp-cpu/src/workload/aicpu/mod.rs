@@ -128,7 +128,7 @@ impl Generated<'_> {
         mut issue: impl FnMut() -> I,
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<Ran, Vec<Diagnostic>> {
-        if self.schedule.dependences == Deps::Exact {
+        if self.schedule.policy.deps == Deps::Exact {
             check::equal_boxes(self, &mut issue())?;
         }
         match self.options.expand {

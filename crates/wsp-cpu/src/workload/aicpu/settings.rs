@@ -26,16 +26,16 @@ pub(crate) fn settings(
         threads,
         window: window(schedule, options).map_err(one)?,
         window_mode: window_mode(schedule),
-        pools: schedule.pools,
-        gates: schedule.gates.clone(),
-        ready: match schedule.ready {
+        pools: schedule.policy.pools,
+        gates: schedule.policy.gates.clone(),
+        ready: match schedule.policy.ready {
             Ready::Auto | Ready::Fifo | Ready::WorkSteal => ReadyOrder::Fifo,
             Ready::Priority => ReadyOrder::Priority,
         },
-        start: schedule.start,
-        batch: schedule.batch.unwrap_or(1),
+        start: schedule.policy.start,
+        batch: schedule.policy.batch.unwrap_or(1),
         trace: trace(schedule, options),
-        after: if schedule.dependences.takes_edges() { AfterEdges::Kept } else { AfterEdges::Absent },
+        after: if schedule.policy.deps.takes_edges() { AfterEdges::Kept } else { AfterEdges::Absent },
         interleaving: match options.seed {
             0 => Interleaving::InTurn,
             seed => Interleaving::Random(seed),
@@ -49,7 +49,7 @@ pub(crate) fn settings(
 
 /// Tasks that one AICPU may have in flight: its part of what the schedule or the options give to all.
 fn window(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
-    let Some(all) = options.window.or(schedule.window.map(|window| window.capacity)) else {
+    let Some(all) = options.window.or(schedule.policy.window.map(|window| window.capacity)) else {
         return Ok(limits::LOCAL_WINDOW_SIZE);
     };
     let aicpus = u32::from(options.aicpus);

@@ -6,7 +6,7 @@ use wsp_core::SlotId;
 use wsp_cpu::workload::{Detail, GraphListing, WorkloadInputs, WorkloadOptions};
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text::parse;
-use wsp_ir::workload::{ExecPool, GateScope, PoolSizes, Ready, Start};
+use wsp_ir::workload::{ExecPool, GateScope, PoolSizes, Ready, SchedulePolicy, Start};
 use wsp_plan::workload::{LoweredSchedule, Placement, TaskRecord, TaskSink, bind, expand, lower_schedule};
 
 /// When a task started and ended, in any unit of time.
@@ -80,7 +80,7 @@ impl Order {
 
     /// Tasks of one stream that may be in flight.
     fn depth(&self) -> usize {
-        let per_stream = self.schedule.gates.iter().filter(|gate| gate.scope == GateScope::PerStream);
+        let per_stream = self.schedule.policy.gates.iter().filter(|gate| gate.scope == GateScope::PerStream);
         per_stream.map(|gate| gate.capacity as usize).min().unwrap_or(1)
     }
 
@@ -98,7 +98,11 @@ impl Order {
             }
         }
         self.check_streams(lives)?;
-        self.schedule.gates.iter().try_for_each(|gate| self.check_gate(lives, gate.scope, gate.capacity))
+        self.schedule
+            .policy
+            .gates
+            .iter()
+            .try_for_each(|gate| self.check_gate(lives, gate.scope, gate.capacity))
     }
 
     fn check_streams(&self, lives: &[Life]) -> Result<(), String> {
@@ -146,7 +150,7 @@ impl Order {
     /// The order in which one worker takes the tasks, where the schedule settles it: all are generated before the first
     /// starts, and what is ready goes by turn or by priority.
     pub(crate) fn of_one_worker(&self) -> Option<Vec<usize>> {
-        let LoweredSchedule { window, pools, ready, start, batch, .. } = &self.schedule;
+        let SchedulePolicy { window, pools, ready, start, batch, .. } = &self.schedule.policy;
         let settled = *start == Start::AfterOrchestration
             && window.is_none_or(|window| window.capacity as usize > self.tasks())
             && matches!(pools, PoolSizes::Shared)

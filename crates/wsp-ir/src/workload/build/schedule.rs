@@ -5,8 +5,9 @@ use super::expr::Expr;
 use super::origin::Origin;
 use crate::Span;
 use crate::workload::{
-    Deps, Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope, PoolSizes, Ready, Schedule, Start,
-    ThresholdPolicy, Timing, Trace, Window, WindowMode,
+    BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold, ExecPool, Gate, GateScope,
+    PoolSizes, Priority, Ready, Schedule, SpatialMap, Start, StreamBy, Streams, ThresholdPolicy, Timing,
+    Trace, Window, WindowMode,
 };
 
 /// Which worker a task goes to.
@@ -84,19 +85,19 @@ impl<'m> ScheduleBuilder<'m> {
         self.module.module.schedules.push(self.schedule);
     }
 
-    fn push(&mut self, kind: DirectiveKind, origin: Origin) -> &mut Self {
+    fn push(&mut self, kind: impl Into<DirectiveKind>, origin: Origin) -> &mut Self {
         self.module.check(origin, None, "a schedule");
-        self.schedule.directives.push(Directive { kind, span: Span::default() });
+        self.schedule.directives.push(Directive { kind: kind.into(), span: Span::default() });
         self
     }
 
-    fn plain(&mut self, kind: DirectiveKind) -> &mut Self {
+    fn plain(&mut self, kind: impl Into<DirectiveKind>) -> &mut Self {
         self.push(kind, Origin::default())
     }
 
     /// Which worker a task goes to.
     pub fn dispatch(&mut self, policy: Policy) -> &mut Self {
-        self.push(DirectiveKind::Dispatch(policy.dispatch), policy.origin)
+        self.push(policy.dispatch, policy.origin)
     }
 
     /// Policy `n` for a task for which `n` of `bounds` are not above the metric.
@@ -110,81 +111,81 @@ impl<'m> ScheduleBuilder<'m> {
         let origin = policies.iter().fold(metric.origin, |origin, tier| origin.and(tier.origin));
         let policies = policies.into_iter().map(|tier| tier.policy).collect();
         let bounds = bounds.into_iter().collect();
-        self.push(DirectiveKind::DispatchThreshold { metric: metric.tree, bounds, policies }, origin)
+        self.push(DispatchThreshold { metric: metric.tree, bounds, policies }, origin)
     }
 
     /// Tasks go to so many in-order streams.
     pub fn streams(&mut self, count: u32) -> &mut Self {
-        self.plain(DirectiveKind::Streams(count))
+        self.plain(Streams(count))
     }
 
     /// Stream `key % streams`.
     pub fn stream_by(&mut self, key: impl Into<Expr>) -> &mut Self {
         let key = key.into();
-        self.push(DirectiveKind::StreamBy(key.tree), key.origin)
+        self.push(StreamBy(key.tree), key.origin)
     }
 
     /// Larger keys first, with [`Ready::Priority`].
     pub fn priority(&mut self, key: impl Into<Expr>) -> &mut Self {
         let key = key.into();
-        self.push(DirectiveKind::Priority(key.tree), key.origin)
+        self.push(Priority(key.tree), key.origin)
     }
 
     /// How dependences are found.
     pub fn deps(&mut self, deps: Deps) -> &mut Self {
-        self.plain(DirectiveKind::Dependences(deps))
+        self.plain(deps)
     }
 
     /// Most tasks in flight, and what happens then.
     pub fn window(&mut self, capacity: u32, mode: WindowMode) -> &mut Self {
-        self.plain(DirectiveKind::Window(Window { capacity, mode }))
+        self.plain(Window { capacity, mode })
     }
 
     /// Workers by execution unit.
     pub fn pools(&mut self, pools: PoolSizes) -> &mut Self {
-        self.plain(DirectiveKind::Pools(pools))
+        self.plain(pools)
     }
 
     /// Which ready task is next.
     pub fn ready(&mut self, ready: Ready) -> &mut Self {
-        self.plain(DirectiveKind::Ready(ready))
+        self.plain(ready)
     }
 
     /// When the first task may start.
     pub fn start(&mut self, start: Start) -> &mut Self {
-        self.plain(DirectiveKind::Start(start))
+        self.plain(start)
     }
 
     /// What is recorded.
     pub fn trace(&mut self, trace: Trace) -> &mut Self {
-        self.plain(DirectiveKind::Trace(trace))
+        self.plain(trace)
     }
 
     /// Most tasks that run at once in a scope.
     pub fn pipeline_depth(&mut self, capacity: u32, scope: GateScope) -> &mut Self {
-        self.plain(DirectiveKind::Gate(Gate { scope, capacity }))
+        self.plain(Gate { scope, capacity })
     }
 
     /// Completions that a worker gathers before it releases their successors.
     pub fn batch_deps(&mut self, count: u32) -> &mut Self {
-        self.plain(DirectiveKind::BatchDeps(count))
+        self.plain(BatchDeps(count))
     }
 
     /// When ready tasks are handed to workers.
     pub fn timing(&mut self, timing: Timing) -> &mut Self {
-        self.plain(DirectiveKind::Timing(timing))
+        self.plain(timing)
     }
 
     /// Tasks are placed on a grid of `y` rows of `x` tiles.
     pub fn spatial_map(&mut self, x: u32, y: u32) -> &mut Self {
-        self.plain(DirectiveKind::SpatialMap { x, y })
+        self.plain(SpatialMap { x, y })
     }
 
     /// All settings of `task_graph` at once; those that are None are left to their defaults.
     pub fn task_graph(&mut self, policy: TaskGraphPolicy) -> &mut Self {
         let TaskGraphPolicy { deps, window, pools, ready, start, trace } = policy;
         let settings = [
-            deps.map(DirectiveKind::Dependences),
+            deps.map(DirectiveKind::Deps),
             window.map(DirectiveKind::Window),
             pools.map(DirectiveKind::Pools),
             ready.map(DirectiveKind::Ready),

@@ -29,12 +29,12 @@ impl<'t> Parser<'t> {
     }
 
     /// The current token's text when it is a word.
-    pub(super) fn word(&self) -> Option<&'t str> {
+    pub(in crate::workload) fn word(&self) -> Option<&'t str> {
         let token = self.token();
         (token.kind == Tok::Ident).then(|| self.text_of(token))
     }
 
-    pub(super) fn at(&self, tok: Tok) -> bool {
+    pub(in crate::workload) fn at(&self, tok: Tok) -> bool {
         self.tok() == tok
     }
 
@@ -42,7 +42,7 @@ impl<'t> Parser<'t> {
         self.word() == Some(word)
     }
 
-    pub(super) fn bump(&mut self) -> Token {
+    pub(in crate::workload) fn bump(&mut self) -> Token {
         let token = self.token();
         if self.pos < self.end {
             self.pos += 1;
@@ -50,7 +50,7 @@ impl<'t> Parser<'t> {
         token
     }
 
-    pub(super) fn eat(&mut self, tok: Tok) -> bool {
+    pub(in crate::workload) fn eat(&mut self, tok: Tok) -> bool {
         let found = self.at(tok) && tok != Tok::Eof;
         if found {
             self.bump();
@@ -114,7 +114,7 @@ impl<'t> Parser<'t> {
     }
 
     /// The same with what to type, unless that is empty.
-    pub(super) fn unexpected_help(&mut self, code: Code, expected: &str, help: &str) -> Skip {
+    pub(in crate::workload) fn unexpected_help(&mut self, code: Code, expected: &str, help: &str) -> Skip {
         if self.at(Tok::Bad) {
             return Skip;
         }
@@ -124,7 +124,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Consumes a token that must stand here.
-    pub(super) fn expect(&mut self, tok: Tok, expected: &str) -> Parsed<Token> {
+    pub(in crate::workload) fn expect(&mut self, tok: Tok, expected: &str) -> Parsed<Token> {
         if self.at(tok) {
             return Ok(self.bump());
         }
@@ -132,7 +132,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Consumes the partner of `(` or `[`.
-    pub(super) fn close(&mut self, open: Token, expected: &str) -> Parsed<()> {
+    pub(in crate::workload) fn close(&mut self, open: Token, expected: &str) -> Parsed<()> {
         let closer = if open.kind == Tok::LParen { Tok::RParen } else { Tok::RBracket };
         if self.eat(closer) {
             return Ok(());
@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Consumes a name that is to be declared or looked up.
-    pub(super) fn name(&mut self, what: &str) -> Parsed<(&'t str, Span)> {
+    pub(in crate::workload) fn name(&mut self, what: &str) -> Parsed<(&'t str, Span)> {
         let token = self.tokens[self.pos.min(self.end)];
         let stray_item = self.at(Tok::Eof) && token.kind == Tok::Ident && !token.starts_line;
         let word = if stray_item { Some(self.text_of(token)) } else { self.word() };

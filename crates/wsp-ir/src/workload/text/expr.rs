@@ -47,7 +47,7 @@ impl Tree {
 
 impl<'t> Parser<'t> {
     /// Reads an expression.
-    pub(super) fn expr(&mut self) -> Parsed<IntExpr> {
+    pub(in crate::workload) fn expr(&mut self) -> Parsed<IntExpr> {
         self.expr_depth = 0;
         self.choice().map(|tree| tree.expr)
     }
@@ -168,7 +168,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports a range that lacks an end, or is inclusive.
-    pub(super) fn bad_range(&mut self) -> Skip {
+    pub(in crate::workload) fn bad_range(&mut self) -> Skip {
         let inclusive = self.at(Tok::RangeIncl);
         let message = if inclusive { "ranges are half-open" } else { "a range needs both ends" };
         let help = if inclusive { "write `lo..hi + 1`" } else { "write `0..hi`, or `lo +: count`" };
@@ -192,7 +192,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a number, perhaps with `-`.
-    pub(super) fn integer(&mut self, what: &str) -> Parsed<i64> {
+    pub(in crate::workload) fn integer(&mut self, what: &str) -> Parsed<i64> {
         let negative = self.eat(Tok::Minus);
         if !self.at(Tok::Number) {
             return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
@@ -201,7 +201,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a number that is at most `largest`.
-    pub(super) fn count(&mut self, what: &str, largest: u64) -> Parsed<u64> {
+    pub(in crate::workload) fn count(&mut self, what: &str, largest: u64) -> Parsed<u64> {
         if !self.at(Tok::Number) {
             return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
         }

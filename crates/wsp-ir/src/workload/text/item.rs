@@ -327,7 +327,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads one of `words`.
-    pub(super) fn one_of<T: Copy>(&mut self, what: &str, words: Words<T>) -> Parsed<T> {
+    pub(in crate::workload) fn one_of<T: Copy>(&mut self, what: &str, words: Words<T>) -> Parsed<T> {
         let (word, at) = self.name(what)?;
         if let Some((_, value)) = words.iter().find(|(known, _)| *known == word) {
             return Ok(*value);
@@ -337,7 +337,13 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports a word that is none of `words`.
-    pub(super) fn unknown_word(&mut self, word: &str, span: Span, what: &str, words: &[&str]) -> Skip {
+    pub(in crate::workload) fn unknown_word(
+        &mut self,
+        word: &str,
+        span: Span,
+        what: &str,
+        words: &[&str],
+    ) -> Skip {
         let message = format!("`{}` is no {what}", shorten(word));
         let list: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_WORD, message)

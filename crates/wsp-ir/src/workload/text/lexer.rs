@@ -11,7 +11,7 @@ macro_rules! tokens {
     ($($name:ident = $text:literal,)*) => {
         /// The kind of a token.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(super) enum Tok {
+        pub(in crate::workload) enum Tok {
             /// A name or keyword.
             Ident,
             /// An integer, well-formed or reported.
@@ -40,7 +40,7 @@ tokens! {
 
 /// A token; its text is `text[start..end]`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
+pub(in crate::workload) struct Token {
     /// What it is.
     pub(super) kind: Tok,
     /// It is the first of its line.

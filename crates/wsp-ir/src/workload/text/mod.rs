@@ -28,10 +28,12 @@ mod stmt;
 mod task;
 pub(crate) mod words;
 
+pub(super) use lexer::Tok;
+pub(super) use print::Printer;
 pub use print::print;
 pub use words::is_name;
 
-use self::lexer::{Tok, Token};
+use self::lexer::Token;
 use self::scope::Scope;
 use super::WorkloadModule;
 use super::verify::verify;
@@ -80,11 +82,11 @@ fn read(file: FileId, text: &str) -> (WorkloadModule, Vec<Diagnostic>) {
 
 /// The construct is broken, and that is reported.
 #[derive(Debug)]
-struct Skip;
+pub(super) struct Skip;
 
-type Parsed<T> = Result<T, Skip>;
+pub(super) type Parsed<T> = Result<T, Skip>;
 
-struct Parser<'t> {
+pub(super) struct Parser<'t> {
     file: FileId,
     text: &'t str,
     tokens: Vec<Token>,

@@ -1,7 +1,5 @@
 //! The words of the language.
 
-use crate::workload::Deps;
-
 /// Words that cannot be names.
 pub(crate) const RESERVED: &[&str] = &[
     "axis",
@@ -42,16 +40,6 @@ pub(super) const FUNCTIONS: &[&str] = &["min", "max", "ceildiv", "len"];
 
 /// Spellings of a value.
 pub(super) type Words<T> = &'static [(&'static str, T)];
-
-/// The words of [`Deps`], and longer ones that say the same.
-pub(super) const DEPENDENCES: Words<Deps> = &[
-    ("exact", Deps::Exact),
-    ("infer_tensor_map_exact", Deps::Exact),
-    ("overlap", Deps::Overlap),
-    ("infer_bytes_overlap", Deps::Overlap),
-    ("explicit", Deps::Explicit),
-    ("hybrid", Deps::Hybrid),
-];
 
 /// Whether a text can be a name: a letter or `_`, then letters, digits and `_`, ASCII only, and no keyword.
 pub fn is_name(text: &str) -> bool {

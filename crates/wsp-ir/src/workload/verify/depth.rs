@@ -3,8 +3,7 @@
 use super::{Checker, error, rule};
 use crate::Span;
 use crate::workload::{
-    Arg, ArgValue, AxisKind, Block, DimRange, DirectiveKind, Dispatch, IntExpr, IntExprKind, Iteration, Node,
-    NodeKind, ParamSource, ThresholdPolicy,
+    Arg, ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind, ParamSource,
 };
 use wsp_core::limits::MAX_NESTING;
 
@@ -54,7 +53,8 @@ impl Checker<'_> {
             let height = block(&workload.body, 1, &heights)?;
             heights.push(height);
         }
-        module.schedules.iter().flat_map(|schedule| &schedule.directives).try_for_each(|d| directive(&d.kind))
+        let directives = module.schedules.iter().flat_map(|schedule| &schedule.directives);
+        directives.into_iter().try_for_each(|directive| exprs(directive.kind.says().exprs()))
     }
 }
 
@@ -156,26 +156,4 @@ fn arg(arg: &Arg) -> Depth {
         DimRange::Index(lo) => expr(lo, 1),
         DimRange::Range { lo, hi: other } | DimRange::Sized { lo, len: other } => exprs([lo, other]),
     })
-}
-
-fn directive(kind: &DirectiveKind) -> Depth {
-    match kind {
-        DirectiveKind::Dispatch(policy) => dispatch(policy),
-        DirectiveKind::DispatchThreshold { metric, policies, .. } => {
-            expr(metric, 1)?;
-            policies.iter().try_for_each(|policy| match policy {
-                ThresholdPolicy::Dispatch(policy) => dispatch(policy),
-                ThresholdPolicy::Pool(_) => Ok(()),
-            })
-        }
-        DirectiveKind::StreamBy(key) | DirectiveKind::Priority(key) => expr(key, 1),
-        _ => Ok(()),
-    }
-}
-
-fn dispatch(policy: &Dispatch) -> Depth {
-    match policy {
-        Dispatch::Affinity(key) | Dispatch::Hash(key) => expr(key, 1),
-        _ => Ok(()),
-    }
 }

@@ -123,7 +123,7 @@ pub fn verify(module: &WorkloadModule) -> Vec<Diagnostic> {
 }
 
 /// What the checks share.
-struct Checker<'m> {
+pub(super) struct Checker<'m> {
     module: &'m WorkloadModule,
     found: Vec<Diagnostic>,
     /// What is being checked, as a note says it; empty at the top of the file.
@@ -134,7 +134,7 @@ struct Checker<'m> {
 
 impl<'m> Checker<'m> {
     /// Adds a finding, with the place that it is in.
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         if self.found.len() < MAX_DIAGNOSTICS as usize {
             let place = &self.place;
             self.found.push(if place.is_empty() {
@@ -146,7 +146,7 @@ impl<'m> Checker<'m> {
     }
 
     /// Reports unless `holds`.
-    fn require(&mut self, holds: bool, diagnostic: impl FnOnce() -> Diagnostic) {
+    pub(super) fn require(&mut self, holds: bool, diagnostic: impl FnOnce() -> Diagnostic) {
         if !holds {
             self.push(diagnostic());
         }
@@ -164,7 +164,7 @@ impl<'m> Checker<'m> {
 }
 
 /// An error at a place.
-fn error(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+pub(super) fn error(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(code, message).at(span, "")
 }
 

@@ -5,10 +5,10 @@ mod body;
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId};
 use wsp_ir::Span;
 use wsp_ir::workload::{
-    AccessMode, Axis, AxisKind, Deps, Directive, DirectiveKind, Dispatch, ExecPool, Gate, GateScope,
-    IntBinary, IntExpr, IntExprKind, IntUnary, Kernel, KernelParam, Param, ParamKind, ParamSource, PoolSizes,
-    Ready, Schedule, Signature, Slot, Start, Table, Tensor, ThresholdPolicy, Trace, Use, Window, WindowMode,
-    WorkloadModule,
+    AccessMode, Axis, AxisKind, BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold,
+    ExecPool, Gate, GateScope, IntBinary, IntExpr, IntExprKind, IntUnary, Kernel, KernelParam, Param,
+    ParamKind, ParamSource, PoolSizes, Priority, Ready, Schedule, Signature, Slot, Start, StreamBy, Streams,
+    Table, Tensor, ThresholdPolicy, Trace, Use, Window, WindowMode, WorkloadModule,
 };
 
 /// Bytes that decide; when they run out every decision is the first, which ends all recursion.
@@ -204,15 +204,14 @@ fn dispatch(b: &mut Bytes<'_>, values: &Values) -> Dispatch {
 fn schedule(b: &mut Bytes<'_>, m: &WorkloadModule, name: &str) -> Schedule {
     let (params, tables, axes) = (m.params.len(), m.tables.len(), m.axes.len());
     let values = &Values { params, vars: Vec::new(), slots: 0, axes, tables };
-    let mut kinds =
-        vec![DirectiveKind::Streams(1 + b.below(9) as u32), DirectiveKind::Ready(Ready::Priority)];
+    let mut kinds = vec![Streams(1 + b.below(9) as u32).into(), DirectiveKind::Ready(Ready::Priority)];
     let all: [fn(&mut Bytes<'_>, &Values) -> DirectiveKind; 11] = [
         |b, values| DirectiveKind::Dispatch(dispatch(b, values)),
-        |b, values| DirectiveKind::StreamBy(expr(b, values, 1)),
-        |b, values| DirectiveKind::Priority(expr(b, values, 1)),
+        |b, values| StreamBy(expr(b, values, 1)).into(),
+        |b, values| Priority(expr(b, values, 1)).into(),
         |b, _| {
             let all = [Deps::Exact, Deps::Overlap, Deps::Explicit, Deps::Hybrid];
-            DirectiveKind::Dependences(b.pick(&all))
+            DirectiveKind::Deps(b.pick(&all))
         },
         |b, _| {
             let mode = b.pick(&[WindowMode::Stall, WindowMode::Abort, WindowMode::Benchmark]);
@@ -228,15 +227,16 @@ fn schedule(b: &mut Bytes<'_>, m: &WorkloadModule, name: &str) -> Schedule {
             let scope = b.pick(&[GateScope::Global, GateScope::PerStream, GateScope::PerPool]);
             DirectiveKind::Gate(Gate { scope, capacity: u32::MAX })
         },
-        |_, _| DirectiveKind::BatchDeps(16),
-        |b, values| DirectiveKind::DispatchThreshold {
-            metric: expr(b, values, 1),
-            bounds: vec![-1, 2048],
-            policies: vec![
-                ThresholdPolicy::Pool(b.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube])),
+        |_, _| BatchDeps(16).into(),
+        |b, values| {
+            let metric = expr(b, values, 1);
+            let pool = b.pick(&[ExecPool::Any, ExecPool::Vector, ExecPool::Cube]);
+            let policies = vec![
+                ThresholdPolicy::Pool(pool),
                 ThresholdPolicy::Dispatch(dispatch(b, values)),
                 ThresholdPolicy::Dispatch(Dispatch::WorkSteal),
-            ],
+            ];
+            DispatchThreshold { metric, bounds: vec![-1, 2048], policies }.into()
         },
     ];
     for make in all {
@@ -245,7 +245,7 @@ fn schedule(b: &mut Bytes<'_>, m: &WorkloadModule, name: &str) -> Schedule {
         }
     }
     // A level that is a pool needs pools.
-    if kinds.iter().any(|kind| matches!(kind, DirectiveKind::DispatchThreshold { .. })) {
+    if kinds.iter().any(|kind| matches!(kind, DirectiveKind::DispatchThreshold(_))) {
         kinds.retain(|kind| !matches!(kind, DirectiveKind::Pools(_)));
         kinds.push(DirectiveKind::Pools(PoolSizes::ByUnit { vector: 3, cube: 1 }));
     }

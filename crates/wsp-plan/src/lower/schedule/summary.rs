@@ -1,7 +1,8 @@
 //! What the target does with each statement of a schedule, in words.
 
-use crate::capability::{self, Capability, Support};
+use crate::capability;
 use crate::lower::codes;
+use crate::{Capability, Support};
 use crate::{ReadyOrder, ScheduleSummary};
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::{Module, OrderPolicy, Schedule, Space, Span, SplitPolicy, TileSize};

@@ -180,7 +180,7 @@ impl<'m> Lowering<'m> {
             first_statements: statement::first_statements(module),
             vars: Vec::new(),
             sites: Vec::new(),
-            keeps_after: matches!(schedule.dependences, Deps::Explicit | Deps::Hybrid),
+            keeps_after: matches!(schedule.policy.deps, Deps::Explicit | Deps::Hybrid),
             next_label: 0,
             found: Vec::new(),
             notes: Vec::new(),

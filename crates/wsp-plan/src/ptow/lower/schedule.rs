@@ -5,12 +5,12 @@ use super::super::dispatch::DispatchPlan;
 use super::super::emit::BodyId;
 use super::body::NONE;
 use super::{Lowering, VarKind};
-use crate::workload::{LoweredSchedule, Threshold};
+use crate::workload::LoweredSchedule;
 use wsp_core::AxisId;
 use wsp_core::ptow::{MAX_THRESHOLDS, Op, POLICY_POOL, PolicyType, Word};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, Severity};
-use wsp_ir::workload::{Dispatch, ExecPool, IntExpr, IntExprKind, ThresholdPolicy};
+use wsp_ir::workload::{Dispatch, DispatchThreshold, ExecPool, IntExpr, IntExprKind, ThresholdPolicy};
 
 /// A policy of a filter, and its depth or key.
 type Policy = (u16, u32);
@@ -23,7 +23,7 @@ impl<'m> Lowering<'m> {
         statements: BodyId,
     ) -> (BodyId, DispatchPlan) {
         let span = directive(schedule, "dispatch(");
-        let (plan, filter) = match &schedule.dispatch {
+        let (plan, filter) = match &schedule.policy.dispatch {
             None => (DispatchPlan::RoundRobin, None),
             Some(Dispatch::StaticPartition(ranges)) => (self.partition(ranges, span), None),
             Some(dispatch) => match self.policy(dispatch, span) {
@@ -37,13 +37,13 @@ impl<'m> Lowering<'m> {
         let mut outermost = statements;
         if let Some((policy, key)) = filter {
             // Pools of a threshold leave the AICPU to the filter around: a body of its own has one.
-            if schedule.threshold.is_some() {
+            if schedule.policy.threshold.is_some() {
                 outermost = self.around(statements, span);
             }
             self.front(outermost, Op::DispatchFilter, 1, (u32::from(policy), 0), span);
             self.front(outermost, Op::ExtWord, 0, (0, key), span);
         }
-        if let Some(threshold) = &schedule.threshold {
+        if let Some(threshold) = &schedule.policy.threshold {
             self.threshold(threshold, statements, directive(schedule, "dispatch_threshold"));
         }
         self.order(schedule, statements);
@@ -52,13 +52,13 @@ impl<'m> Lowering<'m> {
 
     /// Streams and priorities.
     fn order(&mut self, schedule: &LoweredSchedule, statements: BodyId) {
-        if let Some(streams) = schedule.streams {
+        if let Some(streams) = schedule.policy.streams {
             let span = directive(schedule, "stream");
-            let key = schedule.stream_by.as_ref().map_or(NONE, |key| self.key(key));
+            let key = schedule.policy.stream_by.as_ref().map_or(NONE, |key| self.key(key));
             self.front(statements, Op::StreamBy, 1, (0, streams.max(1)), span);
             self.front(statements, Op::ExtWord, 0, (0, key), span);
         }
-        if let Some(priority) = &schedule.priority {
+        if let Some(priority) = &schedule.policy.priority {
             let key = self.key(priority);
             self.front(statements, Op::Priority, 0, (0, key), directive(schedule, "priority"));
         }
@@ -137,8 +137,8 @@ impl<'m> Lowering<'m> {
         )
     }
 
-    fn threshold(&mut self, threshold: &Threshold, statements: BodyId, span: Span) {
-        let Threshold { metric, bounds, policies } = threshold;
+    fn threshold(&mut self, threshold: &DispatchThreshold, statements: BodyId, span: Span) {
+        let DispatchThreshold { metric, bounds, policies } = threshold;
         if bounds.len() > MAX_THRESHOLDS {
             return self.report(
                 Diagnostic::error(codes::SCHEDULE, "too many thresholds for a program")

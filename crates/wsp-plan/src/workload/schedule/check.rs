@@ -42,14 +42,14 @@ fn partition(schedule: &LoweredSchedule, ranges: &[(u64, u64)], tasks: u64) -> O
 
 /// A start that comes earlier than it says.
 fn start(schedule: &LoweredSchedule, tasks: u64) -> Option<Diagnostic> {
-    let waits_for = match schedule.start {
+    let waits_for = match schedule.policy.start {
         Start::Immediate => return None,
         Start::AfterOrchestration => tasks,
         Start::Threshold(threshold) => u64::from(threshold),
     };
     let at = place(schedule, "task_graph(start");
     if let Some(Window { capacity, mode }) =
-        schedule.window.filter(|window| u64::from(window.capacity) < waits_for.min(tasks))
+        schedule.policy.window.filter(|window| u64::from(window.capacity) < waits_for.min(tasks))
     {
         let what = match mode {
             WindowMode::Abort => "the run fails: the window is full before tasks start",

@@ -1,13 +1,13 @@
 //! From the directives of a schedule to plain data.
 
 use super::super::codes;
-use super::{LoweredSchedule, ScheduleLine, Threshold};
+use super::{LoweredSchedule, ScheduleLine};
 use crate::Support;
-use crate::capability::{TARGETS, of_directive};
+use crate::capability::TARGETS;
 use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED, UNKNOWN_TARGET};
 use wsp_core::limits;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, Timing, WorkloadModule};
+use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
 
 /// What the chosen schedule of a verified module, or else its unnamed one, comes to on a target.
 ///
@@ -31,15 +31,16 @@ pub fn lower_schedule(
     };
     let mut errors = Vec::new();
     for directive in &schedule.directives {
-        apply(&mut lowered, directive);
+        let row = directive.kind.row();
+        directive.kind.apply(&mut lowered.policy);
+        lowered.lines.push(ScheduleLine::new(row, &row.host, directive.span));
         errors.extend(too_large(directive));
-        match of_directive(&directive.kind).cpu_sim {
+        match row.host.cpu_sim {
             Support::Enforced | Support::Hint => {}
             Support::NoOp => lowered.notes.push(unsupported(directive, target)),
             Support::Error => errors.push(unsupported(directive, target)),
         }
     }
-    lowered.gates.sort_unstable();
     if errors.is_empty() { Ok(lowered) } else { Err(errors) }
 }
 
@@ -63,31 +64,6 @@ fn find<'m>(
     }])
 }
 
-/// Takes a directive into the schedule.
-fn apply(lowered: &mut LoweredSchedule, directive: &Directive) {
-    match &directive.kind {
-        DirectiveKind::Dispatch(dispatch) => lowered.dispatch = Some(dispatch.clone()),
-        DirectiveKind::DispatchThreshold { metric, bounds, policies } => {
-            let (metric, bounds, policies) = (metric.clone(), bounds.clone(), policies.clone());
-            lowered.threshold = Some(Threshold { metric, bounds, policies });
-        }
-        DirectiveKind::Streams(streams) => lowered.streams = Some(*streams),
-        DirectiveKind::StreamBy(key) => lowered.stream_by = Some(key.clone()),
-        DirectiveKind::Dependences(dependences) => lowered.dependences = *dependences,
-        DirectiveKind::Window(window) => lowered.window = Some(*window),
-        DirectiveKind::Pools(pools) => lowered.pools = *pools,
-        DirectiveKind::Ready(ready) => lowered.ready = *ready,
-        DirectiveKind::Start(start) => lowered.start = *start,
-        DirectiveKind::Trace(trace) => lowered.trace = *trace,
-        DirectiveKind::Gate(gate) => lowered.gates.push(*gate),
-        DirectiveKind::BatchDeps(batch) => lowered.batch = Some(*batch),
-        DirectiveKind::Priority(key) => lowered.priority = Some(key.clone()),
-        // Tasks are always handed over at once; other timings and grids are refused.
-        DirectiveKind::Timing(_) | DirectiveKind::SpatialMap { .. } => {}
-    }
-    lowered.lines.push(ScheduleLine::new(of_directive(&directive.kind), directive.span));
-}
-
 /// Pools that together have more workers than any run.
 fn too_large(directive: &Directive) -> Option<Diagnostic> {
     let DirectiveKind::Pools(PoolSizes::ByUnit { vector, cube }) = directive.kind else { return None };
@@ -99,7 +75,7 @@ fn too_large(directive: &Directive) -> Option<Diagnostic> {
 }
 
 fn unsupported(directive: &Directive, target: &str) -> Diagnostic {
-    let row = of_directive(&directive.kind);
+    let row = directive.kind.row().host;
     let (code, says) = match row.cpu_sim {
         Support::Error => (NOT_SUPPORTED, "does not support"),
         _ => (NO_EFFECT, "ignores"),
@@ -107,19 +83,8 @@ fn unsupported(directive: &Directive, target: &str) -> Diagnostic {
     let message = format!("`{target}` {says} `{}`", row.primitive);
     let severity = if row.cpu_sim == Support::Error { Diagnostic::error } else { Diagnostic::warning };
     let diagnostic = severity(code, message).at(directive.span, row.meaning);
-    match instead(&directive.kind) {
+    match directive.kind.instead() {
         Some(instead) => diagnostic.help(format!("write `{instead};`")).note("no target supports it"),
         None => diagnostic,
-    }
-}
-
-/// What comes nearest to a directive that no target supports.
-fn instead(kind: &DirectiveKind) -> Option<String> {
-    match kind {
-        DirectiveKind::Timing(Timing::Batched(count)) => Some(format!("batch_deps({count})")),
-        DirectiveKind::Timing(Timing::Interleaved(count)) => Some(format!("streams({count})")),
-        DirectiveKind::Timing(Timing::RateLimit(count)) => Some(format!("pipeline_depth({count})")),
-        DirectiveKind::SpatialMap { .. } => Some("dispatch(affinity(key))".to_owned()),
-        _ => None,
     }
 }

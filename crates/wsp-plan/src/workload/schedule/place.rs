@@ -1,10 +1,10 @@
 //! Where a task goes: the expressions of a schedule, evaluated for one task.
 
 use super::super::eval::{Halt, Scope, eval};
-use super::{LoweredSchedule, Threshold};
+use super::LoweredSchedule;
 use wsp_core::ptow::dispatch::mix;
 use wsp_ir::Span;
-use wsp_ir::workload::{Dispatch, ExecPool, IntExpr, ThresholdPolicy};
+use wsp_ir::workload::{Dispatch, DispatchThreshold, ExecPool, IntExpr, SchedulePolicy, ThresholdPolicy};
 
 /// Where and when a task runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -62,7 +62,7 @@ pub(crate) enum NoPlace {
 /// A schedule's expressions, ready to be evaluated for every task.
 pub(crate) struct Placer<'s> {
     dispatch: Option<&'s Dispatch>,
-    threshold: Option<&'s Threshold>,
+    threshold: Option<&'s DispatchThreshold>,
     streams: Option<u64>,
     stream_by: Option<&'s IntExpr>,
     priority: Option<&'s IntExpr>,
@@ -72,7 +72,7 @@ pub(crate) struct Placer<'s> {
 
 impl<'s> Placer<'s> {
     pub(crate) fn new(schedule: &'s LoweredSchedule) -> Placer<'s> {
-        let LoweredSchedule { dispatch, threshold, streams, stream_by, priority, .. } = schedule;
+        let SchedulePolicy { dispatch, threshold, streams, stream_by, priority, .. } = &schedule.policy;
         Placer {
             plain: dispatch.is_none() && threshold.is_none() && streams.is_none() && priority.is_none(),
             dispatch: dispatch.as_ref(),
@@ -89,10 +89,7 @@ impl<'s> Placer<'s> {
             Dispatch::Affinity(key) | Dispatch::Hash(key) => Some(key),
             Dispatch::RoundRobin | Dispatch::StaticPartition(_) | Dispatch::WorkSteal => None,
         };
-        let in_policies = self.threshold.into_iter().flat_map(|t| &t.policies).filter_map(|p| match p {
-            ThresholdPolicy::Dispatch(dispatch) => Some(dispatch),
-            ThresholdPolicy::Pool(_) => None,
-        });
+        let in_policies = self.threshold.into_iter().flat_map(DispatchThreshold::dispatches);
         let dispatches = self.dispatch.into_iter().chain(in_policies).filter_map(of_dispatch);
         let metric = self.threshold.map(|t| &t.metric);
         dispatches.chain(metric).chain(self.stream_by).chain(self.priority)

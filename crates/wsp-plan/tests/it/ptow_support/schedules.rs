@@ -19,20 +19,20 @@ pub(crate) fn random_schedule(rng: &mut Rng, tasks: Option<u64>) -> Schedule {
         if policies.iter().any(|policy| matches!(policy, ThresholdPolicy::Pool(_))) {
             kinds.push(DirectiveKind::Pools(PoolSizes::ByUnit { vector: 1, cube: 1 }));
         }
-        kinds.push(DirectiveKind::DispatchThreshold { metric: key(rng, 0), bounds, policies });
+        kinds.push(DispatchThreshold { metric: key(rng, 0), bounds, policies }.into());
     }
     if rng.one_in(4) {
-        kinds.push(DirectiveKind::Streams(rng.below(6) as u32 + 1));
+        kinds.push(Streams(rng.below(6) as u32 + 1).into());
         if rng.one_in(2) {
-            kinds.push(DirectiveKind::StreamBy(key(rng, 0)));
+            kinds.push(StreamBy(key(rng, 0)).into());
         }
     }
     if rng.one_in(4) {
-        kinds.push(DirectiveKind::Priority(key(rng, 0)));
+        kinds.push(Priority(key(rng, 0)).into());
         kinds.push(DirectiveKind::Ready(Ready::Priority));
     }
     if rng.one_in(3) {
-        kinds.push(DirectiveKind::Dependences(Deps::Hybrid));
+        kinds.push(DirectiveKind::Deps(Deps::Hybrid));
     }
     let directives = kinds.into_iter().map(|kind| Directive { kind, span: Span::default() });
     Schedule { name: String::new(), directives: directives.collect(), span: Span::default() }

@@ -26,7 +26,7 @@ pub fn print(module: &WorkloadModule) -> String {
 }
 
 /// Writes the items of one module.
-struct Printer<'m> {
+pub(in crate::workload) struct Printer<'m> {
     module: &'m WorkloadModule,
     out: String,
     /// Blocks around the current line.
@@ -74,7 +74,7 @@ impl Printer<'_> {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    pub(in crate::workload) fn text(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
@@ -85,7 +85,7 @@ impl Printer<'_> {
     }
 
     /// Writes parts with `, ` between them.
-    fn separated<T>(&mut self, parts: &[T], part: impl Fn(&mut Self, &T)) {
+    pub(in crate::workload) fn separated<T>(&mut self, parts: &[T], part: impl Fn(&mut Self, &T)) {
         for (i, entry) in parts.iter().enumerate() {
             if i > 0 {
                 self.text(", ");
@@ -94,7 +94,7 @@ impl Printer<'_> {
         }
     }
 
-    fn expr(&mut self, expr: &IntExpr) {
+    pub(in crate::workload) fn expr(&mut self, expr: &IntExpr) {
         self.expr_at(expr, 0);
     }
 }

@@ -1,0 +1,69 @@
+//! What targets do with what schedules say.
+
+/// What a target does with a primitive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Support {
+    /// It holds in every run.
+    Enforced,
+    /// Recorded in plan and trace; a run may depart from it.
+    Hint,
+    /// Accepted without effect; the user is told.
+    NoOp,
+    /// Refused.
+    Error,
+}
+
+impl Support {
+    /// One word or two for tables and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Support::Enforced => "enforced",
+            Support::Hint => "hint",
+            Support::NoOp => "no effect",
+            Support::Error => "error",
+        }
+    }
+}
+
+/// One row of a capability table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Capability {
+    /// Spelling in the source.
+    pub primitive: &'static str,
+    /// What `cpu_sim` does.
+    pub cpu_sim: Support,
+    /// What that means, in one sentence.
+    pub meaning: &'static str,
+}
+
+impl Capability {
+    /// The spelling with an axis and a number in place of the placeholders.
+    pub fn spelled(&self, axis: &str, number: &str) -> String {
+        self.primitive
+            .replace("(axis", &format!("({axis}"))
+            .replace("(n)", &format!("({number})"))
+            .replace("depth", number)
+    }
+}
+
+/// A primitive of workloads' schedules: what it means where the host generates the tasks, and where AICPUs do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Row {
+    /// On the host.
+    pub host: Capability,
+    /// Where AICPUs generate the tasks, if it means something else there.
+    pub aicpus: Option<Capability>,
+}
+
+impl Row {
+    /// Of a primitive that means the same wherever tasks are generated.
+    pub(crate) const fn new(primitive: &'static str, cpu_sim: Support, meaning: &'static str) -> Row {
+        Row { host: Capability { primitive, cpu_sim, meaning }, aicpus: None }
+    }
+
+    /// The same primitive, which means something else where AICPUs generate the tasks.
+    pub(crate) const fn on_aicpus(self, cpu_sim: Support, meaning: &'static str) -> Row {
+        let aicpus = Capability { primitive: self.host.primitive, cpu_sim, meaning };
+        Row { aicpus: Some(aicpus), ..self }
+    }
+}

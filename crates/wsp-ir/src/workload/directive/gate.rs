@@ -1,0 +1,74 @@
+//! `pipeline_depth(n, scope)`.
+
+use super::{DirectiveKind, Form, Lack, Reads, Says, Schedule, SchedulePolicy};
+use crate::workload::text::{Parsed, Parser, Printer, Tok};
+use crate::workload::verify::Checker;
+use crate::{Row, Span, Support};
+use wsp_core::policy::{Gate, GateScope};
+
+impl Reads for Gate {
+    const FORMS: &'static [Form] = &[Form::Statement("pipeline_depth")];
+    const ROWS: &'static [Row] = &[
+        Row::new("pipeline_depth(n, global)", Support::Enforced, "at most `n` tasks run at once"),
+        Row::new(
+            "pipeline_depth(n, per_stream)",
+            Support::Enforced,
+            "at most `n` tasks of one stream run at once: the next in its order starts when fewer do",
+        ),
+        Row::new(
+            "pipeline_depth(n, per_pool)",
+            Support::Enforced,
+            "at most `n` tasks of one pool run at once",
+        ),
+    ];
+
+    fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Gate> {
+        let capacity = parser.count32("the number of tasks that run at once")?;
+        let scope = if parser.eat(Tok::Comma) && !parser.at(Tok::RParen) {
+            parser.one_of("scope", GateScope::WORDS)?
+        } else {
+            GateScope::default()
+        };
+        Ok(Gate { scope, capacity })
+    }
+}
+
+impl Says for Gate {
+    fn title(&self) -> Option<&'static str> {
+        Some(match self.scope {
+            GateScope::Global => "pipeline_depth",
+            GateScope::PerStream => "pipeline_depth per stream",
+            GateScope::PerPool => "pipeline_depth per pool",
+        })
+    }
+
+    fn row(&self) -> &'static Row {
+        // In the order of the scopes.
+        &Self::ROWS[self.scope as usize]
+    }
+
+    fn print(&self, _: Form, printer: &mut Printer<'_>) {
+        printer.text(&self.capacity.to_string());
+        if self.scope != GateScope::default() {
+            printer.text(&format!(", {}", self.scope.word()));
+        }
+    }
+
+    fn verify<'m>(&'m self, checker: &mut Checker<'m>, span: Span) {
+        checker.count(self.capacity, u32::MAX, "tasks that run at once", span);
+    }
+
+    fn lacks(&self, schedule: &Schedule) -> Option<Lack> {
+        if self.scope != GateScope::PerStream
+            || schedule.has(|kind| matches!(kind, DirectiveKind::Streams(_)))
+        {
+            return None;
+        }
+        Lack::effect("pipeline_depth per stream", "streams", "add `streams(4);`")
+    }
+
+    fn apply(&self, policy: &mut SchedulePolicy) {
+        policy.gates.push(*self);
+        policy.gates.sort_unstable();
+    }
+}

@@ -1,0 +1,268 @@
+//! Schedules of workloads: when and where tasks run. They never change a result.
+//!
+//! A statement is one file: its data, its text, its rule, what targets do with it and what it comes to. `directives!` lists
+//! them; text, rules, capability tables and plans go by that list.
+
+mod batch_deps;
+mod deps;
+mod dispatch;
+mod dispatch_threshold;
+mod gate;
+mod policy;
+mod pools;
+mod priority;
+mod ready;
+mod spatial_map;
+mod start;
+mod stream_by;
+mod streams;
+mod timing;
+mod trace;
+mod window;
+
+pub use batch_deps::BatchDeps;
+pub use dispatch::Dispatch;
+pub use dispatch_threshold::{DispatchThreshold, ThresholdPolicy};
+pub use policy::SchedulePolicy;
+pub use priority::Priority;
+pub use spatial_map::SpatialMap;
+pub use stream_by::StreamBy;
+pub use streams::Streams;
+pub use timing::Timing;
+
+use super::IntExpr;
+use super::text::{Parsed, Parser, Printer};
+use super::verify::Checker;
+use crate::{Row, Span};
+use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Trace, Window};
+
+/// A schedule. Expressions in it are over parameters, tables and [`super::IntExprKind::Axis`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Schedule {
+    /// Its name; empty for the one that a file applies without naming it.
+    pub name: String,
+    /// What it says, each kind at most once ([`DirectiveKind::Gate`]: once per scope).
+    pub directives: Vec<Directive>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One statement of a schedule.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Directive {
+    /// What it says.
+    pub kind: DirectiveKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Where a directive may stand, and its word there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// `word(…);`
+    Statement(&'static str),
+    /// `word = …` in the brackets of `task_graph`.
+    Setting(&'static str),
+}
+
+impl Form {
+    /// Its word.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Form::Statement(word) | Form::Setting(word) => word,
+        }
+    }
+
+    /// Whether it stands in the brackets of `task_graph`.
+    pub(super) const fn is_setting(self) -> bool {
+        matches!(self, Form::Setting(_))
+    }
+}
+
+/// What every directive says of itself.
+pub(super) trait Says {
+    /// What targets do with it.
+    fn row(&self) -> &'static Row;
+
+    /// Its name, if a schedule may have others of its kind beside it.
+    fn title(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Writes what stands in the brackets of a statement, or behind the `=` of a setting.
+    fn print(&self, form: Form, printer: &mut Printer<'_>);
+
+    /// Reports what is wrong with it.
+    fn verify<'m>(&'m self, _checker: &mut Checker<'m>, _span: Span) {}
+
+    /// What it has no effect without, if the schedule lacks that.
+    fn lacks(&self, _schedule: &Schedule) -> Option<Lack> {
+        None
+    }
+
+    /// Its expressions.
+    fn exprs(&self) -> Vec<&IntExpr> {
+        Vec::new()
+    }
+
+    /// Its expressions, to be changed.
+    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
+        Vec::new()
+    }
+
+    /// Takes it into the schedule's policy.
+    fn apply(&self, policy: &mut SchedulePolicy);
+
+    /// What comes nearest to it, where no target supports it.
+    fn instead(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Something that a schedule lacks.
+pub(super) struct Lack {
+    pub(super) message: String,
+    pub(super) note: Option<&'static str>,
+    pub(super) help: &'static str,
+}
+
+impl Lack {
+    /// A directive that does nothing without another.
+    fn effect(title: &str, missing: &str, help: &'static str) -> Option<Lack> {
+        Some(Lack { message: format!("`{title}` has no effect without `{missing}`"), note: None, help })
+    }
+}
+
+/// A directive that can be read.
+pub(super) trait Reads: Says + Sized {
+    /// Where it may stand: the first names it, the last is how it is printed by itself.
+    const FORMS: &'static [Form];
+    /// What targets do with each of its values.
+    const ROWS: &'static [Row];
+
+    /// Reads what stands in the brackets of a statement, or behind the `=` of a setting.
+    fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Self>;
+}
+
+macro_rules! directives {
+    ($($(#[$doc:meta])* $kind:ident($data:ty),)*) => {
+        /// The statements of a schedule.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum DirectiveKind {
+            $($(#[$doc])* $kind($data),)*
+        }
+
+        $(impl From<$data> for DirectiveKind {
+            fn from(data: $data) -> DirectiveKind {
+                DirectiveKind::$kind(data)
+            }
+        })*
+
+        impl DirectiveKind {
+            /// Every form of every directive, in the order in which messages list them.
+            pub(super) fn all_forms() -> impl Iterator<Item = Form> {
+                [$(<$data as Reads>::FORMS),*].into_iter().flatten().copied()
+            }
+
+            /// What targets do with each directive.
+            pub fn rows() -> impl Iterator<Item = &'static Row> {
+                [$(<$data as Reads>::ROWS),*].into_iter().flatten()
+            }
+
+            /// Reads the directive that has this form.
+            pub(super) fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Option<DirectiveKind>> {
+                $(if <$data as Reads>::FORMS.contains(&form) {
+                    return <$data as Reads>::parse(parser, form).map(|data| Some(data.into()));
+                })*
+                Ok(None)
+            }
+
+            /// Where it may stand.
+            pub(super) fn forms(&self) -> &'static [Form] {
+                match self {
+                    $(DirectiveKind::$kind(_) => <$data as Reads>::FORMS,)*
+                }
+            }
+
+            pub(super) fn says(&self) -> &dyn Says {
+                match self {
+                    $(DirectiveKind::$kind(data) => data,)*
+                }
+            }
+
+            pub(super) fn says_mut(&mut self) -> &mut dyn Says {
+                match self {
+                    $(DirectiveKind::$kind(data) => data,)*
+                }
+            }
+        }
+    };
+}
+
+directives! {
+    /// `dispatch(policy)`: which worker (AICPU) a task goes to.
+    Dispatch(Dispatch),
+    /// `dispatch_threshold(metric, [t0, t1, …], [p0, p1, p2, …])`: a policy by the size of the task.
+    DispatchThreshold(DispatchThreshold),
+    /// `streams(n)`: tasks go to in-order streams.
+    Streams(Streams),
+    /// `stream_by(key)`: which stream a task goes to.
+    StreamBy(StreamBy),
+    /// `deps = …` of `task_graph`.
+    Deps(Deps),
+    /// `window = n` or `window = (n, mode)` of `task_graph`, or `task_window(n, mode)`.
+    Window(Window),
+    /// `pools = …` of `task_graph`.
+    Pools(PoolSizes),
+    /// `ready = …` of `task_graph`.
+    Ready(Ready),
+    /// `start = …` of `task_graph`.
+    Start(Start),
+    /// `trace = …` of `task_graph`.
+    Trace(Trace),
+    /// `pipeline_depth(n, scope)`: most tasks that run at once in a scope (an issue gate).
+    Gate(Gate),
+    /// `batch_deps(n)`: completions that a worker gathers before it releases their successors.
+    BatchDeps(BatchDeps),
+    /// `priority(key)`: which ready task is next, with `ready = priority`.
+    Priority(Priority),
+    /// `timing(…)`: when ready tasks are handed to workers.
+    Timing(Timing),
+    /// `spatial_map((x, y))`: tasks are placed on a grid of tiles.
+    SpatialMap(SpatialMap),
+}
+
+impl DirectiveKind {
+    /// Its name: a schedule has each name once.
+    pub(super) fn title(&self) -> &'static str {
+        self.says().title().unwrap_or(self.forms()[0].word())
+    }
+
+    /// How it is printed where no other setting stands beside it.
+    pub(super) fn own_form(&self) -> Form {
+        let forms = self.forms();
+        forms[forms.len() - 1]
+    }
+
+    /// What targets do with it.
+    pub fn row(&self) -> &'static Row {
+        self.says().row()
+    }
+
+    /// Takes it into a schedule's policy.
+    pub fn apply(&self, policy: &mut SchedulePolicy) {
+        self.says().apply(policy);
+    }
+
+    /// What comes nearest to it, where no target supports it.
+    pub fn instead(&self) -> Option<String> {
+        self.says().instead()
+    }
+}
+
+impl Schedule {
+    /// Whether one of its directives is such.
+    fn has(&self, wanted: fn(&DirectiveKind) -> bool) -> bool {
+        self.directives.iter().any(|directive| wanted(&directive.kind))
+    }
+}

@@ -1,0 +1,55 @@
+//! `spatial_map((x, y))`.
+
+use super::{Form, Reads, Says, SchedulePolicy};
+use crate::workload::text::{Parsed, Parser, Printer, Tok};
+use crate::workload::verify::Checker;
+use crate::{Row, Span, Support};
+
+/// `spatial_map((x, y))`: tasks are placed on a grid of tiles.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SpatialMap {
+    /// Tiles of a row.
+    pub x: u32,
+    /// Rows.
+    pub y: u32,
+}
+
+impl Reads for SpatialMap {
+    const FORMS: &'static [Form] = &[Form::Statement("spatial_map")];
+    const ROWS: &'static [Row] = &[Row::new(
+        "spatial_map((x, y))",
+        Support::Error,
+        "`cpu_sim` has no tile array; `dispatch(affinity(key))` places tasks",
+    )];
+
+    fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<SpatialMap> {
+        let open = parser.open("`(` and the extents of the grid", "write `spatial_map((4, 4))`")?;
+        let x = parser.count32("the number of tiles of a row")?;
+        parser.expect(Tok::Comma, "`,` and the number of rows")?;
+        let y = parser.count32("the number of rows")?;
+        parser.close(open, "`)` after the extents of the grid")?;
+        Ok(SpatialMap { x, y })
+    }
+}
+
+impl Says for SpatialMap {
+    fn row(&self) -> &'static Row {
+        &Self::ROWS[0]
+    }
+
+    fn print(&self, _: Form, printer: &mut Printer<'_>) {
+        printer.text(&format!("({}, {})", self.x, self.y));
+    }
+
+    fn verify<'m>(&'m self, checker: &mut Checker<'m>, span: Span) {
+        checker.count(self.x, u32::MAX, "tiles of a row", span);
+        checker.count(self.y, u32::MAX, "rows of tiles", span);
+    }
+
+    /// No target has a grid; it is refused.
+    fn apply(&self, _: &mut SchedulePolicy) {}
+
+    fn instead(&self) -> Option<String> {
+        Some("dispatch(affinity(key))".to_owned())
+    }
+}

@@ -1,0 +1,81 @@
+//! `task_graph(start = …)`.
+
+use super::{Form, Reads, Says, SchedulePolicy};
+use crate::workload::text::{Parsed, Parser, Printer};
+use crate::workload::verify::Checker;
+use crate::{Row, Span, Support};
+use wsp_core::policy::Start;
+
+impl Reads for Start {
+    const FORMS: &'static [Form] = &[Form::Setting("start")];
+    const ROWS: &'static [Row] = &[
+        Row::new(
+            "task_graph(start = immediate)",
+            Support::Enforced,
+            "tasks start while others are generated",
+        ),
+        Row::new(
+            "task_graph(start = after_orchestration)",
+            Support::Enforced,
+            "no task starts before all are generated, the window is full or generation waits for a computed value",
+        )
+        .on_aicpus(
+            Support::Enforced,
+            "no task starts before every AICPU has generated all of its tasks or a window is full",
+        ),
+        Row::new(
+            "task_graph(start = threshold(n))",
+            Support::Enforced,
+            "no task starts before `n` are generated, generation ends or waits for a computed value, or the window is full",
+        )
+        .on_aicpus(
+            Support::Enforced,
+            "no task starts before all AICPUs together have generated `n`, generation ends or a window is full",
+        ),
+    ];
+
+    fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Start> {
+        let (name, span) = parser.name("`immediate`, `after_orchestration` or `threshold(n)`")?;
+        match name {
+            "immediate" => return Ok(Start::Immediate),
+            "after_orchestration" => return Ok(Start::AfterOrchestration),
+            "threshold" => {}
+            _ => {
+                let known = ["immediate", "after_orchestration", "threshold"];
+                return Err(parser.unknown_word(name, span, "way to start", &known));
+            }
+        }
+        let open = parser.open("`(` after `threshold`", "write `threshold(100)`")?;
+        let count = parser.count32("the number of tasks")?;
+        parser.close(open, "`)` after the number of tasks")?;
+        Ok(Start::Threshold(count))
+    }
+}
+
+impl Says for Start {
+    fn row(&self) -> &'static Row {
+        match self {
+            Start::Immediate => &Self::ROWS[0],
+            Start::AfterOrchestration => &Self::ROWS[1],
+            Start::Threshold(_) => &Self::ROWS[2],
+        }
+    }
+
+    fn print(&self, _: Form, printer: &mut Printer<'_>) {
+        printer.text(&match self {
+            Start::Immediate => "immediate".to_owned(),
+            Start::AfterOrchestration => "after_orchestration".to_owned(),
+            Start::Threshold(count) => format!("threshold({count})"),
+        });
+    }
+
+    fn verify<'m>(&'m self, checker: &mut Checker<'m>, span: Span) {
+        if let Start::Threshold(count) = self {
+            checker.count(*count, u32::MAX, "tasks to start at", span);
+        }
+    }
+
+    fn apply(&self, policy: &mut SchedulePolicy) {
+        policy.start = *self;
+    }
+}

@@ -1,0 +1,55 @@
+//! `stream_by(key)`.
+
+use super::{DirectiveKind, Form, Lack, Reads, Says, Schedule, SchedulePolicy};
+use crate::workload::IntExpr;
+use crate::workload::text::{Parsed, Parser, Printer};
+use crate::workload::verify::Checker;
+use crate::{Row, Span, Support};
+
+/// `stream_by(key)`: a task goes to stream `key % streams`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StreamBy(pub IntExpr);
+
+impl Reads for StreamBy {
+    const FORMS: &'static [Form] = &[Form::Statement("stream_by")];
+    const ROWS: &'static [Row] = &[Row::new(
+        "stream_by(key)",
+        Support::Enforced,
+        "a task goes to stream `key` modulo the number of streams",
+    )];
+
+    fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<StreamBy> {
+        parser.expr().map(StreamBy)
+    }
+}
+
+impl Says for StreamBy {
+    fn row(&self) -> &'static Row {
+        &Self::ROWS[0]
+    }
+
+    fn print(&self, _: Form, printer: &mut Printer<'_>) {
+        printer.expr(&self.0);
+    }
+
+    fn verify<'m>(&'m self, checker: &mut Checker<'m>, _: Span) {
+        checker.key(&self.0);
+    }
+
+    fn lacks(&self, schedule: &Schedule) -> Option<Lack> {
+        let streams = schedule.has(|kind| matches!(kind, DirectiveKind::Streams(_)));
+        if streams { None } else { Lack::effect("stream_by", "streams", "add `streams(4);`") }
+    }
+
+    fn exprs(&self) -> Vec<&IntExpr> {
+        vec![&self.0]
+    }
+
+    fn exprs_mut(&mut self) -> Vec<&mut IntExpr> {
+        vec![&mut self.0]
+    }
+
+    fn apply(&self, policy: &mut SchedulePolicy) {
+        policy.stream_by = Some(self.0.clone());
+    }
+}

@@ -1,0 +1,44 @@
+//! `streams(n)`.
+
+use super::{Form, Reads, Says, SchedulePolicy};
+use crate::workload::text::{Parsed, Parser, Printer};
+use crate::workload::verify::Checker;
+use crate::{Row, Span, Support};
+
+/// The largest number of streams: their ids have 16 bits.
+const MAX_STREAMS: u32 = 1 << 16;
+
+/// `streams(n)`: tasks go to so many in-order streams, in turn unless `stream_by` says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Streams(pub u32);
+
+impl Reads for Streams {
+    const FORMS: &'static [Form] = &[Form::Statement("streams")];
+    const ROWS: &'static [Row] = &[Row::new(
+        "streams(n)",
+        Support::Enforced,
+        "tasks go to `n` streams, in turn without `stream_by`, and a stream starts a task when the one before is complete, or as its `pipeline_depth` says",
+    )];
+
+    fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Streams> {
+        parser.count32("the number of streams").map(Streams)
+    }
+}
+
+impl Says for Streams {
+    fn row(&self) -> &'static Row {
+        &Self::ROWS[0]
+    }
+
+    fn print(&self, _: Form, printer: &mut Printer<'_>) {
+        printer.text(&self.0.to_string());
+    }
+
+    fn verify<'m>(&'m self, checker: &mut Checker<'m>, span: Span) {
+        checker.count(self.0, MAX_STREAMS, "streams", span);
+    }
+
+    fn apply(&self, policy: &mut SchedulePolicy) {
+        policy.streams = Some(self.0);
+    }
+}
