@@ -268,11 +268,12 @@ fn launch_memory(
     };
     let early = if given.is_some() { EarlyLoads::Noted } else { EarlyLoads::Refused };
     let held = Held::own(&mut array, early, recording);
-    if let Some(stored) = held.stored.clone() {
+    // Slots of a cache that belong to no token are not to be written.
+    let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
+    if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
         let shape = array.shape().to_vec();
-        let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
         let (tensor, given) = (name.clone(), given.is_some());
-        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given, is_cache });
+        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given });
     }
     owned.outputs.push((name, array));
     Ok(Some(held))

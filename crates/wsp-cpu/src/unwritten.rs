@@ -42,16 +42,13 @@ pub(crate) struct Record {
     pub(crate) size: usize,
     pub(crate) shape: Vec<u64>,
     pub(crate) given: bool,
-    /// Whether it is a paged cache: its slots that belong to no token are not to be written.
-    pub(crate) is_cache: bool,
 }
 
 impl Record {
     /// What was never stored; none where all was, or is an input.
     pub(crate) fn unwritten(&self) -> Option<Unwritten> {
         let missing = self.stored.missing(self.size)?;
-        let found = Unwritten::new(&self.tensor, missing, &self.shape, self.given);
-        (!self.is_cache || found.elements == found.of).then_some(found)
+        Some(Unwritten::new(&self.tensor, missing, &self.shape, self.given))
     }
 }
 

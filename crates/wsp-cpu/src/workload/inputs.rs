@@ -14,8 +14,9 @@ use wsp_plan::{Arrays, ParamValue};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Absent {
     /// Nothing: tasks may read what tasks wrote only. A tensor that they read first is an error before the run, see
-    /// [`WorkloadProgram::needed`](super::WorkloadProgram::needed). Of one that tasks write under a condition or in part, a run
-    /// records what they store, and a task that loads other elements stops it. What is never written is zeros in the outputs.
+    /// [`WorkloadProgram::needed`](super::WorkloadProgram::needed). Of one that tasks write under a condition or in part, or read
+    /// under a condition that may hold after others have written it, a run records what they store, and a task that loads other
+    /// elements stops it. What is never written is zeros in the outputs.
     #[default]
     Refused,
     /// Made-up elements, which differ from place to place and follow from a seed.

@@ -150,7 +150,7 @@ impl WorkloadProgram {
     }
 
     /// Names of the tensors that tasks read before any task writes them, sorted: a run depends on what they begin with. None where
-    /// kernels are those of a used file. Of a tensor that tasks write under a condition or in part, only a run tells: see
+    /// kernels are those of a used file. Of a tensor that tasks write or read under a condition, or write in part, only a run tells: see
     /// [`Absent::Refused`](super::Absent::Refused).
     pub fn needed(&self) -> impl Iterator<Item = &str> {
         let declared = match &self.kind {
@@ -161,7 +161,7 @@ impl WorkloadProgram {
     }
 
     /// Names of the tensors that tasks may read before any task writes them, sorted: [`WorkloadProgram::needed`], and those that
-    /// tasks write under a condition or in part.
+    /// tasks write or read under a condition or write in part.
     pub fn maybe_needed(&self) -> impl Iterator<Item = &str> {
         let declared = match &self.kind {
             Kind::Declared(declared) => Some(declared.needed.union(&declared.unsure)),
