@@ -37,17 +37,20 @@ pub(super) struct Uneven {
     pub(super) factor: f64,
     /// Rows from this one on are alike.
     pub(super) end: u64,
+    /// Numbers of the others are in `[-size, size)`.
+    pub(super) size: f64,
 }
 
 impl Uneven {
     /// Rows whose logits need a softmax that is relative to the largest of all: the exponentials of others are too large for f32.
-    pub(super) const STEEP: Uneven = Uneven { factor: 2048.0, end: u64::MAX };
+    pub(super) const STEEP: Uneven = Uneven { factor: 2048.0, end: u64::MAX, size: 1.0 };
     /// Rows whose mean square, about 10⁻⁶, is as small as what norms add to it.
-    pub(super) const FLAT: Uneven = Uneven { factor: 1.0 / 512.0, end: u64::MAX };
+    pub(super) const FLAT: Uneven = Uneven { factor: 1.0 / 512.0, end: u64::MAX, size: 1.0 };
 
     /// What a row is multiplied by.
     pub(super) fn of_row(self, row: u64) -> f64 {
-        if row < self.end && row % APART == APART / 2 { self.factor } else { 1.0 }
+        let is_odd = row < self.end && row % APART == APART / 2;
+        self.size * if is_odd { self.factor } else { 1.0 }
     }
 }
 

@@ -35,7 +35,7 @@ const GRID: f64 = 8.0;
 pub(super) enum Values {
     /// Random numbers in `[center - scale, center + scale)`.
     Random { center: f64, scale: f64 },
-    /// Random numbers in `[-1, 1)` with rows of different size.
+    /// Random numbers with rows of different size.
     Rows(Uneven),
     /// Random multiples of `1 / steps` in `[-1, 1]`.
     Grid { steps: f64 },
@@ -105,10 +105,19 @@ impl Maker<'_> {
         for norm in ["attn_norm", "ffn_norm"] {
             self.fill(reference, norm, Values::Random { center: 1.0, scale: 0.25 })?;
         }
-        for weights in ["wq", "wk", "wv", "wo", "w_gate", "w_up", "w_down"] {
+        for weights in ["wk", "wv", "wo", "w_gate", "w_up", "w_down"] {
             self.weights(reference, weights, 1)?;
         }
-        Ok(())
+        let size = self.weight_size(reference, "wq", 1)?;
+        let head = u64::from(self.head_lanes(reference)?);
+        self.fill(reference, "wq", Values::Rows(Uneven { size, end: head, ..Uneven::STEEP }))
+    }
+
+    /// Lanes of a head of a layer: query columns by heads.
+    fn head_lanes(&self, reference: &Reference) -> Result<u32, Diagnostic> {
+        let name = role(reference, "heads")?;
+        let heads = self.module.param_named(name).and_then(|id| self.params[id.index()]?.as_u32());
+        Ok(self.extent(reference, "wq", 0)? / heads.unwrap_or(1).max(1))
     }
 
     /// Each token goes to as many experts as there are entries per token: the favourites of a random preference. The last expert is
@@ -169,8 +178,12 @@ impl Maker<'_> {
     /// Random weights whose products with inputs of size one sum to size one: the variance of `[-s, s)` is `s² / 3`. The inner
     /// dimension comes `inner` dimensions after the first.
     fn weights(&mut self, reference: &Reference, what: &str, inner: usize) -> Result<(), Diagnostic> {
-        let inner = f64::from(self.extent(reference, what, inner)?.max(1));
-        self.fill(reference, what, Values::Random { center: 0.0, scale: (3.0 / inner).sqrt() })
+        let scale = self.weight_size(reference, what, inner)?;
+        self.fill(reference, what, Values::Random { center: 0.0, scale })
+    }
+
+    fn weight_size(&self, reference: &Reference, what: &str, inner: usize) -> Result<f64, Diagnostic> {
+        Ok((3.0 / f64::from(self.extent(reference, what, inner)?.max(1))).sqrt())
     }
 
     fn fill(&mut self, reference: &Reference, what: &str, values: Values) -> Result<(), Diagnostic> {

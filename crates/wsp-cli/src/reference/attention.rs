@@ -55,7 +55,7 @@ pub struct Errors {
 }
 
 /// Errors of a logit, in units of f32 for each unit of [`Errors::logit`].
-const OF_LOGITS: f64 = 4.0;
+pub(super) const OF_LOGITS: f64 = 4.0;
 /// Errors of an exponential, a product and a quotient, in units of f32.
 const OF_OPERATIONS: f64 = 8.0;
 /// Errors of a sum of `n` positive terms, in units of f32 for each unit of `√n`.

@@ -132,9 +132,13 @@ pub(super) fn compare_sums(
     n: usize,
 ) -> Result<Comparison, Diagnostic> {
     let output = find(reference, cx.outputs, role(reference, what)?)?;
-    let sums = tolerance_of_sums(n, want);
-    let worst = Tolerance { abs: WORST_OF_MANY * sums.abs, rel: WORST_OF_MANY * sums.rel };
-    one(reference, cx, what, want, worst.rounded_to(output.dtype()))
+    one(reference, cx, what, want, worst_of_sums(n, want).rounded_to(output.dtype()))
+}
+
+/// [`tolerance_of_sums`] for the worst of some million elements.
+pub(super) fn worst_of_sums(n: usize, output: &[f64]) -> Tolerance {
+    let sums = tolerance_of_sums(n, output);
+    Tolerance { abs: WORST_OF_MANY * sums.abs, rel: WORST_OF_MANY * sums.rel }
 }
 
 /// How far f32 results may be from outputs that end in sums of up to `n` terms.

@@ -1,9 +1,12 @@
 //! A decoder layer of a LLaMA model in f64: the formulas, one after another.
 
+use super::attention::OF_LOGITS;
+use super::compare::U32;
 use super::dense::{
-    Dense, attend, by_rows, compare_sums, count, dot, expect_shape, number, product, silu, unfit,
+    Dense, WORST_OF_MANY, attend, by_rows, count, dot, expect_shape, number, product, silu, unfit,
+    worst_of_sums,
 };
-use super::{Comparison, Context};
+use super::{Comparison, Context, Tolerance, compare_by, find, role};
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 
@@ -28,11 +31,26 @@ struct Layer {
 }
 
 /// Computes the layer and compares its output.
+///
+/// Where two keys are about as near to a query, which one has more weight hangs on the rounding of their logits. So the layer is
+/// computed once more with other logits, and by how much a row changes is allowed beside the rounding of its sums.
 pub(super) fn check(reference: &Reference, cx: &Context<'_>) -> Result<Vec<Comparison>, Diagnostic> {
     let layer = Layer::new(reference, cx)?;
-    let output = layer.run();
+    let want = layer.run(0.0);
+    let off = layer.run(OF_LOGITS * U32);
     let longest = [layer.x.cols(), layer.wo.cols(), layer.w_down.cols(), layer.x.shape[0]];
-    Ok(vec![compare_sums(reference, cx, "output", &output, longest.into_iter().max().unwrap_or(1))?])
+    let sums = worst_of_sums(longest.into_iter().max().unwrap_or(1), &want);
+    let cols = layer.x.cols().max(1);
+    let by_logits: Vec<f64> = std::iter::zip(want.chunks(cols), off.chunks(cols))
+        .map(|(want, off)| std::iter::zip(want, off).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs())))
+        .collect();
+    let name = role(reference, "output")?;
+    let output = find(reference, cx.outputs, name)?;
+    let allowed = |at: usize| {
+        let logits = WORST_OF_MANY * by_logits.get(at / cols).copied().unwrap_or(0.0);
+        Tolerance { abs: sums.abs + logits, ..sums }.rounded_to(output.dtype())
+    };
+    Ok(vec![compare_by(name, output, &want, allowed)?])
 }
 
 impl Layer {
@@ -86,15 +104,16 @@ impl Layer {
         Ok(layer)
     }
 
-    /// `[tokens, hidden]`.
-    fn run(&self) -> Vec<f64> {
+    /// `[tokens, hidden]`, with logits that are off by `error` times what they are summed up from: the largest of a row upwards, the
+    /// others downwards.
+    fn run(&self, error: f64) -> Vec<f64> {
         let hidden = self.x.cols();
         let normed = self.normalise(&self.x.values, &self.attn_norm.values);
         let project = |weights: &Dense| product(self.threads, &normed, &weights.values, hidden);
         let (mut q, mut k, v) = (project(&self.wq), project(&self.wk), project(&self.wv));
         self.rotate(&mut q, self.heads);
         self.rotate(&mut k, self.kv_heads);
-        let attended = self.attention(&q, &k, &v);
+        let attended = self.attention(&q, &k, &v, error);
         let out = product(self.threads, &attended, &self.wo.values, self.wo.cols());
         let middle: Vec<f64> = self.x.values.iter().zip(&out).map(|(x, o)| x + o).collect();
         let normed = self.normalise(&middle, &self.ffn_norm.values);
@@ -130,14 +149,24 @@ impl Layer {
     }
 
     /// Each token attends to itself and those before it.
-    fn attention(&self, q: &[f64], k: &[f64], v: &[f64]) -> Vec<f64> {
+    fn attention(&self, q: &[f64], k: &[f64], v: &[f64], error: f64) -> Vec<f64> {
         let (dim, group) = (self.head_dim, self.heads / self.kv_heads);
         let scale = 1.0 / (dim as f64).sqrt();
+        let norms: Vec<f64> = k.chunks_exact(dim.max(1)).map(|key| dot(key, key).sqrt()).collect();
         by_rows(self.threads, self.x.shape[0], self.heads * dim, |t, out| {
             for (head, out) in out.chunks_exact_mut(dim.max(1)).enumerate() {
                 let at = |s: usize| (s * self.kv_heads + head / group) * dim;
                 let query = &q[(t * self.heads + head) * dim..][..dim];
-                let mut scores: Vec<f64> = (0..=t).map(|s| dot(query, &k[at(s)..][..dim]) * scale).collect();
+                let norm = dot(query, query).sqrt() * scale * error;
+                let key = |s: usize| &k[at(s)..][..dim];
+                let mut scores: Vec<f64> = (0..=t).map(|s| dot(query, key(s)) * scale).collect();
+                if error != 0.0 {
+                    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    for (s, score) in scores.iter_mut().enumerate() {
+                        let off = norm * norms[s * self.kv_heads + head / group];
+                        *score += if *score == largest { off } else { -off };
+                    }
+                }
                 attend(&mut scores, |s| &v[at(s)..][..dim], out);
             }
         })
@@ -182,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_first_token_attends_to_itself_only() {
-        let y = small().run();
+        let y = small().run(0.0);
         // RMS of (3, 4) is sqrt(12.5); a gate of 0 lets nothing through.
         let rms = 12.5f64.sqrt();
         assert!((y[0] - (3.0 + 3.0 / rms)).abs() < 1e-14 && (y[1] - (4.0 + 4.0 / rms)).abs() < 1e-14);
@@ -198,7 +227,7 @@ mod tests {
         let (s0, s1) = (dot(&q1, &k0) / 2f64.sqrt(), 2.0 / 2f64.sqrt());
         let w0 = s0.exp() / (s0.exp() + s1.exp());
         let want = 1.0 + w0 * k0[0] + (1.0 - w0) * v1[0];
-        assert!((small().run()[2] - want).abs() < 1e-14);
+        assert!((small().run(0.0)[2] - want).abs() < 1e-14);
     }
 
     #[test]
@@ -209,6 +238,6 @@ mod tests {
         let rms = 12.5f64.sqrt();
         let gate = 3.0 / rms;
         let want = 3.0 + gate / (1.0 + (-gate).exp()) * (7.0 / rms);
-        assert!((layer.run()[0] - want).abs() < 1e-14);
+        assert!((layer.run(0.0)[0] - want).abs() < 1e-14);
     }
 }

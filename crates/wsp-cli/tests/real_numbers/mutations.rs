@@ -348,6 +348,7 @@ const FOR_DEFAULTS: &[(&str, &str, &str, &str)] = &[
         "pos + keys > desc.first + 2",
         "ragged_prefill/prefill.pto",
     ),
+    ("llama_layer/layer.pto", "TMAX(m_new, m_new, m);", "", "llama_layer/layer.pto"),
     // What is added to a mean square that is as small.
     (
         "llama_layer/layer.pto",
