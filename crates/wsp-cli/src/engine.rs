@@ -6,10 +6,10 @@ pub mod workload;
 use crate::files::{files_in, read_source};
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
 use std::time::Duration;
-use wsp_core::TensorId;
+use wsp_core::{FuncId, TensorId};
 use wsp_cpu::{KernelStats, KvLayout, LaunchOptions, PlannedDescriptor, Program, Recording, Unwritten};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BindingSource, Consumer, EntryTy, Module, SourceMap, StructDef};
+use wsp_ir::{BindingSource, Consumer, EntryTy, FuncKind, LaunchTarget, Module, SourceMap, StructDef};
 use wsp_kernel::{Engine, Mode, Value};
 pub use wsp_lang::Purpose;
 use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue};
@@ -103,9 +103,19 @@ pub fn compile_for(
 /// # Errors
 /// When the program cannot be lowered.
 pub fn inputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
-    let plan = wsp_plan::lower(module, &CompileOptions::default())?;
+    let options = CompileOptions::default();
+    let plan = match module.entry.as_ref().map(|entry| entry.launch.target) {
+        Some(LaunchTarget::Kernels) => wsp_plan::lower_library(module, &kernels(module), &options)?,
+        _ => wsp_plan::lower(module, &options)?,
+    };
     let read = |i: &usize| plan.tensors[*i].read || !plan.tensors[*i].written;
     Ok((0..plan.tensors.len()).filter(read).map(|i| TensorId(i as u32)).collect())
+}
+
+fn kernels(module: &Module) -> Vec<FuncId> {
+    let of_kind =
+        |(_, function): &(usize, &wsp_ir::Function)| matches!(function.kind, FuncKind::Kernel { .. });
+    module.functions.iter().enumerate().filter(of_kind).map(|(i, _)| FuncId(i as u32)).collect()
 }
 
 /// Tensors of the launch that some kernel stores to.

@@ -416,6 +416,8 @@ pub enum LaunchTarget {
     Space(SpaceId),
     /// A graph.
     Graph(GraphId),
+    /// Nothing: tasks of the kernels come from elsewhere.
+    Kernels,
 }
 
 /// `PTO_LAUNCH`.

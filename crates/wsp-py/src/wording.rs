@@ -18,10 +18,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("`for` or `while`", "`P.seq` or `P.loop`"),
     ("a larger `max`", "a larger `max_rounds`"),
     ("use `wsp run`, which", "use `execute`, which"),
-    (
-        "give arrays with `--inputs FILE.npz`, or make them up with `--generate batch=4,len=100`",
-        "give it by name",
-    ),
+    ("give arrays with `--inputs FILE.npz`, or have them made up: `--generate`", "give it by name"),
     ("`Program::plan`", "`program.plan(arrays)`"),
     ("`Program::workspace_query`", "`program.workspace_query(arrays)`"),
     ("`Plan::advance`", "`plan.advance(lengths)`"),

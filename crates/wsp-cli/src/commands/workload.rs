@@ -18,7 +18,7 @@ use wsp_core::limits;
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Use, text, warnings};
-use wsp_plan::ParamValue;
+use wsp_plan::{ParamValue, library_entry};
 
 /// Whether a file is a workload, by its name.
 pub(super) fn is_workload(path: &Path) -> bool {
@@ -64,7 +64,11 @@ impl Session {
     fn read_library(&mut self, user: &Path, used: &Use) -> Result<Module, Vec<Diagnostic>> {
         let path = used_file(user, used);
         let text = read_source(&path).map_err(|fault| vec![fault.at(used.span, "used here")])?;
-        self.compile_text(&path.display().to_string(), text, Purpose::Library)
+        let mut library = self.compile_text(&path.display().to_string(), text, Purpose::Library)?;
+        if library.entry.is_none() {
+            library.entry = Some(library_entry(&library));
+        }
+        Ok(library)
     }
 }
 

@@ -81,7 +81,7 @@ choice! {
     KernelParam { "argument" => Argument(tensor), "workspace" => Workspace(tensor) }
     EntryTy { "cache" => PagedKvCache, "tensor" => Tensor(dtype), "array" => Array(ty), "scalar" => Scalar(ty) }
     BindingSource { "tensor" => Tensor(tensor), "cache" => Cache(cache), "param" => Param(param) }
-    LaunchTarget { "space" => Space(space), "graph" => Graph(graph) }
+    LaunchTarget { "space" => Space(space), "graph" => Graph(graph), "kernels" => Kernels }
 }
 
 plain_choice! {

@@ -27,6 +27,7 @@ pub(super) fn check(cx: &mut Checker<'_>) {
         LaunchTarget::Graph(id) => {
             cx.lookup(&module.graphs, id.index(), "graph", entry.launch.span);
         }
+        LaunchTarget::Kernels => {}
     }
     for (i, binding) in entry.launch.bindings.iter().enumerate() {
         check_binding(cx, entry, binding);

@@ -43,6 +43,7 @@ fn never(program: &Program<'_>, what: &str, name: &str, span: Span) -> Option<Di
 fn launched_spaces(module: &Module, target: LaunchTarget) -> BTreeSet<SpaceId> {
     match target {
         LaunchTarget::Space(space) => BTreeSet::from([space]),
+        LaunchTarget::Kernels => BTreeSet::new(),
         LaunchTarget::Graph(graph) => {
             module.graphs[graph.index()].stages.iter().map(|stage| stage.space).collect()
         }

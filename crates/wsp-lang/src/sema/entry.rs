@@ -291,6 +291,7 @@ impl<'a> Sema<'a> {
             })?;
         let spaces: Vec<SpaceId> = match target {
             LaunchTarget::Space(space) => vec![space],
+            LaunchTarget::Kernels => Vec::new(),
             LaunchTarget::Graph(graph) => {
                 self.module.graphs[graph.index()].stages.iter().map(|s| s.space).collect()
             }

@@ -1,21 +1,18 @@
 //! The host entry of a library of kernels.
 
-use wsp_core::{CacheId, SpaceId, TensorId};
+use wsp_core::{CacheId, TensorId};
 use wsp_ir::{
     Binding, BindingSource, Elem, Entry, EntryParam, EntryTy, Launch, LaunchTarget, Module, ParamSource,
     Span, Storage,
 };
 
-/// An entry that takes every array, cache and scalar of the launch under its own name. Its launch target is not used.
-pub(super) fn entry(module: &Module) -> Entry {
+/// The host entry of a file that has none and whose kernels others call: it takes every array, cache and scalar of the launch
+/// under its own name, and launches nothing.
+pub fn library_entry(module: &Module) -> Entry {
     let mut entry = Entry {
         name: "main".to_owned(),
         params: Vec::new(),
-        launch: Launch {
-            target: LaunchTarget::Space(SpaceId(0)),
-            bindings: Vec::new(),
-            span: Span::default(),
-        },
+        launch: Launch { target: LaunchTarget::Kernels, bindings: Vec::new(), span: Span::default() },
         span: Span::default(),
     };
     let mut take = |name: &str, ty: EntryTy, source: BindingSource, span: Span| {

@@ -8,6 +8,7 @@ mod stages;
 
 use crate::capability::TARGETS;
 use crate::{Access, CompileOptions, access, walk};
+pub use library::library_entry;
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;
@@ -166,7 +167,7 @@ pub fn lower_library(
     errors(wsp_ir::verify(module))?;
     let mut module = module.clone();
     if module.entry.is_none() {
-        module.entry = Some(library::entry(&module));
+        module.entry = Some(library_entry(&module));
     }
     let memory = aliases::unify(&mut module)?;
     let accesses = summaries(&module);

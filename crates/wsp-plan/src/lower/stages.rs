@@ -27,6 +27,7 @@ pub(super) fn of_entry(module: &Module) -> Result<Vec<StageSource>, Vec<Diagnost
         return Err(vec![d]);
     };
     let wanted: Vec<(&str, SpaceId, Span)> = match entry.launch.target {
+        LaunchTarget::Kernels => Vec::new(),
         LaunchTarget::Space(id) => vec![(&module.spaces[id.index()].name, id, entry.launch.span)],
         LaunchTarget::Graph(id) => {
             graph(module, id).stages.iter().map(|s| (s.name.as_str(), s.space, s.span)).collect()
