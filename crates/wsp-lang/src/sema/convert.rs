@@ -3,7 +3,7 @@
 use super::Sema;
 use super::codes;
 use super::consts::{self, Fault};
-use super::diags::{Reported, Res};
+use super::diags::Res;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, UnOp};
 
@@ -25,7 +25,31 @@ fn as_const(e: &Expr) -> Option<Const> {
     }
 }
 
+/// The truth value of a constant.
+fn decided(e: &Expr) -> Option<bool> {
+    match as_const(e)? {
+        Const::Bool(v) => Some(v),
+        Const::Int(v) => Some(v != 0),
+        Const::Float(v) => Some(v != 0.0),
+    }
+}
+
 impl Sema<'_> {
+    /// Lowers code with `f`. Where `test` is a constant that is not `wanted`, no value of the code is asked for: its types count,
+    /// and its arithmetic may have no result.
+    pub(crate) fn evaluated_if<T>(
+        &mut self,
+        test: &Res<Expr>,
+        wanted: bool,
+        f: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let never = test.as_ref().ok().and_then(decided).is_some_and(|value| value != wanted);
+        self.unevaluated += u32::from(never);
+        let value = f(self);
+        self.unevaluated -= u32::from(never);
+        value
+    }
+
     /// Converts to `ty`. A constant that does not fit is an error; anything else is checked at run time.
     pub(crate) fn convert(&mut self, e: Expr, ty: ScalarTy) -> Res<Expr> {
         if e.ty == ty {
@@ -38,7 +62,7 @@ impl Sema<'_> {
         match as_const(&e) {
             Some(value) => match consts::cast(value, ty) {
                 Ok(value) => Ok(constant(value, ty, span)),
-                Err(fault) => Err(self.const_fault(fault, ty, span)),
+                Err(fault) => self.const_fault(fault, ty, span),
             },
             None => Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, span)),
         }
@@ -72,7 +96,7 @@ impl Sema<'_> {
             Some(Const::Float(v)) => Ok(constant(Const::Float(-v), ty, span)),
             Some(Const::Int(v)) => match consts::cast(Const::Int(-v), ty) {
                 Ok(value) => Ok(constant(value, ty, span)),
-                Err(_) => Err(self.const_fault(Fault::Overflow(-v), ty, span)),
+                Err(_) => self.const_fault(Fault::Overflow(-v), ty, span),
             },
             _ => Ok(Expr::new(ExprKind::Unary(UnOp::Neg, Box::new(e)), ty, span)),
         }
@@ -139,7 +163,7 @@ impl Sema<'_> {
     fn operation(&mut self, op: BinOp, a: Expr, b: Expr, span: Span) -> Res<Expr> {
         let divides = matches!(op, BinOp::Div | BinOp::Rem | BinOp::CeilDiv);
         if divides && b.as_const_int() == Some(0) {
-            return Err(self.const_fault(Fault::DivisionByZero, b.ty, b.span));
+            return self.const_fault(Fault::DivisionByZero, b.ty, b.span);
         }
         if let (Some(x), Some(y)) = (as_const(&a), as_const(&b)) {
             match consts::binary(op, x, y, a.ty) {
@@ -148,7 +172,7 @@ impl Sema<'_> {
                     return Ok(constant(value, ty, span));
                 }
                 Ok(None) => {}
-                Err(fault) => return Err(self.const_fault(fault, a.ty, span)),
+                Err(fault) => return self.const_fault(fault, a.ty, span),
             }
         }
         let mut e = Expr::binary(op, a, b);
@@ -156,7 +180,12 @@ impl Sema<'_> {
         Ok(e)
     }
 
-    fn const_fault(&mut self, fault: Fault, ty: ScalarTy, span: Span) -> Reported {
+    /// A constant expression without a value: an error, unless no value of it is asked for.
+    fn const_fault(&mut self, fault: Fault, ty: ScalarTy, span: Span) -> Res<Expr> {
+        if self.unevaluated > 0 {
+            let zero = if ty.is_float() { Const::Float(0.0) } else { Const::Int(0) };
+            return Ok(constant(zero, ty, span));
+        }
         let name = ty.c_name();
         let d = match fault {
             Fault::DivisionByZero => {
@@ -181,6 +210,6 @@ impl Sema<'_> {
             }
             _ => d,
         };
-        self.fail(d)
+        Err(self.fail(d))
     }
 }

@@ -88,7 +88,12 @@ impl Sema<'_> {
             ExprKind::Binary(op, left, right) => {
                 let left = self.scalar(b, left);
                 // Both sides are looked at, so that both can be wrong.
-                let (right, left) = (self.scalar(b, right)?, left?);
+                let right = match op {
+                    BinaryOp::And => self.evaluated_if(&left, true, |cx| cx.scalar(b, right)),
+                    BinaryOp::Or => self.evaluated_if(&left, false, |cx| cx.scalar(b, right)),
+                    _ => self.scalar(b, right),
+                };
+                let (right, left) = (right?, left?);
                 match op {
                     BinaryOp::And | BinaryOp::Or => self.logic(ir_op(*op), left, right, e.span),
                     _ => self.arithmetic(ir_op(*op), left, right, op.symbol(), e.span),
@@ -171,15 +176,18 @@ impl Sema<'_> {
         span: Span,
     ) -> Res<Expr> {
         let cond = self.condition(b, cond);
-        let (yes, no) = (self.scalar(b, yes), self.scalar(b, no));
-        let (cond, yes, no) = (cond?, yes?, no?);
+        let yes = self.evaluated_if(&cond, true, |cx| cx.scalar(b, yes));
+        let no = self.evaluated_if(&cond, false, |cx| cx.scalar(b, no));
+        let (yes, no) = (yes?, no?);
         let ty = if yes.ty == no.ty {
             yes.ty
         } else {
             let (a, b) = (self.promote(yes.clone())?, self.promote(no.clone())?);
             common_type(a.ty, b.ty)
         };
-        let (yes, no) = (self.convert(yes, ty)?, self.convert(no, ty)?);
+        let yes = self.evaluated_if(&cond, true, |cx| cx.convert(yes, ty))?;
+        let no = self.evaluated_if(&cond, false, |cx| cx.convert(no, ty))?;
+        let cond = cond?;
         Ok(match cond.kind {
             Ir::Const(Const::Bool(true)) => yes,
             Ir::Const(Const::Bool(false)) => no,

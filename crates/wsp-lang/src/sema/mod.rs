@@ -130,6 +130,8 @@ pub(crate) struct Sema<'a> {
     calls: Vec<Span>,
     depth: u32,
     copies: u32,
+    /// Code around the current one of whose values none is asked for.
+    unevaluated: u32,
 }
 
 impl<'a> Sema<'a> {
@@ -164,6 +166,7 @@ impl<'a> Sema<'a> {
             calls: Vec::new(),
             depth: 0,
             copies: 0,
+            unevaluated: 0,
         }
     }
 
