@@ -14,6 +14,8 @@ mod compared;
 mod nan;
 #[path = "cli/unstored.rs"]
 mod unstored;
+#[path = "cli/slips.rs"]
+mod slips;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

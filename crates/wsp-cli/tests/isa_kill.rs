@@ -415,6 +415,25 @@ fn a_folder_for_the_checkpoints_of_a_unit_that_has_none_is_refused() {
     assert!(!case.path("ck").exists());
 }
 
+#[test]
+fn a_run_that_finds_no_checkpoint_says_that_it_begins_anew() {
+    let case = Case::new(TWO_STOPS, units::KERNELS);
+    let resumed = [&BOTH[..], &["--resume"]].concat();
+    let ran = case.run(&resumed);
+    assert!(
+        ran.ok && ran.said.contains("WSP1595") && ran.said.contains("the run begins anew"),
+        "{}",
+        ran.said
+    );
+    let again = case.run(&resumed);
+    assert!(again.ok && !again.said.contains("begins anew"), "{}", again.said);
+    std::fs::remove_dir_all(case.path("ck")).unwrap();
+    std::fs::create_dir(case.path("ck")).unwrap();
+    assert!(Command::new("mkfifo").arg(case.path("ck/run.start")).status().unwrap().success());
+    let ran = case.run(&resumed);
+    assert!(!ran.ok && ran.said.contains("is not a regular file"), "{}", ran.said);
+}
+
 /// What came of random units.
 #[derive(Debug, Default)]
 struct Tally {

@@ -154,12 +154,16 @@ fn files_of_another_kind_than_their_name_says_are_one_error() {
     };
     let workload =
         "// four tasks\nparam e = 4; tensor x: f32[4];\nkernel k(inout x); workload main { k(x); }";
-    for name in ["w.pto", "w.txt"] {
+    for (name, said) in [
+        ("w.pto", "begins as workloads do: `param`"),
+        ("w.txt", "is a file of an unknown kind"),
+        ("w", "is a file of an unknown kind"),
+    ] {
         let file = at(name, workload);
         for command in ["check", "run", "plan"] {
             let (code, err) = wsp(&[command, &file]);
             assert_eq!((code, err.matches("error[").count()), (Some(1), 1), "{command} {name}: {err}");
-            assert!(err.contains("begins as workloads do: `param`") && err.contains("`.wsp`"), "{err}");
+            assert!(err.contains(said) && err.contains("`.wsp`"), "{err}");
         }
     }
     let library = at("library.pto", "PTO_KERNEL_IMPL(k) { }");

@@ -3,6 +3,8 @@
 use super::kind::{Kind, wrong_kind};
 use super::{Outcome, Session, Warnings, options, unit, workload};
 use crate::args::CheckArgs;
+use crate::codes;
+use crate::files::read_source;
 use crate::reference;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
@@ -29,6 +31,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
                 Err(vec![wrong_kind(path, kind, TAKES)])
             }
         };
+        let checked = checked.and_then(|()| refuse_empty(path, kind).map_err(|fault| vec![fault]));
         match checked {
             Ok(()) if session.denied.get() => outcome = Outcome::Failed,
             Ok(()) => session.terminal.print(&format!("{}: ok\n", path.display())),
@@ -48,6 +51,20 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
 fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
     let given = [("--target", args.target.is_some()), ("--kernels", !args.kernels.is_empty())];
     options::refuse(&given, options::OF_UNITS)
+}
+
+/// Refuses a text without a statement, of which nothing could be wrong.
+fn refuse_empty(path: &Path, kind: Kind) -> Result<(), Diagnostic> {
+    let text = if kind == Kind::UnitBytes { return Ok(()) } else { read_source(path)? };
+    let is_empty = |line: &str| line.trim().is_empty() || line.trim().starts_with("//");
+    if !text.lines().all(is_empty) {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        codes::BAD_SOURCE_FILE,
+        format!("`{}` is empty: nothing was checked", path.display()),
+    )
+    .help("is this the right file?"))
 }
 
 fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {

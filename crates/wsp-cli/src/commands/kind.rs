@@ -79,7 +79,7 @@ impl Kind {
             Kind::GeneratorText => "the text of a program that generates tasks",
             Kind::GeneratorBytes => "a program that generates tasks",
             Kind::Arrays => "a file of arrays",
-            Kind::Unknown => "no file that wsp knows",
+            Kind::Unknown => "a file of an unknown kind",
         }
     }
 

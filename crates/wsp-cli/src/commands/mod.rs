@@ -148,7 +148,9 @@ impl Session {
     fn compile(&mut self, path: &Path) -> Result<Module, Vec<Diagnostic>> {
         match Kind::of(path) {
             Kind::Workload => return Err(vec![workload::not_a_program(path)]),
-            Kind::Program | Kind::Unknown => {}
+            Kind::Program => {}
+            // What is not there, or is a folder, is told by who reads it.
+            Kind::Unknown if !path.is_file() => {}
             kind => return Err(vec![wrong_kind(path, kind, "`.pto` programs")]),
         }
         let text = read_source(path).map_err(|fault| vec![fault])?;

@@ -34,11 +34,10 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     }
     let module = session.compile(&args.file)?;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
-    let given = [
-        ("--trace", args.trace.is_some()),
-        ("--aicpus", args.aicpus.is_some()),
-        ("--expand", args.expand.is_some()),
-    ];
+    let trace = [("--trace", args.trace.is_some())];
+    options::refuse(&trace, "is for workloads (`.wsp`) and task graphs (`.tg`, `.ptog`)")
+        .map_err(|fault| vec![fault])?;
+    let given = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())];
     options::refuse(&given, options::OF_WORKLOADS).map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
     let check = args.check || (!args.data.reads_files() && !args.no_check);
@@ -116,7 +115,7 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         checks,
         findings,
     };
-    faults.extend(report.checks.iter().filter_map(Comparison::diagnostic));
+    faults.extend(differences(&loaded.module, &report.checks, &options.set));
     faults.extend(report.findings.diagnostics());
     session.print_run(args.stats, || report.text(), || report.json(), &faults);
     session.keep_after(&faults, filled)
@@ -219,13 +218,34 @@ pub(super) fn compare_arrays(
     let cx = Context { inputs, outputs, params: &value, layout, threads: machine::cores() as usize };
     let mut all = Vec::new();
     for mut reference in module.references.iter().cloned() {
-        // What the program computes from sizes, the reference computes too.
-        let is_stated =
-            |name: &str| set.iter().any(|(n, _)| n == name) || !has_computed_default(module, name);
-        reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(name));
+        reference.roles.retain(|(role, name)| role != SM_SCALE || is_stated(module, name, set));
         all.extend(reference::check(&reference, &cx)?);
     }
     Ok(all)
+}
+
+/// Whether the reference takes a parameter from the program: what the program computes from sizes, the reference computes too.
+fn is_stated(module: &wsp_ir::Module, name: &str, set: &[(String, ParamValue)]) -> bool {
+    set.iter().any(|(n, _)| n == name) || !has_computed_default(module, name)
+}
+
+/// What is wrong with outputs that were compared. Where the reference computes the scale itself, that is said.
+pub(super) fn differences(
+    module: &wsp_ir::Module,
+    checks: &[Comparison],
+    set: &[(String, ParamValue)],
+) -> Vec<Diagnostic> {
+    let roles = module.references.iter().flat_map(|reference| &reference.roles);
+    let own = roles.into_iter().find(|(role, name)| role == SM_SCALE && !is_stated(module, name, set));
+    let faults = checks.iter().filter_map(Comparison::diagnostic);
+    faults
+        .map(|fault| match own {
+            None => fault,
+            Some((_, name)) => fault
+                .note(format!("the reference does not take `{name}` from the program, whose default is computed: it has 1 / sqrt(lanes) of its own"))
+                .help(format!("`--set {name}=…` gives both the same")),
+        })
+        .collect()
 }
 
 /// Whether a parameter has a default that is more than a number.

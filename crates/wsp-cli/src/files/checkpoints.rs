@@ -99,6 +99,10 @@ impl CheckpointStore for CheckpointFolder {
 
     fn load(&self, key: CheckpointKey) -> Result<Option<Vec<u8>>, String> {
         let path = self.path(key);
+        // To open a pipe is to wait for somebody who writes to it, and a device may have no end.
+        if std::fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(format!("`{}` is not a regular file", shown(&path)));
+        }
         match std::fs::read(&path) {
             Ok(record) => Ok(Some(record)),
             Err(fault) if fault.kind() == ErrorKind::NotFound => Ok(None),

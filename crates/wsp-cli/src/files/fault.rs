@@ -12,28 +12,24 @@ pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Opens a file to read.
+/// Opens a regular file to read.
 pub(super) fn open(path: &Path) -> Result<File, Diagnostic> {
-    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
-    if file.metadata().is_ok_and(|m| m.is_dir()) {
-        return Err(Diagnostic::error(codes::FILE_UNREADABLE, format!("`{}` is a directory", shown(path)))
-            .help("give a file in it"));
-    }
-    Ok(file)
+    open_sized(path).map(|(file, _)| file)
 }
 
 /// Opens a regular file to read; with its length in bytes.
 pub(super) fn open_sized(path: &Path) -> Result<(File, u64), Diagnostic> {
-    // Asked of the path first: to open a pipe is to wait for somebody who writes to it.
+    // Asked of the path first: to open a pipe is to wait for somebody who writes to it, and a device may have no end.
     let meta = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
-    if !meta.is_file() && !meta.is_dir() {
-        return Err(Diagnostic::error(
-            codes::FILE_UNREADABLE,
-            format!("`{}` is not a regular file", shown(path)),
-        )
-        .help("arrays are read from regular files: save it to disk first"));
+    let fault =
+        |what: &str| Diagnostic::error(codes::FILE_UNREADABLE, format!("`{}` is {what}", shown(path)));
+    if meta.is_dir() {
+        return Err(fault("a directory").help("give a file in it"));
     }
-    let file = open(path)?;
+    if !meta.is_file() {
+        return Err(fault("not a regular file").help("save what it gives to a file on disk first"));
+    }
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
     let bytes = file.metadata().map_err(|e| unreadable(path, &e))?.len();
     Ok((file, bytes))
 }

@@ -134,6 +134,12 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
     session.terminal.progress("making up data");
     let data = data::load(&tensors, &references::normalised(&module), &args.data)?;
     let store = store(&module, &args.unit).map_err(|fault| vec![fault])?;
+    if args.unit.resume && store.as_ref().is_some_and(|store| store.keys().is_ok_and(|keys| keys.is_empty()))
+    {
+        let message = format!("`{}` has no checkpoint: the run begins anew", folder(&args.unit));
+        session.warn(&[Diagnostic::warning(codes::NO_CHECKPOINTS, message)
+            .help("give the folder of the run that is to go on, or leave out `--resume`")]);
+    }
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
     let options = SessionOptions {
         runtime: runtime(args),
@@ -213,11 +219,18 @@ fn cores(given: Cores) -> CoreCounts {
 fn refuse_without_effect(module: &TgModule, args: &UnitArgs) -> Result<(), Diagnostic> {
     let has = |name: &str| module.instrs.iter().any(|instr| instr.op().info().mnemonic.starts_with(name));
     refuse(&[("--hints", args.hints && !has("CA_"))], "has no meaning: the unit has no `CA_` instruction")?;
-    let Some(folder) = args.checkpoints.as_ref().filter(|_| !has("TG_CHECKPOINT")) else { return Ok(()) };
-    let message = format!("the unit has no `TG_CHECKPOINT`: nothing is kept in `{}`", folder.display());
+    if args.checkpoints.is_none() || has("TG_CHECKPOINT") {
+        return Ok(());
+    }
+    let message = format!("the unit has no `TG_CHECKPOINT`: nothing is kept in `{}`", folder(args));
     Err(Diagnostic::error(codes::NOTHING_TO_KEEP, message)
         .note("a run cannot be resumed")
         .help("add `TG_CHECKPOINT(GRAPH, NAME)`, or leave out `--checkpoints`"))
+}
+
+/// The folder of `--checkpoints`, as it is shown.
+fn folder(args: &UnitArgs) -> String {
+    args.checkpoints.as_ref().map_or(String::new(), |folder| folder.display().to_string())
 }
 
 /// Where checkpoints are kept: in the folder that is given, else in memory. A unit without checkpoints needs no place.

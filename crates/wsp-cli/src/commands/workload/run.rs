@@ -7,7 +7,9 @@ use crate::codes;
 use crate::commands::data::output_names;
 use crate::commands::options::{refuse, refused};
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{compare_arrays, given_arrays, nothing_compared, nothing_ran, recording};
+use crate::commands::run::{
+    compare_arrays, differences, given_arrays, nothing_compared, nothing_ran, recording,
+};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
@@ -107,7 +109,12 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         check,
         findings,
     };
-    faults.extend(report.check.diagnostics());
+    faults.extend(match (&report.check, &source.library) {
+        (Check::Close(all), Some(library)) => {
+            differences(library, all, &engine::library_values(&source, &inputs.set))
+        }
+        (check, _) => check.diagnostics(),
+    });
     faults.extend(report.findings.diagnostics());
     session.print_run(args.stats, || report.text(), || report.json(), &faults);
     session.keep_after(&faults, filled)

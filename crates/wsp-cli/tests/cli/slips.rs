@@ -1,0 +1,118 @@
+//! Files that hold nothing, are no files or are of no known kind, and what is said of them.
+
+use super::checks::{COPY, Folder, refused, rows};
+use super::{root, run};
+use std::process::Command;
+
+/// Kernels without a host entry.
+const LIBRARY: &str = "
+PTO_SHAPE(x, 4, 4)
+PTO_SHAPE(y, 4, 4)
+struct Row { uint32_t i; };
+PTO_KERNEL_IMPL(copy_row) {
+    auto d = PTO_GET_DESCRIPTOR<Row>();
+    VecTile<float, 1, 4> t;
+    TLOAD(t, x, {d.i});
+    TSTORE(y, t, {d.i});
+}
+";
+
+#[test]
+fn tensors_of_a_used_file_without_a_host_entry_have_their_own_names() {
+    let folder = Folder::new();
+    folder.write("rows.pto", LIBRARY);
+    let user = folder
+        .write("user.wsp", "use \"rows.pto\"; workload main { parallel for i in 0..4 { copy_row(i = i); } }");
+    let good = |args: &[&str]| {
+        let (code, out, err) = run(&[args, &[]].concat());
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
+        out
+    };
+    let out = good(&["run", &user]);
+    assert!(out.contains("made up from seed 1") && out.contains("`y` ok"), "{out}");
+    let saved = folder.at("out.npz");
+    good(&["run", &user, "--outputs", &saved]);
+    let (_, err) = refused(&["run", &user, "--inputs", &saved]);
+    assert!(err.contains("array `x` is missing") && err.contains("--input x=FILE.npy"), "{err}");
+    let out = good(&["run", &user, "--inputs", &saved, "--fill", "x"]);
+    assert!(out.contains("y f32[4, 4]; x made up from seed 1"), "{out}");
+    good(&["run", &user, "--generate", "--seed", "2"]);
+    let (_, err) = refused(&["run", &user, "--fill", "X"]);
+    assert!(err.contains("did you mean `x`, which is missing?"), "{err}");
+    assert!(good(&["graph", &user]).contains("4"));
+    good(&["check", &user, "--strict"]);
+}
+
+#[test]
+fn an_empty_file_is_not_ok() {
+    let folder = Folder::new();
+    for name in ["a.pto", "a.wsp", "a.tg"] {
+        for text in ["", "\n// nothing here\n\n"] {
+            let (out, err) = refused(&["check", &folder.write(name, text)]);
+            assert!(
+                out.is_empty() && err.contains("WSP0513") && err.contains("is empty"),
+                "{name}: {out}{err}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_pipe_and_a_device_are_refused_before_they_are_read() {
+    let folder = Folder::new();
+    for name in ["p.pto", "p.wsp", "p.tg", "p.ptog", "p.ptows", "p.ptow"] {
+        let path = folder.at(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let command = match name.rsplit('.').next() {
+            Some("ptows") => "asm",
+            Some("ptow") => "disasm",
+            _ => "run",
+        };
+        let (out, err) = refused(&[command, &path]);
+        assert!(out.is_empty() && err.contains("is not a regular file"), "{name}: {err}");
+    }
+    let (_, err) = refused(&["run", "/dev/zero"]);
+    assert!(err.contains("is not a regular file"), "{err}");
+}
+
+#[test]
+fn an_option_for_workloads_and_task_graphs_names_both() {
+    let folder = Folder::new();
+    let (_, err) = refused(&["run", &folder.rows("rows", COPY), "--trace", "t.json"]);
+    assert!(err.contains("`--trace` is for workloads (`.wsp`) and task graphs (`.tg`, `.ptog`)"), "{err}");
+}
+
+#[test]
+fn a_scale_that_the_reference_does_not_take_is_named_where_outputs_differ() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(root().join(super::EXAMPLE)).unwrap();
+    let wrong = folder.write("scale.pto", &text.replace("1.0f / sqrt(HEAD_DIM)", "1.01f / sqrt(HEAD_DIM)"));
+    let (_, err) = refused(&["run", &wrong, "--generate", super::SMALL]);
+    assert!(err.contains("the reference does not take `sm_scale` from the program"), "{err}");
+    assert!(err.contains("--set sm_scale="), "{err}");
+    let (code, out, err) = run(&["run", &wrong, "--generate", super::SMALL, "--set", "sm_scale=0.3"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn an_arm_that_is_not_taken_may_have_no_value() {
+    let folder = Folder::new();
+    let program = |value: &str| {
+        let body = format!("if ({value} > 2) {{ TLOAD(t, x, {{desc.idx}}); TSTORE(y, t, {{desc.idx}}); }}");
+        folder.write("arm.pto", &rows("rows", &body))
+    };
+    for value in [
+        "(1 ? 3 : 1 / 0)",
+        "(0 ? 1 % 0 : 3)",
+        "(1 ? 3 : 1 << 40)",
+        "((0 && 1 / 0) ? 1 : 3)",
+        "((1 || 1 / 0) ? 3 : 1)",
+    ] {
+        let (code, out, err) = run(&["run", &program(value), "--generate", "rows=4"]);
+        assert_eq!(code, 0, "{value}: {out}{err}");
+    }
+    for value in ["(1 ? 1 / 0 : 3)", "(0 ? 3 : 1 / 0)", "((1 && 1 / 0) ? 1 : 3)", "(1 ? 3 : desc.none)"] {
+        let (_, err) = refused(&["check", &program(value)]);
+        assert!(err.contains("WSP0122") || err.contains("`none`"), "{value}: {err}");
+    }
+}
