@@ -12,10 +12,10 @@ mod checks;
 mod compared;
 #[path = "cli/nan.rs"]
 mod nan;
-#[path = "cli/unstored.rs"]
-mod unstored;
 #[path = "cli/slips.rs"]
 mod slips;
+#[path = "cli/unstored.rs"]
+mod unstored;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
