@@ -60,6 +60,14 @@ impl IntArray {
             IntArray::View(a) => a.bits(index),
         }
     }
+
+    /// As [`IntView::never_stored`]; copies are of what was stored.
+    pub(crate) fn never_stored(&self, first: usize, count: usize) -> Option<usize> {
+        match self {
+            IntArray::View(view) => view.never_stored(first, count),
+            _ => None,
+        }
+    }
 }
 
 /// The page table of one paged cache.

@@ -87,7 +87,9 @@ pub(crate) fn bind_arg(
     };
     let value = |what: &str, scalar: Scalar| {
         let value = values.value(scalar);
-        value.map_err(|why| fault(codes::BAD_EXPRESSION, format!("has no {what}: {}", shared.why_not(&why))))
+        value.map_err(|why| {
+            fault(codes::BAD_EXPRESSION, format!("has no {what}: {}", values.why_not(&why, shared)))
+        })
     };
     let unit = match bind.tensor {
         BindTensor::One(unit) => unit,

@@ -250,7 +250,7 @@ pub(crate) fn run_item(
 pub(crate) fn evaluate(values: &Values<'_>, condition: u32, shared: &Shared) -> Result<i64, Box<Diagnostic>> {
     let plan = &values.code.plan;
     values.value(plan.conditions[condition as usize].value).map_err(|fault| {
-        let fault = shared.why_not(&fault);
+        let fault = values.why_not(&fault, shared);
         let message = format!("a condition of graph `{}` has no value: {fault}", plan.name);
         let fault = Diagnostic::error(codes::BAD_EXPRESSION, message);
         Box::new(values.facts().into_iter().fold(fault, Diagnostic::note))

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wsp_core::tg::MemLocation;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::EarlyLoads;
+use wsp_kernel::{EarlyLoads, Stored};
 
 /// Memory for launches of a graph that run one after another.
 #[derive(Debug)]
@@ -68,9 +68,10 @@ impl Instance {
             Some(&local) => placed(fault, info(local)),
             None => fault,
         })?;
-        let (mut made, recording) = (BTreeMap::new(), table.recording);
+        let mut made = BTreeMap::new();
         for (&local, claim) in own.iter().zip(&claims) {
-            let (bytes, alignment) = (claim.bytes, info(local).alignment);
+            let (bytes, alignment, recording) =
+                (claim.bytes, info(local).alignment, table.recording_of(info(local)));
             let Some(range) = TensorRange::recorded(bytes, alignment, EarlyLoads::Refused, recording) else {
                 account.release(&claims);
                 return Err(placed(account.refused_by_machine(claim), info(local)));
@@ -89,7 +90,7 @@ impl Instance {
             accounts: Arc::clone(accounts),
             device,
             epoch,
-            recording,
+            recording: table.recording,
             bound: code.plan.kernels.iter().map(|_| OnceLock::new()).collect(),
             workspaces: Mutex::default(),
         })
@@ -134,6 +135,8 @@ impl Instance {
             return Err(released(info));
         }
         if let Some(claim) = &cell.claim {
+            // The next launch finds memory that nothing has stored to.
+            cell.range.stored().into_iter().for_each(Stored::forget);
             if poison == super::Released::Poison {
                 cell.range.fill(POISON);
             }

@@ -86,6 +86,11 @@ impl TensorRange {
         self.buffer.stored.as_deref()
     }
 
+    /// Whether all of it was stored, or has values of its own; also where that is not recorded.
+    fn may_load(&self) -> bool {
+        self.stored().is_none_or(|stored| stored.may_load(self.ptr(), self.bytes))
+    }
+
     /// All of it is stored by what is not looked into.
     pub(crate) fn note_store(&self) {
         if let Some(stored) = self.stored() {
@@ -206,12 +211,13 @@ impl TensorRange {
     /// The scalar at byte `offset`; `tensor` is what faults call the range.
     ///
     /// # Errors
-    /// It does not lie in the range, or does not fit an `i64`.
+    /// It does not lie in the range, nothing has stored it, where that is recorded, or it does not fit an `i64`.
     pub(crate) fn scalar(&self, tensor: TensorNo, offset: i64, ty: ScalarType) -> Result<i64, EvalFault> {
         let size = ty.size() as usize;
         let at = usize::try_from(offset).ok();
         let inside = at.filter(|at| at.checked_add(size).is_some_and(|end| end <= self.bytes));
-        let at = inside.ok_or(EvalFault::Load { tensor, offset, ty })?;
+        let may_load = |at: &usize| self.part(*at as u64, size as u64).is_some_and(|part| part.may_load());
+        let at = inside.filter(may_load).ok_or(EvalFault::Load { tensor, offset, ty })?;
         let mut bytes = [0u8; 8];
         self.read(at, size, &mut bytes[..size]);
         let word = u64::from_le_bytes(bytes);
@@ -296,7 +302,9 @@ impl TensorRange {
     pub(crate) fn integers(&self, dtype: DType) -> Option<IntArray> {
         let size = dtype.size();
         // SAFETY: so many elements lie in the range, whose maker keeps it; accesses are as the module's invariant says.
-        unsafe { IntView::new(self.ptr(), self.bytes / size, size, dtype) }.map(IntArray::View)
+        let mut view = unsafe { IntView::new(self.ptr(), self.bytes / size, size, dtype) }?;
+        view.record(self.buffer.stored.clone());
+        Some(IntArray::View(view))
     }
 }
 

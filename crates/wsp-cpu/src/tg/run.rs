@@ -157,7 +157,7 @@ impl Session {
                 return Ok(Progress::GoesOn);
             }
             Err(Stop::Fault(at, fault)) => return Err(self.located(at, fault)),
-            Err(Stop::Value(at, fault)) => return Err(self.no_value(at, &fault)),
+            Err(Stop::Value(at, fault)) => return Err(self.no_value(at, device, &fault)),
         };
         let at = state.at - 1;
         self.perform(device, op, state).map_err(|fault| self.located(at, fault))
@@ -189,7 +189,7 @@ impl Session {
             HostKind::Invoke { graph, iteration } => {
                 let at = state.at - 1;
                 let value = self.host_value(&state, device, iteration);
-                let Some(iteration) = value.map_err(|fault| self.no_value(at, &fault))? else {
+                let Some(iteration) = value.map_err(|fault| self.no_value(at, device, &fault))? else {
                     state.at = at;
                     self.stand(device, state);
                     return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
@@ -240,8 +240,9 @@ impl Session {
         eval(ops, &HostValues { session: self, state, device }).map(Some)
     }
 
-    fn no_value(&self, at: u32, fault: &EvalFault) -> Box<Diagnostic> {
-        let why = self.shared.why_not(fault);
+    fn no_value(&self, at: u32, device: u32, fault: &EvalFault) -> Box<Diagnostic> {
+        let held = |tensor: TensorNo| self.shared.memory().held(tensor.0 as usize, device).is_some();
+        let why = self.shared.why_not(fault, held);
         let what = Diagnostic::error(codes::BAD_EXPRESSION, format!("a scalar has no value: {why}"));
         self.located(at, Box::new(what))
     }

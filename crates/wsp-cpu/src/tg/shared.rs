@@ -14,7 +14,7 @@ use super::snapshot::{Held, RunState};
 use super::tensors::{TensorTable, UnitMemory};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use wsp_core::tg::EvalFault;
+use wsp_core::tg::{EvalFault, TensorNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Scratch;
 use wsp_runtime::tg::{EventsOf, LaunchId};
@@ -168,8 +168,8 @@ impl Shared {
         }
     }
 
-    /// Why an expression has no value, with tensors by name.
-    pub(crate) fn why_not(&self, fault: &EvalFault) -> String {
+    /// Why an expression has no value, with tensors by name; `held` has the memory of those that have some.
+    pub(crate) fn why_not(&self, fault: &EvalFault, held: impl Fn(TensorNo) -> bool) -> String {
         let (EvalFault::Load { tensor, .. } | EvalFault::Large { tensor, .. }) = fault else {
             return fault.to_string();
         };
@@ -190,7 +190,13 @@ impl Shared {
         };
         let end = offset.checked_add(ty.size() as i64).and_then(|end| u64::try_from(end).ok());
         if offset >= 0 && end.is_some_and(|end| info.bytes.is_some_and(|bytes| end <= bytes)) {
-            return format!("no {ty:?} can be read at byte {offset} of `{}`: it was released", info.name);
+            let name = &info.name;
+            return match held(*tensor) {
+                true => format!(
+                    "no {ty:?} can be read at byte {offset} of `{name}`, where nothing has stored anything: let a kernel or an `MC_COPY` write it before"
+                ),
+                false => format!("no {ty:?} can be read at byte {offset} of `{name}`: it was released"),
+            };
         }
         let bytes = info.bytes.map_or_else(|| "an unknown number of".to_owned(), |bytes| bytes.to_string());
         format!("no {ty:?} can be read at byte {offset} of `{}`, which has {bytes} bytes", info.name)

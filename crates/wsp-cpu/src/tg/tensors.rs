@@ -5,9 +5,9 @@ use super::codes;
 use super::memory::TensorRange;
 use crate::options::Recording;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::DType;
-use wsp_core::tg::{Instr, MemLocation, TensorNo};
+use wsp_core::tg::{ExprOp, Instr, MemLocation, TensorNo};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
@@ -35,6 +35,8 @@ pub(crate) struct TensorInfo {
     pub(crate) span: Span,
     /// Whether the session was given an array for it.
     pub(crate) given: bool,
+    /// Whether expressions load scalars from it.
+    pub(crate) is_scalar: bool,
 }
 
 /// All tensors of a unit, in the order of its plan.
@@ -63,6 +65,11 @@ impl TensorTable {
             _ => None,
         });
         let spans: FxHashMap<TensorNo, Span> = externs.chain(allocs).collect();
+        let loads = module.exprs.iter().filter_map(|op| match op {
+            ExprOp::Load(tensor, _) => Some(*tensor),
+            _ => None,
+        });
+        let loaded: BTreeSet<TensorNo> = loads.collect();
         let info = |of: &PlanTensor| TensorInfo {
             no: of.no,
             name: of.name.clone(),
@@ -77,8 +84,15 @@ impl TensorTable {
             elements: of.dtype.filter(|_| !of.shape.is_empty()).map(|dtype| (dtype, of.shape.clone())),
             span: spans.get(&of.no).copied().unwrap_or_default(),
             given: false,
+            is_scalar: loaded.contains(&of.no),
         };
         TensorTable { list: plan.tensors.iter().map(info).collect(), recording: Recording::Off }
+    }
+
+    /// Whether what is stored to a tensor is recorded: always where conditions, counts or ranges load from it, which decide what the
+    /// unit does.
+    pub(crate) fn recording_of(&self, info: &TensorInfo) -> Recording {
+        if info.is_scalar { Recording::On } else { self.recording }
     }
 
     /// The tensor with this name.
@@ -237,7 +251,8 @@ impl UnitMemory {
         accounts.reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
         // External tensors begin with zeros.
         let early = if info.home == TensorKind::Extern { EarlyLoads::Noted } else { EarlyLoads::Refused };
-        let Some(range) = TensorRange::recorded(bytes, info.alignment, early, table.recording) else {
+        let Some(range) = TensorRange::recorded(bytes, info.alignment, early, table.recording_of(info))
+        else {
             accounts.release(std::slice::from_ref(&claim));
             return Err(placed(accounts.refused_by_machine(&claim), info));
         };

@@ -34,6 +34,11 @@ impl Values<'_> {
         }
     }
 
+    /// Why an expression has no value.
+    pub(crate) fn why_not(&self, fault: &EvalFault, shared: &Shared) -> String {
+        shared.why_not(fault, |tensor| self.instance.range(self.code.local(tensor.0)).is_some())
+    }
+
     /// What messages say of the place.
     pub(crate) fn facts(&self) -> Vec<String> {
         let mut facts = vec![format!("in graph `{}`, iteration {}", self.code.plan.name, self.iteration)];

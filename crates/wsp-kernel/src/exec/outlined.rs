@@ -3,7 +3,7 @@
 use super::code::{Code, Inst, Op, What};
 use super::host::{Extent, GeneratorHost, Hints, WsRequest};
 use super::ops::{self, Fault};
-use super::trap::{ARRAY_BOUNDS, AXIS_UNKNOWN, LOOP_STEP, TIER_INDEX, WORKSPACE_INDEX};
+use super::trap::{ARRAY_BOUNDS, AXIS_UNKNOWN, LOOP_STEP, TIER_INDEX, WORKSPACE_INDEX, never_stored};
 use super::vm::Vm;
 use crate::env::IntArray;
 use crate::{Trap, Value};
@@ -64,11 +64,26 @@ impl<'a> Vm<'a> {
         let Some(bits) = usize::try_from(index).ok().and_then(|i| array.bits(i)) else {
             return Err(index_trap(code, pc, index, array.len()));
         };
+        self.check_stored(code, pc, number, (index as usize, 1))?;
         let ty = code.insts[pc].ty;
         if array.ty() == ty {
             return Ok(bits);
         }
         ops::cast(array.ty(), ty, bits).map_err(|_| ops::cast_trap(array.ty(), ty, bits, span(code, pc)))
+    }
+
+    /// Refuses a load of elements, the first and how many, of which one was never stored, where that is recorded.
+    fn check_stored(
+        &self,
+        code: &Code,
+        pc: usize,
+        number: u64,
+        (first, count): (usize, usize),
+    ) -> Result<(), Trap> {
+        let Some(index) = self.array(code, pc, number)?.never_stored(first, count) else { return Ok(()) };
+        let names = self.tiles.as_ref().map_or(&[][..], |run| run.tensor_names);
+        Err(never_stored(names.get(number as usize).map_or("?", String::as_str), span(code, pc))
+            .note(format!("the first such element has index {index}")))
     }
 
     /// The largest or the sum of the first elements.
@@ -81,6 +96,7 @@ impl<'a> Vm<'a> {
         };
         self.steps += count / ELEMENTS_PER_STEP;
         self.step(code, pc)?;
+        self.check_stored(code, pc, number, (0, n))?;
         let Inst { op, ty, .. } = code.insts[pc];
         let value = if op == Op::ArrayMax { largest(array, n) } else { sum(array, n) };
         Value::from_int(ty, value).map(Value::to_bits).ok_or_else(|| {

@@ -3,7 +3,7 @@
 use super::tile_code::{RhsCode, TileDecl, TileInst};
 use super::tile_run::{PastEnd, TileRun};
 use super::trap::{
-    NEVER_STORED, TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN,
+    TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN, never_stored,
 };
 use crate::Trap;
 use crate::memory::Fault;
@@ -83,9 +83,7 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
                 .note(format!("{count} elements from index {index} on, where the dimension has {extent}"))
         }
         Fault::NeverStored { at } => {
-            let name = tensor_name(inst, run);
-            let message = format!("`{name}` is loaded where no task has stored anything");
-            let trap = Trap::new(NEVER_STORED, message, span);
+            let trap = never_stored(tensor_name(inst, run), span);
             match inst {
                 TileInst::Load { .. } => trap.note(format!(
                     "the first such element is in row {} and column {} of what is loaded",

@@ -105,6 +105,12 @@ impl From<Trap> for Diagnostic {
     }
 }
 
+/// A load of what no task has stored.
+#[cold]
+pub(crate) fn never_stored(tensor: &str, span: Span) -> Trap {
+    Trap::new(NEVER_STORED, format!("`{tensor}` is loaded where no task has stored anything"), span)
+}
+
 /// What to do about a fault whose message does not say it.
 fn help(code: Code) -> Option<&'static str> {
     Some(match code {

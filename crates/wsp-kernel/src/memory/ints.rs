@@ -1,16 +1,20 @@
 //! Integer elements read where they lie.
 
+use super::Stored;
+use std::sync::Arc;
 use wsp_core::DType;
 use wsp_ir::ScalarTy;
 
 /// Integers in memory that somebody else owns, evenly spaced. Those of less than 32 bits are read as `uint32_t`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct IntView {
     ptr: *const u8,
     len: usize,
     /// Bytes between neighbours.
     stride: usize,
     dtype: DType,
+    /// What tasks store to the memory, in a run that records that.
+    stored: Option<Arc<Stored>>,
 }
 
 // SAFETY: the contract of `IntView::new` makes every access a read of memory that nobody writes meanwhile.
@@ -25,7 +29,23 @@ impl IntView {
     /// Until the last use of the value and its copies every element is valid for reads, and nobody writes one while a function
     /// runs that may read it, but that function itself, through a [`super::TensorMem`]. Elements need no alignment.
     pub unsafe fn new(ptr: *const u8, len: usize, stride: usize, dtype: DType) -> Option<IntView> {
-        (!dtype.is_float()).then_some(IntView { ptr, len, stride, dtype })
+        (!dtype.is_float()).then_some(IntView { ptr, len, stride, dtype, stored: None })
+    }
+
+    /// From now on, what functions load is looked up there.
+    pub fn record(&mut self, stored: Option<Arc<Stored>>) {
+        self.stored = stored;
+    }
+
+    /// Of `count` elements from `first` on, the first that may not be loaded, since no task has stored it.
+    pub(crate) fn never_stored(&self, first: usize, count: usize) -> Option<usize> {
+        let stored = self.stored.as_deref()?;
+        let at = |index: usize| self.ptr.wrapping_add(index * self.stride);
+        let (elements, size) = (first..first + count, self.dtype.size());
+        if self.stride == size && stored.may_load(at(first), count * size) {
+            return None;
+        }
+        elements.into_iter().find(|&index| !stored.may_load(at(index), size))
     }
 
     /// Number of elements.
@@ -60,11 +80,11 @@ impl IntView {
         }
     }
 
-    /// The first element, where all lie side by side as they are read.
+    /// The first element, where all lie side by side as they are read, and nobody asks whether they were stored.
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "compiled code reads by address"))]
     pub(crate) fn dense(&self) -> Option<*const u8> {
         let whole = matches!(self.dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64);
-        (whole && self.stride == self.dtype.size()).then_some(self.ptr)
+        (whole && self.stride == self.dtype.size() && self.stored.is_none()).then_some(self.ptr)
     }
 
     /// The first elements, in order.
