@@ -13,6 +13,7 @@ mod schedule_property;
 mod split;
 mod support;
 mod tg_any_unit;
+mod tg_conditions;
 mod tg_launches;
 mod tg_lint;
 mod tg_machine;

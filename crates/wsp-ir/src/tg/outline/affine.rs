@@ -2,7 +2,7 @@
 
 use super::{BlockId, BlockKind, Outline};
 use crate::tg::TgModule;
-use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar};
+use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar, binary};
 
 /// What a scalar may depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -99,6 +99,7 @@ impl Affine {
                     (ExprOp::Add, Some(a), Some(b)) => a.add(&b),
                     (ExprOp::Sub, Some(a), Some(b)) => b.times(-1).and_then(|b| a.add(&b)),
                     (ExprOp::Mul, Some(a), Some(b)) => a.multiply(&b),
+                    (op, Some(a), Some(b)) => Affine::of_constants(op, &a, &b),
                     _ => None,
                 }
             }
@@ -107,8 +108,19 @@ impl Affine {
         true
     }
 
+    /// What an operation that knows no variables makes of two constants.
+    fn of_constants(op: ExprOp, a: &Affine, b: &Affine) -> Option<Affine> {
+        let constant = |of: &Affine| i64::try_from(of.constant).ok().filter(|_| of.terms.is_empty());
+        binary(op, constant(a)?, constant(b)?).ok().map(Affine::constant)
+    }
+
     /// A scalar as a sum of multiples of variables, if it is one.
     pub fn of(module: &TgModule, scalar: Scalar) -> Option<Affine> {
+        Affine::of_where(module, scalar, &[])
+    }
+
+    /// The same with values in the place of some variables.
+    pub fn of_where(module: &TgModule, scalar: Scalar, values: &[(Variable, i64)]) -> Option<Affine> {
         match scalar {
             Scalar::Const(value) => Some(Affine::constant(value)),
             Scalar::Expr(expr) => {
@@ -116,6 +128,12 @@ impl Affine {
                 for &op in module.expr(expr) {
                     if !Affine::step(op, &mut stack) {
                         return None;
+                    }
+                    if let Some(Some(top)) = stack.last_mut()
+                        && let Some(&(_, value)) =
+                            values.iter().find(|(variable, _)| *top == Affine::variable(*variable))
+                    {
+                        *top = Affine::constant(value);
                     }
                 }
                 stack.pop().flatten().filter(|_| stack.is_empty())

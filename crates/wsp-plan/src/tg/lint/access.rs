@@ -332,21 +332,86 @@ impl Reader<'_> {
     }
 }
 
+/// Values that variables have where an access takes place.
+pub(super) type Values<'v> = &'v [(Variable, i64)];
+/// An access with them.
+type Where<'v> = (&'v Access, Values<'v>);
+
 /// Whether two accesses of one tensor touch a byte in common.
 pub(super) fn overlap(module: &TgModule, outline: &Outline, a: &Access, b: &Access) -> Overlap {
+    if a.low >= b.high || b.low >= a.high {
+        return Overlap::Never;
+    }
+    match (table_index(module, a.at), table_index(module, b.at)) {
+        (Some(x), Some(y)) if x == y => {}
+        (None, None) => {}
+        _ => return Overlap::Maybe,
+    }
+    overlap_of_ranges(module, outline, (a, &[]), (b, &[]))
+}
+
+/// The same where both take place with values of their own.
+pub(super) fn overlap_where(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Overlap {
+    match (takes(module, outline, a), takes(module, outline, b)) {
+        (Some(false), _) | (_, Some(false)) => Overlap::Never,
+        (Some(true), Some(true)) => overlap_of_ranges(module, outline, a, b),
+        _ => Overlap::Maybe,
+    }
+}
+
+/// The same where each is in whatever round of the loops around it; they surely touch the same bytes if they do so in one round.
+pub(super) fn overlap_in_any_round(
+    module: &TgModule,
+    outline: &Outline,
+    a: Where<'_>,
+    b: Where<'_>,
+) -> Overlap {
+    let hull = |(access, values): Where<'_>| {
+        let (offset, size) = range_where(module, outline, access, values)?;
+        let ends = outline.extremes(module, access.block, &offset)?;
+        Some((ends.least, ends.most.checked_add(size)?))
+    };
+    let is_apart = match (hull(a), hull(b)) {
+        (Some((low_a, high_a)), Some((low_b, high_b))) => high_a <= low_b || high_b <= low_a,
+        _ => a.0.high <= b.0.low || b.0.high <= a.0.low,
+    };
+    match overlap_where(module, outline, a, b) {
+        _ if is_apart => Overlap::Never,
+        Overlap::Never if [a, b].iter().any(|of| takes(module, outline, *of) == Some(false)) => {
+            Overlap::Never
+        }
+        Overlap::Never => Overlap::Maybe,
+        other => other,
+    }
+}
+
+/// Whether an access is one to its tensor: a binding to one of several tensors may be one to another.
+fn takes(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> Option<bool> {
+    match &module.instrs[access.at as usize] {
+        Instr::McBind { tensor_id: tensor_id @ TensorRef::Table { index, .. }, .. } => {
+            let index = Affine::of_where(module, Scalar::Expr(*index), values);
+            let index = index.filter(|index| index.terms.is_empty())?.constant;
+            let taken = usize::try_from(index).ok().and_then(|index| module.tensors_of(tensor_id).get(index));
+            Some(taken == Some(&outline.tensors[access.tensor as usize].no))
+        }
+        _ => Some(true),
+    }
+}
+
+fn overlap_of_ranges(
+    module: &TgModule,
+    outline: &Outline,
+    (a, of_a): Where<'_>,
+    (b, of_b): Where<'_>,
+) -> Overlap {
     if a.low >= b.high || b.low >= a.high {
         return Overlap::Never;
     }
     if a.exact && b.exact {
         return Overlap::Surely;
     }
-    match (table_index(module, a.at), table_index(module, b.at)) {
-        (None, None) => {}
-        (Some(x), Some(y)) if x == y => {}
-        _ => return Overlap::Maybe,
-    }
-    let range = |access: &Access| range_of(module, outline, access);
-    let (Some((from_a, size_a)), Some((from_b, size_b))) = (range(a), range(b)) else {
+    let range = |access: &Access, values| range_where(module, outline, access, values);
+    let (Some((from_a, size_a)), Some((from_b, size_b))) = (range(a, of_a), range(b, of_b)) else {
         return Overlap::Maybe;
     };
     let Some(apart) = difference(outline, module, (&from_a, a.block), (&from_b, b.block)) else {
@@ -386,12 +451,22 @@ fn table_index(module: &TgModule, at: u32) -> Option<(Vec<u32>, Vec<ExprOp>)> {
 
 /// The first byte of an access and how many there are, if that is the same number each time.
 pub(super) fn range_of(module: &TgModule, outline: &Outline, access: &Access) -> Option<(Affine, i128)> {
+    range_where(module, outline, access, &[])
+}
+
+fn range_where(
+    module: &TgModule,
+    outline: &Outline,
+    access: &Access,
+    values: Values<'_>,
+) -> Option<(Affine, i128)> {
     if access.exact {
         let low = Affine { constant: i128::from(access.low), terms: Vec::new() };
         return Some((low, i128::from(access.high) - i128::from(access.low)));
     }
     let Instr::McBind { offset, size, .. } = module.instrs[access.at as usize] else { return None };
-    let (offset, size) = (Affine::of(module, offset)?, Affine::of(module, size)?);
+    let of = |scalar| Affine::of_where(module, scalar, values);
+    let (offset, size) = (of(offset)?, of(size)?);
     let bytes = outline.tensors[access.tensor as usize].bytes;
     match (size.terms.is_empty(), size.constant) {
         (true, 0) if offset.terms.is_empty() => {

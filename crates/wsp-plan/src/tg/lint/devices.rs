@@ -6,18 +6,25 @@
 //! * if the bytes of each device are its own: they move with `device`, by no less than what all of them span on one device;
 //! * if one runs on one device, which then notifies, and the other behind a wait for that notification, each in a graph that is launched once.
 //!
-//! Of every other tensor a warning says that it was not compared.
+//! All others are compared device by device where there are few: that two of them touch the same bytes is an error if both accesses surely take place, and
+//! no device waits for another; a warning where it is not known that several devices run the unit. Of every other tensor a warning says that it was not compared.
 
-use super::access::{Access, range_of};
-use super::launches::{Steps, parts};
+use super::access::{Access, Overlap, range_of};
+use super::launches::{OnDevice, Steps, parts};
 use super::order::Order;
 use super::reach::Lane;
-use super::{Cx, NOT_ALL, warning};
-use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo};
-use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Home, NumberMap, Variable};
+use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
+use std::collections::BTreeSet;
+use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, TensorNo};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Blocks, Home, NumberMap, Variable};
 
 /// Steps after which accesses of devices are not compared any further.
 const MOST_STEPS: usize = 40_000_000;
+/// Devices that run a unit which speaks of devices.
+const FEWEST: u32 = 2;
+/// Devices of which each is compared with each.
+const MOST_DEVICES: u32 = 16;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     if !is_for_several(cx) {
@@ -27,7 +34,16 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut steps = Steps::new(MOST_STEPS);
     let open: Vec<(Access, Access)> =
         (0..cx.outline.tensors.len() as u32).filter_map(|tensor| checker.open(tensor, &mut steps)).collect();
-    for (a, b) in open {
+    let met = checker.device_by_device(&open, &mut steps);
+    for ((a, b), met) in open.into_iter().zip(met) {
+        let (a, b) = match met {
+            Met::Never => continue,
+            Met::Maybe => (a, b),
+            Met::Surely(devices, a, b) => {
+                tell(cx, devices, &a, &b);
+                continue;
+            }
+        };
         let message = format!(
             "whether devices use the same bytes of `{}` at the same time was not compared",
             cx.tensor_name(a.tensor)
@@ -36,11 +52,33 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
         if a.at != b.at {
             found = cx.and(found, b.at, super::flow::verb(&b));
         }
-        found = found.note("all devices have one memory for it, and run at the same time");
-        cx.report(found.help("bind bytes of its own on every device: MC_BIND(…, device * SIZE, SIZE)").help(
-            "or write on one device, CF_IF(device == 0), and let it notify the others: SY_NOTIFY, SY_WAIT_NOTIFY",
-        ));
+        cx.report(advised(found));
     }
+}
+
+/// Says that two devices surely touch the same bytes: an error where it is known that there are two.
+fn tell(cx: &mut Cx<'_>, devices: [u32; 2], a: &Access, b: &Access) {
+    let [first, second] = devices;
+    let (of, condition) = match cx.options.devices {
+        Some(_) => (error as fn(Code, String) -> Diagnostic, ""),
+        None => (warning as fn(Code, String) -> Diagnostic, ", if several devices run the unit"),
+    };
+    let name = cx.tensor_name(a.tensor);
+    let message =
+        format!("devices {first} and {second} use the same bytes of `{name}` in no order{condition}");
+    let verb = super::flow::verb;
+    let mut found = cx.on(of(LAUNCHES, message), a.at, &format!("device {first} {} it here", verb(a)));
+    if a.at != b.at {
+        found = cx.and(found, b.at, &format!("device {second} {} it here", verb(b)));
+    }
+    cx.report(advised(found));
+}
+
+fn advised(found: Diagnostic) -> Diagnostic {
+    let found = found.note("all devices have one memory for it, and run at the same time");
+    found.help("bind bytes of its own on every device: MC_BIND(…, device * SIZE, SIZE)").help(
+        "or write on one device, CF_IF(device == 0), and let it notify the others: SY_NOTIFY, SY_WAIT_NOTIFY",
+    )
 }
 
 /// Whether several devices run the unit; where that is not said, whether it is made for several.
@@ -76,11 +114,71 @@ struct Checker<'c, 'm> {
     notices: Vec<Notice>,
 }
 
+/// Whether two devices touch the same bytes of a tensor.
+enum Met {
+    Never,
+    Maybe,
+    Surely([u32; 2], Access, Access),
+}
+
 impl Checker<'_, '_> {
+    /// Of tensors, each with two accesses to it, whether devices touch the same bytes of it.
+    fn device_by_device(&self, open: &[(Access, Access)], steps: &mut Steps) -> Vec<Met> {
+        let tensors: BTreeSet<u32> = open.iter().map(|(a, _)| a.tensor).collect();
+        let devices = self.cx.options.devices.unwrap_or(FEWEST).min(MOST_DEVICES);
+        let is_common = |tensor: u32| tensors.contains(&tensor);
+        let each: Vec<OnDevice> = match tensors.is_empty() {
+            true => Vec::new(),
+            false => (0..devices).map(|device| OnDevice::new(self.cx, device, &is_common, steps)).collect(),
+        };
+        let is_whole = self.cx.options.devices == Some(devices) && each.iter().all(|device| device.is_whole);
+        tensors.iter().map(|tensor| self.met(&each, is_whole, *tensor, steps)).collect()
+    }
+
+    /// Whether devices touch the same bytes of a tensor; `is_whole` says that these devices do nothing else, and are all.
+    fn met(&self, each: &[OnDevice], is_whole: bool, tensor: u32, steps: &mut Steps) -> Met {
+        let mut found = if is_whole { Met::Never } else { Met::Maybe };
+        let pairs = each.iter().enumerate().flat_map(|(at, a)| each[at + 1..].iter().map(move |b| (a, b)));
+        for (first, second) in pairs {
+            let meetings: Vec<_> = first.meetings(second, self.cx, tensor, steps).collect();
+            for meeting in meetings {
+                let Some((a, b, overlap)) = meeting else { return Met::Maybe };
+                match overlap {
+                    Overlap::Never => {}
+                    Overlap::Surely if !self.may_wait() => {
+                        return Met::Surely([first.device, second.device], a, b);
+                    }
+                    _ if self.is_in_order(&a, &b) => {}
+                    _ => found = Met::Maybe,
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a device may wait for another: for a notification, or until memory that all have holds something.
+    fn may_wait(&self) -> bool {
+        let is_common = |tensor: TensorNo| {
+            self.cx.outline.tensor_index(tensor).is_some_and(|tensor| self.is_common(tensor))
+        };
+        self.notices.iter().any(|notice| !notice.is_sent)
+            || self
+                .cx
+                .module
+                .exprs
+                .iter()
+                .any(|op| matches!(op, ExprOp::Load(tensor, _) if is_common(*tensor)))
+    }
+
+    /// Whether all devices have one memory for a tensor.
+    fn is_common(&self, tensor: u32) -> bool {
+        let def = &self.cx.outline.tensors[tensor as usize];
+        def.home == Home::Extern || def.location == MemLocation::Shared
+    }
+
     /// The first two accesses to a tensor that may touch the same bytes on two devices in no order.
     fn open(&self, tensor: u32, steps: &mut Steps) -> Option<(Access, Access)> {
-        let def = &self.cx.outline.tensors[tensor as usize];
-        if def.home != Home::Extern && def.location != MemLocation::Shared {
+        if !self.is_common(tensor) {
             return None;
         }
         let runs =
@@ -212,6 +310,10 @@ fn launches(cx: &Cx<'_>) -> Vec<Vec<BlockId>> {
         let (Instr::TgLaunch { graph_id, .. } | Instr::TgInvoke { graph_id, .. }) = *instr else { continue };
         let launched = cx.outline.graph(graph_id).map_or(&[][..], |graph| &parts[graph as usize]);
         launched.iter().for_each(|part| launches[*part as usize].push(cx.outline.blocks.around(at)));
+    }
+    // A unit that launches nothing has each graph launched once.
+    if launches.iter().all(Vec::is_empty) {
+        launches.iter_mut().for_each(|of| of.push(Blocks::HOST));
     }
     launches
 }

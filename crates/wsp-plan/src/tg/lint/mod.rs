@@ -153,6 +153,13 @@ struct Cx<'m> {
     gravest: Severity,
 }
 
+impl<'m> Cx<'m> {
+    /// The same where more is known of the unit's scalars, with no findings.
+    fn with_known<'k>(&'k self, known: &'k TgModule) -> Cx<'k> {
+        Cx { known, found: Vec::new(), open: Vec::new(), more: 0, gravest: Severity::Note, ..*self }
+    }
+}
+
 impl Cx<'_> {
     fn report(&mut self, diagnostic: Diagnostic) {
         if self.found.len() < MAX_FINDINGS {

@@ -52,10 +52,14 @@ pub struct OpenEnd {
 
 /// The unit with values in the place of scalars that are known; none if there are none to put in.
 pub(super) fn with_scalars(module: &TgModule, scalars: &[Option<i64>]) -> Option<TgModule> {
-    let value = |op: &ExprOp| match *op {
+    with_values(module, &|op| match *op {
         ExprOp::Arg(arg) => scalars.get(arg as usize).copied().flatten(),
         _ => None,
-    };
+    })
+}
+
+/// The unit with values in the place of operations that push them; none if there are none to put in.
+pub(super) fn with_values(module: &TgModule, value: &dyn Fn(&ExprOp) -> Option<i64>) -> Option<TgModule> {
     if !module.exprs.iter().any(|op| value(op).is_some()) {
         return None;
     }

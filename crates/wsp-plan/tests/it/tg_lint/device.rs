@@ -95,8 +95,11 @@ fn bytes_that_devices_share_are_apart_or_in_order() {
     let with = |text: &str, devices: Option<u32>| {
         let options = LintOptions { devices, ..LintOptions::default() };
         let found = lint(&read(text).0, &kernels(), &options);
-        let left: Vec<String> =
-            found.iter().filter(|found| found.code.0 == 1519).map(|found| found.message.clone()).collect();
+        let left: Vec<String> = found
+            .iter()
+            .filter(|found| matches!(found.code.0, 1519 | 1521))
+            .map(|found| found.message.clone())
+            .collect();
         assert!(left.iter().all(|message| message.contains("devices")), "{left:?}");
         left.len()
     };
@@ -126,7 +129,8 @@ fn bytes_that_devices_share_are_apart_or_in_order() {
     let arm = |body: &str| format!("CF_IF(device == 1)\n{body}CF_ENDIF\n");
     assert_eq!(count(&unit(&arm(&kernel("A", "w", "T")), launch)), 0);
     assert_eq!(count(&unit(&kernel("A", "w", "T"), &arm(&format!("{launch}\n")))), 0);
-    assert_eq!(count(&unit(&arm(&kernel("A", "w", "T")).replace("==", "!="), launch)), 1);
+    let others = unit(&arm(&kernel("A", "w", "T")).replace("==", "!="), launch);
+    assert_eq!([2, 3].map(|devices| with(&others, Some(devices))), [0, 1]);
     // Notifications.
     let notified = |first: &str, second: &str, launch: &str| {
         let a = kernel("A", "w", "S");
@@ -139,11 +143,109 @@ fn bytes_that_devices_share_are_apart_or_in_order() {
         count(&notified("SY_NOTIFY(1, 5, after = A)\n", "SY_WAIT_NOTIFY(0, 5, before = B)\n", launch)),
         0
     );
-    assert_eq!(count(&notified("", "", launch)), 2);
+    assert_eq!([2, 3].map(|devices| with(&notified("", "", launch), Some(devices))), [1, 2]);
     assert_eq!(
-        count(&notified("SY_NOTIFY(1, 5)\nSY_NOTIFY(2, 5)\n", wait, launch)),
+        with(&notified("SY_NOTIFY(1, 5)\nSY_NOTIFY(2, 5)\n", wait, launch), Some(3)),
         1,
         "devices 1 and 2 write"
     );
     assert_eq!(count(&notified(send, wait, &format!("CF_LOOP(2, k)\n{launch}\nCF_ENDLOOP"))), 1);
+}
+
+/// ISA-SY-04: what two devices surely do to the same bytes in no order is an error, what the numbers of the devices keep apart is none, and the rest
+/// is a warning.
+#[test]
+fn devices_are_compared_one_by_one() {
+    let unit = |body: &str, host: &str| format!("extern T: u8[1024]\nTG_BEGIN(G)\n{body}TG_END(G)\n{host}\n");
+    let kernel = |bytes: &str| format!("TG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T{bytes})\n");
+    let launch = "TG_LAUNCH(G, default)";
+    let with = |text: &str, devices: Option<u32>| {
+        let options = LintOptions { devices, ..LintOptions::default() };
+        let found = lint(&read(text).0, &kernels(), &options);
+        let found: Vec<&Diagnostic> =
+            found.iter().filter(|found| matches!(found.code.0, 1519 | 1521)).collect();
+        assert!(found.iter().all(|found| !found.help.is_empty()) && found.len() < 2, "{found:#?}");
+        found.first().map(|found| (found.code.0, found.severity))
+    };
+    let (sure, maybe) = (Some((1521, Severity::Error)), Some((1519, Severity::Warning)));
+    let all = unit(&kernel(""), launch);
+    assert_eq!([1, 2, 3].map(|devices| with(&all, Some(devices))), [None, sure, sure]);
+    assert_eq!(with(&unit(&kernel(""), ""), Some(2)), sure, "each graph is launched once");
+    assert_eq!(with(&all, None), None, "nothing says that it is for several");
+    let by_device = unit(&kernel(", device % 2 * 0"), launch);
+    assert_eq!(with(&by_device, None), Some((1521, Severity::Warning)), "one device may run it");
+    assert_eq!([1, 2].map(|devices| with(&by_device, Some(devices))), [None, sure]);
+    // Bytes that only some devices have in common.
+    let halves = unit(&kernel(", (device % 2) * 512, 512"), launch);
+    assert_eq!([2, 3].map(|devices| with(&halves, Some(devices))), [None, sure]);
+    let rest = unit(&kernel(", (devices - 1 - device) * 256, 300"), launch);
+    assert_eq!(with(&rest, Some(2)), sure);
+    assert_eq!(with(&rest.replace("300", "256"), Some(4)), None);
+    // Conditions of the graph and of the host.
+    let arm = |condition: &str, body: &str| format!("CF_IF({condition})\n{body}\nCF_ENDIF\n");
+    for (condition, expected) in [
+        ("device == 1", [None, None]),
+        ("device != 0", [None, sure]),
+        ("device > 1", [None, None]),
+        ("device < devices - 1", [None, sure]),
+        ("device != 0 && iteration == 1", [None, None]),
+    ] {
+        let texts = [unit(&arm(condition, &kernel("")), launch), unit(&kernel(""), &arm(condition, launch))];
+        for text in texts.iter().filter(|_| !condition.contains("iteration")).chain(texts.first()) {
+            assert_eq!([2, 3].map(|devices| with(text, Some(devices))), expected, "{text}");
+        }
+    }
+    let text = format!("arg N: i64\n{}", unit(&arm("N", &kernel("")), launch));
+    assert_eq!(with(&text, Some(2)), maybe);
+    // Rounds, of which each device does all.
+    let rounds = |bytes: &str, count: &str| {
+        unit(&format!("CF_LOOP({count}, i)\n{}CF_ENDLOOP\n", kernel(bytes)), launch)
+    };
+    assert_eq!(with(&rounds(", i * 64, 64", "4"), Some(2)), sure);
+    assert_eq!(with(&rounds(", (device % 2) * 64 + i * 64, 64", "4"), Some(2)), maybe);
+    assert_eq!(with(&rounds(", (device % 2) * 256 + i * 64, 64", "4"), Some(2)), None);
+    let invoke = |g: &str| unit(&kernel(g), "CF_LOOP(3, i)\nTG_INVOKE(G, i)\nCF_ENDLOOP");
+    assert_eq!(with(&invoke(", iteration * 64, 64"), Some(2)), sure);
+    assert_eq!(with(&invoke(", (iteration * 2 + device) * 64, 64"), Some(2)), None);
+    assert_eq!(with(&invoke(", (iteration * 2 + device) * 64, 64"), Some(3)), sure);
+    // Nobody says what a kernel does, and what waits may be in order.
+    let unknown = kernel("").replace(", w,", ", other,");
+    assert_eq!(with(&unit(&unknown, launch), Some(2)), maybe);
+    let waits = unit(&format!("{}SY_NOTIFY(1, 5)\nSY_WAIT_NOTIFY(0, 5)\n", kernel("")), launch);
+    assert_eq!(with(&waits, Some(2)), maybe);
+    let reads = unit(&kernel(""), &format!("CF_WHILE(load(T))\nCF_ENDWHILE\n{launch}"));
+    assert_eq!(with(&reads, Some(2)), maybe);
+}
+
+/// Ranges of random units, against an oracle that touches the bytes.
+#[test]
+fn random_ranges_of_devices_are_those_that_meet() {
+    let mut numbers = crate::tg_launches::Numbers(0x5eed_1234_0000_0001);
+    let mut seen = std::collections::BTreeMap::new();
+    for case in 0..200 {
+        let devices = 2 + numbers.below(3) as i64;
+        let [a, b, c, of] = [3, 3, 3, 4].map(|below| numbers.below(below) as i64);
+        let (of, size, rounds) = (of + 1, 1 + numbers.below(4) as i64, 1 + numbers.below(3) as i64);
+        let only = numbers.below(3) as i64;
+        let text = format!(
+            "extern T: u8[1024]\nTG_BEGIN(G)\nCF_IF(device != {only})\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T, device * {a} + (device % {of}) * {b} + iteration * {c}, {size})\nCF_ENDIF\nTG_END(G)\nCF_LOOP({rounds}, i)\nTG_INVOKE(G, i)\nCF_ENDLOOP\n"
+        );
+        let bytes = |device: i64| {
+            (0..rounds).filter(move |_| device != only).flat_map(move |round| {
+                let first = device * a + (device % of) * b + round * c;
+                first..first + size
+            })
+        };
+        let expected = (0..devices).any(|x| {
+            let all: Vec<i64> = bytes(x).collect();
+            (x + 1..devices).any(|y| bytes(y).any(|byte| all.contains(&byte)))
+        });
+        let options = LintOptions { devices: Some(devices as u32), ..LintOptions::default() };
+        let found = lint(&read(&text).0, &kernels(), &options);
+        let told = found.iter().any(|found| found.code.0 == 1521 && found.is_error());
+        assert!(!found.iter().any(|found| found.code.0 == 1519), "case {case}\n{text}\n{found:#?}");
+        assert_eq!(told, expected, "case {case}, {devices} devices\n{text}\n{found:#?}");
+        *seen.entry(expected).or_insert(0) += 1;
+    }
+    assert!(seen.len() == 2, "{seen:?}");
 }

@@ -17,14 +17,16 @@ fn what_only_a_run_can_compare_is_told() {
         ("iteration * 4", "16", "the iteration"),
         ("0", "device * 4", "the device"),
     ] {
-        let found = findings(&unit(a, b));
+        let mut found = findings(&unit(a, b));
+        // What several devices do to the same bytes is another matter.
+        found.retain(|finding| finding.code.0 != 1521);
         assert_eq!(found.len(), 1, "{a} {b}: {found:#?}");
         assert_eq!((found[0].code.0, found[0].severity), (1522, Severity::Note));
         assert_eq!(found[0].help, ["TG_DEPEND(A, B, DATA, T)"]);
         let labels = format!("{:?}", found[0]);
         assert!(labels.contains(on), "{a} {b}: {labels}");
         let ordered = unit(a, b).replace("TG_END", "TG_DEPEND(A, B, DATA, T)\nTG_END");
-        assert!(findings(&ordered).is_empty());
+        assert!(findings(&ordered).iter().all(|finding| finding.code.0 == 1521));
     }
     assert!(findings(&unit("N * 8", "N * 8 + 4")).is_empty(), "they are apart whatever N is");
     // Rounds of a loop whose count is read from memory.

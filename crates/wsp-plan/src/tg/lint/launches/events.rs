@@ -3,7 +3,7 @@
 use super::super::Cx;
 use super::super::order::Order;
 use super::super::reach::Lane;
-use super::Steps;
+use super::{STEPS_TO_KEEP, Steps};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wsp_core::tg::{EventNo, Instr};
 use wsp_ir::tg::outline::NumberMap;
@@ -61,8 +61,8 @@ impl<'o> Events<'o> {
         event: EventNo,
         steps: &mut Steps,
     ) -> bool {
-        let signals = self.signals[graph as usize].get(&event).cloned().unwrap_or_default();
-        self.leads(Question::BeforeSignal(graph, node, event), vec![node], signals, steps)
+        let ends = |events: &Events<'_>| (vec![node], of(&events.signals, graph, event));
+        self.leads(Question::BeforeSignal(graph, node, event), ends, steps)
     }
 
     /// Whether a node starts after its graph waited for an event.
@@ -73,8 +73,8 @@ impl<'o> Events<'o> {
         node: u32,
         steps: &mut Steps,
     ) -> bool {
-        let waits = self.waits[graph as usize].get(&event).cloned().unwrap_or_default();
-        self.leads(Question::BehindWait(graph, event, node), waits, vec![node], steps)
+        let ends = |events: &Events<'_>| (of(&events.waits, graph, event), vec![node]);
+        self.leads(Question::BehindWait(graph, event, node), ends, steps)
     }
 
     /// Whether a graph waits for an event before it signals another.
@@ -85,17 +85,25 @@ impl<'o> Events<'o> {
         signalled: EventNo,
         steps: &mut Steps,
     ) -> bool {
-        let waits = self.waits[graph as usize].get(&event).cloned().unwrap_or_default();
-        let signals = self.signals[graph as usize].get(&signalled).cloned().unwrap_or_default();
-        self.leads(Question::WaitsBefore(graph, event, signalled), waits, signals, steps)
+        let ends =
+            |events: &Events<'_>| (of(&events.waits, graph, event), of(&events.signals, graph, signalled));
+        self.leads(Question::WaitsBefore(graph, event, signalled), ends, steps)
     }
 
-    /// Whether one of some nodes of a graph is one of others, or comes before one.
-    fn leads(&mut self, question: Question, from: Vec<u32>, to: Vec<u32>, steps: &mut Steps) -> bool {
+    /// Whether one of some nodes of a graph is one of others, or comes before one. Where no steps are left, the answer is `false`.
+    fn leads(
+        &mut self,
+        question: Question,
+        ends: impl FnOnce(&Events<'_>) -> (Vec<u32>, Vec<u32>),
+        steps: &mut Steps,
+    ) -> bool {
         if let Some(&answer) = self.led.get(&question) {
             return answer;
         }
-        steps.spend(self.order.first.len());
+        let (from, to) = ends(self);
+        if !steps.spend(STEPS_TO_KEEP + self.order.first.len() + from.len() + to.len()) {
+            return false;
+        }
         let rank = |node: u32| self.order.rank[node as usize];
         let lane = Lane {
             starts: from.into_iter().map(rank).collect(),
@@ -105,6 +113,11 @@ impl<'o> Events<'o> {
         self.led.insert(question, answer);
         answer
     }
+}
+
+/// Nodes of a graph that signal or wait for an event.
+fn of(uses: &[Uses], graph: u32, event: EventNo) -> Vec<u32> {
+    uses[graph as usize].get(&event).cloned().unwrap_or_default()
 }
 
 /// Per graph kernels that signal events of other graphs, and kernels that wait for events of others.

@@ -3,20 +3,25 @@
 //! The statements of the host are gone through along every way that conditions leave open (`ways`); along each, launches that are in no order
 //! (`order`, `events`) are compared access by access.
 
+mod conditions;
+mod each_device;
 mod events;
 mod order;
 mod ways;
 
-use super::access::{Access, Overlap, overlap};
+use super::access::{Access, Overlap, overlap, overlap_where};
 use super::order::{Node, Order};
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
+use conditions::{Condition, Forms};
+pub(super) use each_device::OnDevice;
 use events::Events;
 use order::LaunchOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use ways::{Way, ways};
+use ways::{Launch, Way, ways};
 use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo};
-use wsp_ir::tg::outline::Home;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::outline::{Block, BlockId, BlockKind, Home, Variable};
 
 /// Steps after which launches are not compared any further.
 const MOST_STEPS: usize = 40_000_000;
@@ -58,8 +63,8 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
         return;
     }
     let mut checker = Checker::new(cx, order);
-    let is_whole = ways(cx, |way| {
-        checker.way(cx, way);
+    let is_whole = ways(cx, |way, forms| {
+        checker.way(cx, way, forms);
         !checker.steps.are_over()
     });
     checker.is_cut |= !is_whole || checker.steps.are_over();
@@ -132,7 +137,7 @@ impl<'o> Checker<'o> {
         }
     }
 
-    fn way(&mut self, cx: &Cx<'_>, way: &Way) {
+    fn way(&mut self, cx: &Cx<'_>, way: &Way, forms: &mut Forms) {
         let mut order = LaunchOrder::new(way, &mut self.events, &mut self.steps);
         for first in 0..way.launches.len() {
             for second in first + 1..way.launches.len() {
@@ -140,7 +145,7 @@ impl<'o> Checker<'o> {
                     break;
                 }
                 if !order.is_behind(first, second, &mut self.steps) {
-                    self.pair(cx, way, &mut order, first, second);
+                    self.pair(cx, (way, &mut *forms), &mut order, first, second);
                 }
             }
         }
@@ -159,7 +164,14 @@ impl<'o> Checker<'o> {
         }
     }
 
-    fn pair(&mut self, cx: &Cx<'_>, way: &Way, order: &mut LaunchOrder, first: usize, second: usize) {
+    fn pair(
+        &mut self,
+        cx: &Cx<'_>,
+        (way, forms): (&Way, &mut Forms),
+        order: &mut LaunchOrder,
+        first: usize,
+        second: usize,
+    ) {
         let (a, b) = (way.launches[first], way.launches[second]);
         if self.told.contains(&(a.at, b.at)) {
             return;
@@ -174,15 +186,16 @@ impl<'o> Checker<'o> {
             let (x, y, steps) = ((first, x.node), (second, y.node), &mut self.steps);
             let is_ordered = order.is_ordered(&mut self.events, x, y, steps)
                 || order.is_ordered(&mut self.events, y, x, steps);
-            if is_ordered || steps.are_over() {
-                is_told = false;
-                continue;
-            }
-            if meeting.is_sure {
+            let meets = match is_ordered || steps.are_over() {
+                true => Overlap::Never,
+                false => meets_on(cx, (way, forms), (meeting, &a, &b), steps),
+            };
+            is_told &= meets == Overlap::Surely;
+            if meets == Overlap::Surely {
                 steps.spend(STEPS_TO_KEEP);
                 let race = Race { meeting: *meeting, is_same: a.graph == b.graph, skipped: b.skipped };
                 self.found.insert(place, race);
-            } else {
+            } else if meets == Overlap::Maybe {
                 self.open.insert(place.2);
             }
         }
@@ -201,10 +214,10 @@ impl<'o> Checker<'o> {
         meetings
     }
 
-    /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor one, a sure one if there is one.
+    /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor one that is sure, or all of them.
     fn meet(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Vec<Meeting> {
         let list = &cx.accesses.list;
-        let mut meetings: BTreeMap<(u32, u32, u32), Meeting> = BTreeMap::new();
+        let mut meetings: BTreeMap<(u32, u32, u32), Vec<Meeting>> = BTreeMap::new();
         let mut rest = self.uses[second as usize].as_slice();
         for of_tensor in self.uses[first as usize].chunk_by(|a, b| list[*a].tensor == list[*b].tensor) {
             let tensor = list[of_tensor[0]].tensor;
@@ -216,16 +229,21 @@ impl<'o> Checker<'o> {
                 }
                 let (a, b) = (&list[at], &list[other]);
                 let key = (a.node, b.node, tensor);
-                if !(a.writes() || b.writes()) || meetings.get(&key).is_some_and(|known| known.is_sure) {
+                let is_known = |known: &Vec<Meeting>| known.iter().any(|meeting| meeting.is_sure);
+                if !(a.writes() || b.writes()) || meetings.get(&key).is_some_and(is_known) {
                     continue;
                 }
                 if let Some(is_sure) = meets(cx, a, b) {
                     self.steps.spend(STEPS_TO_KEEP);
-                    meetings.insert(key, Meeting { a: at, b: other, is_sure });
+                    let all = meetings.entry(key).or_default();
+                    if is_sure {
+                        all.clear();
+                    }
+                    all.push(Meeting { a: at, b: other, is_sure });
                 }
             }
         }
-        meetings.into_values().collect()
+        meetings.into_values().flatten().collect()
     }
 
     fn report(self, cx: &mut Cx<'_>) {
@@ -238,7 +256,7 @@ impl<'o> Checker<'o> {
             let message = format!("`{name}` is released while a launch of graph `{graph}` may use it");
             let found = cx.on(error(LAUNCHES, message), *at, "released here");
             let found = cx.and(found, *launch, "launched here, and not waited for");
-            cx.report(found.help(format!("TG_SYNC({graph})")));
+            cx.report(waits_for(cx, found, *launch));
         }
         for tensor in &self.open {
             let message = format!(
@@ -284,6 +302,60 @@ fn meets(cx: &Cx<'_>, a: &Access, b: &Access) -> Option<bool> {
         Overlap::Maybe => Some(false),
         Overlap::Never => moves.then_some(false),
     }
+}
+
+/// Whether two accesses of two launches touch the same bytes on a way.
+fn meets_on(
+    cx: &Cx<'_>,
+    (way, forms): (&Way, &mut Forms),
+    (meeting, a, b): (&Meeting, &Launch, &Launch),
+    steps: &mut Steps,
+) -> Overlap {
+    let [x, y] = [meeting.a, meeting.b].map(|at| &cx.accesses.list[at]);
+    let arms: Vec<(Condition, bool)> = [(x, a), (y, b)]
+        .into_iter()
+        .flat_map(|(of, launch)| arms(cx, forms, of, launch.iteration, steps))
+        .collect();
+    if !arms.is_empty() && !way.allows(forms, &arms, steps) {
+        return Overlap::Never;
+    }
+    match (meeting.is_sure, a.iteration, b.iteration) {
+        (true, ..) => Overlap::Surely,
+        (false, Some(of_a), Some(of_b)) => {
+            let [of_a, of_b] = [of_a, of_b].map(|iteration| [(Variable::Iteration, iteration)]);
+            overlap_where(cx.known, cx.outline, (x, &of_a), (y, &of_b))
+        }
+        _ => Overlap::Maybe,
+    }
+}
+
+/// What has to hold, and what not, for an access of an iteration to take place.
+fn arms(
+    cx: &Cx<'_>,
+    forms: &mut Forms,
+    access: &Access,
+    iteration: Option<i64>,
+    steps: &mut Steps,
+) -> Vec<(Condition, bool)> {
+    let blocks = &cx.outline.blocks;
+    let arms = blocks.outwards(access.block).filter(|(_, block)| block.kind.is_arm());
+    let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
+    let condition = |(_, arm): (BlockId, &Block)| {
+        let is_then = arm.kind == BlockKind::Then;
+        let open = if is_then { arm.open } else { then_of(cx, arm, steps)?.open };
+        match cx.module.instrs[open as usize] {
+            Instr::CfIf { condition } => Some((forms.condition(cx, condition, &now), is_then)),
+            _ => None,
+        }
+    };
+    arms.filter_map(condition).collect()
+}
+
+/// The other arm of a `CF_ELSE`.
+fn then_of<'c>(cx: &'c Cx<'_>, arm: &Block, steps: &mut Steps) -> Option<&'c Block> {
+    steps.spend(cx.outline.blocks.len());
+    let mut blocks = cx.outline.blocks.iter().map(|(_, block)| block);
+    blocks.find(|then| then.kind == BlockKind::Then && then.close == arm.open)
 }
 
 /// Whether the bytes of an access differ from launch to launch.
@@ -333,5 +405,19 @@ fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
         found = found.note("a simulation runs them one after another; a device does not");
     }
     found = found.note("TG_SYNC behind the other launch orders them, and so does one stream for both");
-    cx.report(found.help(format!("TG_SYNC({})", graphs[0])));
+    cx.report(waits_for(cx, found, first));
+}
+
+/// Says what to write to wait for a launch, and where it may stand: a graph that was never launched cannot be waited for.
+fn waits_for(cx: &Cx<'_>, found: Diagnostic, launch: u32) -> Diagnostic {
+    let graph = launched(cx, launch);
+    let found = found.help(format!("TG_SYNC({graph})"));
+    let around = cx.outline.blocks.get(cx.outline.blocks.around(launch)).kind;
+    if around == BlockKind::Host {
+        return found;
+    }
+    let opener = around.opener();
+    found.help(format!(
+        "directly behind the launch of `{graph}`, in its `{opener}`: where that does not run, there is no launch to wait for"
+    ))
 }

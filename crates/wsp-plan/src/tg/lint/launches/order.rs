@@ -4,9 +4,9 @@
 //! behind the launch before it on its stream, and behind those that the host waited for before it. Events join kernels of launches as the
 //! runtime joins them: a wait means the launch that signals and was submitted last before it, else the first that comes.
 
-use super::Steps;
 use super::events::Events;
 use super::ways::Way;
+use super::{STEPS_TO_KEEP, Steps};
 use std::collections::{BTreeMap, HashMap};
 use wsp_core::tg::EventNo;
 
@@ -48,6 +48,9 @@ impl LaunchOrder {
         let mut signalling: BTreeMap<EventNo, Vec<usize>> = BTreeMap::new();
         for at in 0..self.graphs.len() {
             for event in events.signalled_by(self.graphs[at]) {
+                if !steps.spend(STEPS_TO_KEEP) {
+                    return;
+                }
                 signalling.entry(event).or_default().push(at);
                 let place = self.place();
                 self.edge(begin(at), place);
@@ -57,6 +60,9 @@ impl LaunchOrder {
         for at in 0..self.graphs.len() {
             let graph = self.graphs[at];
             for event in events.waited_for_by(graph) {
+                if !steps.spend(STEPS_TO_KEEP) {
+                    return;
+                }
                 let place = self.place();
                 self.edge(place, begin(at) + 1);
                 self.waits.insert((at, event), place);
@@ -119,7 +125,7 @@ impl LaunchOrder {
         self.reaches(begin(first) + 1, begin(second), steps)
     }
 
-    /// Whether a node of one launch comes before a node of another.
+    /// Whether a node of one launch comes before a node of another. Where no steps are left, the answer means nothing.
     pub(super) fn is_ordered(
         &mut self,
         events: &mut Events<'_>,
@@ -130,16 +136,17 @@ impl LaunchOrder {
         let all = |at: usize| (at, EventNo(0))..=(at, EventNo(u32::MAX));
         let mut from = vec![begin(first) + 1];
         for (&(_, event), &place) in self.signals.range(all(first)) {
-            if events.is_before_signal(self.graphs[first], a, event, steps) {
+            if steps.spend(1) && events.is_before_signal(self.graphs[first], a, event, steps) {
                 from.push(place);
             }
         }
         let mut to = vec![begin(second)];
         for (&(_, event), &place) in self.waits.range(all(second)) {
-            if events.is_behind_wait(self.graphs[second], event, b, steps) {
+            if steps.spend(1) && events.is_behind_wait(self.graphs[second], event, b, steps) {
                 to.push(place);
             }
         }
-        from.iter().any(|&from| to.iter().any(|&to| self.reaches(from, to, steps)))
+        let mut reaches = |from: u32, to: u32| steps.spend(1) && self.reaches(from, to, steps);
+        from.iter().any(|&from| to.iter().any(|&to| reaches(from, to)))
     }
 }

@@ -1,31 +1,38 @@
 //! Ways through the statements of the host: which launches a host submits, as its conditions go.
 //!
-//! A condition or a count that is not known goes both ways: a loop runs no round or [`ROUNDS`]. An expression of values that stay as they are
-//! for the whole unit goes the same way wherever it stands.
+//! A condition or a count that is not known goes both ways, as those before it on the way allow: a loop runs no round or [`ROUNDS`]. Of a loop with a
+//! known count, on whose variable statements depend, every round is followed.
 
 use super::super::Cx;
 use super::Steps;
-use std::collections::HashMap;
-use wsp_core::tg::{ConstEnv, ExprOp, Instr, Scalar, StreamNo, eval};
-use wsp_ir::tg::ArgSource;
+use super::conditions::{Condition, Forms, Known};
+use std::collections::{HashMap, HashSet};
+use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar, StreamNo};
 
 /// Ways that are followed one after the other. If there are more, as many are drawn of all, so that each decision goes both ways.
 const MOST_WAYS: u64 = 64;
-/// Rounds that a loop is taken to have at most.
+/// Rounds that a loop is taken to have at most, where they are alike.
 const ROUNDS: i64 = 3;
+/// Rounds that are followed one by one.
+const MOST_ROUNDS: i64 = 256;
 /// Steps along one way.
 const STEPS_OF_WAY: usize = 1 << 22;
 /// What a launch costs of them: no way has more than 4096.
 const STEPS_OF_LAUNCH: usize = 1 << 10;
+/// What it costs of the steps of all ways to decide a condition.
+const STEPS_TO_DECIDE: usize = 16;
 
-/// How a condition or a count goes.
-#[derive(Clone, Copy)]
-enum Value {
-    Known(i64),
-    /// Not known, and the same for all with this number.
-    Fixed(u32),
-    /// Not known, each time anew.
-    Open,
+/// A scalar that decides something.
+struct Test {
+    scalar: Scalar,
+    /// What it says, where that does not depend on rounds of loops.
+    fixed: Option<Condition>,
+}
+
+/// How often a loop runs.
+enum Rounds {
+    Count(Scalar),
+    While(Scalar),
 }
 
 /// A statement of the host.
@@ -33,6 +40,7 @@ enum Statement {
     Launch {
         graph: u32,
         stream: StreamNo,
+        iteration: Scalar,
         at: u32,
     },
     Sync(u32),
@@ -43,16 +51,18 @@ enum Statement {
     /// Reads memory: the host waits for everything in flight.
     Read,
     If {
-        value: Value,
+        test: Test,
         then: Vec<Statement>,
         otherwise: Vec<Statement>,
     },
     Loop {
-        count: Value,
+        rounds: Rounds,
         at: u32,
+        /// Its variable, if statements in it depend on that.
+        variable: Option<IterNo>,
         body: Vec<Statement>,
     },
-    Break(Value),
+    Break(Test),
 }
 
 /// A launch on a way.
@@ -61,6 +71,8 @@ pub(super) struct Launch {
     pub(super) graph: u32,
     /// The instruction.
     pub(super) at: u32,
+    /// The iteration, if it is known.
+    pub(super) iteration: Option<i64>,
     /// The launch before it on its stream.
     pub(super) before: Option<usize>,
     /// How many waits of the host come before it.
@@ -90,6 +102,8 @@ pub(super) struct Way {
     /// The last launch on each stream.
     last: HashMap<StreamNo, usize>,
     skipped: Option<u32>,
+    /// What the decisions on it leave open.
+    known: Known,
 }
 
 impl Way {
@@ -97,6 +111,22 @@ impl Way {
     pub(super) fn flying(&self, free: &Free) -> impl Iterator<Item = &Launch> {
         let waits = free.waits;
         self.launches[..free.launches].iter().filter(move |launch| launch.over.is_none_or(|at| at >= waits))
+    }
+
+    /// Whether conditions may go so on it, all of them.
+    pub(super) fn allows(&self, forms: &Forms, conditions: &[(Condition, bool)], steps: &mut Steps) -> bool {
+        let mut choices = Choices::default();
+        for _ in 0..MOST_WAYS {
+            let (mut known, mut choose) = (self.known.clone(), || choices.take());
+            let goes = |(condition, goes): &(Condition, bool)| {
+                steps.spend(STEPS_TO_DECIDE) && known.decide(forms, condition, &mut choose) == *goes
+            };
+            let is_allowed = conditions.iter().all(goes);
+            if is_allowed || !choices.advance() {
+                return is_allowed;
+            }
+        }
+        true
     }
 
     fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
@@ -114,26 +144,9 @@ struct Choices {
     next: usize,
     /// Where decisions are drawn, the last number drawn.
     drawn: Option<u64>,
-    /// How expressions go that go the same way everywhere.
-    fixed: HashMap<u32, bool>,
 }
 
 impl Choices {
-    fn choose(&mut self, value: Value, known: impl Fn(i64) -> bool) -> bool {
-        match value {
-            Value::Known(value) => known(value),
-            Value::Open => self.take(),
-            Value::Fixed(number) => match self.fixed.get(&number) {
-                Some(&taken) => taken,
-                None => {
-                    let taken = self.take();
-                    self.fixed.insert(number, taken);
-                    taken
-                }
-            },
-        }
-    }
-
     fn take(&mut self) -> bool {
         if let Some(number) = &mut self.drawn {
             *number = number.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -149,7 +162,6 @@ impl Choices {
     /// Goes to the next way; `false` if there is none.
     fn advance(&mut self) -> bool {
         self.next = 0;
-        self.fixed.clear();
         while let Some(last) = self.taken.pop() {
             if !last {
                 self.taken.push(true);
@@ -161,9 +173,10 @@ impl Choices {
 }
 
 /// Calls `found` with every way until it says `false`. `false` if there are too many ways, or one is too long and ends early.
-pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way) -> bool) -> bool {
-    let mut reader = Reader { cx, at: 0, numbers: HashMap::new() };
+pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way, &mut Forms) -> bool) -> bool {
+    let mut reader = Reader { cx, at: 0, forms: Forms::default(), variables: HashSet::new() };
     let statements = reader.block();
+    let mut forms = reader.forms;
     let (mut choices, mut is_whole) = (Choices::default(), true);
     for number in 0..2 * MOST_WAYS {
         if number >= MOST_WAYS {
@@ -171,9 +184,17 @@ pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way) -> bool) -> bool {
                 Choices { drawn: Some(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)), ..Choices::default() };
         }
         let (mut way, mut steps) = (Way::default(), Steps::new(STEPS_OF_WAY));
-        Follower { way: &mut way, choices: &mut choices, steps: &mut steps }.follow(&statements);
+        let mut follower = Follower {
+            cx,
+            forms: &mut forms,
+            way: &mut way,
+            choices: &mut choices,
+            steps: &mut steps,
+            rounds: HashMap::new(),
+        };
+        follower.follow(&statements);
         is_whole &= !steps.are_over();
-        if !found(&way) || (number < MOST_WAYS && !choices.advance()) {
+        if !found(&way, &mut forms) || (number < MOST_WAYS && !choices.advance()) {
             return is_whole;
         }
     }
@@ -183,8 +204,9 @@ pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way) -> bool) -> bool {
 struct Reader<'c, 'm> {
     cx: &'c Cx<'m>,
     at: u32,
-    /// Numbers of conditions and counts, which are apart, by their expressions.
-    numbers: HashMap<(bool, Vec<ExprOp>), u32>,
+    forms: Forms,
+    /// Variables of loops that statements so far depend on.
+    variables: HashSet<IterNo>,
 }
 
 impl Reader<'_, '_> {
@@ -202,13 +224,13 @@ impl Reader<'_, '_> {
                     }
                 }
                 Instr::TgLaunch { graph_id, stream, .. } => {
-                    let graph = cx.outline.graph(graph_id);
-                    statements.extend(graph.map(|graph| Statement::Launch { graph, stream, at }));
+                    let (graph, iteration) = (cx.outline.graph(graph_id), Scalar::Const(0));
+                    statements.extend(graph.map(|graph| Statement::Launch { graph, stream, iteration, at }));
                 }
                 Instr::TgInvoke { graph_id, iteration } => {
                     self.reads(iteration, &mut statements);
                     let (graph, stream) = (cx.outline.graph(graph_id), StreamNo(0));
-                    statements.extend(graph.map(|graph| Statement::Launch { graph, stream, at }));
+                    statements.extend(graph.map(|graph| Statement::Launch { graph, stream, iteration, at }));
                 }
                 Instr::TgSync { graph_id } => {
                     statements.extend(cx.outline.graph(graph_id).map(Statement::Sync));
@@ -222,7 +244,7 @@ impl Reader<'_, '_> {
                 }
                 Instr::CfBreak { condition } => {
                     self.reads(condition, &mut statements);
-                    statements.push(Statement::Break(self.value(condition, false)));
+                    statements.push(Statement::Break(self.test(condition)));
                 }
                 Instr::CfElse {} | Instr::CfEndif {} | Instr::CfEndloop {} | Instr::CfEndwhile {} => break,
                 _ => {}
@@ -241,16 +263,16 @@ impl Reader<'_, '_> {
                 let has_else = matches!(ended, Some(Instr::CfElse {}));
                 let otherwise = if has_else { self.block() } else { Vec::new() };
                 if !then.is_empty() || !otherwise.is_empty() {
-                    let value = self.value(condition, false);
-                    statements.push(Statement::If { value, then, otherwise });
+                    let test = self.test(condition);
+                    statements.push(Statement::If { test, then, otherwise });
                 }
             }
-            Instr::CfLoop { count, .. } => {
+            Instr::CfLoop { count, iterator, .. } => {
                 self.reads(count, statements);
                 let body = self.block();
                 if !body.is_empty() {
-                    let count = self.value(count, true);
-                    statements.push(Statement::Loop { count, at, body });
+                    let variable = self.variables.contains(&iterator).then_some(iterator);
+                    statements.push(Statement::Loop { rounds: Rounds::Count(count), at, variable, body });
                 }
             }
             Instr::CfWhile { condition, .. } => {
@@ -258,51 +280,43 @@ impl Reader<'_, '_> {
                 let mut body = self.block();
                 self.reads(condition, &mut body);
                 if !body.is_empty() {
-                    let count = match self.value(condition, false) {
-                        Value::Known(0) => Value::Known(0),
-                        Value::Known(_) => Value::Known(ROUNDS),
-                        _ => Value::Open,
-                    };
-                    statements.push(Statement::Loop { count, at, body });
+                    let rounds = Rounds::While(condition);
+                    statements.push(Statement::Loop { rounds, at, variable: None, body });
                 }
             }
             _ => {}
         }
     }
 
-    fn reads(&self, scalar: Scalar, statements: &mut Vec<Statement>) {
-        if self.cx.module.scalar(scalar).iter().any(|op| matches!(op, ExprOp::Load(..))) {
+    fn reads(&mut self, scalar: Scalar, statements: &mut Vec<Statement>) {
+        let ops = self.cx.module.scalar(scalar);
+        if ops.iter().any(|op| matches!(op, ExprOp::Load(..))) {
             statements.push(Statement::Read);
         }
+        self.variables.extend(ops.iter().filter_map(|op| match op {
+            ExprOp::Iter(variable) => Some(*variable),
+            _ => None,
+        }));
     }
 
-    fn value(&mut self, scalar: Scalar, is_count: bool) -> Value {
-        let ops = self.cx.known.scalar(scalar);
-        if let Some(value) = scalar.as_const().or_else(|| eval(ops, &ConstEnv).ok()) {
-            return Value::Known(value);
-        }
-        let stays = |op: &ExprOp| match *op {
-            ExprOp::Arg(arg) => {
-                self.cx.module.args.get(arg as usize).is_some_and(|arg| arg.source == ArgSource::Launch)
-            }
-            ExprOp::Load(..) | ExprOp::Iter(_) | ExprOp::Iteration => false,
-            _ => true,
-        };
-        if !ops.iter().all(stays) {
-            return Value::Open;
-        }
-        let number = self.numbers.len() as u32;
-        Value::Fixed(*self.numbers.entry((is_count, ops.to_vec())).or_insert(number))
+    fn test(&mut self, scalar: Scalar) -> Test {
+        let moves = self.cx.module.scalar(scalar).iter().any(|op| matches!(op, ExprOp::Iter(_)));
+        let fixed = (!moves).then(|| self.forms.condition(self.cx, scalar, &|_| None));
+        Test { scalar, fixed }
     }
 }
 
-struct Follower<'f> {
+struct Follower<'f, 'c, 'm> {
+    cx: &'c Cx<'m>,
+    forms: &'f mut Forms,
     way: &'f mut Way,
     choices: &'f mut Choices,
     steps: &'f mut Steps,
+    /// Rounds of the loops around a statement, where they are known.
+    rounds: HashMap<IterNo, i64>,
 }
 
-impl Follower<'_> {
+impl Follower<'_, '_, '_> {
     /// Follows statements; `false` if a break leaves the loop around them, or no steps are left.
     fn follow(&mut self, statements: &[Statement]) -> bool {
         statements.iter().all(|statement| self.step(statement))
@@ -313,31 +327,56 @@ impl Follower<'_> {
             return false;
         }
         match statement {
-            Statement::Launch { graph, stream, at } => self.launch(*graph, *stream, *at),
+            Statement::Launch { graph, stream, iteration, at } => {
+                let iteration = self.number(*iteration);
+                self.launch(*graph, *stream, iteration, *at);
+            }
             Statement::Sync(graph) => self.wait(|launch| launch.graph == *graph),
             Statement::Read => self.wait(|_| true),
             Statement::Free { tensor, at } => {
                 let (launches, waits) = (self.way.launches.len(), self.way.waits);
                 self.way.frees.push(Free { tensor: *tensor, at: *at, launches, waits });
             }
-            Statement::If { value, then, otherwise } => {
-                let is_taken = self.choices.choose(*value, |value| value != 0);
+            Statement::If { test, then, otherwise } => {
+                let is_taken = self.holds(test);
                 return self.follow(if is_taken { then } else { otherwise });
             }
-            Statement::Loop { count, at, body } => return self.rounds(*count, *at, body),
-            Statement::Break(value) => return !self.choices.choose(*value, |value| value != 0),
+            Statement::Loop { rounds, at, variable, body } => {
+                return self.rounds(rounds, *at, *variable, body);
+            }
+            Statement::Break(test) => return !self.holds(test),
         }
         true
     }
 
-    fn launch(&mut self, graph: u32, stream: StreamNo, at: u32) {
+    fn holds(&mut self, test: &Test) -> bool {
+        match &test.fixed {
+            Some(condition) => self.decide(condition),
+            None => {
+                let rounds = &self.rounds;
+                let condition = self.forms.condition(self.cx, test.scalar, &|op| round(rounds, op));
+                self.decide(&condition)
+            }
+        }
+    }
+
+    fn decide(&mut self, condition: &Condition) -> bool {
+        self.way.known.decide(self.forms, condition, &mut || self.choices.take())
+    }
+
+    fn number(&mut self, scalar: Scalar) -> Option<i64> {
+        let rounds = &self.rounds;
+        self.forms.number(self.cx, scalar, &|op| round(rounds, op))
+    }
+
+    fn launch(&mut self, graph: u32, stream: StreamNo, iteration: Option<i64>, at: u32) {
         if !self.steps.spend(STEPS_OF_LAUNCH) {
             return;
         }
         let way = &mut *self.way;
         let before = way.last.insert(stream, way.launches.len());
         let (waits, skipped) = (way.waits, way.skipped);
-        way.launches.push(Launch { graph, at, before, waits, over: None, skipped });
+        way.launches.push(Launch { graph, at, iteration, before, waits, over: None, skipped });
     }
 
     fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
@@ -346,16 +385,43 @@ impl Follower<'_> {
     }
 
     /// A loop goes on behind a break in it, and ends where no steps are left.
-    fn rounds(&mut self, count: Value, at: u32, body: &[Statement]) -> bool {
-        let rounds = match count {
-            Value::Known(count) => count.clamp(0, ROUNDS),
-            _ if self.choices.choose(count, |_| false) => 0,
-            _ => ROUNDS,
-        };
-        if rounds == 0 && !matches!(count, Value::Known(_)) {
+    fn rounds(&mut self, rounds: &Rounds, at: u32, variable: Option<IterNo>, body: &[Statement]) -> bool {
+        let (count, is_known) = self.count(rounds);
+        if count == 0 && !is_known {
             self.way.skipped = Some(at);
         }
-        let _ = (0..rounds).all(|_| self.follow(body));
+        let each = variable.filter(|_| is_known && count <= MOST_ROUNDS);
+        let followed = if each.is_some() { count } else { count.min(ROUNDS) };
+        let _ = (0..followed).all(|number| {
+            each.into_iter().for_each(|variable| _ = self.rounds.insert(variable, number));
+            self.follow(body)
+        });
+        each.into_iter().for_each(|variable| _ = self.rounds.remove(&variable));
         !self.steps.are_over()
+    }
+
+    /// How many rounds a loop has, and whether that is known: otherwise it has none or [`ROUNDS`].
+    fn count(&mut self, rounds: &Rounds) -> (i64, bool) {
+        let now = &self.rounds;
+        let now = |op| round(now, op);
+        let is_none = match *rounds {
+            Rounds::Count(scalar) => match self.forms.number(self.cx, scalar, &now) {
+                Some(count) => return (count.max(0), true),
+                None => self.forms.is_none(self.cx, scalar, &now),
+            },
+            Rounds::While(scalar) => match self.forms.condition(self.cx, scalar, &now) {
+                Condition::Known(holds) => return (if holds { ROUNDS } else { 0 }, true),
+                _ => Condition::Open,
+            },
+        };
+        (if self.decide(&is_none) { 0 } else { ROUNDS }, false)
+    }
+}
+
+/// The round of the loop whose variable an operation pushes.
+fn round(rounds: &HashMap<IterNo, i64>, op: ExprOp) -> Option<i64> {
+    match op {
+        ExprOp::Iter(variable) => rounds.get(&variable).copied(),
+        _ => None,
     }
 }

@@ -1,0 +1,345 @@
+//! Conditions of the host, and which of them hold together.
+//!
+//! A condition is made of comparisons. Each says that a *form*, a sum of multiples of values that stay as they are for the whole unit, lies between two
+//! numbers; what is neither sum nor multiple, such as `N % 2`, is a value of its own. Of each form a way knows where it lies, and a decision leaves less
+//! of that, so that conditions that exclude each other are never both taken. Forms are taken to be independent of each other, so more ways are left open
+//! than there are, and never fewer.
+
+use super::super::Cx;
+use std::collections::HashMap;
+use wsp_core::tg::{ExprOp, Scalar, ScalarType, binary};
+use wsp_ir::tg::ArgSource;
+
+/// What stands for no bound. Sums of multiples that come near are not known.
+const FAR: i128 = 1 << 100;
+/// Operations of an expression that is looked into.
+const LONGEST: usize = 256;
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub(super) enum Condition {
+    Known(bool),
+    /// Goes either way, each time anew.
+    Open,
+    /// A form lies between two numbers, which it may be.
+    Within(u32, i128, i128),
+    Not(Box<Condition>),
+    And(Box<Condition>, Box<Condition>),
+}
+
+/// A sum of multiples of values, by the number of the value.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    constant: i128,
+    terms: Vec<(u32, i128)>,
+}
+
+/// What stands on the stack of an expression.
+#[derive(Clone, Debug)]
+enum Item {
+    Number(Sum),
+    Truth(Condition),
+    /// Not known, each time anew.
+    Open,
+}
+
+/// What the variable of a loop, or the iteration, is at the moment, if that is known.
+pub(super) type Now<'n> = dyn Fn(ExprOp) -> Option<i64> + 'n;
+
+/// Between which numbers something lies.
+type Bounds = (i128, i128);
+
+/// Values and forms of the host's expressions.
+#[derive(Default)]
+pub(super) struct Forms {
+    /// Values by the operations that give them.
+    values: HashMap<Vec<ExprOp>, u32>,
+    bounds: Vec<Bounds>,
+    forms: HashMap<Vec<(u32, i128)>, u32>,
+    /// Of each form, where it may lie.
+    within: Vec<Bounds>,
+}
+
+/// Where forms lie on a way: pieces apart from each other, in order. Those that are not named lie anywhere in their bounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(HashMap<u32, Vec<Bounds>>);
+
+impl Forms {
+    /// Whether a scalar is not 0.
+    pub(super) fn condition(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
+        let item = self.item(cx, scalar, now);
+        self.truth(item)
+    }
+
+    /// Whether a scalar is 0 or less.
+    pub(super) fn is_none(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
+        match self.item(cx, scalar, now) {
+            Item::Number(sum) => self.within(&sum, (-FAR, 0)),
+            other => not(self.truth(other)),
+        }
+    }
+
+    /// The number that a scalar is, if it is known.
+    pub(super) fn number(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Option<i64> {
+        match self.item(cx, scalar, now) {
+            Item::Number(Sum { constant, terms }) if terms.is_empty() => i64::try_from(constant).ok(),
+            Item::Truth(Condition::Known(is_true)) => Some(i64::from(is_true)),
+            _ => None,
+        }
+    }
+
+    fn item(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Item {
+        if let Some(value) = scalar.as_const() {
+            return Item::Number(Sum { constant: value.into(), terms: Vec::new() });
+        }
+        let ops = cx.known.scalar(scalar);
+        if ops.len() > LONGEST {
+            return Item::Open;
+        }
+        // Where the operations of each item begin.
+        let mut stack: Vec<(usize, Item)> = Vec::new();
+        for (at, op) in ops.iter().enumerate() {
+            let taken = match op {
+                ExprOp::Load(..) | ExprOp::Not | ExprOp::Neg => 1,
+                ExprOp::Const(_) | ExprOp::Iter(_) | ExprOp::Arg(_) | ExprOp::End => 0,
+                ExprOp::Iteration | ExprOp::Device | ExprOp::Devices => 0,
+                _ => 2,
+            };
+            let Some(rest) = stack.len().checked_sub(taken) else { return Item::Open };
+            let operands = stack.split_off(rest);
+            let from = operands.first().map_or(at, |operand| operand.0);
+            let items = operands.into_iter().map(|operand| operand.1).collect();
+            let item = match *op {
+                ExprOp::Iter(_) | ExprOp::Iteration => {
+                    now(*op).map_or(Item::Open, |value| number(value.into()))
+                }
+                op => self.apply(cx, op, items, &ops[from..=at]),
+            };
+            stack.push((from, item));
+        }
+        stack.pop().map_or(Item::Open, |(_, item)| item)
+    }
+
+    /// What an operation makes of its operands; `ops` are those of all of it.
+    fn apply(&mut self, cx: &Cx<'_>, op: ExprOp, mut items: Vec<Item>, ops: &[ExprOp]) -> Item {
+        let (b, a) = (items.pop(), items.pop());
+        match (op, a, b) {
+            (ExprOp::Const(value), ..) => number(value.into()),
+            (ExprOp::Arg(_) | ExprOp::Device | ExprOp::Devices, ..) => self.leaf(cx, op),
+            (ExprOp::And, Some(a), Some(b)) => Item::Truth(both(self.truth(a), self.truth(b))),
+            (ExprOp::Or, Some(a), Some(b)) => Item::Truth(not(both(not(self.truth(a)), not(self.truth(b))))),
+            (ExprOp::Not, _, Some(a)) => Item::Truth(not(self.truth(a))),
+            (ExprOp::Load(..), ..) | (_, Some(Item::Open), _) | (_, _, Some(Item::Open)) => Item::Open,
+            (ExprOp::Neg, _, Some(Item::Number(a))) => a.times(-1).map_or(Item::Open, Item::Number),
+            (op, Some(Item::Number(a)), Some(Item::Number(b))) => self.arithmetic(op, &a, &b, ops),
+            _ => self.value(ops, (-FAR, FAR)),
+        }
+    }
+
+    fn arithmetic(&mut self, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+        let compared = |forms: &mut Forms, bounds: Bounds| {
+            let apart = b.times(-1).and_then(|b| a.add(&b));
+            Item::Truth(apart.map_or(Condition::Open, |apart| forms.within(&apart, bounds)))
+        };
+        let sum = match op {
+            ExprOp::Eq => return compared(self, (0, 0)),
+            ExprOp::Ne => match compared(self, (0, 0)) {
+                Item::Truth(is_same) => return Item::Truth(not(is_same)),
+                other => return other,
+            },
+            ExprOp::Lt => return compared(self, (-FAR, -1)),
+            ExprOp::Le => return compared(self, (-FAR, 0)),
+            ExprOp::Gt => return compared(self, (1, FAR)),
+            ExprOp::Ge => return compared(self, (0, FAR)),
+            ExprOp::Add => a.add(b),
+            ExprOp::Sub => b.times(-1).and_then(|b| a.add(&b)),
+            ExprOp::Mul if a.terms.is_empty() => b.times(a.constant),
+            ExprOp::Mul if b.terms.is_empty() => a.times(b.constant),
+            _ => return self.other(op, a, b, ops),
+        };
+        sum.map_or(Item::Open, Item::Number)
+    }
+
+    /// What is neither sum nor multiple.
+    fn other(&mut self, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+        let constant = |sum: &Sum| i64::try_from(sum.constant).ok().filter(|_| sum.terms.is_empty());
+        if let (Some(a), Some(b)) = (constant(a), constant(b)) {
+            return binary(op, a, b).map_or(Item::Open, |value| number(value.into()));
+        }
+        let bounds = match (op, constant(b)) {
+            (ExprOp::Rem, Some(of)) if of != 0 => {
+                let most = i128::from(of).abs() - 1;
+                (if self.bounds_of(a).0 >= 0 { 0 } else { -most }, most)
+            }
+            _ => (-FAR, FAR),
+        };
+        self.value(ops, bounds)
+    }
+
+    fn leaf(&mut self, cx: &Cx<'_>, op: ExprOp) -> Item {
+        let devices = cx.options.devices.map(i128::from);
+        let bounds = match op {
+            ExprOp::Device => (0, devices.map_or(FAR, |devices| devices - 1)),
+            ExprOp::Devices => devices.map_or((1, FAR), |devices| (devices, devices)),
+            ExprOp::Arg(arg) => match cx.module.args.get(arg as usize) {
+                Some(arg) if arg.source == ArgSource::Launch => bounds_of(arg.ty),
+                _ => return Item::Open,
+            },
+            _ => return Item::Open,
+        };
+        if bounds.0 == bounds.1 { number(bounds.0) } else { self.value(&[op], bounds) }
+    }
+
+    fn value(&mut self, ops: &[ExprOp], bounds: Bounds) -> Item {
+        // What holds a round or memory is another value each time.
+        let moves = |op: &ExprOp| matches!(op, ExprOp::Iter(_) | ExprOp::Iteration | ExprOp::Load(..));
+        if ops.iter().any(moves) {
+            return Item::Open;
+        }
+        let next = self.bounds.len() as u32;
+        let value = *self.values.entry(ops.to_vec()).or_insert(next);
+        if value == next {
+            self.bounds.push(bounds);
+        }
+        Item::Number(Sum { constant: 0, terms: vec![(value, 1)] })
+    }
+
+    fn truth(&mut self, item: Item) -> Condition {
+        match item {
+            Item::Number(sum) => not(self.within(&sum, (0, 0))),
+            Item::Truth(condition) => condition,
+            Item::Open => Condition::Open,
+        }
+    }
+
+    /// Where a sum may lie.
+    fn bounds_of(&self, sum: &Sum) -> Bounds {
+        sum.terms.iter().fold((sum.constant, sum.constant), |(least, most), &(value, factor)| {
+            let (low, high) = self.bounds[value as usize];
+            let reach = [low, high].map(|end| end.saturating_mul(factor));
+            (least.saturating_add(reach[0].min(reach[1])), most.saturating_add(reach[0].max(reach[1])))
+        })
+    }
+
+    /// Whether a sum lies between two numbers.
+    fn within(&mut self, sum: &Sum, (low, high): Bounds) -> Condition {
+        let Some(&(_, first)) = sum.terms.first() else {
+            return Condition::Known(low <= sum.constant && sum.constant <= high);
+        };
+        // The form has no factor in common, and the first of its factors is positive.
+        let common = sum.terms.iter().fold(0, |common, term| gcd(common, term.1.abs())) * first.signum();
+        let terms: Vec<(u32, i128)> = sum.terms.iter().map(|term| (term.0, term.1 / common)).collect();
+        let ends = [low, high].map(|end| if end.abs() == FAR { end } else { end - sum.constant });
+        let (low, high) = if common < 0 { (-ends[1], -ends[0]) } else { (ends[0], ends[1]) };
+        let common = common.abs();
+        let low = if low == -FAR { low } else { -(-low).div_euclid(common) };
+        let high = if high == FAR { high } else { high.div_euclid(common) };
+        let bounds = self.bounds_of(&Sum { constant: 0, terms: terms.clone() });
+        let next = self.within.len() as u32;
+        let form = *self.forms.entry(terms).or_insert(next);
+        if form == next {
+            self.within.push((bounds.0.max(-FAR), bounds.1.min(FAR)));
+        }
+        if low > high { Condition::Known(false) } else { Condition::Within(form, low, high) }
+    }
+}
+
+impl Known {
+    /// Whether a condition holds; `choose` decides where it may or may not, and what follows is kept.
+    pub(super) fn decide(
+        &mut self,
+        forms: &Forms,
+        condition: &Condition,
+        choose: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        match condition {
+            Condition::Known(holds) => *holds,
+            Condition::Open => choose(),
+            Condition::Not(condition) => !self.decide(forms, condition, choose),
+            Condition::And(a, b) => self.decide(forms, a, choose) && self.decide(forms, b, choose),
+            Condition::Within(form, low, high) => {
+                let all = self.0.entry(*form).or_insert_with(|| vec![forms.within[*form as usize]]);
+                let (inside, outside) = cut(all, *low, *high);
+                let is_inside = match (inside.is_empty(), outside.is_empty()) {
+                    (true, _) => false,
+                    (_, true) => true,
+                    _ => choose(),
+                };
+                *all = if is_inside { inside } else { outside };
+                is_inside
+            }
+        }
+    }
+}
+
+/// The parts of pieces that lie between two numbers, and those that do not.
+fn cut(pieces: &[Bounds], low: i128, high: i128) -> (Vec<Bounds>, Vec<Bounds>) {
+    let is_some = |piece: &Bounds| piece.0 <= piece.1;
+    let inside = pieces.iter().map(|&(from, to)| (from.max(low), to.min(high))).filter(is_some);
+    let outside = pieces.iter().flat_map(|&(from, to)| [(from, to.min(low - 1)), (from.max(high + 1), to)]);
+    (inside.collect(), outside.filter(is_some).collect())
+}
+
+fn number(constant: i128) -> Item {
+    Item::Number(Sum { constant, terms: Vec::new() })
+}
+
+fn not(condition: Condition) -> Condition {
+    match condition {
+        Condition::Known(holds) => Condition::Known(!holds),
+        Condition::Open => Condition::Open,
+        Condition::Not(condition) => *condition,
+        other => Condition::Not(Box::new(other)),
+    }
+}
+
+fn both(a: Condition, b: Condition) -> Condition {
+    match (a, b) {
+        (Condition::Known(true), other) | (other, Condition::Known(true)) => other,
+        (Condition::Known(false), _) | (_, Condition::Known(false)) => Condition::Known(false),
+        (a, b) => Condition::And(Box::new(a), Box::new(b)),
+    }
+}
+
+/// The values of a type.
+fn bounds_of(ty: ScalarType) -> Bounds {
+    match ty {
+        ScalarType::U8 => (0, u8::MAX.into()),
+        ScalarType::U32 => (0, u32::MAX.into()),
+        ScalarType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        ScalarType::U64 => (0, i64::MAX.into()),
+        ScalarType::I64 => (i64::MIN.into(), i64::MAX.into()),
+    }
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Sum {
+    fn add(&self, other: &Sum) -> Option<Sum> {
+        let mut sum = self.clone();
+        sum.constant = near(sum.constant.checked_add(other.constant)?)?;
+        for &(value, factor) in &other.terms {
+            match sum.terms.binary_search_by_key(&value, |term| term.0) {
+                Ok(at) => sum.terms[at].1 = near(sum.terms[at].1.checked_add(factor)?)?,
+                Err(at) => sum.terms.insert(at, (value, factor)),
+            }
+        }
+        sum.terms.retain(|term| term.1 != 0);
+        Some(sum)
+    }
+
+    fn times(&self, factor: i128) -> Option<Sum> {
+        let times = |number: i128| near(number.checked_mul(factor)?);
+        let terms = self.terms.iter().map(|&(value, have)| Some((value, times(have)?)));
+        let mut terms = terms.collect::<Option<Vec<_>>>()?;
+        terms.retain(|term| term.1 != 0);
+        Some(Sum { constant: times(self.constant)?, terms })
+    }
+}
+
+/// A number that bounds are compared with.
+fn near(number: i128) -> Option<i128> {
+    (number.abs() < FAR / 2).then_some(number)
+}
