@@ -18,6 +18,11 @@ impl Project {
         Ok(Project { root: root.to_owned() })
     }
 
+    /// The project in this folder.
+    pub(crate) fn at(root: &Path) -> Project {
+        Project { root: root.to_owned() }
+    }
+
     /// The folder that holds `Cargo.toml`.
     pub(crate) fn root(&self) -> &Path {
         &self.root

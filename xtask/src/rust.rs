@@ -4,7 +4,7 @@ mod lexer;
 
 use crate::project::files;
 use anyhow::{Context, Result};
-use lexer::code;
+pub(crate) use lexer::code;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;

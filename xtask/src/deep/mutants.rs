@@ -1,23 +1,31 @@
 //! Mutants of our own code: an operator, a result or an arm is changed, and the tests must fail.
 //!
-//! `cargo-mutants` lists thousands of changes, so some are drawn. Each is made in place, in the files of this tree, and
-//! meets the tests of its own package first; one that they miss meets the differential tests of other packages as well.
-//! The build of the tests is incremental, and a run of them ends at the first failure, so a mutant takes seconds.
+//! `cargo-mutants` lists thousands of changes, so some are drawn. They are made in a copy of the project ([`copy`]) and compiled
+//! together: an environment variable switches one of them on ([`switches`]). A mutant that does not compile behind a switch, in
+//! a `const fn` for example, is compiled alone. Each meets the tests of its own package that reach its function, the shortest
+//! first and each in a process of its own, up to the first that fails ([`trial`]); one that they miss meets the differential
+//! tests of other packages as well.
 //!
 //! A mutant that all miss is a gap in the tests, or it changes nothing that can be seen: [`explained`] says which do.
 
+mod copy;
 mod explained;
 mod mutant;
+mod program;
+mod switches;
 mod trial;
 
 use super::Outcome;
 use crate::project::Project;
 use crate::runners::Tally;
 use anyhow::{Context, Result, ensure};
+use copy::Copy;
 use explained::EXPLAINED;
 use mutant::Mutant;
-use std::process::{Command, Stdio};
-use trial::{End, Tests};
+use program::{Built, Program};
+use std::collections::BTreeSet;
+use std::process::Stdio;
+use trial::{End, Test};
 
 /// How many are drawn when the environment variable `WSP_CASES` says nothing.
 const DRAWN: usize = 300;
@@ -83,25 +91,29 @@ pub(super) fn test(project: &Project, tally: &mut Tally) -> Result<Outcome> {
         return Ok(Outcome::Skipped(format!("cargo-mutants is missing; {GET}")));
     }
     let mut all = Vec::new();
-    for (number, area) in AREAS.iter().enumerate() {
-        unchanged(project, area)?;
+    for area in &AREAS {
         let own = list(project, area)?;
         ensure!(!own.is_empty(), "no mutant of {} is found: its files have other names", area.package);
-        all.extend(own.into_iter().map(|mutant| (number, mutant)));
+        all.extend(own.into_iter().map(|mutant| (area, mutant)));
     }
     explained::check(EXPLAINED, all.iter().map(|(_, mutant)| mutant))?;
     let total = all.len();
-    let chosen = draw(all, wanted()?, SEED);
+    let mut chosen = draw(all, wanted()?, SEED);
     println!("{} of {total} mutants, seed {SEED}", chosen.len());
+    again(&mut chosen)?;
     let mut found = Found::default();
-    for (number, area) in AREAS.iter().enumerate() {
-        let own: Vec<&Mutant> =
-            chosen.iter().filter(|(of, _)| *of == number).map(|(_, mutant)| mutant).collect();
-        if !own.is_empty() {
-            run(project, area, &own, &mut found)?;
-        }
-    }
+    run(project, &chosen, &mut found)?;
     report(&found, chosen.len(), tally)
+}
+
+/// Keeps only those that an earlier run missed, when `WSP_AGAIN` names the file with its output.
+fn again(chosen: &mut Vec<(&Area, Mutant)>) -> Result<()> {
+    let Some(path) = std::env::var_os("WSP_AGAIN") else { return Ok(()) };
+    let output = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let missed: BTreeSet<&str> = output.lines().filter_map(|line| line.strip_prefix("missed: ")).collect();
+    chosen.retain(|(_, mutant)| missed.contains(mutant.to_string().as_str()));
+    println!("{} of them were missed", chosen.len());
+    Ok(())
 }
 
 /// How many are asked for.
@@ -129,21 +141,6 @@ fn installed(project: &Project) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Refuses files that differ from the last commit: mutants are made in place, and an interrupted run leaves one.
-fn unchanged(project: &Project, area: &Area) -> Result<()> {
-    let mut command = Command::new("git");
-    command
-        .args(["diff", "--quiet", "HEAD", "--"])
-        .args(area.files.iter().map(|file| format!(":(glob){file}")));
-    let status = command.current_dir(project.root()).status().context("git cannot be run")?;
-    ensure!(
-        status.success(),
-        "files of {} that are mutated in place differ from the last commit: commit or restore them first",
-        area.package
-    );
-    Ok(())
-}
-
 /// All mutants of an area.
 fn list(project: &Project, area: &Area) -> Result<Vec<Mutant>> {
     let mut command = project.cargo(&["mutants", "--package", area.package, "--list", "--json"]);
@@ -156,29 +153,73 @@ fn list(project: &Project, area: &Area) -> Result<Vec<Mutant>> {
     mutant::read(project.root(), &output.stdout)
 }
 
-/// Tests the mutants of an area, and prints what becomes of each.
-fn run(project: &Project, area: &Area, mutants: &[&Mutant], found: &mut Found) -> Result<()> {
-    println!("$ {} of {}", mutants.len(), area.package);
+/// Makes the mutants and tests them: first those that can be compiled together.
+fn run(project: &Project, chosen: &[(&Area, Mutant)], found: &mut Found) -> Result<()> {
+    let mutated: BTreeSet<&str> = chosen.iter().map(|(area, _)| area.package).collect();
+    let others = chosen.iter().flat_map(|(area, _)| area.others).copied();
+    let packages: Vec<&str> = mutated.iter().copied().chain(others).collect::<BTreeSet<_>>().into_iter().collect();
+    let mutated: Vec<&str> = mutated.into_iter().collect();
+    let mut copy = Copy::new(project, &mutated)?;
+    let (switched, programs) = switched(&mut copy, chosen, &packages)?;
+    println!("{} of {} mutants compile together", switched.len(), chosen.len());
+    let tests = trial::tests(&programs, &copy.beside("mutants-reached"))?;
+    println!("{} tests", tests.len());
     let mut left = Vec::new();
-    let package = [area.package];
-    let own = Tests::of(project, &package)?;
-    for mutant in mutants {
-        match own.meet(mutant)? {
-            End::Passed => left.push(*mutant),
+    for number in &switched {
+        let (area, mutant) = &chosen[*number];
+        let own = tests.iter().filter(|test| test.is_of(&[area.package]) && test.reaches(*number));
+        match trial::meet(&programs, own, *number)? {
+            End::Passed => left.push(*number),
             end => count(mutant, &end, found),
         }
     }
-    if left.is_empty() || area.others.is_empty() {
-        left.iter().for_each(|mutant| count(mutant, &End::Passed, found));
-        return Ok(());
+    for number in left {
+        let (area, mutant) = &chosen[number];
+        let others = tests.iter().filter(|test| test.is_of(area.others) && test.reaches(number));
+        count(mutant, &trial::meet(&programs, others, number)?, found);
     }
-    let others = Tests::of(project, area.others)?;
-    for mutant in left {
-        let end = others.meet(mutant)?;
-        ensure!(end != End::Unbuilt, "{mutant} compiles in its package only, not for {:?}", area.others);
+    for (number, (area, mutant)) in chosen.iter().enumerate().filter(|(n, _)| !switched.contains(n)) {
+        copy.change(mutant)?;
+        let end = alone(&copy, &tests, number, &[area.package])?;
+        let end = if end == End::Passed { alone(&copy, &tests, number, area.others)? } else { end };
         count(mutant, &end, found);
     }
     Ok(())
+}
+
+/// Compiles as many of the mutants together as can be; which these are, and the test programs.
+fn switched(
+    copy: &mut Copy,
+    chosen: &[(&Area, Mutant)],
+    packages: &[&str],
+) -> Result<(BTreeSet<usize>, Vec<Program>)> {
+    let mut numbers: BTreeSet<usize> =
+        (0..chosen.len()).filter(|number| chosen[*number].1.has_function()).collect();
+    loop {
+        let numbered: Vec<_> = numbers.iter().map(|number| (*number, &chosen[*number].1)).collect();
+        copy.switch(&numbered)?;
+        let faults = match program::build(copy, packages)? {
+            Built::Programs(programs) => return Ok((numbers, programs)),
+            Built::Faults(faults) => faults,
+        };
+        let places = faults.iter().flat_map(|fault| &fault.places);
+        let blamed: Vec<usize> = places.flat_map(|(file, line)| copy.blamed(file, *line)).copied().collect();
+        ensure!(!blamed.is_empty(), "no mutant is to blame for errors of the compiler: {}", faults[0].text);
+        numbers.retain(|number| !blamed.contains(number));
+    }
+}
+
+/// Tests the one mutant that is made.
+fn alone(copy: &Copy, tests: &[Test], number: usize, packages: &[&str]) -> Result<End> {
+    if packages.is_empty() {
+        return Ok(End::Passed);
+    }
+    match program::build(copy, packages)? {
+        Built::Programs(programs) => {
+            trial::meet(&programs, tests.iter().filter(|test| test.is_of(packages)), number)
+        }
+        Built::Faults(_) => Ok(End::Unbuilt),
+    }
 }
 
 /// Counts and prints how a mutant ended.
@@ -188,8 +229,8 @@ fn count(mutant: &Mutant, end: &End, found: &mut Found) {
             println!("caught: {mutant} by {test}");
             found.caught += 1;
         }
-        End::TimedOut => {
-            println!("caught: {mutant} by the time limit");
+        End::TimedOut(test) => {
+            println!("caught: {mutant} by the time limit of {test}");
             found.caught += 1;
         }
         End::Unbuilt => {
@@ -211,7 +252,7 @@ fn count(mutant: &Mutant, end: &End, found: &mut Found) {
 
 /// `count` of the mutants, or all of them when there are no more: those whose texts have the smallest hashes. A change of
 /// other code leaves the draw alone.
-fn draw(mut all: Vec<(usize, Mutant)>, count: usize, seed: u64) -> Vec<(usize, Mutant)> {
+fn draw<T>(mut all: Vec<(T, Mutant)>, count: usize, seed: u64) -> Vec<(T, Mutant)> {
     all.sort_by_cached_key(|(_, mutant)| hash(&mutant.to_string(), seed));
     all.truncate(count);
     all

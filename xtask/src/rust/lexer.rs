@@ -1,7 +1,7 @@
 //! Comments and literals of Rust.
 
 /// The text, as long as before, with spaces for comments and `_` for what literals hold. Every line end stays.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = vec![b'_'; bytes.len()];
     let mut at = 0;
