@@ -332,6 +332,16 @@ mod tests {
         assert!(!queues.any_for(0));
     }
 
+    /// Runs do not show it: a worker that does not take turns runs the same tasks, but not side by side.
+    #[test]
+    fn workers_take_turns_once_one_takes_several_at_once() {
+        let queues = queues(&RunConfig::default(), &[]);
+        let turns = &queues.pools[0].turns;
+        assert!(!turns.are_taken());
+        turns.begin();
+        assert!(turns.are_taken());
+    }
+
     #[test]
     fn roots_taken_with_a_deque_come_in_order_and_can_be_stolen() {
         let config = RunConfig { ready: Ready::WorkSteal, ..RunConfig::default() };

@@ -25,6 +25,7 @@ use mutant::Mutant;
 use program::{Built, Program};
 use std::collections::BTreeSet;
 use std::process::Stdio;
+use switches::Blamed;
 use trial::{End, Test};
 
 /// How many are drawn when the environment variable `WSP_CASES` says nothing.
@@ -109,7 +110,8 @@ pub(super) fn test(project: &Project, tally: &mut Tally) -> Result<Outcome> {
 /// Keeps only those that an earlier run missed, when `WSP_AGAIN` names the file with its output.
 fn again(chosen: &mut Vec<(&Area, Mutant)>) -> Result<()> {
     let Some(path) = std::env::var_os("WSP_AGAIN") else { return Ok(()) };
-    let output = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let output =
+        std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let missed: BTreeSet<&str> = output.lines().filter_map(|line| line.strip_prefix("missed: ")).collect();
     chosen.retain(|(_, mutant)| missed.contains(mutant.to_string().as_str()));
     println!("{} of them were missed", chosen.len());
@@ -153,17 +155,17 @@ fn list(project: &Project, area: &Area) -> Result<Vec<Mutant>> {
     mutant::read(project.root(), &output.stdout)
 }
 
-/// Makes the mutants and tests them: first those that can be compiled together.
+/// Makes the mutants and tests them: first those that are compiled together.
 fn run(project: &Project, chosen: &[(&Area, Mutant)], found: &mut Found) -> Result<()> {
     let mutated: BTreeSet<&str> = chosen.iter().map(|(area, _)| area.package).collect();
     let others = chosen.iter().flat_map(|(area, _)| area.others).copied();
-    let packages: Vec<&str> = mutated.iter().copied().chain(others).collect::<BTreeSet<_>>().into_iter().collect();
-    let mutated: Vec<&str> = mutated.into_iter().collect();
+    let packages: BTreeSet<&str> = mutated.iter().copied().chain(others).collect();
     let mut copy = Copy::new(project, &mutated)?;
-    let (switched, programs) = switched(&mut copy, chosen, &packages)?;
-    println!("{} of {} mutants compile together", switched.len(), chosen.len());
+    let Together { programs, switched, unbuilt } = together(&mut copy, chosen, &Vec::from_iter(packages))?;
+    println!("{} mutants are compiled together", switched.len());
+    unbuilt.iter().for_each(|number| count(&chosen[*number].1, &End::Unbuilt, found));
     let tests = trial::tests(&programs, &copy.beside("mutants-reached"))?;
-    println!("{} tests", tests.len());
+    println!("{} tests pass without a mutant", tests.len());
     let mut left = Vec::new();
     for number in &switched {
         let (area, mutant) = &chosen[*number];
@@ -178,34 +180,50 @@ fn run(project: &Project, chosen: &[(&Area, Mutant)], found: &mut Found) -> Resu
         let others = tests.iter().filter(|test| test.is_of(area.others) && test.reaches(number));
         count(mutant, &trial::meet(&programs, others, number)?, found);
     }
-    for (number, (area, mutant)) in chosen.iter().enumerate().filter(|(n, _)| !switched.contains(n)) {
+    let is_left = |number: &usize| !switched.contains(number) && !unbuilt.contains(number);
+    for number in (0..chosen.len()).filter(is_left) {
+        let (area, mutant) = &chosen[number];
         copy.change(mutant)?;
-        let end = alone(&copy, &tests, number, &[area.package])?;
-        let end = if end == End::Passed { alone(&copy, &tests, number, area.others)? } else { end };
+        let end = match alone(&copy, &tests, number, &[area.package])? {
+            End::Passed => alone(&copy, &tests, number, area.others)?,
+            end => end,
+        };
         count(mutant, &end, found);
     }
     Ok(())
 }
 
-/// Compiles as many of the mutants together as can be; which these are, and the test programs.
-fn switched(
-    copy: &mut Copy,
-    chosen: &[(&Area, Mutant)],
-    packages: &[&str],
-) -> Result<(BTreeSet<usize>, Vec<Program>)> {
-    let mut numbers: BTreeSet<usize> =
-        (0..chosen.len()).filter(|number| chosen[*number].1.has_function()).collect();
+/// What is compiled together.
+struct Together {
+    programs: Vec<Program>,
+    switched: BTreeSet<usize>,
+    /// Mutants that do not compile.
+    unbuilt: BTreeSet<usize>,
+}
+
+/// Compiles as many of the mutants together as can be.
+fn together(copy: &mut Copy, chosen: &[(&Area, Mutant)], packages: &[&str]) -> Result<Together> {
+    let mut switched =
+        BTreeSet::from_iter((0..chosen.len()).filter(|number| chosen[*number].1.has_function()));
+    let mut unbuilt = BTreeSet::new();
     loop {
-        let numbered: Vec<_> = numbers.iter().map(|number| (*number, &chosen[*number].1)).collect();
+        let numbered: Vec<_> = switched.iter().map(|number| (*number, &chosen[*number].1)).collect();
         copy.switch(&numbered)?;
         let faults = match program::build(copy, packages)? {
-            Built::Programs(programs) => return Ok((numbers, programs)),
+            Built::Programs(programs) => return Ok(Together { programs, switched, unbuilt }),
             Built::Faults(faults) => faults,
         };
-        let places = faults.iter().flat_map(|fault| &fault.places);
-        let blamed: Vec<usize> = places.flat_map(|(file, line)| copy.blamed(file, *line)).copied().collect();
-        ensure!(!blamed.is_empty(), "no mutant is to blame for errors of the compiler: {}", faults[0].text);
-        numbers.retain(|number| !blamed.contains(number));
+        let before = switched.len();
+        for blamed in faults.iter().flat_map(|fault| copy.blamed(fault)) {
+            match blamed {
+                Blamed::Mutant(number) => {
+                    switched.remove(&number);
+                    unbuilt.insert(number);
+                }
+                Blamed::Function(numbers) => switched.retain(|number| !numbers.contains(number)),
+            }
+        }
+        ensure!(switched.len() < before, "no mutant is to blame for an error: {}", faults[0].text);
     }
 }
 

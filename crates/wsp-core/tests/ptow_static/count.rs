@@ -363,3 +363,18 @@ fn summaries_say_what_is_inside() {
         assert_eq!(counter.body(0, &Vars::default(), &mut PLENTY.clone()), None);
     });
 }
+
+#[test]
+fn labels_and_filters_are_known_and_leave_numbers_known() {
+    for (op, labels, filters) in
+        [(Op::After, true, false), (Op::Reset, true, false), (Op::DispatchFilter, false, true)]
+    {
+        let mut built = Built::new(&[Stmt::Task]);
+        built.words[0].opcode = op.code();
+        counted(&built, &Names::default(), |counter| {
+            let found = counter.summaries.statement(0);
+            assert_eq!((found.has_labels(), found.has_filters()), (labels, filters), "{op:?}");
+            assert_eq!((found.is_countable(), found.fixed()), (true, Some(0)), "{op:?}");
+        });
+    }
+}

@@ -400,11 +400,33 @@ fn place_of<T>(bytes: &[u8], find: impl Fn(&Ptog<'_>) -> *const T) -> usize {
 fn a_mode_of_a_binding_with_an_unknown_bit_is_refused() {
     let good = encode(&made(9)).unwrap();
     let at = place_of(&good, |unit| &raw const unit.binds[0].mode);
-    let mut bytes = good.clone();
-    put(&mut bytes, at, word(&good, at) | 1 << 31);
-    seal(&mut bytes);
-    let error = Ptog::read(&bytes).unwrap_err();
-    assert!(matches!(error, ReadError::Row { section: Section::Bind, field: "mode", .. }), "{error}");
+    // Bits of expressions and tables, of directions, and behind them.
+    for bit in [3, 7, 10, 31] {
+        let mut bytes = good.clone();
+        put(&mut bytes, at, word(&good, at) | 1 << bit);
+        seal(&mut bytes);
+        let error = Ptog::read(&bytes).unwrap_err();
+        assert!(
+            matches!(error, ReadError::Row { section: Section::Bind, field: "mode", .. }),
+            "{bit}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_binding_of_version_1_has_no_mode() {
+    // Words of the header, of two kernels, of a dependence, of a tensor, and of the first binding before its mode.
+    let at = 5 + 2 * 6 + 4 + 6 + 3;
+    for mode in [1, 1 << 8] {
+        let mut words = document();
+        words[at] = mode;
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        let error = Ptog::read(&bytes).unwrap_err();
+        assert!(
+            matches!(error, ReadError::Row { section: Section::Bind, field: "mode", .. }),
+            "{mode}: {error}"
+        );
+    }
 }
 
 #[test]

@@ -132,6 +132,21 @@ fn memory_of_a_stream_is_that_of_the_tasks_in_flight() {
     assert!(map.bytes() <= most, "{} of {most}", map.bytes());
 }
 
+#[test]
+fn memory_of_boxes_that_are_written_once_is_that_of_the_tasks_in_flight() {
+    let mut map = overlap();
+    let mut most = 0;
+    for task in 0..200_000u32 {
+        let write = [rows(0, 32 * task, 32 * task + 32)];
+        let live = |other: u32| other + 64 > task;
+        map.infer(task, Accesses::new(&[], &write), live, |_, _| panic!("nothing is shown")).unwrap();
+        if task == 100_000 {
+            most = map.bytes();
+        }
+    }
+    assert!(map.bytes() <= most, "{} of {most}", map.bytes());
+}
+
 const SMALL: Capacity = Capacity { tensors: 2, boxes: 8, readers: 16, overlaps: 8, accesses: 4 };
 
 fn refused(map: &mut RegionMap<u32>, reads: &[Region], writes: &[Region]) -> MapError {
@@ -190,6 +205,16 @@ fn a_fixed_map_does_not_allocate() {
         let live = |other: SlotTask| other.task + 100 > task;
         map.infer(SlotTask { task, slot: 0 }, access, live, |_, _| ()).unwrap();
     }
+    assert_eq!(map.bytes(), bytes);
+}
+
+#[test]
+fn a_fixed_map_has_room_for_what_one_access_finds() {
+    let capacity = Capacity { tensors: 1, boxes: 500, readers: 1, overlaps: 500, accesses: 1 };
+    let mut map = RegionMap::fixed(Matching::Overlap, capacity);
+    (0..499).for_each(|i| assert!(submit(&mut map, i, &[], &[rows(0, 32 * i, 32 * i + 32)]).is_empty()));
+    let bytes = map.bytes();
+    assert_eq!(submit(&mut map, 499, &[], &[rows(0, 0, 32 * 499)]).len(), 499);
     assert_eq!(map.bytes(), bytes);
 }
 

@@ -4,6 +4,7 @@ mod cases;
 mod common;
 mod contract;
 mod failure;
+mod infer_bytes;
 mod infer_common;
 mod infer_limits;
 mod infer_oracle;

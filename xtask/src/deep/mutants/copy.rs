@@ -1,10 +1,11 @@
 //! A copy of the project in which mutants are made: the user's files stay as they are.
 
 use super::mutant::Mutant;
-use super::switches::{Numbered, Switched};
+use super::program::Fault;
+use super::switches::{Blamed, Numbered, Switched};
 use crate::project::{Project, files};
 use anyhow::{Context, Result, ensure};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,11 +29,12 @@ pub(super) struct Copy {
 
 impl Copy {
     /// Copies the project, whose packages of these names get switches.
-    pub(super) fn new(project: &Project, packages: &[&str]) -> Result<Copy> {
+    pub(super) fn new(project: &Project, packages: &BTreeSet<&str>) -> Result<Copy> {
         let mut files = known(project.root())?;
         for package in packages {
             let manifest = PathBuf::from(format!("crates/{package}/Cargo.toml"));
-            let text = files.get_mut(&manifest).with_context(|| format!("{} is missing", manifest.display()))?;
+            let text =
+                files.get_mut(&manifest).with_context(|| format!("{} is missing", manifest.display()))?;
             text.extend(SWITCHED.as_bytes());
         }
         files.extend(SWITCH.map(|(name, text)| (PathBuf::from(name), text.into())));
@@ -71,9 +73,12 @@ impl Copy {
         Ok(())
     }
 
-    /// The mutants that an error in this line of this file is of.
-    pub(super) fn blamed(&self, file: &str, line: usize) -> &[usize] {
-        self.switched.get(file).map_or(&[], |switched| switched.blamed(line))
+    /// What an error of the compiler is of.
+    pub(super) fn blamed<'a>(&'a self, fault: &'a Fault) -> impl Iterator<Item = Blamed<'a>> {
+        fault.places.iter().filter_map(|(file, line)| {
+            let switched = self.switched.get(file)?;
+            if fault.is_of_switch { switched.function(*line) } else { switched.blamed(*line) }
+        })
     }
 
     /// A cargo command, run in the copy.
@@ -110,7 +115,8 @@ impl Copy {
         std::fs::create_dir_all(&self.root)?;
         for path in files(&self.root, |_| true, |_| true)? {
             if !self.files.contains_key(path.strip_prefix(&self.root)?) {
-                std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
+                std::fs::remove_file(&path)
+                    .with_context(|| format!("{} cannot be removed", path.display()))?;
             }
         }
         Ok(())
@@ -126,6 +132,8 @@ fn known(root: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
     let names = String::from_utf8(output.stdout).context("names of files should be UTF-8")?;
     let names = names.split_terminator('\0').map(PathBuf::from);
     // What is deleted and not yet committed is a name without a file.
-    Ok(names.filter_map(|name| Some((std::fs::read(root.join(&name)).ok()?, name))).map(|(c, n)| (n, c)).collect())
+    Ok(names
+        .filter_map(|name| Some((std::fs::read(root.join(&name)).ok()?, name)))
+        .map(|(c, n)| (n, c))
+        .collect())
 }
-

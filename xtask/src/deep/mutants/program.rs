@@ -36,6 +36,8 @@ pub(super) enum Built {
 pub(super) struct Fault {
     /// Files and lines that it is about.
     pub(super) places: Vec<(String, usize)>,
+    /// Whether it says that bodies of one function differ in their types: each may be right alone, where the function hides its type.
+    pub(super) is_of_switch: bool,
     pub(super) text: String,
 }
 
@@ -71,6 +73,7 @@ fn fault(message: &Value) -> Option<Fault> {
     let primary = spans.iter().filter(|span| span["is_primary"] == true);
     Some(Fault {
         places: primary.filter_map(place).collect(),
+        is_of_switch: message["message"] == "`if` and `else` have incompatible types",
         text: message["rendered"].as_str().unwrap_or_default().to_owned(),
     })
 }
@@ -171,9 +174,11 @@ mod tests {
         let named = |path: &str| Program { folder: "/p/crates/a".into(), path: path.into() };
         assert!(named("/t/a-12").is(&named("/t/a-34")) && !named("/t/a-12").is(&named("/t/b-12")));
         assert_eq!(program(&json!({"executable": "/t/a", "profile": {"test": false}})), None);
-        let span = |line, is_primary| json!({"file_name": "a.rs", "line_start": line, "is_primary": is_primary});
+        let span =
+            |line, is_primary| json!({"file_name": "a.rs", "line_start": line, "is_primary": is_primary});
         let message = |level| json!({"message": {"level": level, "spans": [span(3, false), span(7, true)]}});
         assert!(fault(&message("warning")).is_none());
-        assert!(fault(&message("error")).is_some_and(|fault| fault.places == [("a.rs".to_owned(), 7)]));
+        let found = fault(&message("error"));
+        assert!(found.is_some_and(|found| found.places == [("a.rs".to_owned(), 7)] && !found.is_of_switch));
     }
 }

@@ -14,16 +14,24 @@ pub(super) type Numbered<'a> = (usize, &'a Mutant);
 #[derive(Default)]
 pub(super) struct Switched {
     pub(super) text: String,
-    /// Lines of the text from 1, and the mutants to leave out when they do not compile: first the lines of each mutant, then those of
-    /// each function.
-    blamed: Vec<(Range<usize>, Vec<usize>)>,
+    /// The lines of each mutant, counted from 1.
+    mutants: Vec<(Range<usize>, usize)>,
+    /// The lines of each function, those of its mutants included.
+    functions: Vec<(Range<usize>, Vec<usize>)>,
+}
+
+/// What an error in a line is of.
+#[derive(PartialEq, Debug)]
+pub(super) enum Blamed<'a> {
+    Mutant(usize),
+    /// A function, which has these mutants.
+    Function(&'a [usize]),
 }
 
 impl Switched {
     /// The file with these mutants, which lie in functions.
     pub(super) fn new(source: &str, mutants: &[Numbered]) -> Result<Switched> {
         let mut switched = Switched::default();
-        let mut functions = Vec::new();
         let mut at = 0;
         for (body, mutants) in bodies(source, mutants)? {
             switched.text.push_str(&source[at..body.start]);
@@ -33,23 +41,28 @@ impl Switched {
                 switched.text.push_str(&format!(" if ::wsp_switch::on({number})\n"));
                 let first = switched.line();
                 switched.text.push_str(&mutant.applied_in(source, body.clone())?);
-                switched.blamed.push((first..switched.line() + 1, vec![*number]));
+                switched.mutants.push((first..switched.line() + 1, *number));
                 switched.text.push_str("\nelse");
             }
             switched.text.push_str(&format!("\n{} }}", &source[body.clone()]));
             let numbers = mutants.iter().map(|(number, _)| *number).collect();
-            functions.push((first..switched.line() + 1, numbers));
+            switched.functions.push((first..switched.line() + 1, numbers));
             at = body.end;
         }
         switched.text.push_str(&source[at..]);
-        switched.blamed.extend(functions);
         Ok(switched)
     }
 
-    /// The mutants that an error in this line is of.
-    pub(super) fn blamed(&self, line: usize) -> &[usize] {
-        let found = self.blamed.iter().find(|(lines, _)| lines.contains(&line));
-        found.map_or(&[], |(_, numbers)| numbers)
+    /// What an error in this line is of.
+    pub(super) fn blamed(&self, line: usize) -> Option<Blamed<'_>> {
+        let mutant = self.mutants.iter().find(|(lines, _)| lines.contains(&line));
+        mutant.map(|(_, number)| Blamed::Mutant(*number)).or_else(|| self.function(line))
+    }
+
+    /// The function of this line.
+    pub(super) fn function(&self, line: usize) -> Option<Blamed<'_>> {
+        let function = self.functions.iter().find(|(lines, _)| lines.contains(&line));
+        function.map(|(_, numbers)| Blamed::Function(numbers))
     }
 
     /// The line that comes next.
@@ -101,12 +114,15 @@ mod tests {
             fn b() { if ::wsp_switch::on(0)\n{\n    fn c() { d() }\n    c() - 1\n}\nelse if ::wsp_switch::on(3)\n\
             {\n    fn c() {  }\n    c() + 1\n}\nelse\n{\n    fn c() { d() }\n    c() + 1\n} }\n";
         assert_eq!(switched.text, want);
-        let blamed: Vec<&[usize]> = (1..=23).map(|line| switched.blamed(line)).collect();
-        let (first, second): (&[usize], &[usize]) = (&[1, 2], &[0, 3]);
-        assert_eq!(blamed[..7], [&[], first, &[1], first, &[2], first, first]);
-        assert_eq!(blamed[7..12], [second, &[0], &[0], &[0], &[0]]);
-        assert_eq!(blamed[12..18], [second, &[3], &[3], &[3], &[3], second]);
-        assert_eq!(blamed[18..], [second, second, second, second, &[]]);
+        let blamed: Vec<Option<Blamed>> = (1..=23).map(|line| switched.blamed(line)).collect();
+        let first = || Some(Blamed::Function(&[1, 2]));
+        let second = || Some(Blamed::Function(&[0, 3]));
+        let mutant = |number| Some(Blamed::Mutant(number));
+        assert_eq!(blamed[..7], [None, first(), mutant(1), first(), mutant(2), first(), first()]);
+        assert_eq!(blamed[7..12], [second(), mutant(0), mutant(0), mutant(0), mutant(0)]);
+        assert_eq!(blamed[12..17], [second(), mutant(3), mutant(3), mutant(3), mutant(3)]);
+        assert_eq!(blamed[17..], [second(), second(), second(), second(), second(), None]);
+        assert_eq!(switched.function(3), first());
         Ok(())
     }
 }

@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn tasks_of_some_iterations_of_an_outer_loop_are_no_row_and_others_are() {
+        let (mut inner, mut outer) = (pace(), pace());
+        inner.tasks_by(3);
+        assert_eq!(parts(inner.row(9, 12)), Some((2, 0, 3, 0, 3)));
+        outer.tasks_by(5);
+        assert!(outer.row(9, 12).is_none());
+    }
+
+    #[test]
     fn statements_that_take_turns_are_no_row() {
         assert!(Pace::new(2, [4; LEVELS], 1).row(9, 8).is_none());
     }

@@ -149,6 +149,15 @@ fn the_host_program_branches_and_loops() {
 }
 
 #[test]
+fn a_graph_is_invoked_with_what_the_launches_before_have_written() {
+    let text = format!(
+        "extern Y: i64[8]\nTG_BEGIN(G)\n{}TG_END(G)\nTG_BEGIN(I)\nTG_KERNEL(W, iteration, 1, AIV, 0)\nMC_BIND(W, 0, Y, 8)\nTG_END(I)\nTG_LAUNCH(G, default)\nTG_LAUNCH(G, default)\nTG_INVOKE(I, load(Y, 0, i64) * 10)\nTG_SYNC(I)",
+        inc("A")
+    );
+    assert_eq!(run(&text, threads(2)), [2, 20, 20, 20, 20, 20, 20, 20]);
+}
+
+#[test]
 fn scalars_are_checked_against_their_declarations() {
     let text = graph(&inc("A")).replace("arg N: i64 = 3", "arg N: u8");
     let refused = |given: &[(&str, i64)]| {

@@ -4,6 +4,7 @@ use super::common::{all, inputs, kernels, refusal, session, session_with, signat
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use wsp_core::tg::crc::crc32;
 use wsp_core::tg::{CheckpointNo, Direction};
 use wsp_cpu::Recording;
 use wsp_cpu::tg::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind, SessionOptions, TgKernels};
@@ -143,6 +144,33 @@ fn a_damaged_checkpoint_is_refused() {
     store.save(key, &bytes).unwrap();
     let said = all(&session(ON_HOST, kept(&store)).resume().expect_err("it is damaged"));
     assert!(said.contains("WSP1559") && said.contains("checksum"), "{said}");
+}
+
+/// A record in which all else is right, its checksum too.
+#[test]
+fn a_checkpoint_with_a_tensor_of_another_size_is_refused() {
+    for (text, checkpoint) in [(IN_GRAPH, 3), (ON_HOST, 0)] {
+        let store = Arc::new(MemoryStore::new());
+        session_with(text, &cut_off(7), kept(&store)).run().expect_err("it is cut off");
+        let key = CheckpointKey { graph: 0, checkpoint, device: 0, kind: RecordKind::Run };
+        let mut bytes = store.load(key).unwrap().expect("it was saved");
+        // Four numbers, behind how many bytes they have.
+        let saved: Vec<u8> =
+            [&[32], [steps(7); 4].as_slice()].concat().into_iter().flat_map(i64::to_le_bytes).collect();
+        let at = bytes
+            .windows(saved.len())
+            .position(|window| window == saved)
+            .expect("it should be in the record");
+        let shorter = [&24u64.to_le_bytes(), &saved[8..32]].concat();
+        bytes.splice(at..at + saved.len(), shorter);
+        let length = bytes.len() as u64;
+        bytes[12..20].copy_from_slice(&length.to_le_bytes());
+        let sum = crc32(&bytes[12..]);
+        bytes[8..12].copy_from_slice(&sum.to_le_bytes());
+        store.save(key, &bytes).unwrap();
+        let said = all(&session(text, kept(&store)).resume().expect_err("it has another size"));
+        assert!(said.contains("WSP1560") && said.contains("has another size here"), "{said}");
+    }
 }
 
 /// Without a checkpoint there is nothing to go on from: the run begins at the beginning.
