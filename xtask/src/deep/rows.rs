@@ -69,6 +69,6 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "mutations of example kernels",
         cargo: &["--package", "wsp-cli", "--test", "real_numbers", "mutated_kernels"],
-        cases: Some(123),
+        cases: Some(600),
     },
 ];
