@@ -14,6 +14,8 @@ mod compared;
 mod nan;
 #[path = "cli/slips.rs"]
 mod slips;
+#[path = "cli/units.rs"]
+mod units;
 #[path = "cli/unstored.rs"]
 mod unstored;
 

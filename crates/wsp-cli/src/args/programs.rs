@@ -17,6 +17,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", value_parser = platform)]
     pub(crate) target: Option<Platform>,
 
+    /// How many devices run a task graph, as `wsp run --devices` has them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) devices: Option<u32>,
+
     /// One more file of kernels for task graphs; may be repeated
     #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,

@@ -49,7 +49,11 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
 
 /// Options that only task graphs have a use for.
 fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
-    let given = [("--target", args.target.is_some()), ("--kernels", !args.kernels.is_empty())];
+    let given = [
+        ("--target", args.target.is_some()),
+        ("--devices", args.devices.is_some()),
+        ("--kernels", !args.kernels.is_empty()),
+    ];
     options::refuse(&given, options::OF_UNITS)
 }
 

@@ -50,35 +50,69 @@ pub enum Begin {
     Resume,
 }
 
+/// A unit that is checked and has its memory and kernels.
+#[derive(Debug)]
+pub struct Prepared {
+    session: Session,
+    time: Duration,
+}
+
+/// Checks a unit and prepares it.
+///
+/// # Errors
+/// What the checks find, wrong tensors or values.
+pub fn prepare(
+    module: &TgModule,
+    kernels: &TgKernels,
+    options: SessionOptions,
+) -> Result<Prepared, Vec<Diagnostic>> {
+    let start = clock::now();
+    let session = Session::new(module, kernels, options)?;
+    Ok(Prepared { session, time: Duration::from_nanos(clock::nanos_since(start)) })
+}
+
+impl Prepared {
+    /// Warnings and notes of the checks.
+    pub fn findings(&self) -> &[Diagnostic] {
+        self.session.findings()
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// The first fault of a kernel, a checkpoint that does not fit.
+    pub fn run(self, begin: Begin) -> Result<UnitOutcome, Vec<Diagnostic>> {
+        let Prepared { mut session, time: prepare } = self;
+        let mut notes = session.findings().to_vec();
+        let start = clock::now();
+        let report = match begin {
+            Begin::Start => session.run()?,
+            Begin::Resume => session.resume()?,
+        };
+        let run = Duration::from_nanos(clock::nanos_since(start));
+        notes.extend(report.notes.iter().cloned());
+        let unwritten = session.unwritten();
+        Ok(UnitOutcome {
+            unwritten,
+            outputs: session.outputs().map_err(|fault| vec![*fault])?,
+            notes,
+            resumed: report.resumed.is_some(),
+            signalled: report.signalled,
+            figures: UnitFigures { stats: report.stats, prepare, run, peak: report.peak },
+            trace: report.trace.unwrap_or_default(),
+        })
+    }
+}
+
 /// Runs a unit.
 ///
 /// # Errors
-/// What the checks find, wrong tensors or values, the first fault of a kernel, a checkpoint that does not fit.
+/// As [`prepare`] and [`Prepared::run`].
 pub fn run(
     module: &TgModule,
     kernels: &TgKernels,
     options: SessionOptions,
     begin: Begin,
 ) -> Result<UnitOutcome, Vec<Diagnostic>> {
-    let start = clock::now();
-    let mut session = Session::new(module, kernels, options)?;
-    let prepare = Duration::from_nanos(clock::nanos_since(start));
-    let mut notes = session.findings().to_vec();
-    let start = clock::now();
-    let report = match begin {
-        Begin::Start => session.run()?,
-        Begin::Resume => session.resume()?,
-    };
-    let run = Duration::from_nanos(clock::nanos_since(start));
-    notes.extend(report.notes.iter().cloned());
-    let unwritten = session.unwritten();
-    Ok(UnitOutcome {
-        unwritten,
-        outputs: session.outputs().map_err(|fault| vec![*fault])?,
-        notes,
-        resumed: report.resumed.is_some(),
-        signalled: report.signalled,
-        figures: UnitFigures { stats: report.stats, prepare, run, peak: report.peak },
-        trace: report.trace.unwrap_or_default(),
-    })
+    prepare(module, kernels, options)?.run(begin)
 }

@@ -60,7 +60,7 @@ pub(super) fn check(
         let platform = args.target;
         let device = DeviceModel::of(platform.unwrap_or(Platform::Cpu));
         let signatures = kernels.signatures();
-        found.extend(lint(&module, &signatures, &LintOptions { platform, device, devices: None }));
+        found.extend(lint(&module, &signatures, &LintOptions { platform, device, devices: args.devices }));
         found.extend(platform.map_or_else(Vec::new, |p| diagnose(&module, &Target::of(p))));
         found.extend(references::verify(&module));
         if !found.iter().any(Diagnostic::is_error) {

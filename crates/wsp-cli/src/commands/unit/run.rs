@@ -8,7 +8,7 @@ use crate::codes;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{given_arrays, nothing_compared, nothing_ran, recording};
-use crate::commands::{Outcome, Session, refuse_machine_options};
+use crate::commands::{Outcome, Session, Warnings, refuse_machine_options};
 use crate::engine::unit::{self as engine, Begin, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use wsp_core::tg::{GraphNo, Instr, Platform};
 use wsp_cpu::Recording;
 use wsp_cpu::tg::{CANNOT_RESUME, CheckpointStore, MemoryStore, Released, SessionOptions};
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
 use wsp_plan::ParamValue;
 use wsp_plan::tg::matrix;
@@ -47,7 +47,17 @@ pub(in crate::commands) fn run(
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
     options.recording = recording;
-    let ran = engine::run(&module, &kernels.kernels, options.clone(), begin);
+    let prepared = engine::prepare(&module, &kernels.kernels, options.clone())?;
+    if args.strict {
+        session.warnings = Warnings::Errors;
+        // What is not sure to be right is not begun.
+        let is_warning = |found: &&Diagnostic| found.severity == Severity::Warning;
+        session.warn(&prepared.findings().iter().filter(is_warning).cloned().collect::<Vec<_>>());
+        if session.denied.get() {
+            return Ok(Outcome::Failed);
+        }
+    }
+    let ran = prepared.run(begin);
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
     let mut ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
@@ -101,7 +111,8 @@ pub(in crate::commands) fn run(
         findings,
     };
     session.print_run(args.stats, || report.text(), || report.json(), &faults);
-    session.keep_after(&faults, filled)
+    let outcome = session.keep_after(&faults, filled)?;
+    Ok(if session.denied.get() { Outcome::Failed } else { outcome })
 }
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
