@@ -2,6 +2,7 @@
 //!
 //! * every Rust and Python file says at its top what it is for;
 //! * a crate uses only crates above it in the architecture's table ([`layers`]);
+//! * only what users build has features that are on by default ([`features`]);
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * no file names a place of one machine ([`paths`]);
 //! * no two crates have enums that say the same ([`twins`]);
@@ -10,6 +11,7 @@
 //! * `Cargo.lock` is there and fits the manifests.
 
 mod conformance;
+mod features;
 mod layers;
 mod licence;
 mod paths;
@@ -90,6 +92,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
         return Ok(Findings { faults, conformance });
     }
     let packages = project.packages()?;
+    faults.extend(features::check(&packages));
     faults.extend(layers::check(&packages));
     faults.extend(licence::check(&packages));
     Ok(Findings { faults, conformance })

@@ -4,6 +4,8 @@
 //! [`task_graph`] for units of the task-graph instruction set;
 //! what follows runs a `.pto` source; [`runtime`] is the task graph by itself.
 //!
+//! With the feature `native` scalar code that runs long is compiled for this machine, without it it is interpreted. Results are the same.
+//!
 //! ```
 //! use pto_wsp::prelude::*;
 //!
