@@ -116,20 +116,23 @@ fn without_a_store_a_checkpoint_is_refused() {
 
 #[test]
 fn a_checkpoint_of_something_else_is_refused_with_what_differs() {
+    // Of two devices, which have one memory for `Y`, one would write.
+    let body = "TG_INVOKE(G, i)\nTG_SYNC(G)\nTG_CHECKPOINT(G, 0)\n";
+    let unit = &ON_HOST.replace(body, &format!("CF_IF(device == 0)\n{body}CF_ENDIF\n"));
     let store = Arc::new(MemoryStore::new());
-    session_with(ON_HOST, &cut_off(5), kept(&store)).run().expect_err("it is cut off");
+    session_with(unit, &cut_off(5), kept(&store)).run().expect_err("it is cut off");
     let refused = |text: &str, change: &dyn Fn(&mut SessionOptions)| {
         let mut options = kept(&store);
         change(&mut options);
         all(&session(text, options).resume().expect_err("it is another run"))
     };
-    let said = refused(&ON_HOST.replace("inc", "fail"), &|_| {});
+    let said = refused(&unit.replace("inc", "fail"), &|_| {});
     assert!(said.contains("WSP1560") && said.contains("the statements of the unit"), "{said}");
-    let said = refused(ON_HOST, &|options| options.scalars = vec![("N".to_owned(), 31)]);
+    let said = refused(unit, &|options| options.scalars = vec![("N".to_owned(), 31)]);
     assert!(said.contains("`N`: was 30, is 31"), "{said}");
-    let said = refused(ON_HOST, &|options| options.runtime.devices = 2);
+    let said = refused(unit, &|options| options.runtime.devices = 2);
     assert!(said.contains("the number of devices: was 1, is 2"), "{said}");
-    let said = refused(ON_HOST, &|options| options.inputs = inputs(&[("Y", &[0, 0, 0, 1])]));
+    let said = refused(unit, &|options| options.inputs = inputs(&[("Y", &[0, 0, 0, 1])]));
     assert!(said.contains("the contents of `Y`"), "{said}");
 }
 
