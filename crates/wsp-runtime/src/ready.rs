@@ -340,6 +340,9 @@ mod tests {
         assert!(!turns.are_taken());
         turns.begin();
         assert!(turns.are_taken());
+        turns.put_aside(0);
+        assert!(queues.any_for(0), "a worker would sleep beside it");
+        assert_eq!((turns.take_aside(), queues.any_for(0)), (Some(0), false));
     }
 
     #[test]

@@ -69,3 +69,21 @@ impl Recent {
         Some(SlotTask { task: task.0, slot }).filter(|&access| is_live(access))
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Window;
+    use wsp_core::policy::Deps;
+
+    #[test]
+    fn a_live_task_is_found_however_many_come_behind_it() {
+        let window = Window { capacity: 2, ..Window::default() };
+        let mut recent = Recent::new(&RunConfig { deps: Deps::Explicit, window, ..RunConfig::default() });
+        // Tasks 3 and 9 never end, and are in the slots of their numbers.
+        let is_live = |access: SlotTask| [3, 9].contains(&access.task) && access.slot == access.task;
+        (0..100).for_each(|task| recent.add(SlotTask { task, slot: task }, is_live));
+        let found = |task: u32| recent.find(TaskId(task), is_live).map(|found| (found.task, found.slot));
+        assert_eq!([3, 4, 9, 99].map(found), [Some((3, 3)), None, Some((9, 9)), None]);
+    }
+}

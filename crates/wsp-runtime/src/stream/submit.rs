@@ -13,8 +13,7 @@ use crate::scopes::{Scopes, Unfinished};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::{
-    Deps, Gate, Overflow, PrefetchStats, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec,
-    WindowMode,
+    Deps, Gate, Overflow, Report, RunConfig, Start, Stats, Stopped, TaskRunner, TaskSpec, WindowMode,
 };
 use rustc_hash::FxHashMap;
 use wsp_core::{EventId, StreamId, TaskId, limits};
@@ -223,7 +222,6 @@ impl<'r, R: TaskRunner> Submitter<'r, R> {
             tasks: u64::from(self.next_task),
             max_in_flight: self.window.peak,
             edge_stalls: self.window.edge_stalls,
-            prefetch: PrefetchStats { issued: 0, ..self.stats.prefetch },
             ..self.stats
         };
         PlannerReport { stats, lineage: self.lineage, unfinished: self.window.in_use() }

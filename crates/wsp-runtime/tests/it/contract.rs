@@ -170,6 +170,7 @@ fn what_cannot_be_submitted_is_refused_without_effect() {
 
     let config = RunConfig { deps: Deps::Explicit, ..threads(1) };
     run(&config, &quiet(), |submitter| {
+        assert_eq!(submitter.ordered_step(), Err(Stopped::NoOrderedScope));
         let unknown = TaskSpec { after: &[TaskId(0)], ..TaskSpec::default() };
         assert_eq!(submitter.submit(unknown), Err(Stopped::UnknownTask(TaskId(0))));
         assert_eq!(submitter.await_writers(&cells(0, 0, 1)), Err(Stopped::BoxesNotKept));

@@ -1,6 +1,6 @@
 //! Many readers, many boxes, little room, misuse.
 
-use wsp_core::{MAX_RANK, Region, TensorId};
+use wsp_core::{MAX_RANK, Region, TaskId, TensorId};
 use wsp_runtime::infer::{
     Accesses, Capacity, Hazard, MapError, Matching, RegionMap, SlotTask, Store, TaskHandle, TensorMap,
     TileRef, TilingError,
@@ -28,6 +28,17 @@ fn task_0_is_found_as_a_producer() {
     assert_eq!(submit(&mut map, 1, &[rows(0, 0, 32)], &[]), [(0, Hazard::Raw)]);
     assert_eq!(map.find_producer(&rows(0, 5, 6)), Some(0));
     assert_eq!(map.find_producer(&rows(1, 5, 6)), None);
+}
+
+#[test]
+fn tasks_from_a_number_on_are_kept_by_that_number() {
+    let mut map = RegionMap::<TaskId>::growing(Matching::Overlap);
+    let tile = [rows(0, 0, 32)];
+    map.infer(TaskId(5), Accesses::new(&[], &tile), |_| true, |_, _| ()).expect("there is room");
+    map.gc_before(5, |_| false);
+    assert_eq!(map.find_producer(&tile[0]), Some(TaskId(5)));
+    map.gc_before(6, |_| false);
+    assert_eq!(map.find_producer(&tile[0]), None);
 }
 
 #[test]

@@ -63,6 +63,18 @@ pub(super) const EXPLAINED: &[Explained] = &[
         reason: "another hash of a box finds the same boxes",
     },
     Explained {
+        file: "crates/wsp-runtime/src/stream/completion.rs",
+        change: "replace < with == in Completions::wait",
+        line: "if got == need {",
+        reason: "the thread then looks for completed tasks again and again, instead of being parked until they are there",
+    },
+    Explained {
+        file: "crates/wsp-runtime/src/stream/window.rs",
+        change: "replace + with * in Window<'r, R>::collect",
+        line: "self.look_at = self.in_use * LOOK_EVERY;",
+        reason: "completed tasks are then looked for at other moments, and still before the window counts as full",
+    },
+    Explained {
         file: "crates/wsp-cpu/src/tg/bodies.rs",
         change: "replace || with && in LaunchBodies::bound",
         line: "&& (workspace.is_none() && matches!(body, KernelBody::Function(_)));",

@@ -2,9 +2,10 @@
 
 use super::common::{all, inputs, kernels, session, session_with, signature, threads, values};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::SessionOptions;
+use wsp_runtime::tg::RuntimeConfig;
 
 /// ISA-TG-27: bindings follow the iteration.
 #[test]
@@ -74,6 +75,48 @@ fn a_prepared_graph_and_a_launch_give_the_same() {
     };
     assert_eq!(result(true), [1, 3, 4, 5, 6, 6, 6, 6]);
     assert_eq!(result(false), result(true));
+}
+
+#[test]
+fn a_prepared_graph_copies_and_gives_kernels_their_workspaces() {
+    let mut kernels = kernels();
+    kernels.replace("one", signature(&[Direction::Out]), |cx| {
+        let numbers = [i64::try_from(cx.workspace_bytes()).expect("it is small"), 5];
+        cx.store_workspace(0, &numbers)?;
+        let mut back = [0i64; 2];
+        cx.load_workspace(0, &mut back)?;
+        cx.store(0, 0, &back)
+    });
+    let text = "extern X: i64[2]\nextern Y: i64[2]\nextern Z: i64[2]\nTG_BEGIN(G)\nMC_COPY(X, Y, 16)\nTG_KERNEL(A, one, 1, AIV, 48)\nMC_BIND(A, 0, Z)\nTG_END(G)";
+    let given = inputs(&[("X", &[3, 4])]);
+    let mut session = session_with(text, &kernels, SessionOptions { inputs: given, ..threads(1) });
+    let graph = session.graph("G").expect("it is there");
+    session.prepare(graph).expect("it can").invoke(0).unwrap_or_else(|fault| panic!("{fault:?}"));
+    assert_eq!((values(&session, "Y"), values(&session, "Z")), (vec![3, 4], vec![48, 5]));
+}
+
+#[test]
+fn a_prepared_graph_compares_bytes_that_follow_from_the_iteration() {
+    let text = "extern X: i64[8]\nextern T: i64[8]\nextern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, one, 1, AIV, 0)\nMC_BIND(A, 0, T, iteration * 8, 8)\nTG_KERNEL(B, copy, 1, AIV, 0)\nMC_BIND(B, 0, T, 24, 8)\nMC_BIND(B, 1, Y, 0, 8)\nTG_END(G)";
+    let mut session = session(text, threads(1));
+    let graph = session.graph("G").expect("it is there");
+    let mut prepared = session.prepare(graph).expect("it can");
+    prepared.invoke(2).expect("they are apart");
+    let fault = prepared.invoke(3).expect_err("they meet");
+    assert!(format!("{fault:?}").contains("iteration 3"), "{fault:?}");
+}
+
+#[test]
+fn a_prepared_graph_does_not_run_once_it_is_cancelled() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let runtime = RuntimeConfig { cancel: Some(Arc::clone(&flag)), ..threads(1).runtime };
+    let text = "extern Y: i64[8]\nTG_BEGIN(G)\nTG_KERNEL(A, one, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nTG_END(G)";
+    let mut session = session(text, SessionOptions { runtime, ..threads(1) });
+    let graph = session.graph("G").expect("it is there");
+    let mut prepared = session.prepare(graph).expect("it can");
+    flag.store(true, Ordering::Relaxed);
+    prepared.invoke(0).expect_err("it is cancelled");
+    assert_eq!(values(&session, "Y"), [0; 8]);
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use super::common::{all, inputs, integers, kernels, refusal, session, session_with, threads, unit, values};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use wsp_core::DType;
 use wsp_core::tg::GraphNo;
 use wsp_cpu::tg::{Session, SessionOptions};
+use wsp_plan::Array;
 use wsp_runtime::tg::{RuntimeConfig, Tracing};
 
 const CHAIN: &str = "
@@ -32,6 +34,8 @@ fn a_graph_of_two_kernels_gives_the_right_numbers() {
     let report = session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
     assert_eq!(values(&session, "Y"), [4, 8, 12, 16, 20, 24, 28, 32]);
     assert_eq!((report.stats.launches, report.stats.kernels, report.stats.blocks), (1, 2, 6));
+    let outputs = session.outputs().expect("nothing is in flight");
+    assert!(outputs.keys().eq(["Y"]), "what it writes, and neither what it reads nor what is its own");
 }
 
 /// ISA-TG-24: every edge of the graph is kept in the trace of a run.
@@ -42,7 +46,9 @@ fn a_trace_keeps_the_order_of_the_edges() {
         runtime: RuntimeConfig { threads: 3, tracing: Tracing::On, ..RuntimeConfig::default() },
         ..SessionOptions::default()
     };
-    let trace = session(CHAIN, options).run().expect("it runs").trace.expect("it was recorded");
+    let mut session = session(CHAIN, options);
+    let trace = session.run().expect("it runs").trace.expect("it was recorded");
+    assert_eq!(session.check_trace(&trace), Vec::<String>::new());
     let spans = trace.spans();
     let of = |name: &str| {
         let at = trace.runs.iter().position(|run| run.name == name).expect("it ran");
@@ -393,7 +399,28 @@ fn inputs_that_do_not_fit_are_refused_by_name() {
     assert!(refused(inputs(&[("X", &[1; 8]), ("Z", &[1])])).contains("no external tensor `Z`"));
     let mut session = session(CHAIN, SessionOptions { inputs: inputs(&[("X", &[1; 8])]), ..threads(1) });
     assert!(session.set_tensor("X", &integers(&[1; 9])).is_err());
+    let floats = Array::zeros(DType::F64, &[8]).expect("it is small");
+    let fault = session.set_tensor("X", &floats).expect_err("it has other elements");
+    assert!(format!("{fault:?}").contains("has `f64` elements, and the tensor `i64`"), "{fault:?}");
     session.set_tensor("X", &integers(&[5; 8])).expect("it fits");
     session.run().expect("it runs");
     assert_eq!(values(&session, "Y"), [20; 8]);
+}
+
+/// A tensor that says nothing of its elements takes arrays of its size.
+#[test]
+fn an_array_of_another_size_than_its_tensor_is_refused() {
+    let text = format!("MC_ALLOC(S, 16)\n{CHAIN}");
+    let mut session = session(&text, SessionOptions { inputs: inputs(&[("X", &[1; 8])]), ..threads(1) });
+    let fault = session.set_tensor("S", &integers(&[1; 3])).expect_err("it is too large");
+    assert!(format!("{fault:?}").contains("has 24 bytes, and the tensor 16"), "{fault:?}");
+    session.set_tensor("S", &integers(&[1; 2])).expect("it fits");
+}
+
+#[test]
+fn a_statement_of_the_host_without_a_value_is_named_with_its_place() {
+    let text = format!("arg N: i64 = 0\n{}", CHAIN.replace("TG_LAUNCH", "CF_IF(8 / N)\nCF_ENDIF\nTG_LAUNCH"));
+    let options = SessionOptions { inputs: inputs(&[("X", &[1; 8])]), ..threads(1) };
+    let faults = session(&text, options).run().expect_err("nothing can be divided by zero");
+    assert!(faults[0].primary.is_some(), "{faults:?}");
 }
