@@ -120,6 +120,38 @@ fn the_signature_says_what_is_read_and_written() {
 }
 
 #[test]
+fn an_extent_in_a_product_follows_from_a_later_argument() {
+    let entry = entry(
+        "PTO_SHAPE(y, 2 * rows, 4) PTO_SHAPE(x, rows, 4)
+         PTO_KERNEL_IMPL(k, Tensor<float> y, Tensor<float> x) {
+             for (uint32_t r = get_block_idx(); r < rows; r += get_block_num()) {
+                 VecTile<float, 1, 4> t;
+                 TLOAD(t, x, {r});
+                 TSTORE(y, t, {2 * r});
+             }
+         }",
+    );
+    let args = [floats(&[0.0; 16]), floats(&[1.0; 8])];
+    run(&entry, &args, &nothing(), 1);
+    let row = |value| [value; 4];
+    assert_eq!(read(&args[0]), [row(1.0), row(0.0), row(1.0), row(0.0)].concat());
+    let few = [floats(&[0.0; 12]), floats(&[1.0; 8])];
+    entry
+        .bind(&few, &[], &nothing(), &PtoStop::default())
+        .map(|_| ())
+        .expect_err("it has three rows, not four");
+}
+
+#[test]
+fn the_text_of_an_entry_is_all_that_its_results_depend_on() {
+    let text = |program: &str| entry(program).text();
+    let other = DOUBLE.replace("2.0f", "3.0f");
+    assert_ne!(text(DOUBLE), text(&other));
+    assert_eq!(text(DOUBLE), text(&format!("// Twice.\n{DOUBLE}")));
+    assert_eq!(text(DOUBLE), text(&DOUBLE.replace("    ", "  ")));
+}
+
+#[test]
 fn residents_give_extents_that_bytes_do_not_tell() {
     let entry = entry(
         "PTO_SHAPE(x, rows, D) PTO_SHAPE(y, rows, D) PTO_RESIDENT(w, float, 1, D)

@@ -190,3 +190,25 @@ fn a_tensor_of_a_graph_is_nobodys_business() {
     assert!(session.tensor("T").is_err());
     assert!(all(&[*session.tensor("TT").unwrap_err()]).contains("WSP1550"));
 }
+
+/// ISA-MC-05: the next launch finds what a release leaves, which an option makes visible.
+#[test]
+fn what_a_graph_releases_may_be_overwritten_at_once() {
+    let text = "extern Y: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 32)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, T)\nMC_COPY(T, Y, 32)\nMC_FREE(T)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
+    let left = |released| {
+        let mut session = session(text, SessionOptions { released, ..threads(1) });
+        session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+        values(&session, "Y")
+    };
+    assert_eq!(left(Released::Keep), [2; 4]);
+    assert_eq!(left(Released::Poison), [i64::from_ne_bytes([0xA5; 8]) + 1; 4]);
+}
+
+/// ISA-MC-05: what a launch before found is gone with the memory.
+#[test]
+fn a_tensor_that_is_allocated_again_begins_anew() {
+    let text = "extern Y: i64[4]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, U)\nMC_COPY(U, Y, 32)\nTG_END(G)\nCF_LOOP(3, i)\nMC_ALLOC(U, 32)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\nMC_FREE(U)\nCF_ENDLOOP";
+    let mut session = session(text, threads(1));
+    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&session, "Y"), [1; 4]);
+}

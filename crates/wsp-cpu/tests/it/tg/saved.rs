@@ -321,6 +321,13 @@ fn tensors_of_graphs_and_released_ones_are_saved() {
     assert!(resumed_from_every_record(text, &["X", "Y"], &options) > 6);
 }
 
+/// Each stream has tensors of its own.
+#[test]
+fn tensors_of_a_graph_in_another_stream_are_saved() {
+    let text = "extern Y: i64[4]\nTG_BEGIN(G)\nMC_ALLOC(T, 32)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, T)\nMC_COPY(T, Y, 32)\nTG_END(G)\nCF_LOOP(3, i)\nTG_LAUNCH(G, 7)\nTG_SYNC(G)\nTG_CHECKPOINT(G, 1)\nCF_ENDLOOP";
+    assert!(resumed_from_every_record(text, &["Y"], &threads(2)) > 3);
+}
+
 /// A fused graph has tensors of its own under the numbers of those that it is made of.
 #[test]
 fn tensors_of_fused_graphs_are_saved() {
