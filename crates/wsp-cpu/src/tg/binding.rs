@@ -1,7 +1,7 @@
 //! How a kernel gets its arguments, and how a block of it runs.
 
 use super::bodies::{TgFault, cancelled};
-use super::code::{Bound, GraphCode};
+use super::code::{Bound, GraphCode, Spans};
 use super::codes;
 use super::cx::{BoundArg, TgCx};
 use super::kernels::KernelBody;
@@ -48,7 +48,10 @@ pub(crate) fn bind(
 ) -> Result<Bound, Box<Diagnostic>> {
     let plan = &values.code.plan;
     let kernel = &plan.kernels[item as usize];
-    let args = plan.binds_of(kernel).iter().map(|bind| bind_arg(item, bind, values, shared));
+    let args = plan.binds_of(kernel).iter().zip(kernel.first_bind..).map(|(bind, at)| {
+        let located = |fault| Box::new(Spans::located(fault, &values.code.spans.binds, at, "this binding"));
+        bind_arg(item, bind, values, shared).map_err(|fault| located(*fault))
+    });
     let args: Box<[BoundArg]> = args.collect::<Result<_, Box<Diagnostic>>>()?;
     let def = &values.code.defs[kernel.def as usize];
     let entry = match &def.body {

@@ -1,7 +1,7 @@
 //! What a launch does when its nodes run: binds kernels, runs their blocks, copies, releases, evaluates.
 
 use super::binding::{Block, Part, bind, run_block};
-use super::code::{Bound, GraphCode, When};
+use super::code::{Bound, GraphCode, Spans, When};
 use super::codes;
 use super::instance::Instance;
 use super::kernels::KernelBody;
@@ -235,7 +235,8 @@ pub(crate) fn run_item(
                 "copy.{} takes {} bytes from byte {offset} of `{name}`, which has {bytes}",
                 copy.copy, copy.size
             );
-            Box::new(Diagnostic::error(codes::BAD_BINDING, message))
+            let fault = Diagnostic::error(codes::BAD_BINDING, message);
+            Box::new(Spans::located(fault, &values.code.spans.copies, item, "this copy"))
         })
     };
     let (from, to) = (part(copy.src, copy.src_offset)?, part(copy.dst, copy.dst_offset)?);
@@ -253,6 +254,7 @@ pub(crate) fn evaluate(values: &Values<'_>, condition: u32, shared: &Shared) -> 
         let fault = values.why_not(&fault, shared);
         let message = format!("a condition of graph `{}` has no value: {fault}", plan.name);
         let fault = Diagnostic::error(codes::BAD_EXPRESSION, message);
+        let fault = Spans::located(fault, &values.code.spans.conditions, condition, "this condition");
         Box::new(values.facts().into_iter().fold(fault, Diagnostic::note))
     })
 }

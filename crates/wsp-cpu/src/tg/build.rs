@@ -1,7 +1,7 @@
 //! How a session is made: checks, elaboration, bodies of kernels, first values.
 
 use super::accounts::Accounts;
-use super::code::{DefCode, GraphCode, LocalTensor, Resident, UNUSED, when};
+use super::code::{DefCode, GraphCode, LocalTensor, Resident, Spans, UNUSED, when};
 use super::codes;
 use super::identity::Identity;
 use super::kernels::{KernelBody, TgKernels};
@@ -161,9 +161,9 @@ fn code(
         let message = format!("graph `{}` cannot be run: {fault}", plan.name);
         vec![Diagnostic::error(codes::REFUSED_LAUNCH, message)]
     })?;
-    let loop_spans = plan.loops.iter().map(|of| module.span(of.instr as usize)).collect();
+    let spans = Spans::new(&plan, module);
     let open = OpenPairs::default();
-    Ok(GraphCode { plan, tensors, locals, defs, whens, open, loop_spans, runtime: Arc::new(runtime) })
+    Ok(GraphCode { plan, tensors, locals, defs, whens, open, spans, runtime: Arc::new(runtime) })
 }
 
 /// The tensors that kernels, copies, releases and conditions of a graph use, in the order of the unit.

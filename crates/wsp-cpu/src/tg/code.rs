@@ -9,6 +9,8 @@ use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Scalar};
 use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::TgModule;
 use wsp_plan::tg::plan::{BindTensor, GraphPlan, KernelItem};
 use wsp_runtime::tg::Graph;
 
@@ -26,10 +28,40 @@ pub(crate) struct GraphCode {
     pub(crate) whens: Vec<When>,
     /// Kernels that a run has to compare.
     pub(crate) open: OpenPairs,
-    /// Of each loop that runs at run time, where it stands.
-    pub(crate) loop_spans: Vec<Span>,
+    /// Where parts of it stand that a run may be unable to do.
+    pub(crate) spans: Spans,
     /// What the runtime knows of it.
     pub(crate) runtime: Arc<Graph>,
+}
+
+/// Where parts of a graph stand in the text; no place in a unit that was made without one.
+#[derive(Debug)]
+pub(crate) struct Spans {
+    /// Of each loop that runs at run time.
+    pub(crate) loops: Vec<Span>,
+    pub(crate) binds: Vec<Span>,
+    pub(crate) copies: Vec<Span>,
+    pub(crate) conditions: Vec<Span>,
+}
+
+impl Spans {
+    pub(crate) fn new(plan: &GraphPlan, module: &TgModule) -> Spans {
+        let span = |instr: u32| module.span(instr as usize);
+        Spans {
+            loops: plan.loops.iter().map(|item| span(item.instr)).collect(),
+            binds: plan.binds.iter().map(|item| span(item.instr)).collect(),
+            copies: plan.copies.iter().map(|item| span(item.instr)).collect(),
+            conditions: plan.conditions.iter().map(|item| span(item.instr)).collect(),
+        }
+    }
+
+    /// A fault of the part that stands at one of these places.
+    pub(crate) fn located(fault: Diagnostic, places: &[Span], part: u32, label: &str) -> Diagnostic {
+        match places.get(part as usize) {
+            Some(&span) if span != Span::default() => fault.at(span, label),
+            _ => fault,
+        }
+    }
 }
 
 /// The place of a tensor that a graph does not use.

@@ -1,11 +1,10 @@
 //! What goes wrong with launches, as the user sees it.
 
 use super::bodies::{TgFault, cancelled};
-use super::code::GraphCode;
+use super::code::{GraphCode, Spans};
 use super::codes;
 use crate::workload::PayloadSlot;
 use std::sync::Arc;
-use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_runtime::tg::{Cause, LaunchFailure, Refused, SyncError};
 
@@ -87,8 +86,8 @@ pub(crate) fn count(graph: Option<&GraphCode>, in_loop: u32, most: u32, value: i
 }
 
 fn at_loop(fault: Diagnostic, graph: Option<&GraphCode>, in_loop: u32) -> Diagnostic {
-    match graph.and_then(|code| code.loop_spans.get(in_loop as usize)) {
-        Some(&span) if span != Span::default() => fault.at(span, "this loop"),
-        _ => fault,
+    match graph {
+        Some(code) => Spans::located(fault, &code.spans.loops, in_loop, "this loop"),
+        None => fault,
     }
 }

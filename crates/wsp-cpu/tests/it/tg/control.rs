@@ -13,6 +13,13 @@ fn said(text: &str, options: SessionOptions) -> String {
     all(&session(text, options).run().expect_err("the run should fail"))
 }
 
+/// What stands where the fault of a run points to.
+fn faulty(text: &str, options: SessionOptions) -> String {
+    let faults = session(text, options).run().expect_err("the run should fail");
+    let place = faults[0].primary.as_ref().expect("the fault should have a place").span;
+    text[place.start as usize..place.end as usize].to_owned()
+}
+
 /// A graph over `Y` with this body.
 fn graph(body: &str) -> String {
     format!(
@@ -50,6 +57,16 @@ fn a_condition_on_the_device_waits_for_the_kernel_that_writes_it() {
     let with = |x: i64| SessionOptions { inputs: inputs(&[("X", &[x; 8])]), ..threads(2) };
     assert_eq!(run(&text, with(99)), [99; 8]);
     assert_eq!(run(&text, with(100)), [200; 8]);
+}
+
+#[test]
+fn faults_of_bindings_and_conditions_are_found_in_the_text() {
+    let beyond = "MC_BIND(A, 0, Y, N*16)";
+    let kernel = format!("TG_KERNEL(A, inc, 2, AIV, 0)\n{beyond}\n");
+    assert!(said(&graph(&kernel), set("N", 5)).contains("takes"));
+    assert_eq!(faulty(&graph(&kernel), set("N", 5)), beyond);
+    let divided = format!("CF_IF(8 / N)\n{}CF_ENDIF", inc("A"));
+    assert_eq!(faulty(&graph(&divided), set("N", 0)), "CF_IF(8 / N)");
 }
 
 /// ISA-CF-05, ISA-CF-07: static and dynamic counts give the same.

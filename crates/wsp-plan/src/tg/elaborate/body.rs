@@ -105,7 +105,8 @@ impl Emit<'_, '_> {
             for scalar in [offset, size, index_of(&tensor)] {
                 self.pool.reads(scalar, |bytes| touches.push((bytes, AccessKind::Read, Order::Declared)));
             }
-            self.plan.binds.push(BindItem { arg: bind.arg, tensor, offset, size, direction: bind.direction });
+            let (arg, direction, instr) = (bind.arg, bind.direction, bind.instr);
+            self.plan.binds.push(BindItem { arg, tensor, offset, size, direction, instr });
         }
         let first_fixed = self.plan.fixed.len() as u32;
         let fixed = self.around.iters.iter().filter_map(|(iter, value)| match value {

@@ -237,6 +237,8 @@ pub struct BindItem {
     pub size: Scalar,
     /// What the kernel does with it; never `Auto`.
     pub direction: Direction,
+    /// Its instruction.
+    pub instr: u32,
 }
 
 /// A copy.
