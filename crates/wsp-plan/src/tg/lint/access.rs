@@ -1,11 +1,8 @@
 //! Which kernels and copies use which bytes of which tensors, and how.
 
 use wsp_core::tg::{DependencyType, Direction, ExprOp, Instr, NodeNo, Scalar, TensorNo, TensorRef};
-use wsp_ir::tg::outline::{Affine, BlockId, NumberMap, Outline, Variable};
+use wsp_ir::tg::outline::{Affine, BlockId, NumberMap, Outline};
 use wsp_ir::tg::{KernelSignature, Signatures, TgModule};
-
-/// Pairs of copies and other users of one tensor beyond which they are not compared.
-const MAX_COPY_PAIRS: usize = 1 << 22;
 
 /// A use of some bytes of a tensor by a kernel or copy.
 #[derive(Clone, Copy, Debug)]
@@ -43,17 +40,6 @@ impl Access {
     pub(super) fn is_known(&self) -> bool {
         self.direction != Direction::Auto
     }
-}
-
-/// Whether two accesses touch a byte in common in one round of the loops around both.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Overlap {
-    /// They do not.
-    Never,
-    /// That depends on what is not known here.
-    Maybe,
-    /// They do.
-    Surely,
 }
 
 /// A scalar that a condition reads.
@@ -150,39 +136,6 @@ impl Accesses {
         writers.sort_unstable();
         writers.dedup();
         writers
-    }
-
-    /// Pairs of nodes, one of them a copy, that touch bytes in common which one of them writes; the first comes first in
-    /// the program.
-    pub(super) fn copy_conflicts(&self, module: &TgModule, outline: &Outline) -> Vec<(u32, u32)> {
-        let kernels = outline.kernels.len() as u32;
-        let mut pairs = Vec::new();
-        for tensor in 0..outline.tensors.len() as u32 {
-            let all = self.of(tensor);
-            let copies: Vec<&Access> = all.iter().filter(|access| access.node >= kernels).collect();
-            if copies.len().saturating_mul(all.len()) > MAX_COPY_PAIRS {
-                continue;
-            }
-            for copy in copies {
-                for other in all.iter().filter(|other| other.node != copy.node && other.graph == copy.graph) {
-                    let conflict = copy.writes() || other.writes();
-                    if conflict
-                        && !outline.blocks.exclude(copy.block, other.block)
-                        && overlap(module, outline, copy, other) != Overlap::Never
-                    {
-                        let copy_first = copy.place < other.place;
-                        pairs.push(if copy_first {
-                            (copy.node, other.node)
-                        } else {
-                            (other.node, copy.node)
-                        });
-                    }
-                }
-            }
-        }
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
     }
 }
 
@@ -330,193 +283,4 @@ impl Reader<'_> {
         let (Some(first), Some(last)) = (first, last) else { return all };
         (clamp(first.least), if to_end { bytes } else { clamp(last.most) }, false)
     }
-}
-
-/// Values that variables have where an access takes place.
-pub(super) type Values<'v> = &'v [(Variable, i64)];
-/// An access with them.
-type Where<'v> = (&'v Access, Values<'v>);
-
-/// Whether two accesses of one tensor touch a byte in common.
-pub(super) fn overlap(module: &TgModule, outline: &Outline, a: &Access, b: &Access) -> Overlap {
-    if a.low >= b.high || b.low >= a.high {
-        return Overlap::Never;
-    }
-    match (table_index(module, a.at), table_index(module, b.at)) {
-        (Some(x), Some(y)) if x == y => {}
-        (None, None) => {}
-        _ => return Overlap::Maybe,
-    }
-    overlap_of_ranges(module, outline, (a, &[]), (b, &[]))
-}
-
-/// The same where both take place with values of their own.
-pub(super) fn overlap_where(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Overlap {
-    match (takes(module, outline, a), takes(module, outline, b)) {
-        (Some(false), _) | (_, Some(false)) => Overlap::Never,
-        (Some(true), Some(true)) => overlap_of_ranges(module, outline, a, b),
-        _ => Overlap::Maybe,
-    }
-}
-
-/// The same where each is in whatever round of the loops around it; they surely touch the same bytes if they do so in one round.
-pub(super) fn overlap_in_any_round(
-    module: &TgModule,
-    outline: &Outline,
-    a: Where<'_>,
-    b: Where<'_>,
-) -> Overlap {
-    let hull = |(access, values): Where<'_>| {
-        let (offset, size) = range_where(module, outline, access, values)?;
-        let ends = outline.extremes(module, access.block, &offset)?;
-        Some((ends.least, ends.most.checked_add(size)?))
-    };
-    let is_apart = match (hull(a), hull(b)) {
-        (Some((low_a, high_a)), Some((low_b, high_b))) => high_a <= low_b || high_b <= low_a,
-        _ => a.0.high <= b.0.low || b.0.high <= a.0.low,
-    };
-    match overlap_where(module, outline, a, b) {
-        _ if is_apart => Overlap::Never,
-        Overlap::Never if [a, b].iter().any(|of| takes(module, outline, *of) == Some(false)) => {
-            Overlap::Never
-        }
-        Overlap::Never => Overlap::Maybe,
-        other => other,
-    }
-}
-
-/// Whether an access is one to its tensor: a binding to one of several tensors may be one to another.
-fn takes(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> Option<bool> {
-    match &module.instrs[access.at as usize] {
-        Instr::McBind { tensor_id: tensor_id @ TensorRef::Table { index, .. }, .. } => {
-            let index = Affine::of_where(module, Scalar::Expr(*index), values);
-            let index = index.filter(|index| index.terms.is_empty())?.constant;
-            let taken = usize::try_from(index).ok().and_then(|index| module.tensors_of(tensor_id).get(index));
-            Some(taken == Some(&outline.tensors[access.tensor as usize].no))
-        }
-        _ => Some(true),
-    }
-}
-
-fn overlap_of_ranges(
-    module: &TgModule,
-    outline: &Outline,
-    (a, of_a): Where<'_>,
-    (b, of_b): Where<'_>,
-) -> Overlap {
-    if a.low >= b.high || b.low >= a.high {
-        return Overlap::Never;
-    }
-    if a.exact && b.exact {
-        return Overlap::Surely;
-    }
-    let range = |access: &Access, values| range_where(module, outline, access, values);
-    let (Some((from_a, size_a)), Some((from_b, size_b))) = (range(a, of_a), range(b, of_b)) else {
-        return Overlap::Maybe;
-    };
-    let Some(apart) = difference(outline, module, (&from_a, a.block), (&from_b, b.block)) else {
-        return Overlap::Maybe;
-    };
-    // b begins `apart` bytes behind a: they meet if -size_b < apart < size_a.
-    match apart.as_slice() {
-        [Term { factor, values: 1 }] => within(*factor, -size_b, size_a),
-        [Term { factor: start, values: 1 }, Term { factor, values }] => {
-            // Where the distance comes near to 0 from either side.
-            let low = (1 - size_b).saturating_sub(*start).div_euclid(*factor);
-            let high = (size_a - 1).saturating_sub(*start).div_euclid(*factor);
-            let near = [low.saturating_sub(1), low, low.saturating_add(1), high, high.saturating_add(1)];
-            let meets = near.into_iter().filter(|n| (0..*values).contains(n));
-            let mut meets =
-                meets.map(|n| within(start.saturating_add(factor.saturating_mul(n)), -size_b, size_a));
-            if meets.any(|meets| meets == Overlap::Surely) { Overlap::Surely } else { Overlap::Never }
-        }
-        _ => Overlap::Maybe,
-    }
-}
-
-fn within(value: i128, low: i128, high: i128) -> Overlap {
-    if low < value && value < high { Overlap::Surely } else { Overlap::Never }
-}
-
-/// The table and the index of a binding to one of several tensors.
-fn table_index(module: &TgModule, at: u32) -> Option<(Vec<u32>, Vec<ExprOp>)> {
-    match &module.instrs[at as usize] {
-        Instr::McBind { tensor_id: tensor_id @ TensorRef::Table { index, .. }, .. } => {
-            let tensors = module.tensors_of(tensor_id).iter().map(|tensor| tensor.0).collect();
-            Some((tensors, module.expr(*index).to_vec()))
-        }
-        _ => None,
-    }
-}
-
-/// The first byte of an access and how many there are, if that is the same number each time.
-pub(super) fn range_of(module: &TgModule, outline: &Outline, access: &Access) -> Option<(Affine, i128)> {
-    range_where(module, outline, access, &[])
-}
-
-fn range_where(
-    module: &TgModule,
-    outline: &Outline,
-    access: &Access,
-    values: Values<'_>,
-) -> Option<(Affine, i128)> {
-    if access.exact {
-        let low = Affine { constant: i128::from(access.low), terms: Vec::new() };
-        return Some((low, i128::from(access.high) - i128::from(access.low)));
-    }
-    let Instr::McBind { offset, size, .. } = module.instrs[access.at as usize] else { return None };
-    let of = |scalar| Affine::of_where(module, scalar, values);
-    let (offset, size) = (of(offset)?, of(size)?);
-    let bytes = outline.tensors[access.tensor as usize].bytes;
-    match (size.terms.is_empty(), size.constant) {
-        (true, 0) if offset.terms.is_empty() => {
-            let size = bytes.map_or(i128::from(u64::MAX), i128::from).saturating_sub(offset.constant);
-            (size > 0).then_some((offset, size))
-        }
-        (true, size) if size > 0 => Some((offset, size)),
-        _ => None,
-    }
-}
-
-/// A multiple of a number from 0 up; a constant takes one value, itself.
-struct Term {
-    factor: i128,
-    values: i128,
-}
-
-/// How far apart two ranges begin in one round of the loops around both: a constant, and multiples of the variables of loops
-/// around one of them. `None` if other values matter.
-fn difference(
-    outline: &Outline,
-    module: &TgModule,
-    (a, block_a): (&Affine, BlockId),
-    (b, block_b): (&Affine, BlockId),
-) -> Option<Vec<Term>> {
-    let (meet, ..) = outline.blocks.meet(block_a, block_b);
-    let mut shared = Affine { constant: b.constant.checked_sub(a.constant)?, terms: Vec::new() };
-    let mut own = Vec::new();
-    for (value, block, sign) in [(a, block_a, -1), (b, block_b, 1)] {
-        for &(variable, factor) in &value.terms {
-            let counted = match variable {
-                Variable::Loop(iter) => outline.loop_of(module, block, iter)?,
-                _ => meet,
-            };
-            let factor = factor.checked_mul(sign)?;
-            if outline.blocks.is_within(meet, counted) {
-                shared = shared.add(&Affine { constant: 0, terms: vec![(variable, factor)] })?;
-            } else {
-                let count = outline.count_of(module, counted).filter(|count| *count > 0)?;
-                own.push(Term { factor, values: i128::from(count) });
-            }
-        }
-    }
-    for &(variable, factor) in &shared.terms {
-        let Variable::Loop(iter) = variable else { return None };
-        let counted = outline.loop_of(module, meet, iter)?;
-        let count = outline.count_of(module, counted).filter(|count| *count > 0)?;
-        own.push(Term { factor, values: i128::from(count) });
-    }
-    own.retain(|term| term.values > 1);
-    own.insert(0, Term { factor: shared.constant, values: 1 });
-    Some(own)
 }

@@ -9,9 +9,10 @@
 //! All others are compared device by device where there are few: that two of them touch the same bytes is an error if both accesses surely take place, and
 //! no device waits for another; a warning where it is not known that several devices run the unit. Of every other tensor a warning says that it was not compared.
 
-use super::access::{Access, Overlap, range_of};
+use super::access::Access;
 use super::launches::{OnDevice, Steps, parts};
 use super::order::Order;
+use super::overlap::{Overlap, range_of};
 use super::reach::Lane;
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Kernels that touch the same bytes: in which order, and whether one sees what the other wrote.
 
-use super::access::{Access, Overlap, overlap};
+use super::access::Access;
 use super::order::{Node, Order, Why};
+use super::overlap::{Overlap, overlap};
 use super::pairs::{Finder, Guess, Pair};
 use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};

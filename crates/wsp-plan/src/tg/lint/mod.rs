@@ -29,6 +29,7 @@ mod host;
 mod launches;
 mod open;
 mod order;
+mod overlap;
 mod pairs;
 mod reach;
 mod unused;

@@ -1,8 +1,9 @@
 //! What launches of two devices touch at the same time, each device with its number.
 
 use super::super::Cx;
-use super::super::access::{Access, Overlap, Values, overlap_in_any_round};
+use super::super::access::Access;
 use super::super::open::with_values;
+use super::super::overlap::{Overlap, Values, overlap_in_any_round};
 use super::conditions::{Condition, Forms};
 use super::ways::ways;
 use super::{Steps, arms, parts};

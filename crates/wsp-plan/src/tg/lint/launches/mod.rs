@@ -9,8 +9,9 @@ mod events;
 mod order;
 mod ways;
 
-use super::access::{Access, Overlap, overlap, overlap_where};
+use super::access::Access;
 use super::order::{Node, Order};
+use super::overlap::{Overlap, overlap, overlap_where};
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use conditions::{Condition, Forms};
 pub(super) use each_device::OnDevice;
