@@ -98,6 +98,7 @@ const CHECK: &[Row] = &[
     // pto wsp library unit plain
     ("", "--target a2", "- - - . ~"),
     ("", "--kernels idle.pto", "- - - - -"),
+    ("", "--devices 2", "- - - ~ ~"),
     ("", "--strict", "~ ~ ~ ~ ~"),
 ];
 

@@ -43,6 +43,9 @@ limits! {
     MAX_DESCRIPTORS: u32 = 1 << 26;
     /// Most steps that a generator may take before it is taken to loop for ever.
     MAX_GENERATOR_STEPS: u64 = 20_000_000_000;
+    /// Most steps that a generator of a launch may take from one descriptor to the next before it is taken to loop for ever: some
+    /// seconds.
+    MAX_STEPS_TO_DESCRIPTOR: u64 = 1 << 30;
     /// Most rounds of a `while` in a workload that gives no maximum.
     MAX_WHILE_ROUNDS: u32 = 1 << 20;
     /// Most diagnostics printed for one file.

@@ -60,8 +60,7 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
 /// Refuses a text without a statement, of which nothing could be wrong.
 fn refuse_empty(path: &Path, kind: Kind) -> Result<(), Diagnostic> {
     let text = if kind == Kind::UnitBytes { return Ok(()) } else { read_source(path)? };
-    let is_empty = |line: &str| line.trim().is_empty() || line.trim().starts_with("//");
-    if !text.lines().all(is_empty) {
+    if states_something(&text) {
         return Ok(());
     }
     Err(Diagnostic::error(
@@ -69,6 +68,22 @@ fn refuse_empty(path: &Path, kind: Kind) -> Result<(), Diagnostic> {
         format!("`{}` is empty: nothing was checked", path.display()),
     )
     .help("is this the right file?"))
+}
+
+/// Whether a text holds more than comments and `;`.
+fn states_something(text: &str) -> bool {
+    let mut rest = text.trim_start_matches('\u{feff}');
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+        rest = match rest {
+            line if line.starts_with("//") => line.find('\n').map_or("", |end| &line[end..]),
+            // One without an end is for whoever reads the text to report.
+            other => match other.strip_prefix("/*").and_then(|inside| inside.split_once("*/")) {
+                Some((_, behind)) => behind,
+                None => return !other.is_empty(),
+            },
+        };
+    }
 }
 
 fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {

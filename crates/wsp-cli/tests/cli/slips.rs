@@ -47,7 +47,7 @@ fn tensors_of_a_used_file_without_a_host_entry_have_their_own_names() {
 fn an_empty_file_is_not_ok() {
     let folder = Folder::new();
     for name in ["a.pto", "a.wsp", "a.tg"] {
-        for text in ["", "\n// nothing here\n\n"] {
+        for text in ["", "\n// nothing here\n\n", "/* nothing\n */ ; // here"] {
             let (out, err) = refused(&["check", &folder.write(name, text)]);
             assert!(
                 out.is_empty() && err.contains("WSP0513") && err.contains("is empty"),
@@ -114,5 +114,18 @@ fn an_arm_that_is_not_taken_may_have_no_value() {
     for value in ["(1 ? 1 / 0 : 3)", "(0 ? 3 : 1 / 0)", "((1 && 1 / 0) ? 1 : 3)", "(1 ? 3 : desc.none)"] {
         let (_, err) = refused(&["check", &program(value)]);
         assert!(err.contains("WSP0122") || err.contains("`none`"), "{value}: {err}");
+    }
+}
+
+#[test]
+fn a_constant_without_a_value_is_refused_whoever_uses_it_first() {
+    let folder = Folder::new();
+    for constants in [
+        "const uint32_t CHECKED = 0 ? LEFT : 1;\nconst uint32_t LEFT = 4u - 5u;\n",
+        "const int32_t CHECKED = 1 ? 1 : LEFT;\nconst int32_t LEFT = 1 / 0;\n",
+    ] {
+        let text = format!("{constants}{}", rows("rows", COPY));
+        let (_, err) = refused(&["check", &folder.write("late.pto", &text)]);
+        assert!(err.contains("WSP0122"), "{err}");
     }
 }

@@ -110,6 +110,34 @@ TG_BEGIN(G)
     }
 }
 
+/// Of memory that a condition loads every run knows what is stored; one that checks nothing says nothing of the rest.
+#[test]
+fn a_run_without_a_check_lists_no_unwritten_elements() {
+    let folder = folder();
+    let kernel = |name: &str| format!("TG_KERNEL({name}, count, 1, AIV, 0)\nMC_BIND({name}, 0, T, 0, 16)\n");
+    let (first, second) = (kernel("K"), kernel("L"));
+    let text = format!(
+        "use \"kernels.pto\"
+extern T: u32[8]
+TG_BEGIN(W)
+{first}TG_END(W)
+TG_BEGIN(G)
+CF_IF(load(T) == 0)
+{second}CF_ENDIF
+TG_END(G)
+TG_LAUNCH(W, default)
+TG_SYNC(W)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+"
+    );
+    let unit = folder.write("part.tg", &text);
+    let (_, err) = refused(&["run", &unit]);
+    assert!(err.contains("WSP0537") && err.contains("4 of 8 elements"), "{err}");
+    let (code, out, err) = run(&["run", &unit, "--no-check"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
 /// Memory that a graph gives back and takes anew in its next launch has nothing of the launch before.
 #[test]
 fn memory_that_was_released_begins_anew() {

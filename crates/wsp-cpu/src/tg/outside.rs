@@ -6,7 +6,7 @@ use super::memory::TensorRange;
 use super::session::Session;
 use super::shared::Live;
 use super::tensors::TensorInfo;
-use crate::Unwritten;
+use crate::{Recording, Unwritten};
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::TensorKind;
@@ -66,6 +66,9 @@ impl Session {
     /// Elements of the outputs that nothing has stored, and nothing has loaded before; empty where the session does not record what is
     /// stored. What a function of the caller writes through [`TensorRange::ptr`] counts as all that its argument has.
     pub fn unwritten(&self) -> Vec<Unwritten> {
+        if self.shared.table.recording == Recording::Off {
+            return Vec::new();
+        }
         let mut memory = self.shared.memory();
         let outputs = self.shared.table.iter().filter(|(at, _)| memory.is_written(*at));
         let outputs: Vec<(usize, &TensorInfo)> =

@@ -8,13 +8,11 @@ use super::tile_run::TileRun;
 use super::trap::{CANCELLED, STEP_LIMIT};
 use crate::{Env, Poll, Trap};
 use std::cell::Cell;
+use wsp_core::limits;
 use wsp_ir::Span;
 
 /// Steps between two looks at the cancel flag.
 const POLL_STEPS: u64 = 4096;
-
-/// Steps that a generator may take from one descriptor to the next before it is taken to loop for ever: some seconds.
-const STEPS_TO_DESCRIPTOR: u64 = 1 << 27;
 
 /// What runs need for a while, kept so that a steady state allocates nothing.
 #[derive(Debug, Default)]
@@ -244,7 +242,7 @@ impl<'a> Vm<'a> {
         let idle = self.steps - self.emitted_at;
         let after = if self.steps >= self.limit {
             Some(format!("{} steps", self.limit))
-        } else if self.host.is_some() && idle >= STEPS_TO_DESCRIPTOR {
+        } else if self.host.is_some() && idle >= limits::MAX_STEPS_TO_DESCRIPTOR {
             Some(format!("{idle} steps without a descriptor"))
         } else {
             None

@@ -94,7 +94,10 @@ impl<'a> Sema<'a> {
         }
         self.enter(span)?;
         self.globals[index].state = State::Busy;
+        // Its value is kept for every use, also where this first one asks for none.
+        let unevaluated = std::mem::take(&mut self.unevaluated);
         let resolved = self.resolve(index);
+        self.unevaluated = unevaluated;
         self.leave();
         match resolved {
             Ok(mut e) => {

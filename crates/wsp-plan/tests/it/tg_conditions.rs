@@ -53,8 +53,16 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         assert!(findings(&text).iter().any(|finding| finding.code.0 == 1521), "{text}");
     }
     // A scalar of the host may have another value each time that it is read.
-    let text = with_args(&twice("H == 0", "H == 1")).replace("arg M", "host H: i64\narg M");
-    assert!(findings(&text).iter().any(|finding| finding.code.0 == 1521), "{text}");
+    for (first, second) in [
+        ("H == 0", "H == 1"),
+        ("!H + !N == 2", "!H + !N < 2"),
+        ("(!H) + 1 == 1", "(!H) + 1 == 2"),
+        ("(H && 1) + 0 == 0", "(H && 1) + 0 == 1"),
+        ("(H < 3) * 2 == 0", "(H < 3) * 2 == 2"),
+    ] {
+        let text = with_args(&twice(first, second)).replace("arg M", "host H: i64\narg M");
+        assert!(findings(&text).iter().any(|finding| finding.code.0 == 1521), "{text}");
+    }
 }
 
 /// The same in rounds of a loop that depend on its variable, and for loops themselves.

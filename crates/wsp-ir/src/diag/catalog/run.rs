@@ -56,7 +56,7 @@ Make the step at least 1, for instance with `PTO_MAX(step, 1)`.",
         explanation: "\
 A generator or kernel took more steps (loop iterations and calls) than any sensible one needs and is
 taken to loop for ever. Check that the condition of the loop shown becomes false.
-`wsp config` prints the limit.",
+`wsp config` prints the limits: of a whole run, and of a generator from one descriptor to the next.",
     },
     CodeInfo {
         code: Code(607),

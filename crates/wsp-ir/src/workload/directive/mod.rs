@@ -144,6 +144,9 @@ pub(super) trait Reads: Says + Sized {
     fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Self>;
 }
 
+/// Reads a directive that stands in this form, behind its word.
+pub(super) type Reader = fn(&mut Parser<'_>, Form) -> Parsed<DirectiveKind>;
+
 macro_rules! directives {
     ($($(#[$doc:meta])* $kind:ident($data:ty),)*) => {
         /// The statements of a schedule.
@@ -159,22 +162,18 @@ macro_rules! directives {
         })*
 
         impl DirectiveKind {
-            /// Every form of every directive, in the order in which messages list them.
-            pub(super) fn all_forms() -> impl Iterator<Item = Form> {
-                [$(<$data as Reads>::FORMS),*].into_iter().flatten().copied()
+            /// Every form of every directive, in the order in which messages list them, with what reads it.
+            pub(super) fn readers() -> impl Iterator<Item = (Form, Reader)> {
+                fn of<D: Reads + Into<DirectiveKind>>() -> impl Iterator<Item = (Form, Reader)> {
+                    let read: Reader = |parser, form| D::parse(parser, form).map(Into::into);
+                    D::FORMS.iter().map(move |form| (*form, read))
+                }
+                std::iter::empty()$(.chain(of::<$data>()))*
             }
 
             /// What targets do with each directive.
             pub fn rows() -> impl Iterator<Item = &'static Row> {
                 [$(<$data as Reads>::ROWS),*].into_iter().flatten()
-            }
-
-            /// Reads the directive that has this form.
-            pub(super) fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Option<DirectiveKind>> {
-                $(if <$data as Reads>::FORMS.contains(&form) {
-                    return <$data as Reads>::parse(parser, form).map(|data| Some(data.into()));
-                })*
-                Ok(None)
             }
 
             /// Where it may stand.

@@ -15,21 +15,19 @@ const U32: u64 = u32::MAX as u64;
 
 /// The words of statements; that of the settings stands where the first of them does.
 fn statements() -> Vec<&'static str> {
-    let mut words: Vec<&str> = DirectiveKind::all_forms()
-        .map(|form| if form.is_setting() { SETTINGS } else { form.word() })
-        .collect();
-    let first = words.iter().position(|word| *word == SETTINGS);
-    let mut at = 0;
-    words.retain(|word| {
-        at += 1;
-        *word != SETTINGS || first == Some(at - 1)
-    });
+    let mut words = Vec::new();
+    for (form, _) in DirectiveKind::readers() {
+        let word = if form.is_setting() { SETTINGS } else { form.word() };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
     words
 }
 
 /// The words of settings.
 fn settings() -> Vec<&'static str> {
-    DirectiveKind::all_forms().filter(|form| form.is_setting()).map(Form::word).collect()
+    DirectiveKind::readers().map(|(form, _)| form).filter(|form| form.is_setting()).map(Form::word).collect()
 }
 
 impl<'t> Parser<'t> {
@@ -66,8 +64,8 @@ impl<'t> Parser<'t> {
 
     fn directive(&mut self, directives: &mut Vec<Directive>) -> Parsed<()> {
         let (name, start) = self.name("a statement of a schedule")?;
-        let form = DirectiveKind::all_forms().find(|form| !form.is_setting() && form.word() == name);
-        if form.is_none() && name != SETTINGS {
+        let found = DirectiveKind::readers().find(|(form, _)| !form.is_setting() && form.word() == name);
+        if found.is_none() && name != SETTINGS {
             let known = statements();
             return Err(self.unknown(
                 codes::UNKNOWN_DIRECTIVE,
@@ -82,8 +80,8 @@ impl<'t> Parser<'t> {
         }
         let open = self.bump();
         let mut kind = None;
-        match form {
-            Some(form) => kind = DirectiveKind::parse(self, form)?,
+        match found {
+            Some((form, read)) => kind = Some(read(self, form)?),
             None => directives.extend(self.list(Tok::RParen, Self::setting)?),
         }
         self.eat(Tok::Comma);
@@ -96,14 +94,13 @@ impl<'t> Parser<'t> {
     /// `name = value` of `task_graph`.
     fn setting(&mut self) -> Parsed<Directive> {
         let (name, start) = self.name("a setting of `task_graph`")?;
-        let form = DirectiveKind::all_forms().find(|form| form.is_setting() && form.word() == name);
-        let unknown = |p: &mut Self| {
-            let known = settings();
-            p.unknown(codes::UNKNOWN_SETTING, "`task_graph` has no setting", name, start, &known)
+        let found = DirectiveKind::readers().find(|(form, _)| form.is_setting() && form.word() == name);
+        let Some((form, read)) = found else {
+            let (what, known) = ("`task_graph` has no setting", settings());
+            return Err(self.unknown(codes::UNKNOWN_SETTING, what, name, start, &known));
         };
-        let Some(form) = form else { return Err(unknown(self)) };
         self.expect(Tok::Eq, &format!("`=` after `{name}`"))?;
-        let Some(kind) = DirectiveKind::parse(self, form)? else { return Err(unknown(self)) };
+        let kind = read(self, form)?;
         Ok(Directive { kind, span: self.span_from(start) })
     }
 

@@ -131,12 +131,12 @@ impl Forms {
             (ExprOp::Not, _, Some(a)) => Item::Truth(not(self.truth(a))),
             (ExprOp::Load(..), ..) | (_, Some(Item::Open), _) | (_, _, Some(Item::Open)) => Item::Open,
             (ExprOp::Neg, _, Some(Item::Number(a))) => a.times(-1).map_or(Item::Open, Item::Number),
-            (op, Some(Item::Number(a)), Some(Item::Number(b))) => self.arithmetic(op, &a, &b, ops),
-            _ => self.value(ops, (-FAR, FAR)),
+            (op, Some(Item::Number(a)), Some(Item::Number(b))) => self.arithmetic(cx, op, &a, &b, ops),
+            _ => self.value(cx, ops, (-FAR, FAR)),
         }
     }
 
-    fn arithmetic(&mut self, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+    fn arithmetic(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
         let compared = |forms: &mut Forms, bounds: Bounds| {
             let apart = b.times(-1).and_then(|b| a.add(&b));
             Item::Truth(apart.map_or(Condition::Open, |apart| forms.within(&apart, bounds)))
@@ -155,13 +155,13 @@ impl Forms {
             ExprOp::Sub => b.times(-1).and_then(|b| a.add(&b)),
             ExprOp::Mul if a.terms.is_empty() => b.times(a.constant),
             ExprOp::Mul if b.terms.is_empty() => a.times(b.constant),
-            _ => return self.other(op, a, b, ops),
+            _ => return self.other(cx, op, a, b, ops),
         };
         sum.map_or(Item::Open, Item::Number)
     }
 
     /// What is neither sum nor multiple.
-    fn other(&mut self, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+    fn other(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
         let constant = |sum: &Sum| i64::try_from(sum.constant).ok().filter(|_| sum.terms.is_empty());
         if let (Some(a), Some(b)) = (constant(a), constant(b)) {
             return binary(op, a, b).map_or(Item::Open, |value| number(value.into()));
@@ -173,7 +173,7 @@ impl Forms {
             }
             _ => (-FAR, FAR),
         };
-        self.value(ops, bounds)
+        self.value(cx, ops, bounds)
     }
 
     fn leaf(&mut self, cx: &Cx<'_>, op: ExprOp) -> Item {
@@ -181,18 +181,19 @@ impl Forms {
         let bounds = match op {
             ExprOp::Device => (0, devices.map_or(FAR, |devices| devices - 1)),
             ExprOp::Devices => devices.map_or((1, FAR), |devices| (devices, devices)),
-            ExprOp::Arg(arg) => match cx.module.args.get(arg as usize) {
-                Some(arg) if arg.source == ArgSource::Launch => bounds_of(arg.ty),
-                _ => return Item::Open,
-            },
+            ExprOp::Arg(arg) if is_of_launch(cx, arg) => bounds_of(cx.module.args[arg as usize].ty),
             _ => return Item::Open,
         };
-        if bounds.0 == bounds.1 { number(bounds.0) } else { self.value(&[op], bounds) }
+        if bounds.0 == bounds.1 { number(bounds.0) } else { self.value(cx, &[op], bounds) }
     }
 
-    fn value(&mut self, ops: &[ExprOp], bounds: Bounds) -> Item {
-        // What holds a round or memory is another value each time.
-        let moves = |op: &ExprOp| matches!(op, ExprOp::Iter(_) | ExprOp::Iteration | ExprOp::Load(..));
+    fn value(&mut self, cx: &Cx<'_>, ops: &[ExprOp], bounds: Bounds) -> Item {
+        // What holds a round, memory or a scalar of the host is another value each time.
+        let moves = |op: &ExprOp| match *op {
+            ExprOp::Iter(_) | ExprOp::Iteration | ExprOp::Load(..) => true,
+            ExprOp::Arg(arg) => !is_of_launch(cx, arg),
+            _ => false,
+        };
         if ops.iter().any(moves) {
             return Item::Open;
         }
@@ -278,6 +279,11 @@ fn cut(pieces: &[Bounds], low: i128, high: i128) -> (Vec<Bounds>, Vec<Bounds>) {
     let inside = pieces.iter().map(|&(from, to)| (from.max(low), to.min(high))).filter(is_some);
     let outside = pieces.iter().flat_map(|&(from, to)| [(from, to.min(low - 1)), (from.max(high + 1), to)]);
     (inside.collect(), outside.filter(is_some).collect())
+}
+
+/// Whether an argument is one of the launch, which has one value as long as the run goes.
+fn is_of_launch(cx: &Cx<'_>, arg: u32) -> bool {
+    cx.module.args.get(arg as usize).is_some_and(|arg| arg.source == ArgSource::Launch)
 }
 
 fn number(constant: i128) -> Item {
