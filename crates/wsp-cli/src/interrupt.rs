@@ -1,7 +1,7 @@
 //! Signals that end the program: at once, in every command and phase, and with nothing half done left behind.
 //!
-//! Ctrl-C has a handler; SIGTERM and SIGHUP are blocked in every thread and waited for by one of their own, which knows
-//! which of them came. Either way [`end`] removes what is registered as [`Leftover`] and exits with 128 and the number of the
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP are blocked in every thread and waited for by one of their own, which knows which of
+//! them came: [`end`] removes what is registered as [`Leftover`] and exits with 128 and the number of the
 //! signal. One that was ignored when the program started stays ignored. SIGXFSZ is blocked too, so that a write past the limit on file sizes is an error like any other.
 
 use nix::sys::signal::{SigSet, Signal};
@@ -70,10 +70,12 @@ pub(crate) fn install() {
     // A program that `nohup` or a script's `trap "" INT` started goes on.
     let ignored = ignored();
     let heeded = |signal: Signal| ignored & (1 << (signal as u32 - 1)) == 0;
-    let ending: SigSet = [Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&s| heeded(s)).collect();
+    let ending: SigSet =
+        [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(|&s| heeded(s)).collect();
     let mut limits = SigSet::empty();
     limits.add(Signal::SIGXFSZ);
     let _ = limits.thread_block();
+    // A handler would run on the thread that works, which reads a large file to its end first; another thread waits for them.
     if ending.thread_block().is_ok() {
         let waiting = std::thread::Builder::new().spawn(move || {
             while let Ok(signal) = ending.wait() {
@@ -83,10 +85,6 @@ pub(crate) fn install() {
         if waiting.is_err() {
             let _ = ending.thread_unblock();
         }
-    }
-    if heeded(Signal::SIGINT) {
-        // Its thread is started with the others blocked.
-        let _ = ctrlc::set_handler(|| end(Signal::SIGINT));
     }
 }
 

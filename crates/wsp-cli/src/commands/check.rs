@@ -22,7 +22,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
     let mut idle = args.kernels.clone();
     session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
-        session.denied.set(false);
+        session.denied.take();
         let checked = match kind {
             Kind::Workload => workload::check(session, path),
             Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args, &mut idle),
@@ -33,7 +33,7 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
         };
         let checked = checked.and_then(|()| refuse_empty(path, kind).map_err(|fault| vec![fault]));
         match checked {
-            Ok(()) if session.denied.get() => outcome = Outcome::Failed,
+            Ok(()) if session.is_denied() => outcome = Outcome::Failed,
             Ok(()) => session.terminal.print(&format!("{}: ok\n", path.display())),
             Err(diagnostics) => {
                 session.terminal.report(&diagnostics, &session.sources);

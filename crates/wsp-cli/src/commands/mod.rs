@@ -32,7 +32,7 @@ use crate::files::{Filled, Output, keep_last, read_source};
 use crate::terminal::Terminal;
 use clap::CommandFactory as _;
 use serde_json::Value;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -70,8 +70,8 @@ pub(crate) struct Session {
     pub(crate) sources: SourceMap,
     /// What becomes of warnings.
     warnings: Warnings,
-    /// Whether a warning was reported as an error.
-    denied: Cell<bool>,
+    /// Warnings that were reported as errors.
+    denied: RefCell<Vec<Diagnostic>>,
 }
 
 /// What becomes of warnings.
@@ -94,7 +94,7 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         terminal,
         sources: SourceMap::default(),
         warnings: Warnings::Shown,
-        denied: Cell::new(false),
+        denied: RefCell::default(),
     };
     let result = set_once(&command).map_err(|fault| vec![fault]).and_then(|()| session.run(command));
     result.unwrap_or_else(|diagnostics| {
@@ -189,7 +189,8 @@ impl Session {
             return self.terminal.print(&text());
         }
         let mut report = json();
-        report["errors"] = faults.iter().map(|fault| to_json(fault, &self.sources)).collect();
+        let denied = self.denied.borrow();
+        report["errors"] = denied.iter().chain(faults).map(|fault| to_json(fault, &self.sources)).collect();
         self.terminal.print_json(&report);
     }
 
@@ -215,6 +216,11 @@ impl Session {
         self.sources.names().map(PathBuf::from).collect()
     }
 
+    /// Whether `--strict` has taken a warning for an error.
+    fn is_denied(&self) -> bool {
+        !self.denied.borrow().is_empty()
+    }
+
     fn warn(&self, warnings: &[Diagnostic]) {
         if warnings.is_empty() {
             return;
@@ -226,9 +232,10 @@ impl Session {
         for diagnostic in reported.iter_mut().filter(|d| d.severity == Severity::Warning) {
             diagnostic.severity = Severity::Error;
             diagnostic.notes.push("a warning, which `--strict` takes for an error".to_owned());
-            self.denied.set(true);
         }
         self.terminal.report(&reported, &self.sources);
+        reported.retain(Diagnostic::is_error);
+        self.denied.borrow_mut().append(&mut reported);
     }
 }
 

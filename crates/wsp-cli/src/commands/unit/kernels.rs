@@ -12,7 +12,7 @@ use wsp_core::tg::{GraphNo, Instr};
 use wsp_cpu::tg::TgKernels;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{Namespace, Signatures, TgModule};
-use wsp_ir::{Module, Span};
+use wsp_ir::{Module, ParamSource, Span};
 use wsp_kernel::Mode;
 use wsp_plan::ParamValue;
 
@@ -136,7 +136,8 @@ impl Session {
             if span.is_none() && !entries.into_iter().any(|entry| called.contains(entry.as_str())) {
                 read.idle.push(path.clone());
             }
-            read.params.extend(file.params.iter().map(|param| param.name.clone()));
+            let chosen = file.params.iter().filter(|param| matches!(param.source, ParamSource::Set { .. }));
+            read.params.extend(chosen.map(|param| param.name.clone()));
             read.files.push(path);
         }
         Ok(read)

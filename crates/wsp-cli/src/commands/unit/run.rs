@@ -45,15 +45,17 @@ pub(in crate::commands) fn run(
     refuse_options(args).map_err(|fault| vec![fault])?;
     let wanted = args.check || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
+    if args.strict {
+        session.warnings = Warnings::Errors;
+    }
     let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
     options.recording = recording;
     let prepared = engine::prepare(&module, &kernels.kernels, options.clone())?;
     if args.strict {
-        session.warnings = Warnings::Errors;
         // What is not sure to be right is not begun.
         let is_warning = |found: &&Diagnostic| found.severity == Severity::Warning;
         session.warn(&prepared.findings().iter().filter(is_warning).cloned().collect::<Vec<_>>());
-        if session.denied.get() {
+        if session.is_denied() {
             return Ok(Outcome::Failed);
         }
     }
@@ -112,7 +114,7 @@ pub(in crate::commands) fn run(
     };
     session.print_run(args.stats, || report.text(), || report.json(), &faults);
     let outcome = session.keep_after(&faults, filled)?;
-    Ok(if session.denied.get() { Outcome::Failed } else { outcome })
+    Ok(if session.is_denied() { Outcome::Failed } else { outcome })
 }
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
