@@ -115,12 +115,14 @@ TG_BEGIN(H)
   MC_BIND(C, 1, Y)
   TG_DEPEND(B, C, DATA, Y)
 TG_END(H)
+CF_IF(device == 0)
 CF_LOOP(ROUNDS, i)
   TG_INVOKE(G, i)
 CF_ENDLOOP
 TG_SYNC(G)
 TG_LAUNCH(H, default)
 TG_SYNC(H)
+CF_ENDIF
 ";
 
 /// What a command came to.

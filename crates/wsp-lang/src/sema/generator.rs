@@ -342,11 +342,26 @@ impl Sema<'_> {
                 key.push(self.index_of(b, var, span)?);
             }
         }
+        self.warn_of_shared_slot(b, &mentioned, span);
         let words = b.key_words(form, key.len());
         key.resize(words, Expr::u32(0, span));
         let (count, index) = slot;
         let slot = WsSlot { tiers, tier, key, count, index };
         Ok(Expr::new(Ir::AllocWs(Box::new(slot)), ScalarTy::U32, span))
+    }
+
+    /// Warns where all rounds of a loop without an index have one slot: no argument mentions a variable that may tell them apart.
+    fn warn_of_shared_slot(&mut self, b: &Body, mentioned: &BTreeSet<LocalId>, span: Span) {
+        let is_index = |var: &LocalId| b.loops.iter().any(|l| l.vars.contains(var));
+        if b.loops.iter().all(|l| !l.vars.is_empty()) || !mentioned.iter().all(is_index) {
+            return;
+        }
+        let message = "all rounds of a loop share this slot";
+        self.diags.warn(
+            Diagnostic::warning(codes::SHARED_SLOT, message)
+                .at(span, "the loop around it has no integer index that would be added to the arguments")
+                .help("give the number of the round as an argument, or write `for (uint32_t i = 0; i < n; i++)`"),
+        );
     }
 
     /// The current index of a loop.

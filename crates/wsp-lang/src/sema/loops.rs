@@ -49,7 +49,7 @@ impl Sema<'_> {
                 if let Some(init) = parts.0 {
                     self.statements(b, std::slice::from_ref(init), out);
                 }
-                let vars = out[first..].iter().filter_map(|stmt| declared_index(b, stmt)).collect();
+                let vars = out[first..].iter().filter_map(|stmt| index(b, stmt)).collect();
                 let body = self.loop_body(b, vars, parts.3);
                 self.general_loop(b, parts, body, span, out)
             }
@@ -213,9 +213,9 @@ fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {
     Some(Counted { ty: &decl.ty, var: &var.name, start: var.init.as_ref()?, end, step: value })
 }
 
-/// The integer variable that a statement declares: an index of the loop it stands in front of.
-fn declared_index(b: &Body, stmt: &Stmt) -> Option<LocalId> {
-    let StmtKind::Let { local, .. } = stmt.kind else { return None };
+/// The integer variable that a statement declares or sets: an index of the loop it stands in front of.
+fn index(b: &Body, stmt: &Stmt) -> Option<LocalId> {
+    let (StmtKind::Let { local, .. } | StmtKind::Assign { local, .. }) = stmt.kind else { return None };
     matches!(&b.locals[local.index()].ty, LocalTy::Scalar(ty) if ty.is_int()).then_some(local)
 }
 

@@ -118,6 +118,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
         "p",
     ),
     (
+        176,
+        "PTO_DESCRIPTOR_GEN(S) { uint32_t l = 0; while (l < 2) { uint32_t o = PTO_ALLOC_WS(0u, p); l = l + o; } }",
+        "PTO_ALLOC_WS(0u, p)",
+    ),
+    (
         180,
         "PTO_SCHEDULE(A) { PTO_ORDER(x, PTO_PARALLEL) PTO_ORDER(x, PTO_SEQUENTIAL) }",
         "PTO_ORDER(x, PTO_SEQUENTIAL)",
@@ -394,6 +399,23 @@ fn check_clean(program: &str) {
     let (_, findings) = wsp_lang::compile("prelude.pto", program, &mut sources);
     let text: String = findings.iter().map(|d| render(d, &sources, false)).collect();
     assert!(findings.is_empty(), "{text}");
+}
+
+#[test]
+fn rounds_with_an_index_have_slots_of_their_own() {
+    for (around, share) in [
+        ("PTO_FOR_EACH(l, 0, 2)", false),
+        ("for (uint32_t l = 0; l < 2; l++)", false),
+        ("uint32_t l = 0; for (l = 0; l < 2; ++l)", false),
+        ("for (float l = 0.0f; l < 2.0f; l += 1.0f)", true),
+        ("do", true),
+    ] {
+        let end = if around == "do" { " while (p < 2);" } else { "" };
+        let body = format!("{around} {{ uint32_t o = PTO_ALLOC_WS(0u, 1); }}{end}");
+        let program = format!("{PRELUDE}PTO_DESCRIPTOR_GEN(S) {{ {body} }}");
+        let (_, findings) = wsp_lang::compile("case.pto", &program, &mut SourceMap::default());
+        assert_eq!(findings.iter().any(|d| d.code.0 == 176), share, "{body}: {findings:?}");
+    }
 }
 
 #[test]

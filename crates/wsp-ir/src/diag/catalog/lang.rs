@@ -333,6 +333,14 @@ of bytes per slot, and of which tier the slots are does not follow from the desc
 `uint32_t tier`, or write `PTO_TIER_SLOT_BYTES(set, tier)`.",
     },
     CodeInfo {
+        code: Code(176),
+        title: "slot that all rounds of a loop share",
+        explanation: "\
+`PTO_ALLOC_WS` adds the indices of the loops around it to the arguments that it is given, so that each round has a slot of its
+own. A `while`, a `do` and a `for` over no integer have no index: their rounds share a slot, and what one round stores there
+the next replaces. Give a number of the round as an argument, or write the loop as `for (uint32_t i = 0; i < n; i++)`.",
+    },
+    CodeInfo {
         code: Code(180),
         title: "two policies for one axis",
         explanation: "\
