@@ -1,10 +1,14 @@
 //! Where output goes: results to stdout, diagnostics to stderr.
 
 use crate::args::{Color, ErrorFormat};
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use wsp_core::limits;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, Severity, render, to_json};
+
+/// Diagnostics with one code and one message that are printed: more of them say nothing new.
+const MOST_ALIKE: usize = 5;
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +57,11 @@ impl Terminal {
     /// Prints diagnostics, as many as are useful.
     pub(crate) fn report(&self, diagnostics: &[Diagnostic], sources: &SourceMap) {
         let mut text = String::new();
-        for diagnostic in diagnostics.iter().take(limits::MAX_DIAGNOSTICS as usize) {
+        let shown = match self.format {
+            ErrorFormat::Text => distinct(diagnostics),
+            ErrorFormat::Json => diagnostics.iter().collect(),
+        };
+        for diagnostic in shown.iter().take(limits::MAX_DIAGNOSTICS as usize) {
             match self.format {
                 ErrorFormat::Text => text.push_str(&render(diagnostic, sources, self.color)),
                 ErrorFormat::Json => text.push_str(&to_json(diagnostic, sources).to_string()),
@@ -63,14 +71,26 @@ impl Terminal {
             }
         }
         if self.format == ErrorFormat::Text {
-            text.push_str(&summary(diagnostics));
+            text.push_str(&summary(diagnostics, shown.len()));
         }
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 }
 
-/// How many there were, when that is not plain to see.
-fn summary(diagnostics: &[Diagnostic]) -> String {
+/// All but those that say what [`MOST_ALIKE`] others have said before them, of other places.
+fn distinct(diagnostics: &[Diagnostic]) -> Vec<&Diagnostic> {
+    let mut said: BTreeMap<(u16, &str), usize> = BTreeMap::new();
+    let mut shown = Vec::new();
+    for one in diagnostics {
+        let before = said.entry((one.code.0, one.message.as_str())).or_default();
+        *before += 1;
+        shown.extend((*before <= MOST_ALIKE).then_some(one));
+    }
+    shown
+}
+
+/// How many there were, when that is not plain to see; `shown` are those that differ.
+fn summary(diagnostics: &[Diagnostic], shown: usize) -> String {
     let count = |severity: Severity| diagnostics.iter().filter(|d| d.severity == severity).count();
     let parts: Vec<String> = [(Severity::Error, "error"), (Severity::Warning, "warning")]
         .into_iter()
@@ -78,7 +98,7 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
         .filter(|(n, _)| *n > 0)
         .map(|(n, name)| format!("{n} {name}{}", if n == 1 { "" } else { "s" }))
         .collect();
-    let hidden = diagnostics.len().saturating_sub(limits::MAX_DIAGNOSTICS as usize);
+    let hidden = diagnostics.len() - shown.min(limits::MAX_DIAGNOSTICS as usize);
     match (diagnostics.len(), hidden) {
         (0 | 1, _) => String::new(),
         (_, 0) => format!("{}\n", parts.join(", ")),
@@ -95,8 +115,17 @@ mod tests {
     fn several_diagnostics_are_counted() {
         let error = Diagnostic::error(Code(1), "a");
         let warning = Diagnostic::warning(Code(2), "b");
-        assert_eq!(summary(std::slice::from_ref(&error)), "");
-        assert_eq!(summary(&[error.clone(), warning, error.clone()]), "2 errors, 1 warning\n");
-        assert_eq!(summary(&vec![error; 60]), "60 errors; 10 not shown\n");
+        assert_eq!(summary(std::slice::from_ref(&error), 1), "");
+        assert_eq!(summary(&[error.clone(), warning, error.clone()], 3), "2 errors, 1 warning\n");
+        assert_eq!(summary(&vec![error; 60], 60), "60 errors; 10 not shown\n");
+    }
+
+    #[test]
+    fn what_is_said_again_and_again_is_printed_a_few_times() {
+        let error = |message: &str| Diagnostic::error(Code(1), message);
+        let many = [vec![error("a"); 9], vec![error("b")]].concat();
+        let shown = distinct(&many);
+        assert_eq!((shown.len(), shown[5].message.as_str()), (6, "b"));
+        assert_eq!(summary(&many, shown.len()), "10 errors; 4 not shown\n");
     }
 }

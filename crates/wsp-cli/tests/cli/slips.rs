@@ -129,3 +129,19 @@ fn a_constant_without_a_value_is_refused_whoever_uses_it_first() {
         assert!(err.contains("WSP0122"), "{err}");
     }
 }
+
+#[test]
+fn what_is_said_of_many_places_is_printed_a_few_times_and_counted() {
+    let folder = Folder::new();
+    let unit = folder.write("open.tg", &format!("TG_BEGIN(G)\n{}", "CF_IF(1)\n".repeat(40)));
+    let (_, err) = refused(&["check", &unit]);
+    assert!(err.lines().count() < 60 && err.contains("not shown"), "{err}");
+}
+
+#[test]
+fn an_order_without_its_prefix_is_named() {
+    let folder = Folder::new();
+    let file = folder.write("order.pto", "PTO_SCHEDULE(S) { PTO_ORDER(row, PARALLEL) }");
+    let (_, err) = refused(&["check", &file]);
+    assert!(err.contains("did you mean `PTO_PARALLEL`?"), "{err}");
+}

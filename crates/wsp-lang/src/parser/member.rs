@@ -268,7 +268,7 @@ impl Parser<'_> {
         let forms = [("PTO_AFFINITY", AFFINITIES), ("PTO_ORDER", ORDERS), ("PTO_SPLIT", SPLITS)];
         let diagnostic = match forms.iter().find(|(_, policies)| policies.contains(&word)) {
             Some((form, _)) => diagnostic.help(format!("`{word}` belongs in `{form}(axis, {word})`")),
-            None => match did_you_mean(word, known.iter().copied()) {
+            None => match without_prefix(word, known).or_else(|| did_you_mean(word, known.iter().copied())) {
                 Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
                 None => diagnostic,
             },
@@ -340,4 +340,12 @@ impl Parser<'_> {
         let span = self.span_from(stage.span);
         Ok(StageRef { stage, tensor, span })
     }
+}
+
+/// The name that is meant where its `PTO_` is left out.
+fn without_prefix<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    known
+        .iter()
+        .copied()
+        .find(|name| name.strip_prefix("PTO_").is_some_and(|rest| rest.eq_ignore_ascii_case(word)))
 }
