@@ -164,3 +164,44 @@ fn needs(image: &Image<'_>, counts: &mut [u32]) -> Result<(), ImageFault> {
         Some(node) => Err(ImageFault::Need(node as u32)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::LoopRecord;
+    use super::*;
+
+    fn node(kind: NodeKind, succs: [u32; 2]) -> NodeRecord {
+        let [first, end] = succs;
+        NodeRecord { kind: kind as u32, item: 0, guard: NONE, gang: NONE, first, end }
+    }
+
+    /// What is wrong with a loop over these two nodes, with an edge from the second to the first for it.
+    fn fault(body: [NodeRecord; 2], needs: [u32; 3]) -> Option<ImageFault> {
+        let level = |first, len| LevelRecord { first, len, ..LevelRecord::default() };
+        let loops =
+            [LoopRecord { node: 0, kind: LoopKind::Count as u32, condition: 0, most: 9, body: level(1, 2) }];
+        let image = Image {
+            nodes: &[node(NodeKind::Loop, [0, 0]), body[0], body[1]],
+            needs: &needs,
+            succs: &[1],
+            guards: &[],
+            decisions: &[],
+            loops: &loops,
+            gangs: &[],
+            members: &[],
+            top: level(0, 1),
+            fingerprint: 0,
+        };
+        check(&image, &mut [0; 3]).err()
+    }
+
+    #[test]
+    fn a_loop_ends_at_the_last_node_of_its_body_which_nothing_follows() {
+        let (kernel, end) = (node(NodeKind::Kernel, [0, 0]), node(NodeKind::LoopEnd, [0, 0]));
+        assert_eq!(fault([kernel, end], [0; 3]), None);
+        assert_eq!(fault([end, end], [0; 3]), Some(ImageFault::Node(1)));
+        let followed = node(NodeKind::LoopEnd, [0, 1]);
+        assert_eq!(fault([kernel, followed], [0, 1, 0]), Some(ImageFault::Node(2)));
+        assert_eq!(fault([end, kernel], [0; 3]), Some(ImageFault::Loop(0)));
+    }
+}

@@ -104,6 +104,7 @@ fn a_prepared_graph_compares_bytes_that_follow_from_the_iteration() {
     prepared.invoke(2).expect("they are apart");
     let fault = prepared.invoke(3).expect_err("they meet");
     assert!(format!("{fault:?}").contains("iteration 3"), "{fault:?}");
+    assert_eq!(values(&session, "T"), [0, 0, 1, 0, 0, 0, 0, 0], "nothing of iteration 3 ran");
 }
 
 #[test]
