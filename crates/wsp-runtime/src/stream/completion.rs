@@ -124,6 +124,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_planner_that_waits_is_parked_and_does_not_look_again_and_again() {
+        let slot = Slot::default();
+        let completions = Completions::new(1);
+        let mut looks = 0;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !completions.wait.waiting.load(Ordering::SeqCst) {
+                    thread::yield_now();
+                }
+                // Time enough to look many times.
+                (0..200).for_each(|_| thread::yield_now());
+                completions.push(0, 0, &slot);
+            });
+            let collect = || {
+                looks += 1;
+                let mut got = 0;
+                completions.take(|_| &slot, |_| got += 1);
+                got
+            };
+            assert_eq!(completions.wait(1, collect, || false), 1);
+        });
+        assert!(looks < 20, "{looks}");
+    }
+
+    #[test]
     fn a_planner_wakes_when_enough_is_complete() {
         const SLOTS: u32 = 1000;
         let slots: Vec<Slot> = (0..SLOTS).map(|_| Slot::default()).collect();

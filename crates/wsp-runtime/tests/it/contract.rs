@@ -34,6 +34,34 @@ fn a_fan_out_of_seventy_thousand_completes() {
     }
 }
 
+/// Also behind tasks that were in flight for long.
+#[test]
+fn tasks_that_are_complete_leave_the_window_long_before_it_is_full() {
+    let first = Latch::default();
+    let ran = AtomicU32::new(0);
+    let runner = Scripted::new(|id| {
+        if id == 0 {
+            first.wait();
+        }
+        ran.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    });
+    let window = Window { capacity: 1024, ..Window::default() };
+    let stats = run(&RunConfig { window, ..threads(1) }, &runner, |submitter| {
+        (0..70).try_for_each(|_| submitter.submit(TaskSpec::default()).map(|_| ()))?;
+        first.open();
+        for before in 70..400 {
+            while ran.load(Ordering::SeqCst) < before {
+                std::thread::yield_now();
+            }
+            submitter.submit(TaskSpec::default())?;
+        }
+        Ok::<(), Stopped>(())
+    })
+    .unwrap();
+    assert!((70..=200).contains(&stats.max_in_flight), "{}", stats.max_in_flight);
+}
+
 #[test]
 fn task_0_is_found_as_a_producer() {
     for deps in [Deps::Exact, Deps::Overlap, Deps::Hybrid] {

@@ -39,6 +39,12 @@ pub(super) const EXPLAINED: &[Explained] = &[
         reason: "a loop without tasks hands over nothing either way; it only ends after fewer steps",
     },
     Explained {
+        file: "crates/wsp-core/src/tg/wire/mod.rs",
+        change: "replace < with ==",
+        line: "while at == OPS.len() {",
+        reason: "a check of the compiler is then not made: it holds",
+    },
+    Explained {
         file: "crates/wsp-runtime/src/infer/gather.rs",
         change: "replace | with ^ in Gather<H>::push",
         line: "let (found, mut at) = (bits << 2 ^ hazard as u64, self.len);",
@@ -61,18 +67,6 @@ pub(super) const EXPLAINED: &[Explained] = &[
         change: "replace << with >> in hash",
         line: "let low = lo ^ lo >> log2 >> log2;",
         reason: "another hash of a box finds the same boxes",
-    },
-    Explained {
-        file: "crates/wsp-runtime/src/stream/completion.rs",
-        change: "replace < with == in Completions::wait",
-        line: "if got == need {",
-        reason: "the thread then looks for completed tasks again and again, instead of being parked until they are there",
-    },
-    Explained {
-        file: "crates/wsp-runtime/src/stream/window.rs",
-        change: "replace + with * in Window<'r, R>::collect",
-        line: "self.look_at = self.in_use * LOOK_EVERY;",
-        reason: "completed tasks are then looked for at other moments, and still before the window counts as full",
     },
     Explained {
         file: "crates/wsp-cpu/src/tg/memory.rs",
