@@ -105,6 +105,12 @@ fn a_prepared_graph_compares_bytes_that_follow_from_the_iteration() {
     let fault = prepared.invoke(3).expect_err("they meet");
     assert!(format!("{fault:?}").contains("iteration 3"), "{fault:?}");
     assert_eq!(values(&session, "T"), [0, 0, 1, 0, 0, 0, 0, 0], "nothing of iteration 3 ran");
+    // What one invocation writes another may read: they run one after the other.
+    let text = text.replace("T, 24, 8", "T, iteration * 8 + 8, 8");
+    let mut session = session_with(&text, &kernels(), threads(1));
+    let graph = session.graph("G").expect("it is there");
+    let mut prepared = session.prepare(graph).expect("it can");
+    (0..7).for_each(|iteration| prepared.invoke(iteration).expect("they are apart"));
 }
 
 #[test]
