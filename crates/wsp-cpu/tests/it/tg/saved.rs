@@ -321,15 +321,6 @@ fn tensors_of_graphs_and_released_ones_are_saved() {
     assert!(resumed_from_every_record(text, &["X", "Y"], &options) > 6);
 }
 
-/// Each of two graphs waits for the other: the restored one has told the other before.
-#[test]
-fn an_event_that_had_fired_before_a_checkpoint_has_fired_after_its_restore() {
-    let text = "extern Y: i64[4]\nextern Z: i64[4]\nTG_BEGIN(K)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, Z)\nSY_SIGNAL(F, A)\nTG_CHECKPOINT(K, 1)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, Z)\nTG_DEPEND(A, B, DATA, Z)\nSY_WAIT(E, B)\nTG_END(K)\nTG_BEGIN(W)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nSY_WAIT(F, A)\nSY_SIGNAL(E, A)\nTG_END(W)\nTG_LAUNCH(K, default)\nTG_LAUNCH(W, 1)\nTG_SYNC(K)\nTG_SYNC(W)\nTG_RESTORE(K, 1)\nTG_LAUNCH(W, 1)\nTG_SYNC(W)\nTG_SYNC(K)";
-    let mut session = session(text, kept(&Arc::new(MemoryStore::new())));
-    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
-    assert_eq!((values(&session, "Y"), values(&session, "Z")), (vec![2; 4], vec![2; 4]));
-}
-
 /// Each stream has tensors of its own.
 #[test]
 fn tensors_of_a_graph_in_another_stream_are_saved() {
