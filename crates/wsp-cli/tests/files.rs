@@ -294,10 +294,10 @@ fn heedful(args: &[&str]) -> Command {
     command
 }
 
-/// Sends a signal to a program once it has a handler for SIGINT, and waits for its end.
+/// Sends a signal to a program once a thread of it waits for signals, and waits for its end.
 #[cfg(target_os = "linux")]
 fn signalled(mut child: std::process::Child, signal: &str) -> Option<i32> {
-    while mask(child.id(), "SigCgt") & 2 == 0 {
+    while mask(child.id(), "SigBlk") & 2 == 0 {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::yield_now();
     }

@@ -399,11 +399,11 @@ fn an_interrupted_expansion_exits_with_130() {
     }
 }
 
-/// Whether a process has a handler for SIGINT.
+/// Whether a thread of a process waits for SIGINT, so that the others block it.
 #[cfg(target_os = "linux")]
 fn takes_interrupts(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 2 != 0)
 }
 
