@@ -407,7 +407,6 @@ fn rounds_with_an_index_have_slots_of_their_own() {
         ("PTO_FOR_EACH(l, 0, 2)", false),
         ("for (uint32_t l = 0; l < 2; l++)", false),
         ("uint32_t l = 0; for (l = 0; l < 2; ++l)", false),
-        ("for (float l = 0.0f; l < 2.0f; l += 1.0f)", true),
         ("do", true),
     ] {
         let end = if around == "do" { " while (p < 2);" } else { "" };
