@@ -38,7 +38,7 @@ const RUN: &[Row] = &[
     ("", "--outputs out.npz", "+ + - + + +"),
     ("", "--threads 3", "+ + + + + +"),
     ("--inputs in.npz", "--check", "+ ~ - + + +"),
-    ("", "--no-check", "+ + - + + +"),
+    ("", "--no-check", "+ + ~ + + +"),
     ("", "--strict", "~ ~ - ~ ~ ~"),
     ("", "--allow-unwritten {out}", "~ ~ - ~ ~ ~"),
     ("--no-check", "--allow-unwritten {out}", "- - - - - -"),

@@ -203,14 +203,13 @@ fn refuse_options(source: &Source, args: &RunArgs) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Options that need kernels to run.
+/// Options that need kernels to run. `--no-check` is what virtual time does anyway.
 fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
     let given = [
         ("--aicpus", args.aicpus.is_some()),
         ("--expand", args.expand.is_some()),
         ("--outputs", args.outputs.is_some()),
         ("--check", args.check),
-        ("--no-check", args.no_check),
         ("--strict", args.strict),
         ("--allow-unwritten", !args.allow_unwritten.is_empty()),
         ("--fill", !args.data.fill.is_empty()),
