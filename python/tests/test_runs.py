@@ -212,13 +212,18 @@ def test_the_interpreter_ends_while_runs_go_on() -> None:
     script = """
 import sys, threading
 from copying import pair, program
-started = threading.Event()
-x, y = pair(rows=1)
-long = program(lambda views, scalars: started.set(), tasks=10**9)
-run = long.start({"x": x, "y": y}, {"threads": 2})
-for options in ({"threads": 2}, {"sequential": True}):
-    threading.Thread(target=long.execute, args=({"x": x, "y": y}, options), daemon=True).start()
-started.wait()
+sys.setswitchinterval(1e-6)
+begun = []
+def begin(start):
+    event = threading.Event()
+    begun.append(event)
+    start(program(lambda views, scalars: event.set(), tasks=10**9), dict(zip("xy", pair(rows=1))))
+runs = []
+begin(lambda long, arrays: runs.append(long.start(arrays, {"threads": 2})))
+for options in ({"threads": 2}, {"sequential": True}) * 3:
+    begin(lambda long, arrays: threading.Thread(target=long.execute, args=(arrays, options), daemon=True).start())
+for event in begun:
+    event.wait()
 print("leaving")
 """
     folder = str(pathlib.Path(__file__).parent)

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
 use crate::integers::SeenList;
-use crate::registry::Registered;
+use crate::registry::Awaited;
 use crate::results;
 use crate::runs::{Done, Running, Watched};
 use crate::timeline::Timeline;
@@ -146,7 +146,7 @@ impl Prepared {
             let done = ran.map(|timeline| Done { outcome: None, timeline });
             done.map_err(|faults| bound.watched.failed(faults))
         })?;
-        let _registered = running.registered()?;
+        let _awaited = running.awaited()?;
         running.wait(py, None)?;
         running.finish(py, &self.inner).map(drop)
     }
@@ -168,7 +168,7 @@ impl Prepared {
             drop(bound);
             return self.run_elsewhere(py, cancel, claim);
         }
-        let _registered = Registered::new(&bound.cancel)?;
+        let _awaited = Awaited::new(&bound.cancel)?;
         let workload = &mut bound.workload;
         match py.detach(|| workload.run().map(drop)) {
             Ok(()) => Ok(()),

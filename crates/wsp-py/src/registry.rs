@@ -27,7 +27,7 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Something goes on as long as this lives. On a thread of Python it ends with the interpreter attached.
+/// Something goes on as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Registered(u64);
 
@@ -52,6 +52,39 @@ impl Drop for Registered {
     fn drop(&mut self) {
         registry().going_on.retain(|(number, _)| *number != self.0);
         LESS.notify_all();
+    }
+}
+
+/// Something goes on that a thread of Python waits for. It ends with the interpreter attached.
+///
+/// Where the interpreter is about to go, the thread does not return: CPython before 3.14 ends a thread that asks for an interpreter which
+/// is gone by unwinding its stack (`PyThread_exit_thread`), and a stack with frames of Rust ends the process. What such a thread was
+/// to return has no reader: `atexit` runs after all threads but those of the kind `daemon` have ended.
+#[derive(Debug)]
+pub(crate) struct Awaited(Option<Registered>);
+
+impl Awaited {
+    /// A thread of Python waits for what `cancel` stops.
+    ///
+    /// # Errors
+    /// The interpreter is about to go.
+    pub(crate) fn new(cancel: &Arc<AtomicBool>) -> PyResult<Awaited> {
+        Ok(Awaited(Some(Registered::new(cancel)?)))
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        if registry().closed {
+            Python::try_attach(|py| {
+                py.detach(|| {
+                    loop {
+                        std::thread::park();
+                    }
+                })
+            });
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::claims;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
-use crate::registry::Registered;
+use crate::registry::{Awaited, Registered};
 use crate::results;
 use crate::timeline::Timeline;
 use pyo3::exceptions::{PyException, PyRuntimeError};
@@ -117,7 +117,7 @@ pub(crate) fn execute(
 ) -> PyResult<WorkloadOutcome> {
     let outcome = if inner.on_caller(&options) {
         let cancel = Arc::new(AtomicBool::new(false));
-        let _registered = Registered::new(&cancel)?;
+        let _awaited = Awaited::new(&cancel)?;
         let watched = Watched::looking(WorkloadOptions { cancel: Some(cancel), ..options });
         let ran = py.detach(|| perform(inner, &arguments, &watched));
         let done = ran.map_err(|failed| failed.raise(py, inner))?;
@@ -125,7 +125,7 @@ pub(crate) fn execute(
         done.outcome
     } else {
         let running = Running::start(inner, arguments, options)?;
-        let _registered = running.registered()?;
+        let _awaited = running.awaited()?;
         running.wait(py, None)?;
         running.finish(py, inner)?
     };
@@ -167,7 +167,7 @@ pub(crate) fn interruptible<R: Send>(
     work: impl FnOnce(Arc<AtomicBool>) -> R + Send,
 ) -> PyResult<R> {
     let cancel = Arc::new(AtomicBool::new(false));
-    let _registered = Registered::new(&cancel)?;
+    let _awaited = Awaited::new(&cancel)?;
     py.detach(|| {
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::channel();
@@ -277,8 +277,8 @@ impl Running {
     }
 
     /// For the thread that waits: it comes back to the interpreter, which must not be gone then.
-    pub(crate) fn registered(&self) -> PyResult<Registered> {
-        Registered::new(&self.cancel)
+    pub(crate) fn awaited(&self) -> PyResult<Awaited> {
+        Awaited::new(&self.cancel)
     }
 
     /// Whether it has ended, or goes on in another process.
@@ -406,7 +406,7 @@ impl Run {
             let span = Duration::try_from_secs_f64(seconds.max(0.0)).ok()?;
             clock::now().checked_add(span)
         });
-        let _registered = self.running.registered()?;
+        let _awaited = self.running.awaited()?;
         if !self.running.wait(py, deadline)? {
             return Ok(None);
         }
