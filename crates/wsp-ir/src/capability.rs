@@ -25,13 +25,13 @@ impl Support {
     }
 }
 
-/// One row of a capability table.
+/// What is done with a primitive of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Capability {
     /// Spelling in the source.
     pub primitive: &'static str,
-    /// What `cpu_sim` does.
-    pub cpu_sim: Support,
+    /// Whether it is kept.
+    pub support: Support,
     /// What that means, in one sentence.
     pub meaning: &'static str,
 }
@@ -48,22 +48,26 @@ impl Capability {
 
 /// A primitive of workloads' schedules: what it means where the host generates the tasks, and where AICPUs do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Row {
+pub struct CapabilityRow {
     /// On the host.
     pub host: Capability,
     /// Where AICPUs generate the tasks, if it means something else there.
     pub aicpus: Option<Capability>,
 }
 
-impl Row {
+impl CapabilityRow {
     /// Of a primitive that means the same wherever tasks are generated.
-    pub(crate) const fn new(primitive: &'static str, cpu_sim: Support, meaning: &'static str) -> Row {
-        Row { host: Capability { primitive, cpu_sim, meaning }, aicpus: None }
+    pub(crate) const fn new(
+        primitive: &'static str,
+        support: Support,
+        meaning: &'static str,
+    ) -> CapabilityRow {
+        CapabilityRow { host: Capability { primitive, support, meaning }, aicpus: None }
     }
 
     /// The same primitive, which means something else where AICPUs generate the tasks.
-    pub(crate) const fn on_aicpus(self, cpu_sim: Support, meaning: &'static str) -> Row {
-        let aicpus = Capability { primitive: self.host.primitive, cpu_sim, meaning };
-        Row { aicpus: Some(aicpus), ..self }
+    pub(crate) const fn on_aicpus(self, support: Support, meaning: &'static str) -> CapabilityRow {
+        let aicpus = Capability { primitive: self.host.primitive, support, meaning };
+        CapabilityRow { aicpus: Some(aicpus), ..self }
     }
 }

@@ -18,7 +18,7 @@ mod types;
 pub mod verify;
 pub mod workload;
 
-pub use capability::{Capability, Row, Support};
+pub use capability::{Capability, CapabilityRow, Support};
 pub use expr::{
     Arg, ArrayRef, BinOp, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind,
     UnOp, WsSlot,

@@ -10,7 +10,7 @@ pub const TARGETS: &[&str] = &["cpu_sim"];
 macro_rules! table {
     (#[doc = $doc:literal] $table:ident; $($name:ident: $primitive:literal, $support:ident, $meaning:literal;)*) => {
         $(const $name: &Capability =
-            &Capability { primitive: $primitive, cpu_sim: Support::$support, meaning: $meaning };)*
+            &Capability { primitive: $primitive, support: Support::$support, meaning: $meaning };)*
 
         #[doc = $doc]
         pub const $table: &[Capability] = &[$(*$name),*];
@@ -139,7 +139,7 @@ pub fn aicpu_capabilities_markdown() -> String {
 fn markdown(table: impl Iterator<Item = Capability>) -> String {
     let mut out = String::from("| primitive | `cpu_sim` | what it means |\n|---|---|---|\n");
     for row in table {
-        let _ = writeln!(out, "| `{}` | {} | {} |", row.primitive, row.cpu_sim.name(), row.meaning);
+        let _ = writeln!(out, "| `{}` | {} | {} |", row.primitive, row.support.name(), row.meaning);
     }
     out
 }
@@ -162,7 +162,7 @@ mod tests {
     fn the_reference_page_shows_every_primitive_in_use() {
         let page = include_str!("../../../docs/reference/schedules.md");
         let code: String = page.split("```").skip(1).step_by(2).collect();
-        for row in CAPABILITIES.iter().filter(|row| row.cpu_sim != Support::Error) {
+        for row in CAPABILITIES.iter().filter(|row| row.support != Support::Error) {
             let words = row.primitive.split(|c: char| !(c.is_ascii_uppercase() || c == '_'));
             for word in words.filter(|word| word.starts_with("PTO_")) {
                 assert!(code.contains(word), "no example uses {word}");

@@ -36,7 +36,7 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
         return Ok(Outcome::Done);
     }
     if args.json {
-        let row = |c: Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.cpu_sim), "meaning": c.meaning });
+        let row = |c: Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.support), "meaning": c.meaning });
         terminal.print_json(&json!({
             "targets": ["cpu_sim"],
             "primitives": CAPABILITIES.iter().copied().map(row).collect::<Value>(),
@@ -46,7 +46,7 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
     } else {
         let heading = |what: &str| [what.to_owned(), "cpu_sim".to_owned(), String::new()];
         let row =
-            |c: Capability| [c.primitive.to_owned(), support(c.cpu_sim).to_owned(), c.meaning.to_owned()];
+            |c: Capability| [c.primitive.to_owned(), support(c.support).to_owned(), c.meaning.to_owned()];
         let rows: Vec<[String; 3]> = std::iter::once(heading("primitive of `.pto`"))
             .chain(CAPABILITIES.iter().copied().map(row))
             .chain([heading("primitive of `.wsp`")])

@@ -3,12 +3,12 @@
 use super::aicpu::{self, WorkloadTransfer};
 use super::codes;
 use super::equal::NamedTensor;
-use super::first::FirstReads;
 use super::graph::{Detail, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
 use super::link::{link, written};
 use super::list::Listing;
+use super::live_ins::LiveIns;
 use super::outcome::WorkloadOutcome;
 use super::prepared::PreparedWorkload;
 use super::registry::KernelRegistry;
@@ -85,7 +85,7 @@ impl WorkloadProgram {
         let kind = match library {
             None => {
                 let written = written(&mut module);
-                let FirstReads { needed, unsure, .. } = FirstReads::of(&module);
+                let LiveIns { needed, unsure, .. } = LiveIns::of(&module);
                 let (needed, unsure) = (names(&module, &needed), names(&module, &unsure));
                 Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure }))
             }

@@ -57,7 +57,7 @@ impl WorkloadModule {
             schedule.span = none;
             for entry in &mut schedule.directives {
                 entry.span = none;
-                entry.kind.says_mut().exprs_mut().into_iter().for_each(expr);
+                entry.kind.interface_mut().exprs_mut().into_iter().for_each(expr);
             }
         }
         self

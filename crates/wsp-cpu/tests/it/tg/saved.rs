@@ -306,6 +306,25 @@ fn events_are_saved() {
     assert!(records > 20, "{records} records");
 }
 
+/// An event that had fired before a checkpoint was saved has fired for the launch that goes on from it, in a session where nothing signals it too.
+#[test]
+fn a_restored_launch_does_not_wait_again_for_an_event_that_had_fired() {
+    let text = "extern event E\nextern Y: i64[4]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nTG_CHECKPOINT(G, 1)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, Y)\nTG_DEPEND(A, B, DATA, Y)\nSY_WAIT(E, B)\nTG_END(G)";
+    let store = Arc::new(MemoryStore::new());
+    let signalled = SessionOptions { events: vec!["E".to_owned()], ..kept(&store) };
+    for (options, goes_on) in [(signalled, false), (kept(&store), true)] {
+        let mut session = session(text, options);
+        let graph = session.graph("G").unwrap();
+        if goes_on {
+            session.restore(graph, CheckpointNo(1)).unwrap_or_else(|fault| panic!("{fault:?}"));
+        } else {
+            session.launch(graph, session.default_stream()).expect("it starts");
+        }
+        session.sync(graph).unwrap_or_else(|fault| panic!("{fault:?}"));
+        assert_eq!(values(&session, "Y"), [2; 4]);
+    }
+}
+
 /// A `TG_RESTORE` after a resume finds what it would have found without.
 #[test]
 fn what_a_restore_asks_for_is_saved() {

@@ -1,37 +1,36 @@
 //! `batch_deps(n)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::limits::MAX_TASK_WINDOW;
 
 /// `batch_deps(n)`: a worker gathers this many completions before it releases their successors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BatchDeps(pub u32);
 
-impl Reads for BatchDeps {
+impl DirectiveDef for BatchDeps {
     const FORMS: &'static [Form] = &[Form::Statement("batch_deps")];
-    const ROWS: &'static [Row] = &[Row::new(
-        "batch_deps(n)",
-        Support::Enforced,
-        "a worker releases successors after `n` completions, when it runs out of tasks, and at the end",
-    )
-    .on_aicpus(
-        Support::Enforced,
-        "an AICPU releases successors after `n` completions, when it has nothing else to do, and at the end",
-    )];
+
+    capability_rows! {
+        BatchDeps(_) => CapabilityRow::new(
+            "batch_deps(n)",
+            Support::Enforced,
+            "a worker releases successors after `n` completions, when it runs out of tasks, and at the end",
+        )
+        .on_aicpus(
+            Support::Enforced,
+            "an AICPU releases successors after `n` completions, when it has nothing else to do, and at the end",
+        ),
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<BatchDeps> {
         parser.count32("the number of completions").map(BatchDeps)
     }
 }
 
-impl Says for BatchDeps {
-    fn row(&self) -> &'static Row {
-        &Self::ROWS[0]
-    }
-
+impl DirectiveInterface for BatchDeps {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(&self.0.to_string());
     }

@@ -1,8 +1,8 @@
 //! `task_graph(deps = …)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer};
-use crate::{Row, Support};
+use crate::{CapabilityRow, Support};
 use wsp_core::policy::Deps;
 
 /// The words of [`Deps`], and longer ones that say the same.
@@ -15,42 +15,38 @@ const SPELLINGS: &[(&str, Deps)] = &[
     ("hybrid", Deps::Hybrid),
 ];
 
-impl Reads for Deps {
+impl DirectiveDef for Deps {
     const FORMS: &'static [Form] = &[Form::Setting("deps")];
-    const ROWS: &'static [Row] = &[
-        Row::new(
+
+    capability_rows! {
+        Deps::Exact => CapabilityRow::new(
             "task_graph(deps = exact)",
             Support::Enforced,
             "tasks wait for those that access the same box, and boxes that overlap without being equal are an error",
         ),
-        Row::new(
+        Deps::Overlap => CapabilityRow::new(
             "task_graph(deps = overlap)",
             Support::Enforced,
             "tasks wait for those that access a box that shares an element with theirs, when one of the two writes",
         ),
-        Row::new(
+        Deps::Explicit => CapabilityRow::new(
             "task_graph(deps = explicit)",
             Support::Enforced,
             "tasks wait for those that `after` names and no others",
         ),
-        Row::new(
+        Deps::Hybrid => CapabilityRow::new(
             "task_graph(deps = hybrid)",
             Support::Enforced,
             "tasks wait as with `overlap`, and for those that `after` names",
         ),
-    ];
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Deps> {
         parser.one_of("way to find dependences", SPELLINGS)
     }
 }
 
-impl Says for Deps {
-    fn row(&self) -> &'static Row {
-        // In the order of the values.
-        &Self::ROWS[*self as usize]
-    }
-
+impl DirectiveInterface for Deps {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(self.word());
     }

@@ -1,10 +1,10 @@
 //! `dispatch(policy)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::{Checker, error, rule};
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 
 /// `dispatch(policy)`: which worker (AICPU) a task goes to.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,10 +23,11 @@ pub enum Dispatch {
 
 const WORDS: &[&str] = &["round_robin", "affinity", "hash", "static_partition", "work_steal"];
 
-impl Reads for Dispatch {
+impl DirectiveDef for Dispatch {
     const FORMS: &'static [Form] = &[Form::Statement("dispatch")];
-    const ROWS: &'static [Row] = &[
-        Row::new(
+
+    capability_rows! {
+        Dispatch::RoundRobin => CapabilityRow::new(
             "dispatch(round_robin)",
             Support::Hint,
             "tasks go to the workers in turn, and workers that stay idle may take them",
@@ -35,7 +36,7 @@ impl Reads for Dispatch {
             Support::Enforced,
             "AICPU `i` generates and issues the tasks whose number in elaboration order is `i` modulo `N`, as it does without `dispatch`",
         ),
-        Row::new(
+        Dispatch::Affinity(_) => CapabilityRow::new(
             "dispatch(affinity(key))",
             Support::Hint,
             "a task goes to worker `key` modulo the number of workers, and workers that stay idle may take it",
@@ -44,7 +45,7 @@ impl Reads for Dispatch {
             Support::Enforced,
             "AICPU `key` modulo `N` generates and issues a task",
         ),
-        Row::new(
+        Dispatch::Hash(_) => CapabilityRow::new(
             "dispatch(hash(key))",
             Support::Hint,
             "a task goes to a worker by a fixed hash of `key`, and workers that stay idle may take it",
@@ -53,7 +54,7 @@ impl Reads for Dispatch {
             Support::Enforced,
             "an AICPU by a fixed hash of `key` generates and issues a task",
         ),
-        Row::new(
+        Dispatch::StaticPartition(_) => CapabilityRow::new(
             "dispatch(static_partition([0..n, …]))",
             Support::Hint,
             "worker `i` gets the tasks of range `i` of elaboration order, and workers that stay idle may take them",
@@ -62,7 +63,7 @@ impl Reads for Dispatch {
             Support::Enforced,
             "AICPU `i` generates and issues range `i` of elaboration order, and more ranges than AICPUs are an error",
         ),
-        Row::new(
+        Dispatch::WorkSteal => CapabilityRow::new(
             "dispatch(work_steal)",
             Support::Enforced,
             "tasks go to no worker in particular, and whichever is idle takes them",
@@ -71,7 +72,7 @@ impl Reads for Dispatch {
             Support::Hint,
             "AICPUs generate tasks in turn, and none takes another's",
         ),
-    ];
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Dispatch> {
         let (name, span) = parser.name("a dispatch policy")?;
@@ -95,17 +96,7 @@ impl Reads for Dispatch {
     }
 }
 
-impl Says for Dispatch {
-    fn row(&self) -> &'static Row {
-        match self {
-            Dispatch::RoundRobin => &Self::ROWS[0],
-            Dispatch::Affinity(_) => &Self::ROWS[1],
-            Dispatch::Hash(_) => &Self::ROWS[2],
-            Dispatch::StaticPartition(_) => &Self::ROWS[3],
-            Dispatch::WorkSteal => &Self::ROWS[4],
-        }
-    }
-
+impl DirectiveInterface for Dispatch {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         match self {
             Dispatch::RoundRobin => printer.text("round_robin"),

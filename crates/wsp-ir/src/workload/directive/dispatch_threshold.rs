@@ -1,10 +1,13 @@
 //! `dispatch_threshold(metric, bounds, policies)`.
 
-use super::{DirectiveKind, Dispatch, Form, Lack, Reads, Says, Schedule, SchedulePolicy};
+use super::{
+    DirectiveDef, DirectiveInterface, DirectiveKind, Dispatch, Form, MissingRequirement, Schedule,
+    SchedulePolicy, capability_rows,
+};
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::{Checker, error, rule};
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::ExecPool;
 use wsp_core::policy::PoolSizes;
 
@@ -39,13 +42,16 @@ impl DispatchThreshold {
     }
 }
 
-impl Reads for DispatchThreshold {
+impl DirectiveDef for DispatchThreshold {
     const FORMS: &'static [Form] = &[Form::Statement("dispatch_threshold")];
-    const ROWS: &'static [Row] = &[Row::new(
-        "dispatch_threshold(metric, [t, …], [policy, …])",
-        Support::Enforced,
-        "a task goes by the policy whose number is how many thresholds are not above the metric: a dispatch, or a pool of `by_unit`",
-    )];
+
+    capability_rows! {
+        DispatchThreshold { .. } => CapabilityRow::new(
+            "dispatch_threshold(metric, [t, …], [policy, …])",
+            Support::Enforced,
+            "a task goes by the policy whose number is how many thresholds are not above the metric: a dispatch, or a pool of `by_unit`",
+        ),
+    }
 
     fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<DispatchThreshold> {
         let metric = parser.expr()?;
@@ -57,11 +63,7 @@ impl Reads for DispatchThreshold {
     }
 }
 
-impl Says for DispatchThreshold {
-    fn row(&self) -> &'static Row {
-        &Self::ROWS[0]
-    }
-
+impl DirectiveInterface for DispatchThreshold {
     fn print(&self, form: Form, printer: &mut Printer<'_>) {
         printer.expr(&self.metric);
         printer.text(", [");
@@ -83,12 +85,12 @@ impl Says for DispatchThreshold {
     }
 
     /// A level that is a pool needs pools.
-    fn lacks(&self, schedule: &Schedule) -> Option<Lack> {
+    fn missing_requirement(&self, schedule: &Schedule) -> Option<MissingRequirement> {
         if schedule.has(|kind| matches!(kind, DirectiveKind::Pools(PoolSizes::ByUnit { .. }))) {
             return None;
         }
         let level = self.policies.iter().position(|policy| matches!(policy, ThresholdPolicy::Pool(_)))?;
-        Some(Lack {
+        Some(MissingRequirement {
             message: format!(
                 "level {level} of `dispatch_threshold` is a pool, which needs `pools = by_unit`"
             ),
@@ -99,7 +101,7 @@ impl Says for DispatchThreshold {
 
     fn exprs(&self) -> Vec<&IntExpr> {
         let mut all = vec![&self.metric];
-        all.extend(self.dispatches().flat_map(Says::exprs));
+        all.extend(self.dispatches().flat_map(DirectiveInterface::exprs));
         all
     }
 

@@ -1,26 +1,34 @@
 //! `pipeline_depth(n, scope)`.
 
-use super::{DirectiveKind, Form, Lack, Reads, Says, Schedule, SchedulePolicy};
+use super::{
+    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
+    capability_rows,
+};
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::policy::{Gate, GateScope};
 
-impl Reads for Gate {
+impl DirectiveDef for Gate {
     const FORMS: &'static [Form] = &[Form::Statement("pipeline_depth")];
-    const ROWS: &'static [Row] = &[
-        Row::new("pipeline_depth(n, global)", Support::Enforced, "at most `n` tasks run at once"),
-        Row::new(
+
+    capability_rows! {
+        Gate { scope: GateScope::Global, .. } => CapabilityRow::new(
+            "pipeline_depth(n, global)",
+            Support::Enforced,
+            "at most `n` tasks run at once",
+        ),
+        Gate { scope: GateScope::PerStream, .. } => CapabilityRow::new(
             "pipeline_depth(n, per_stream)",
             Support::Enforced,
             "at most `n` tasks of one stream run at once: the next in its order starts when fewer do",
         ),
-        Row::new(
+        Gate { scope: GateScope::PerPool, .. } => CapabilityRow::new(
             "pipeline_depth(n, per_pool)",
             Support::Enforced,
             "at most `n` tasks of one pool run at once",
         ),
-    ];
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Gate> {
         let capacity = parser.count32("the number of tasks that run at once")?;
@@ -33,18 +41,13 @@ impl Reads for Gate {
     }
 }
 
-impl Says for Gate {
+impl DirectiveInterface for Gate {
     fn title(&self) -> Option<&'static str> {
         Some(match self.scope {
             GateScope::Global => "pipeline_depth",
             GateScope::PerStream => "pipeline_depth per stream",
             GateScope::PerPool => "pipeline_depth per pool",
         })
-    }
-
-    fn row(&self) -> &'static Row {
-        // In the order of the scopes.
-        &Self::ROWS[self.scope as usize]
     }
 
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
@@ -58,13 +61,13 @@ impl Says for Gate {
         checker.count(self.capacity, u32::MAX, "tasks that run at once", span);
     }
 
-    fn lacks(&self, schedule: &Schedule) -> Option<Lack> {
+    fn missing_requirement(&self, schedule: &Schedule) -> Option<MissingRequirement> {
         if self.scope != GateScope::PerStream
             || schedule.has(|kind| matches!(kind, DirectiveKind::Streams(_)))
         {
             return None;
         }
-        Lack::effect("pipeline_depth per stream", "streams", "add `streams(4);`")
+        MissingRequirement::of_directive("pipeline_depth per stream", "streams", "add `streams(4);`")
     }
 
     fn apply(&self, policy: &mut SchedulePolicy) {

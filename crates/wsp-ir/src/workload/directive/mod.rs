@@ -33,7 +33,7 @@ pub use timing::Timing;
 use super::IntExpr;
 use super::text::{Parsed, Parser, Printer};
 use super::verify::Checker;
-use crate::{Row, Span};
+use crate::{CapabilityRow, Span};
 use wsp_core::policy::{Deps, Gate, PoolSizes, Ready, Start, Trace, Window};
 
 /// A schedule. Expressions in it are over parameters, tables and [`super::IntExprKind::Axis`].
@@ -79,11 +79,8 @@ impl Form {
     }
 }
 
-/// What every directive says of itself.
-pub(super) trait Says {
-    /// What targets do with it.
-    fn row(&self) -> &'static Row;
-
+/// What can be done with a directive of any kind.
+pub(super) trait DirectiveInterface {
     /// Its name, if a schedule may have others of its kind beside it.
     fn title(&self) -> Option<&'static str> {
         None
@@ -95,8 +92,8 @@ pub(super) trait Says {
     /// Reports what is wrong with it.
     fn verify<'m>(&'m self, _checker: &mut Checker<'m>, _span: Span) {}
 
-    /// What it has no effect without, if the schedule lacks that.
-    fn lacks(&self, _schedule: &Schedule) -> Option<Lack> {
+    /// What it has no effect without, if the schedule does not have that.
+    fn missing_requirement(&self, _schedule: &Schedule) -> Option<MissingRequirement> {
         None
     }
 
@@ -119,33 +116,54 @@ pub(super) trait Says {
     }
 }
 
-/// Something that a schedule lacks.
-pub(super) struct Lack {
+/// Something without which a directive has no effect, and which the schedule does not have.
+pub(super) struct MissingRequirement {
     pub(super) message: String,
     pub(super) note: Option<&'static str>,
     pub(super) help: &'static str,
 }
 
-impl Lack {
+impl MissingRequirement {
     /// A directive that does nothing without another.
-    fn effect(title: &str, missing: &str, help: &'static str) -> Option<Lack> {
-        Some(Lack { message: format!("`{title}` has no effect without `{missing}`"), note: None, help })
+    fn of_directive(title: &str, missing: &str, help: &'static str) -> Option<MissingRequirement> {
+        Some(MissingRequirement {
+            message: format!("`{title}` has no effect without `{missing}`"),
+            note: None,
+            help,
+        })
     }
 }
 
-/// A directive that can be read.
-pub(super) trait Reads: Says + Sized {
+/// The definition of a kind of directives.
+pub(super) trait DirectiveDef: DirectiveInterface + Sized {
     /// Where it may stand: the first names it, the last is how it is printed by itself.
     const FORMS: &'static [Form];
     /// What targets do with each of its values.
-    const ROWS: &'static [Row];
+    const ROWS: &'static [CapabilityRow];
+
+    /// What targets do with this value.
+    fn row(&self) -> &'static CapabilityRow;
 
     /// Reads what stands in the brackets of a statement, or behind the `=` of a setting.
     fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Self>;
 }
 
+/// The rows of a directive, each with the values that it is for: a `match`, so that every value has a row.
+macro_rules! capability_rows {
+    ($($values:pat => $row:expr,)+) => {
+        const ROWS: &'static [CapabilityRow] = &[$($row),+];
+
+        fn row(&self) -> &'static CapabilityRow {
+            match self {
+                $($values => const { &$row },)+
+            }
+        }
+    };
+}
+use capability_rows;
+
 /// Reads a directive that stands in this form, behind its word.
-pub(super) type Reader = fn(&mut Parser<'_>, Form) -> Parsed<DirectiveKind>;
+pub(super) type ParseFn = fn(&mut Parser<'_>, Form) -> Parsed<DirectiveKind>;
 
 macro_rules! directives {
     ($($(#[$doc:meta])* $kind:ident($data:ty),)*) => {
@@ -163,33 +181,40 @@ macro_rules! directives {
 
         impl DirectiveKind {
             /// Every form of every directive, in the order in which messages list them, with what reads it.
-            pub(super) fn readers() -> impl Iterator<Item = (Form, Reader)> {
-                fn of<D: Reads + Into<DirectiveKind>>() -> impl Iterator<Item = (Form, Reader)> {
-                    let read: Reader = |parser, form| D::parse(parser, form).map(Into::into);
+            pub(super) fn parsers() -> impl Iterator<Item = (Form, ParseFn)> {
+                fn of<D: DirectiveDef + Into<DirectiveKind>>() -> impl Iterator<Item = (Form, ParseFn)> {
+                    let read: ParseFn = |parser, form| D::parse(parser, form).map(Into::into);
                     D::FORMS.iter().map(move |form| (*form, read))
                 }
                 std::iter::empty()$(.chain(of::<$data>()))*
             }
 
             /// What targets do with each directive.
-            pub fn rows() -> impl Iterator<Item = &'static Row> {
-                [$(<$data as Reads>::ROWS),*].into_iter().flatten()
+            pub fn rows() -> impl Iterator<Item = &'static CapabilityRow> {
+                [$(<$data as DirectiveDef>::ROWS),*].into_iter().flatten()
             }
 
             /// Where it may stand.
             pub(super) fn forms(&self) -> &'static [Form] {
                 match self {
-                    $(DirectiveKind::$kind(_) => <$data as Reads>::FORMS,)*
+                    $(DirectiveKind::$kind(_) => <$data as DirectiveDef>::FORMS,)*
                 }
             }
 
-            pub(super) fn says(&self) -> &dyn Says {
+            /// What targets do with it.
+            pub fn row(&self) -> &'static CapabilityRow {
+                match self {
+                    $(DirectiveKind::$kind(data) => DirectiveDef::row(data),)*
+                }
+            }
+
+            pub(super) fn interface(&self) -> &dyn DirectiveInterface {
                 match self {
                     $(DirectiveKind::$kind(data) => data,)*
                 }
             }
 
-            pub(super) fn says_mut(&mut self) -> &mut dyn Says {
+            pub(super) fn interface_mut(&mut self) -> &mut dyn DirectiveInterface {
                 match self {
                     $(DirectiveKind::$kind(data) => data,)*
                 }
@@ -234,7 +259,7 @@ directives! {
 impl DirectiveKind {
     /// Its name: a schedule has each name once.
     pub(super) fn title(&self) -> &'static str {
-        self.says().title().unwrap_or(self.forms()[0].word())
+        self.interface().title().unwrap_or(self.forms()[0].word())
     }
 
     /// How it is printed where no other setting stands beside it.
@@ -243,19 +268,14 @@ impl DirectiveKind {
         forms[forms.len() - 1]
     }
 
-    /// What targets do with it.
-    pub fn row(&self) -> &'static Row {
-        self.says().row()
-    }
-
     /// Takes it into a schedule's policy.
     pub fn apply(&self, policy: &mut SchedulePolicy) {
-        self.says().apply(policy);
+        self.interface().apply(policy);
     }
 
     /// What comes nearest to it, where no target supports it.
     pub fn instead(&self) -> Option<String> {
-        self.says().instead()
+        self.interface().instead()
     }
 }
 

@@ -1,21 +1,22 @@
 //! `task_graph(pools = …)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::limits::MAX_THREADS;
 use wsp_core::policy::PoolSizes;
 
-impl Reads for PoolSizes {
+impl DirectiveDef for PoolSizes {
     const FORMS: &'static [Form] = &[Form::Setting("pools")];
-    const ROWS: &'static [Row] = &[
-        Row::new(
+
+    capability_rows! {
+        PoolSizes::Shared => CapabilityRow::new(
             "task_graph(pools = shared)",
             Support::Enforced,
             "every worker takes tasks of every execution unit",
         ),
-        Row::new(
+        PoolSizes::ByUnit { .. } => CapabilityRow::new(
             "task_graph(pools = by_unit(v, c))",
             Support::Enforced,
             "`v` workers take tasks of vector kernels, `c` those of cube kernels, and all take those of kernels for either",
@@ -24,7 +25,7 @@ impl Reads for PoolSizes {
             Support::Enforced,
             "`v` cores take tasks of vector kernels, `c` those of cube kernels, whatever the number of threads",
         ),
-    ];
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<PoolSizes> {
         let (name, span) = parser.name("`shared` or `by_unit(vector, cube)`")?;
@@ -44,14 +45,7 @@ impl Reads for PoolSizes {
     }
 }
 
-impl Says for PoolSizes {
-    fn row(&self) -> &'static Row {
-        match self {
-            PoolSizes::Shared => &Self::ROWS[0],
-            PoolSizes::ByUnit { .. } => &Self::ROWS[1],
-        }
-    }
-
+impl DirectiveInterface for PoolSizes {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(&match self {
             PoolSizes::Shared => "shared".to_owned(),

@@ -1,34 +1,36 @@
 //! `priority(key)`.
 
-use super::{DirectiveKind, Form, Lack, Reads, Says, Schedule, SchedulePolicy};
+use super::{
+    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
+    capability_rows,
+};
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::policy::Ready;
 
 /// `priority(key)`: with `ready = priority`, larger keys first.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Priority(pub IntExpr);
 
-impl Reads for Priority {
+impl DirectiveDef for Priority {
     const FORMS: &'static [Form] = &[Form::Statement("priority")];
-    const ROWS: &'static [Row] = &[Row::new(
-        "priority(key)",
-        Support::Enforced,
-        "the order of ready tasks under `ready = priority`, larger keys first",
-    )];
+
+    capability_rows! {
+        Priority(_) => CapabilityRow::new(
+            "priority(key)",
+            Support::Enforced,
+            "the order of ready tasks under `ready = priority`, larger keys first",
+        ),
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Priority> {
         parser.expr().map(Priority)
     }
 }
 
-impl Says for Priority {
-    fn row(&self) -> &'static Row {
-        &Self::ROWS[0]
-    }
-
+impl DirectiveInterface for Priority {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.expr(&self.0);
     }
@@ -37,11 +39,15 @@ impl Says for Priority {
         checker.key(&self.0);
     }
 
-    fn lacks(&self, schedule: &Schedule) -> Option<Lack> {
+    fn missing_requirement(&self, schedule: &Schedule) -> Option<MissingRequirement> {
         if schedule.has(|kind| matches!(kind, DirectiveKind::Ready(Ready::Priority))) {
             return None;
         }
-        Lack::effect("priority", "ready = priority", "add `task_graph(ready = priority);`")
+        MissingRequirement::of_directive(
+            "priority",
+            "ready = priority",
+            "add `task_graph(ready = priority);`",
+        )
     }
 
     fn exprs(&self) -> Vec<&IntExpr> {

@@ -1,9 +1,9 @@
 //! `spatial_map((x, y))`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 
 /// `spatial_map((x, y))`: tasks are placed on a grid of tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -14,13 +14,16 @@ pub struct SpatialMap {
     pub y: u32,
 }
 
-impl Reads for SpatialMap {
+impl DirectiveDef for SpatialMap {
     const FORMS: &'static [Form] = &[Form::Statement("spatial_map")];
-    const ROWS: &'static [Row] = &[Row::new(
-        "spatial_map((x, y))",
-        Support::Error,
-        "`cpu_sim` has no tile array; `dispatch(affinity(key))` places tasks",
-    )];
+
+    capability_rows! {
+        SpatialMap { .. } => CapabilityRow::new(
+            "spatial_map((x, y))",
+            Support::Error,
+            "`cpu_sim` has no tile array; `dispatch(affinity(key))` places tasks",
+        ),
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<SpatialMap> {
         let open = parser.open("`(` and the extents of the grid", "write `spatial_map((4, 4))`")?;
@@ -32,11 +35,7 @@ impl Reads for SpatialMap {
     }
 }
 
-impl Says for SpatialMap {
-    fn row(&self) -> &'static Row {
-        &Self::ROWS[0]
-    }
-
+impl DirectiveInterface for SpatialMap {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(&format!("({}, {})", self.x, self.y));
     }

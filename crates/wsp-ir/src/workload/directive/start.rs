@@ -1,20 +1,21 @@
 //! `task_graph(start = …)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::policy::Start;
 
-impl Reads for Start {
+impl DirectiveDef for Start {
     const FORMS: &'static [Form] = &[Form::Setting("start")];
-    const ROWS: &'static [Row] = &[
-        Row::new(
+
+    capability_rows! {
+        Start::Immediate => CapabilityRow::new(
             "task_graph(start = immediate)",
             Support::Enforced,
             "tasks start while others are generated",
         ),
-        Row::new(
+        Start::AfterOrchestration => CapabilityRow::new(
             "task_graph(start = after_orchestration)",
             Support::Enforced,
             "no task starts before all are generated, the window is full or generation waits for a computed value",
@@ -23,7 +24,7 @@ impl Reads for Start {
             Support::Enforced,
             "no task starts before every AICPU has generated all of its tasks or a window is full",
         ),
-        Row::new(
+        Start::Threshold(_) => CapabilityRow::new(
             "task_graph(start = threshold(n))",
             Support::Enforced,
             "no task starts before `n` are generated, generation ends or waits for a computed value, or the window is full",
@@ -32,7 +33,7 @@ impl Reads for Start {
             Support::Enforced,
             "no task starts before all AICPUs together have generated `n`, generation ends or a window is full",
         ),
-    ];
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Start> {
         let (name, span) = parser.name("`immediate`, `after_orchestration` or `threshold(n)`")?;
@@ -52,15 +53,7 @@ impl Reads for Start {
     }
 }
 
-impl Says for Start {
-    fn row(&self) -> &'static Row {
-        match self {
-            Start::Immediate => &Self::ROWS[0],
-            Start::AfterOrchestration => &Self::ROWS[1],
-            Start::Threshold(_) => &Self::ROWS[2],
-        }
-    }
-
+impl DirectiveInterface for Start {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(&match self {
             Start::Immediate => "immediate".to_owned(),

@@ -1,33 +1,35 @@
 //! `stream_by(key)`.
 
-use super::{DirectiveKind, Form, Lack, Reads, Says, Schedule, SchedulePolicy};
+use super::{
+    DirectiveDef, DirectiveInterface, DirectiveKind, Form, MissingRequirement, Schedule, SchedulePolicy,
+    capability_rows,
+};
 use crate::workload::IntExpr;
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 
 /// `stream_by(key)`: a task goes to stream `key % streams`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamBy(pub IntExpr);
 
-impl Reads for StreamBy {
+impl DirectiveDef for StreamBy {
     const FORMS: &'static [Form] = &[Form::Statement("stream_by")];
-    const ROWS: &'static [Row] = &[Row::new(
-        "stream_by(key)",
-        Support::Enforced,
-        "a task goes to stream `key` modulo the number of streams",
-    )];
+
+    capability_rows! {
+        StreamBy(_) => CapabilityRow::new(
+            "stream_by(key)",
+            Support::Enforced,
+            "a task goes to stream `key` modulo the number of streams",
+        ),
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<StreamBy> {
         parser.expr().map(StreamBy)
     }
 }
 
-impl Says for StreamBy {
-    fn row(&self) -> &'static Row {
-        &Self::ROWS[0]
-    }
-
+impl DirectiveInterface for StreamBy {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.expr(&self.0);
     }
@@ -36,9 +38,13 @@ impl Says for StreamBy {
         checker.key(&self.0);
     }
 
-    fn lacks(&self, schedule: &Schedule) -> Option<Lack> {
+    fn missing_requirement(&self, schedule: &Schedule) -> Option<MissingRequirement> {
         let streams = schedule.has(|kind| matches!(kind, DirectiveKind::Streams(_)));
-        if streams { None } else { Lack::effect("stream_by", "streams", "add `streams(4);`") }
+        if streams {
+            None
+        } else {
+            MissingRequirement::of_directive("stream_by", "streams", "add `streams(4);`")
+        }
     }
 
     fn exprs(&self) -> Vec<&IntExpr> {

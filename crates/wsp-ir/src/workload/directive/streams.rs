@@ -1,9 +1,9 @@
 //! `streams(n)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 
 /// The largest number of streams: their ids have 16 bits.
 const MAX_STREAMS: u32 = 1 << 16;
@@ -12,24 +12,23 @@ const MAX_STREAMS: u32 = 1 << 16;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Streams(pub u32);
 
-impl Reads for Streams {
+impl DirectiveDef for Streams {
     const FORMS: &'static [Form] = &[Form::Statement("streams")];
-    const ROWS: &'static [Row] = &[Row::new(
-        "streams(n)",
-        Support::Enforced,
-        "tasks go to `n` streams, in turn without `stream_by`, and a stream starts a task when the one before is complete, or as its `pipeline_depth` says",
-    )];
+
+    capability_rows! {
+        Streams(_) => CapabilityRow::new(
+            "streams(n)",
+            Support::Enforced,
+            "tasks go to `n` streams, in turn without `stream_by`, and a stream starts a task when the one before is complete, or as its `pipeline_depth` says",
+        ),
+    }
 
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Streams> {
         parser.count32("the number of streams").map(Streams)
     }
 }
 
-impl Says for Streams {
-    fn row(&self) -> &'static Row {
-        &Self::ROWS[0]
-    }
-
+impl DirectiveInterface for Streams {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(&self.0.to_string());
     }

@@ -1,9 +1,9 @@
 //! `timing(…)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 
 /// `timing(…)`: when ready tasks are handed to workers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -21,30 +21,31 @@ pub enum Timing {
 
 const WORDS: &[&str] = &["immediate", "batched", "interleaved", "rate_limit"];
 
-impl Reads for Timing {
+impl DirectiveDef for Timing {
     const FORMS: &'static [Form] = &[Form::Statement("timing")];
-    const ROWS: &'static [Row] = &[
-        Row::new(
+
+    capability_rows! {
+        Timing::Immediate => CapabilityRow::new(
             "timing(immediate)",
             Support::Enforced,
             "a ready task is handed to a worker as soon as one is free, as without `timing`",
         ),
-        Row::new(
+        Timing::Batched(_) => CapabilityRow::new(
             "timing(batched(n))",
             Support::Error,
             "workers take tasks one by one; `batch_deps(n)` releases successors `n` completions at a time",
         ),
-        Row::new(
+        Timing::Interleaved(_) => CapabilityRow::new(
             "timing(interleaved(n))",
             Support::Error,
             "tasks have no streams of their own here; `streams(n)` deals them to `n` streams in turn",
         ),
-        Row::new(
+        Timing::RateLimit(_) => CapabilityRow::new(
             "timing(rate_limit(n))",
             Support::Error,
             "tasks are issued by no clock; `pipeline_depth(n)` bounds how many run at once",
         ),
-    ];
+    }
 
     /// `immediate`, or another word with a number.
     fn parse(parser: &mut Parser<'_>, _: Form) -> Parsed<Timing> {
@@ -65,16 +66,7 @@ impl Reads for Timing {
     }
 }
 
-impl Says for Timing {
-    fn row(&self) -> &'static Row {
-        match self {
-            Timing::Immediate => &Self::ROWS[0],
-            Timing::Batched(_) => &Self::ROWS[1],
-            Timing::Interleaved(_) => &Self::ROWS[2],
-            Timing::RateLimit(_) => &Self::ROWS[3],
-        }
-    }
-
+impl DirectiveInterface for Timing {
     fn print(&self, _: Form, printer: &mut Printer<'_>) {
         printer.text(&match self {
             Timing::Immediate => "immediate".to_owned(),

@@ -1,16 +1,17 @@
 //! `task_graph(window = …)` and `task_window(n, mode)`.
 
-use super::{Form, Reads, Says, SchedulePolicy};
+use super::{DirectiveDef, DirectiveInterface, Form, SchedulePolicy, capability_rows};
 use crate::workload::text::{Parsed, Parser, Printer, Tok};
 use crate::workload::verify::Checker;
-use crate::{Row, Span, Support};
+use crate::{CapabilityRow, Span, Support};
 use wsp_core::limits::MAX_TASK_WINDOW;
 use wsp_core::policy::{Window, WindowMode};
 
-impl Reads for Window {
+impl DirectiveDef for Window {
     const FORMS: &'static [Form] = &[Form::Setting("window"), Form::Statement("task_window")];
-    const ROWS: &'static [Row] = &[
-        Row::new(
+
+    capability_rows! {
+        Window { mode: WindowMode::Stall, .. } => CapabilityRow::new(
             "task_graph(window = (n, stall))",
             Support::Enforced,
             "generation waits while `n` tasks are unfinished",
@@ -19,7 +20,7 @@ impl Reads for Window {
             Support::Enforced,
             "an AICPU stops generating while `n / N` of its tasks are unfinished, and fewer than `N` are an error",
         ),
-        Row::new(
+        Window { mode: WindowMode::Abort, .. } => CapabilityRow::new(
             "task_graph(window = (n, abort))",
             Support::Enforced,
             "the run fails when a task is generated while `n` are unfinished",
@@ -28,7 +29,7 @@ impl Reads for Window {
             Support::Enforced,
             "the run fails when an AICPU has a task to generate while `n / N` of its own are unfinished",
         ),
-        Row::new(
+        Window { mode: WindowMode::Benchmark, .. } => CapabilityRow::new(
             "task_graph(window = (n, benchmark))",
             Support::Enforced,
             "generation waits while `n` tasks are unfinished, and every wait is recorded",
@@ -37,7 +38,7 @@ impl Reads for Window {
             Support::Enforced,
             "an AICPU stops generating while `n / N` of its tasks are unfinished, and waits are counted",
         ),
-    ];
+    }
 
     fn parse(parser: &mut Parser<'_>, form: Form) -> Parsed<Window> {
         if !form.is_setting() {
@@ -53,12 +54,7 @@ impl Reads for Window {
     }
 }
 
-impl Says for Window {
-    fn row(&self) -> &'static Row {
-        // In the order of the modes.
-        &Self::ROWS[self.mode as usize]
-    }
-
+impl DirectiveInterface for Window {
     fn print(&self, form: Form, printer: &mut Printer<'_>) {
         let text = format!("{}, {}", self.capacity, self.mode.word());
         printer.text(&if form.is_setting() { format!("({text})") } else { text });

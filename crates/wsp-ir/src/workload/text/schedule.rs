@@ -16,7 +16,7 @@ const U32: u64 = u32::MAX as u64;
 /// The words of statements; that of the settings stands where the first of them does.
 fn statements() -> Vec<&'static str> {
     let mut words = Vec::new();
-    for (form, _) in DirectiveKind::readers() {
+    for (form, _) in DirectiveKind::parsers() {
         let word = if form.is_setting() { SETTINGS } else { form.word() };
         if !words.contains(&word) {
             words.push(word);
@@ -27,7 +27,7 @@ fn statements() -> Vec<&'static str> {
 
 /// The words of settings.
 fn settings() -> Vec<&'static str> {
-    DirectiveKind::readers().map(|(form, _)| form).filter(|form| form.is_setting()).map(Form::word).collect()
+    DirectiveKind::parsers().map(|(form, _)| form).filter(|form| form.is_setting()).map(Form::word).collect()
 }
 
 impl<'t> Parser<'t> {
@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
 
     fn directive(&mut self, directives: &mut Vec<Directive>) -> Parsed<()> {
         let (name, start) = self.name("a statement of a schedule")?;
-        let found = DirectiveKind::readers().find(|(form, _)| !form.is_setting() && form.word() == name);
+        let found = DirectiveKind::parsers().find(|(form, _)| !form.is_setting() && form.word() == name);
         if found.is_none() && name != SETTINGS {
             let known = statements();
             return Err(self.unknown(
@@ -94,7 +94,7 @@ impl<'t> Parser<'t> {
     /// `name = value` of `task_graph`.
     fn setting(&mut self) -> Parsed<Directive> {
         let (name, start) = self.name("a setting of `task_graph`")?;
-        let found = DirectiveKind::readers().find(|(form, _)| form.is_setting() && form.word() == name);
+        let found = DirectiveKind::parsers().find(|(form, _)| form.is_setting() && form.word() == name);
         let Some((form, read)) = found else {
             let (what, known) = ("`task_graph` has no setting", settings());
             return Err(self.unknown(codes::UNKNOWN_SETTING, what, name, start, &known));

@@ -54,7 +54,7 @@ impl Checker<'_> {
             heights.push(height);
         }
         let directives = module.schedules.iter().flat_map(|schedule| &schedule.directives);
-        directives.into_iter().try_for_each(|directive| exprs(directive.kind.says().exprs()))
+        directives.into_iter().try_for_each(|directive| exprs(directive.kind.interface().exprs()))
     }
 }
 

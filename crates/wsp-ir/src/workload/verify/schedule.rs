@@ -4,7 +4,7 @@ use super::expr::Place;
 use super::{Checker, error, rule};
 use crate::Span;
 use crate::diag::Diagnostic;
-use crate::workload::directive::Lack;
+use crate::workload::directive::MissingRequirement;
 use crate::workload::{Block, Deps, DirectiveKind, IntExpr, NodeKind, Schedule};
 
 impl<'m> Checker<'m> {
@@ -16,7 +16,7 @@ impl<'m> Checker<'m> {
             };
             self.once(schedule);
             for directive in &schedule.directives {
-                directive.kind.says().verify(self, directive.span);
+                directive.kind.interface().verify(self, directive.span);
             }
             self.needs(schedule);
         }
@@ -57,7 +57,11 @@ impl<'m> Checker<'m> {
     /// Reports directives that do nothing without another.
     fn needs(&mut self, schedule: &'m Schedule) {
         for directive in &schedule.directives {
-            let Some(Lack { message, note, help }) = directive.kind.says().lacks(schedule) else { continue };
+            let Some(MissingRequirement { message, note, help }) =
+                directive.kind.interface().missing_requirement(schedule)
+            else {
+                continue;
+            };
             let diagnostic = error(rule::NEEDS, directive.span, message);
             let diagnostic = note.into_iter().fold(diagnostic, Diagnostic::note);
             self.push(diagnostic.help(help));

@@ -24,7 +24,7 @@ pub(super) fn of_schedule(
     let mut wrong = Vec::new();
     for statement in &statements {
         let row = statement.row;
-        let found = match row.cpu_sim {
+        let found = match row.support {
             Support::Enforced | Support::Hint => continue,
             Support::NoOp => Diagnostic::new(
                 codes::NO_EFFECT,
@@ -57,7 +57,7 @@ struct Statement {
 
 impl Statement {
     fn line(&self) -> String {
-        format!("{}: {}: {}", self.text, self.row.cpu_sim.name(), self.row.meaning)
+        format!("{}: {}: {}", self.text, self.row.support.name(), self.row.meaning)
     }
 }
 

@@ -35,7 +35,7 @@ pub fn lower_schedule(
         directive.kind.apply(&mut lowered.policy);
         lowered.lines.push(ScheduleLine::new(row, &row.host, directive.span));
         errors.extend(too_large(directive));
-        match row.host.cpu_sim {
+        match row.host.support {
             Support::Enforced | Support::Hint => {}
             Support::NoOp => lowered.notes.push(unsupported(directive, target)),
             Support::Error => errors.push(unsupported(directive, target)),
@@ -76,12 +76,12 @@ fn too_large(directive: &Directive) -> Option<Diagnostic> {
 
 fn unsupported(directive: &Directive, target: &str) -> Diagnostic {
     let row = directive.kind.row().host;
-    let (code, says) = match row.cpu_sim {
+    let (code, says) = match row.support {
         Support::Error => (NOT_SUPPORTED, "does not support"),
         _ => (NO_EFFECT, "ignores"),
     };
     let message = format!("`{target}` {says} `{}`", row.primitive);
-    let severity = if row.cpu_sim == Support::Error { Diagnostic::error } else { Diagnostic::warning };
+    let severity = if row.support == Support::Error { Diagnostic::error } else { Diagnostic::warning };
     let diagnostic = severity(code, message).at(directive.span, row.meaning);
     match directive.kind.instead() {
         Some(instead) => diagnostic.help(format!("write `{instead};`")).note("no target supports it"),

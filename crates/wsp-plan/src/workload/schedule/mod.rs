@@ -12,7 +12,7 @@ pub(super) use place::{NoPlace, Placer};
 use crate::{Capability, Support};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Dispatch, DispatchThreshold, SchedulePolicy};
-use wsp_ir::{Row, Span};
+use wsp_ir::{CapabilityRow, Span};
 
 /// What a schedule comes to on a target. The default is that of a module without one.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -38,12 +38,12 @@ pub struct ScheduleLine {
     pub meaning: &'static str,
     /// Where the directive stands.
     pub span: Span,
-    row: &'static Row,
+    row: &'static CapabilityRow,
 }
 
 impl ScheduleLine {
-    fn new(row: &'static Row, does: &Capability, span: Span) -> ScheduleLine {
-        ScheduleLine { primitive: does.primitive, support: does.cpu_sim, meaning: does.meaning, span, row }
+    fn new(row: &'static CapabilityRow, does: &Capability, span: Span) -> ScheduleLine {
+        ScheduleLine { primitive: does.primitive, support: does.support, meaning: does.meaning, span, row }
     }
 
     /// What becomes of the directive where AICPUs generate the tasks.

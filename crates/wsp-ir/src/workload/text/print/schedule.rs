@@ -36,6 +36,6 @@ impl Printer<'_> {
     fn directive(&mut self, directive: &Directive, form: Form) {
         self.text(form.word());
         self.text(if form.is_setting() { " = " } else { "(" });
-        directive.kind.says().print(form, self);
+        directive.kind.interface().print(form, self);
     }
 }

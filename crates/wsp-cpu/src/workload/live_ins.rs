@@ -12,7 +12,7 @@ use wsp_ir::workload::{
 
 /// Tensors of a workload with declared kernels by what their first reads find.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct FirstReads {
+pub(crate) struct LiveIns {
     /// Read before any task writes them: a run depends on what they begin with.
     pub(crate) needed: TensorSet,
     /// Read after tasks that write them under a condition, in a loop that may have no rounds, or in part, or under a condition that
@@ -31,11 +31,11 @@ pub(crate) struct FirstReads {
     beside: TensorSet,
 }
 
-impl FirstReads {
+impl LiveIns {
     /// Those of the entry of a module.
-    pub(crate) fn of(module: &WorkloadModule) -> FirstReads {
+    pub(crate) fn of(module: &WorkloadModule) -> LiveIns {
         let mut walk = Walk { module, calls: BTreeMap::new(), writes: BTreeMap::new() };
-        let mut reads = FirstReads::default();
+        let mut reads = LiveIns::default();
         if let Some(entry) = module.entry {
             walk.block(&module.workloads[entry.index()].body, &mut reads);
         }
@@ -44,7 +44,7 @@ impl FirstReads {
     }
 
     /// What was found under a condition that does not hold at first may find what these tensors are written.
-    fn excuse(&mut self, written: &TensorSet, before: &FirstReads) {
+    fn excuse(&mut self, written: &TensorSet, before: &LiveIns) {
         for found in [&mut self.needed, &mut self.perhaps] {
             let excused = &(&*found - &before.needed) & written;
             let excused = &excused - &before.perhaps;
@@ -55,7 +55,7 @@ impl FirstReads {
 
     /// Goes on after one of two ways, of which a run takes either. In a loop, what one reads the other may have written in an
     /// earlier round.
-    fn join(&mut self, one: FirstReads, other: FirstReads) {
+    fn join(&mut self, one: LiveIns, other: LiveIns) {
         let needed = &one.needed & &other.needed;
         for (arm, beside) in [(&one, &other), (&other, &one)] {
             let mut alone = &arm.needed - &needed;
@@ -76,13 +76,13 @@ impl FirstReads {
 struct Walk<'a> {
     module: &'a WorkloadModule,
     /// What calls find and leave, by what was found before, so that each is walked once, however many lead to it.
-    calls: BTreeMap<(WorkloadId, FirstReads), FirstReads>,
+    calls: BTreeMap<(WorkloadId, LiveIns), LiveIns>,
     /// What tasks of workloads write and do not read.
     writes: BTreeMap<WorkloadId, TensorSet>,
 }
 
 impl Walk<'_> {
-    fn block(&mut self, block: &Block, reads: &mut FirstReads) {
+    fn block(&mut self, block: &Block, reads: &mut LiveIns) {
         for node in block {
             match &node.kind {
                 NodeKind::Task(task) => self.task(task, reads),
@@ -116,9 +116,8 @@ impl Walk<'_> {
         }
     }
 
-    fn call(&mut self, workload: WorkloadId, reads: &mut FirstReads) {
-        let start =
-            FirstReads { needed: TensorSet::default(), unsure: TensorSet::default(), ..reads.clone() };
+    fn call(&mut self, workload: WorkloadId, reads: &mut LiveIns) {
+        let start = LiveIns { needed: TensorSet::default(), unsure: TensorSet::default(), ..reads.clone() };
         let key = (workload, start);
         let inside = match self.calls.get(&key) {
             Some(inside) => inside.clone(),
@@ -135,21 +134,21 @@ impl Walk<'_> {
     }
 
     /// A block that runs once or never.
-    fn perhaps(&mut self, body: &Block, reads: &mut FirstReads) {
+    fn perhaps(&mut self, body: &Block, reads: &mut LiveIns) {
         let whole = reads.whole.clone();
         self.block(body, reads);
         reads.whole = whole;
     }
 
     /// A block that runs any number of times, or never. With `conditional`, whether it runs depends on more than the launch.
-    fn rounds(&mut self, body: &Block, conditional: bool, reads: &mut FirstReads) {
+    fn rounds(&mut self, body: &Block, conditional: bool, reads: &mut LiveIns) {
         let mut inside = reads.clone();
         self.perhaps(body, &mut inside);
         inside.excuse(&(&inside.later - &inside.needed), reads);
         if conditional { reads.join(inside, reads.clone()) } else { *reads = inside }
     }
 
-    fn pipeline(&mut self, processes: &[Process], reads: &mut FirstReads) {
+    fn pipeline(&mut self, processes: &[Process], reads: &mut LiveIns) {
         let writes: Vec<TensorSet> = processes.iter().map(|process| self.writes(&process.body)).collect();
         for (at, process) in processes.iter().enumerate() {
             let others = writes.iter().enumerate().filter(|(other, _)| *other != at);
@@ -183,7 +182,7 @@ impl Walk<'_> {
         all
     }
 
-    fn task(&self, task: &Task, reads: &mut FirstReads) {
+    fn task(&self, task: &Task, reads: &mut LiveIns) {
         let task = Accesses::of(task, self.module);
         for (access, _) in task.0.iter().filter(|(_, mode)| *mode != AccessMode::Out) {
             if !reads.some.contains(access.tensor) {
