@@ -166,7 +166,7 @@ impl Program {
         };
         drop(kernels);
         drop(env);
-        let unwritten = owned.records.iter().filter_map(Record::unwritten).collect();
+        let unwritten = owned.records.iter().flat_map(Record::unwritten).collect();
         Ok(Outcome { outputs: owned.outputs.into_iter().collect(), unwritten, stats, notes: bound.notes })
     }
 

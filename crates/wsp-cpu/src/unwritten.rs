@@ -1,15 +1,16 @@
 //! Elements of outputs that no task has stored.
 
 use std::sync::Arc;
-use wsp_kernel::{Missing, Stored};
+use wsp_kernel::{Missing, Stored, Unstored};
 
-/// Elements of an output that no task has stored, of a run that records what is stored ([`crate::Recording`]). Elements that some
-/// task loads before one stores them are inputs as well, and do not count, unless tasks have stored none of the output: then these
-/// are all of its elements.
+/// Elements of an output that no task has stored, of a run that records what is stored ([`crate::Recording`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unwritten {
     /// The output.
     pub tensor: String,
+    /// Whether some task has loaded each of them, which makes them inputs; else none has loaded any. Where tasks have stored none of the
+    /// output, all of its elements count as not loaded.
+    pub loaded: bool,
     /// How many elements were never stored; at least 1.
     pub elements: u64,
     /// How many it has.
@@ -21,15 +22,25 @@ pub struct Unwritten {
 }
 
 impl Unwritten {
-    /// Elements of a tensor with these extents.
-    pub(crate) fn new(tensor: &str, missing: Missing, shape: &[u64], given: bool) -> Unwritten {
-        Unwritten {
-            tensor: tensor.to_owned(),
-            elements: missing.elements,
-            of: shape.iter().product(),
-            first: unravel(missing.first, shape),
-            given,
-        }
+    /// What `missing` tells of a tensor with these extents.
+    pub(crate) fn of(
+        tensor: &str,
+        shape: &[u64],
+        given: bool,
+        missing: impl Fn(Unstored) -> Option<Missing>,
+    ) -> Vec<Unwritten> {
+        let one = |(which, loaded)| {
+            let missing = missing(which)?;
+            Some(Unwritten {
+                tensor: tensor.to_owned(),
+                loaded,
+                elements: missing.elements,
+                of: shape.iter().product(),
+                first: unravel(missing.first, shape),
+                given,
+            })
+        };
+        [(Unstored::Unused, false), (Unstored::Loaded, true)].into_iter().filter_map(one).collect()
     }
 }
 
@@ -45,10 +56,9 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// What was never stored; none where all was, or is an input.
-    pub(crate) fn unwritten(&self) -> Option<Unwritten> {
-        let missing = self.stored.missing(self.size)?;
-        Some(Unwritten::new(&self.tensor, missing, &self.shape, self.given))
+    /// What was never stored.
+    pub(crate) fn unwritten(&self) -> Vec<Unwritten> {
+        Unwritten::of(&self.tensor, &self.shape, self.given, |which| self.stored.missing(which, self.size))
     }
 }
 

@@ -31,5 +31,7 @@ pub use exec::{
     GrowingWord, Hints, KernelCode, PrefetchValue, Rate, ScalarCode, Scratch, TierCode, TierWord, Trap,
     Value, WsRequest, eval_launch_expr,
 };
-pub use memory::{EarlyLoads, Fault, IntView, Layout, Missing, Paged, Shape, Stored, StoredState, TensorMem};
+pub use memory::{
+    EarlyLoads, Fault, IntView, Layout, Missing, Paged, Shape, Stored, StoredState, TensorMem, Unstored,
+};
 pub use simd::{Level, Mode};

@@ -91,14 +91,16 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
             Vec::new()
         }
     };
-    let mut findings = Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user);
-    findings.allow(&args.allow_unwritten);
+    let mut findings =
+        Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user, args.strict);
+    findings.allow(&args.allow_unwritten, &args.data.fill);
     if options.recording == Recording::On {
         findings.untouched = std::mem::take(&mut outcome.untouched);
     }
     if compared {
-        findings = findings.judged(&checks, args.strict);
+        findings = findings.judged(&checks);
     }
+    session.warn(&findings.warnings());
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
     let all_made = user.is_empty();
     let shown = |name: &str| summary.is_none() && (all_made || user.contains_key(name));

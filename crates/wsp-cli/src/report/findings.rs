@@ -7,14 +7,20 @@ use crate::reference::{Comparison, Special};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use wsp_cpu::Unwritten;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Code, Diagnostic};
 use wsp_plan::{Array, Arrays};
 
 /// Findings of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Findings {
-    /// Elements of outputs that no task has stored, but for those that hold what the user gave where tasks have stored others.
+    /// Elements of outputs that no task has stored or loaded, but for those that hold what the user gave where tasks have stored others.
     pub unwritten: Vec<Unwritten>,
+    /// Elements that tasks have loaded and none has stored, of outputs of which tasks have stored others and that the user did not give.
+    pub loaded: Vec<Unwritten>,
+    /// Names of those of these outputs that nobody asked for by name.
+    pub unasked: Vec<String>,
+    /// Whether what is warned of is an error.
+    pub strict: bool,
     /// Arrays that the user gave with elements that are no finite numbers.
     pub inputs: Vec<Special>,
     /// Outputs with elements that are no finite numbers.
@@ -30,30 +36,41 @@ pub struct Findings {
 
 impl Findings {
     /// Of the outputs of a run, with what it never stored; `given` are the arrays of the user.
-    pub fn of(unwritten: Vec<Unwritten>, outputs: &Arrays, given: &BTreeMap<&str, &Array>) -> Findings {
+    pub fn of(
+        unwritten: Vec<Unwritten>,
+        outputs: &Arrays,
+        given: &BTreeMap<&str, &Array>,
+        strict: bool,
+    ) -> Findings {
         let is_meant = |of: &Unwritten| of.given && given.contains_key(&*of.tensor) && !stores_nothing(of);
+        let found = unwritten.into_iter().filter(|of| !is_meant(of));
+        let (loaded, unwritten): (Vec<Unwritten>, Vec<Unwritten>) = found.partition(|of| of.loaded);
         Findings {
-            unwritten: unwritten.into_iter().filter(|of| !is_meant(of)).collect(),
+            unwritten,
+            unasked: loaded.iter().map(|of| of.tensor.clone()).collect(),
+            loaded,
+            strict,
             inputs: given.iter().filter_map(|(name, array)| Special::of(name, array)).collect(),
             outputs: outputs.iter().filter_map(|(name, array)| Special::of(name, array)).collect(),
             ..Findings::default()
         }
     }
 
-    /// Lets these outputs be written in part.
-    pub fn allow(&mut self, allowed: &[String]) {
+    /// Lets outputs be written in part: those `allowed` in every way, those `filled` where tasks load the rest.
+    pub fn allow(&mut self, allowed: &[String], filled: &[String]) {
         self.unwritten.retain(|of| !allowed.contains(&of.tensor));
+        self.unasked.retain(|name| !allowed.contains(name) && !filled.contains(name));
     }
 
     /// Refuses outputs with NaN, and those of infinities only, that no independent comparison covers, where every input is finite or
-    /// `strict` is set, and outputs of NaN only. Comparisons bit by bit are not among `checks`.
+    /// the run is strict, and outputs of NaN only. Comparisons bit by bit are not among `checks`.
     #[must_use]
-    pub fn judged(mut self, checks: &[Comparison], strict: bool) -> Findings {
+    pub fn judged(mut self, checks: &[Comparison]) -> Findings {
         for of in &self.outputs {
             let check = checks.iter().find(|check| check.name == of.name);
             let covered = check.is_some_and(|check| check.against.is_independent());
             let wrong = of.nans.count > 0 || of.infinities.count == of.elements;
-            if wrong && !covered && (strict || self.inputs.is_empty()) {
+            if wrong && !covered && (self.strict || self.inputs.is_empty()) {
                 self.unexplained.push(of.name.clone());
             } else if of.nans.count == of.elements && check.is_none_or(Comparison::passed) {
                 self.incomparable.push(of.name.clone());
@@ -68,6 +85,9 @@ impl Findings {
         if self.unwritten.iter().any(|of| of.tensor == output) {
             return Some("elements were never written");
         }
+        if self.strict && among(&self.unasked) {
+            return Some("tasks load elements that none stores");
+        }
         if among(&self.incomparable) {
             return Some("every element is NaN");
         }
@@ -80,7 +100,7 @@ impl Findings {
     /// What is wrong with any output.
     pub(super) fn any_wrong(&self) -> Option<&'static str> {
         let unwritten = self.unwritten.iter().map(|of| &of.tensor);
-        let mut names = unwritten.chain(&self.unexplained).chain(&self.incomparable);
+        let mut names = unwritten.chain(&self.unasked).chain(&self.unexplained).chain(&self.incomparable);
         names
             .find_map(|name| self.wrong(name))
             .or_else(|| (!self.untouched.is_empty()).then_some("no kernel uses an array of the launch"))
@@ -89,6 +109,26 @@ impl Findings {
     /// Whether none is an error.
     pub(super) fn are_right(&self) -> bool {
         self.any_wrong().is_none()
+    }
+
+    /// What is no error but where the run is strict, one for each output.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        if self.strict { Vec::new() } else { self.unasked(Diagnostic::warning).collect() }
+    }
+
+    /// What to say of outputs of which tasks load what none stores.
+    fn unasked(&self, new: impl Fn(Code, String) -> Diagnostic) -> impl Iterator<Item = Diagnostic> {
+        let unasked = self.loaded.iter().filter(|of| self.unasked.contains(&of.tensor));
+        unasked.map(move |of| {
+            let name = &of.tensor;
+            new(codes::LOADED_UNWRITTEN, format!("tasks load {}, which none stores", elements(of)))
+                .note(format!(
+                    "the first is {}; nothing gives them, so that they are made up",
+                    place(name, &of.first)
+                ))
+                .help("let a task store them, or load only what tasks store")
+                .help(format!("or say that `{name}` begins with elements: `--allow-unwritten {name}`"))
+        })
     }
 
     /// The errors, one for each output.
@@ -106,7 +146,9 @@ impl Findings {
                 .note("it is an array of the launch")
                 .help(format!("store to it or load it, or take it out of the launch; the name `_{name}` says that it is meant"))
         });
-        self.unwritten.iter().map(unwritten).chain(unexplained).chain(incomparable).chain(untouched).collect()
+        let loaded = self.unasked(Diagnostic::error).filter(|_| self.strict);
+        let unwritten = self.unwritten.iter().map(unwritten);
+        unwritten.chain(loaded).chain(unexplained).chain(incomparable).chain(untouched).collect()
     }
 
     /// The error of an output with NaN or infinity that nothing explains.
@@ -136,6 +178,10 @@ impl Findings {
                 &format!("{} never written; the first is {}", elements(of), place(&of.tensor, &of.first)),
             );
         }
+        for of in &self.loaded {
+            let first = place(&of.tensor, &of.first);
+            lines.add("loaded", &format!("{} that no task stores; the first is {first}", elements(of)));
+        }
         for name in &self.untouched {
             lines.add("unused", &format!("no kernel loads from `{name}` or stores to it"));
         }
@@ -163,12 +209,11 @@ impl Findings {
         super::json::comparison(check, self.wrong(&check.name).is_none())
     }
 
-    /// For machines: what was never written, and what is no finite number.
-    pub(super) fn json(&self) -> (Value, Value) {
-        let unwritten = self
-            .unwritten
-            .iter()
-            .map(|of| json!({ "name": of.tensor, "elements": of.elements, "of": of.of, "first": of.first }));
+    /// For machines: adds what was never written, what of that is loaded, and what is no finite number.
+    pub(super) fn add_json(&self, report: &mut Value) {
+        let one = |of: &Unwritten| json!({ "name": of.tensor, "elements": of.elements, "of": of.of, "first": of.first });
+        report["unwritten"] = self.unwritten.iter().map(one).collect();
+        report["loaded_unwritten"] = self.loaded.iter().map(one).collect();
         let special = |input: bool| {
             move |of: &Special| {
                 json!({
@@ -179,7 +224,7 @@ impl Findings {
             }
         };
         let specials = self.inputs.iter().map(special(true)).chain(self.outputs.iter().map(special(false)));
-        (unwritten.collect(), specials.collect())
+        report["not_finite"] = specials.collect();
     }
 }
 

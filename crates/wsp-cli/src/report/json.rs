@@ -8,8 +8,7 @@ use std::time::Duration;
 pub(super) fn run(report: &RunReport) -> Value {
     let stats = &report.stats;
     let graph = &stats.graph;
-    let (unwritten, not_finite) = report.findings.json();
-    json!({
+    let mut all = json!({
         "program": report.program,
         "seed": report.seed,
         "made_up": report.made,
@@ -40,10 +39,10 @@ pub(super) fn run(report: &RunReport) -> Value {
         "prefetch": { "issued": graph.prefetch_issued, "missed": graph.prefetch_missed },
         "worker_busy_ms": stats.worker_busy.iter().map(ms).collect::<Vec<_>>(),
         "checks": report.checks.iter().map(|check| report.findings.comparison_json(check)).collect::<Vec<_>>(),
-        "unwritten": unwritten,
-        "not_finite": not_finite,
         "untouched": report.findings.untouched,
-    })
+    });
+    report.findings.add_json(&mut all);
+    all
 }
 
 pub(super) fn tiles(tiles: &[(String, u64)]) -> Value {

@@ -91,14 +91,13 @@ impl UnitReport {
     /// For machines.
     pub fn json(&self) -> Value {
         let figures = &self.figures;
-        let (unwritten, not_finite) = self.findings.json();
         let peak = |peak: &wsp_cpu::tg::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let places: serde_json::Map<String, Value> =
                 places.map(|((_, name, _), n)| ((*name).to_owned(), json!(n))).collect();
             json!({ "total": peak.total, "by_location": places })
         };
-        json!({
+        let mut all = json!({
             "program": self.program,
             "seed": self.sources.seed(),
             "inputs": self.sources.given,
@@ -117,9 +116,9 @@ impl UnitReport {
             "time_ms": { "prepare": json::ms(&figures.prepare), "run": json::ms(&figures.run) },
             "memory": figures.peak.iter().map(peak).collect::<Vec<_>>(),
             "check": self.check.json(&self.findings),
-            "unwritten": unwritten,
-            "not_finite": not_finite,
-        })
+        });
+        self.findings.add_json(&mut all);
+        all
     }
 }
 

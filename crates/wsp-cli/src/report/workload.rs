@@ -261,7 +261,6 @@ impl WorkloadReport {
 
     /// For machines.
     pub fn json(&self) -> Value {
-        let (unwritten, not_finite) = self.findings.json();
         let mut all = json!({
             "program": self.program,
             "bodies": self.bodies.map(bodies),
@@ -273,9 +272,8 @@ impl WorkloadReport {
             "schedule_lines": self.schedule_lines,
             "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
             "check": self.check.json(&self.findings),
-            "unwritten": unwritten,
-            "not_finite": not_finite,
         });
+        self.findings.add_json(&mut all);
         let time = match &self.time {
             RunTime::Cycles { makespan, busy } => json!({
                 "virtual_time": { "cycles": makespan, "worker_busy": busy },

@@ -91,3 +91,112 @@ fn columns_are_recorded_as_rows_are() {
     assert_eq!(report["unwritten"][0]["elements"], 9, "{report}");
     assert_eq!(report["unwritten"][0]["first"], serde_json::json!([0, 8]), "{report}");
 }
+
+/// Runs with a producer that leaves out a part which other tasks load: `args` are refused with `--strict`, and warned of without it.
+#[track_caller]
+fn loads_what_none_stores(args: &[&str], name: &str, found: &str, first: &str) {
+    let line = format!("loaded     {found} of `{name}` that no task stores; the first is {first}");
+    let (code, out, err) = run(args);
+    assert_eq!(code, 0, "{args:?}: {out}{err}");
+    let warning = format!("warning[WSP0547]: tasks load {found} of `{name}`, which none stores");
+    assert!(
+        out.contains(&line) && err.contains(&warning) && err.contains(&format!("the first is {first};")),
+        "{out}{err}"
+    );
+    let (out, err) = refused(&[args, &["--strict"]].concat());
+    assert!(
+        err.contains("error[WSP0547]") && out.contains("WRONG: tasks load elements that none stores"),
+        "{out}{err}"
+    );
+    refused(&[args, &["--strict", "--no-check"]].concat());
+    let report = json(&run(&[args, &["--stats", "json"]].concat()).1);
+    let entry = &report["loaded_unwritten"][0];
+    assert_eq!(entry["name"], name, "{report}");
+    assert!(found.starts_with(&format!("{} of {} ", entry["elements"], entry["of"])), "{report}");
+    // What the help says ends the warning, and the summary names the tensor still.
+    assert!(err.contains(&format!("`--allow-unwritten {name}`")), "{err}");
+    let (code, out, err) = run(&[args, &["--allow-unwritten", name, "--strict"]].concat());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains(&line), "{out}");
+}
+
+#[test]
+fn elements_that_tasks_load_and_none_stores_are_warned_of() {
+    let folder = Folder::new();
+    for (tasks, found, first) in [
+        ("make(x, y[0..4, ..]); take(y, z);", "16 of 32 elements", "y[4, 0]"),
+        ("make(x, y[.., 1..4]); take(y, z);", "8 of 32 elements", "y[0, 0]"),
+        ("make(x, y[0..7, ..]); make(x, y[7, 0..3]); take(y[7, 3], z);", "1 of 32 elements", "y[7, 3]"),
+        ("take(y, z); make(x, y[7, 0..3]);", "29 of 32 elements", "y[0, 0]"),
+    ] {
+        let text = format!(
+            "tensor x: f32[8, 4]; tensor y: f32[8, 4]; tensor z: f32[1];
+             kernel make(in a, out b); kernel take(in a, inout b);
+             workload main {{ {tasks} }}"
+        );
+        let file = folder.write("part.wsp", &text);
+        loads_what_none_stores(&["run", &file], "y", found, first);
+        loads_what_none_stores(&["run", &file, "--generate"], "y", found, first);
+        let filled = ["run", &file, "--fill", "x", "--fill", "y", "--fill", "z", "--strict"];
+        let (code, out, err) = run(&filled);
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        let y = folder.array("y", "8, 4", &[1.0; 32]);
+        let (code, out, err) = run(&["run", &file, "--generate", "--input", &y, "--strict"]);
+        assert!((code, err.as_str()) == (0, "") && !out.contains("loaded "), "{out}{err}");
+    }
+}
+
+#[test]
+fn programs_and_task_graphs_warn_of_loads_of_what_none_stores() {
+    let folder = Folder::new();
+    let body = "TLOAD(t, x, {desc.idx}); VecTile<float, 1, 64> u; TLOAD(u, y, {rows - 1 - desc.idx});
+                TADD(t, t, u); if (desc.idx != 2) { TSTORE(y, t, {desc.idx}); }";
+    let program = folder.rows("rows", body);
+    loads_what_none_stores(&["run", &program, "--generate", "rows=10"], "y", "64 of 640 elements", "y[2, 0]");
+    folder.write(
+        "kernels.pto",
+        "PTO_PARAM(uint32_t, FROM, 0)
+         PTO_PARAM(uint32_t, TO, 3)
+         PTO_SHAPE(a, rows, 8)
+         PTO_SHAPE(b, rows, 8)
+         PTO_KERNEL_IMPL(some_rows, Tensor<float> a, Tensor<float> b) {
+             VecTile<float, 1, 8> t;
+             for (uint32_t r = FROM; r < TO; r = r + 1) { TLOAD(t, a, {r}); TSTORE(b, t, {r}); }
+         }
+         PTO_KERNEL_IMPL(all_rows, Tensor<float> a, Tensor<float> b) {
+             VecTile<float, 1, 8> t;
+             for (uint32_t r = 0; r < rows; r = r + 1) { TLOAD(t, a, {r}); TSTORE(b, t, {r}); }
+         }",
+    );
+    let unit = folder.write(
+        "unit.tg",
+        "use \"kernels.pto\"
+extern A: f32[4, 8]
+extern B: f32[4, 8]
+extern C: f32[4, 8]
+TG_BEGIN(G)
+TG_KERNEL(K, some_rows, 1, AIV, 0)
+MC_BIND(K, 0, A)
+MC_BIND(K, 1, B)
+TG_KERNEL(L, all_rows, 1, AIV, 0)
+MC_BIND(L, 0, B)
+MC_BIND(L, 1, C)
+TG_DEPEND(K, L, DATA, B)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+",
+    );
+    loads_what_none_stores(&["run", &unit], "B", "8 of 32 elements", "B[3, 0]");
+    let workload = folder
+        .write("user.wsp", "use \"rows.pto\"; workload main { parallel for i in 0..9 { k(idx = i); } }");
+    let load =
+        "TLOAD(t, x, {desc.idx}); VecTile<float, 1, 64> u; TLOAD(u, y, {desc.idx + 1}); TADD(t, t, u);";
+    folder.rows("rows", &format!("{load} TSTORE(y, t, {{desc.idx}});"));
+    loads_what_none_stores(
+        &["run", &workload, "--generate", "rows=10"],
+        "y",
+        "64 of 640 elements",
+        "y[9, 0]",
+    );
+}

@@ -63,7 +63,7 @@ impl Session {
         written.into_iter().map(|at| Ok((self.shared.table[at].name.clone(), self.array(at)?))).collect()
     }
 
-    /// Elements of the outputs that nothing has stored, and nothing has loaded before; empty where the session does not record what is
+    /// Elements of the outputs that nothing has stored; empty where the session does not record what is
     /// stored. What a function of the caller writes through [`TensorRange::ptr`] counts as all that its argument has.
     pub fn unwritten(&self) -> Vec<Unwritten> {
         if self.shared.table.recording == Recording::Off {
@@ -77,9 +77,9 @@ impl Session {
             let range = memory.held(at, 0)?;
             let stored = range.stored()?;
             let (dtype, shape) = info.elements.clone().unwrap_or((DType::U8, vec![range.bytes()]));
-            Some(Unwritten::new(&info.name, stored.missing(dtype.size())?, &shape, info.given))
+            Some(Unwritten::of(&info.name, &shape, info.given, |which| stored.missing(which, dtype.size())))
         };
-        outputs.into_iter().filter_map(unwritten).collect()
+        outputs.into_iter().filter_map(unwritten).flatten().collect()
     }
 
     /// Replaces the contents of a tensor of the unit.

@@ -133,11 +133,11 @@ impl Declared {
     /// Elements that no task has stored, where that is recorded.
     pub(crate) fn unwritten(&self) -> Vec<Unwritten> {
         let tensors = self.kernels.module.tensors.iter().zip(&self.tensors).zip(&self.given);
-        let missing = tensors.filter_map(|((tensor, shared), given)| {
+        let unwritten = tensors.flat_map(|((tensor, shared), given)| {
             let given = *given || shared.caller().is_some();
-            Some(Unwritten::new(&tensor.name, shared.missing()?, &shared.shape(), given))
+            Unwritten::of(&tensor.name, &shared.shape(), given, |which| shared.missing(which))
         });
-        missing.collect()
+        unwritten.collect()
     }
 
     /// What a worker keeps. It is the worker's alone.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
-use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Missing, Stored, TensorMem};
+use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Missing, Stored, TensorMem, Unstored};
 use wsp_plan::{Array, ArrayError};
 
 /// One tensor.
@@ -141,14 +141,13 @@ impl SharedTensor {
         self.stored.as_deref()
     }
 
-    /// Elements that no task has stored, and none has loaded before, in row-major order; all where no task has stored any, none if
-    /// there are none and where nothing is recorded.
-    pub(crate) fn missing(&self) -> Option<Missing> {
+    /// These of the elements that no task has stored, in row-major order; none if there are none and where nothing is recorded.
+    pub(crate) fn missing(&self, which: Unstored) -> Option<Missing> {
         let stored = self.stored.as_deref()?;
         let each = |piece: &mut dyn FnMut(*const u8, usize)| {
             self.runs(&self.whole(), |offset, bytes| piece(self.base.wrapping_add(offset), bytes));
         };
-        stored.missing_in(self.dtype.size(), each)
+        stored.missing_in(which, self.dtype.size(), each)
     }
 
     /// A task stores to a box.

@@ -15,6 +15,7 @@ mod workload_matrix;
 mod workload_pipelines;
 mod workload_probes;
 mod workload_refusals;
+mod workload_stores;
 mod workload_view_refusals;
 mod workload_views;
 mod workloads;

@@ -13,7 +13,7 @@ pub(super) struct Bits {
     words: Box<[AtomicU64]>,
 }
 
-/// Numbers of a range that a set lacks.
+/// Some numbers of a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Gaps {
     pub(super) count: usize,
@@ -60,10 +60,19 @@ impl Bits {
 
     /// What it and `other`, which has the same bound, lack together of a range.
     pub(super) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize) -> Gaps {
+        self.lacks(begin, end, |at| !other.map_or(0, |other| other.words[at].load(Relaxed)))
+    }
+
+    /// What it lacks of a range and `other`, which has the same bound, has.
+    pub(super) fn gaps_in(&self, other: &Bits, begin: usize, end: usize) -> Gaps {
+        self.lacks(begin, end, |at| other.words[at].load(Relaxed))
+    }
+
+    /// What it lacks of a range, of the numbers whose bits `among` has, word by word.
+    fn lacks(&self, begin: usize, end: usize, among: impl Fn(usize) -> u64) -> Gaps {
         let mut found = Gaps::default();
         for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
-            let beside = other.map_or(0, |other| other.words[at].load(Relaxed));
-            let lacks = mask & !(word.load(Relaxed) | beside);
+            let lacks = mask & !word.load(Relaxed) & among(at);
             if lacks != 0 {
                 found.count += lacks.count_ones() as usize;
                 found.first.get_or_insert(at * 64 + lacks.trailing_zeros() as usize);
@@ -139,5 +148,7 @@ mod tests {
         other.insert(4, 60);
         assert_eq!(bits.gaps(Some(&other), 2, 72), Gaps { count: 2, first: Some(70) });
         assert_eq!(bits.gaps(None, 2, 72), Gaps { count: 57, first: Some(4) });
+        assert_eq!(bits.gaps_in(&other, 2, 72), Gaps { count: 55, first: Some(4) });
+        assert_eq!(other.gaps_in(&bits, 3, 200), Gaps { count: 13, first: Some(3) });
     }
 }

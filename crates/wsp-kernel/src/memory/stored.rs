@@ -23,7 +23,16 @@ pub struct Stored {
     loaded_early: Option<Bits>,
 }
 
-/// Elements that were neither stored nor loaded as an input; all where nothing was stored.
+/// Some of the elements that were never stored. Where nothing was stored, none of them counts as loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unstored {
+    /// Nothing has loaded them either.
+    Unused,
+    /// They were loaded, with the values that the memory has of its own: they are an input.
+    Loaded,
+}
+
+/// Elements that were never stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// How many.
@@ -115,16 +124,16 @@ impl Stored {
         self.loaded_early.iter().for_each(Bits::clear);
     }
 
-    /// Elements of `size` bytes that were neither stored nor loaded early, the first of them counted from the begin of the memory;
-    /// none if there are none. Where nothing was stored, these are all.
-    pub fn missing(&self, size: usize) -> Option<Missing> {
-        self.missing_in(size, |piece| piece(std::ptr::without_provenance(self.base), self.bytes))
+    /// These elements, of `size` bytes, the first of them counted from the begin of the memory; none if there are none.
+    pub fn missing(&self, which: Unstored, size: usize) -> Option<Missing> {
+        self.missing_in(which, size, |piece| piece(std::ptr::without_provenance(self.base), self.bytes))
     }
 
     /// As [`missing`](Self::missing), of the elements in the pieces of the memory that `each` calls its argument with: begin and bytes
     /// of each. Elements are counted from the first of these.
     pub fn missing_in(
         &self,
+        which: Unstored,
         size: usize,
         each: impl FnOnce(&mut dyn FnMut(*const u8, usize)),
     ) -> Option<Missing> {
@@ -133,7 +142,11 @@ impl Stored {
         let (mut found, mut before): (Option<Missing>, usize) = (None, 0);
         each(&mut |at, bytes| {
             let Some((begin, end)) = self.clip(at, bytes) else { return };
-            let gaps = self.stored.gaps(early, begin, end);
+            let gaps = match (which, early) {
+                (Unstored::Unused, _) => self.stored.gaps(early, begin, end),
+                (Unstored::Loaded, Some(early)) => self.stored.gaps_in(early, begin, end),
+                (Unstored::Loaded, None) => return,
+            };
             if let Some(first) = gaps.first {
                 let first = elements(before + first - begin);
                 found.get_or_insert(Missing { elements: 0, first }).elements += elements(gaps.count);
@@ -182,22 +195,22 @@ mod tests {
     #[test]
     fn what_is_stored_may_be_loaded_in_any_order() {
         let stored = memory(1, EarlyLoads::Refused);
-        assert_eq!(stored.missing(4), Some(Missing { elements: 10, first: 0 }));
+        assert_eq!(stored.missing(Unstored::Unused, 4), Some(Missing { elements: 10, first: 0 }));
         for (from, to) in [(0, 8), (16, 24), (36, 44), (8, 12), (20, 28)] {
             store(&stored, from, to);
         }
-        assert_eq!(stored.missing(4), Some(Missing { elements: 3, first: 3 }));
+        assert_eq!(stored.missing(Unstored::Unused, 4), Some(Missing { elements: 3, first: 3 }));
         assert!(stored.may_load(at(0), 12) && !stored.may_load(at(8), 12));
-        let inside = stored.missing_in(4, |piece| piece(at(4), 24));
+        let inside = stored.missing_in(Unstored::Unused, 4, |piece| piece(at(4), 24));
         assert_eq!(inside, Some(Missing { elements: 1, first: 2 }));
         stored.erase(at(2), 24);
         stored.copy(at(20), 8, Some((&stored, at(24))));
         assert_eq!(stored.state().ranges, [(0, 2), (22, 24), (26, 28), (36, 40)]);
         store(&stored, 0, 4);
         store(&stored, 4, 38);
-        assert_eq!((stored.missing(4), stored.state().ranges.len()), (None, 1));
+        assert_eq!((stored.missing(Unstored::Unused, 4), stored.state().ranges.len()), (None, 1));
         stored.forget();
-        assert_eq!(stored.missing(8), Some(Missing { elements: 5, first: 0 }));
+        assert_eq!(stored.missing(Unstored::Unused, 8), Some(Missing { elements: 5, first: 0 }));
     }
 
     #[test]
@@ -216,15 +229,27 @@ mod tests {
         assert!(stored.may_load(at(0), 4) && stored.state().loaded_early.is_empty());
         assert!(stored.may_load(at(0), 8));
         assert_eq!(stored.state().loaded_early, [(0, 8)]);
-        assert_eq!(stored.missing(4), Some(Missing { elements: 8, first: 2 }));
+        assert_eq!(stored.missing(Unstored::Unused, 4), Some(Missing { elements: 8, first: 2 }));
         let every_second =
             |piece: &mut dyn FnMut(*const u8, usize)| (0..5).for_each(|i| piece(at(4 + 8 * i), 4));
-        assert_eq!(stored.missing_in(4, every_second), Some(Missing { elements: 4, first: 1 }));
+        assert_eq!(
+            stored.missing_in(Unstored::Unused, 4, every_second),
+            Some(Missing { elements: 4, first: 1 })
+        );
+        assert_eq!(stored.missing(Unstored::Loaded, 4), Some(Missing { elements: 1, first: 1 }));
+        assert_eq!(
+            stored.missing_in(Unstored::Loaded, 4, every_second),
+            Some(Missing { elements: 1, first: 0 })
+        );
         store(&stored, 8, 40);
-        assert_eq!(stored.missing(4), None);
+        assert_eq!(stored.missing(Unstored::Unused, 4), None);
+        assert_eq!(stored.missing(Unstored::Loaded, 4), Some(Missing { elements: 1, first: 1 }));
+        store(&stored, 4, 8);
+        assert_eq!(stored.missing(Unstored::Loaded, 4), None);
         // What is loaded, and to which nothing is stored, is no output.
         stored.forget();
         assert!(stored.may_load(at(0), 40));
-        assert_eq!(stored.missing(4), Some(Missing { elements: 10, first: 0 }));
+        assert_eq!(stored.missing(Unstored::Unused, 4), Some(Missing { elements: 10, first: 0 }));
+        assert_eq!(stored.missing(Unstored::Loaded, 4), None);
     }
 }

@@ -90,11 +90,12 @@ pub(in crate::commands) fn run(
     let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
     let not_read: Vec<String> = not_read.map(|(name, _)| name.clone()).collect();
     let given = given_arrays(&options.inputs, &not_read);
-    let mut findings = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &given);
-    findings.allow(&args.allow_unwritten);
+    let mut findings = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &given, args.strict);
+    findings.allow(&args.allow_unwritten, &args.data.fill);
     if let Some(checks) = check.comparisons() {
-        findings = findings.judged(checks, args.strict);
+        findings = findings.judged(checks);
     }
+    session.warn(&findings.warnings());
     if check.compares_nothing() {
         faults.push(nothing_compared("no kernel that ran writes an element of an external tensor"));
     }

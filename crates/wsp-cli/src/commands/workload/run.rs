@@ -92,11 +92,13 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         faults.push(nothing_compared("no task writes an element of a tensor"));
     }
     let unstored = std::mem::take(&mut outcome.unwritten);
-    let mut findings = Findings::of(unstored, &outcome.outputs, &given_arrays(&inputs.arrays, &made));
-    findings.allow(&args.allow_unwritten);
+    let given = given_arrays(&inputs.arrays, &made);
+    let mut findings = Findings::of(unstored, &outcome.outputs, &given, args.strict);
+    findings.allow(&args.allow_unwritten, &args.data.fill);
     if let Some(checks) = check.comparisons() {
-        findings = findings.judged(checks, args.strict);
+        findings = findings.judged(checks);
     }
+    session.warn(&findings.warnings());
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,

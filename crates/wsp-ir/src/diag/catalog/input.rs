@@ -249,4 +249,14 @@ warning.",
 are given together, with `--inputs` or `--input`, or made up together. Beside arrays that are given, single other arrays of such
 a program are made up with `--fill NAME`.",
     },
+    CodeInfo {
+        code: Code(547),
+        title: "tasks load what none stores",
+        explanation: "\
+Tasks store elements of a tensor, and load others of it that no task stores. Nothing gives the tensor, so that these others are made up.
+Usually the tasks that store it leave out a part: a bound, an index or a condition is wrong. The note names the first element.
+A tensor of which a run updates a part, such as a cache that a step appends a row to, begins with elements: give its array with the
+others, or name it with `--allow-unwritten NAME`. With `--strict` this is an error. A run that checks (on by itself for made-up
+data), and one with `--strict`, looks for it; paged caches are exempt.",
+    },
 ];
