@@ -38,8 +38,11 @@ pub fn main() -> ExitCode {
     match args::Cli::try_parse() {
         Ok(cli) => commands::dispatch(cli).into(),
         Err(error) => {
-            // A closed pipe is nobody's fault.
-            let _ = error.print();
+            let printed = error.print();
+            // What nobody can be told on standard error has its exit status.
+            if !error.use_stderr() {
+                terminal::must_be_written(printed);
+            }
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }

@@ -10,6 +10,18 @@ use wsp_ir::diag::{Diagnostic, Severity, render, to_json};
 /// Diagnostics with one code and one message that are printed: more of them say nothing new.
 const MOST_ALIKE: usize = 5;
 
+/// What became of a result on standard output. Nobody reading it any more is no error; a result that cannot be written ends the program.
+pub(crate) fn must_be_written(wrote: std::io::Result<()>) {
+    match wrote {
+        Ok(()) => {}
+        Err(fault) if fault.kind() == ErrorKind::BrokenPipe => {}
+        Err(fault) => {
+            let _ = writeln!(std::io::stderr(), "error: cannot write to standard output: {fault}");
+            crate::interrupt::abandon(1);
+        }
+    }
+}
+
 /// How to print.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
@@ -28,17 +40,10 @@ impl Terminal {
         Terminal { color, format }
     }
 
-    /// Prints a result. Nobody reading it any more is no error; a result that cannot be written ends the program.
+    /// Prints a result.
     pub(crate) fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Ok(()) => {}
-            Err(fault) if fault.kind() == ErrorKind::BrokenPipe => {}
-            Err(fault) => {
-                let _ = writeln!(std::io::stderr(), "error: cannot write to standard output: {fault}");
-                crate::interrupt::abandon(1);
-            }
-        }
+        must_be_written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
     /// Prints JSON, indented.

@@ -335,6 +335,17 @@ fn a_full_disk_is_one_diagnostic() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("standard output cannot be written"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_fault() {
+    for args in [&["--help"][..], &["run", "--help"], &["--version"]] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let output = wsp(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to standard output"));
+    }
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_fault() {
     let args = ["graph", &file("llama_flat"), "--edges", "-"];
