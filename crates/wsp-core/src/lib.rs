@@ -17,6 +17,7 @@ mod exec;
 pub mod fp8;
 pub mod handshake;
 mod id;
+pub mod int;
 pub mod limits;
 pub mod local_queue;
 pub mod pod;

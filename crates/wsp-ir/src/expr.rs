@@ -1,6 +1,7 @@
 //! Scalar expressions.
 
 use crate::{ScalarTy, Span};
+use wsp_core::int::BinOp;
 use wsp_core::{AxisId, FuncId, LocalId, ParamId, TensorId, TierSetId};
 
 /// A typed scalar expression.
@@ -42,53 +43,6 @@ pub enum UnOp {
     Neg,
     /// `!x` on `bool`
     Not,
-}
-
-/// Two-operand operators. Comparisons yield `bool`; `And` and `Or` evaluate the right side only when needed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BinOp {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`
-    Div,
-    /// `%`
-    Rem,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `&&`
-    And,
-    /// `||`
-    Or,
-    /// `&` on integers
-    BitAnd,
-    /// `|` on integers
-    BitOr,
-    /// `^` on integers
-    BitXor,
-    /// `<<`
-    Shl,
-    /// `>>`
-    Shr,
-    /// `PTO_MIN`
-    Min,
-    /// `PTO_MAX`
-    Max,
-    /// `PTO_CEIL_DIV`: `⌈a / b⌉` without overflow
-    CeilDiv,
 }
 
 /// Functions of one float argument.
@@ -378,17 +332,5 @@ impl Expr {
         let mut found = false;
         self.for_each_child(|child| found = found || child.any(test));
         found
-    }
-}
-
-impl BinOp {
-    /// Whether the operator compares its operands.
-    pub fn is_comparison(self) -> bool {
-        matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
-    }
-
-    /// Whether the operator joins two truth values.
-    pub fn is_logic(self) -> bool {
-        matches!(self, BinOp::And | BinOp::Or)
     }
 }

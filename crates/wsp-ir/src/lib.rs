@@ -20,8 +20,8 @@ pub mod workload;
 
 pub use capability::{Capability, CapabilityRow, Support};
 pub use expr::{
-    Arg, ArrayRef, BinOp, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind,
-    UnOp, WsSlot,
+    Arg, ArrayRef, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind, UnOp,
+    WsSlot,
 };
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
@@ -38,4 +38,5 @@ pub use stmt::{
 };
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};
+pub use wsp_core::int::BinOp;
 pub use wsp_core::policy::{AffinityPolicy, OrderPolicy};

@@ -1,6 +1,7 @@
 //! Types of scalars and tiles.
 
 use crate::Expr;
+use wsp_core::int::{BinOp, Fault, Int, Range};
 use wsp_core::{DType, TensorId};
 
 /// The type of a scalar value.
@@ -31,6 +32,33 @@ impl ScalarTy {
     /// Whether values are integers (`bool` is not).
     pub fn is_int(self) -> bool {
         matches!(self, ScalarTy::I32 | ScalarTy::U32 | ScalarTy::I64 | ScalarTy::U64)
+    }
+
+    /// The values of an integer type.
+    pub fn range(self) -> Option<Range> {
+        Some(match self {
+            ScalarTy::I32 => Range::new(i32::MIN.into(), i32::MAX.into()),
+            ScalarTy::U32 => Range::new(0, u32::MAX.into()),
+            ScalarTy::I64 => Range::new(i64::MIN.into(), i64::MAX.into()),
+            ScalarTy::U64 => Range::new(0, u64::MAX.into()),
+            ScalarTy::Bool | ScalarTy::F32 | ScalarTy::F64 => return None,
+        })
+    }
+
+    /// What an operator makes of two values of this integer type, as at run time. Truth values are 0 and 1.
+    ///
+    /// # Errors
+    /// The operator has no result for these values, or the type is none of integers.
+    pub fn binary(self, op: BinOp, a: i128, b: i128) -> Result<i128, Fault> {
+        let range = self.range().ok_or(Fault::Overflow)?;
+        let bits = if matches!(self, ScalarTy::I64 | ScalarTy::U64) { 64 } else { 32 };
+        if matches!(op, BinOp::Shl | BinOp::Shr) && !(0..bits).contains(&b) {
+            return Err(Fault::ShiftRange);
+        }
+        i128::binary(op, a, b)
+            .ok()
+            .filter(|value| range.contains(*value))
+            .ok_or_else(|| if op.is_division() && b == 0 { Fault::DivisionByZero } else { Fault::Overflow })
     }
 
     /// The name in `.pto` source.

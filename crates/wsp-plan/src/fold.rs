@@ -20,17 +20,6 @@ pub(crate) fn as_bool(expr: &Expr) -> Option<bool> {
     }
 }
 
-/// Smallest and largest value of an integer type.
-pub(crate) fn int_range(ty: ScalarTy) -> Option<(i128, i128)> {
-    match ty {
-        ScalarTy::I32 => Some((i32::MIN.into(), i32::MAX.into())),
-        ScalarTy::U32 => Some((0, u32::MAX.into())),
-        ScalarTy::I64 => Some((i64::MIN.into(), i64::MAX.into())),
-        ScalarTy::U64 => Some((0, u64::MAX.into())),
-        ScalarTy::Bool | ScalarTy::F32 | ScalarTy::F64 => None,
-    }
-}
-
 /// Whether values of the type are never negative integers.
 pub(crate) fn is_unsigned(ty: ScalarTy) -> bool {
     matches!(ty, ScalarTy::U32 | ScalarTy::U64)
@@ -109,8 +98,8 @@ pub(crate) fn cast(e: Expr, ty: ScalarTy) -> Expr {
     if e.ty == ty {
         return e;
     }
-    if let (Some(v), Some((lo, hi))) = (e.as_const_int(), int_range(ty))
-        && (lo..=hi).contains(&v)
+    if let (Some(v), Some(all)) = (e.as_const_int(), ty.range())
+        && all.contains(v)
     {
         return int(v, ty, e.span);
     }
@@ -127,30 +116,13 @@ pub(crate) fn cast(e: Expr, ty: ScalarTy) -> Expr {
 }
 
 fn fold(op: BinOp, a: i128, b: i128, ty: ScalarTy, span: Span) -> Option<Expr> {
-    let (lo, hi) = int_range(ty)?;
-    let value = match op {
-        BinOp::Add => a.checked_add(b)?,
-        BinOp::Sub => a.checked_sub(b)?,
-        BinOp::Mul => a.checked_mul(b)?,
-        BinOp::Div => a.checked_div(b)?,
-        BinOp::Rem => a.checked_rem(b)?,
-        BinOp::Min => a.min(b),
-        BinOp::Max => a.max(b),
-        BinOp::CeilDiv if a >= 0 && b > 0 => (a + b - 1) / b,
-        BinOp::Lt => return Some(truth(a < b, span)),
-        BinOp::Le => return Some(truth(a <= b, span)),
-        BinOp::Gt => return Some(truth(a > b, span)),
-        BinOp::Ge => return Some(truth(a >= b, span)),
-        BinOp::Eq => return Some(truth(a == b, span)),
-        BinOp::Ne => return Some(truth(a != b, span)),
-        _ => return None,
-    };
-    (lo..=hi).contains(&value).then(|| int(value, ty, span))
+    let value = ty.binary(op, a, b).ok()?;
+    Some(if op.is_comparison() { truth(value != 0, span) } else { int(value, ty, span) })
 }
 
 fn neutral(op: BinOp, a: &Expr, b: &Expr) -> Option<Expr> {
     let zero_or_less = |e: &Expr| is_unsigned(e.ty) && e.as_const_int() == Some(0);
-    let largest = |e: &Expr| e.as_const_int().is_some_and(|v| int_range(e.ty).is_some_and(|(_, hi)| v == hi));
+    let largest = |e: &Expr| e.as_const_int().is_some_and(|v| e.ty.range().is_some_and(|all| v == all.high));
     match (op, a.as_const_int(), b.as_const_int()) {
         (BinOp::Add | BinOp::Sub, _, Some(0)) | (BinOp::Mul | BinOp::Div | BinOp::CeilDiv, _, Some(1)) => {
             Some(a.clone())

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeSet;
 use wsp_core::DType;
+use wsp_core::int::Int as _;
 use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary, ParamSource, WorkloadModule};
 use wsp_trace::Trace;
 
@@ -213,19 +214,9 @@ pub(crate) fn value(expr: &IntExpr, module: &WorkloadModule, sizes: &[Option<i64
             }
             (None, ParamSource::Set(None)) => None,
         },
-        IntExprKind::Unary(IntUnary::Neg, a) => value(a, module, sizes)?.checked_neg(),
+        IntExprKind::Unary(IntUnary::Neg, a) => value(a, module, sizes)?.negated().ok(),
         IntExprKind::Binary(op, a, b) => {
-            let (a, b) = (value(a, module, sizes)?, value(b, module, sizes)?);
-            match op {
-                IntBinary::Add => a.checked_add(b),
-                IntBinary::Sub => a.checked_sub(b),
-                IntBinary::Mul => a.checked_mul(b),
-                IntBinary::Div => a.checked_div(b),
-                IntBinary::Rem => a.checked_rem(b),
-                IntBinary::Min => Some(a.min(b)),
-                IntBinary::Max => Some(a.max(b)),
-                _ => None,
-            }
+            i64::binary(op.operator(), value(a, module, sizes)?, value(b, module, sizes)?).ok()
         }
         _ => None,
     }

@@ -5,6 +5,7 @@
 
 use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOp};
 use crate::SlotId;
+use crate::int::{BinOp, Fault, Int, Stack};
 use core::fmt;
 
 /// What the names of an expression stand for.
@@ -149,7 +150,7 @@ pub fn eval<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: 
 
 /// An expression of several words.
 fn run<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut E) -> Result<i64, Halt> {
-    let mut stack = Stack { items: [0; MAX_EXPR_STACK], height: 0 };
+    let mut stack = Stack::<MAX_EXPR_STACK>::new();
     let mut at = expr;
     loop {
         let mut word = program.exprs.get(at as usize).ok_or(malformed(at))?;
@@ -157,29 +158,29 @@ fn run<E: Env>(program: &Program<'_>, launch: &Launch<'_>, expr: u32, env: &mut 
         match op {
             XOp::XSkip => at = skip(at, word.operand2)?,
             XOp::XSkipZero => {
-                if stack.pop(at)? == 0 {
+                if stack.pop().ok_or(malformed(at))? == 0 {
                     at = skip(at, word.operand2)?;
                 }
             }
             XOp::XConst | XOp::XValue | XOp::XVar | XOp::XPos | XOp::XAxis | XOp::XLen | XOp::XSlot => {
-                stack.push(leaf(launch, op, word, at, env)?, at)?;
+                stack.push(leaf(launch, op, word, at, env)?).ok_or(malformed(at))?;
             }
             XOp::XHigh | XOp::XTable | XOp::XNeg | XOp::XNot => {
-                let top = stack.top(at)?;
+                let top = stack.top().ok_or(malformed(at))?;
                 *top = unary(op, *top, word, launch).map_err(|kind| fault(kind, at))?;
             }
             // The most frequent ones on their own: the operation is then known where it is computed.
-            XOp::XAdd => stack.two(XOp::XAdd, at)?,
-            XOp::XSub => stack.two(XOp::XSub, at)?,
-            XOp::XMul => stack.two(XOp::XMul, at)?,
-            XOp::XDiv | XOp::XRem | XOp::XCeilDiv | XOp::XMin | XOp::XMax => stack.two(op, at)?,
-            XOp::XEq | XOp::XNe | XOp::XLt | XOp::XLe | XOp::XGt | XOp::XGe => stack.two(op, at)?,
+            XOp::XAdd => two(&mut stack, XOp::XAdd, at)?,
+            XOp::XSub => two(&mut stack, XOp::XSub, at)?,
+            XOp::XMul => two(&mut stack, XOp::XMul, at)?,
+            XOp::XDiv | XOp::XRem | XOp::XCeilDiv | XOp::XMin | XOp::XMax => two(&mut stack, op, at)?,
+            XOp::XEq | XOp::XNe | XOp::XLt | XOp::XLe | XOp::XGt | XOp::XGe => two(&mut stack, op, at)?,
         }
         if matches!(op, XOp::XSkip | XOp::XSkipZero) {
             word = program.exprs.get(at as usize).ok_or(malformed(at))?;
         }
         if word.flags & X_LAST != 0 {
-            return stack.pop(at);
+            return stack.pop().ok_or(malformed(at));
         }
         at = at.wrapping_add(1);
     }
@@ -216,7 +217,7 @@ pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Resu
             Ok(((u64::from(word.operand2) << 32) | (top.cast_unsigned() & 0xFFFF_FFFF)).cast_signed())
         }
         XOp::XNot => Ok(i64::from(top == 0)),
-        XOp::XNeg => top.checked_neg().ok_or(ExprFaultKind::NegOverflow),
+        XOp::XNeg => top.negated().map_err(|_| ExprFaultKind::NegOverflow),
         XOp::XTable => {
             let table = launch.tables.get(word.operand2 as usize).ok_or(ExprFaultKind::Malformed)?;
             let found = usize::try_from(top).ok().and_then(|index| table.get(index));
@@ -234,69 +235,23 @@ pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Resu
 /// What an operation with two operands gives.
 #[inline]
 pub(super) fn binary(op: XOp, left: i64, right: i64) -> Result<i64, ExprFaultKind> {
-    if right == 0 && matches!(op, XOp::XDiv | XOp::XRem | XOp::XCeilDiv) {
-        return Err(ExprFaultKind::DivisionByZero { left });
-    }
-    let value = match op {
-        XOp::XAdd => left.checked_add(right),
-        XOp::XSub => left.checked_sub(right),
-        XOp::XMul => left.checked_mul(right),
-        XOp::XDiv => left.checked_div(right),
-        // The smallest integer by -1 leaves nothing.
-        XOp::XRem => Some(left.checked_rem(right).unwrap_or(0)),
-        XOp::XCeilDiv => ceil_div(left, right),
-        XOp::XMin => Some(left.min(right)),
-        XOp::XMax => Some(left.max(right)),
-        XOp::XEq => Some(i64::from(left == right)),
-        XOp::XNe => Some(i64::from(left != right)),
-        XOp::XLt => Some(i64::from(left < right)),
-        XOp::XLe => Some(i64::from(left <= right)),
-        XOp::XGt => Some(i64::from(left > right)),
-        XOp::XGe => Some(i64::from(left >= right)),
-        _ => return Err(ExprFaultKind::Malformed),
-    };
-    value.ok_or(ExprFaultKind::Overflow { op, left, right })
+    let operator = op.operator().ok_or(ExprFaultKind::Malformed)?;
+    i64::binary(operator, left, right).map_err(|fault| kind(op, fault, left, right))
 }
 
-/// The quotient towards positive infinity; none when it does not fit. The divisor is not 0.
-fn ceil_div(left: i64, right: i64) -> Option<i64> {
-    let quotient = left.checked_div(right)?;
-    let exact = quotient.wrapping_mul(right) == left;
-    Some(quotient.wrapping_add(i64::from(!exact && (left < 0) == (right < 0))))
+/// Replaces the two on top by what an operation makes of them.
+#[inline]
+fn two(stack: &mut Stack<MAX_EXPR_STACK>, op: XOp, at: u32) -> Result<(), Halt> {
+    let found = op.operator().and_then(|operator| stack.binary(operator));
+    found.ok_or(malformed(at))?.map_err(|(because, left, right)| fault(kind(op, because, left, right), at))
 }
 
-/// Values under way.
-struct Stack {
-    items: [i64; MAX_EXPR_STACK],
-    height: usize,
-}
-
-impl Stack {
-    #[inline]
-    fn push(&mut self, value: i64, at: u32) -> Result<(), Halt> {
-        *self.items.get_mut(self.height).ok_or(malformed(at))? = value;
-        self.height = self.height.wrapping_add(1);
-        Ok(())
-    }
-
-    #[inline]
-    fn top(&mut self, at: u32) -> Result<&mut i64, Halt> {
-        self.height.checked_sub(1).and_then(|top| self.items.get_mut(top)).ok_or(malformed(at))
-    }
-
-    /// Replaces the two on top by what an operation makes of them.
-    #[inline]
-    fn two(&mut self, op: XOp, at: u32) -> Result<(), Halt> {
-        let right = self.pop(at)?;
-        let left = self.top(at)?;
-        *left = binary(op, *left, right).map_err(|kind| fault(kind, at))?;
-        Ok(())
-    }
-
-    #[inline]
-    fn pop(&mut self, at: u32) -> Result<i64, Halt> {
-        self.height = self.height.checked_sub(1).ok_or(malformed(at))?;
-        self.items.get(self.height).copied().ok_or(malformed(at))
+/// Why an operation has no result for these operands.
+#[cold]
+fn kind(op: XOp, fault: Fault, left: i64, right: i64) -> ExprFaultKind {
+    match fault {
+        Fault::DivisionByZero => ExprFaultKind::DivisionByZero { left },
+        Fault::Overflow | Fault::ShiftRange => ExprFaultKind::Overflow { op, left, right },
     }
 }
 
@@ -309,11 +264,25 @@ fn malformed(word: u32) -> Halt {
 }
 
 impl XOp {
-    /// How many operands it takes. Written out, so that an operation that is added does not compile before this file has
-    /// been looked at.
+    /// The operator that makes one value of two, if it is one. Written out, so that an operation that is added does not compile
+    /// before this file has been looked at.
     #[inline]
-    pub(super) const fn operands(self) -> u8 {
-        match self {
+    pub const fn operator(self) -> Option<BinOp> {
+        Some(match self {
+            XOp::XAdd => BinOp::Add,
+            XOp::XSub => BinOp::Sub,
+            XOp::XMul => BinOp::Mul,
+            XOp::XDiv => BinOp::Div,
+            XOp::XRem => BinOp::Rem,
+            XOp::XCeilDiv => BinOp::CeilDiv,
+            XOp::XMin => BinOp::Min,
+            XOp::XMax => BinOp::Max,
+            XOp::XEq => BinOp::Eq,
+            XOp::XNe => BinOp::Ne,
+            XOp::XLt => BinOp::Lt,
+            XOp::XLe => BinOp::Le,
+            XOp::XGt => BinOp::Gt,
+            XOp::XGe => BinOp::Ge,
             XOp::XConst
             | XOp::XValue
             | XOp::XVar
@@ -321,11 +290,22 @@ impl XOp {
             | XOp::XAxis
             | XOp::XLen
             | XOp::XSlot
-            | XOp::XSkip => 0,
+            | XOp::XSkip
+            | XOp::XHigh
+            | XOp::XTable
+            | XOp::XNeg
+            | XOp::XNot
+            | XOp::XSkipZero => return None,
+        })
+    }
+
+    /// How many operands it takes.
+    #[inline]
+    pub(super) const fn operands(self) -> u8 {
+        match self {
             XOp::XHigh | XOp::XTable | XOp::XNeg | XOp::XNot | XOp::XSkipZero => 1,
-            XOp::XAdd | XOp::XSub | XOp::XMul | XOp::XDiv | XOp::XRem | XOp::XCeilDiv => 2,
-            XOp::XMin | XOp::XMax => 2,
-            XOp::XEq | XOp::XNe | XOp::XLt | XOp::XLe | XOp::XGt | XOp::XGe => 2,
+            op if op.operator().is_some() => 2,
+            _ => 0,
         }
     }
 }

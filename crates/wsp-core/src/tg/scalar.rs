@@ -1,6 +1,7 @@
 //! Scalars that instructions take: constants, or expressions over what is known at launch or while a graph runs.
 
 use super::operand::{IterNo, TensorNo};
+use crate::int::BinOp;
 
 /// The first operation of an expression in the unit's list, which ends with [`ExprOp::End`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -142,4 +143,35 @@ impl ExprOp {
         ExprOp::Not,
         ExprOp::Neg,
     ];
+
+    /// The operator that makes one value of two, if it is one.
+    pub const fn operator(self) -> Option<BinOp> {
+        Some(match self {
+            ExprOp::Add => BinOp::Add,
+            ExprOp::Sub => BinOp::Sub,
+            ExprOp::Mul => BinOp::Mul,
+            ExprOp::Div => BinOp::Div,
+            ExprOp::Rem => BinOp::Rem,
+            ExprOp::Min => BinOp::Min,
+            ExprOp::Max => BinOp::Max,
+            ExprOp::Eq => BinOp::Eq,
+            ExprOp::Ne => BinOp::Ne,
+            ExprOp::Lt => BinOp::Lt,
+            ExprOp::Le => BinOp::Le,
+            ExprOp::Gt => BinOp::Gt,
+            ExprOp::Ge => BinOp::Ge,
+            ExprOp::And => BinOp::And,
+            ExprOp::Or => BinOp::Or,
+            ExprOp::End
+            | ExprOp::Const(_)
+            | ExprOp::Iter(_)
+            | ExprOp::Arg(_)
+            | ExprOp::Load(..)
+            | ExprOp::Iteration
+            | ExprOp::Device
+            | ExprOp::Devices
+            | ExprOp::Not
+            | ExprOp::Neg => return None,
+        })
+    }
 }

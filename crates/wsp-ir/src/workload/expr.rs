@@ -1,6 +1,7 @@
 //! Integer expressions of workloads.
 
 use crate::Span;
+use wsp_core::int::BinOp;
 use wsp_core::{AxisId, ParamId, SlotId, TableId, VarId};
 
 /// An integer expression: 64-bit, checked. Truth values are 0 and 1; anything but 0 is true.
@@ -56,6 +57,30 @@ pub enum IntBinary {
     And,
     /// `a || b`; `b` is evaluated only when `a` is false.
     Or,
+}
+
+impl IntBinary {
+    /// The operator of all languages that it is.
+    pub const fn operator(self) -> BinOp {
+        match self {
+            IntBinary::Add => BinOp::Add,
+            IntBinary::Sub => BinOp::Sub,
+            IntBinary::Mul => BinOp::Mul,
+            IntBinary::Div => BinOp::Div,
+            IntBinary::Rem => BinOp::Rem,
+            IntBinary::CeilDiv => BinOp::CeilDiv,
+            IntBinary::Min => BinOp::Min,
+            IntBinary::Max => BinOp::Max,
+            IntBinary::Eq => BinOp::Eq,
+            IntBinary::Ne => BinOp::Ne,
+            IntBinary::Lt => BinOp::Lt,
+            IntBinary::Le => BinOp::Le,
+            IntBinary::Gt => BinOp::Gt,
+            IntBinary::Ge => BinOp::Ge,
+            IntBinary::And => BinOp::And,
+            IntBinary::Or => BinOp::Or,
+        }
+    }
 }
 
 /// The forms of an expression.

@@ -4,6 +4,7 @@
 
 use super::trap::{DIVISION_BY_ZERO, LOSSY_CONVERSION, OVERFLOW, SHIFT_RANGE};
 use crate::{Trap, Value};
+use wsp_core::int::{self, Int as _};
 use wsp_ir::{BinOp, MathFn, ScalarTy, Span, UnOp};
 
 /// Why an operator has no result.
@@ -31,38 +32,25 @@ fn bits32(value: f32) -> u64 {
     u64::from(value.to_bits())
 }
 
-/// Integer operators of one machine type; `$wide` turns a value into slot form.
+/// An integer operator of one machine type; `$wide` turns a value into slot form.
 macro_rules! int_binary {
-    ($ty:ty, $wide:ty, $op:expr, $a:expr, $b:expr) => {{
-        let (a, b) = ($a as $ty, $b as $ty);
-        let checked = match $op {
-            BinOp::Add => a.checked_add(b),
-            BinOp::Sub => a.checked_sub(b),
-            BinOp::Mul => a.checked_mul(b),
-            BinOp::Div | BinOp::Rem | BinOp::CeilDiv if b == 0 => return Err(Fault::DivisionByZero),
-            BinOp::Div => a.checked_div(b),
-            BinOp::Rem => Some(a.wrapping_rem(b)),
-            BinOp::CeilDiv => ceil_div(i128::from(a), i128::from(b)).try_into().ok(),
-            BinOp::Min => Some(a.min(b)),
-            BinOp::Max => Some(a.max(b)),
-            BinOp::BitAnd => Some(a & b),
-            BinOp::BitOr => Some(a | b),
-            BinOp::BitXor => Some(a ^ b),
-            BinOp::Shl | BinOp::Shr => {
-                let by = u32::try_from(b).ok().filter(|n| *n < <$ty>::BITS).ok_or(Fault::ShiftRange)?;
-                let shifted = if $op == BinOp::Shr { a >> by } else { a << by };
-                Some(shifted).filter(|s| $op == BinOp::Shr || s >> by == a)
-            }
-            BinOp::Lt => return Ok(u64::from(a < b)),
-            BinOp::Le => return Ok(u64::from(a <= b)),
-            BinOp::Gt => return Ok(u64::from(a > b)),
-            BinOp::Ge => return Ok(u64::from(a >= b)),
-            BinOp::Eq => return Ok(u64::from(a == b)),
-            BinOp::Ne => return Ok(u64::from(a != b)),
-            BinOp::And | BinOp::Or => return Err(Fault::Type),
-        };
-        checked.map(|v| v as $wide as u64).ok_or(Fault::Overflow)
-    }};
+    ($ty:ty, $wide:ty, $op:expr, $a:expr, $b:expr) => {
+        if $op.is_logic() {
+            Err(Fault::Type)
+        } else {
+            Ok(<$ty>::binary($op, $a as $ty, $b as $ty)? as $wide as u64)
+        }
+    };
+}
+
+impl From<int::Fault> for Fault {
+    fn from(fault: int::Fault) -> Fault {
+        match fault {
+            int::Fault::Overflow => Fault::Overflow,
+            int::Fault::DivisionByZero => Fault::DivisionByZero,
+            int::Fault::ShiftRange => Fault::ShiftRange,
+        }
+    }
 }
 
 /// Float operators; `$pack` turns a value into slot form.
@@ -98,11 +86,6 @@ macro_rules! float_binary {
         };
         Ok($pack(value))
     }};
-}
-
-/// `⌈a / b⌉` for `b ≠ 0`.
-fn ceil_div(a: i128, b: i128) -> i128 {
-    a.div_euclid(b) + i128::from(b > 0 && a.rem_euclid(b) != 0)
 }
 
 /// `a op b` for operands of type `ty`.

@@ -3,12 +3,13 @@
 //! A condition over a named constant, a parameter of a template or an argument of an inline function is a choice that the
 //! program makes once, and no finding. `while (true)` is how a loop is written that `break` ends; see [`super::loops`].
 
-use super::ranges::{Known, Range, truth};
+use super::ranges::{Known, truth};
 use super::{Program, codes, parts};
 use crate::ast::{self, Block, Expr, ExprKind, Item, SpaceMember, Stmt, StmtKind};
 use crate::sema::walk::each_subexpr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use wsp_core::int::Range;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Const, ExprKind as Ir, Function, Span, StmtKind as IrStmt};
 

@@ -2,69 +2,27 @@
 
 use std::collections::BTreeMap;
 use wsp_core::LocalId;
+use wsp_core::int::Range;
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, UnOp};
-
-/// Integers from `low` to `high`, both included.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Range {
-    low: i128,
-    high: i128,
-}
 
 /// Ranges of variables that are narrower than their types; of truth values, 0 is false.
 pub(super) type Known = BTreeMap<LocalId, Range>;
 
-impl Range {
-    pub(super) fn new(low: i128, high: i128) -> Range {
-        Range { low, high }
-    }
-
-    fn of_type(ty: ScalarTy) -> Option<Range> {
-        let (low, high) = match ty {
-            ScalarTy::I32 => (i32::MIN.into(), i32::MAX.into()),
-            ScalarTy::U32 => (0, u32::MAX.into()),
-            ScalarTy::I64 => (i64::MIN.into(), i64::MAX.into()),
-            ScalarTy::U64 => (0, u64::MAX.into()),
-            ScalarTy::Bool | ScalarTy::F32 | ScalarTy::F64 => return None,
-        };
-        Some(Range { low, high })
-    }
-
-    /// What both allow; none when they exclude each other.
-    fn meet(self, other: Range) -> Option<Range> {
-        let met = Range { low: self.low.max(other.low), high: self.high.min(other.high) };
-        (met.low <= met.high).then_some(met)
-    }
-}
-
 /// The values of an integer expression. Arithmetic that leaves its type stops the run, so the type bounds every result.
 pub(super) fn range(e: &Expr, known: &Known) -> Option<Range> {
-    let all = Range::of_type(e.ty)?;
+    let all = e.ty.range()?;
     let own = match &e.kind {
-        ExprKind::Const(Const::Int(v)) => Some(Range::new(*v, *v)),
+        ExprKind::Const(Const::Int(v)) => Some(Range::point(*v)),
         ExprKind::Local(local) => known.get(local).copied(),
         ExprKind::Cast(a) if a.ty.is_int() => range(a, known),
-        ExprKind::Unary(UnOp::Neg, a) => range(a, known).map(|a| Range::new(-a.high, -a.low)),
+        ExprKind::Unary(UnOp::Neg, a) => range(a, known).and_then(Range::negated),
         ExprKind::Binary(op, a, b) => {
-            range(a, known).zip(range(b, known)).and_then(|(a, b)| of_two(*op, a, b))
+            range(a, known).zip(range(b, known)).and_then(|(a, b)| Range::binary(*op, a, b))
         }
-        ExprKind::Select(_, a, b) => range(a, known)
-            .zip(range(b, known))
-            .map(|(a, b)| Range::new(a.low.min(b.low), a.high.max(b.high))),
+        ExprKind::Select(_, a, b) => range(a, known).zip(range(b, known)).map(|(a, b)| a.join(b)),
         _ => None,
     };
     own.map_or(Some(all), |own| own.meet(all))
-}
-
-fn of_two(op: BinOp, a: Range, b: Range) -> Option<Range> {
-    match op {
-        BinOp::Add => Some(Range::new(a.low + b.low, a.high + b.high)),
-        BinOp::Sub => Some(Range::new(a.low - b.high, a.high - b.low)),
-        BinOp::Min => Some(Range::new(a.low.min(b.low), a.high.min(b.high))),
-        BinOp::Max => Some(Range::new(a.low.max(b.low), a.high.max(b.high))),
-        BinOp::Rem if a.low >= 0 && b.low > 0 => Some(Range::new(0, a.high.min(b.high - 1))),
-        _ => None,
-    }
 }
 
 /// Whether a condition has the same value whatever the variables in it are: that value, and why.
@@ -98,24 +56,7 @@ fn compared(op: BinOp, a: &Expr, b: &Expr, known: &Known) -> Option<(bool, &'sta
         let value = matches!(op, BinOp::Le | BinOp::Ge | BinOp::Eq);
         return Some((value, "both sides are the same"));
     }
-    let value = match op {
-        BinOp::Lt => sure(left.high < right.low, left.low >= right.high),
-        BinOp::Le => sure(left.high <= right.low, left.low > right.high),
-        BinOp::Gt => sure(left.low > right.high, left.high <= right.low),
-        BinOp::Ge => sure(left.low >= right.high, left.high < right.low),
-        BinOp::Eq => sure(left.low == left.high && left == right, left.meet(right).is_none()),
-        BinOp::Ne => sure(left.meet(right).is_none(), left.low == left.high && left == right),
-        _ => None,
-    };
-    value.map(|value| (value, "the types and constants in it leave no other value"))
-}
-
-fn sure(yes: bool, no: bool) -> Option<bool> {
-    match (yes, no) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    }
+    Range::compare(op, left, right).map(|value| (value, "the types and constants in it leave no other value"))
 }
 
 /// What a comparison of an expression with a constant range says of the expression when it holds.

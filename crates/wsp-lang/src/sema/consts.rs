@@ -1,12 +1,13 @@
 //! Arithmetic on constants, exactly as it is done at run time: checked for integers, rounded per operation for floats.
 
+use wsp_core::int::{self, Int as _};
 use wsp_ir::{BinOp, Const, ScalarTy};
 
 /// Why a constant expression has no value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Fault {
-    /// The result of integer arithmetic is outside its type.
-    Overflow(i128),
+    /// The result of integer arithmetic is outside its type; none if it is outside 128 bits too.
+    Overflow(Option<i128>),
     /// Division or remainder by 0.
     DivisionByZero,
     /// A shift by less than 0 or by the width of the type or more.
@@ -15,23 +16,8 @@ pub(crate) enum Fault {
     Lossy(Const),
 }
 
-/// First and last value of an integer type.
-pub(crate) fn int_range(ty: ScalarTy) -> Option<(i128, i128)> {
-    match ty {
-        ScalarTy::I32 => Some((i32::MIN.into(), i32::MAX.into())),
-        ScalarTy::U32 => Some((0, u32::MAX.into())),
-        ScalarTy::I64 => Some((i64::MIN.into(), i64::MAX.into())),
-        ScalarTy::U64 => Some((0, u64::MAX.into())),
-        ScalarTy::Bool | ScalarTy::F32 | ScalarTy::F64 => None,
-    }
-}
-
-fn bits(ty: ScalarTy) -> i128 {
-    if matches!(ty, ScalarTy::I64 | ScalarTy::U64) { 64 } else { 32 }
-}
-
 fn fit(value: i128, ty: ScalarTy) -> Option<i128> {
-    int_range(ty).filter(|(lo, hi)| (*lo..=*hi).contains(&value)).map(|_| value)
+    ty.range().filter(|all| all.contains(value)).map(|_| value)
 }
 
 /// Rounds to what a variable of type `ty` can hold.
@@ -74,36 +60,16 @@ pub(crate) fn binary(op: BinOp, a: Const, b: Const, ty: ScalarTy) -> Result<Opti
 }
 
 fn int_binary(op: BinOp, a: i128, b: i128, ty: ScalarTy) -> Result<Option<Const>, Fault> {
-    if matches!(op, BinOp::Div | BinOp::Rem | BinOp::CeilDiv) && b == 0 {
-        return Err(Fault::DivisionByZero);
+    if op.is_logic() {
+        return Ok(None);
     }
-    if matches!(op, BinOp::Shl | BinOp::Shr) && !(0..bits(ty)).contains(&b) {
-        return Err(Fault::Shift(b));
+    match ty.binary(op, a, b) {
+        Ok(value) if op.is_comparison() => Ok(Some(Const::Bool(value != 0))),
+        Ok(value) => Ok(Some(Const::Int(value))),
+        Err(int::Fault::DivisionByZero) => Err(Fault::DivisionByZero),
+        Err(int::Fault::ShiftRange) => Err(Fault::Shift(b)),
+        Err(int::Fault::Overflow) => Err(Fault::Overflow(i128::binary(op, a, b).ok())),
     }
-    let value = match op {
-        BinOp::Add => a + b,
-        BinOp::Sub => a - b,
-        // Two values of at most 64 bits: the product fits 128.
-        BinOp::Mul => a * b,
-        BinOp::Div => a / b,
-        BinOp::Rem => a % b,
-        BinOp::CeilDiv => a / b + i128::from(a % b != 0 && (a < 0) == (b < 0)),
-        BinOp::BitAnd => a & b,
-        BinOp::BitOr => a | b,
-        BinOp::BitXor => a ^ b,
-        BinOp::Shl => a << b,
-        BinOp::Shr => a >> b,
-        BinOp::Min => a.min(b),
-        BinOp::Max => a.max(b),
-        BinOp::Lt => return Ok(Some(Const::Bool(a < b))),
-        BinOp::Le => return Ok(Some(Const::Bool(a <= b))),
-        BinOp::Gt => return Ok(Some(Const::Bool(a > b))),
-        BinOp::Ge => return Ok(Some(Const::Bool(a >= b))),
-        BinOp::Eq => return Ok(Some(Const::Bool(a == b))),
-        BinOp::Ne => return Ok(Some(Const::Bool(a != b))),
-        BinOp::And | BinOp::Or => return Ok(None),
-    };
-    fit(value, ty).map(|v| Some(Const::Int(v))).ok_or(Fault::Overflow(value))
 }
 
 fn float_binary(op: BinOp, a: f64, b: f64, ty: ScalarTy) -> Option<Const> {
@@ -141,11 +107,19 @@ mod tests {
     #[test]
     fn integers_are_checked_against_their_type() {
         let max = Const::Int(u32::MAX.into());
-        assert_eq!(binary(BinOp::Add, max, Const::Int(1), ScalarTy::U32), Err(Fault::Overflow(1 << 32)));
-        assert_eq!(binary(BinOp::Sub, Const::Int(0), Const::Int(1), ScalarTy::U32), Err(Fault::Overflow(-1)));
+        assert_eq!(
+            binary(BinOp::Add, max, Const::Int(1), ScalarTy::U32),
+            Err(Fault::Overflow(Some(1 << 32)))
+        );
+        assert_eq!(
+            binary(BinOp::Sub, Const::Int(0), Const::Int(1), ScalarTy::U32),
+            Err(Fault::Overflow(Some(-1)))
+        );
         assert_eq!(binary(BinOp::Div, max, Const::Int(0), ScalarTy::U32), Err(Fault::DivisionByZero));
         assert_eq!(binary(BinOp::Shl, max, Const::Int(32), ScalarTy::U32), Err(Fault::Shift(32)));
         assert_eq!(cast(Const::Int(-1), ScalarTy::U32), Err(Fault::Lossy(Const::Int(-1))));
+        let wide = Const::Int(u64::MAX.into());
+        assert_eq!(binary(BinOp::Mul, wide, wide, ScalarTy::U64), Err(Fault::Overflow(None)));
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Sema<'_> {
             Some(Const::Float(v)) => Ok(constant(Const::Float(-v), ty, span)),
             Some(Const::Int(v)) => match consts::cast(Const::Int(-v), ty) {
                 Ok(value) => Ok(constant(value, ty, span)),
-                Err(_) => self.const_fault(Fault::Overflow(-v), ty, span),
+                Err(_) => self.const_fault(Fault::Overflow(Some(-v)), ty, span),
             },
             _ => Ok(Expr::new(ExprKind::Unary(UnOp::Neg, Box::new(e)), ty, span)),
         }
@@ -192,8 +192,9 @@ impl Sema<'_> {
                 Diagnostic::error(codes::CONST_FAULT, "division by zero").at(span, "this is 0")
             }
             Fault::Overflow(v) => {
-                Diagnostic::error(codes::CONST_FAULT, format!("constant overflows `{name}`"))
-                    .at(span, format!("this is {v}"))
+                let label =
+                    v.map_or_else(|| "this has more than 128 bits".to_owned(), |v| format!("this is {v}"));
+                Diagnostic::error(codes::CONST_FAULT, format!("constant overflows `{name}`")).at(span, label)
             }
             Fault::Shift(v) => {
                 Diagnostic::error(codes::CONST_FAULT, format!("shift by {v} of a value of type `{name}`"))
@@ -204,8 +205,9 @@ impl Sema<'_> {
                 Diagnostic::error(codes::CONST_FAULT, message).at(span, format!("converted to `{name}` here"))
             }
         };
-        let d = match consts::int_range(ty) {
-            Some((lo, hi)) if !matches!(fault, Fault::DivisionByZero) => {
+        let d = match ty.range() {
+            Some(all) if !matches!(fault, Fault::DivisionByZero) => {
+                let (lo, hi) = (all.low, all.high);
                 d.note(format!("`{name}` holds {lo} to {hi}; arithmetic is checked, it does not wrap"))
             }
             _ => d,

@@ -78,7 +78,7 @@ fn add_constant(a: &Expr, b: &Expr) -> Option<Expr> {
     let d = b.as_const_int()?;
     let ExprKind::Binary(op, x, c) = &a.kind else { return None };
     let c = c.as_const_int()?;
-    let (_, most) = fold::int_range(a.ty)?;
+    let most = a.ty.range()?.high;
     let total = match op {
         BinOp::Add => d + c,
         BinOp::Sub => d - c,

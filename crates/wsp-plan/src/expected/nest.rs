@@ -1,6 +1,7 @@
 //! Statements that generate tasks, the loops around them, and their boxes as sums over the numbers of iterations.
 
 use wsp_core::TensorId;
+use wsp_core::int::Range;
 use wsp_core::ptow::affine::{Affine, affine, is_within_bound};
 use wsp_core::ptow::bounds::{AxisRow, axis_row, bounds};
 use wsp_core::ptow::eval::Vars;
@@ -102,13 +103,11 @@ impl Form {
 
     /// Its smallest and its largest value in these loops; none when they do not fit.
     fn range(&self, loops: &[Loop]) -> Option<(i64, i64)> {
-        let (mut least, mut most) = (self.offset, self.offset);
+        let mut range = Range::point(self.offset.into());
         for (scale, loop_) in self.scales.iter().zip(loops) {
-            let reach = scale.checked_mul(i64::try_from(loop_.trip - 1).ok()?)?;
-            least = least.checked_add(reach.min(0))?;
-            most = most.checked_add(reach.max(0))?;
+            range = range.plus_steps(i128::from(*scale), i128::from(loop_.trip - 1))?;
         }
-        Some((least, most))
+        Some((i64::try_from(range.low).ok()?, i64::try_from(range.high).ok()?))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Bindings;
 use super::codes;
+use wsp_core::int::{self, Int as _};
 use wsp_core::{AxisId, SlotId, TableId, VarId};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -81,7 +82,7 @@ pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<
         }
         IntExprKind::Unary(IntUnary::Not, operand) => Ok(i64::from(eval(operand, scope)? == 0)),
         IntExprKind::Unary(IntUnary::Neg, operand) => {
-            eval(operand, scope)?.checked_neg().ok_or_else(|| fault(FaultKind::NegOverflow))
+            eval(operand, scope)?.negated().map_err(|_| fault(FaultKind::NegOverflow))
         }
         IntExprKind::Binary(IntBinary::And, left, right) => {
             Ok(i64::from(eval(left, scope)? != 0 && eval(right, scope)? != 0))
@@ -102,36 +103,10 @@ pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<
 
 /// An operation whose operands are both evaluated.
 fn binary(op: IntBinary, left: i64, right: i64) -> Result<i64, FaultKind> {
-    let divides = matches!(op, IntBinary::Div | IntBinary::Rem | IntBinary::CeilDiv);
-    if divides && right == 0 {
-        return Err(FaultKind::DivisionByZero { left });
-    }
-    let value = match op {
-        IntBinary::Add => left.checked_add(right),
-        IntBinary::Sub => left.checked_sub(right),
-        IntBinary::Mul => left.checked_mul(right),
-        IntBinary::Div => left.checked_div(right),
-        IntBinary::Rem => left.checked_rem(right).or(Some(0)),
-        IntBinary::CeilDiv => ceil_div(left, right),
-        IntBinary::Min => Some(left.min(right)),
-        IntBinary::Max => Some(left.max(right)),
-        IntBinary::Eq => Some(i64::from(left == right)),
-        IntBinary::Ne => Some(i64::from(left != right)),
-        IntBinary::Lt => Some(i64::from(left < right)),
-        IntBinary::Le => Some(i64::from(left <= right)),
-        IntBinary::Gt => Some(i64::from(left > right)),
-        IntBinary::Ge => Some(i64::from(left >= right)),
-        IntBinary::And => Some(i64::from(left != 0 && right != 0)),
-        IntBinary::Or => Some(i64::from(left != 0 || right != 0)),
-    };
-    value.ok_or(FaultKind::Overflow { op, left, right })
-}
-
-/// The quotient towards positive infinity; none when it does not fit. The divisor is not 0.
-fn ceil_div(left: i64, right: i64) -> Option<i64> {
-    let quotient = left.checked_div(right)?;
-    let exact = quotient * right == left;
-    Some(quotient + i64::from(!exact && (left < 0) == (right < 0)))
+    i64::binary(op.operator(), left, right).map_err(|fault| match fault {
+        int::Fault::DivisionByZero => FaultKind::DivisionByZero { left },
+        int::Fault::Overflow | int::Fault::ShiftRange => FaultKind::Overflow { op, left, right },
+    })
 }
 
 /// A scope without variables, axes and slots: launch-time expressions.

@@ -2,6 +2,7 @@
 
 use super::{BlockId, BlockKind, Outline};
 use crate::tg::TgModule;
+use wsp_core::int::Range;
 use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar, binary};
 
 /// What a scalar may depend on.
@@ -142,15 +143,6 @@ impl Affine {
     }
 }
 
-/// The smallest and the largest value of an affine scalar.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Extremes {
-    /// The smallest.
-    pub least: i128,
-    /// The largest.
-    pub most: i128,
-}
-
 impl Outline {
     /// The loop around a block that counts with a variable.
     pub fn loop_of(&self, module: &TgModule, block: BlockId, iter: IterNo) -> Option<BlockId> {
@@ -174,15 +166,13 @@ impl Outline {
 
     /// The extremes of a scalar in a block, if all its variables are those of loops that run a constant number of times, at
     /// least once.
-    pub fn extremes(&self, module: &TgModule, block: BlockId, value: &Affine) -> Option<Extremes> {
-        let mut extremes = Extremes { least: value.constant, most: value.constant };
+    pub fn extremes(&self, module: &TgModule, block: BlockId, value: &Affine) -> Option<Range> {
+        let mut extremes = Range::point(value.constant);
         for &(variable, factor) in &value.terms {
             let Variable::Loop(iter) = variable else { return None };
             let counted = self.loop_of(module, block, iter)?;
             let last = self.count_of(module, counted).filter(|count| *count > 0)? - 1;
-            let reach = factor.checked_mul(i128::from(last))?;
-            extremes.least = extremes.least.checked_add(reach.min(0))?;
-            extremes.most = extremes.most.checked_add(reach.max(0))?;
+            extremes = extremes.plus_steps(factor, i128::from(last))?;
         }
         Some(extremes)
     }

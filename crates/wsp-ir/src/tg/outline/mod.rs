@@ -10,7 +10,7 @@ mod fault;
 mod number_map;
 mod read;
 
-pub use affine::{Affine, Extremes, Variable};
+pub use affine::{Affine, Variable};
 pub use blocks::{Block, BlockId, BlockKind, Blocks};
 pub use number_map::NumberMap;
 

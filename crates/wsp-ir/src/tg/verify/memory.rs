@@ -181,10 +181,10 @@ impl Checker<'_> {
             return;
         };
         let over =
-            tensor.bytes.is_some_and(|bytes| e.most > i128::from(bytes) || o.most >= i128::from(bytes));
-        if (o.least < 0 || s.least < 0 || over) && self.outline.takes_all(self.module, kernel.block, &end) {
-            let low = o.least < 0 || s.least < 0;
-            let offset = if low { o.least } else { o.most };
+            tensor.bytes.is_some_and(|bytes| e.high > i128::from(bytes) || o.high >= i128::from(bytes));
+        if (o.low < 0 || s.low < 0 || over) && self.outline.takes_all(self.module, kernel.block, &end) {
+            let low = o.low < 0 || s.low < 0;
+            let offset = if low { o.low } else { o.high };
             let rounds = if low {
                 "in the round where it begins first: "
             } else {
@@ -194,7 +194,7 @@ impl Checker<'_> {
                 tensor,
                 kernel,
                 offset,
-                if low { s.least } else { e.most.saturating_sub(o.most) },
+                if low { s.low } else { e.high.saturating_sub(o.high) },
                 rounds,
             );
         }
@@ -253,9 +253,9 @@ impl Checker<'_> {
         self.scalar(size, kernel.block, Source::Binding);
         let Some(index) = self.scalar(Scalar::Expr(index), kernel.block, Source::Binding) else { return };
         let Some(range) = self.outline.extremes(self.module, kernel.block, &index) else { return };
-        let outside = range.least < 0 || range.most >= i128::from(len);
+        let outside = range.low < 0 || range.high >= i128::from(len);
         if outside && self.outline.takes_all(self.module, kernel.block, &index) {
-            let bad = if range.least < 0 { range.least } else { range.most };
+            let bad = if range.low < 0 { range.low } else { range.high };
             self.fault(rule::TABLE, format!("a table of {len} tensors is indexed with {bad}"), "")
                 .help(format!("index it from 0 to {}; `% {len}` takes its tensors in turn", len - 1))
                 .report(self);

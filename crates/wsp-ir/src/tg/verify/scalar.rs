@@ -149,11 +149,10 @@ impl Checker<'_> {
         let Some(offset) = offset else { return true };
         let size = i128::from(ty.size());
         let Some(range) = self.outline.extremes(self.module, block, offset) else { return true };
-        let over = def.bytes.is_some_and(|bytes| range.most.saturating_add(size) > i128::from(bytes));
-        if (range.least < 0 || over) && self.outline.takes_all(self.module, block, offset) {
+        let over = def.bytes.is_some_and(|bytes| range.high.saturating_add(size) > i128::from(bytes));
+        if (range.low < 0 || over) && self.outline.takes_all(self.module, block, offset) {
             let name = self.tensor_name(tensor);
-            let (first, last) =
-                if range.least < 0 { (range.least, range.least) } else { (range.most, range.most) };
+            let (first, last) = if range.low < 0 { (range.low, range.low) } else { (range.high, range.high) };
             self.fault(
                 rule::BOUNDS,
                 format!("a condition reads outside of tensor `{name}`"),

@@ -29,17 +29,6 @@ impl Linear {
     }
 }
 
-/// The values of an integer type; none for others.
-pub(super) fn range(ty: ScalarTy) -> Option<(i128, i128)> {
-    Some(match ty {
-        ScalarTy::U32 => (0, u32::MAX.into()),
-        ScalarTy::I32 => (i32::MIN.into(), i32::MAX.into()),
-        ScalarTy::U64 => (0, u64::MAX.into()),
-        ScalarTy::I64 => (i64::MIN.into(), i64::MAX.into()),
-        _ => return None,
-    })
-}
-
 impl Reach {
     /// Nothing is known of what comes next.
     pub(super) fn end(&mut self) {
@@ -58,9 +47,9 @@ impl Reach {
 
     /// `x`, which is a value of this type, stays one.
     pub(super) fn keep_in(&mut self, ty: ScalarTy, x: Linear) {
-        let Some((low, high)) = range(ty) else { return self.end() };
-        self.keep(x.above(Linear { value: low, rate: 0 }, 0));
-        self.keep(Linear { value: high, rate: 0 }.above(x, 0));
+        let Some(all) = ty.range() else { return self.end() };
+        self.keep(x.above(Linear { value: all.low, rate: 0 }, 0));
+        self.keep(Linear { value: all.high, rate: 0 }.above(x, 0));
     }
 
     /// The change per token of `a op b`, whose value now is `value`, on integers of one type.

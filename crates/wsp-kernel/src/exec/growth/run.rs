@@ -1,6 +1,6 @@
 //! A run of a generator on linear integers: instruction by instruction as the interpreter, which computes the values.
 
-use super::linear::{Linear, Reach, range};
+use super::linear::{Linear, Reach};
 use super::{Growing, Rate, TierOf};
 use crate::exec::code::{Code, Inst, Op, Program, What};
 use crate::exec::ops;
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         let (left, right) = (self.settle(a, marks), self.settle(b, marks));
         if (left, right) != (0, 0) {
             let linear = |slot: usize, rate| Linear::new(int(ty, values[slot]), rate);
-            mark.rate = match range(ty) {
+            mark.rate = match ty.range() {
                 Some(_) => self.reach.binary(op, ty, linear(a, left), linear(b, right), int(ty, value)),
                 None => {
                     self.reach.end();
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
         let rate = self.settle(a as usize, marks);
         match code.origins[pc].what {
             _ if rate == 0 => 0,
-            What::From(from) if range(from).is_some() && range(ty).is_some() => {
+            What::From(from) if from.is_int() && ty.is_int() => {
                 self.reach.keep_in(ty, Linear::new(int(from, values[a as usize]), rate));
                 rate
             }

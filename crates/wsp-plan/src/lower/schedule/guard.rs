@@ -102,12 +102,12 @@ fn as_count(e: &Expr) -> Option<Expr> {
     if !e.ty.is_int() {
         return None;
     }
-    let (lo, hi) = fold::int_range(e.ty)?;
+    let all = e.ty.range()?;
     let mut bound = e.clone();
-    if lo < 0 {
+    if all.low < 0 {
         bound = fold::max(bound, fold::int(0, e.ty, e.span));
     }
-    if hi > i128::from(u32::MAX) {
+    if all.high > i128::from(u32::MAX) {
         bound = fold::min(bound, fold::int(u32::MAX.into(), e.ty, e.span));
     }
     Some(fold::cast(bound, ScalarTy::U32))

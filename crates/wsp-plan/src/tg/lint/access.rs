@@ -281,6 +281,6 @@ impl Reader<'_> {
         let first = self.outline.extremes(self.module, block, &offset);
         let last = self.outline.extremes(self.module, block, &end);
         let (Some(first), Some(last)) = (first, last) else { return all };
-        (clamp(first.least), if to_end { bytes } else { clamp(last.most) }, false)
+        (clamp(first.low), if to_end { bytes } else { clamp(last.high) }, false)
     }
 }

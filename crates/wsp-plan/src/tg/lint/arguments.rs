@@ -108,8 +108,8 @@ fn bytes(
     let (Some(offset), Some(size)) = (most(range.0), most(range.1)) else { return };
     for &no in cx.module.tensors_of(tensor) {
         let Some(def) = cx.outline.tensor(no) else { continue };
-        let have = match (size.most, def.bytes) {
-            (0, Some(bytes)) => i128::from(bytes).saturating_sub(offset.most),
+        let have = match (size.high, def.bytes) {
+            (0, Some(bytes)) => i128::from(bytes).saturating_sub(offset.high),
             (0, None) => continue,
             (size, _) => size,
         };

@@ -217,7 +217,7 @@ impl Checker<'_, '_> {
         let step = offset.terms.iter().find(|term| term.0 == Variable::Device).map_or(0, |term| term.1);
         offset = offset.add(&Affine { constant: 0, terms: vec![(Variable::Device, step.checked_neg()?)] })?;
         let ends = self.cx.outline.extremes(self.cx.known, access.block, &offset)?;
-        Some((ends.least, ends.most.checked_add(size)?, step))
+        Some((ends.low, ends.high.checked_add(size)?, step))
     }
 
     fn is_in_order(&self, a: &Access, b: &Access) -> bool {

@@ -91,7 +91,7 @@ pub(super) fn overlap_in_any_round(
     let hull = |(access, values): Where<'_>| {
         let (offset, size) = range_where(module, outline, access, values)?;
         let ends = outline.extremes(module, access.block, &offset)?;
-        Some((ends.least, ends.most.checked_add(size)?))
+        Some((ends.low, ends.high.checked_add(size)?))
     };
     let is_apart = match (hull(a), hull(b)) {
         (Some((low_a, high_a)), Some((low_b, high_b))) => high_a <= low_b || high_b <= low_a,
