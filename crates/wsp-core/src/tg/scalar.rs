@@ -174,4 +174,33 @@ impl ExprOp {
             | ExprOp::Neg => return None,
         })
     }
+
+    /// How many values it pops.
+    pub const fn operands(self) -> usize {
+        match self {
+            ExprOp::End
+            | ExprOp::Const(_)
+            | ExprOp::Iter(_)
+            | ExprOp::Arg(_)
+            | ExprOp::Iteration
+            | ExprOp::Device
+            | ExprOp::Devices => 0,
+            ExprOp::Load(..) | ExprOp::Not | ExprOp::Neg => 1,
+            ExprOp::Add
+            | ExprOp::Sub
+            | ExprOp::Mul
+            | ExprOp::Div
+            | ExprOp::Rem
+            | ExprOp::Min
+            | ExprOp::Max
+            | ExprOp::Eq
+            | ExprOp::Ne
+            | ExprOp::Lt
+            | ExprOp::Le
+            | ExprOp::Gt
+            | ExprOp::Ge
+            | ExprOp::And
+            | ExprOp::Or => 2,
+        }
+    }
 }

@@ -37,6 +37,10 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         ("!(N < 4 || M < 4)", "M < 2"),
         ("U < 200", "U > 255"),
         ("N > 0", "min(N, 3) == 9 && N <= 0"),
+        ("min(N, 4) < 4", "N >= 4"),
+        ("4 > min(4, N)", "min(N, 9) > 3"),
+        ("max(N, 4) == 4", "N > 4"),
+        ("max(min(N, 8), 2) - 5 > 0", "N <= 5"),
     ] {
         check(&with_args(&twice(first, second)));
     }
@@ -48,6 +52,8 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         ("N < 4 || M < 4", "N >= 4 || M >= 4"),
         ("U < 200", "U > 198"),
         ("N * N < 4", "N >= 4"),
+        ("min(N, 4) < 5", "N >= 4"),
+        ("max(N, 4) == 4", "N >= 4"),
     ] {
         let text = with_args(&twice(first, second));
         assert!(findings(&text).iter().any(|finding| finding.code.0 == 1521), "{text}");
@@ -194,6 +200,9 @@ impl Random {
                     "2 * N" => 2 * n,
                     "5 - M" => 5 - m,
                     "N % 3" => n % 3,
+                    "min(N, 2)" => n.min(2),
+                    "max(N, 1)" => n.max(1),
+                    "3 - min(max(M, 0), 3)" => 3 - m.clamp(0, 3),
                     "M * 3 - N * 3" => 3 * (m - n),
                     other => panic!("{other}"),
                 };
@@ -244,8 +253,9 @@ fn races_under_random_conditions_are_those_of_all_values() {
             (&["N", "M", "2 * N", "5 - M"][..], true),
             (&["N - M", "M * 3 - N * 3"], true),
             (&["N % 3"], true),
+            (&["N", "M", "min(N, 2)", "max(N, 1)", "3 - min(max(M, 0), 3)"], true),
             (&["N", "M", "N - M", "N % 3"], false),
-        ][numbers.below(4) as usize];
+        ][numbers.below(5) as usize];
         let uses: Vec<&str> = (0..3).map(|_| ["r", "w", "rw"][numbers.below(3) as usize]).collect();
         let host = host(forms, &mut numbers);
         let mut text = "arg N: i64\narg M: i64\nextern T: u8[16]\n".to_owned();

@@ -107,9 +107,24 @@ fn a_loop_that_may_run_no_round_orders_nothing() {
         format!("{first}\nTG_LAUNCH(G, 1)\n{end}\n{second}\nTG_SYNC(G)\n{end}\nTG_LAUNCH(J, 2)")
     };
     check(&unit(&(twice("CF_LOOP(N, i)", "CF_LOOP(N, j)", "CF_ENDLOOP") + "\n")));
-    check(&unit(&(twice("CF_LOOP(N, i)", "CF_LOOP(M, j)", "CF_ENDLOOP") + " //! 1521\n")));
+    let rounds = twice("CF_LOOP(N, i)", "CF_LOOP(M, j)", "CF_ENDLOOP");
+    check(&unit(&(rounds.replace("TG_SYNC(G)", "TG_SYNC(G) //! 1551") + " //! 1521\n")));
     check(&unit(&(twice("CF_IF(N > 4)", "CF_IF(N > 4)", "CF_ENDIF") + "\n")));
     check(&unit(&(twice("CF_IF(N > 4)", "CF_IF(N > 5)", "CF_ENDIF") + " //! 1521\n")));
+}
+
+/// ISA-TG-24: a wait for a graph that was not launched stops the run; `check` says so where some way does not launch it before.
+#[test]
+fn waits_for_graphs_that_are_not_launched_are_found() {
+    let unit = |host: &str| format!("arg N: i64 = 2\n{}", unit(&BOTH, host));
+    let severity = |host: &str| {
+        check(&unit(&format!("TG_LAUNCH(J, 1)\nTG_SYNC(J)\n{host}"))).first().map(|found| found.severity)
+    };
+    let under = |rest: &str| format!("CF_IF(N > 4)\nTG_LAUNCH(G, 1)\n{rest}");
+    assert_eq!(severity(&under("CF_ENDIF\nTG_SYNC(G) //! 1551\n")), Some(Severity::Warning));
+    assert_eq!(severity(&under("CF_ELSE\nTG_LAUNCH(G, 2)\nCF_ENDIF\nTG_SYNC(G)\n")), None);
+    assert_eq!(severity(&under("CF_ENDIF\nCF_IF(N > 5)\nTG_SYNC(G)\nCF_ENDIF\n")), None);
+    assert_eq!(severity("TG_LAUNCH(G, 1)\nTG_SYNC(G)\n"), None);
 }
 
 /// ISA-TG-24: values that are known decide which way the host goes.

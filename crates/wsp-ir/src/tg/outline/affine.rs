@@ -21,27 +21,33 @@ pub enum Variable {
 }
 
 /// A constant plus multiples of variables.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Affine {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Affine<V = Variable> {
     /// What is added.
     pub constant: i128,
     /// Variables and their factors, none of them 0, by variable.
-    pub terms: Vec<(Variable, i128)>,
+    pub terms: Vec<(V, i128)>,
 }
 
-impl Affine {
+impl<V> Default for Affine<V> {
+    fn default() -> Affine<V> {
+        Affine { constant: 0, terms: Vec::new() }
+    }
+}
+
+impl<V: Copy + Ord> Affine<V> {
     /// A constant.
-    pub fn constant(value: i64) -> Affine {
+    pub fn constant(value: i64) -> Affine<V> {
         Affine { constant: i128::from(value), terms: Vec::new() }
     }
 
     /// A variable.
-    pub fn variable(variable: Variable) -> Affine {
+    pub fn variable(variable: V) -> Affine<V> {
         Affine { constant: 0, terms: vec![(variable, 1)] }
     }
 
     /// The sum; `None` if a number becomes too large to matter.
-    pub fn add(&self, other: &Affine) -> Option<Affine> {
+    pub fn add(&self, other: &Affine<V>) -> Option<Affine<V>> {
         let mut sum =
             Affine { constant: self.constant.checked_add(other.constant)?, terms: self.terms.clone() };
         for &(variable, factor) in &other.terms {
@@ -56,7 +62,7 @@ impl Affine {
     }
 
     /// A multiple; `None` if a number becomes too large to matter.
-    pub fn times(&self, factor: i128) -> Option<Affine> {
+    pub fn times(&self, factor: i128) -> Option<Affine<V>> {
         if factor == 0 {
             return Some(Affine::default());
         }
@@ -65,46 +71,36 @@ impl Affine {
     }
 
     /// The product, if one of the two is a constant.
-    pub fn multiply(&self, other: &Affine) -> Option<Affine> {
+    pub fn multiply(&self, other: &Affine<V>) -> Option<Affine<V>> {
         match (self.terms.is_empty(), other.terms.is_empty()) {
             (true, _) => other.times(self.constant),
             (_, true) => self.times(other.constant),
             _ => None,
         }
     }
+}
 
+impl Affine {
     /// What an operation of expressions makes of the values on a stack, of which `None` is any other value. `false` if the
     /// stack is too short.
     pub(crate) fn step(op: ExprOp, stack: &mut Vec<Option<Affine>>) -> bool {
-        let value = match op {
-            ExprOp::Const(value) => Some(Affine::constant(value)),
-            ExprOp::Iter(iter) => Some(Affine::variable(Variable::Loop(iter))),
-            ExprOp::Arg(arg) => Some(Affine::variable(Variable::Arg(arg))),
-            ExprOp::Iteration => Some(Affine::variable(Variable::Iteration)),
-            ExprOp::Device => Some(Affine::variable(Variable::Device)),
-            ExprOp::Devices => Some(Affine::variable(Variable::Devices)),
-            ExprOp::End => None,
-            ExprOp::Load(..) | ExprOp::Not => {
-                if stack.pop().is_none() {
-                    return false;
-                }
-                None
-            }
-            ExprOp::Neg => {
-                let Some(value) = stack.pop() else { return false };
-                value.and_then(|value| value.times(-1))
-            }
-            _ => {
-                let (Some(b), Some(a)) = (stack.pop(), stack.pop()) else { return false };
-                match (op, a, b) {
-                    (ExprOp::Add, Some(a), Some(b)) => a.add(&b),
-                    (ExprOp::Sub, Some(a), Some(b)) => b.times(-1).and_then(|b| a.add(&b)),
-                    (ExprOp::Mul, Some(a), Some(b)) => a.multiply(&b),
-                    (op, Some(a), Some(b)) => Affine::of_constants(op, &a, &b),
-                    _ => None,
-                }
-            }
+        let Some(rest) = stack.len().checked_sub(op.operands()) else { return false };
+        let mut operands = stack.drain(rest..);
+        let value = match (op, operands.next().flatten(), operands.next().flatten()) {
+            (ExprOp::Const(value), ..) => Some(Affine::constant(value)),
+            (ExprOp::Iter(iter), ..) => Some(Affine::variable(Variable::Loop(iter))),
+            (ExprOp::Arg(arg), ..) => Some(Affine::variable(Variable::Arg(arg))),
+            (ExprOp::Iteration, ..) => Some(Affine::variable(Variable::Iteration)),
+            (ExprOp::Device, ..) => Some(Affine::variable(Variable::Device)),
+            (ExprOp::Devices, ..) => Some(Affine::variable(Variable::Devices)),
+            (ExprOp::Neg, Some(a), _) => a.times(-1),
+            (ExprOp::Add, Some(a), Some(b)) => a.add(&b),
+            (ExprOp::Sub, Some(a), Some(b)) => b.times(-1).and_then(|b| a.add(&b)),
+            (ExprOp::Mul, Some(a), Some(b)) => a.multiply(&b),
+            (op, Some(a), Some(b)) => Affine::of_constants(op, &a, &b),
+            _ => None,
         };
+        drop(operands);
         stack.push(value);
         true
     }

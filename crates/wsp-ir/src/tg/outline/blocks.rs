@@ -67,6 +67,8 @@ pub struct Block {
     pub depth: u32,
     /// The instruction that opens it.
     pub open: u32,
+    /// The instruction whose condition or count says whether it runs: of both arms of a `CF_IF` that one.
+    pub decided: u32,
     /// The instruction that closes it.
     pub close: u32,
     /// Whether a `CF_BREAK` leaves it.
@@ -84,6 +86,7 @@ impl Default for Blocks {
             parent: BlockId(0),
             depth: 0,
             open: 0,
+            decided: 0,
             close: u32::MAX,
             breaks: false,
         }])
@@ -116,7 +119,7 @@ impl Blocks {
 
     pub(super) fn open(&mut self, kind: BlockKind, parent: BlockId, at: u32) -> BlockId {
         let depth = self.get(parent).depth + 1;
-        self.0.push(Block { kind, parent, depth, open: at, close: u32::MAX, breaks: false });
+        self.0.push(Block { kind, parent, depth, open: at, decided: at, close: u32::MAX, breaks: false });
         BlockId(self.0.len() as u32 - 1)
     }
 

@@ -396,6 +396,7 @@ impl Reader<'_, '_> {
             BlockKind::Then => {
                 self.outline.blocks.get_mut(self.block).close = self.at;
                 self.block = self.outline.blocks.open(BlockKind::Else, open.parent, self.at);
+                self.outline.blocks.get_mut(self.block).decided = open.open;
             }
             BlockKind::Else => {
                 self.fault(rule::UNMATCHED, "a second `CF_ELSE`".into(), "one CF_IF has one CF_ELSE")

@@ -68,6 +68,7 @@ const LAUNCHES: Code = Code(1521);
 const AT_LAUNCH: Code = Code(1522);
 const NEVER_WRITTEN: Code = Code(1523);
 const MISALIGNED: Code = Code(1524);
+const NEVER_LAUNCHED: Code = Code(1551);
 
 /// Most findings of one run; the rest is counted.
 const MAX_FINDINGS: usize = 1000;

@@ -9,6 +9,7 @@ use super::super::Cx;
 use std::collections::HashMap;
 use wsp_core::tg::{ExprOp, Scalar, ScalarType, binary};
 use wsp_ir::tg::ArgSource;
+use wsp_ir::tg::outline::Affine;
 
 /// What stands for no bound. Sums of multiples that come near are not known.
 const FAR: i128 = 1 << 100;
@@ -28,16 +29,23 @@ pub(super) enum Condition {
 }
 
 /// A sum of multiples of values, by the number of the value.
-#[derive(Clone, Debug, Default)]
-struct Sum {
-    constant: i128,
-    terms: Vec<(u32, i128)>,
+type Sum = Affine<u32>;
+
+/// A sum that is cut off on both sides, by `min` and `max` with constants.
+#[derive(Clone, Debug)]
+struct Clamped {
+    of: Sum,
+    /// The least and the most that it is; at [`FAR`] it is not cut off.
+    within: Bounds,
+    /// The same as a value of its own, if it is one.
+    whole: Option<Sum>,
 }
 
 /// What stands on the stack of an expression.
 #[derive(Clone, Debug)]
 enum Item {
     Number(Sum),
+    Clamped(Box<Clamped>),
     Truth(Condition),
     /// Not known, each time anew.
     Open,
@@ -62,7 +70,11 @@ pub(super) struct Forms {
 
 /// Where forms lie on a way: pieces apart from each other, in order. Those that are not named lie anywhere in their bounds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(HashMap<u32, Vec<Bounds>>);
+pub(super) struct Known {
+    forms: HashMap<u32, Vec<Bounds>>,
+    /// Whether something was decided of which nothing is known.
+    pub(super) is_guessed: bool,
+}
 
 impl Forms {
     /// Whether a scalar is not 0.
@@ -75,6 +87,7 @@ impl Forms {
     pub(super) fn is_none(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
         match self.item(cx, scalar, now) {
             Item::Number(sum) => self.within(&sum, (-FAR, 0)),
+            Item::Clamped(sum) => self.within_clamped(&sum, (-FAR, 0)),
             other => not(self.truth(other)),
         }
     }
@@ -82,7 +95,7 @@ impl Forms {
     /// The number that a scalar is, if it is known.
     pub(super) fn number(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Option<i64> {
         match self.item(cx, scalar, now) {
-            Item::Number(Sum { constant, terms }) if terms.is_empty() => i64::try_from(constant).ok(),
+            Item::Number(sum) if sum.terms.is_empty() => i64::try_from(sum.constant).ok(),
             Item::Truth(Condition::Known(is_true)) => Some(i64::from(is_true)),
             _ => None,
         }
@@ -90,7 +103,7 @@ impl Forms {
 
     fn item(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Item {
         if let Some(value) = scalar.as_const() {
-            return Item::Number(Sum { constant: value.into(), terms: Vec::new() });
+            return number(value.into());
         }
         let ops = cx.known.scalar(scalar);
         if ops.len() > LONGEST {
@@ -99,13 +112,7 @@ impl Forms {
         // Where the operations of each item begin.
         let mut stack: Vec<(usize, Item)> = Vec::new();
         for (at, op) in ops.iter().enumerate() {
-            let taken = match op {
-                ExprOp::Load(..) | ExprOp::Not | ExprOp::Neg => 1,
-                ExprOp::Const(_) | ExprOp::Iter(_) | ExprOp::Arg(_) | ExprOp::End => 0,
-                ExprOp::Iteration | ExprOp::Device | ExprOp::Devices => 0,
-                _ => 2,
-            };
-            let Some(rest) = stack.len().checked_sub(taken) else { return Item::Open };
+            let Some(rest) = stack.len().checked_sub(op.operands()) else { return Item::Open };
             let operands = stack.split_off(rest);
             let from = operands.first().map_or(at, |operand| operand.0);
             let items = operands.into_iter().map(|operand| operand.1).collect();
@@ -130,31 +137,70 @@ impl Forms {
             (ExprOp::Or, Some(a), Some(b)) => Item::Truth(not(both(not(self.truth(a)), not(self.truth(b))))),
             (ExprOp::Not, _, Some(a)) => Item::Truth(not(self.truth(a))),
             (ExprOp::Load(..), ..) | (_, Some(Item::Open), _) | (_, _, Some(Item::Open)) => Item::Open,
-            (ExprOp::Neg, _, Some(Item::Number(a))) => a.times(-1).map_or(Item::Open, Item::Number),
+            (ExprOp::Neg, _, Some(Item::Number(a))) => near(a.times(-1)).map_or(Item::Open, Item::Number),
+            (ExprOp::Neg, _, Some(Item::Clamped(a))) => a.negative().map_or(Item::Open, Item::clamped),
             (op, Some(Item::Number(a)), Some(Item::Number(b))) => self.arithmetic(cx, op, &a, &b, ops),
+            (op, Some(a @ Item::Clamped(_)), Some(b)) | (op, Some(a), Some(b @ Item::Clamped(_))) => {
+                self.cut_off(op, &a, &b).unwrap_or_else(|| match (a.whole(), b.whole()) {
+                    (Some(a), Some(b)) => self.arithmetic(cx, op, &a, &b, ops),
+                    _ => self.value(cx, ops, (-FAR, FAR)),
+                })
+            }
             _ => self.value(cx, ops, (-FAR, FAR)),
         }
     }
 
-    fn arithmetic(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
-        let compared = |forms: &mut Forms, bounds: Bounds| {
-            let apart = b.times(-1).and_then(|b| a.add(&b));
-            Item::Truth(apart.map_or(Condition::Open, |apart| forms.within(&apart, bounds)))
+    /// What an operation makes of a sum that is cut off and a constant, if it is again one or compares them.
+    fn cut_off(&mut self, op: ExprOp, a: &Item, b: &Item) -> Option<Item> {
+        let (cut, constant, is_first) = match (a, b) {
+            (Item::Clamped(cut), Item::Number(other)) => (cut, other, true),
+            (Item::Number(other), Item::Clamped(cut)) => (cut, other, false),
+            _ => return None,
         };
+        if !constant.terms.is_empty() {
+            return None;
+        }
+        let constant = constant.constant;
+        let apart = || match is_first {
+            true => cut.plus(-constant),
+            false => cut.negative()?.plus(constant),
+        };
+        match op {
+            ExprOp::Add => cut.plus(constant).map(Item::clamped),
+            ExprOp::Sub => apart().map(Item::clamped),
+            ExprOp::Min | ExprOp::Max => {
+                let cut_at =
+                    |end: i128| if op == ExprOp::Min { end.min(constant) } else { end.max(constant) };
+                let within = (cut_at(cut.within.0), cut_at(cut.within.1));
+                Some(Item::clamped(Clamped { of: cut.of.clone(), within, whole: None }))
+            }
+            op => {
+                let (bounds, holds) = compares(op)?;
+                let is_within = self.within_clamped(&apart()?, bounds);
+                Some(Item::Truth(if holds { is_within } else { not(is_within) }))
+            }
+        }
+    }
+
+    /// Whether a sum that is cut off lies between two numbers.
+    fn within_clamped(&mut self, cut: &Clamped, (low, high): Bounds) -> Condition {
+        let (least, most) = cut.within;
+        if low > most || high < least {
+            return Condition::Known(false);
+        }
+        self.within(&cut.of, (if low <= least { -FAR } else { low }, if high >= most { FAR } else { high }))
+    }
+
+    fn arithmetic(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
+        let apart = || near(b.times(-1)).and_then(|b| near(a.add(&b)));
+        if let Some((bounds, holds)) = compares(op) {
+            let is_within = apart().map_or(Condition::Open, |apart| self.within(&apart, bounds));
+            return Item::Truth(if holds { is_within } else { not(is_within) });
+        }
         let sum = match op {
-            ExprOp::Eq => return compared(self, (0, 0)),
-            ExprOp::Ne => match compared(self, (0, 0)) {
-                Item::Truth(is_same) => return Item::Truth(not(is_same)),
-                other => return other,
-            },
-            ExprOp::Lt => return compared(self, (-FAR, -1)),
-            ExprOp::Le => return compared(self, (-FAR, 0)),
-            ExprOp::Gt => return compared(self, (1, FAR)),
-            ExprOp::Ge => return compared(self, (0, FAR)),
-            ExprOp::Add => a.add(b),
-            ExprOp::Sub => b.times(-1).and_then(|b| a.add(&b)),
-            ExprOp::Mul if a.terms.is_empty() => b.times(a.constant),
-            ExprOp::Mul if b.terms.is_empty() => a.times(b.constant),
+            ExprOp::Add => near(a.add(b)),
+            ExprOp::Sub => apart(),
+            ExprOp::Mul if a.terms.is_empty() || b.terms.is_empty() => near(a.multiply(b)),
             _ => return self.other(cx, op, a, b, ops),
         };
         sum.map_or(Item::Open, Item::Number)
@@ -165,6 +211,17 @@ impl Forms {
         let constant = |sum: &Sum| i64::try_from(sum.constant).ok().filter(|_| sum.terms.is_empty());
         if let (Some(a), Some(b)) = (constant(a), constant(b)) {
             return binary(op, a, b).map_or(Item::Open, |value| number(value.into()));
+        }
+        if let (ExprOp::Min | ExprOp::Max, Some((of, end))) =
+            (op, constant(a).map(|end| (b, end)).or(constant(b).map(|end| (a, end))))
+        {
+            let (end, (low, high)) = (i128::from(end), self.bounds_of(of));
+            let (within, bounds) = match op {
+                ExprOp::Min => ((-FAR, end), (low.min(end), high.min(end))),
+                _ => ((end, FAR), (low.max(end), high.max(end))),
+            };
+            let whole = self.value(cx, ops, bounds).whole();
+            return Item::clamped(Clamped { of: of.clone(), within, whole });
         }
         let bounds = match (op, constant(b)) {
             (ExprOp::Rem, Some(of)) if of != 0 => {
@@ -202,12 +259,13 @@ impl Forms {
         if value == next {
             self.bounds.push(bounds);
         }
-        Item::Number(Sum { constant: 0, terms: vec![(value, 1)] })
+        Item::Number(Sum::variable(value))
     }
 
     fn truth(&mut self, item: Item) -> Condition {
         match item {
             Item::Number(sum) => not(self.within(&sum, (0, 0))),
+            Item::Clamped(sum) => not(self.within_clamped(&sum, (0, 0))),
             Item::Truth(condition) => condition,
             Item::Open => Condition::Open,
         }
@@ -255,11 +313,14 @@ impl Known {
     ) -> bool {
         match condition {
             Condition::Known(holds) => *holds,
-            Condition::Open => choose(),
+            Condition::Open => {
+                self.is_guessed = true;
+                choose()
+            }
             Condition::Not(condition) => !self.decide(forms, condition, choose),
             Condition::And(a, b) => self.decide(forms, a, choose) && self.decide(forms, b, choose),
             Condition::Within(form, low, high) => {
-                let all = self.0.entry(*form).or_insert_with(|| vec![forms.within[*form as usize]]);
+                let all = self.forms.entry(*form).or_insert_with(|| vec![forms.within[*form as usize]]);
                 let (inside, outside) = cut(all, *low, *high);
                 let is_inside = match (inside.is_empty(), outside.is_empty()) {
                     (true, _) => false,
@@ -287,7 +348,20 @@ fn is_of_launch(cx: &Cx<'_>, arg: u32) -> bool {
 }
 
 fn number(constant: i128) -> Item {
-    Item::Number(Sum { constant, terms: Vec::new() })
+    Item::Number(Sum { constant, ..Sum::default() })
+}
+
+/// Where the difference of two operands lies if a comparison holds of them, or if it does not.
+fn compares(op: ExprOp) -> Option<(Bounds, bool)> {
+    Some(match op {
+        ExprOp::Eq => ((0, 0), true),
+        ExprOp::Ne => ((0, 0), false),
+        ExprOp::Lt => ((-FAR, -1), true),
+        ExprOp::Le => ((-FAR, 0), true),
+        ExprOp::Gt => ((1, FAR), true),
+        ExprOp::Ge => ((0, FAR), true),
+        _ => return None,
+    })
 }
 
 fn not(condition: Condition) -> Condition {
@@ -322,30 +396,52 @@ fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-impl Sum {
-    fn add(&self, other: &Sum) -> Option<Sum> {
-        let mut sum = self.clone();
-        sum.constant = near(sum.constant.checked_add(other.constant)?)?;
-        for &(value, factor) in &other.terms {
-            match sum.terms.binary_search_by_key(&value, |term| term.0) {
-                Ok(at) => sum.terms[at].1 = near(sum.terms[at].1.checked_add(factor)?)?,
-                Err(at) => sum.terms.insert(at, (value, factor)),
-            }
+impl Item {
+    fn clamped(cut: Clamped) -> Item {
+        match cut.within {
+            (low, high) if low == high => number(low),
+            _ => Item::Clamped(Box::new(cut)),
         }
-        sum.terms.retain(|term| term.1 != 0);
-        Some(sum)
     }
 
-    fn times(&self, factor: i128) -> Option<Sum> {
-        let times = |number: i128| near(number.checked_mul(factor)?);
-        let terms = self.terms.iter().map(|&(value, have)| Some((value, times(have)?)));
-        let mut terms = terms.collect::<Option<Vec<_>>>()?;
-        terms.retain(|term| term.1 != 0);
-        Some(Sum { constant: times(self.constant)?, terms })
+    /// The sum that it is as a value of its own.
+    fn whole(&self) -> Option<Sum> {
+        match self {
+            Item::Number(sum) => Some(sum.clone()),
+            Item::Clamped(cut) => cut.whole.clone(),
+            Item::Truth(_) | Item::Open => None,
+        }
     }
 }
 
-/// A number that bounds are compared with.
-fn near(number: i128) -> Option<i128> {
+impl Clamped {
+    /// It and a constant together; none if a number becomes too large.
+    fn plus(&self, constant: i128) -> Option<Clamped> {
+        let more = Sum { constant, ..Sum::default() };
+        let end = |end: i128| if end.abs() == FAR { Some(end) } else { in_reach(end.checked_add(constant)?) };
+        Some(Clamped {
+            of: near(self.of.add(&more))?,
+            within: (end(self.within.0)?, end(self.within.1)?),
+            whole: self.whole.as_ref().and_then(|whole| near(whole.add(&more))),
+        })
+    }
+
+    fn negative(&self) -> Option<Clamped> {
+        Some(Clamped {
+            of: near(self.of.times(-1))?,
+            within: (-self.within.1, -self.within.0),
+            whole: self.whole.as_ref().and_then(|whole| near(whole.times(-1))),
+        })
+    }
+}
+
+/// A sum of numbers that bounds are compared with.
+fn near(sum: Option<Sum>) -> Option<Sum> {
+    sum.filter(|sum| {
+        in_reach(sum.constant).is_some() && sum.terms.iter().all(|term| in_reach(term.1).is_some())
+    })
+}
+
+fn in_reach(number: i128) -> Option<i128> {
     (number.abs() < FAR / 2).then_some(number)
 }

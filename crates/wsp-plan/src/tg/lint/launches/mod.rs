@@ -7,6 +7,7 @@ mod conditions;
 mod each_device;
 mod events;
 mod order;
+mod unlaunched;
 mod ways;
 
 use super::access::Access;
@@ -19,6 +20,7 @@ use events::Events;
 use order::LaunchOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use unlaunched::Syncs;
 use ways::{Launch, Way, ways};
 use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo};
 use wsp_ir::diag::Diagnostic;
@@ -59,17 +61,26 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
             _ => {}
         }
     }
-    // Launches on one stream are in order.
-    if streams.is_empty() || (streams.len() == 1 && !has_free) {
+    if streams.is_empty() {
         return;
     }
-    let mut checker = Checker::new(cx, order);
+    // Launches on one stream are in order.
+    let mut checker = (streams.len() > 1 || has_free).then(|| Checker::new(cx, order));
+    let mut syncs = Syncs::new(cx);
+    if checker.is_none() && syncs.are_fine() {
+        return;
+    }
     let is_whole = ways(cx, |way, forms| {
+        syncs.way(way);
+        let Some(checker) = &mut checker else { return true };
         checker.way(cx, way, forms);
         !checker.steps.are_over()
     });
-    checker.is_cut |= !is_whole || checker.steps.are_over();
-    checker.report(cx);
+    syncs.report(cx, is_whole);
+    if let Some(mut checker) = checker {
+        checker.is_cut |= !is_whole || checker.steps.are_over();
+        checker.report(cx);
+    }
 }
 
 /// Two accesses of two launches, by place in the list.
@@ -313,10 +324,8 @@ fn meets_on(
     steps: &mut Steps,
 ) -> Overlap {
     let [x, y] = [meeting.a, meeting.b].map(|at| &cx.accesses.list[at]);
-    let arms: Vec<(Condition, bool)> = [(x, a), (y, b)]
-        .into_iter()
-        .flat_map(|(of, launch)| arms(cx, forms, of, launch.iteration, steps))
-        .collect();
+    let arms: Vec<(Condition, bool)> =
+        [(x, a), (y, b)].into_iter().flat_map(|(of, launch)| arms(cx, forms, of, launch.iteration)).collect();
     if !arms.is_empty() && !way.allows(forms, &arms, steps) {
         return Overlap::Never;
     }
@@ -331,32 +340,17 @@ fn meets_on(
 }
 
 /// What has to hold, and what not, for an access of an iteration to take place.
-fn arms(
-    cx: &Cx<'_>,
-    forms: &mut Forms,
-    access: &Access,
-    iteration: Option<i64>,
-    steps: &mut Steps,
-) -> Vec<(Condition, bool)> {
+fn arms(cx: &Cx<'_>, forms: &mut Forms, access: &Access, iteration: Option<i64>) -> Vec<(Condition, bool)> {
     let blocks = &cx.outline.blocks;
     let arms = blocks.outwards(access.block).filter(|(_, block)| block.kind.is_arm());
     let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
-    let condition = |(_, arm): (BlockId, &Block)| {
-        let is_then = arm.kind == BlockKind::Then;
-        let open = if is_then { arm.open } else { then_of(cx, arm, steps)?.open };
-        match cx.module.instrs[open as usize] {
-            Instr::CfIf { condition } => Some((forms.condition(cx, condition, &now), is_then)),
-            _ => None,
+    let condition = |(_, arm): (BlockId, &Block)| match cx.module.instrs[arm.decided as usize] {
+        Instr::CfIf { condition } => {
+            Some((forms.condition(cx, condition, &now), arm.kind == BlockKind::Then))
         }
+        _ => None,
     };
     arms.filter_map(condition).collect()
-}
-
-/// The other arm of a `CF_ELSE`.
-fn then_of<'c>(cx: &'c Cx<'_>, arm: &Block, steps: &mut Steps) -> Option<&'c Block> {
-    steps.spend(cx.outline.blocks.len());
-    let mut blocks = cx.outline.blocks.iter().map(|(_, block)| block);
-    blocks.find(|then| then.kind == BlockKind::Then && then.close == arm.open)
 }
 
 /// Whether the bytes of an access differ from launch to launch.

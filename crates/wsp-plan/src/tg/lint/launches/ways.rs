@@ -6,7 +6,7 @@
 use super::super::Cx;
 use super::Steps;
 use super::conditions::{Condition, Forms, Known};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar, StreamNo};
 
 /// Ways that are followed one after the other. If there are more, as many are drawn of all, so that each decision goes both ways.
@@ -43,7 +43,10 @@ enum Statement {
         iteration: Scalar,
         at: u32,
     },
-    Sync(u32),
+    Sync {
+        graph: u32,
+        at: u32,
+    },
     Free {
         tensor: u32,
         at: u32,
@@ -99,8 +102,11 @@ pub(super) struct Way {
     pub(super) frees: Vec<Free>,
     /// Waits of the host.
     pub(super) waits: usize,
+    /// Waits of the host for a graph, and whether it was launched before.
+    pub(super) syncs: BTreeMap<u32, bool>,
     /// The last launch on each stream.
     last: HashMap<StreamNo, usize>,
+    launched: HashSet<u32>,
     skipped: Option<u32>,
     /// What the decisions on it leave open.
     known: Known,
@@ -127,6 +133,11 @@ impl Way {
             }
         }
         true
+    }
+
+    /// Whether a condition of which nothing is known went one of its ways.
+    pub(super) fn is_guessed(&self) -> bool {
+        self.known.is_guessed
     }
 
     fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
@@ -233,7 +244,7 @@ impl Reader<'_, '_> {
                     statements.extend(graph.map(|graph| Statement::Launch { graph, stream, iteration, at }));
                 }
                 Instr::TgSync { graph_id } => {
-                    statements.extend(cx.outline.graph(graph_id).map(Statement::Sync));
+                    statements.extend(cx.outline.graph(graph_id).map(|graph| Statement::Sync { graph, at }));
                 }
                 Instr::McFree { tensor_id } => {
                     let tensor = cx.outline.tensor_index(tensor_id);
@@ -331,7 +342,12 @@ impl Follower<'_, '_, '_> {
                 let iteration = self.number(*iteration);
                 self.launch(*graph, *stream, iteration, *at);
             }
-            Statement::Sync(graph) => self.wait(|launch| launch.graph == *graph),
+            Statement::Sync { graph, at } => {
+                let is_launched = self.way.launched.contains(graph);
+                let always = self.way.syncs.entry(*at).or_insert(true);
+                *always &= is_launched;
+                self.wait(|launch| launch.graph == *graph);
+            }
             Statement::Read => self.wait(|_| true),
             Statement::Free { tensor, at } => {
                 let (launches, waits) = (self.way.launches.len(), self.way.waits);
@@ -375,6 +391,7 @@ impl Follower<'_, '_, '_> {
         }
         let way = &mut *self.way;
         let before = way.last.insert(stream, way.launches.len());
+        way.launched.insert(graph);
         let (waits, skipped) = (way.waits, way.skipped);
         way.launches.push(Launch { graph, at, iteration, before, waits, over: None, skipped });
     }
