@@ -1,6 +1,6 @@
 //! Waits of the host for graphs that it has not launched: the run stops there.
 
-use super::super::{Cx, NEVER_LAUNCHED, error, warning};
+use super::super::{Cx, NEVER_LAUNCHED, error, note};
 use super::waits_for;
 use super::ways::Way;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,8 +74,10 @@ impl Syncs {
                 );
                 cx.on(found, at, "stops the run").help("launch it before waiting for it")
             } else if sync.surely {
+                // A note: a loop of launches whose count is not known, and a wait behind it, are a usual program, of which no text says that
+                // there is a round.
                 let message = format!("graph `{name}` may not be launched when the host waits for it");
-                let found = cx.on(warning(NEVER_LAUNCHED, message), at, "stops the run where it is not");
+                let found = cx.on(note(NEVER_LAUNCHED, message), at, "stops the run where it is not");
                 match self.launches.get(&graph_id) {
                     Some(&launch) => waits_for(cx, cx.and(found, launch, "launched here"), launch),
                     None => found,
