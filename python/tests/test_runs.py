@@ -221,7 +221,9 @@ def begin(start):
 runs = []
 begin(lambda long, arrays: runs.append(long.start(arrays, {"threads": 2})))
 for options in ({"threads": 2}, {"sequential": True}) * 3:
-    begin(lambda long, arrays: threading.Thread(target=long.execute, args=(arrays, options), daemon=True).start())
+    def execute(long, arrays):
+        threading.Thread(target=long.execute, args=(arrays, options), daemon=True).start()
+    begin(execute)
 for event in begun:
     event.wait()
 print("leaving")
