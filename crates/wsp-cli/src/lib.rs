@@ -39,7 +39,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => commands::dispatch(cli).into(),
         Err(error) => {
             let printed = error.print();
-            // What nobody can be told on standard error has its exit status.
+            // A message that standard error does not take leaves its exit status.
             if !error.use_stderr() {
                 terminal::must_be_written(printed);
             }

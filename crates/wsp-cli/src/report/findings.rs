@@ -17,7 +17,7 @@ pub struct Findings {
     pub unwritten: Vec<Unwritten>,
     /// Elements that tasks have loaded and none has stored, of outputs of which tasks have stored others and that the user did not give.
     pub loaded: Vec<Unwritten>,
-    /// Names of those of these outputs that nobody asked for by name.
+    /// Names of outputs in `loaded` that neither `--allow-unwritten` nor `--fill` names.
     pub unasked: Vec<String>,
     /// Whether what is warned of is an error.
     pub strict: bool,

@@ -2,7 +2,8 @@
 //!
 //! `.pto`, `.wsp` and `.tg` have these operators, as do the bytes of both instruction sets. Each language keeps its own operands
 //! (a load, a table, a loop's variable) and its own stored form, and asks here what an operator makes of two values.
-//! `a && b`, `a || b` and `c ? a : b` evaluate only what decides, so stored forms write them as skips.
+//! The value of `a && b` and `a || b` is asked for here when both sides are known. PTOW writes them as skips, which leave out a right side
+//! that does not decide; expressions of task graphs compute both sides.
 //!
 //! ```
 //! use wsp_core::int::{BinOp, Fault, Int};
@@ -17,7 +18,7 @@ mod stack;
 pub use range::Range;
 pub(crate) use stack::Stack;
 
-/// Two-operand operators. Comparisons give truth values; `And` and `Or` evaluate the right side only when needed.
+/// Two-operand operators. Comparisons give truth values; `And` and `Or` do too; which sides are evaluated is up to the language.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BinOp {
     /// `+`
