@@ -5,6 +5,7 @@ pub mod entry;
 pub mod lint;
 pub mod matrix;
 pub mod plan;
+mod progression;
 
 pub use elaborate::elaborate;
 pub use lint::{Checked, LintOptions, OpenEnd, OpenPair, check, lint};

@@ -5,6 +5,7 @@ use super::emit::{Emit, Order};
 use super::ranges::{Bytes, RangeMap, Touch};
 use super::source::{Source, WorkKind};
 use crate::tg::plan::{EdgeKind, Flow, FlowFrom};
+use crate::tg::progression::Progression;
 use std::collections::{BTreeSet, HashSet};
 use wsp_core::AccessKind;
 use wsp_core::tg::image::NodeKind;
@@ -335,23 +336,6 @@ fn meets(earlier: &Steps, later: &Steps, at: u32, count: Option<i64>) -> Option<
     }
     let most = count.map_or(i128::from(u32::MAX), |count| i128::from(count) - 1);
     // `later` begins `apart + n * step` bytes behind `earlier` after n rounds; they meet if that is above `-later.size` and below `earlier.size`.
-    let apart = later.first.checked_sub(earlier.first)?;
-    let inside = |n: i128| {
-        let begin = n.checked_mul(step)?.checked_add(apart)?;
-        Some(-later.size < begin && begin < earlier.size)
-    };
-    if step == 0 {
-        return inside(1);
-    }
-    let mut rounds = vec![1, most];
-    for bytes in [-later.size, 0, earlier.size] {
-        let near = bytes.checked_sub(apart)?.checked_div_euclid(step)?;
-        rounds.extend([near.saturating_sub(1), near, near.saturating_add(1)]);
-    }
-    for n in rounds.into_iter().filter(|n| (1..=most).contains(n)) {
-        if inside(n)? {
-            return Some(true);
-        }
-    }
-    Some(false)
+    let start = later.first.checked_sub(earlier.first)?.checked_add(step)?;
+    Progression { start, step, values: most }.has_between(-later.size, earlier.size)
 }

@@ -5,7 +5,7 @@ use super::order::{Node, Order, Why};
 use super::overlap::{Overlap, overlap};
 use super::pairs::{Finder, Guess, Pair};
 use super::reach::Lane;
-use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
+use super::{Cx, NO_DATA_EDGE, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
 use wsp_core::tg::{Direction, Instr};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::outline::BlockId;
@@ -47,7 +47,8 @@ fn pairs(
     let (module, outline, accesses) = (cx.known, cx.outline, cx.accesses);
     let gives = |access: &Access| accesses.gives(access.node, access.tensor);
     let takes = |access: &Access| accesses.takes(access.node, access.tensor);
-    let mut finder = Finder { blocks: &outline.blocks, list, guessed, pairs: Vec::new(), steps: 0 };
+    let mut finder =
+        Finder { blocks: &outline.blocks, replacing: 0, list, guessed, pairs: Vec::new(), steps: 0 };
     let mut left_out = None;
     for tensor in 0..outline.tensors.len() as u32 {
         let range = accesses.first[tensor as usize]..accesses.first[tensor as usize + 1];
@@ -71,10 +72,7 @@ fn pairs(
     }
     let mut pairs = finder.pairs;
     if let Some(tensor) = left_out {
-        let message = format!("the order of the users of `{}` was not checked", cx.tensor_name(tensor));
-        let found = warning(NOT_ALL, message)
-            .note("too many kernels touch its bytes, or those of the tensors that are declared after it");
-        cx.report(found.help("use fewer kernels per graph, or tensors that fewer of them touch"));
+        cx.not_all_users(tensor);
     }
     pairs.sort_unstable();
     pairs.dedup();

@@ -189,6 +189,17 @@ impl Cx<'_> {
         self.found
     }
 
+    /// The order of who uses this tensor, and perhaps others, was not looked for to the end.
+    fn not_all_users(&mut self, tensor: u32) {
+        let message = format!("the order of the users of `{}` was not checked", self.tensor_name(tensor));
+        if self.found.iter().any(|finding| finding.message == message) {
+            return;
+        }
+        let found = warning(NOT_ALL, message)
+            .note("too many kernels touch its bytes, or those of the tensors that are declared after it");
+        self.report(found.help("use fewer kernels per graph, or tensors that fewer of them touch"));
+    }
+
     fn graph_no(&self, graph: u32) -> GraphNo {
         self.outline.graphs[graph as usize].no
     }

@@ -1,12 +1,10 @@
 //! Whether two accesses touch the same bytes.
 
-use super::access::{Access, Accesses};
+use super::super::progression::Progression;
+use super::access::Access;
 use wsp_core::tg::{ExprOp, Instr, Scalar, TensorRef};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, BlockId, Outline, Variable};
-
-/// Pairs of copies and other users of one tensor beyond which they are not compared.
-const MAX_COPY_PAIRS: usize = 1 << 22;
 
 /// Whether two accesses touch a byte in common in one round of the loops around both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,41 +15,6 @@ pub(super) enum Overlap {
     Maybe,
     /// They do.
     Surely,
-}
-
-impl Accesses {
-    /// Pairs of nodes, one of them a copy, that touch bytes in common which one of them writes; the first comes first in
-    /// the program.
-    pub(super) fn copy_conflicts(&self, module: &TgModule, outline: &Outline) -> Vec<(u32, u32)> {
-        let kernels = outline.kernels.len() as u32;
-        let mut pairs = Vec::new();
-        for tensor in 0..outline.tensors.len() as u32 {
-            let all = self.of(tensor);
-            let copies: Vec<&Access> = all.iter().filter(|access| access.node >= kernels).collect();
-            if copies.len().saturating_mul(all.len()) > MAX_COPY_PAIRS {
-                continue;
-            }
-            for copy in copies {
-                for other in all.iter().filter(|other| other.node != copy.node && other.graph == copy.graph) {
-                    let conflict = copy.writes() || other.writes();
-                    if conflict
-                        && !outline.blocks.exclude(copy.block, other.block)
-                        && overlap(module, outline, copy, other) != Overlap::Never
-                    {
-                        let copy_first = copy.place < other.place;
-                        pairs.push(if copy_first {
-                            (copy.node, other.node)
-                        } else {
-                            (other.node, copy.node)
-                        });
-                    }
-                }
-            }
-        }
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs
-    }
 }
 
 /// Values that variables have where an access takes place.
@@ -140,24 +103,18 @@ fn overlap_of_ranges(
         return Overlap::Maybe;
     };
     // b begins `apart` bytes behind a: they meet if -size_b < apart < size_a.
-    match apart.as_slice() {
-        [Term { factor, values: 1 }] => within(*factor, -size_b, size_a),
-        [Term { factor: start, values: 1 }, Term { factor, values }] => {
-            // Where the distance comes near to 0 from either side.
-            let low = (1 - size_b).saturating_sub(*start).div_euclid(*factor);
-            let high = (size_a - 1).saturating_sub(*start).div_euclid(*factor);
-            let near = [low.saturating_sub(1), low, low.saturating_add(1), high, high.saturating_add(1)];
-            let meets = near.into_iter().filter(|n| (0..*values).contains(n));
-            let mut meets =
-                meets.map(|n| within(start.saturating_add(factor.saturating_mul(n)), -size_b, size_a));
-            if meets.any(|meets| meets == Overlap::Surely) { Overlap::Surely } else { Overlap::Never }
+    let numbers = match apart.as_slice() {
+        [Term { factor: start, values: 1 }] => Progression { start: *start, step: 0, values: 1 },
+        [Term { factor: start, values: 1 }, Term { factor: step, values }] => {
+            Progression { start: *start, step: *step, values: *values }
         }
-        _ => Overlap::Maybe,
+        _ => return Overlap::Maybe,
+    };
+    match numbers.has_between(-size_b, size_a) {
+        Some(true) => Overlap::Surely,
+        Some(false) => Overlap::Never,
+        None => Overlap::Maybe,
     }
-}
-
-fn within(value: i128, low: i128, high: i128) -> Overlap {
-    if low < value && value < high { Overlap::Surely } else { Overlap::Never }
 }
 
 /// The table and the index of a binding to one of several tensors.

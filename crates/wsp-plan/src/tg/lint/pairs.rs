@@ -4,10 +4,12 @@
 //! the next one has to follow: the last writes, and the reads since. A write takes the place of what stood there before in
 //! its own block or deeper, since what follows the write follows those as well, if the pairs found here are in order.
 
-use super::access::Access;
+use super::access::{Access, Accesses};
+use super::overlap::{Overlap, overlap};
 use std::collections::BTreeMap;
 use wsp_core::tg::Direction;
-use wsp_ir::tg::outline::Blocks;
+use wsp_ir::tg::TgModule;
+use wsp_ir::tg::outline::{Blocks, Outline};
 
 /// Steps after which a unit's pairs are not looked for any further.
 const MAX_STEPS: usize = 40_000_000;
@@ -32,6 +34,8 @@ pub(super) struct Guess<'a> {
 /// Finds pairs.
 pub(super) struct Finder<'a> {
     pub(super) blocks: &'a Blocks,
+    /// Only writes of this node and later ones take the place of what stood before: of others it is not known whether they follow it.
+    pub(super) replacing: u32,
     pub(super) list: &'a mut [Access],
     /// Accesses whose direction was guessed.
     pub(super) guessed: &'a mut [bool],
@@ -102,7 +106,7 @@ impl Finder<'_> {
                     self.pairs.push(Pair { first: other, second: at });
                 }
             }
-            if access.writes() && access.exact {
+            if access.writes() && access.exact && access.node >= self.replacing {
                 kept.retain(|&other| !self.blocks.is_within(self.list[other as usize].block, access.block));
             }
             kept.push(at);
@@ -113,6 +117,66 @@ impl Finder<'_> {
         for (low, high) in gaps {
             runs.insert(low, (high, vec![at]));
         }
+    }
+}
+
+/// Copies that are in program order with whoever else uses their bytes.
+pub(super) struct CopyOrder {
+    /// Pairs of nodes, one of them a copy, of which the first comes first in the program. Other such pairs are in order by these.
+    pub(super) pairs: Vec<(u32, u32)>,
+    /// A tensor that has too many users to find all of them.
+    pub(super) left_out: Option<u32>,
+}
+
+impl CopyOrder {
+    /// The pairs that touch bytes in common which one of them writes.
+    pub(super) fn new(module: &TgModule, outline: &Outline, accesses: &Accesses) -> CopyOrder {
+        let mut list = accesses.list.clone();
+        // What may be written is in order with copies.
+        let unknown = list.iter_mut().filter(|access| !access.is_known());
+        unknown.for_each(|access| access.direction = Direction::InOut);
+        let (mut guessed, copies) = (vec![false; list.len()], outline.kernels.len() as u32);
+        let is_copied = |tensor: &u32| accesses.of(*tensor).iter().any(|access| access.node >= copies);
+        let mut finder = Finder {
+            blocks: &outline.blocks,
+            replacing: copies,
+            list: &mut list,
+            guessed: &mut guessed,
+            pairs: Vec::new(),
+            steps: 0,
+        };
+        let guess = Guess { gives: &|_| false, takes: &|_| false, begins_empty: false };
+        let mut left_out = None;
+        for tensor in (0..outline.tensors.len() as u32).filter(is_copied) {
+            let mut users: Vec<u32> =
+                (accesses.first[tensor as usize]..accesses.first[tensor as usize + 1]).collect();
+            // Within a graph in program order, reads of a copy before what it writes.
+            users.sort_by_key(|at| {
+                let access = &accesses.list[*at as usize];
+                (access.graph, access.place, access.direction == Direction::Out, *at)
+            });
+            for graph in
+                users.chunk_by(|a, b| accesses.list[*a as usize].graph == accesses.list[*b as usize].graph)
+            {
+                if left_out.is_none() && !finder.tensor(graph, &guess) {
+                    left_out = Some(tensor);
+                }
+            }
+        }
+        let nodes = std::mem::take(&mut finder.pairs);
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for pair in nodes {
+            let (first, second) = (&list[pair.first as usize], &list[pair.second as usize]);
+            if first.node.max(second.node) >= copies
+                && !outline.blocks.exclude(first.block, second.block)
+                && overlap(module, outline, first, second) != Overlap::Never
+            {
+                pairs.push((first.node, second.node));
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        CopyOrder { pairs, left_out }
     }
 }
 

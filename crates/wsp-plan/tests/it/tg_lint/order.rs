@@ -178,6 +178,26 @@ fn copies_need_no_edges() {
     check(&text.replace("TG_END", "TG_DEPEND(B, copy.0) //! 1500\nTG_END"));
 }
 
+/// ISA-MC-09: thousands of copies of one tensor are in order too.
+#[test]
+fn many_copies_of_the_same_bytes_need_no_edges() {
+    let copies = "MC_COPY(T, U, 16)\n".repeat(5_000);
+    check(&format!("extern T: u8[64]\nextern U: u8[64]\nTG_BEGIN(G)\n{copies}TG_END(G)\n"));
+}
+
+/// ISA-MC-12: all rounds of a loop lie among the bytes that another kernel reads.
+#[test]
+fn rounds_between_the_ends_of_other_bytes_race() {
+    let text = |begin: u32, step: i32| {
+        format!(
+            "extern T: u8[64]\nTG_BEGIN(G)\nCF_LOOP(4, i)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T, {begin} + i * ({step}), 4)\nCF_ENDLOOP\nTG_KERNEL(B, r, 1, AIV, 0)\nMC_BIND(B, 0, T) //! 1501\nTG_END(G)\n"
+        )
+    };
+    for (begin, step) in [(16, 4), (0, 4), (48, 4), (32, -4), (12, -4), (16, 0)] {
+        check(&text(begin, step));
+    }
+}
+
 /// ISA-FE-04: a checkpoint is between everything before it and everything behind it.
 #[test]
 fn a_checkpoint_orders_what_stands_around_it() {

@@ -126,3 +126,113 @@ proptest! {
         prop_assert_eq!(told, expected);
     }
 }
+
+/// A binding in loops: rounds of each loop and bytes from one to the next, the first byte of the first rounds, bytes.
+#[derive(Clone, Debug)]
+struct InLoops {
+    loops: Vec<(i64, i64)>,
+    begin: i64,
+    size: i64,
+}
+
+fn in_loops() -> impl Strategy<Value = InLoops> {
+    let loops = proptest::collection::vec((1i64..5, -4i64..5), 0..3);
+    (loops, 0i64..40, 1i64..12).prop_map(|(loops, begin, size)| InLoops { loops, begin, size })
+}
+
+impl InLoops {
+    /// First bytes in all rounds.
+    fn begins(&self) -> Vec<i64> {
+        self.loops.iter().fold(vec![self.begin], |begins, &(rounds, step)| {
+            begins.iter().flat_map(|begin| (0..rounds).map(move |round| begin + round * step)).collect()
+        })
+    }
+
+    fn meets(&self, other: &InLoops) -> bool {
+        let (mine, others) = (self.begins(), other.begins());
+        mine.iter().any(|a| others.iter().any(|b| *a < b + other.size && *b < a + self.size))
+    }
+
+    /// Moved up by so much that no round of it begins before byte 0.
+    fn lifted(mut self) -> InLoops {
+        self.begin += self.begins().into_iter().min().map_or(0, |least| (-least).max(0));
+        self
+    }
+
+    fn text(&self, kernel: &str) -> String {
+        let variable = |at: usize| format!("{}{at}", kernel.to_lowercase());
+        let mut text: String = self
+            .loops
+            .iter()
+            .enumerate()
+            .map(|(at, loop_)| format!("CF_LOOP({}, {})\n", loop_.0, variable(at)))
+            .collect();
+        let terms: String = self
+            .loops
+            .iter()
+            .enumerate()
+            .map(|(at, loop_)| format!(" + {} * ({})", variable(at), loop_.1))
+            .collect();
+        text += &format!(
+            "TG_KERNEL({kernel}, w, 1, AIV, 0)\nMC_BIND({kernel}, 0, T, {}{terms}, {})\n",
+            self.begin, self.size
+        );
+        text + &"CF_ENDLOOP\n".repeat(self.loops.len())
+    }
+}
+
+proptest! {
+    /// ISA-MC-12: two kernels in loops of their own race if their bytes meet in some rounds. With one loop of several rounds that is known
+    /// exactly; with more, what is not known is said.
+    #[test]
+    fn races_of_kernels_in_loops_are_those_of_all_rounds(a in in_loops(), b in in_loops()) {
+        let (a, b) = (a.lifted(), b.lifted());
+        let found = findings(&format!("extern T: u8[256]\nTG_BEGIN(G)\n{}{}TG_END(G)\n", a.text("A"), b.text("B")));
+        let has = |code: u16| found.iter().any(|finding| finding.code.0 == code);
+        let moving = a.loops.iter().chain(&b.loops).filter(|(rounds, step)| *rounds > 1 && *step != 0).count();
+        match a.meets(&b) {
+            true => prop_assert!(has(1501) || moving > 1 && (has(1519) || has(1522)), "{found:?}"),
+            false => prop_assert!(!has(1501), "{found:?}"),
+        }
+    }
+
+    /// ISA-MC-09: copies are in program order with whoever uses their bytes; other kernels are not by that.
+    #[test]
+    fn copies_in_random_graphs_are_in_program_order(
+        steps in proptest::collection::vec((any::<bool>(), 0usize..3, 0usize..3, 0u32..6, 1u32..4), 2..12)
+    ) {
+        let mut text = "extern T0: u8[16]\nextern T1: u8[16]\nextern T2: u8[16]\nTG_BEGIN(G)\n".to_owned();
+        // Of each step the tensors, bytes and whether it writes.
+        let mut uses: Vec<Vec<(usize, u32, bool)>> = Vec::new();
+        for (at, &(copies, from, to, low, _)) in steps.iter().enumerate() {
+            if copies && from != to {
+                text += &format!("MC_COPY(T{from}, T{to}, 4, {low}, {low})\n");
+                uses.push(vec![(from, low, false), (to, low, true)]);
+            } else {
+                text += &format!("TG_KERNEL(K{at}, w, 1, AIV, 0)\nMC_BIND(K{at}, 0, T{to}, {low}, 4)\n");
+                uses.push(vec![(to, low, true)]);
+            }
+        }
+        let meet = |a: usize, b: usize| uses[a].iter().any(|x| uses[b].iter().any(|y| {
+            x.0 == y.0 && (x.2 || y.2) && x.1 < y.1 + 4 && y.1 < x.1 + 4
+        }));
+        let is_copy = |at: usize| uses[at].len() == 2;
+        let count = uses.len();
+        let mut after = vec![vec![false; count]; count];
+        for first in 0..count {
+            for second in first + 1..count {
+                after[first][second] = (is_copy(first) || is_copy(second)) && meet(first, second);
+            }
+        }
+        for middle in 0..count {
+            for from in 0..count {
+                for to in 0..count {
+                    after[from][to] |= after[from][middle] && after[middle][to];
+                }
+            }
+        }
+        let race = (0..count).any(|a| (a + 1..count).any(|b| meet(a, b) && !after[a][b]));
+        let found = findings(&(text + "TG_END(G)\n"));
+        prop_assert_eq!(found.iter().any(|finding| finding.code.0 == 1501), race, "{:?}", found);
+    }
+}

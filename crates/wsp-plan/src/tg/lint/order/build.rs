@@ -2,6 +2,7 @@
 
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
+use crate::tg::lint::pairs::CopyOrder;
 use wsp_core::tg::{DependencyType, Instr, KernelNo, LoopMode, NodeNo, Scalar, UNROLL_LIMIT};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
@@ -9,12 +10,17 @@ use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 /// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
 const MAX_JOIN_EDGES: usize = 1 << 24;
 
-/// The points and edges of a unit.
-pub(super) fn build(module: &TgModule, outline: &Outline, accesses: &Accesses) -> (Vec<Point>, Vec<Edge>) {
+/// The points and edges of a unit; copies are in the order of `copies`.
+pub(super) fn build(
+    module: &TgModule,
+    outline: &Outline,
+    accesses: &Accesses,
+    copies: &CopyOrder,
+) -> (Vec<Point>, Vec<Edge>) {
     let mut builder = Builder::new(module, outline);
     builder.points_of_blocks(accesses);
     builder.instructions();
-    builder.copies(accesses);
+    builder.copies(copies);
     (builder.points, builder.edges)
 }
 
@@ -389,8 +395,8 @@ impl<'m> Builder<'m> {
     }
 
     /// Copies are in program order with whoever else uses their bytes.
-    fn copies(&mut self, accesses: &Accesses) {
-        for (first, second) in accesses.copy_conflicts(self.module, self.outline) {
+    fn copies(&mut self, order: &CopyOrder) {
+        for &(first, second) in &order.pairs {
             let copy = self.outline.kernels.len() as u32..self.base();
             let copy = if copy.contains(&first) { first } else { second };
             let at = self.outline.copies[(copy - self.outline.kernels.len() as u32) as usize].at;

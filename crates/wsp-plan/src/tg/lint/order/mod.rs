@@ -6,6 +6,7 @@
 
 mod build;
 
+use super::pairs::CopyOrder;
 use super::reach::Ordered;
 use super::{Cx, cycle};
 use wsp_core::tg::{EventNo, TensorNo};
@@ -105,7 +106,11 @@ impl Order {
 
     /// Reads the order of a unit; what goes in circles is reported, and then there is no order.
     pub(super) fn new(cx: &mut Cx<'_>) -> Order {
-        let (points, edges) = build::build(cx.module, cx.outline, cx.accesses);
+        let copies = CopyOrder::new(cx.module, cx.outline, cx.accesses);
+        if let Some(tensor) = copies.left_out {
+            cx.not_all_users(tensor);
+        }
+        let (points, edges) = build::build(cx.module, cx.outline, cx.accesses, &copies);
         let mut order = Order::of(cx.outline, points, &edges);
         order.rank();
         if order.rank.is_empty() {
