@@ -127,16 +127,6 @@ impl Array {
         self.dtype = dtype;
         Ok(self)
     }
-
-    /// The same elements under another shape; `None` when the counts differ.
-    pub fn reshape(mut self, shape: &[u64]) -> Option<Array> {
-        let count = shape.iter().try_fold(1u64, |total, &n| total.checked_mul(n))?;
-        if count != self.len() as u64 {
-            return None;
-        }
-        self.shape = shape.to_vec();
-        Some(self)
-    }
 }
 
 /// Bytes of a shape.
