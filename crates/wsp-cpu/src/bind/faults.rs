@@ -11,7 +11,7 @@ pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[
     let given: Vec<&str> = arrays.names().collect();
     let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
     if given.is_empty() {
-        fault = fault.help("give arrays with `--inputs FILE.npz`, or have them made up: `--generate`");
+        fault = fault.help("give arrays with `--inputs FILE.npz`; where none is given, all are made up");
     } else {
         fault = fault.note(format!("the arrays given are {}", given.join(", ")));
         // What another parameter takes is not misspelt.

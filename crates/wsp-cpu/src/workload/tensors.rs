@@ -156,9 +156,9 @@ fn missing(tensor: &Tensor, inputs: &WorkloadInputs) -> Diagnostic {
 
 /// What to do about a tensor that begins with nothing.
 pub(crate) fn ask_for(fault: Diagnostic, name: &str) -> Diagnostic {
-    fault.help(format!("give it: `--input {name}=FILE.npy`, in Rust an array of this name")).help(format!(
-        "or have it made up: `--fill {name}` or `--generate`, in Rust `WorkloadInputs::made_up`"
-    ))
+    fault
+        .help(format!("give it: `--input {name}=FILE.npy`, in Rust an array of this name"))
+        .help(format!("or have it made up: `--fill {name}`, in Rust `WorkloadInputs::made_up`"))
 }
 
 /// Views that have the names of tables, which are copied.

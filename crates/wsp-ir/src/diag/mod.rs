@@ -137,11 +137,12 @@ pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, c)| c)
 }
 
-/// Whether two names have the same letters in any order and case.
+/// Whether two names have the same letters in any order and case, however often each.
 fn same_letters(a: &str, b: &str) -> bool {
     let sorted = |text: &str| {
         let mut letters: Vec<char> = text.chars().take(4).map(|c| c.to_ascii_lowercase()).collect();
         letters.sort_unstable();
+        letters.dedup();
         letters
     };
     sorted(a) == sorted(b)

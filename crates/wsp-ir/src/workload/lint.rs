@@ -1,10 +1,10 @@
 //! Warnings: what a module may say and probably does not mean.
 
-use super::WorkloadModule;
 use super::walk::{self, Reference, Visitor};
+use super::{AxisKind, ParamSource, WorkloadModule};
 use crate::diag::{Diagnostic, UNUSED_ITEM, is_meant, unused};
 use std::collections::BTreeSet;
-use wsp_core::{TensorId, VarId};
+use wsp_core::{ParamId, TensorId, VarId};
 
 /// Tensors that no task of a verified module is given, but for slots and for those whose names begin with `_`.
 pub fn warnings(module: &WorkloadModule) -> Vec<Diagnostic> {
@@ -18,6 +18,55 @@ pub fn warnings(module: &WorkloadModule) -> Vec<Diagnostic> {
             .help("remove it, or give it to a kernel")
     });
     warning.collect()
+}
+
+/// Whether a parameter of a module has a use: in what other parameters are derived from, in sizes, tasks, costs and schedules. Of
+/// a used file nothing is known here.
+pub fn is_param_used(module: &WorkloadModule, param: ParamId) -> bool {
+    let mut params = Params(BTreeSet::new());
+    for entry in &module.params {
+        match &entry.source {
+            ParamSource::Set(value) => value.iter().for_each(|value| walk::expr(value, &mut params)),
+            ParamSource::Derived(value) => walk::expr(value, &mut params),
+        }
+    }
+    for axis in &module.axes {
+        match &axis.kind {
+            AxisKind::Dense { start, end } => {
+                [start, end].into_iter().for_each(|e| walk::expr(e, &mut params))
+            }
+            AxisKind::DenseDyn(param) => params.reference(Reference::Param(*param)),
+            AxisKind::Ragged { .. } | AxisKind::Sparse { .. } => {}
+        }
+    }
+    let lengths = module.tables.iter().filter_map(|table| table.len.as_ref());
+    let dims = module.tensors.iter().flat_map(|tensor| &tensor.dims);
+    let slots = module.slots.iter().map(|slot| &slot.init);
+    let costs = module.kernels.iter().filter_map(|kernel| kernel.cost.as_ref());
+    let depths =
+        module.workloads.iter().flat_map(|workload| &workload.channels).map(|channel| &channel.depth);
+    let sizes = lengths.chain(dims).chain(slots).chain(costs).chain(depths);
+    sizes.for_each(|size| walk::expr(size, &mut params));
+    module.workloads.iter().for_each(|workload| walk::block(&workload.body, &mut params));
+    for directive in module.schedules.iter().flat_map(|schedule| &schedule.directives) {
+        directive.kind.interface().exprs().into_iter().for_each(|e| walk::expr(e, &mut params));
+    }
+    params.0.contains(&param)
+}
+
+/// Parameters that are referred to.
+struct Params(BTreeSet<ParamId>);
+
+impl Visitor for Params {
+    fn reference(&mut self, reference: Reference) {
+        if let Reference::Param(param) = reference {
+            self.0.insert(param);
+        }
+    }
+
+    fn open(&mut self, _: VarId) {}
+
+    fn close(&mut self) {}
 }
 
 /// Tensors that are referred to.

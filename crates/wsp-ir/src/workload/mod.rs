@@ -34,7 +34,7 @@ pub use directive::{
     SpatialMap, StreamBy, Streams, ThresholdPolicy, Timing,
 };
 pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
-pub use lint::warnings;
+pub use lint::{is_param_used, warnings};
 pub use model::{
     Access, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel, KernelParam, Label,
     Node, NodeKind, Param, ParamKind, ParamSource, Process, Signature, Slot, Table, Task, Tensor, Use, Var,

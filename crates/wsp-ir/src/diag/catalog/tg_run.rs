@@ -147,7 +147,7 @@ damaged. A run is resumed from an older checkpoint if there is one. If there is 
 A checkpoint continues the run that saved it: the same unit, the same code and parameters of its kernels, the same values of
 scalars, the same contents of inputs, as many devices. The notes say what differs, what it was, and what it is. Threads, cores,
 `--hints`, `--memory`, `--trace`, outputs and signals of events may differ. A run that checks, or has `--strict`, records what tasks
-store, and goes on only from a checkpoint of a run that recorded it too. To begin anew, leave out `--resume`.",
+store, and goes on only from a checkpoint of a run that recorded it too: not from one of a run with `--no-check`. To begin anew, leave out `--resume`.",
     },
     CodeInfo {
         code: Code(1561),
