@@ -306,8 +306,9 @@ impl Session {
             && record.tensors.iter().any(|saved| saved.stored.is_none())
         {
             let message = "the checkpoint does not say which elements tasks had stored: its run did not record that, and this run does";
+            let note = "recording: was off, as with `--no-check` and as over given arrays without `--check`; is on, as with `--check`, with `--strict` and as over made-up data";
             let help = "resume without checks, by `--no-check` and without `--strict`; or leave out `--resume` to begin anew";
-            return Err(Box::new(Diagnostic::error(codes::OTHER_CHECKPOINT, message).help(help)));
+            return Err(Box::new(Diagnostic::error(codes::OTHER_CHECKPOINT, message).note(note).help(help)));
         }
         let fits = |saved: &SavedTensor| {
             let info = self.shared.table.iter().nth(saved.tensor as usize).map(|(_, info)| info);

@@ -509,7 +509,7 @@ fn a_checkpoint_that_does_not_say_what_was_stored_is_refused_where_it_matters() 
     session_with(IN_GRAPH, &cut_off(5), kept(&store)).run().expect_err("it is cut off");
     let refused = session_with(IN_GRAPH, &cut_off(i64::MAX), recorded(&store)).resume();
     let said = all(&refused.expect_err("it is not known what was stored"));
-    assert!(said.contains("WSP1560") && said.contains("--no-check"), "{said}");
+    assert!(said.contains("WSP1560") && said.contains("recording: was off, as with `--no-check`"), "{said}");
     let mut resumed = session_with(IN_GRAPH, &cut_off(i64::MAX), kept(&store));
     resumed.resume().unwrap_or_else(|faults| panic!("{}", all(&faults)));
     assert_eq!(values(&resumed, "Y"), [steps(30); 4]);
