@@ -27,16 +27,19 @@ pub struct CheckpointFolder {
 }
 
 impl CheckpointFolder {
-    /// Takes a folder, which is made if it is not there.
+    /// Takes a folder, which is made if it is not there; the folder around it must be there, as that of every file that is written.
     ///
     /// # Errors
     /// When it cannot be made or is no folder.
     pub fn open(folder: &Path) -> Result<CheckpointFolder, Diagnostic> {
-        let made = std::fs::create_dir_all(folder);
+        let made = if folder.is_dir() { Ok(()) } else { std::fs::create_dir(folder) };
         made.map_err(|fault| {
-            Diagnostic::error(codes::NO_CHECKPOINTS, format!("`{}` cannot hold checkpoints", shown(folder)))
-                .note(fault.to_string())
-                .help("give `--checkpoints` a folder that can be written")
+            let message = format!("`{}` cannot hold checkpoints", shown(folder));
+            let help = match fault.kind() {
+                ErrorKind::NotFound => "make the folder around it first",
+                _ => "give `--checkpoints` a folder that can be written",
+            };
+            Diagnostic::error(codes::NO_CHECKPOINTS, message).note(fault.to_string()).help(help)
         })?;
         Ok(CheckpointFolder { folder: folder.to_owned() })
     }
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn a_record_replaces_the_one_before_and_others_stay() {
         let dir = tempfile::tempdir().unwrap();
-        let store = CheckpointFolder::open(&dir.path().join("a/b")).unwrap();
+        let store = CheckpointFolder::open(&dir.path().join("a")).unwrap();
         assert_eq!(store.load(key(0, 0, 0)), Ok(None));
         for (at, record) in [(key(1, 2, 3), "old"), (key(0, 7, 0), "other"), (key(1, 2, 3), "new")] {
             store.save(at, record.as_bytes()).unwrap();
@@ -170,6 +173,17 @@ mod tests {
             assert_eq!(CheckpointFolder::key(name), None, "{name}");
         }
         assert_eq!(CheckpointFolder::key("device1-graph20-3.checkpoint"), Some(key(1, 20, 3)));
+    }
+
+    #[test]
+    fn the_folder_around_it_is_not_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let fault = CheckpointFolder::open(&dir.path().join("a/b")).unwrap_err();
+        assert_eq!(
+            (fault.code, fault.help[0].as_str()),
+            (codes::NO_CHECKPOINTS, "make the folder around it first")
+        );
+        assert!(!dir.path().join("a").exists());
     }
 
     #[test]
