@@ -204,7 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_differs_by_case_or_order_only() {
+    fn a_short_name_differs_by_case_order_or_a_repeated_letter_only() {
+        assert_eq!(did_you_mean("ee", ["e"]), Some("e"));
+        assert_eq!(did_you_mean("e", ["ee"]), Some("ee"));
         assert_eq!(did_you_mean("Q", ["k", "q"]), Some("q"));
         assert_eq!(did_you_mean("vk", ["q", "kv"]), Some("kv"));
         assert_eq!(did_you_mean("len", ["lens", "q"]), Some("lens"));
