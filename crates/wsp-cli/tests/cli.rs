@@ -12,8 +12,12 @@ mod checks;
 mod compared;
 #[path = "cli/nan.rs"]
 mod nan;
+#[path = "cli/offers.rs"]
+mod offers;
 #[path = "cli/slips.rs"]
 mod slips;
+#[path = "cli/stopped.rs"]
+mod stopped;
 #[path = "cli/units.rs"]
 mod units;
 #[path = "cli/unstored.rs"]

@@ -161,6 +161,7 @@ fn options_that_have_no_meaning_are_refused() {
         &["plan", "--bytes", pto],
         &["plan", SOFTMAX],
         &["plan", "--bytes", SOFTMAX, "--generate", "batch=3"],
+        &["plan", "--bytes", SOFTMAX, "--seed", "5"],
         &["plan", "--bytes", SOFTMAX, "--set", "kv_layout=NHD"],
     ] {
         assert_eq!(faults(args), ["WSP0882"], "{args:?}");
@@ -171,7 +172,6 @@ fn options_that_have_no_meaning_are_refused() {
         &["run", SOFTMAX, "--expand", "codegen"],
         &["plan", SOFTMAX, "--aicpus", "4"],
         &["plan", "--bytes", SOFTMAX, "--limit", "5"],
-        &["plan", "--bytes", SOFTMAX, "--seed", "5"],
     ] {
         assert_eq!(run(args).0, 2, "{args:?}");
     }

@@ -1,6 +1,7 @@
 //! `wsp graph`.
 
-use super::values::{Words, assignment, named_file, words};
+use super::DataArgs;
+use super::values::{Words, assignment, words};
 use clap::Args;
 use std::path::PathBuf;
 use wsp_ir::workload::Deps;
@@ -44,17 +45,8 @@ pub(crate) struct GraphArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, ParamValue)>,
 
-    /// Tables in one archive, by name
-    #[arg(long, value_name = "FILE.npz")]
-    pub(crate) inputs: Option<PathBuf>,
-
-    /// One table; may be repeated
-    #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
-    pub(crate) input: Vec<(String, PathBuf)>,
-
-    /// Pass over entries of --inputs that are no tables
-    #[arg(long)]
-    pub(crate) allow_unused: bool,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
 
     /// Use this schedule instead of the one that the source applies
     #[arg(long, value_name = "NAME")]

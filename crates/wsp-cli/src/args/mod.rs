@@ -67,6 +67,19 @@ pub(crate) enum Command {
     Targets(TargetsArgs),
 }
 
+impl Command {
+    /// How its result is printed.
+    pub(crate) fn format(&self) -> StatsFormat {
+        let json = match self {
+            Command::Run(args) => return args.stats,
+            Command::Plan(args) => args.json,
+            Command::Graph(args) => args.json,
+            _ => false,
+        };
+        if json { StatsFormat::Json } else { StatsFormat::Text }
+    }
+}
+
 /// How errors and warnings are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ErrorFormat {
@@ -107,7 +120,7 @@ pub(crate) struct JsonArgs {
 /// Where data come from.
 #[derive(Args, Debug)]
 pub(crate) struct DataArgs {
-    /// Arrays in one archive, named as the parameters of the host entry: q, kv.k, kv.indptr, …
+    /// Arrays in one archive, by the names of tensors and tables, of `.pto` programs those of the host entry: q, kv.k, kv.indptr, …
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) inputs: Option<PathBuf>,
 

@@ -59,7 +59,7 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
 
     /// Print what a device would be given: the bytes of a workload's program, beside those of a list of its tasks
-    #[arg(long, conflicts_with_all = ["limit", "seed"])]
+    #[arg(long, conflicts_with = "limit")]
     pub(crate) bytes: bool,
 
     /// AICPUs of --bytes

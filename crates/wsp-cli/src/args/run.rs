@@ -35,7 +35,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_check: bool,
 
-    /// Record what is stored: outputs that are not fully written, arrays of the launch that no kernel uses and loads of what was never stored are errors [with a check: on]; with a check, NaN that no reference explains is one too; of task graphs, warnings are errors, those of their checks before anything runs
+    /// Record what is stored: outputs that are not fully written, arrays of the launch that no kernel uses and loads of what was never stored are errors [with a check: on]; with a check, NaN that no reference explains is one too; warnings are errors, those of the text and of checks before anything runs
     #[arg(long)]
     pub(crate) strict: bool,
 

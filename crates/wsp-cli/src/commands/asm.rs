@@ -1,6 +1,6 @@
 //! `wsp asm`: from the text of a program or a task graph, or from a workload, to bytes.
 
-use super::kind::{Kind, wrong_kind};
+use super::kind::{Kind, of_unknown_kind, wrong_kind};
 use super::{Outcome, Session, options, unit, workload};
 use crate::args::AsmArgs;
 use crate::codes;
@@ -32,7 +32,8 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
         ]);
     }
     let text = read_source(&args.file).map_err(|fault| vec![fault])?;
-    let bytes = wsp_isa::ptow::assemble(&name, &text, &mut session.sources)?;
+    let bytes = wsp_isa::ptow::assemble(&name, &text, &mut session.sources)
+        .map_err(|faults| of_unknown_kind(kind, faults))?;
     write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
 }

@@ -40,8 +40,8 @@ pub(super) fn decode(session: &mut Session, args: &BenchArgs) -> Result<Outcome,
     let figures = tried(args.json.as_ref())?;
     let started = clock::now();
     let module = match &args.file {
-        Some(path) => session.compile(path)?,
-        None => session.compile_text("decode_attention.pto", EXAMPLE.to_owned(), Purpose::Program)?,
+        Some(path) => session.compile(path)?.module,
+        None => session.compile_text("decode_attention.pto", EXAMPLE.to_owned(), Purpose::Program)?.module,
     };
     let source_ms = ms(Duration::from_nanos(clock::nanos_since(started)));
     if let Some(programs) = &args.peers {

@@ -87,7 +87,7 @@ fn states_something(text: &str) -> bool {
 }
 
 fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {
-    let module = session.compile(path)?;
+    let module = session.compile(path)?.module;
     let faults: Vec<Diagnostic> =
         module.references.iter().filter_map(|r| reference::verify(r).err()).flatten().collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }

@@ -1,18 +1,19 @@
 //! The arrays of a launch: read, or made up.
 
-use super::given::{Making, Want};
+use super::given::{Makeable, Making, Want};
 use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
 use crate::engine;
 use crate::files::take_bits_as_floats;
-use crate::generate::{Names, Pairs, Spec, check_dtype, extents_of, generate, generate_tensors};
+use crate::generate::{Names, Pairs, Spec, can_make, check_dtype, extents_of, generate, generate_tensors};
 use crate::reference::{RAGGED_PREFILL, role};
+use crate::report::Sources;
 use std::collections::BTreeMap;
 use wsp_core::TensorId;
 use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BindingSource, EntryTy, Module, Storage};
+use wsp_ir::{BindingSource, EntryTy, Module, ParamSource, Storage};
 use wsp_plan::Arrays;
 
 /// Fields of a paged cache that hold data.
@@ -34,6 +35,16 @@ pub(super) struct Data {
 }
 
 impl Data {
+    /// Where the arrays come from.
+    pub(super) fn sources(&self) -> Sources {
+        let given = self.arrays.iter().filter(|(name, _)| !self.made.contains(name));
+        Sources {
+            given: given.map(|(name, array)| format!("{name} {array:?}")).collect(),
+            made: self.made.clone(),
+            seed: self.seed.unwrap_or_default(),
+        }
+    }
+
     /// Nothing is given.
     fn made(arrays: Arrays, layout: KvLayout, seed: u64) -> Data {
         let made = arrays.keys().cloned().collect();
@@ -123,7 +134,13 @@ fn given(
     }
     let inputs = engine::inputs(module)?;
     let wanted = wants(module, &inputs);
-    let mut arrays = args.read(&wanted, "the program")?;
+    let (pairs, set) = (args.generate.clone().unwrap_or_default(), super::params(launch));
+    let fill = |arrays: &Arrays, name: &str| {
+        let known = extents_of(module, arrays);
+        tensor_named(module, name).is_some_and(|id| can_make(module, &pairs, &set, &known, args.seed(), id))
+    };
+    let makeable = Makeable { fill: &fill, generate: !takes_cache(module) };
+    let mut arrays = args.read(&wanted, makeable, "the program")?;
     take_bits_as_floats(&mut arrays, names(module).0.iter().map(String::as_str));
     // An output that is made up begins with those values.
     let asked_for = |want: &Want| match args.making() {
@@ -145,7 +162,6 @@ fn given(
         return Err(vec![fault.help(format!("give it: `--input {}=FILE.npy`", part.name))]);
     }
     session.terminal.progress("making up data");
-    let (pairs, set) = (args.generate.clone().unwrap_or_default(), super::params(launch));
     let known = extents_of(module, &arrays);
     let wanted = |id: TensorId| name_of(module, id).is_some_and(|name| made.iter().any(|w| w.name == name));
     let more = generate_tensors(module, &pairs, &set, &known, args.seed(), &wanted);
@@ -155,6 +171,11 @@ fn given(
     check_dtype(module, &pairs, &made).map_err(|fault| vec![fault])?;
     arrays.extend(more);
     Ok(Data { arrays, layout, seed: Some(args.seed()), made })
+}
+
+/// The tensor that a parameter of the host entry is bound to.
+pub(super) fn tensor_named(module: &Module, name: &str) -> Option<TensorId> {
+    (0..module.tensors.len()).map(|i| TensorId(i as u32)).find(|&id| name_of(module, id) == Some(name))
 }
 
 /// The parameter of the host entry that a tensor is bound to.
@@ -233,6 +254,12 @@ fn others(module: &Module, made: &Arrays) -> Result<Vec<TensorId>, Vec<Diagnosti
 
 fn takes_cache(module: &Module) -> bool {
     module.entry.iter().flat_map(|entry| &entry.params).any(|p| p.ty == EntryTy::PagedKvCache)
+}
+
+/// Whether a parameter is an extent that arrays give.
+pub(super) fn is_extent(module: &Module, name: &str) -> bool {
+    let source = module.param_named(name).map(|id| &module.params[id.index()].source);
+    matches!(source, Some(ParamSource::Shape { .. }))
 }
 
 /// Names of the arrays that hold data, and of those that hold integers.

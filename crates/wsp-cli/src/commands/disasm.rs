@@ -1,6 +1,6 @@
 //! `wsp disasm`: from the bytes of a program or a task graph, or from a workload, to text.
 
-use super::kind::{Kind, wrong_kind};
+use super::kind::{Kind, of_unknown_kind, wrong_kind};
 use super::{Outcome, Session, unit, workload};
 use crate::args::DisasmArgs;
 use crate::files::{read_program, try_program, write_program};
@@ -24,7 +24,8 @@ pub(super) fn disasm(session: &mut Session, args: &DisasmArgs) -> Result<Outcome
         None => read_program(&args.file).map_err(|fault| vec![fault])?,
     };
     let name = args.file.display().to_string();
-    let text = disassemble(&bytes).map_err(|error| vec![not_a_program(&name, &error)])?;
+    let text =
+        disassemble(&bytes).map_err(|error| of_unknown_kind(kind, vec![not_a_program(&name, &error)]))?;
     write_listing(session, &args.file, args.output.as_deref(), &text).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
 }

@@ -21,6 +21,15 @@ pub(super) struct Want {
     pub(super) needed: bool,
 }
 
+/// What can be made up of the arrays that are missing, so that messages offer no more.
+#[derive(Clone, Copy)]
+pub(super) struct Makeable<'a> {
+    /// Whether `--fill` makes up an array of this name beside those that are given.
+    pub(super) fill: &'a dyn Fn(&Arrays, &str) -> bool,
+    /// Whether `--generate` is taken beside arrays that are given.
+    pub(super) generate: bool,
+}
+
 /// Which arrays are made up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Making<'a> {
@@ -55,11 +64,13 @@ impl DataArgs {
     ///
     /// # Errors
     /// Files that cannot be read, entries that nothing uses, names that are given twice, arrays that are missing.
-    pub(super) fn read(&self, wanted: &[Want], what: &str) -> Result<Arrays, Vec<Diagnostic>> {
-        if self.making() == Making::Named(&[]) {
-            self.check_seed(&[])?;
-        }
-        self.files().read(wanted, self.making(), what)
+    pub(super) fn read(
+        &self,
+        wanted: &[Want],
+        makeable: Makeable<'_>,
+        what: &str,
+    ) -> Result<Arrays, Vec<Diagnostic>> {
+        self.files().read(wanted, self.making(), makeable, what)
     }
 
     /// Refuses keys of `--generate` and names of `--fill` that had no effect: `made` are the arrays that are made up.
@@ -115,6 +126,7 @@ impl Files<'_> {
         self,
         wanted: &[Want],
         making: Making<'_>,
+        makeable: Makeable<'_>,
         what: &str,
     ) -> Result<Arrays, Vec<Diagnostic>> {
         let entries = match self.archive {
@@ -127,13 +139,17 @@ impl Files<'_> {
         let lacks = |want: &Want| !given.contains(&want.name.as_str());
         let unused: Vec<&str> = given.iter().copied().filter(|name| !takes(name)).collect();
         let faults = Faults { wanted, what, given: &given, unused: &unused };
-        let missing: Vec<Diagnostic> = match making {
+        let missing: Vec<&str> = match making {
             Making::Rest => Vec::new(),
             Making::Named(fill) => {
                 let absent = wanted.iter().filter(|want| want.needed && lacks(want));
                 let absent = absent.filter(|want| !fill.contains(&want.name));
-                absent.map(|want| faults.missing(&want.name)).collect()
+                absent.map(|want| want.name.as_str()).collect()
             }
+        };
+        let missing_from = |arrays: &Arrays| {
+            let offers = Offers { makeable, making, arrays, missing: &missing };
+            missing.iter().map(|name| faults.missing(name, &offers)).collect::<Vec<_>>()
         };
         let mut found = Vec::new();
         if !self.allow_unused {
@@ -141,7 +157,7 @@ impl Files<'_> {
             found.extend(unused.map(|name| faults.unused_entry(name, self.archive)));
             if !found.is_empty() {
                 // Often one is the cause of the other.
-                found.extend(missing.iter().cloned());
+                found.extend(missing_from(&Arrays::new()));
             }
             let twice = entries.iter().filter(|name| takes(name) && single().any(|other| other == *name));
             found.extend(twice.map(|name| faults.twice(name, self.archive)));
@@ -156,7 +172,30 @@ impl Files<'_> {
         let single: Vec<(String, PathBuf)> =
             self.single.iter().filter(|(name, _)| takes(name)).cloned().collect();
         let arrays = read_inputs(self.archive, &single, &takes)?;
-        if missing.is_empty() { Ok(arrays) } else { Err(missing) }
+        if missing.is_empty() { Ok(arrays) } else { Err(missing_from(&arrays)) }
+    }
+}
+
+/// What to offer for arrays that are missing.
+struct Offers<'a> {
+    makeable: Makeable<'a>,
+    making: Making<'a>,
+    /// Those that are given.
+    arrays: &'a Arrays,
+    /// The names of those that are missing.
+    missing: &'a [&'a str],
+}
+
+impl Offers<'_> {
+    /// How to have an array made up; none where that would be refused.
+    fn of(&self, name: &str) -> Option<String> {
+        let fills = |name: &str| (self.makeable.fill)(self.arrays, name);
+        // `--generate` excludes `--fill`, and makes up all that is missing or nothing.
+        let generates = self.makeable.generate
+            && self.making == Making::Named(&[])
+            && self.missing.iter().all(|name| fills(name));
+        let rest = if generates { ", or all that is missing: `--generate`" } else { "" };
+        fills(name).then(|| format!("or have it made up: `--fill {name}`{rest}"))
     }
 }
 
@@ -219,7 +258,7 @@ impl Faults<'_> {
             .help(format!("leave out one of them, or take that of `--input` with `--allow-unused`: the entry `{name}` is then not used"))
     }
 
-    fn missing(&self, name: &str) -> Diagnostic {
+    fn missing(&self, name: &str, offers: &Offers<'_>) -> Diagnostic {
         let fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` is missing"));
         let fault = match self.given {
             [] => fault,
@@ -227,9 +266,10 @@ impl Faults<'_> {
         };
         match did_you_mean(name, self.unused.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{name}` by `{near}`, which nothing uses?")),
-            None => fault
-                .help(format!("give it: `--input {name}=FILE.npy`"))
-                .help(format!("or have it made up: `--fill {name}`, or all that is missing: `--generate`")),
+            None => {
+                let fault = fault.help(format!("give it: `--input {name}=FILE.npy`"));
+                offers.of(name).into_iter().fold(fault, Diagnostic::help)
+            }
         }
     }
 

@@ -1,8 +1,7 @@
 //! `wsp graph`: the tasks of a workload and their dependences, as lists or summed up.
 
-use super::given::Files;
 use super::kind::{Kind, wrong_kind};
-use super::workload::{check_graph_memory, is_workload, read_graph_arrays};
+use super::workload::{ArraysFor, Given, check_graph_memory, is_workload, read_arrays};
 use super::{Outcome, Session, options, unit};
 use crate::args::GraphArgs;
 use crate::codes;
@@ -12,7 +11,7 @@ use crate::graph::{Destination, Rows, Summary, write, write_accesses, write_dot,
 use crate::report::GraphReport;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions};
+use wsp_cpu::workload::{Detail, WorkloadOptions};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::Deps;
 
@@ -29,15 +28,14 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
     }
     options::refuse(&[("--kernels", !args.kernels.is_empty())], options::OF_UNITS)
         .map_err(|fault| vec![fault])?;
-    let files =
-        Files { archive: args.inputs.as_deref(), single: &args.input, allow_unused: args.allow_unused };
-    options::refuse_unused(files).map_err(|fault| vec![fault])?;
+    options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let source = session.read_workload(&args.file)?;
-    let arrays = read_graph_arrays(&source, files, &args.set)?;
     let program = engine::link(&source, args.schedule.as_deref(), None)?;
     session.warn(program.notes());
+    let Given { inputs, sources } =
+        read_arrays(&source, &program, &args.data, args.set.clone(), ArraysFor::Tasks)?;
+    args.data.check_seed(&sources.made)?;
     session.terminal.progress("finding dependences");
-    let inputs = WorkloadInputs { set: args.set.clone(), arrays, ..WorkloadInputs::default() };
     let options = WorkloadOptions::default();
     // Complete dependences miss nothing, so that nobody needs to look.
     let deps = args.deps.unwrap_or(program.schedule().policy.deps);
@@ -60,14 +58,11 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
         let report = GraphReport {
             program: name,
             deps: listed.deps.to_owned(),
+            sources,
             summary: Summary::of(graph),
             missed: listed.missed,
         };
-        if args.json {
-            session.terminal.print_json(&report.json());
-        } else {
-            session.terminal.print(&report.text());
-        }
+        session.print(|| report.text(), || report.json(), &[]);
     }
     session.keep(lists)
 }
@@ -124,7 +119,7 @@ impl Outputs {
     /// Refuses outputs that would mix with or replace each other, or replace what is read.
     fn check(&self, args: &GraphArgs) -> Result<(), Diagnostic> {
         let mut taken: BTreeMap<PathBuf, &str> = BTreeMap::new();
-        let inputs = args.inputs.iter().chain(args.input.iter().map(|(_, path)| path));
+        let inputs = args.data.inputs.iter().chain(args.data.input.iter().map(|(_, path)| path));
         let read: Vec<PathBuf> = [&args.file].into_iter().chain(inputs).map(|path| place(path)).collect();
         let mut stdout = self.summary.then_some("the summary");
         for (option, to) in self.lists() {

@@ -94,7 +94,7 @@ impl Kind {
             Kind::GeneratorBytes => format!("`wsp disasm {name}` prints its text"),
             Kind::Arrays => "arrays go in with `--inputs FILE.npz` or `--input NAME=FILE.npy`".to_owned(),
             Kind::Unknown => {
-                "the names of programs end in `.pto`, of workloads in `.wsp`, of task graphs in `.tg` or `.ptog`"
+                "the names of programs end in `.pto`, of workloads in `.wsp`, of task graphs in `.tg` (text) or `.ptog` (bytes), of programs that generate tasks in `.ptows` (text) or `.ptow` (bytes)"
                     .to_owned()
             }
         }
@@ -106,6 +106,14 @@ pub(super) fn wrong_kind(path: &Path, kind: Kind, takes: &str) -> Diagnostic {
     let name = path.display().to_string();
     Diagnostic::error(codes::WRONG_KIND, format!("`{name}` is {}; this command takes {takes}", kind.noun()))
         .help(kind.uses(&name))
+}
+
+/// What is wrong with a file whose name says no kind, and which was taken for the only kind that needs no name.
+pub(super) fn of_unknown_kind(kind: Kind, mut faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if let (Kind::Unknown, Some(first)) = (kind, faults.first_mut()) {
+        first.help.push(Kind::Unknown.uses(""));
+    }
+    faults
 }
 
 /// What is wrong with a text that does not compile as a program, if it begins as workloads do.

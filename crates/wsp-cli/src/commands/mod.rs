@@ -22,23 +22,24 @@ mod plan;
 mod run;
 mod tables;
 mod unit;
+mod verdict;
 mod workload;
 
 use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting, StatsFormat};
 use crate::codes;
-use crate::engine::{Options, Purpose};
+use crate::engine::{Compiled, Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
 use crate::terminal::Terminal;
 use clap::CommandFactory as _;
-use serde_json::Value;
-use std::cell::RefCell;
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wsp_cpu::KvLayout;
-use wsp_ir::diag::{Diagnostic, Severity, to_json};
-use wsp_ir::{Module, SourceMap};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::{Diagnostic, Severity, UNUSED_ITEM, to_json};
 use wsp_plan::ParamValue;
 
 /// How a command ended.
@@ -68,6 +69,10 @@ pub(crate) struct Session {
     pub(crate) terminal: Terminal,
     /// Source files so far.
     pub(crate) sources: SourceMap,
+    /// How the result is printed.
+    format: StatsFormat,
+    /// Whether it has been printed.
+    has_result: Cell<bool>,
     /// What becomes of warnings.
     warnings: Warnings,
     /// Warnings that were reported as errors.
@@ -93,15 +98,13 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
     let mut session = Session {
         terminal,
         sources: SourceMap::default(),
+        format: command.format(),
+        has_result: Cell::new(false),
         warnings: Warnings::Shown,
         denied: RefCell::default(),
     };
     let result = set_once(&command).map_err(|fault| vec![fault]).and_then(|()| session.run(command));
-    result.unwrap_or_else(|diagnostics| {
-        session.terminal.report(&diagnostics, &session.sources);
-        let contradicts = |fault: &Diagnostic| fault.code == codes::OPTIONS_CONTRADICT;
-        if diagnostics.iter().any(contradicts) { Outcome::Refused } else { Outcome::Failed }
-    })
+    result.unwrap_or_else(|faults| session.fail(&faults))
 }
 
 /// Refuses a value that is set twice.
@@ -145,7 +148,7 @@ impl Session {
     }
 
     /// Reads and compiles a program; prints its warnings.
-    fn compile(&mut self, path: &Path) -> Result<Module, Vec<Diagnostic>> {
+    fn compile(&mut self, path: &Path) -> Result<Compiled, Vec<Diagnostic>> {
         match Kind::of(path) {
             Kind::Workload => return Err(vec![workload::not_a_program(path)]),
             Kind::Program => {}
@@ -163,12 +166,12 @@ impl Session {
         name: &str,
         text: String,
         purpose: Purpose,
-    ) -> Result<Module, Vec<Diagnostic>> {
+    ) -> Result<Compiled, Vec<Diagnostic>> {
         let compiled = crate::engine::compile_for(&mut self.sources, name, &text, purpose);
         let compiled =
             compiled.map_err(|faults| kind::workload_in_a_program(name, &text).unwrap_or(faults))?;
         self.warn(&compiled.warnings);
-        Ok(compiled.module)
+        Ok(compiled)
     }
 
     /// Writes figures to a file that was tried before, where there is one, as the last thing that a command does.
@@ -177,21 +180,26 @@ impl Session {
         self.keep([filled.map_err(|fault| vec![fault])?])
     }
 
-    /// Prints what a run came to. For machines it holds every fault of the run, for each of which the exit status is not 0.
-    fn print_run(
-        &self,
-        format: StatsFormat,
-        text: impl FnOnce() -> String,
-        json: impl FnOnce() -> Value,
-        faults: &[Diagnostic],
-    ) {
-        if format == StatsFormat::Text {
+    /// Prints the result. For machines it holds every fault, for each of which the exit status is not 0.
+    fn print(&self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value, faults: &[Diagnostic]) {
+        self.has_result.set(true);
+        if self.format == StatsFormat::Text {
             return self.terminal.print(&text());
         }
         let mut report = json();
         let denied = self.denied.borrow();
         report["errors"] = denied.iter().chain(faults).map(|fault| to_json(fault, &self.sources)).collect();
         self.terminal.print_json(&report);
+    }
+
+    /// Reports what has stopped a command. A result for machines that is not printed yet is the list of errors alone.
+    fn fail(&self, faults: &[Diagnostic]) -> Outcome {
+        self.terminal.report(faults, &self.sources);
+        if self.format == StatsFormat::Json && !self.has_result.get() {
+            self.print(String::new, || json!({}), faults);
+        }
+        let contradicts = |fault: &Diagnostic| fault.code == codes::OPTIONS_CONTRADICT;
+        if faults.iter().any(contradicts) { Outcome::Refused } else { Outcome::Failed }
     }
 
     /// Gives files that are complete their names, as the last thing that a command does.
@@ -219,6 +227,14 @@ impl Session {
     /// Whether `--strict` has taken a warning for an error.
     fn is_denied(&self) -> bool {
         !self.denied.borrow().is_empty()
+    }
+
+    /// Stops before the work where `--strict` has taken a warning for an error: what is not sure to be right is not begun.
+    ///
+    /// # Errors
+    /// No more than what has been reported.
+    fn refuse_denied(&self) -> Result<(), Vec<Diagnostic>> {
+        if self.is_denied() { Err(Vec::new()) } else { Ok(()) }
     }
 
     fn warn(&self, warnings: &[Diagnostic]) {
@@ -268,6 +284,21 @@ fn launch_options(launch: &LaunchArgs, threads: u32) -> Options {
 fn refuse_machine_options(launch: &LaunchArgs) -> Result<(), Diagnostic> {
     let given = [("--isa", launch.isa.is_some()), ("--engine", launch.engine.is_some())];
     options::refuse(&given, "is for `.pto` programs")
+}
+
+/// Refuses values of parameters that a program declares and never uses.
+fn refuse_unread(program: &Compiled, launch: &LaunchArgs) -> Result<(), Vec<Diagnostic>> {
+    let unread = |name: &str| {
+        let param = program.module.param_named(name).map(|id| &program.module.params[id.index()]);
+        let is_declaration = |of: &Diagnostic| {
+            of.code == UNUSED_ITEM
+                && of.primary.as_ref().map(|label| label.span) == param.map(|param| param.span)
+        };
+        program.warnings.iter().any(is_declaration)
+    };
+    let faults = params(launch).into_iter().filter(|(name, _)| unread(name));
+    let faults: Vec<Diagnostic> = faults.map(|(name, _)| options::unread_value(&name)).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// Values of parameters as typed.

@@ -26,6 +26,11 @@ pub(super) fn refused(option: &str, why: &str) -> Diagnostic {
         .help(format!("leave out `{option}`"))
 }
 
+/// A value of `--set` that nothing reads.
+pub(super) fn unread_value(name: &str) -> Diagnostic {
+    refused(&format!("--set {name}=…"), &format!("has no meaning: nothing reads `{name}`"))
+}
+
 /// Refuses to pass over entries where none is read.
 ///
 /// # Errors

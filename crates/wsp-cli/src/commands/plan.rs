@@ -1,7 +1,7 @@
 //! `wsp plan`: what would run.
 
 use super::kind::refuse_entries;
-use super::{Outcome, Session, data, launch_options, options, workload};
+use super::{Outcome, Session, data, launch_options, options, refuse_unread, workload};
 use crate::args::PlanArgs;
 use crate::engine::{self, Loaded};
 use crate::report::DataSummary;
@@ -22,21 +22,20 @@ pub(super) fn plan(session: &mut Session, args: &PlanArgs) -> Result<Outcome, Ve
     let given = [("--isa", args.launch.isa.is_some())];
     options::refuse(&given, "has no meaning: generators have no tile operations")
         .map_err(|fault| vec![fault])?;
-    let module = session.compile(&args.file)?;
+    let compiled = session.compile(&args.file)?;
+    refuse_unread(&compiled, &args.launch)?;
+    let module = compiled.module;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = launch_options(&args.launch, 0);
     options.layout = data.layout;
+    let sources = data.sources();
     let loaded = Loaded { module, arrays: data.arrays };
     let mut report = engine::plan(&loaded, &options)?;
     session.warn(&report.warnings);
     report.program = args.file.display().to_string();
-    report.seed = data.seed;
     report.data = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
-    if args.json {
-        session.terminal.print_json(&report.json());
-    } else {
-        session.terminal.print(&report.text(args.limit));
-    }
+    report.sources = sources;
+    session.print(|| report.text(args.limit), || report.json(), &[]);
     Ok(Outcome::Done)
 }

@@ -3,42 +3,58 @@
 use super::kind::{Kind, refuse_entries, wrong_kind};
 use super::options::{self, refuse_unused};
 use super::outputs::{Outputs, check_allowed};
-use super::{Outcome, Session, data, launch_options, unit, workload};
-use crate::args::RunArgs;
+use super::verdict::{RunArrays, Verdict};
+use super::{Outcome, Session, Warnings, data, launch_options, refuse_unread, unit, workload};
+use crate::args::{DataArgs, RunArgs};
 use crate::codes;
 use crate::engine::{self, Loaded, Options, RunOutcome};
 use crate::machine;
-use crate::reference::{self, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
-use crate::report::{DataSummary, Findings, RunReport};
+use crate::reference::{self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
+use crate::report::{DataSummary, RunReport};
 use std::collections::BTreeMap;
 use wsp_cpu::KvLayout;
 use wsp_cpu::Recording;
-use wsp_ir::diag::Diagnostic;
-use wsp_ir::{ExprKind, ParamSource};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::{ExprKind, ParamSource, Reference};
 use wsp_kernel::Mode;
 use wsp_plan::{Array, Arrays, ParamValue};
 
-/// Runs a program.
+/// Runs a program, a workload or a task graph.
 pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
     refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
+    if args.strict {
+        session.warnings = Warnings::Errors;
+    }
     let kind = Kind::of(&args.file);
-    if kind.is_unit() {
-        return unit::run(session, args, kind);
-    }
-    options::refuse(&args.unit.given(), options::OF_UNITS).map_err(|fault| vec![fault])?;
-    if matches!(kind, Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays) {
-        return Err(vec![wrong_kind(&args.file, kind, "`.pto` programs, workloads and task graphs")]);
-    }
-    if kind == Kind::Workload {
-        return workload::run(session, args);
-    }
-    let module = session.compile(&args.file)?;
+    let outcome = match kind {
+        Kind::UnitText | Kind::UnitBytes => unit::run(session, args, kind)?,
+        Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
+            refuse_unit_options(args)?;
+            return Err(vec![wrong_kind(&args.file, kind, "`.pto` programs, workloads and task graphs")]);
+        }
+        Kind::Workload => {
+            refuse_unit_options(args)?;
+            workload::run(session, args)?
+        }
+        Kind::Program | Kind::Unknown => {
+            refuse_unit_options(args)?;
+            program(session, args)?
+        }
+    };
+    Ok(if session.is_denied() { Outcome::Failed } else { outcome })
+}
+
+fn refuse_unit_options(args: &RunArgs) -> Result<(), Vec<Diagnostic>> {
+    options::refuse(&args.unit.given(), options::OF_UNITS).map_err(|fault| vec![fault])
+}
+
+/// Runs a `.pto` program.
+fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnostic>> {
+    let compiled = session.compile(&args.file)?;
+    refuse_unread(&compiled, &args.launch)?;
+    let module = compiled.module;
     refuse_entries(&args.file, &module).map_err(|fault| vec![fault])?;
-    let trace = [("--trace", args.trace.is_some())];
-    options::refuse(&trace, "is for workloads (`.wsp`) and task graphs (`.tg`, `.ptog`)")
-        .map_err(|fault| vec![fault])?;
-    let given = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())];
-    options::refuse(&given, options::OF_WORKLOADS).map_err(|fault| vec![fault])?;
+    refuse_options(args).map_err(|fault| vec![fault])?;
     let outputs = Outputs::of(args, &session.source_files())?;
     let check = args.check || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, check).map_err(|fault| vec![fault])?;
@@ -48,62 +64,25 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
     if !args.allow_unwritten.is_empty() {
         check_allowed(&args.allow_unwritten, &data::output_names(&module, &engine::outputs(&module)?))?;
     }
+    session.refuse_denied()?;
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = launch_options(&args.launch, args.threads.unwrap_or(0));
     options.layout = data.layout;
     options.recording = recording;
     let loaded = Loaded { module, arrays: data.arrays };
-    let user = given_arrays(&loaded.arrays, &data.made);
-    let mut outcome = engine::execute(&loaded, &options)?;
-    if outcome.stats.chunks() > 0 {
-        let plan = engine::plan(&loaded, &options)?;
-        outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
-    }
+    let outcome = executed(&loaded, &options)?;
     session.warn(&outcome.warnings);
-    let (filled, mut faults) = outputs.fill(&outcome.outputs, &mut |_| Ok(()));
-    let ran = outcome.stats.tasks.iter().any(|group| group.tasks > 0);
-    if !ran {
-        let params = outcome.params.iter().map(|(name, value)| (name.as_str(), *value));
-        let nothing = nothing_ran("the program issued no task", params, check);
-        if check { faults.push(nothing) } else { session.warn(&[nothing]) }
-    }
-    let checked = if check && ran {
-        session.terminal.progress("computing the reference");
-        if loaded.module.references.is_empty() {
-            compare_with_plain(&loaded, &outcome, &options)
-        } else {
-            compare(&loaded, &outcome, &options)
-        }
-    } else {
-        Ok(Vec::new())
-    };
-    let compared = check && ran && checked.is_ok();
-    let checks = match checked {
-        Ok(checks) => {
-            if check && ran && checks.iter().all(|one| one.elements == 0) {
-                faults.push(nothing_compared("no kernel that ran stores to an array of the launch"));
-            }
-            checks
-        }
-        Err(found) => {
-            // What was computed is worth keeping when it cannot be checked.
-            faults.extend(found);
-            Vec::new()
-        }
-    };
-    let mut findings =
-        Findings::of(std::mem::take(&mut outcome.unwritten), &outcome.outputs, &user, args.strict);
-    findings.allow(&args.allow_unwritten, &args.data.fill);
+    let (filled, faults) = outputs.fill(&outcome.outputs, &mut |_| Ok(()));
+    let mut verdict = Verdict::new(session, args, check, faults);
+    let checks = judge(session, &mut verdict, &loaded, &options, &outcome, args);
+    let arrays = RunArrays { inputs: &loaded.arrays, made: &data.made, outputs: &outcome.outputs };
+    let mut findings = verdict.findings(outcome.unwritten, arrays, checks.as_deref());
     if options.recording == Recording::On {
-        findings.untouched = std::mem::take(&mut outcome.untouched);
+        findings.untouched = outcome.untouched;
     }
-    if compared {
-        findings = findings.judged(&checks);
-    }
-    session.warn(&findings.warnings());
     let summary = DataSummary::of(&loaded.module, &loaded.arrays, data.layout);
-    let all_made = user.is_empty();
-    let shown = |name: &str| summary.is_none() && (all_made || user.contains_key(name));
+    let all_made = data.made.len() == loaded.arrays.len();
+    let shown = |name: &String| summary.is_none() && (all_made || !data.made.contains(name));
     let inputs = loaded.arrays.iter().filter(|(name, _)| shown(name));
     let inputs = inputs.map(|(name, array)| format!("{name} {array:?}")).collect();
     let report = RunReport {
@@ -114,13 +93,90 @@ pub(super) fn run(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<
         seed: data.seed,
         data: summary,
         stats: outcome.stats,
-        checks,
+        checks: checks.unwrap_or_default(),
         findings,
     };
-    faults.extend(differences(&loaded.module, &report.checks, &options.set));
-    faults.extend(report.findings.diagnostics());
-    session.print_run(args.stats, || report.text(), || report.json(), &faults);
-    session.keep_after(&faults, filled)
+    let differences = differences(&loaded.module, &report.checks, &options.set);
+    verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
+}
+
+/// Options that `.pto` programs have no use for.
+fn refuse_options(args: &RunArgs) -> Result<(), Diagnostic> {
+    let trace = [("--trace", args.trace.is_some())];
+    options::refuse(&trace, "is for workloads (`.wsp`) and task graphs (`.tg`, `.ptog`)")?;
+    let given = [("--aicpus", args.aicpus.is_some()), ("--expand", args.expand.is_some())];
+    options::refuse(&given, options::OF_WORKLOADS)
+}
+
+/// Runs a program; of one with tiers, also what its tasks are estimated to cost.
+fn executed(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let mut outcome = engine::execute(loaded, options)?;
+    if outcome.stats.chunks() > 0 {
+        let plan = engine::plan(loaded, options)?;
+        outcome.stats.costs = plan.descriptors.iter().filter(|d| d.tier.is_some()).map(|d| d.cost).collect();
+    }
+    Ok(outcome)
+}
+
+/// Compares the outputs of a run that is to be checked; nothing where that is not done.
+fn judge(
+    session: &Session,
+    verdict: &mut Verdict<'_>,
+    loaded: &Loaded,
+    options: &Options,
+    outcome: &RunOutcome,
+    args: &RunArgs,
+) -> Option<Vec<Comparison>> {
+    if outcome.stats.tasks.iter().all(|group| group.tasks == 0) {
+        verdict.nothing_ran(&Emptiness {
+            what: "the program issued no task",
+            empty: empty_params(&loaded.module, &outcome.params, &options.set, &args.data),
+        });
+        return None;
+    }
+    if !verdict.is_wanted() {
+        return None;
+    }
+    session.terminal.progress("computing the reference");
+    let compared = if loaded.module.references.is_empty() {
+        compare_with_plain(loaded, outcome, options)
+    } else {
+        compare(loaded, outcome, options)
+    };
+    let checks = verdict.compared(compared)?;
+    if checks.iter().all(|one| one.elements == 0) {
+        verdict.nothing_compared("no kernel that ran stores to an array of the launch");
+    }
+    Some(checks)
+}
+
+/// Parameters of a program that are 0 or less.
+fn empty_params<'a>(
+    module: &'a wsp_ir::Module,
+    params: &'a [(String, ParamValue)],
+    set: &[(String, ParamValue)],
+    data: &DataArgs,
+) -> Vec<Empty<'a>> {
+    // Beside arrays that are given nothing has an extent of its own, and references say which keys there are.
+    let generates = !data.names_arrays() && module.references.is_empty();
+    let option = |name: &str| {
+        Some(match module.params[module.param_named(name)?.index()].source {
+            ParamSource::Set { .. } | ParamSource::Entry => "--set",
+            ParamSource::Shape { .. } if generates => "--generate",
+            ParamSource::Shape { .. } | ParamSource::Derived(_) => return None,
+        })
+    };
+    let is_chosen = |name: &str| {
+        let mut keys = data.generate.iter().flat_map(|pairs| pairs.iter());
+        set.iter().any(|(set, _)| set == name) || keys.any(|(key, _)| key == name)
+    };
+    let empty = params.iter().filter_map(|(name, value)| match *value {
+        ParamValue::Int(value) if value <= 0 => {
+            Some(Empty { name, value, option: option(name), is_chosen: is_chosen(name) })
+        }
+        _ => None,
+    });
+    empty.collect()
 }
 
 /// Whether a run, which compares or not, records what it stores.
@@ -143,25 +199,42 @@ pub(super) fn given_arrays<'a>(arrays: &'a Arrays, made: &[String]) -> BTreeMap<
     of_user.map(|(name, array)| (name.as_str(), array)).collect()
 }
 
-/// What to say of a run of no task: an error where it was to be checked, since nothing was, else a warning.
-pub(super) fn nothing_ran<'a>(
-    what: &str,
-    params: impl Iterator<Item = (&'a str, ParamValue)>,
-    check: bool,
-) -> Diagnostic {
-    let new = if check { Diagnostic::error } else { Diagnostic::warning };
-    let empty = params.filter(|(_, value)| matches!(value, ParamValue::Int(n) if *n <= 0));
-    let empty: Vec<String> = empty
-        .map(|(name, value)| match value {
-            ParamValue::Int(n) => format!("`{name}` is {n}"),
-            _ => String::new(),
+/// A run of no task.
+pub(super) struct Emptiness<'a> {
+    /// What there was none of.
+    pub(super) what: &'a str,
+    /// Values that may be the reason.
+    pub(super) empty: Vec<Empty<'a>>,
+}
+
+/// A value that is 0 or less.
+pub(super) struct Empty<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: i128,
+    /// The option that gives it another one, if there is one.
+    pub(super) option: Option<&'static str>,
+    /// Whether the user has chosen it.
+    pub(super) is_chosen: bool,
+}
+
+impl Emptiness<'_> {
+    /// As an error or a warning.
+    pub(super) fn diagnostic(&self, new: impl Fn(Code, String) -> Diagnostic) -> Diagnostic {
+        let fault = new(codes::NOTHING_RAN, format!("nothing ran: {}", self.what));
+        let values: Vec<String> =
+            self.empty.iter().map(|Empty { name, value, .. }| format!("`{name}` is {value}")).collect();
+        let fault = if values.is_empty() { fault } else { fault.note(values.join(", ")) };
+        // A default of 0 may be meant where the user has chosen another value that is.
+        let any_chosen = self.empty.iter().any(|of| of.is_chosen);
+        let others = self.empty.iter().filter(|of| of.is_chosen == any_chosen);
+        let options = others.filter_map(|of| Some(format!("{} {}=1", of.option?, of.name)));
+        let options: Vec<String> = options.collect();
+        let help = "choose values and arrays for which the loops have rounds";
+        fault.help(match options.as_slice() {
+            [] => help.to_owned(),
+            _ => format!("{help}, such as `{}`", options.join(" ")),
         })
-        .collect();
-    let fault = new(codes::NOTHING_RAN, format!("nothing ran: {what}"));
-    let fault = if empty.is_empty() { fault } else { fault.note(empty.join(", ")) };
-    fault.help(
-        "choose values and arrays for which the loops have rounds: `--set NAME=VALUE`, `--generate NAME=N`",
-    )
+    }
 }
 
 /// What to say of a run that was to be checked, and of which no element was compared.
@@ -231,17 +304,23 @@ fn is_stated(module: &wsp_ir::Module, name: &str, set: &[(String, ParamValue)]) 
     set.iter().any(|(n, _)| n == name) || !has_computed_default(module, name)
 }
 
-/// What is wrong with outputs that were compared. Where the reference computes the scale itself, that is said.
+/// What is wrong with outputs that were compared. Where their reference computes the scale itself, that is said.
 pub(super) fn differences(
     module: &wsp_ir::Module,
     checks: &[Comparison],
     set: &[(String, ParamValue)],
 ) -> Vec<Diagnostic> {
-    let roles = module.references.iter().flat_map(|reference| &reference.roles);
-    let own = roles.into_iter().find(|(role, name)| role == SM_SCALE && !is_stated(module, name, set));
-    let faults = checks.iter().filter_map(Comparison::diagnostic);
+    let own = |check: &Comparison| {
+        let compared = |reference: &&Reference| {
+            check.against == Against::Reference(reference.name.clone())
+                && reference.roles.iter().any(|(_, name)| *name == check.name)
+        };
+        let mut roles = module.references.iter().filter(compared).flat_map(|reference| &reference.roles);
+        roles.find(|(role, name)| role == SM_SCALE && !is_stated(module, name, set))
+    };
+    let faults = checks.iter().filter_map(|check| Some((check.diagnostic()?, own(check))));
     faults
-        .map(|fault| match own {
+        .map(|(fault, own)| match own {
             None => fault,
             Some((_, name)) => fault
                 .note(format!("the reference does not take `{name}` from the program, whose default is computed: it has 1 / sqrt(lanes) of its own"))

@@ -4,7 +4,7 @@ mod arrays;
 mod bytes;
 mod run;
 
-pub(super) use arrays::read_graph_arrays;
+pub(super) use arrays::{Given, Purpose as ArraysFor, read as read_arrays};
 pub(super) use bytes::{bytes, program_bytes};
 pub(super) use run::run;
 
@@ -64,7 +64,7 @@ impl Session {
     fn read_library(&mut self, user: &Path, used: &Use) -> Result<Module, Vec<Diagnostic>> {
         let path = used_file(user, used);
         let text = read_source(&path).map_err(|fault| vec![fault.at(used.span, "used here")])?;
-        let mut library = self.compile_text(&path.display().to_string(), text, Purpose::Library)?;
+        let mut library = self.compile_text(&path.display().to_string(), text, Purpose::Library)?.module;
         if library.entry.is_none() {
             library.entry = Some(library_entry(&library));
         }

@@ -23,7 +23,7 @@ pub use names::Names;
 pub use pages::PageTable;
 pub use pairs::{Pairs, SpecError};
 pub use spec::{HELP, Lens, Spec};
-pub use tensors::{check_dtype, generate_tensors};
+pub use tensors::{can_make, check_dtype, generate_tensors};
 pub use unit::{Scale, make_tensor};
 
 use wsp_cpu::KvLayout;

@@ -38,45 +38,126 @@ pub fn generate_tensors(
     seed: u64,
     is_input: &dyn Fn(TensorId) -> bool,
 ) -> Result<Arrays, Diagnostic> {
-    let elem = element(module, pairs)?;
-    // Sizes decide what the reference asks for, and that decides the extents which are left.
-    let before = Inputs { extents: known.clone(), ..Inputs::default() };
-    let sizes = params(module, pairs, set, &before)?;
-    let mut wanted = roles::inputs(module, pairs, &sizes, seed)?;
-    for (&id, &extent) in known {
-        wanted.extents.entry(id).or_insert(extent);
-    }
-    let params = params(module, pairs, set, &wanted)?;
+    let recipe = Recipe::new(module, pairs, set, known, seed)?;
     let mut arrays = Arrays::new();
-    let Some(entry) = &module.entry else { return Ok(arrays) };
-    for binding in &entry.launch.bindings {
-        let BindingSource::Tensor(id) = binding.source else { continue };
-        let param = &entry.params[binding.param as usize];
-        if !is_input(id) {
-            continue;
-        }
+    for (param, id) in entry_tensors(module).filter(|(_, id)| is_input(*id)) {
+        arrays.insert(param.name.clone(), recipe.make(param, id)?);
+    }
+    Ok(arrays)
+}
+
+/// Whether [`generate_tensors`] makes an array for a tensor of the launch, if there is memory for it.
+pub fn can_make(
+    module: &Module,
+    pairs: &Pairs,
+    set: &[(String, ParamValue)],
+    known: &BTreeMap<ParamId, u32>,
+    seed: u64,
+    tensor: TensorId,
+) -> bool {
+    let Ok(recipe) = Recipe::new(module, pairs, set, known, seed) else { return false };
+    entry_tensors(module).find(|(_, id)| *id == tensor).is_some_and(|(param, id)| match param.ty {
+        EntryTy::Array(_) => recipe.integers(param).is_ok(),
+        _ => recipe.form(param, id).is_ok_and(|(dtype, _)| fill(dtype, &[0], &PLAIN, 0).is_some()),
+    })
+}
+
+/// The tensors of the launch, with the parameters of the host entry that they are bound to.
+fn entry_tensors(module: &Module) -> impl Iterator<Item = (&EntryParam, TensorId)> {
+    let bindings =
+        module.entry.iter().flat_map(|entry| entry.launch.bindings.iter().map(move |b| (entry, b)));
+    bindings.filter_map(|(entry, binding)| match binding.source {
+        BindingSource::Tensor(id) => Some((&entry.params[binding.param as usize], id)),
+        BindingSource::Cache(_) | BindingSource::Param(_) => None,
+    })
+}
+
+/// How the arrays of a launch are made up.
+struct Recipe<'m> {
+    module: &'m Module,
+    /// Elements of tensors of any type.
+    elem: DType,
+    /// What the references ask for.
+    wanted: Inputs,
+    /// An extent that arrays have, and that is another by what the references ask for: its name and both values.
+    clash: Option<(&'m str, u32, u32)>,
+    params: Vec<Option<Value>>,
+    seed: u64,
+}
+
+impl<'m> Recipe<'m> {
+    fn new(
+        module: &'m Module,
+        pairs: &Pairs,
+        set: &[(String, ParamValue)],
+        known: &BTreeMap<ParamId, u32>,
+        seed: u64,
+    ) -> Result<Recipe<'m>, Diagnostic> {
+        let elem = element(module, pairs)?;
+        // Sizes decide what the reference asks for, and that decides the extents which are left.
+        let before = Inputs { extents: known.clone(), ..Inputs::default() };
+        let sizes = params(module, pairs, set, &before)?;
+        let mut wanted = roles::inputs(module, pairs, &sizes, seed)?;
+        let clash = known.iter().find_map(|(id, &has)| {
+            let asked = wanted.extents.get(id).copied().filter(|&asked| asked != has)?;
+            Some((module.params[id.index()].name.as_str(), has, asked))
+        });
+        wanted.extents.extend(known);
+        let params = params(module, pairs, set, &wanted)?;
+        Ok(Recipe { module, elem, wanted, clash, params, seed })
+    }
+
+    fn make(&self, param: &EntryParam, id: TensorId) -> Result<Array, Diagnostic> {
         if matches!(param.ty, EntryTy::Array(_)) {
-            arrays.insert(param.name.clone(), integers(param, &wanted)?);
-            continue;
+            return self.integers(param);
         }
-        let tensor = &module.tensors[id.index()];
-        let dtype = match tensor.elem {
-            Elem::Fixed(fixed) => fixed,
-            Elem::Of(_) => elem,
-        };
-        let shape = shape(module, id, &params)?;
+        let (dtype, shape) = self.form(param, id)?;
         let bytes = shape.iter().try_fold(dtype.size() as u64, |total, &n| total.checked_mul(n));
         if let Some(bytes) = bytes {
             crate::files::check_memory(&format!("`{}` of {dtype}{shape:?}", param.name), bytes)?;
         }
-        let values = wanted.values.get(&param.name).unwrap_or(&PLAIN);
-        let made = fill(dtype, &shape, values, key(seed, u64::from(id.0) + 1)).ok_or_else(|| {
+        let values = self.wanted.values.get(&param.name).unwrap_or(&PLAIN);
+        fill(dtype, &shape, values, key(self.seed, u64::from(id.0) + 1)).ok_or_else(|| {
             bad(format!("`{}` of {dtype}{shape:?} cannot be made up", param.name))
-                .at(tensor.span, "declared here")
-        })?;
-        arrays.insert(param.name.clone(), made);
+                .at(self.module.tensors[id.index()].span, "declared here")
+        })
     }
-    Ok(arrays)
+
+    /// Type and shape of a tensor.
+    fn form(&self, param: &EntryParam, id: TensorId) -> Result<(DType, Vec<u64>), Diagnostic> {
+        if let Some(Values::Given(_)) = self.wanted.values.get(&param.name) {
+            self.refuse_clash(param)?;
+        }
+        let dtype = match self.module.tensors[id.index()].elem {
+            Elem::Fixed(fixed) => fixed,
+            Elem::Of(_) => self.elem,
+        };
+        Ok((dtype, shape(self.module, id, &self.params)?))
+    }
+
+    /// The integers that the program's reference asks for.
+    fn integers(&self, param: &EntryParam) -> Result<Array, Diagnostic> {
+        let Some(values) = self.wanted.integers.get(&param.name) else {
+            return Err(bad(format!("integers of `{}` cannot be made up", param.name))
+                .at(param.span, "declared here")
+                .help(format!("give them with `--input {}=FILE.npy`", param.name)));
+        };
+        self.refuse_clash(param)?;
+        let no_room = || bad(format!("`{}` does not fit memory", param.name)).at(param.span, "declared here");
+        let mut array = Array::zeros(DType::U32, &[values.len() as u64]).map_err(|_| no_room())?;
+        array.as_slice_mut::<u32>().ok_or_else(no_room)?.copy_from_slice(values);
+        Ok(array)
+    }
+
+    /// Refuses to make up what says the extents of other arrays, where these are given and have others.
+    fn refuse_clash(&self, param: &EntryParam) -> Result<(), Diagnostic> {
+        let Some((extent, has, asked)) = self.clash else { return Ok(()) };
+        let message = format!("`{}` cannot be made up beside arrays that are given", param.name);
+        Err(bad(message)
+            .at(param.span, "declared here")
+            .note(format!("`{extent}` is {has} by these, and {asked} by what would be made up"))
+            .help(format!("give it: `--input {}=FILE.npy`", param.name)))
+    }
 }
 
 /// Refuses a `dtype` that no array takes: `made` are those that are made up.
@@ -97,19 +178,6 @@ pub fn check_dtype(module: &Module, pairs: &Pairs, made: &[String]) -> Result<()
     }
     Err(bad(format!("`dtype={value}` has no meaning: every array that is made up has a type of its own"))
         .help(format!("leave out `dtype={value}`, or declare a tensor of any type: `Tensor x`")))
-}
-
-/// The integers that the program's reference asks for.
-fn integers(param: &EntryParam, wanted: &Inputs) -> Result<Array, Diagnostic> {
-    let Some(values) = wanted.integers.get(&param.name) else {
-        return Err(bad(format!("integers of `{}` cannot be made up", param.name))
-            .at(param.span, "declared here")
-            .help(format!("give them with `--input {}=FILE.npy`", param.name)));
-    };
-    let no_room = || bad(format!("`{}` does not fit memory", param.name)).at(param.span, "declared here");
-    let mut array = Array::zeros(DType::U32, &[values.len() as u64]).map_err(|_| no_room())?;
-    array.as_slice_mut::<u32>().ok_or_else(no_room)?.copy_from_slice(values);
-    Ok(array)
 }
 
 /// The element type of inputs that take any; keys that mean nothing are refused on the way.

@@ -1,6 +1,8 @@
 //! What the data of a run amount to.
 
+use super::text::Lines;
 use crate::files::to_u32;
+use serde_json::Value;
 use wsp_cpu::KvLayout;
 use wsp_ir::{EntryTy, Module};
 use wsp_plan::Arrays;
@@ -53,6 +55,9 @@ impl DataSummary {
     }
 }
 
+/// Most names of made-up arrays that a line lists.
+const SHOWN: usize = 12;
+
 /// Where the arrays of a run come from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sources {
@@ -67,18 +72,36 @@ pub struct Sources {
 impl Sources {
     /// For people.
     pub(super) fn text(&self) -> String {
-        let given = self.given.join(", ");
-        let from = format!("made up from seed {}", self.seed);
-        match (given.is_empty(), self.made.as_slice()) {
-            (true, []) => "none".to_owned(),
-            (true, _) => from,
-            (false, []) => given,
-            (false, made) => format!("{given}; {} {from}", made.join(", ")),
+        let made = match self.made.len() {
+            n if n > SHOWN => format!("{} and {} more", self.made[..SHOWN].join(", "), n - SHOWN),
+            _ => self.made.join(", "),
+        };
+        let made = format!("{made} made up from seed {}", self.seed);
+        match (self.given.join(", "), self.made.as_slice()) {
+            (given, []) if given.is_empty() => "none".to_owned(),
+            (given, []) => given,
+            (given, _) if given.is_empty() => made,
+            (given, _) => format!("{given}; {made}"),
         }
     }
 
+    /// Adds the line of arrays, where there are any.
+    pub(super) fn add_to(&self, lines: &mut Lines) {
+        if !(self.given.is_empty() && self.made.is_empty()) {
+            lines.add("inputs", &self.text());
+        }
+    }
+
+    /// A report for machines, with the arrays.
+    pub(super) fn with_json(&self, mut report: Value) -> Value {
+        report["inputs"] = self.given.clone().into();
+        report["made_up"] = self.made.clone().into();
+        report["seed"] = self.seed().into();
+        report
+    }
+
     /// The seed, where it decided anything.
-    pub(super) fn seed(&self) -> Option<u64> {
+    fn seed(&self) -> Option<u64> {
         (!self.made.is_empty()).then_some(self.seed)
     }
 }

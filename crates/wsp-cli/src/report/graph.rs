@@ -1,5 +1,6 @@
 //! What a task graph came to, as text and JSON.
 
+use super::Sources;
 use super::text::Lines;
 use super::units::count;
 use crate::graph::{Fan, Missed, Summary};
@@ -13,6 +14,8 @@ pub struct GraphReport {
     pub program: String,
     /// How dependences were found: exact, overlap, explicit or hybrid.
     pub deps: String,
+    /// Where the arrays come from.
+    pub sources: Sources,
     /// The figures.
     pub summary: Summary,
     /// With exact dependences: the hazards that have no edge.
@@ -24,6 +27,7 @@ impl GraphReport {
     pub fn text(&self) -> String {
         let s = &self.summary;
         let mut lines = Lines::default();
+        self.sources.add_to(&mut lines);
         let order = match s.order_points {
             0 => String::new(),
             n => format!(", {} of ordered loops", count(n, "order point")),
@@ -64,7 +68,7 @@ impl GraphReport {
     /// For machines.
     pub fn json(&self) -> Value {
         let s = &self.summary;
-        json!({
+        let report = json!({
             "program": self.program,
             "deps": self.deps,
             "tasks": s.tasks,
@@ -83,7 +87,8 @@ impl GraphReport {
             "missed": self.missed.as_ref().map(|m| json!({
                 "hazards": m.count, "first": (m.count > 0).then_some(&m.first),
             })),
-        })
+        });
+        self.sources.with_json(report)
     }
 }
 
@@ -120,6 +125,7 @@ mod tests {
         GraphReport {
             program: "layer.wsp".to_owned(),
             deps: "exact".to_owned(),
+            sources: Sources::default(),
             summary: Summary::of(&graph),
             missed,
         }

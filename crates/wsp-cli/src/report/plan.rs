@@ -3,7 +3,7 @@
 use super::json;
 use super::text::{Lines, tiers};
 use super::units::{bytes, count, millis};
-use super::{DataSummary, TaskGroup, planned_balance};
+use super::{DataSummary, Sources, TaskGroup, planned_balance};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub struct Descriptor {
 pub struct PlanReport {
     /// The program's file.
     pub program: String,
-    /// The seed of made-up data.
-    pub seed: Option<u64>,
+    /// Where the arrays come from.
+    pub sources: Sources,
     /// What the data amount to.
     pub data: Option<DataSummary>,
     /// Types of descriptors.
@@ -103,15 +103,11 @@ impl PlanReport {
     /// For people, with at most `limit` descriptors.
     pub fn text(&self, limit: usize) -> String {
         let mut lines = Lines::default();
+        self.sources.add_to(&mut lines);
         if let Some(data) = &self.data {
-            let seed = self.seed.map_or(String::new(), |seed| format!(", made up from seed {seed}"));
-            lines.add(
-                "sequences",
-                &format!(
-                    "{} with {} tokens, the longest {}{seed}",
-                    data.sequences, data.tokens, data.longest
-                ),
-            );
+            let text =
+                format!("{} with {} tokens, the longest {}", data.sequences, data.tokens, data.longest);
+            lines.add("sequences", &text);
         }
         let groups = self.groups();
         let axes: Vec<String> = self.tiles.iter().map(|(axis, n)| format!("{axis} by {n}")).collect();
@@ -198,9 +194,8 @@ impl PlanReport {
                 })
             })
             .collect();
-        json!({
+        let report = json!({
             "program": self.program,
-            "seed": self.seed,
             "data": self.data.map(|d| json!({
                 "sequences": d.sequences, "tokens": d.tokens, "longest": d.longest, "kv_bytes": d.kv_bytes,
             })),
@@ -214,7 +209,8 @@ impl PlanReport {
             "plan_ms": json::ms(&self.plan),
             "types": types,
             "descriptors": descriptors,
-        })
+        });
+        self.sources.with_json(report)
     }
 }
 

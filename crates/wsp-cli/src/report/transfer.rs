@@ -1,5 +1,6 @@
 //! What a device is given to generate tasks, beside a list of them.
 
+use super::Sources;
 use super::text::Lines;
 use super::units::{bytes, count};
 use crate::engine::workload::Transferred;
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 pub struct TransferReport {
     /// The workload's file.
     pub file: String,
+    /// Where the arrays come from.
+    pub sources: Sources,
     /// What was found.
     pub found: Transferred,
 }
@@ -28,6 +31,7 @@ impl TransferReport {
             ..
         } = &self.found;
         let mut lines = Lines::default();
+        self.sources.add_to(&mut lines);
         lines.add(
             "program",
             &format!(
@@ -91,7 +95,7 @@ impl TransferReport {
         let Transferred {
             transfer, instructions, rows: [axes, kernels, tensors], words, aicpus, list, ..
         } = &self.found;
-        json!({
+        let report = json!({
             "program": self.file,
             "aicpus": aicpus,
             "bytes": {
@@ -113,7 +117,8 @@ impl TransferReport {
                 "tensors": tensors,
             },
             "host_list": list.map(|l| json!({ "tasks": l.tasks, "rows": l.rows, "pending_tasks": l.pending_tasks })),
-        })
+        });
+        self.sources.with_json(report)
     }
 }
 

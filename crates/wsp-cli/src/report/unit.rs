@@ -97,11 +97,8 @@ impl UnitReport {
                 places.map(|((_, name, _), n)| ((*name).to_owned(), json!(n))).collect();
             json!({ "total": peak.total, "by_location": places })
         };
-        let mut all = json!({
+        let all = json!({
             "program": self.program,
-            "seed": self.sources.seed(),
-            "inputs": self.sources.given,
-            "made_up": self.sources.made,
             "values": self.scalars.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
             "threads": self.threads,
             "devices": self.devices,
@@ -117,6 +114,7 @@ impl UnitReport {
             "memory": figures.peak.iter().map(peak).collect::<Vec<_>>(),
             "check": self.check.json(&self.findings),
         });
+        let mut all = self.sources.with_json(all);
         self.findings.add_json(&mut all);
         all
     }
@@ -154,7 +152,7 @@ mod tests {
     fn a_summary_fits_a_screen() {
         expect![[r#"
             steps.tg
-              inputs     made up from seed 1
+              inputs     X made up from seed 1
               values     STEPS = 10
               launches   10
               kernels    40 invocations, 9 of them resident, 960 blocks

@@ -195,8 +195,9 @@ impl WorkloadReport {
     pub fn text(&self) -> String {
         let mut lines = Lines::default();
         lines.add("kernels", self.kernels_text());
-        if self.bodies.is_some() || !self.sources.given.is_empty() {
-            lines.add("inputs", &self.sources.text());
+        match self.bodies {
+            Some(_) => lines.add("inputs", &self.sources.text()),
+            None => self.sources.add_to(&mut lines),
         }
         if !self.params.is_empty() {
             let params: Vec<String> = self.params.iter().map(|(name, n)| format!("{name} = {n}")).collect();
@@ -261,18 +262,16 @@ impl WorkloadReport {
 
     /// For machines.
     pub fn json(&self) -> Value {
-        let mut all = json!({
+        let all = json!({
             "program": self.program,
             "bodies": self.bodies.map(bodies),
-            "inputs": self.sources.given,
-            "made_up": self.sources.made,
-            "seed": self.sources.seed(),
             "params": self.params.iter().map(|(name, n)| json!({ "name": name, "value": n })).collect::<Vec<_>>(),
             "schedule": self.schedule,
             "schedule_lines": self.schedule_lines,
             "tasks": self.kernels.iter().map(|(name, n)| json!({ "kernel": name, "tasks": n })).collect::<Vec<_>>(),
             "check": self.check.json(&self.findings),
         });
+        let mut all = self.sources.with_json(all);
         self.findings.add_json(&mut all);
         let time = match &self.time {
             RunTime::Cycles { makespan, busy } => json!({
@@ -345,7 +344,7 @@ mod tests {
         expect![[r#"
             layer.wsp
               kernels    without bodies: each task mixes what it reads into what it writes
-              inputs     made up from seed 1
+              inputs     x made up from seed 1
               params     seq = 1024, m = 16
               tasks      16 norm, 48 gemm
               schedule   none
@@ -363,6 +362,7 @@ mod tests {
         expect![[r#"
             layer.wsp
               kernels    not run: each task takes the cycles that its kernel costs
+              inputs     x made up from seed 1
               params     seq = 1024, m = 16
               tasks      16 norm, 48 gemm
               schedule   none

@@ -2,7 +2,7 @@
 
 use crate::args::DataArgs;
 use crate::codes;
-use crate::commands::given::Want;
+use crate::commands::given::{Makeable, Want};
 use crate::files::take_bits_as_floats;
 use crate::generate::{Scale, make_tensor};
 use crate::report::Sources;
@@ -36,7 +36,11 @@ pub(super) fn load(
     args: &DataArgs,
 ) -> Result<UnitData, Vec<Diagnostic>> {
     let wants = tensors.iter().map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read });
-    let mut arrays = args.read(&wants.collect::<Vec<_>>(), "the unit")?;
+    let fill = |_: &Arrays, name: &str| {
+        tensors.iter().find(|tensor| tensor.name == name).is_some_and(|tensor| known(tensor).is_ok())
+    };
+    let makeable = Makeable { fill: &fill, generate: true };
+    let mut arrays = args.read(&wants.collect::<Vec<_>>(), makeable, "the unit")?;
     let mut data = UnitData::default();
     let bf16 = tensors.iter().filter(|t| t.dtype == Some(DType::Bf16)).map(|t| t.name.as_str());
     take_bits_as_floats(&mut arrays, bf16);

@@ -50,11 +50,7 @@ pub(in crate::commands) fn graph(
             unknown: unknown.map(|tensor| tensor.name.clone()).collect(),
             allocated: bytes(TensorKind::Unit),
         };
-        if args.json {
-            session.terminal.print_json(&report.json());
-        } else {
-            session.terminal.print(&report.text());
-        }
+        session.print(|| report.text(), || report.json(), &[]);
     }
     session.keep(lists)
 }
@@ -64,9 +60,12 @@ fn refuse_options(args: &GraphArgs) -> Result<(), Diagnostic> {
     let given = [
         ("--deps", args.deps.is_some()),
         ("--args", args.args.is_some()),
-        ("--inputs", args.inputs.is_some()),
-        ("--input", !args.input.is_empty()),
-        ("--allow-unused", args.allow_unused),
+        ("--inputs", args.data.inputs.is_some()),
+        ("--input", !args.data.input.is_empty()),
+        ("--allow-unused", args.data.allow_unused),
+        ("--fill", !args.data.fill.is_empty()),
+        ("--generate", args.data.generate.is_some()),
+        ("--seed", args.data.seed.is_some()),
         ("--schedule", args.schedule.is_some()),
     ];
     refuse(&given, NOT_OF_UNITS)

@@ -125,7 +125,8 @@ impl Session {
                 _ => fault,
             };
             let text = read_source(&path).map_err(|fault| vec![located(fault)])?;
-            let file = Arc::new(self.compile_text(&path.display().to_string(), text, Purpose::Library)?);
+            let file = self.compile_text(&path.display().to_string(), text, Purpose::Library)?;
+            let file = Arc::new(file.module);
             refuse_other(&path, &file).map_err(|fault| vec![located(fault)])?;
             let own: Vec<(String, ParamValue)> =
                 set.iter().filter(|(name, _)| file.param_named(name).is_some()).cloned().collect();

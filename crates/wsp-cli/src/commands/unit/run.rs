@@ -7,14 +7,15 @@ use crate::args::{Cores, RunArgs, UnitArgs};
 use crate::codes;
 use crate::commands::options::refuse;
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{given_arrays, nothing_compared, nothing_ran, recording};
-use crate::commands::{Outcome, Session, Warnings, refuse_machine_options};
-use crate::engine::unit::{self as engine, Begin, UnitOutcome};
+use crate::commands::run::{Emptiness, recording};
+use crate::commands::verdict::{RunArrays, Verdict};
+use crate::commands::{Outcome, Session, refuse_machine_options};
+use crate::engine::unit::{self as engine, Begin, Prepared, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
 use crate::machine;
 use crate::reference::Comparison;
-use crate::report::{Check, Findings, Sources, UnitReport};
+use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
 use std::sync::Arc;
 use wsp_core::tg::{GraphNo, Instr, Platform};
@@ -22,7 +23,6 @@ use wsp_cpu::Recording;
 use wsp_cpu::tg::{CANNOT_RESUME, CheckpointStore, MemoryStore, Released, SessionOptions};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
-use wsp_plan::ParamValue;
 use wsp_plan::tg::matrix;
 use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Tracing, write_graph_chrome_trace};
 
@@ -45,62 +45,20 @@ pub(in crate::commands) fn run(
     refuse_options(args).map_err(|fault| vec![fault])?;
     let wanted = args.check || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
-    if args.strict {
-        session.warnings = Warnings::Errors;
-    }
     let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
     options.recording = recording;
     let prepared = engine::prepare(&module, &kernels.kernels, options.clone())?;
-    if args.strict {
-        // What is not sure to be right is not begun.
-        let is_warning = |found: &&Diagnostic| found.severity == Severity::Warning;
-        session.warn(&prepared.findings().iter().filter(is_warning).cloned().collect::<Vec<_>>());
-        if session.is_denied() {
-            return Ok(Outcome::Failed);
-        }
-    }
-    let ran = prepared.run(begin);
-    // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
-    let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
-    let mut ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
-    let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
-    session.warn(&[platform_notes(&module, &options.runtime), notes].concat());
-    let (filled, mut faults) =
+    refuse_warnings(session, args, &prepared)?;
+    let mut ran = ran(session, args, &module, &options, prepared, begin)?;
+    let (filled, faults) =
         outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
-    let stats = &ran.figures.stats;
-    let checked = if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
-        let values = options.scalars.iter().map(|(name, n)| (name.as_str(), ParamValue::Int((*n).into())));
-        let nothing = nothing_ran("the unit invoked no kernel and copied nothing", values, wanted);
-        if wanted {
-            faults.push(nothing)
-        } else {
-            session.warn(&[nothing])
-        }
-        Ok(Check::NothingRan)
-    } else if wanted {
-        compare(session, &module, &kernels, &options, &ran)
-    } else {
-        Ok(Check::NotDone)
-    };
-    let check = checked.unwrap_or_else(|found| {
-        // What was computed is worth keeping when it cannot be checked.
-        faults.extend(found);
-        Check::NotDone
-    });
+    let mut verdict = Verdict::new(session, args, wanted, faults);
+    let check = judge(session, &mut verdict, &module, &kernels, &options, &ran);
     let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
     let not_read: Vec<String> = not_read.map(|(name, _)| name.clone()).collect();
-    let given = given_arrays(&options.inputs, &not_read);
-    let mut findings = Findings::of(std::mem::take(&mut ran.unwritten), &ran.outputs, &given, args.strict);
-    findings.allow(&args.allow_unwritten, &args.data.fill);
-    if let Some(checks) = check.comparisons() {
-        findings = findings.judged(checks);
-    }
-    session.warn(&findings.warnings());
-    if check.compares_nothing() {
-        faults.push(nothing_compared("no kernel that ran writes an element of an external tensor"));
-    }
-    faults.extend(differences(&check));
-    faults.extend(findings.diagnostics());
+    let unwritten = std::mem::take(&mut ran.unwritten);
+    let arrays = RunArrays { inputs: &options.inputs, made: &not_read, outputs: &ran.outputs };
+    let findings = verdict.findings(unwritten, arrays, check.comparisons());
     let report = UnitReport {
         program: args.file.display().to_string(),
         threads: options.runtime.threads,
@@ -113,9 +71,61 @@ pub(in crate::commands) fn run(
         check,
         findings,
     };
-    session.print_run(args.stats, || report.text(), || report.json(), &faults);
-    let outcome = session.keep_after(&faults, filled)?;
-    Ok(if session.is_denied() { Outcome::Failed } else { outcome })
+    let differences = differences(&report.check);
+    verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
+}
+
+/// Refuses a unit with warnings where `--strict` takes them for errors.
+fn refuse_warnings(session: &Session, args: &RunArgs, prepared: &Prepared) -> Result<(), Vec<Diagnostic>> {
+    if args.strict {
+        let is_warning = |found: &&Diagnostic| found.severity == Severity::Warning;
+        session.warn(&prepared.findings().iter().filter(is_warning).cloned().collect::<Vec<_>>());
+    }
+    session.refuse_denied()
+}
+
+/// Runs a unit that is ready; prints notes.
+fn ran(
+    session: &Session,
+    args: &RunArgs,
+    module: &TgModule,
+    options: &SessionOptions,
+    prepared: Prepared,
+    begin: Begin,
+) -> Result<UnitOutcome, Vec<Diagnostic>> {
+    // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
+    let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
+    let ran = prepared.run(begin);
+    let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
+    let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
+    session.warn(&[platform_notes(module, &options.runtime), notes].concat());
+    Ok(ran)
+}
+
+/// Compares the outputs of a run that is to be checked.
+fn judge(
+    session: &Session,
+    verdict: &mut Verdict<'_>,
+    module: &TgModule,
+    kernels: &UnitKernels,
+    options: &SessionOptions,
+    ran: &UnitOutcome,
+) -> Check {
+    let stats = &ran.figures.stats;
+    if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
+        let empty = settings::empty(module, &options.scalars);
+        verdict.nothing_ran(&Emptiness { what: "the unit invoked no kernel and copied nothing", empty });
+        return Check::NothingRan;
+    }
+    if !verdict.is_wanted() {
+        return Check::NotDone;
+    }
+    let compared = compare(session, module, kernels, options, ran);
+    let check = verdict.compared(compared).unwrap_or(Check::NotDone);
+    if check.compares_nothing() {
+        verdict.nothing_compared("no kernel that ran writes an element of an external tensor");
+    }
+    check
 }
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.

@@ -4,9 +4,11 @@ use super::NOT_OF_UNITS;
 use super::kernels::UnitKernels;
 use crate::args::Setting;
 use crate::codes;
-use crate::commands::options::refused;
+use crate::commands::options::{refused, unread_value};
+use crate::commands::run::Empty;
+use wsp_core::tg::ExprOp;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::tg::TgModule;
+use wsp_ir::tg::{RefValue, TgModule};
 use wsp_plan::ParamValue;
 
 /// Every setting as a name and a value.
@@ -27,7 +29,7 @@ pub(super) fn named(settings: &[Setting]) -> Result<Vec<(String, ParamValue)>, D
 /// Values of declared scalars. A name may be that of a scalar, of a parameter, or of both.
 ///
 /// # Errors
-/// A name that is neither; a value that is no integer.
+/// A name that is neither; a scalar that nothing reads; a value that is no integer.
 pub(super) fn scalars(
     module: &TgModule,
     kernels: &UnitKernels,
@@ -43,6 +45,10 @@ pub(super) fn scalars(
             }
             continue;
         }
+        if !(is_read(module, name) || kernels.has_param(name)) {
+            faults.push(unread_value(name));
+            continue;
+        }
         match integer(*value) {
             Some(value) => values.push((name.clone(), value)),
             None => {
@@ -53,6 +59,25 @@ pub(super) fn scalars(
         }
     }
     if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+/// Whether an expression or a reference of a unit reads a declared scalar.
+fn is_read(module: &TgModule, name: &str) -> bool {
+    let is_this = |arg: u32| module.args.get(arg as usize).is_some_and(|arg| module.str(arg.name) == name);
+    let mut bindings = module.references.iter().flat_map(|reference| &reference.bindings);
+    module.exprs.iter().any(|op| matches!(op, ExprOp::Arg(arg) if is_this(*arg)))
+        || bindings.any(|(_, value)| matches!(value, RefValue::Arg(arg) if is_this(*arg)))
+}
+
+/// Values of declared scalars that are 0 or less.
+pub(super) fn empty<'a>(module: &'a TgModule, set: &[(String, i64)]) -> Vec<Empty<'a>> {
+    let values = module.args.iter().filter_map(|arg| {
+        let name = module.str(arg.name);
+        let chosen = set.iter().rev().find(|(other, _)| other == name).map(|(_, value)| *value);
+        let (value, is_chosen) = (chosen.or(arg.default)?, chosen.is_some());
+        Some(Empty { name, value: value.into(), option: Some("--set"), is_chosen })
+    });
+    values.filter(|of| of.value <= 0).collect()
 }
 
 /// A value as it is written.

@@ -4,75 +4,108 @@ use super::Source;
 use crate::args::DataArgs;
 use crate::codes;
 use crate::commands::data;
-use crate::commands::given::{Files, Making, Want};
-use crate::engine;
+use crate::commands::given::{Makeable, Making, Want};
+use crate::commands::options::{refuse, unread_value};
 use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
-use crate::generate::{DEFAULT_SEED, Pairs, check_dtype, extents_of, generate_tensors};
-use wsp_core::{DType, TensorId};
+use crate::generate::{Pairs, can_make, check_dtype, extents_of, generate_tensors};
+use crate::report::Sources;
+use std::collections::BTreeMap;
+use wsp_core::{DType, ParamId, TensorId};
 use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadProgram};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
+use wsp_ir::workload::{IntExprKind, is_param_used};
 use wsp_plan::{Arrays, ParamValue};
 
 /// Who takes arrays.
 const THE_WORKLOAD: &str = "the workload";
 
-/// Reads arrays for a graph. Where kernels are only declared it depends on tables alone.
-pub(in crate::commands) fn read_graph_arrays(
-    source: &Source,
-    files: Files<'_>,
-    set: &[(String, ParamValue)],
-) -> Result<Arrays, Vec<Diagnostic>> {
-    let tensors = || source.module.tensors.iter().map(|t| t.name.as_str());
-    let faults: Vec<Diagnostic> = files
-        .single
-        .iter()
-        .filter(|(name, _)| source.library.is_none() && tensors().any(|tensor| tensor == name))
-        .map(|(name, _)| {
-            Diagnostic::error(codes::OPTION_OF_OTHERS, format!("`{name}` is a tensor, not a table"))
-                .note("a task graph does not depend on what tensors hold")
-                .help(format!("leave out `--input {name}=…`"))
-        })
-        .collect();
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let wanted = wants(source, None)?;
-    let mut arrays = files.read(&wanted, Making::Rest, THE_WORKLOAD)?;
-    take_bits(source, &mut arrays);
-    if source.library.is_none() {
-        // An archive of a run holds tensors too.
-        let single = |name: &String| source.module.tables.iter().any(|table| table.name == *name);
-        arrays.retain(|name, _| single(name));
-        return Ok(arrays);
-    }
-    let making = Library { making: Making::Rest, pairs: &Pairs::default(), seed: DEFAULT_SEED };
-    making.make(source, None, &mut arrays, set)?;
-    Ok(arrays)
+/// What arrays are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::commands) enum Purpose {
+    /// Kernels run over them.
+    Run,
+    /// Only what tasks there are is asked, which of declared kernels depends on tables alone.
+    Tasks,
 }
 
-/// What a run is given.
-pub(super) struct Given {
-    pub(super) inputs: WorkloadInputs,
-    /// The arrays that were read, such as `x f32[4]`.
-    pub(super) shown: Vec<String>,
-    /// Names of those that are made up.
-    pub(super) made: Vec<String>,
+/// The arrays of a workload.
+pub(in crate::commands) struct Given {
+    pub(in crate::commands) inputs: WorkloadInputs,
+    pub(in crate::commands) sources: Sources,
 }
 
-/// Reads the arrays of a run, and makes up what is to be.
-pub(super) fn read(
+/// Reads the arrays of a workload, and makes up what is to be.
+pub(in crate::commands) fn read(
     source: &Source,
     program: &WorkloadProgram,
     args: &DataArgs,
     set: Vec<(String, ParamValue)>,
+    purpose: Purpose,
 ) -> Result<Given, Vec<Diagnostic>> {
-    let wanted = wants(source, Some(program))?;
-    let mut arrays = args.read(&wanted, THE_WORKLOAD)?;
+    refuse_unread(source, &set)?;
+    let tables_only = purpose == Purpose::Tasks && source.library.is_none();
+    if tables_only {
+        refuse_tensors(source, args)?;
+    }
+    let wanted = wants(source, program, purpose);
+    let pairs = args.generate.clone().unwrap_or_default();
+    let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
+    let fill = |arrays: &Arrays, name: &str| library.can_make(source, arrays, &set, name);
+    let mut arrays = args.read(&wanted, Makeable { fill: &fill, generate: true }, THE_WORKLOAD)?;
     take_bits(source, &mut arrays);
-    let shown = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
-    let (made_up, absent): (Vec<String>, Absent) = match args.making() {
+    if tables_only {
+        // An archive of a run holds tensors too.
+        arrays.retain(|name, _| source.module.tables.iter().any(|table| table.name == *name));
+    }
+    let given = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
+    let (made_up, absent) = match purpose {
+        Purpose::Run => tensors_made_up(source, program, args, &arrays),
+        Purpose::Tasks => (Vec::new(), Absent::Refused),
+    };
+    let mut made = made_up.clone();
+    made.extend(library.make(source, program, &mut arrays, &set)?);
+    args.check_made(&made)?;
+    let mixing = purpose == Purpose::Run;
+    let seed = args.seed();
+    let inputs = WorkloadInputs { set, arrays, made_up, absent, seed, mixing, ..WorkloadInputs::default() };
+    Ok(Given { inputs, sources: Sources { given, made, seed } })
+}
+
+/// Refuses values of parameters that nothing reads.
+fn refuse_unread(source: &Source, set: &[(String, ParamValue)]) -> Result<(), Vec<Diagnostic>> {
+    let module = &source.module;
+    let shared = |name: &str| source.library.as_ref().is_some_and(|of| of.param_named(name).is_some());
+    let unread = |name: &str| module.param_named(name).is_some_and(|id| !is_param_used(module, id));
+    let unread = set.iter().filter(|(name, _)| unread(name) && !shared(name));
+    let faults: Vec<Diagnostic> = unread.map(|(name, _)| unread_value(name)).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Refuses to read or make up tensors where nothing depends on them.
+fn refuse_tensors(source: &Source, args: &DataArgs) -> Result<(), Vec<Diagnostic>> {
+    let is_tensor = |name: &String| source.module.tensors.iter().any(|tensor| tensor.name == *name);
+    let tensors = args.input.iter().filter(|(name, _)| is_tensor(name));
+    let read = tensors.map(|(name, _)| {
+        Diagnostic::error(codes::OPTION_OF_OTHERS, format!("`{name}` is a tensor, not a table"))
+            .note("the tasks do not depend on what tensors hold")
+            .help(format!("leave out `--input {name}=…`"))
+    });
+    let given = [("--fill", !args.fill.is_empty()), ("--generate", args.generate.is_some())];
+    let made = refuse(&given, "has no meaning: the tasks do not depend on what tensors hold");
+    let faults: Vec<Diagnostic> = read.chain(made.err()).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Tensors of declared kernels that are made up, and what the others begin with.
+fn tensors_made_up(
+    source: &Source,
+    program: &WorkloadProgram,
+    args: &DataArgs,
+    arrays: &Arrays,
+) -> (Vec<String>, Absent) {
+    match args.making() {
         // What tasks certainly write first begins with zeros: a part that they leave must not look computed.
         Making::Rest => {
             let read = program.maybe_needed().filter(|name| !arrays.contains_key(*name));
@@ -82,40 +115,20 @@ pub(super) fn read(
             let tensors = source.module.tensors.iter().map(|t| &t.name);
             (tensors.filter(|name| fill.contains(*name)).cloned().collect(), Absent::Refused)
         }
-    };
-    let mut made = made_up.clone();
-    let pairs = args.generate.clone().unwrap_or_default();
-    let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
-    made.extend(library.make(source, Some(program), &mut arrays, &set)?);
-    args.check_made(&made)?;
-    let inputs = WorkloadInputs {
-        set,
-        arrays,
-        made_up,
-        absent,
-        seed: args.seed(),
-        mixing: true,
-        ..WorkloadInputs::default()
-    };
-    Ok(Given { inputs, shown, made })
+    }
 }
 
 /// The arrays that a workload takes; of tables, binding says which are needed.
-fn wants(source: &Source, program: Option<&WorkloadProgram>) -> Result<Vec<Want>, Vec<Diagnostic>> {
+fn wants(source: &Source, program: &WorkloadProgram, purpose: Purpose) -> Vec<Want> {
     let module = &source.module;
-    let needed = |name: &str| program.is_some_and(|program| program.needed().any(|needed| needed == name));
+    let needed = |name: &str| purpose == Purpose::Run && program.needed().any(|needed| needed == name);
     let tables = module.tables.iter().map(|t| Want { name: t.name.clone(), needed: false });
     let tensors = module.tensors.iter().map(|t| Want { name: t.name.clone(), needed: needed(&t.name) });
     let mut all: Vec<Want> = tables.chain(tensors).collect();
     if let Some(library) = &source.library {
-        all.extend(data::wants(library, &inputs(library, program)?));
+        all.extend(data::wants(library, &program.library_inputs()));
     }
-    Ok(all)
-}
-
-/// Tensors of a used file that need arrays: by the kernels that tasks call, where these are known.
-fn inputs(library: &Module, program: Option<&WorkloadProgram>) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
-    program.map_or_else(|| engine::inputs(library), |program| Ok(program.library_inputs()))
+    all
 }
 
 /// Takes integers as the floats whose bits they are.
@@ -133,17 +146,25 @@ struct Library<'a> {
 }
 
 impl Library<'_> {
+    /// Whether an array can be made up beside those that are given: a tensor of declared kernels, or one of the used file.
+    fn can_make(&self, source: &Source, arrays: &Arrays, set: &[(String, ParamValue)], name: &str) -> bool {
+        let Some(library) = &source.library else { return true };
+        let (values, known) = (library_values(source, set), known_extents(source, library, arrays));
+        data::tensor_named(library, name)
+            .is_some_and(|id| can_make(library, self.pairs, &values, &known, self.seed, id))
+    }
+
     /// Makes up arrays that are not given; their names.
     fn make(
         &self,
         source: &Source,
-        program: Option<&WorkloadProgram>,
+        program: &WorkloadProgram,
         arrays: &mut Arrays,
         set: &[(String, ParamValue)],
     ) -> Result<Vec<String>, Vec<Diagnostic>> {
         let Some(library) = &source.library else { return Ok(Vec::new()) };
         let asked: Vec<TensorId> = match self.making {
-            Making::Rest => inputs(library, program)?,
+            Making::Rest => program.library_inputs(),
             Making::Named(_) => (0..library.tensors.len()).map(|i| TensorId(i as u32)).collect(),
         };
         let named = |name: &str| match self.making {
@@ -157,7 +178,7 @@ impl Library<'_> {
             return Ok(Vec::new());
         }
         let values = library_values(source, set);
-        let known = extents_of(library, arrays);
+        let known = known_extents(source, library, arrays);
         let made =
             generate_tensors(library, self.pairs, &values, &known, self.seed, &|id| absent.contains(&id));
         let made = made.map_err(|fault| vec![fault])?;
@@ -166,4 +187,21 @@ impl Library<'_> {
         arrays.extend(made);
         Ok(names)
     }
+}
+
+/// The extents that given arrays give the shapes of a used file; also by the length of a table, where the workload declares it with
+/// the name of an extent.
+fn known_extents(source: &Source, library: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
+    let module = &source.module;
+    let mut known = extents_of(library, arrays);
+    for table in &module.tables {
+        let (Some(array), Some(len)) = (arrays.get(&table.name), &table.len) else { continue };
+        let IntExprKind::Param(param) = len.kind else { continue };
+        let name = &module.params[param.index()].name;
+        let id = library.param_named(name).filter(|_| data::is_extent(library, name));
+        if let (Some(id), &[len]) = (id, array.shape()) {
+            known.extend(u32::try_from(len).ok().map(|len| (id, len)));
+        }
+    }
+    known
 }

@@ -1,9 +1,9 @@
 //! The program of a workload, and the bytes of a launch: `wsp plan --bytes`, `wsp asm` and `wsp disasm` of `.wsp` files.
 
-use super::arrays::read_graph_arrays;
+use super::arrays::{Given, Purpose, read};
 use super::is_workload;
 use crate::args::{PlanArgs, Setting};
-use crate::commands::options::{OF_WORKLOADS, refuse, refused};
+use crate::commands::options::{OF_WORKLOADS, refused};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload as engine;
 use crate::report::TransferReport;
@@ -17,17 +17,14 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     let source = session.read_workload(&args.file)?;
     refuse_machine_options(&args.launch).map_err(|fault| vec![fault])?;
     let set = settings(args).map_err(|fault| vec![fault])?;
-    let arrays = read_graph_arrays(&source, args.data.files(), &set)?;
     let program = engine::link(&source, args.launch.schedule.as_deref(), None)?;
     session.warn(program.notes());
-    let found = engine::transfer(&program, &set, &arrays, args.aicpus)?;
+    let Given { inputs, sources } = read(&source, &program, &args.data, set, Purpose::Tasks)?;
+    args.data.check_seed(&sources.made)?;
+    let found = engine::transfer(&program, &inputs, args.aicpus)?;
     session.warn(&found.notes);
-    let report = TransferReport { file: args.file.display().to_string(), found };
-    if args.json {
-        session.terminal.print_json(&report.json());
-    } else {
-        session.terminal.print(&report.text());
-    }
+    let report = TransferReport { file: args.file.display().to_string(), sources, found };
+    session.print(|| report.text(), || report.json(), &[]);
     Ok(Outcome::Done)
 }
 
@@ -55,13 +52,10 @@ pub(in crate::commands) fn program_bytes(
 
 /// Values of parameters; what belongs to `.pto` programs is refused.
 fn settings(args: &PlanArgs) -> Result<Vec<(String, ParamValue)>, Diagnostic> {
-    const WHY: &str = "has no meaning for the bytes of a workload";
-    let given = [("--generate", args.data.generate.is_some()), ("--fill", !args.data.fill.is_empty())];
-    refuse(&given, WHY)?;
     let value = |setting: &Setting| match setting {
         Setting::Param(name, value) => Ok((name.clone(), *value)),
         Setting::MaxBlocks(n) => Ok(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
-        Setting::Layout(_) => Err(refused("--set kv_layout=…", WHY)),
+        Setting::Layout(_) => Err(refused("--set kv_layout=…", "has no meaning for the bytes of a workload")),
     };
     args.launch.set.iter().map(value).collect()
 }

@@ -1,25 +1,26 @@
 //! `wsp run FILE.wsp`.
 
-use super::arrays::{Given, read, read_graph_arrays};
+use super::arrays::{Given, Purpose, read};
 use super::{check_graph_memory, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting};
 use crate::codes;
-use crate::commands::data::output_names;
+use crate::commands::data::{self, output_names};
 use crate::commands::options::{refuse, refused};
 use crate::commands::outputs::{Outputs, check_allowed};
-use crate::commands::run::{
-    compare_arrays, differences, given_arrays, nothing_compared, nothing_ran, recording,
-};
+use crate::commands::run::{Emptiness, Empty, compare_arrays, differences, recording};
+use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{Outcome, Session, refuse_machine_options};
 use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
-use crate::report::{Check, Findings, Sources, WorkloadReport};
+use crate::machine;
+use crate::report::{Check, WorkloadReport};
 use wsp_cpu::KvLayout;
 use wsp_cpu::Recording;
 use wsp_cpu::workload::{Expand, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{ParamSource, Trace};
+use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
 use wsp_plan::ParamValue;
+use wsp_runtime::RunConfig;
 
 /// About what a task takes in virtual time, with a few edges.
 const SIMULATED_TASK_BYTES: u64 = 500;
@@ -40,69 +41,26 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let wanted = !is_virtual && wants_check(args, source.library.is_some());
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
     check_allowed(&args.allow_unwritten, &written(&source, &program))?;
-    let (aicpus, expand) = aicpus(args);
-    let Given { inputs, shown, made } = if is_virtual {
-        check_graph_memory(&source, &set, SIMULATED_TASK_BYTES)?;
-        let arrays = read_graph_arrays(&source, args.data.files(), &set)?;
-        let shown = arrays.iter().map(|(name, array)| format!("{name} {array:?}")).collect();
-        let inputs = WorkloadInputs { set, arrays, ..WorkloadInputs::default() };
-        Given { inputs, shown, made: Vec::new() }
-    } else {
-        read(&source, &program, &args.data, set)?
-    };
-    let seed = args.data.seed();
-    let options = WorkloadOptions {
-        threads: args.threads.unwrap_or(0),
-        seed: if aicpus == 0 { seed } else { 0 },
-        trace: args.trace.is_some(),
-        aicpus,
-        expand,
-        recording,
-        ..WorkloadOptions::default()
-    };
+    session.refuse_denied()?;
+    let Given { inputs, sources } = arrays(&source, &program, args, set)?;
+    let options = options(args, recording);
     let run = if is_virtual { engine::simulate } else { engine::execute };
     let mut outcome = run(&program, &inputs, &options)?;
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
-    let (filled, mut faults) = outputs.fill(&outcome.outputs, &mut |out| match &timeline {
+    let (filled, faults) = outputs.fill(&outcome.outputs, &mut |out| match &timeline {
         Some(timeline) => timeline.write(&mut Rows::new(out)),
         None => Ok(()),
     });
-    let ran = outcome.kernels.iter().any(|(_, tasks)| *tasks > 0);
-    let checked = match (ran, wanted) {
-        (true, true) => check(session, &source, &program, &inputs, &options, &outcome),
-        (true, false) => Ok(Check::NotDone),
-        (false, _) => {
-            let params = outcome.params.iter().map(|(name, n)| (name.as_str(), ParamValue::Int((*n).into())));
-            let nothing = nothing_ran("the workload has no task", params, wanted);
-            if wanted {
-                faults.push(nothing)
-            } else {
-                session.warn(&[nothing])
-            }
-            Ok(Check::NothingRan)
-        }
-    };
-    let check = checked.unwrap_or_else(|found| {
-        // What was computed is worth keeping when it cannot be checked.
-        faults.extend(found);
-        Check::NotDone
-    });
-    if check.compares_nothing() {
-        faults.push(nothing_compared("no task writes an element of a tensor"));
-    }
+    let mut verdict = Verdict::new(session, args, wanted, faults);
+    let check = judge(session, &mut verdict, &source, &program, &inputs, &options, &outcome);
     let unstored = std::mem::take(&mut outcome.unwritten);
-    let given = given_arrays(&inputs.arrays, &made);
-    let mut findings = Findings::of(unstored, &outcome.outputs, &given, args.strict);
-    findings.allow(&args.allow_unwritten, &args.data.fill);
-    if let Some(checks) = check.comparisons() {
-        findings = findings.judged(checks);
-    }
-    session.warn(&findings.warnings());
+    let arrays = RunArrays { inputs: &inputs.arrays, made: &sources.made, outputs: &outcome.outputs };
+    let findings = verdict.findings(unstored, arrays, check.comparisons());
     let report = WorkloadReport {
         program: args.file.display().to_string(),
         bodies: outcome.bodies,
-        sources: Sources { given: shown, made, seed },
+        sources,
         params: outcome.params,
         schedule: program.schedule().name.clone(),
         schedule_lines: outcome.schedule_lines,
@@ -111,15 +69,102 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         check,
         findings,
     };
-    faults.extend(match (&report.check, &source.library) {
+    let differences = match (&report.check, &source.library) {
         (Check::Close(all), Some(library)) => {
             differences(library, all, &engine::library_values(&source, &inputs.set))
         }
         (check, _) => check.diagnostics(),
+    };
+    verdict.finish(differences, &report.findings, (|| report.text(), || report.json()), filled)
+}
+
+/// The arrays of a run; in virtual time those that tasks depend on.
+fn arrays(
+    source: &Source,
+    program: &WorkloadProgram,
+    args: &RunArgs,
+    set: Vec<(String, ParamValue)>,
+) -> Result<Given, Vec<Diagnostic>> {
+    let policy = &program.schedule().policy;
+    if policy.trace != Trace::Cycles {
+        let given = read(source, program, &args.data, set, Purpose::Run)?;
+        args.data.check_seed(&given.sources.made)?;
+        return Ok(given);
+    }
+    check_graph_memory(source, &set, SIMULATED_TASK_BYTES)?;
+    let given = read(source, program, &args.data, set, Purpose::Tasks)?;
+    // Which worker an idle one takes a task from is drawn too.
+    if !steals(policy, args) {
+        args.data.check_seed(&given.sources.made)?;
+    }
+    Ok(given)
+}
+
+/// Whether idle workers take tasks from others.
+fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
+    let workers = match policy.pools {
+        PoolSizes::ByUnit { vector, cube } => vector.saturating_add(cube),
+        PoolSizes::Shared => args.threads.unwrap_or_else(machine::cores),
+    };
+    let config = RunConfig { threads: workers, ready: policy.ready, ..RunConfig::default() };
+    config.ready_policy() == Ready::WorkSteal
+}
+
+fn options(args: &RunArgs, recording: Recording) -> WorkloadOptions {
+    let (aicpus, expand) = aicpus(args);
+    WorkloadOptions {
+        threads: args.threads.unwrap_or(0),
+        seed: if aicpus == 0 { args.data.seed() } else { 0 },
+        trace: args.trace.is_some(),
+        aicpus,
+        expand,
+        recording,
+        ..WorkloadOptions::default()
+    }
+}
+
+/// Compares the outputs of a run that is to be checked.
+fn judge(
+    session: &Session,
+    verdict: &mut Verdict<'_>,
+    source: &Source,
+    program: &WorkloadProgram,
+    inputs: &WorkloadInputs,
+    options: &WorkloadOptions,
+    outcome: &RunOutcome,
+) -> Check {
+    if outcome.kernels.iter().all(|(_, tasks)| *tasks == 0) {
+        let empty = empty_params(source, &outcome.params, &inputs.set);
+        verdict.nothing_ran(&Emptiness { what: "the workload has no task", empty });
+        return Check::NothingRan;
+    }
+    if !verdict.is_wanted() {
+        return Check::NotDone;
+    }
+    let compared = check(session, source, program, inputs, options, outcome);
+    let check = verdict.compared(compared).unwrap_or(Check::NotDone);
+    if check.compares_nothing() {
+        verdict.nothing_compared("no task writes an element of a tensor");
+    }
+    check
+}
+
+/// Parameters of a workload that are 0 or less.
+fn empty_params<'a>(
+    source: &Source,
+    params: &'a [(String, i64)],
+    set: &[(String, ParamValue)],
+) -> Vec<Empty<'a>> {
+    let follows = |name: &str| source.library.as_ref().is_some_and(|library| data::is_extent(library, name));
+    let option = |name: &str| (is_settable(source, name) && !follows(name)).then_some("--set");
+    let is_chosen = |name: &str| set.iter().any(|(set, _)| set == name);
+    let empty = params.iter().filter(|(_, value)| *value <= 0).map(|(name, value)| Empty {
+        name,
+        value: i128::from(*value),
+        option: option(name),
+        is_chosen: is_chosen(name),
     });
-    faults.extend(report.findings.diagnostics());
-    session.print_run(args.stats, || report.text(), || report.json(), &faults);
-    session.keep_after(&faults, filled)
+    empty.collect()
 }
 
 /// Names of the outputs.
@@ -170,17 +215,19 @@ fn wants_check(args: &RunArgs, has_bodies: bool) -> bool {
     args.check || !(args.no_check || has_bodies && args.data.reads_files())
 }
 
+/// Whether a workload has a parameter of this name.
+fn is_settable(source: &Source, name: &str) -> bool {
+    source.module.params.iter().any(|p| p.name == name && matches!(p.source, ParamSource::Set(_)))
+}
+
 /// Values of parameters, and the cores of the machine model that kernels of a used file see.
 fn settings(source: &Source, launch: &LaunchArgs) -> (Vec<(String, ParamValue)>, Option<u32>) {
-    let settable = |name: &str| {
-        source.module.params.iter().any(|p| p.name == name && matches!(p.source, ParamSource::Set(_)))
-    };
     let mut values = Vec::new();
     let mut max_blocks = None;
     for setting in &launch.set {
         match setting {
             Setting::Param(name, value) => values.push((name.clone(), *value)),
-            Setting::MaxBlocks(n) if source.library.is_some() && !settable("max_blocks") => {
+            Setting::MaxBlocks(n) if source.library.is_some() && !is_settable(source, "max_blocks") => {
                 max_blocks = Some(*n)
             }
             Setting::MaxBlocks(n) => values.push(("max_blocks".to_owned(), ParamValue::Int((*n).into()))),
@@ -214,8 +261,6 @@ fn refuse_in_virtual_time(args: &RunArgs) -> Result<(), Diagnostic> {
         ("--check", args.check),
         ("--strict", args.strict),
         ("--allow-unwritten", !args.allow_unwritten.is_empty()),
-        ("--fill", !args.data.fill.is_empty()),
-        ("--generate", args.data.generate.is_some()),
     ];
     let why = "needs kernels that run, and the schedule asks for virtual time (`trace = cycles`)";
     refuse(&given, why).map_err(|fault| fault.help("or choose another schedule with `--schedule NAME`"))

@@ -3,7 +3,6 @@
 use wsp_cpu::workload::{WorkloadInputs, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::ptow::{HostList, Transfer};
-use wsp_plan::{Arrays, ParamValue};
 
 /// Bytes of a program and its launch, beside those of a list of its tasks.
 #[derive(Clone, Debug)]
@@ -32,12 +31,10 @@ pub struct Transferred {
 /// Wrong values or tables, a workload that no program can be made of.
 pub fn transfer(
     program: &WorkloadProgram,
-    set: &[(String, ParamValue)],
-    arrays: &Arrays,
+    inputs: &WorkloadInputs,
     aicpus: u16,
 ) -> Result<Transferred, Vec<Diagnostic>> {
-    let inputs = WorkloadInputs { set: set.to_vec(), arrays: arrays.clone(), ..WorkloadInputs::default() };
-    let found = program.transfer(&inputs, aicpus, None)?;
+    let found = program.transfer(inputs, aicpus, None)?;
     let sections = found.program.verified();
     let sections = sections.program();
     let rows = [sections.axes.len(), sections.kernels.len(), sections.tensors.len()];
