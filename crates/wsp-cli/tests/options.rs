@@ -9,13 +9,14 @@
 #[path = "options/files.rs"]
 mod files;
 
-use files::{CYCLES, Files, GENERATOR, Kind, LIBRARY, PLAIN, PROGRAM, UNIT, WORKLOAD};
+use files::{CYCLES, FAULTY, Files, GENERATOR, Kind, LIBRARY, PLAIN, PROGRAM, UNIT, WORKLOAD};
 use std::collections::BTreeSet;
 
 /// A row of a table: other options of the command line, the option, and what becomes of it for each kind of file.
 ///
-/// `+`: what is printed or written is another than without it. `~`: it is taken, and changes what none of that shows. `-`: it is
-/// refused, and named. `.`: another row shows it, or the file does not allow it for another reason.
+/// `+`: what is printed or written is another than without it. `=`: it states what is so without it, or what changes no result: nothing is
+/// another, and a value without a meaning is refused. `!`: with it the command fails. `-`: it is refused, and named. `.`: another row or test
+/// shows it, or the file does not allow it for another reason.
 type Row = (&'static str, &'static str, &'static str);
 
 const RUN: &[Row] = &[
@@ -27,31 +28,31 @@ const RUN: &[Row] = &[
     ("--inputs none.npz", "--fill {in}", "+ + - + + +"),
     ("--inputs none.npz", "--generate", "+ + - + + +"),
     ("", "--generate rows=5", "+ - - - - -"),
-    ("", "--generate dtype=f16", "+ - - ~ - -"),
-    ("", "--seed 7", "+ + ~ + + +"),
-    ("--inputs in.npz", "--seed 7", "- - ~ - - -"),
+    ("--outputs out.npz", "--generate dtype=f16", "+ - - + - -"),
+    ("", "--seed 7", "+ + . + + +"),
+    ("--inputs in.npz", "--seed 7", "- - . - - -"),
     ("", "--set {set}", "+ + + + + +"),
     ("", "--set kv_layout=HND", "- - - - - -"),
     ("", "--schedule other", "+ + + + - -"),
-    ("", "--isa portable", "~ - - - - -"),
-    ("", "--engine interpreter", "~ - - - - -"),
+    ("--outputs out.npz", "--isa portable", "= - - - - -"),
+    ("--outputs out.npz", "--engine interpreter", "= - - - - -"),
     ("", "--outputs out.npz", "+ + - + + +"),
     ("", "--threads 3", "+ + + + + +"),
-    ("--inputs in.npz", "--check", "+ ~ - + + +"),
-    ("", "--no-check", "+ + ~ + + +"),
-    ("", "--strict", "~ ~ - ~ ~ ~"),
-    ("", "--allow-unwritten {out}", "~ ~ - ~ ~ ~"),
+    ("--inputs in.npz", "--check", "+ = - + + +"),
+    ("", "--no-check", "+ + = + + +"),
+    ("", "--strict", "= = - = = ="),
+    ("", "--allow-unwritten {out}", "= = - = = ="),
     ("--no-check", "--allow-unwritten {out}", "- - - - - -"),
     ("", "--stats json", "+ + + + + +"),
     ("", "--aicpus 2", "- + - + - -"),
     ("", "--expand bytecode", "- + - + - -"),
     ("", "--trace trace.json", "- + + + + +"),
     ("", "--devices 2", "- - - - + +"),
-    ("", "--hints", "- - - - ~ -"),
-    ("", "--cores aic=2,aiv=4", "- - - - ~ ~"),
-    ("", "--memory 1G", "- - - - ~ ~"),
+    ("", "--hints", "- - - - + -"),
+    ("", "--cores aic=2,aiv=0", "- - - - ! !"),
+    ("", "--memory 1K", "- - - - ! !"),
     ("", "--kernels idle.pto", "- - - - - -"),
-    ("", "--event SIGNAL", "- - - - ~ -"),
+    ("", "--event SIGNAL", "- - - - . -"),
     ("", "--checkpoints states", "- - - - + -"),
     ("--checkpoints states", "--resume", "- - - - + -"),
 ];
@@ -64,11 +65,11 @@ const PLAN: &[Row] = &[
     ("", "--allow-unused", "- -"),
     ("--inputs none.npz", "--fill {in}", "+ -"),
     ("--inputs none.npz", "--generate", "+ -"),
-    ("", "--seed 7", "~ -"),
+    ("", "--seed 7", "+ -"),
     ("", "--set {set}", "+ +"),
-    ("", "--schedule other", "+ ~"),
+    ("", "--schedule other", "+ ="),
     ("", "--isa portable", "- -"),
-    ("", "--engine interpreter", "~ -"),
+    ("", "--engine interpreter", "= -"),
     ("", "--json", "+ +"),
     ("", "--bytes", "- ."),
     ("", "--aicpus 2", "- +"),
@@ -86,25 +87,28 @@ const GRAPH: &[Row] = &[
     ("--dot graph.dot", "--summary", "+ + + +"),
     ("", "--json", "+ + + +"),
     ("", "--set {set}", "+ + - -"),
-    ("", "--inputs in.npz", "~ ~ - -"),
-    ("", "--input {in}={in}.npy", "+ ~ - -"),
+    ("", "--inputs in.npz", "+ + - -"),
+    ("", "--input {in}={in}.npy", "+ + - -"),
+    ("--inputs none.npz", "--fill {in}", "- + - -"),
+    ("--inputs none.npz", "--generate", "- + - -"),
+    ("", "--seed 7", "- + - -"),
     ("--inputs more.npz", "--allow-unused", "+ + - -"),
     ("", "--allow-unused", "- - - -"),
-    ("", "--schedule other", "~ ~ - -"),
+    ("", "--schedule other", "+ + - -"),
     ("", "--kernels idle.pto", "- - - -"),
 ];
 
 const CHECK: &[Row] = &[
     // pto wsp library unit plain
-    ("", "--target a2", "- - - . ~"),
+    ("", "--target a2", "- - - . ="),
     ("", "--kernels idle.pto", "- - - - -"),
-    ("", "--devices 2", "- - - ~ ~"),
-    ("", "--strict", "~ ~ ~ ~ ~"),
+    ("", "--devices 2", "- - - = ="),
+    ("", "--strict", "= = = = ="),
 ];
 
 const ASM: &[Row] = &[
     // wsp generator unit plain
-    ("", "--schedule other", "~ - - -"),
+    ("", "--schedule other", "= - - -"),
     ("", "--output out", "+ + + +"),
     ("", "--emit module", "- - + +"),
     ("--emit image", "--graph H", "- - + +"),
@@ -117,7 +121,7 @@ const ASM: &[Row] = &[
 
 const DISASM: &[Row] = &[
     // wsp generator bytes
-    ("", "--schedule other", "~ - -"),
+    ("", "--schedule other", "= - -"),
     ("", "--output out", "+ + +"),
 ];
 
@@ -168,6 +172,50 @@ fn hold(command: &str, first: usize, kinds: &[Kind], rows: &[Row]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Options whose effect only a fault of the file shows, for each kind in the order of [`FAULTY`].
+#[test]
+fn options_that_say_what_is_a_fault_decide_on_it() {
+    let files = Files::new();
+    let named = |name: &'static str, kind: &Kind| {
+        let ending = kind.file.rsplit_once('.').unwrap().1;
+        Kind { file: format!("{name}.{ending}").leak(), ..*kind }
+    };
+    let mut wrong = Vec::new();
+    for kind in &FAULTY {
+        for (command, file, base, option, mark) in [
+            ("run", "warned", "", "--strict", "!"),
+            ("check", "warned", "", "--strict", "!"),
+            ("run", "partial", "--no-check", "--strict", "!"),
+            ("run", "partial", "", "--allow-unwritten {out}", "+"),
+        ] {
+            if let Err(fault) = files.check(command, &named(file, kind), base, option, mark) {
+                wrong.push(format!("{command} {} {file} {base} {option} {mark} {fault}", kind.name));
+            }
+        }
+    }
+    let waiting = named("waiting", &PLAIN);
+    if let Err(fault) = files.check("run", &waiting, "", "--event SIGNAL", "+") {
+        wrong.push(format!("run --event: {fault}"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// In virtual time a seed decides from whom an idle worker takes a task, where the schedule has workers take tasks from each other.
+#[test]
+fn a_seed_in_virtual_time_decides_who_steals_or_is_refused() {
+    let files = Files::new();
+    let trace = |options: &[&str]| {
+        let line = ["run", "stealing.wsp", "--threads", "8", "--trace", "trace.json"];
+        let ran = files.run("cycles", &[&line[..], options].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        std::fs::read(files.path("cycles/trace.json")).unwrap()
+    };
+    assert_eq!(trace(&[]), trace(&["--seed", "1"]));
+    assert!((2..9).any(|seed| trace(&["--seed", &seed.to_string()]) != trace(&[])));
+    let ran = files.run("cycles", &["run", "stealing.wsp", "--schedule", "other", "--seed", "7"]);
+    assert!(ran.code == 1 && ran.err.contains("`--seed` has no meaning"), "{}", ran.err);
 }
 
 #[test]

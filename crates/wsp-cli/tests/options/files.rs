@@ -35,6 +35,8 @@ pub(super) const LIBRARY: Kind =
 pub(super) const UNIT: Kind =
     Kind { name: "unit", file: "main.tg", always: "", input: "X", output: "Y", set: "ROUNDS=2" };
 pub(super) const PLAIN: Kind = Kind { name: "plain", ..UNIT };
+/// Of each kind of file that runs kernels, one with a warning and one that leaves a part of its output.
+pub(super) const FAULTY: [Kind; 4] = [PROGRAM, WORKLOAD, LIBRARY, PLAIN];
 pub(super) const GENERATOR: Kind = Kind { file: "main.ptows", ..WORKLOAD };
 
 /// Rows of `x` in `y`.
@@ -70,14 +72,14 @@ tensor y: u32[n];
 kernel push(inout v) cost 5;
 kernel fill(in v, out row) cost 7;
 workload main { for i in 0..len[0] { push(x); parallel for j in 0..n { fill(x[0..2], y[j]); } } }
-schedule other { task_graph(ready = fifo); }
+schedule other { task_graph(ready = fifo, deps = hybrid); }
 ";
 
 const USER: &str = "
 use \"rows.pto\";
 param n = 4;
 workload main { parallel for i in 0..n { copy_row(i = i); } }
-schedule other { task_graph(ready = fifo); }
+schedule other { task_graph(ready = fifo, deps = hybrid); }
 ";
 
 const KERNELS: &str = "
@@ -131,11 +133,23 @@ pub(super) struct Ran {
     pub(super) code: i32,
     pub(super) out: String,
     pub(super) err: String,
-    /// Names of files in its folder.
-    pub(super) files: BTreeMap<PathBuf, u64>,
+    /// Files in its folder, with what they hold.
+    pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 pub(super) struct Files(TempDir);
+
+/// Tasks of many lengths, which workers take from each other.
+const STEALING: &str = "
+param n = 60;
+tensor x: u32[n];
+tensor s: u32[6];
+kernel begin(inout s) cost 3;
+kernel work(in s, inout v, c) cost 1 + c % 7;
+workload main { parallel for j in 0..6 { begin(s[j]); parallel for i in 0..10 { work(s[j], x[j * 10 + i], i); } } }
+schedule { task_graph(trace = cycles, ready = work_steal); }
+schedule other { task_graph(trace = cycles, ready = fifo); }
+";
 
 fn array(dtype: DType, shape: &[u64], value: u8) -> Array {
     let mut array = Array::zeros(dtype, shape).unwrap();
@@ -174,6 +188,7 @@ impl Files {
         files.fill("library", &[("main.wsp", USER), ("rows.pto", &library)], &floats("x", &[4, 4]));
         files.fill("unit", &[&relaxed[..], &[("main.tg", &unit)]].concat(), &floats("X", &[64, 64]));
         files.fill("plain", &[&relaxed[..], &[("main.tg", &plain)]].concat(), &floats("X", &[64, 64]));
+        files.faulty(&library, &plain);
         for (folder, args) in [
             ("workload", ["disasm", "main.wsp", "-o", "main.ptows"]),
             ("workload", ["asm", "main.wsp", "-o", "main.ptow"]),
@@ -183,6 +198,33 @@ impl Files {
             assert_eq!(ran.code, 0, "{ran:?}");
         }
         files
+    }
+
+    /// Writes the files with a warning and those that leave a part of their output.
+    fn faulty(&self, library: &str, plain: &str) {
+        let spare = |text: &str| format!("tensor spare: u32[4];\n{text}");
+        let user = |text: &str| format!("use \"rows.pto\";\n{}", text.replace("use \"rows.pto\";", ""));
+        let copy = "extern X: f32[64, 64]\nextern Y: f32[64, 64]\nTG_BEGIN(G)\nMC_COPY(X, Y, 64)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)\n";
+        assert!(library.contains("n, 4)"));
+        for (path, text) in [
+            ("program/warned.pto", ROWS.replace("i < times", "i < 1")),
+            ("program/partial.pto", ROWS.replace("0, rows)", "1, rows)")),
+            ("workload/warned.wsp", spare(CHAIN)),
+            ("workload/partial.wsp", CHAIN.replace("j in 0..n", "j in 1..n")),
+            ("library/warned.wsp", user(&spare(USER))),
+            ("library/partial.wsp", USER.replace("i in 0..n", "i in 1..n")),
+            ("plain/warned.tg", plain.replace("TG_END(H)", "MC_ALLOC(T, 64)\nTG_END(H)")),
+            ("cycles/stealing.wsp", STEALING.to_owned()),
+            ("plain/partial.tg", copy.to_owned()),
+            (
+                "plain/waiting.tg",
+                plain
+                    .replace("arg ROUNDS", "extern event SIGNAL\narg ROUNDS")
+                    .replace("  TG_DEPEND", "  SY_WAIT(SIGNAL, C)\n  TG_DEPEND"),
+            ),
+        ] {
+            std::fs::write(self.0.path().join(path), text).unwrap();
+        }
     }
 
     /// Writes texts; arrays by themselves, in an archive, and in one with an entry more.
@@ -202,6 +244,10 @@ impl Files {
         }
     }
 
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
     pub(super) fn run(&self, folder: &str, args: &[&str]) -> Ran {
         let folder = self.0.path().join(folder);
         let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
@@ -213,6 +259,13 @@ impl Files {
             err: text(&output.stderr),
             files: in_folder(&folder),
         }
+    }
+
+    /// Whether the value of an option is looked at: one that has no meaning is refused, and the option named.
+    fn is_read(&self, kind: &Kind, line: &[&str], option: &[String]) -> bool {
+        let [name, _] = option else { return option.len() == 1 };
+        let ran = self.run(kind.name, &[line, &[name.as_str(), "nonsense"]].concat());
+        ran.code != 0 && [name.as_str(), "nonsense"].iter().any(|word| ran.err.contains(*word))
     }
 
     /// Whether a mark of a table holds.
@@ -239,12 +292,12 @@ impl Files {
         for path in with.files.keys().filter(|path| !before.contains_key(*path)) {
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
         }
-        let shown =
-            |ran: &Ran| (steady(&ran.out), steady(&ran.err), ran.files.keys().cloned().collect::<Vec<_>>());
+        let shown = |ran: &Ran| (steady(&ran.out), steady(&ran.err), ran.files.clone());
         let named = |word: &String| with.err.contains(word.split('=').next().unwrap_or_default());
         let holds = match mark {
             "+" => with.code == 0 && shown(&with) != shown(&without),
-            "~" => with.code == 0,
+            "=" => with.code == 0 && shown(&with) == shown(&without) && self.is_read(kind, &line, &option),
+            "!" => without.code == 0 && with.code == 1 && with.err.contains("error["),
             "." => true,
             // What is checked is told before the options that none of the files has used.
             _ => {
@@ -261,9 +314,13 @@ impl Files {
     }
 }
 
-fn in_folder(folder: &Path) -> BTreeMap<PathBuf, u64> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    entries.map(|entry| (entry.path(), entry.metadata().unwrap().len())).collect()
+fn in_folder(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    // A trace holds times, and a checkpoint lies in a folder of its own.
+    let has_times = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+    let bytes =
+        |path: &Path| if has_times(path) { Vec::new() } else { std::fs::read(path).unwrap_or_default() };
+    paths.map(|path| (path.clone(), bytes(&path))).collect()
 }
 
 /// A text without what is another in every run: times, and how tasks met.
@@ -271,8 +328,13 @@ fn steady(text: &str) -> String {
     let lines = text
         .lines()
         .filter(|line| !["  graph", "  balance", "  KV read"].iter().any(|start| line.starts_with(start)));
-    let word = |word: &str| {
-        if word.contains('.') && word.parse::<f64>().is_ok() { "#".to_owned() } else { word.to_owned() }
+    let word = |(word, next): (&str, &str)| {
+        let is_time = (word.contains('.') || next.starts_with("ms")) && word.parse::<f64>().is_ok();
+        if is_time { "#".to_owned() } else { word.to_owned() }
     };
-    lines.map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
+    let line = |line: &str| {
+        let next = line.split(' ').skip(1).chain([""]);
+        line.split(' ').zip(next).map(word).collect::<Vec<_>>().join(" ") + "\n"
+    };
+    lines.map(line).collect()
 }
