@@ -129,7 +129,7 @@ def main(steps: int = 24) -> float:
                     layer.append(pages, request, rng)
             q = rng.standard_normal((len(lengths), QO_HEADS, 1, DIM)).astype(np.float16)
             output = np.zeros(q.shape, np.float32)
-            arrays = {"q": q, "kv.k": layer.k, "kv.v": layer.v, "output": output}
+            arrays = {"q": q, "kv.k": layer.k, "kv.v": layer.v, "output": output, "lse": None}
             program.execute_plan(plan, arrays, **pages.table(lengths))
             worst = max(worst, reference.relative_error(output, layer.expected(reference.f64(q))))
     assert plan.words.ctypes.data == address

@@ -151,6 +151,10 @@ class Program:
         """Sizes: `name`, `derived`, `default`."""
 
     @property
+    def library(self) -> list[tuple[str, str]]:
+        """What a used file takes: names with what each is."""
+
+    @property
     def compile_ns(self) -> int:
         """Nanoseconds that the compilation took."""
 

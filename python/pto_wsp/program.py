@@ -210,6 +210,7 @@ class Program:
             *tensors,
             *(table["name"] for table in self._core.tables),
             *(size["name"] for size in self._core.params),
+            *(name for name, _ in self._core.library),
         ]
 
     def _ended(self, figures: dict[str, Any]) -> Stats:
@@ -306,13 +307,16 @@ class Program:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """What a run takes, by name: `f32[seq, 512]` for a tensor, `table`, `size`."""
+        """What a run takes, by name: `f32[seq, 512]` for a tensor, `table`, `size`; of a file also `pages`,
+        `parameter`.
+        """
         found = {}
         for tensor in self._core.tensors:
             if tensor["role"] == "argument":
                 found[tensor["name"]] = f"{tensor['dtype']}[{', '.join(tensor['dims'])}]"
         found.update((table["name"], "table") for table in self._core.tables)
         found.update((size["name"], "size") for size in self._core.params if not size["derived"])
+        found.update((name, what) for name, what in self._core.library if name not in found)
         return found
 
     @property

@@ -201,8 +201,9 @@ def test_a_bound_program_is_used_by_one_thread_at_a_time() -> None:
     thread = threading.Thread(target=bound)
     thread.start()
     inside.wait()
-    with pytest.raises(RuntimeError, match="in use on another thread"):
+    with pytest.raises(errors.ArgumentError, match="in use on another thread") as refused:
         bound()
+    assert refused.value.code == "WSP1268"
     go.set()
     thread.join()
     bound()

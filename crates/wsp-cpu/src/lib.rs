@@ -25,6 +25,7 @@ mod unwritten;
 pub mod workload;
 mod workspace;
 
+pub use bind::declared_shape;
 pub use metadata::Metadata;
 pub use options::{KvLayout, LaunchOptions, Recording};
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};

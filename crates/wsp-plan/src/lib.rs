@@ -26,8 +26,8 @@ pub use capability::{
     workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
-    BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, library_entry, lower,
-    lower_library,
+    BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, array_name, library_entry,
+    lower, lower_library,
 };
 pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;

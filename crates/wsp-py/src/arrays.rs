@@ -11,7 +11,8 @@ use wsp_plan::Array;
 
 const NO_MEMORY: Code = Code(855);
 const NOT_AN_ARRAY: Code = Code(1250);
-const UNSUPPORTED: Code = Code(1251);
+/// Elements of a type that no tensor can have.
+pub(crate) const UNSUPPORTED: Code = Code(1251);
 const LAYOUT: Code = Code(1254);
 const BYTE_ORDER: Code = Code(1256);
 const DEVICE: Code = Code(1257);
@@ -140,6 +141,14 @@ impl PyArray {
     /// A layout that cannot be used in place.
     pub(crate) fn view(&self, name: &str) -> Result<ArrayView, Diagnostic> {
         ffi::view(&self.shared, self.dtype, self.strides()).map_err(|fault| layout(name, fault))
+    }
+
+    /// Where the elements lie, in whatever order: what a run claims.
+    ///
+    /// # Errors
+    /// More dimensions than a tensor can have, or more bytes than can be addressed.
+    pub(crate) fn place(&self, name: &str) -> Result<ArrayView, Diagnostic> {
+        ffi::place(&self.shared, self.dtype, &self.strides()).map_err(|fault| layout(name, fault))
     }
 
     /// The array for a launch, read where it lies: real numbers in row-major order. Integers are copied, as a plan remembers those

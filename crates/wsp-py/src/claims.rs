@@ -1,5 +1,6 @@
 //! Arrays in use: of two runs at the same time, neither writes memory that the other one uses.
 
+use crate::errors;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -75,28 +76,11 @@ impl Claim {
         let mut all = running();
         if !all.is_empty() {
             all.retain(|other| other.process == process());
-            refused(&all, uses, None)?;
+            refused(&all, uses)?;
         }
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         all.push(Running { id, process: process(), uses: uses.clone() });
         Ok(Claim { id: Some(id) })
-    }
-
-    /// Claims arrays for writing that this run claimed to read: from now on other runs are refused them.
-    ///
-    /// # Errors
-    /// Another run uses one of them; then this run has the claim that it had.
-    pub(crate) fn write(&self, uses: &[Use]) -> Result<(), Diagnostic> {
-        let Some(id) = self.id else { return Ok(()) };
-        // One lock for both: between a check and a claim another run could claim the same arrays.
-        let mut all = running();
-        refused(&all, uses, Some(id))?;
-        if let Some(own) = all.iter_mut().find(|own| own.id == id) {
-            let is_written = |each: &Use| each.written || uses.iter().any(|one| one.name == each.name);
-            own.uses =
-                own.uses.iter().map(|each| Use { written: is_written(each), ..each.clone() }).collect();
-        }
-        Ok(())
     }
 }
 
@@ -119,26 +103,31 @@ pub(crate) fn may_read(uses: &[Use]) -> Result<(), Diagnostic> {
     if INSIDE.get() != 0 || uses.is_empty() {
         return Ok(());
     }
-    refused(&running(), uses, None)
+    refused(&running(), uses)
 }
 
-fn refused(all: &[Running], uses: &[Use], own: Option<u64>) -> Result<(), Diagnostic> {
-    let others = all.iter().filter(|other| Some(other.id) != own && other.process == process());
+fn refused(all: &[Running], uses: &[Use]) -> Result<(), Diagnostic> {
+    let others = all.iter().filter(|other| other.process == process());
     for other in others.flat_map(|other| other.uses.iter()) {
         let clash = |mine: &&Use| (mine.written || other.written) && mine.view.may_share_memory(&other.view);
         if let Some(mine) = uses.iter().find(clash) {
-            return Err(in_use(mine, other));
+            return Err(shared(mine, other));
         }
     }
     Ok(())
 }
 
-fn in_use(mine: &Use, other: &Use) -> Diagnostic {
+fn shared(mine: &Use, other: &Use) -> Diagnostic {
     let message = format!("array `{}` is in use by a run that goes on", mine.name);
     let does = |one: &Use| if one.written { "writes" } else { "reads" };
     Diagnostic::error(IN_USE, message)
         .note(format!("that run {} it, as `{}`, and this one {} it", does(other), other.name, does(mine)))
         .help("wait for that run first, `run.synchronize()`, or give each run an array of its own")
+}
+
+/// The error of something that one thread at a time may use.
+pub(crate) fn in_use(py: Python<'_>, message: &str, help: &str) -> PyErr {
+    errors::fault(py, Diagnostic::error(IN_USE, message).help(help))
 }
 
 /// Runs a Python kernel on this thread.

@@ -21,6 +21,7 @@ use wsp_trace::{KernelBody, Trace};
 const NO_BODY: Code = Code(850);
 const MISSING: Code = Code(1259);
 const SURPLUS: Code = Code(1260);
+const BAD_OPTION: Code = Code(1264);
 
 /// Compiles a trace: checks it, compiles its kernels, links them, applies its schedule. The interpreter is released.
 ///
@@ -131,8 +132,9 @@ fn link(
     }
     let program = if library.is_none() { program.with_kernels(registry)? } else { program };
     let written: BTreeSet<String> = program.written().map(str::to_owned).collect();
-    let signature =
-        Signature::new(&trace, &written, library.as_ref().map(library::facts).unwrap_or_default());
+    let used = library.as_ref().zip(program.library());
+    let used = used.map(|(module, plan)| library::facts_of_plan(module, plan)).unwrap_or_default();
+    let signature = Signature::new(&trace, &written, used);
     let warnings = trace.warnings.iter().chain(program.notes()).cloned().collect();
     Ok(Inner {
         body: Body::Workload(Box::new(program)),
@@ -168,10 +170,14 @@ pub(crate) fn load_program(
 /// The program of a file's host entry.
 fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Result<Inner, Vec<Diagnostic>> {
     let module = library::open(path, sources)?;
+    if compilation.kv_layout.is_some() && module.caches.is_empty() {
+        let message = "option `kv_layout` has no meaning: the file has no paged cache";
+        return Err(vec![Diagnostic::error(BAD_OPTION, message).help("leave it out")]);
+    }
     let plan = wsp_plan::lower(&module, &compilation.options)?;
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
     Ok(Inner {
-        signature: Signature { library: library::facts(&module), ..Signature::default() },
+        signature: Signature { library: library::facts_of_plan(&module, &plan), ..Signature::default() },
         sources: SourceMap::default(),
         declared_only: None,
         warnings: plan.notes.clone(),
@@ -181,7 +187,7 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
         body: Body::Launch {
             program: Box::new(wsp_cpu::Program::new(plan)),
             module: Box::default(),
-            kv_layout: compilation.kv_layout,
+            kv_layout: compilation.kv_layout.unwrap_or_default(),
             mode: compilation.mode,
         },
     })

@@ -45,6 +45,28 @@ pub(crate) fn view(shared: &Shared, dtype: DType, strides: Vec<i64>) -> Result<A
     unsafe { ArrayView::new(pointer, dtype, dims, strides, access, shared.owner.clone()) }
 }
 
+/// The memory of an array whose elements may lie backwards or at any distance, to be compared with that of others.
+///
+/// # Errors
+/// As [`view`], but for negative and uneven strides.
+pub(crate) fn place(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<ArrayView, ViewFault> {
+    let (size, mut address) = (dtype.size() as i64, shared.address);
+    for (&extent, &stride) in shared.dims.iter().zip(strides).filter(|(_, stride)| **stride < 0) {
+        // The last element along the dimension lies first.
+        address = address.wrapping_add_signed(stride.wrapping_mul((extent - 1).max(0)) as isize);
+    }
+    let mut dims = shared.dims.clone();
+    let mut forwards: Vec<i64> = strides.iter().map(|stride| stride.saturating_abs()).collect();
+    let owner = shared.owner.clone();
+    let is_even = forwards.iter().all(|stride| stride % size == 0);
+    if !is_even {
+        dims.push(size);
+        forwards.push(1);
+    }
+    let bytes = Shared { address, dims, strides: None, writable: shared.writable, owner };
+    view(&bytes, if is_even { dtype } else { DType::U8 }, forwards)
+}
+
 /// Memory that a launch reads where it lies.
 struct HeldBytes {
     address: usize,

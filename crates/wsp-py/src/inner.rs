@@ -120,8 +120,9 @@ impl Inner {
 
     /// Adds what there is to say of the arrays of a run.
     fn tell(&self, outcome: &mut WorkloadOutcome, arguments: &Arguments) {
-        let caches = &self.signature.library.caches;
-        outcome.notes.extend(pages::notes(caches, arguments, &outcome.outputs));
+        let caches = self.signature.library.arrays.iter().filter(|array| array.is_cache);
+        let caches: Vec<&str> = caches.map(|array| array.name.as_str()).collect();
+        outcome.notes.extend(pages::notes(&caches, arguments, &outcome.outputs));
     }
 
     /// The program of a host entry, for what only these can do.
@@ -156,6 +157,7 @@ impl Inner {
             window: options.window,
             seed: options.seed,
             trace: options.trace,
+            recording: options.recording,
             mode: if options.plain || options.sequential { Mode::Plain } else { mode },
             cancel: options.cancel.clone(),
             ..LaunchOptions::default()

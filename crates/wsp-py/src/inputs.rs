@@ -40,7 +40,7 @@ pub(crate) enum Need {
 pub(crate) struct Arguments {
     /// What the program is given.
     pub(crate) inputs: WorkloadInputs,
-    /// Arrays of a used file that may be written, by name: they take what its kernels wrote.
+    /// Arrays of a used file that its kernels write, by name: they take what was written.
     pub(crate) copied: Vec<(String, PyArray)>,
     /// Arrays of a used file of which only element type and shape are taken.
     pub(crate) shapes: Vec<(String, DType, Vec<u64>)>,
@@ -68,31 +68,12 @@ impl Arguments {
         Ok(())
     }
 
-    /// Copies what kernels of a used file wrote into the caller's arrays; what is not among these stays in `outputs`.
-    ///
-    /// # Errors
-    /// Two of the arrays share memory, or another run uses one of them; then nothing is copied.
-    pub(crate) fn give_back(&self, outputs: &mut Arrays) -> Result<(), Diagnostic> {
-        let written = self.uses.iter().filter(|each| {
-            outputs.contains_key(&each.name) && self.copied.iter().any(|(name, _)| *name == each.name)
-        });
-        let written: Vec<Use> = written.map(|each| Use { written: true, ..each.clone() }).collect();
-        for (at, one) in written.iter().enumerate() {
-            if let Some(other) = written[at + 1..].iter().find(|other| one.view.may_share_memory(&other.view))
-            {
-                let message =
-                    format!("arrays `{}` and `{}` share memory, and both are written", one.name, other.name);
-                return Err(Diagnostic::error(IN_USE, message).help("give each an array of its own"));
-            }
+    /// Copies what kernels of a used file wrote into the caller's arrays.
+    pub(crate) fn give_back(&self, outputs: &Arrays) {
+        for (name, given) in &self.copied {
+            let taken = outputs.get(name).is_some_and(|array| given.copy_from(array));
+            debug_assert!(taken, "a run should write `{name}` with the type and the shape that it was given");
         }
-        if let Some(claim) = &self.claim {
-            claim.write(&written)?;
-        }
-        outputs.retain(|name, array| {
-            let given = self.copied.iter().find(|(copied, _)| copied == name);
-            !given.is_some_and(|(_, given)| given.copy_from(array))
-        });
-        Ok(())
     }
 }
 
@@ -112,6 +93,7 @@ pub(crate) fn bind(
         inputs: WorkloadInputs { absent: Absent::Zeros, ..WorkloadInputs::default() },
         arrays: signature.tensors.iter().map(|_| None).collect(),
         copied: Vec::new(),
+        declined: Vec::new(),
         shapes: Vec::new(),
         moved: Vec::new(),
         uses: Vec::new(),
@@ -121,7 +103,9 @@ pub(crate) fn bind(
         faults: Vec::new(),
     };
     for (key, value) in named.into_iter().flatten() {
-        if !value.is_none() {
+        if value.is_none() {
+            binder.declined.extend(key.extract::<String>().ok());
+        } else {
             binder.take(&key, &value);
         }
     }
@@ -139,6 +123,8 @@ struct Binder<'a> {
     arrays: Vec<Option<PyArray>>,
     /// Of a used file.
     copied: Vec<(String, PyArray)>,
+    /// Names for which `None` is given.
+    declined: Vec<String>,
     /// Of a used file, by shape alone.
     shapes: Vec<(String, DType, Vec<u64>)>,
     /// Of a used file, read in a copy.
@@ -165,8 +151,8 @@ impl Binder<'_> {
             self.table(t, value)
         } else if let Some(p) = signature.params.iter().position(|p| p.given == name) {
             self.size(p, value)
-        } else if signature.library.arrays.contains(&name) {
-            self.library_array(&name, value)
+        } else if let Some(array) = signature.library.array(&name) {
+            self.library_array(array, value)
         } else if signature.library.params.contains(&name) {
             self.library_param(&name, value)
         } else {
@@ -202,10 +188,8 @@ impl Binder<'_> {
             let extents = self.signature.extents(fact);
             return Err(self.wrong_shape(fact, &array).help(format!("give it the shape {extents}")));
         }
-        if fact.written && !array.writable() {
-            let message = format!("array `{name}` is read-only, and tasks write to it");
-            return Err(Diagnostic::error(READ_ONLY, message)
-                .help(format!("give an array of your own: `{name} = np.array({name})`")));
+        if fact.written {
+            writable(name, &array)?;
         }
         self.arrays[t] = Some(array);
         Ok(())
@@ -221,7 +205,7 @@ impl Binder<'_> {
     /// The elements of a list of integers, which no run writes meanwhile.
     fn integers(&self, name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Diagnostic> {
         if !is_list(object)
-            && let Ok(view) = PyArray::of(name, object).and_then(|array| array.view(name))
+            && let Ok(view) = PyArray::of(name, object).and_then(|array| array.place(name))
         {
             may_read(&[Use { name: name.to_owned(), view, written: false }])?;
         }
@@ -267,6 +251,17 @@ impl Binder<'_> {
                     format!("give it by name: `{}=…`, {}{}", fact.given, fact.dtype, signature.extents(fact));
                 self.faults.push(missing("array", &fact.given, write));
             }
+            let said = |name: &String| self.inputs.arrays.contains_key(name) || self.declined.contains(name);
+            for array in signature.library.arrays.iter().filter(|a| a.written && !said(&a.name)) {
+                let (name, what) = (&array.name, &array.what);
+                let fault = missing(
+                    "array",
+                    name,
+                    format!("give it by name, for kernels to write: `{name}=…`, {what}"),
+                );
+                let fault = fault.help(format!("to leave out what they write to it, say `{name}=None`"));
+                self.faults.push(fault);
+            }
         }
         for fact in &signature.tables {
             if !fact.inline && !self.inputs.arrays.contains_key(&fact.name) {
@@ -306,6 +301,7 @@ impl Binder<'_> {
                 Err(fault) => self.faults.push(fault),
             }
         }
+        self.check_copied();
         if !self.faults.is_empty() {
             return Err(self.faults);
         }
@@ -316,6 +312,16 @@ impl Binder<'_> {
         let Binder { inputs, copied, shapes, moved, uses, .. } = self;
         Ok(Arguments { inputs, copied, shapes, moved, uses, claim: None })
     }
+}
+
+/// Refuses an array for tasks to write that may only be read.
+fn writable(name: &str, array: &PyArray) -> Result<(), Diagnostic> {
+    if array.writable() {
+        return Ok(());
+    }
+    let message = format!("array `{name}` is read-only, and tasks write to it");
+    Err(Diagnostic::error(READ_ONLY, message)
+        .help(format!("give an array of your own: `{name} = np.array({name})`")))
 }
 
 fn wrong_type(fact: &TensorFact, have: DType) -> Diagnostic {

@@ -1,20 +1,31 @@
 //! Used `.pto` files: read, compiled, described.
 
 use crate::errors;
-use crate::signature::LibraryFacts;
+use crate::signature::{LibraryArray, LibraryFacts};
 use crate::stack;
 use pyo3::prelude::*;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use wsp_core::TensorId;
 use wsp_core::limits::MAX_SOURCE_BYTES;
+use wsp_cpu::declared_shape;
 use wsp_ir::diag::{Code, Diagnostic};
-use wsp_ir::{EntryTy, FuncKind, Module, SourceMap};
+use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, SourceMap};
+use wsp_plan::{LoweredPlan, array_name, library_entry};
 use wsp_trace::Trace;
 
 const FILE_MISSING: Code = Code(500);
 const FILE_UNREADABLE: Code = Code(501);
 const TOO_LARGE: Code = Code(513);
 const SEVERAL: Code = Code(884);
+const NO_KERNEL: Code = Code(1045);
+
+/// What arrays of keys and values are.
+const PAGES: &str = "pages";
+/// The arrays of a paged cache.
+const CACHE_PARTS: [(&str, &str); 5] =
+    [("k", PAGES), ("v", PAGES), ("indptr", "table"), ("indices", "table"), ("last_page_len", "table")];
 
 /// The file that a trace uses, compiled; its path is relative to `folder`. None when the trace uses none.
 ///
@@ -81,24 +92,48 @@ fn read(path: &Path) -> Result<String, Diagnostic> {
         .map_err(|_| Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` is no UTF-8 text")))
 }
 
-/// The names of what a file takes at a launch.
-pub(crate) fn facts(module: &Module) -> LibraryFacts {
+/// What a file takes at a launch; `written` are the names of the arrays that its kernels store to.
+pub(crate) fn facts(module: &Module, written: &BTreeSet<String>) -> LibraryFacts {
     let mut facts = LibraryFacts::default();
-    for param in module.entry.iter().flat_map(|entry| &entry.params) {
+    let entry = module.entry.clone().unwrap_or_else(|| library_entry(module));
+    for (at, param) in entry.params.iter().enumerate() {
+        let mut take = |name: String, what: String, is_cache: bool| {
+            let written = written.contains(&name);
+            facts.arrays.push(LibraryArray { name, what, is_cache, written });
+        };
         match param.ty {
             EntryTy::PagedKvCache => {
-                let parts = ["k", "v", "indptr", "indices", "last_page_len"];
-                facts.arrays.extend(parts.map(|part| format!("{}.{part}", param.name)));
-                facts.caches.extend(["k", "v"].map(|part| format!("{}.{part}", param.name)));
+                for (part, what) in CACHE_PARTS {
+                    take(format!("{}.{part}", param.name), what.to_owned(), what == PAGES);
+                }
             }
             EntryTy::Scalar(_) => facts.params.push(param.name.clone()),
-            _ => facts.arrays.push(param.name.clone()),
+            _ => take(param.name.clone(), described(module, &entry, at as u32), false),
         }
     }
     let launch = module.params.iter().filter(|p| !facts.params.contains(&p.name)).map(|p| p.name.clone());
     let launch: Vec<String> = launch.collect();
     facts.params.extend(launch);
     facts
+}
+
+/// What a file takes of which a plan was made.
+pub(crate) fn facts_of_plan(module: &Module, plan: &LoweredPlan) -> LibraryFacts {
+    let written = plan.tensors.iter().enumerate().filter(|(_, tensor)| tensor.written);
+    let written = written.filter_map(|(at, _)| array_name(&plan.module, TensorId(at as u32)));
+    facts(module, &written.collect())
+}
+
+/// The type and the extents of the tensor that an entry's parameter is bound to: `f32[rows, 32]`.
+fn described(module: &Module, entry: &Entry, param: u32) -> String {
+    let bound = entry.launch.bindings.iter().find(|bound| bound.param == param);
+    let Some(BindingSource::Tensor(id)) = bound.map(|bound| bound.source) else { return "array".to_owned() };
+    let tensor = &module.tensors[id.index()];
+    let dtype = match tensor.elem {
+        Elem::Fixed(dtype) => dtype.name(),
+        Elem::Of(_) => "float",
+    };
+    format!("{dtype}{}", declared_shape(module, id))
 }
 
 /// What a `.pto` file has: `kernels` (`name`, `fields` of the descriptor), `arrays` and `params` that its
@@ -114,10 +149,14 @@ pub(crate) fn library<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, P
         let fields = fields.into_iter().flatten().map(|field| field.name.as_str());
         Some(json!({ "name": function.name, "fields": fields.collect::<Vec<_>>() }))
     });
-    let facts = facts(&module);
+    if module.entry.is_none() && !module.functions.iter().any(|f| matches!(f.kind, FuncKind::Kernel { .. })) {
+        let fault = Diagnostic::error(NO_KERNEL, format!("`{path}` has no kernel"));
+        return Err(errors::fault(py, fault.help("give the path of a file with `PTO_KERNEL_IMPL(…)`")));
+    }
+    let facts = facts(&module, &BTreeSet::new());
     let description = json!({
         "kernels": kernels.collect::<Vec<_>>(),
-        "arrays": facts.arrays,
+        "arrays": facts.arrays.iter().map(|array| &array.name).collect::<Vec<_>>(),
         "params": facts.params,
         "entry": module.entry.as_ref().map(|entry| entry.name.as_str()),
     });

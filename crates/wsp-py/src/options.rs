@@ -4,8 +4,8 @@ use crate::arrays::type_name;
 use crate::errors;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
-use wsp_cpu::KvLayout;
 use wsp_cpu::workload::{Expand, Mode, WorkloadOptions};
+use wsp_cpu::{KvLayout, Recording};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
 use wsp_plan::CompileOptions;
@@ -18,15 +18,14 @@ pub(crate) struct Compilation {
     pub(crate) options: CompileOptions,
     /// How tile operations of compiled kernels are implemented.
     pub(crate) mode: Mode,
-    /// Order of heads and tokens in pages of caches, of a host entry.
-    pub(crate) kv_layout: KvLayout,
+    /// Order of heads and tokens in pages of caches, of a host entry; none where it is not said.
+    pub(crate) kv_layout: Option<KvLayout>,
 }
 
 /// Reads the options of a compilation: `target`, `schedule`, `max_blocks`, `kv_layout`,
 /// `optimization_level`.
 pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Compilation> {
-    let mut found =
-        Compilation { options: CompileOptions::default(), mode: Mode::Fast, kv_layout: KvLayout::default() };
+    let mut found = Compilation { options: CompileOptions::default(), mode: Mode::Fast, kv_layout: None };
     let known = ["target", "schedule", "max_blocks", "kv_layout", "optimization_level"];
     each(py, given, &known, |name, value| {
         match name {
@@ -36,8 +35,8 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
             "kv_layout" => {
                 let wanted = "`\"NHD\"` or `\"HND\"`";
                 found.kv_layout = match read::<String>(name, value, wanted)?.as_str() {
-                    "NHD" => KvLayout::Nhd,
-                    "HND" => KvLayout::Hnd,
+                    "NHD" => Some(KvLayout::Nhd),
+                    "HND" => Some(KvLayout::Hnd),
                     other => return Err(bad(name, &format!("is `{other}`"), wanted)),
                 }
             }
@@ -58,7 +57,10 @@ pub(crate) fn run(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult
         ["threads", "window", "seed", "trace", "sequential", "plain", "aicpus", "expand", "whole_outs"];
     each(py, given, &known, |name, value| {
         match name {
-            "whole_outs" => found.whole_outs = truth(name, value)?,
+            "whole_outs" => {
+                found.whole_outs = truth(name, value)?;
+                found.recording = if found.whole_outs { Recording::On } else { Recording::Off };
+            }
             "threads" => found.threads = integer(name, value, 0, u32::MAX)?,
             "window" => found.window = Some(integer(name, value, 1, u32::MAX)?),
             "seed" => found.seed = read(name, value, "an integer from 0 to 18446744073709551615")?,

@@ -40,11 +40,11 @@ fn not_made(fault: ArrayError, dtype: DType, shape: &[u64]) -> Diagnostic {
 
 /// What to say of the arrays that a run read: of large ones that were copied for it, and of large caches that do not begin at a
 /// page. `caches` are names of their arrays; what is in `outputs` was written, elsewhere.
-pub(crate) fn notes(caches: &[String], arguments: &Arguments, outputs: &Arrays) -> Vec<Diagnostic> {
-    let read = |name: &&String| !outputs.contains_key(*name);
-    let moved: Vec<_> =
-        arguments.moved.iter().filter(read).filter_map(|name| large(name, arguments)).collect();
-    let kept = caches.iter().filter(read).filter(|&name| !arguments.moved.contains(name));
+pub(crate) fn notes(caches: &[&str], arguments: &Arguments, outputs: &Arrays) -> Vec<Diagnostic> {
+    let read = |name: &&str| !outputs.contains_key(*name);
+    let moved: Vec<&str> = arguments.moved.iter().map(String::as_str).filter(read).collect();
+    let kept = caches.iter().copied().filter(read).filter(|name| !moved.contains(name));
+    let moved: Vec<_> = moved.iter().filter_map(|name| large(name, arguments)).collect();
     let kept = kept.filter_map(|name| large(name, arguments));
     let off: Vec<_> = kept.filter(|(_, array)| behind(array) != 0).collect();
     [copied(&moved), off_page(&off)].into_iter().flatten().collect()

@@ -1,5 +1,6 @@
 //! Plans: what the generators of a `.pto` file's program emitted, kept to be run and brought up to date.
 
+use crate::claims;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
@@ -7,7 +8,6 @@ use crate::integers::{Refused, integer_list};
 use crate::kernels::KernelArray;
 use crate::program::Program;
 use crate::runs::{self, interruptible};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
@@ -33,8 +33,8 @@ pub(crate) struct Plan {
     plan: Arc<RwLock<wsp_cpu::Plan>>,
 }
 
-fn in_use() -> PyErr {
-    PyRuntimeError::new_err("this plan is being run or changed on another thread; make one for each")
+fn in_use(py: Python<'_>) -> PyErr {
+    claims::in_use(py, "this plan is being run or changed on another thread", "make a plan for each thread")
 }
 
 /// A plan to be looked at; none while another thread changes it.
@@ -102,18 +102,18 @@ impl Plan {
         let ran = runs::executed(py, inner, arguments, options, |arguments, options| {
             look(plan).map(|plan| inner.execute_plan(&plan, arguments, options))
         })?;
-        ran.ok_or_else(in_use)
+        ran.ok_or_else(|| in_use(py))
     }
 
-    fn plan(&self) -> PyResult<RwLockReadGuard<'_, wsp_cpu::Plan>> {
-        look(&self.plan).ok_or_else(in_use)
+    fn plan(&self, py: Python<'_>) -> PyResult<RwLockReadGuard<'_, wsp_cpu::Plan>> {
+        look(&self.plan).ok_or_else(|| in_use(py))
     }
 
-    fn plan_mut(&self) -> PyResult<RwLockWriteGuard<'_, wsp_cpu::Plan>> {
+    fn plan_mut(&self, py: Python<'_>) -> PyResult<RwLockWriteGuard<'_, wsp_cpu::Plan>> {
         match self.plan.try_write() {
             Ok(plan) => Ok(plan),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(in_use()),
+            Err(TryLockError::WouldBlock) => Err(in_use(py)),
         }
     }
 
@@ -129,7 +129,7 @@ impl Plan {
     #[pyo3(signature = (lengths=None))]
     fn advance(&self, py: Python<'_>, lengths: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u32>> {
         let lengths = lengths.map(tokens).transpose().map_err(|fault| errors::fault(py, fault))?;
-        let mut plan = self.plan_mut()?;
+        let mut plan = self.plan_mut(py)?;
         let growth = lengths.as_deref().map_or(Growth::ByOne, Growth::To);
         match self.raised(py, plan.advance(growth))? {
             Advance::Patched { words } => Ok(Some(words)),
@@ -139,13 +139,13 @@ impl Plan {
 
     /// Runs the generators again, for the lengths that it has.
     fn regenerate(&self, py: Python<'_>) -> PyResult<()> {
-        let mut plan = self.plan_mut()?;
+        let mut plan = self.plan_mut(py)?;
         self.raised(py, plan.regenerate())
     }
 
     /// Its words, to be read: where they lie if its room is fixed, else a copy, as they move when it grows.
-    fn words(&self) -> PyResult<KernelArray> {
-        let plan = self.plan()?;
+    fn words(&self, py: Python<'_>) -> PyResult<KernelArray> {
+        let plan = self.plan(py)?;
         let words = plan.words();
         if let Capacity::Fixed { .. } = plan.capacity() {
             let address = words.as_ptr() as usize;
@@ -162,20 +162,20 @@ impl Plan {
     }
 
     /// Every descriptor in issue order.
-    fn descriptors(&self) -> PyResult<Vec<Descriptor>> {
-        let plan = self.plan()?;
+    fn descriptors(&self, py: Python<'_>) -> PyResult<Vec<Descriptor>> {
+        let plan = self.plan(py)?;
         Ok(plan.descriptors().map(|d| (d.stage, d.name.to_owned(), d.first, d.words.len())).collect())
     }
 
     /// What it has: exactly what it needs.
-    fn need(&self) -> PyResult<Need> {
-        Ok(need(self.plan()?.need()))
+    fn need(&self, py: Python<'_>) -> PyResult<Need> {
+        Ok(need(self.plan(py)?.need()))
     }
 
     /// Tokens per request of each paged cache, by its name.
     fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
-        for (name, lengths) in self.plan()?.lengths() {
+        for (name, lengths) in self.plan(py)?.lengths() {
             all.set_item(name, lengths)?;
         }
         Ok(all)
@@ -184,7 +184,7 @@ impl Plan {
     /// The tile of each axis that was set or chosen, by the axis's name.
     fn tiles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let all = PyDict::new(py);
-        for (axis, size) in self.plan()?.tiles() {
+        for (axis, size) in self.plan(py)?.tiles() {
             all.set_item(axis, size)?;
         }
         Ok(all)
@@ -192,13 +192,13 @@ impl Plan {
 
     /// Elements that each descriptor reads, as 64-bit words.
     fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let costs = self.raised(py, self.plan()?.costs())?;
+        let costs = self.raised(py, self.plan(py)?.costs())?;
         Ok(PyBytes::new(py, &costs.into_iter().flat_map(u64::to_ne_bytes).collect::<Vec<u8>>()))
     }
 
     /// The fullest core over the mean: consecutive descriptors to each, and longest first.
     fn balance(&self, py: Python<'_>, cores: u32) -> PyResult<(f64, f64)> {
-        let balance = self.raised(py, self.plan()?.balance(cores))?;
+        let balance = self.raised(py, self.plan(py)?.balance(cores))?;
         Ok((balance.consecutive, balance.longest_first))
     }
 
@@ -214,13 +214,13 @@ impl Plan {
         let (inner, arguments, options) = program.planned(py, named, options)?;
         let launch = self.raised(py, inner.launch_options(&arguments, &options))?;
         let launched = inner.launch_program(py, "no plans")?;
-        self.raised(py, self.plan()?.is_current_for(launched, arguments.metadata(), &launch))
+        self.raised(py, self.plan(py)?.is_current_for(launched, arguments.metadata(), &launch))
     }
 
     /// Nanoseconds that the generators took when they ran last.
     #[getter]
-    fn generated_ns(&self) -> PyResult<u64> {
-        Ok(self.plan()?.generated_ns())
+    fn generated_ns(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.plan(py)?.generated_ns())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs with their arguments checked and bound once.
 
-use crate::claims::{Claim, Uses};
+use crate::claims::{Claim, Uses, in_use};
 use crate::errors;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
@@ -9,7 +9,6 @@ use crate::registry::Awaited;
 use crate::results;
 use crate::runs::{Done, Running, Watched};
 use crate::timeline::Timeline;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -78,7 +77,7 @@ fn seen_lists(inner: &Inner, named: &Bound<'_, PyDict>) -> Result<Vec<SeenList>,
     let signature = &inner.signature;
     let tables = signature.tables.iter().map(|table| &table.given);
     let sizes = signature.params.iter().map(|param| &param.given);
-    let arrays = signature.library.arrays.iter();
+    let arrays = signature.library.arrays.iter().map(|array| &array.name);
     let mut lists = Vec::new();
     for name in tables.chain(sizes).chain(arrays) {
         if let Ok(Some(object)) = named.get_item(name)
@@ -125,12 +124,14 @@ impl Prepared {
 
     /// What it is bound to, which one thread at a time may use: waiting here would keep the interpreter from the thread that
     /// has it.
-    fn lock(&self) -> PyResult<MutexGuard<'_, Bindings>> {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Bindings>> {
         match self.bound.try_lock() {
             Ok(bound) => Ok(bound),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
-                "this bound program is in use on another thread, or in a call that has not ended; bind one for each",
+            Err(TryLockError::WouldBlock) => Err(in_use(
+                py,
+                "this bound program is in use on another thread, or in a call that has not ended",
+                "bind one for each thread: `program.bind(…)`",
             )),
         }
     }
@@ -156,7 +157,7 @@ impl Prepared {
 impl Prepared {
     /// Runs the program; the arrays hold the results then. Tables and sizes have the values that they have at present.
     fn __call__(&self, py: Python<'_>) -> PyResult<()> {
-        let mut bound = self.lock()?;
+        let mut bound = self.lock(py)?;
         if bound.has_changed(py) {
             let all = bound.named.bind(py).copy()?;
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
@@ -182,7 +183,7 @@ impl Prepared {
     /// Arrays of the same shapes are exchanged in place. When something does not fit, everything stays as it was.
     #[pyo3(signature = (named))]
     fn rebind(&self, py: Python<'_>, named: &Bound<'_, PyDict>) -> PyResult<()> {
-        let mut bound = self.lock()?;
+        let mut bound = self.lock(py)?;
         let all = bound.named.bind(py).copy()?;
         all.update(named.as_mapping())?;
         let Arguments { inputs, uses, .. } = self.inner.bind(py, Some(&all), Need::Everything)?;
@@ -204,7 +205,7 @@ impl Prepared {
 
     /// The figures of the last run.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bound = self.lock()?;
+        let bound = self.lock(py)?;
         results::figures(py, bound.workload.outcome(), &self.inner.signature, &self.inner.sources)
     }
 }

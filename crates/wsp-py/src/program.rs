@@ -52,7 +52,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = runs::execute(py, &self.inner, arguments, options)?;
-        results::outcome(py, outcome, &self.inner.signature, &self.inner.sources)
+        results::figures(py, &outcome, &self.inner.signature, &self.inner.sources)
     }
 
     /// Runs the generators of a host entry and keeps what they emit; `capacity` is descriptors and bytes of workspace.
@@ -91,7 +91,7 @@ impl Program {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, options) = self.inner.launch(py, named, options)?;
         let outcome = plan.run(py, &self.inner, arguments, options)?;
-        results::outcome(py, outcome, &self.inner.signature, &self.inner.sources)
+        results::figures(py, &outcome, &self.inner.signature, &self.inner.sources)
     }
 
     /// Starts a run on a thread of its own.
@@ -239,6 +239,12 @@ impl Program {
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.inner.signature.tables_list(py)
+    }
+
+    /// What a used file takes: names with what each is, `f32[rows, 32]`, `pages`, `table`, `parameter`.
+    #[getter]
+    fn library(&self) -> Vec<(&str, &str)> {
+        self.inner.signature.library_list()
     }
 
     /// Sizes: dictionaries of `name`, `derived`, `default`.

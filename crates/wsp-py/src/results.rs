@@ -1,16 +1,18 @@
 //! What runs, graphs and simulations give, as Python sees it.
 
 use crate::errors;
-use crate::kernels::KernelArray;
 use crate::signature::{Role, Signature};
 use crate::wording::in_python;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
+use wsp_cpu::Unwritten;
 use wsp_cpu::workload::{AicpuFigures, GraphListing, SimulatedWorkload, WorkloadOutcome, WorkloadTransfer};
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{self, Diagnostic};
+use wsp_ir::diag::{self, Code, Diagnostic};
 use wsp_plan::Arrays;
+
+const NEVER_WRITTEN: Code = Code(537);
 
 /// Stands for no worker in lists of workers.
 const NO_WORKER: u32 = u32::MAX;
@@ -21,25 +23,7 @@ pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
     found.iter().map(|note| text(note).trim_end().to_owned()).collect()
 }
 
-/// The figures of a run, and in `outputs` the arrays of a used file that its caller gave none for.
-pub(crate) fn outcome<'py>(
-    py: Python<'py>,
-    outcome: WorkloadOutcome,
-    signature: &Signature,
-    sources: &SourceMap,
-) -> PyResult<Bound<'py, PyAny>> {
-    let figures = figures(py, &outcome, signature, sources)?;
-    let outputs = PyDict::new(py);
-    for (name, array) in outcome.outputs {
-        if signature.library.arrays.contains(&name) {
-            outputs.set_item(name, Bound::new(py, KernelArray::owning(array))?)?;
-        }
-    }
-    figures.set_item("outputs", outputs)?;
-    Ok(figures)
-}
-
-/// The figures of a run alone.
+/// The figures of a run.
 pub(crate) fn figures<'py>(
     py: Python<'py>,
     outcome: &WorkloadOutcome,
@@ -77,10 +61,24 @@ pub(crate) fn figures<'py>(
         "first_start_ns": runtime.first_start_ns,
         "generation_ns": runtime.generation_ns,
         "aicpus": outcome.aicpus.as_ref().map(aicpus),
-        "notes": notes(&outcome.notes, sources),
-        "outputs": {},
+        "notes": notes(&[outcome.notes.clone(), unwritten(outcome, signature)].concat(), sources),
     });
     errors::python(py, &figures)
+}
+
+/// What to say of arrays of the caller of which a run that records it has not written a part.
+fn unwritten(outcome: &WorkloadOutcome, signature: &Signature) -> Vec<Diagnostic> {
+    let note = |left: &Unwritten| {
+        let fact = signature.tensors.iter().find(|tensor| tensor.name == left.tensor);
+        if left.loaded || fact.is_some_and(|tensor| tensor.role != Role::Argument) {
+            return None;
+        }
+        let name = fact.map_or(&left.tensor, |tensor| &tensor.given);
+        let message = format!("{} of {} elements of `{name}` were never written", left.elements, left.of);
+        let first = format!("the first is `{name}{:?}`; they are as they were before the run", left.first);
+        Some(Diagnostic::warning(NEVER_WRITTEN, message).note(first))
+    };
+    outcome.unwritten.iter().filter_map(note).collect()
 }
 
 /// Last values of the slots that the program kept itself.

@@ -147,10 +147,7 @@ pub(crate) fn executed(
     let ran = interruptible(py, |cancel| {
         options.cancel = Some(cancel);
         let outcome = run(&arguments, &options)?;
-        Some(outcome.and_then(|mut outcome| {
-            arguments.give_back(&mut outcome.outputs).map_err(|fault| vec![fault])?;
-            Ok(outcome)
-        }))
+        Some(outcome.inspect(|outcome| arguments.give_back(&outcome.outputs)))
     })?;
     let Some(outcome) = ran else { return Ok(None) };
     let outcome = outcome.map_err(|faults| errors::exception(py, &faults, &inner.sources))?;
@@ -194,8 +191,8 @@ pub(crate) fn interruptible<R: Send>(
 /// Runs a program to its end.
 fn perform(inner: &Inner, arguments: &Arguments, watched: &Watched) -> Result<Done, Failed> {
     let ran = inner.execute(arguments, &watched.options);
-    let mut outcome = ran.map_err(|faults| watched.failed(faults))?;
-    arguments.give_back(&mut outcome.outputs).map_err(|fault| watched.failed(vec![fault]))?;
+    let outcome = ran.map_err(|faults| watched.failed(faults))?;
+    arguments.give_back(&outcome.outputs);
     Ok(Done { timeline: Timeline::of_run(&outcome), outcome: Some(outcome) })
 }
 
@@ -382,7 +379,7 @@ impl Run {
         let settled = self.settled.get_or_init(py, || {
             let outcome = self.running.finish(py, &self.inner)?;
             let outcome = outcome.ok_or_else(|| internal("a run has no outcome").raise(py, &self.inner))?;
-            Ok(results::outcome(py, outcome, &self.inner.signature, &self.inner.sources)?.unbind())
+            Ok(results::figures(py, &outcome, &self.inner.signature, &self.inner.sources)?.unbind())
         });
         match settled {
             Ok(figures) => Ok(figures.clone_ref(py)),

@@ -60,15 +60,33 @@ pub(crate) struct ParamFact {
     pub(crate) default: bool,
 }
 
+/// An array of a used file.
+#[derive(Clone, Debug)]
+pub(crate) struct LibraryArray {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it is, for people: `f32[rows, 32]`, `table`, `pages`.
+    pub(crate) what: String,
+    /// Whether it holds keys or values in pages.
+    pub(crate) is_cache: bool,
+    /// Whether kernels that run store to it.
+    pub(crate) written: bool,
+}
+
 /// What a used file takes. Its kernels read arrays where they lie, and write into copies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LibraryFacts {
-    /// Names of arrays.
-    pub(crate) arrays: Vec<String>,
-    /// Those among them that hold keys and values in pages.
-    pub(crate) caches: Vec<String>,
+    /// Arrays.
+    pub(crate) arrays: Vec<LibraryArray>,
     /// Names of parameters.
     pub(crate) params: Vec<String>,
+}
+
+impl LibraryFacts {
+    /// The array of a name.
+    pub(crate) fn array(&self, name: &str) -> Option<&LibraryArray> {
+        self.arrays.iter().find(|array| array.name == name)
+    }
 }
 
 /// What a program takes.
@@ -119,7 +137,8 @@ impl Signature {
     pub(crate) fn names(&self) -> Vec<&str> {
         let tensors = self.tensors.iter().filter(|t| t.role != Role::Temporary).map(|t| t.given.as_str());
         let params = self.params.iter().filter(|p| !p.derived).map(|p| p.given.as_str());
-        let library = self.library.arrays.iter().chain(&self.library.params).map(String::as_str);
+        let arrays = self.library.arrays.iter().map(|array| array.name.as_str());
+        let library = arrays.chain(self.library.params.iter().map(String::as_str));
         let mut names: Vec<&str> =
             tensors.chain(self.tables.iter().map(|t| t.given.as_str())).chain(params).collect();
         names.extend(library);
@@ -170,6 +189,12 @@ impl Signature {
             list.append(entry)?;
         }
         Ok(list)
+    }
+
+    /// What a used file takes, as Python sees it: names with what each is.
+    pub(crate) fn library_list(&self) -> Vec<(&str, &str)> {
+        let arrays = self.library.arrays.iter().map(|array| (array.name.as_str(), array.what.as_str()));
+        arrays.chain(self.library.params.iter().map(|name| (name.as_str(), "parameter"))).collect()
     }
 
     /// Tables as Python sees them: `name`, `inline`.

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use wsp_core::TensorId;
 use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BindingSource, EntryTy, Module, ParamSource, Storage};
-use wsp_plan::Arrays;
+use wsp_ir::{BindingSource, EntryTy, Module, ParamSource};
+use wsp_plan::{Arrays, array_name};
 
 /// Fields of a paged cache that hold data.
 const CACHE_DATA: [&str; 2] = ["k", "v"];
@@ -187,17 +187,7 @@ pub(super) fn name_of(module: &Module, tensor: TensorId) -> Option<&str> {
 
 /// The names of the arrays that hold these tensors after a run.
 pub(super) fn output_names(module: &Module, written: &[TensorId]) -> Vec<String> {
-    let of_cache = |cache, field: &str| {
-        let entry = module.entry.as_ref()?;
-        let bound = entry.launch.bindings.iter().find(|b| b.source == BindingSource::Cache(cache))?;
-        Some(format!("{}.{field}", entry.params[bound.param as usize].name))
-    };
-    let name = |&id: &TensorId| match module.tensors[id.index()].storage {
-        Storage::CacheKeys(cache) => of_cache(cache, CACHE_DATA[0]),
-        Storage::CacheValues(cache) => of_cache(cache, CACHE_DATA[1]),
-        _ => name_of(module, id).map(str::to_owned),
-    };
-    written.iter().filter_map(name).collect()
+    written.iter().filter_map(|&id| array_name(module, id)).collect()
 }
 
 /// The arrays that a program takes. Of a cache, binding decides which are needed.

@@ -63,11 +63,11 @@ pub(super) fn wrong_rank(module: &Module, id: TensorId, name: &str, shape: &[u64
         ),
     )
     .at(tensor.span, "declared here")
-    .note(format!("its shape is {shape:?}, the declared one {}", declared(module, id)))
+    .note(format!("its shape is {shape:?}, the declared one {}", declared_shape(module, id)))
 }
 
 /// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.
-pub(super) fn declared(module: &Module, id: TensorId) -> String {
+pub fn declared_shape(module: &Module, id: TensorId) -> String {
     let dims: Vec<String> = module.tensors[id.index()]
         .dims
         .iter()

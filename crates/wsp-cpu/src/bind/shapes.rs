@@ -142,7 +142,11 @@ fn wrong_extent(
         format!("dimension {dim} of array `{name}` is {}, but must be {what}", array.shape()[dim]),
     )
     .at(module.tensors[id.index()].span, "declared here")
-    .note(format!("its shape is {:?}, the declared one {}", array.shape(), faults::declared(module, id)))
+    .note(format!(
+        "its shape is {:?}, the declared one {}",
+        array.shape(),
+        faults::declared_shape(module, id)
+    ))
 }
 
 /// A cache whose pages or page table do not have the declared extent along a dimension.

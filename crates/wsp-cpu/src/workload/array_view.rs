@@ -4,7 +4,7 @@
     reason = "the caller's memory is used from several threads; its contract is that of `new`"
 )]
 
-use super::overlap::{Sharing, sharing};
+use super::overlap::{Sharing, shares_with_itself, sharing};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -173,6 +173,11 @@ impl ArrayView {
     /// Whether some byte belongs to an element of this array and to one of the other; also where finding out would take too long.
     pub fn may_share_memory(&self, other: &ArrayView) -> bool {
         sharing(self, other) != Sharing::Disjoint
+    }
+
+    /// Whether two of its elements may share a byte, so that what is written to one changes the other.
+    pub fn may_fold(&self) -> bool {
+        shares_with_itself(self)
     }
 
     pub(super) fn ptr(&self) -> *mut u8 {

@@ -29,7 +29,7 @@ use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, lower_schedule};
-use wsp_plan::{CompileOptions, lower_library};
+use wsp_plan::{CompileOptions, LoweredPlan, lower_library};
 use wsp_runtime::Deps;
 
 /// A workload with its schedule and with bodies for its kernels.
@@ -184,6 +184,14 @@ impl WorkloadProgram {
         let Kind::Library(library) = &self.kind else { return Vec::new() };
         let tensors = &library.program.lowered().tensors;
         (0..tensors.len()).filter(|i| tensors[*i].written).map(|i| TensorId(i as u32)).collect()
+    }
+
+    /// The used file, lowered for the kernels that tasks call; none where kernels are declared.
+    pub fn library(&self) -> Option<&LoweredPlan> {
+        match &self.kind {
+            Kind::Declared(_) => None,
+            Kind::Library(library) => Some(library.program.lowered()),
+        }
     }
 
     /// Names of the tensors that some task may write; none where kernels are those of a used file.

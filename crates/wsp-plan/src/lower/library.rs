@@ -38,3 +38,17 @@ pub fn library_entry(module: &Module) -> Entry {
     }
     entry
 }
+
+/// The name of the array that a launch takes for a tensor; none for what a launch takes none for.
+pub fn array_name(module: &Module, tensor: TensorId) -> Option<String> {
+    let entry = module.entry.as_ref()?;
+    let bound_to = |source: BindingSource| {
+        let bound = entry.launch.bindings.iter().find(|bound| bound.source == source)?;
+        Some(entry.params[bound.param as usize].name.as_str())
+    };
+    match module.tensors[tensor.index()].storage {
+        Storage::CacheKeys(cache) => bound_to(BindingSource::Cache(cache)).map(|name| format!("{name}.k")),
+        Storage::CacheValues(cache) => bound_to(BindingSource::Cache(cache)).map(|name| format!("{name}.v")),
+        _ => bound_to(BindingSource::Tensor(tensor)).map(str::to_owned),
+    }
+}

@@ -1,64 +1,111 @@
 //! Arrays and parameters of a used `.pto` file.
 
-use super::{BAD_SIZE, Binder, Need};
-use crate::arrays::{PyArray, type_name};
+use super::{BAD_SIZE, Binder, IN_USE, Need, writable};
+use crate::arrays::{PyArray, UNSUPPORTED, type_name};
 use crate::claims::Use;
 use crate::integers::{is_list, of_integers};
+use crate::signature::LibraryArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use wsp_core::DType;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Code, Diagnostic};
 use wsp_plan::ParamValue;
 
+const SHARED: Code = Code(871);
+
 impl Binder<'_> {
-    pub(super) fn library_array(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+    pub(super) fn library_array(
+        &mut self,
+        fact: &LibraryArray,
+        object: &Bound<'_, PyAny>,
+    ) -> Result<(), Diagnostic> {
+        let name = &fact.name;
         if self.need == Need::Shapes
             && let Ok((dtype, dims)) = object.extract::<(String, Vec<u64>)>()
             && let Some(dtype) = DType::ALL.into_iter().find(|known| known.name() == dtype)
         {
-            self.shapes.push((name.to_owned(), dtype, dims));
+            self.shapes.push((name.clone(), dtype, dims));
             return Ok(());
         }
-        if is_list(object) {
-            let listed = self.integers(name, object)?;
-            self.inputs.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
-            return Ok(());
+        if is_list(object) && !fact.written {
+            return self.library_integers(name, object);
         }
-        let array = PyArray::of(name, object)?;
+        let array = match PyArray::of(name, object) {
+            // Integers of 8 and 16 bits and truth values: tables are made of them, and tensors are not.
+            Err(fault) if fault.code == UNSUPPORTED && !fact.written => {
+                return self.library_integers(name, object).map_err(|_| fault);
+            }
+            array => array?,
+        };
         if self.need == Need::Shapes && array.dtype.is_float() {
             let dims = array.dims().iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
-            self.shapes.push((name.to_owned(), array.dtype, dims));
+            self.shapes.push((name.clone(), array.dtype, dims));
             return Ok(());
         }
-        if let Ok(view) = array.view(name) {
-            self.uses.push(Use { name: name.to_owned(), view, written: false });
+        let written = fact.written && self.need == Need::Everything;
+        let view = array.place(name)?;
+        if written {
+            writable(name, &array)?;
+            if view.may_fold() {
+                let message = format!("elements of array `{name}` share memory, and tasks write it");
+                return Err(Diagnostic::error(SHARED, message).help("give an array of its own elements"));
+            }
         }
+        self.uses.push(Use { name: name.clone(), view, written });
         let given = match array.in_place() {
             Some(given) => given,
             None => {
-                self.moved.push(name.to_owned());
+                self.moved.push(name.clone());
                 array.to_array(name)?
             }
         };
-        self.inputs.arrays.insert(name.to_owned(), given);
-        if array.writable() {
-            self.copied.push((name.to_owned(), array));
+        self.inputs.arrays.insert(name.clone(), given);
+        if written {
+            self.copied.push((name.clone(), array));
         }
         Ok(())
     }
 
-    pub(super) fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
-        let value = if let Ok(value) = object.cast::<PyBool>() {
-            ParamValue::Bool(value.is_true())
-        } else if let Ok(value) = object.extract::<i64>() {
-            ParamValue::Int(value.into())
-        } else if let Ok(value) = object.extract::<f64>() {
-            ParamValue::Float(value)
-        } else {
-            let message = format!("parameter `{name}` is given a value of type `{}`", type_name(object));
-            return Err(Diagnostic::error(BAD_SIZE, message).help("give an integer, a float or a bool"));
-        };
-        self.inputs.set.push((name.to_owned(), value));
+    /// A list of integers of which the program gets a copy.
+    fn library_integers(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        let listed = self.integers(name, object)?;
+        self.inputs.arrays.insert(name.to_owned(), of_integers(name, &listed)?);
         Ok(())
+    }
+
+    /// Refuses arrays that share memory and that are both written: kernels write each in a copy of its own.
+    pub(super) fn check_copied(&mut self) {
+        let copied = |each: &&Use| self.copied.iter().any(|(name, _)| *name == each.name);
+        let written: Vec<&Use> = self.uses.iter().filter(copied).collect();
+        for (at, one) in written.iter().enumerate() {
+            let shares = |other: &&&Use| one.view.may_share_memory(&other.view);
+            if let Some(other) = written[at + 1..].iter().find(shares) {
+                let message =
+                    format!("arrays `{}` and `{}` share memory, and both are written", one.name, other.name);
+                self.faults.push(Diagnostic::error(IN_USE, message).help("give each an array of its own"));
+            }
+        }
+    }
+
+    pub(super) fn library_param(&mut self, name: &str, object: &Bound<'_, PyAny>) -> Result<(), Diagnostic> {
+        self.inputs.set.push((name.to_owned(), param_value(name, object)?));
+        Ok(())
+    }
+}
+
+/// The value of a parameter of a `.pto` file.
+///
+/// # Errors
+/// No integer, no float and no truth value.
+pub(crate) fn param_value(name: &str, object: &Bound<'_, PyAny>) -> Result<ParamValue, Diagnostic> {
+    if let Ok(value) = object.cast::<PyBool>() {
+        Ok(ParamValue::Bool(value.is_true()))
+    } else if let Ok(value) = object.extract::<i128>() {
+        Ok(ParamValue::Int(value))
+    } else if let Ok(value) = object.extract::<f64>() {
+        Ok(ParamValue::Float(value))
+    } else {
+        let message = format!("parameter `{name}` is given a value of type `{}`", type_name(object));
+        Err(Diagnostic::error(BAD_SIZE, message).help("give an integer, a float or a bool"))
     }
 }

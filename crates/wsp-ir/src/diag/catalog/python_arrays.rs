@@ -139,7 +139,8 @@ a run of a `.pto` file's program copies it first, which takes longer than most r
 A run that goes on uses memory of this array, and it or the run that was to start writes it, so that the two would overwrite each other's
 elements. Arrays that share a part of a buffer are refused as well; parts without a common element can be used side by side, and so can
 arrays that both runs only read. Wait for the first run, `run.synchronize()`, or give each run an array of its own. The same code is
-given for two arrays of one run of a `.pto` file that share memory and are both written.",
+given for two arrays of one run of a `.pto` file that share memory and are both written, and for a bound program or a plan that another
+thread uses.",
     },
     CodeInfo {
         code: Code(1269),

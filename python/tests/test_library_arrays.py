@@ -1,0 +1,194 @@
+"""Arrays of `.pto` files: which are needed, which may be written, which runs may have them at once."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from pto_wsp import P, errors, load, workload
+
+KERNEL = """
+PTO_SHAPE(x, rows, 32)
+PTO_SHAPE(y, rows, 32)
+struct Row { uint32_t first; };
+PTO_KERNEL_IMPL(twice) {
+    auto desc = PTO_GET_DESCRIPTOR<Row>();
+    VecTile<float, 8, 32> t;
+    TLOAD(t, x, {desc.first});
+    TADD(t, t, t);
+    TSTORE(y, t, {desc.first});
+}
+"""
+ENTRY = """
+PTO_SPACE(S) { PTO_AXIS(r, 0, rows) PTO_TILE(r, 8) }
+PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .first = r * 8 }); } }
+void go(Tensor x, Tensor<float> y) { PTO_LAUNCH(S, { .x = x, .y = y }); }
+"""
+GATHER = """
+PTO_SHAPE(index, rows)
+PTO_SHAPE(x, rows, 32)
+PTO_SHAPE(y, rows, 32)
+struct Row { uint32_t first; uint32_t from; };
+PTO_KERNEL_IMPL(copy) {
+    auto desc = PTO_GET_DESCRIPTOR<Row>();
+    VecTile<float, 1, 32> t;
+    TLOAD(t, x, {desc.from});
+    TSTORE(y, t, {desc.first});
+}
+PTO_SPACE(S) { PTO_AXIS(r, 0, rows) PTO_TILE(r, 1) }
+PTO_DESCRIPTOR_GEN(S) {
+    PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .first = r, .from = index[r] }); }
+}
+void go(uint32_t* index, Tensor x, Tensor<float> y) { PTO_LAUNCH(S, { .index = index, .x = x, .y = y }); }
+"""
+
+
+def used(library):
+    """A workload over the kernels of a file."""
+
+    @workload
+    def w(n):
+        for i in P(n):
+            library.twice(first=i * 8)
+
+    return w.compile()
+
+
+@pytest.fixture(params=["program", "workload", "library", "plan"])
+def run(request, tmp_path):
+    """Runs `y = 2 * x` by each way to the kernel of a file."""
+    file = tmp_path / "twice.pto"
+    file.write_text(KERNEL + ("" if request.param == "library" else ENTRY))
+    library = load(file)
+    if request.param in ("workload", "library"):
+        program = used(library)
+        return lambda **arrays: program.execute(n=-(-len(arrays["x"]) // 8), **arrays)
+    program = library.program()
+    if request.param == "program":
+        return program.execute
+    return lambda **arrays: program.execute_plan(program.plan(x=arrays["x"]), **arrays)
+
+
+def x_and_y(rows=20):
+    return np.arange(rows * 32, dtype=np.float32).reshape(rows, 32), np.zeros((rows, 32), np.float32)
+
+
+def test_arrays_of_a_file_are_given_by_name(run):
+    x, y = x_and_y()
+    run(x=x, y=y)
+    assert (y == 2 * x).all()
+
+
+def test_what_is_written_may_lie_anywhere(run):
+    x, y = x_and_y()
+    back, columns = np.zeros((20, 32), np.float32)[::-1], np.zeros((32, 20), np.float32).T
+    packed = np.zeros((20, 32), [("y", "f4"), ("z", "u1")])["y"]
+    for out in (back, columns, packed):
+        run(x=x, y=out)
+        assert (out == 2 * x).all()
+
+
+def test_an_array_that_is_written_is_needed(run):
+    with pytest.raises(errors.ArgumentError) as missing:
+        run(x=x_and_y()[0])
+    assert missing.value.code == "WSP1259" and "`y`" in missing.value.message
+    run(x=x_and_y()[0], y=None)
+
+
+def test_an_array_that_is_written_may_not_be_read_only(run, tmp_path):
+    x, y = x_and_y()
+    y.flags.writeable = False
+    of_bytes = np.frombuffer(bytes(y.nbytes), np.float32).reshape(y.shape)
+    y.tofile(tmp_path / "y.bin")
+    of_file = np.memmap(tmp_path / "y.bin", np.float32, "r", shape=y.shape)
+    x.flags.writeable = False
+    for out in (y, of_bytes, of_file):
+        with pytest.raises(errors.ArgumentError) as refused:
+            run(x=x, y=out)
+        assert refused.value.code == "WSP1255" and not out.any()
+    run(x=x, y=np.array(y))
+
+
+def test_an_array_that_is_written_has_elements_of_its_own(run):
+    x, _ = x_and_y()
+    row = np.lib.stride_tricks.as_strided(np.zeros(32, np.float32), x.shape, (0, 4))
+    with pytest.raises(errors.ArgumentError) as refused:
+        run(x=x, y=row)
+    assert refused.value.code == "WSP0871" and not row.any()
+    with pytest.raises(errors.ArgumentError) as refused:
+        run(x=x, y=[[0.0] * 32] * 20)
+    assert refused.value.code == "WSP1250" and "no array, but `list`" in refused.value.message
+
+
+def test_arguments_tell_the_arrays(tmp_path):
+    for text, of in ((KERNEL + ENTRY, "program"), (KERNEL, "library")):
+        file = tmp_path / f"{of}.pto"
+        file.write_text(text)
+        program = load(file).program() if of == "program" else used(load(file))
+        assert program.arguments["y"].endswith("[rows, 32]"), program.arguments
+        assert "y" in program.explain()
+        program.rebind(y=x_and_y()[1])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_runs_over_one_output_the_second_is_refused_when_it_starts(tmp_path, turned):
+    file = tmp_path / "twice.pto"
+    file.write_text(KERNEL + ENTRY)
+    program = load(file).program(num_threads=1)
+    x, y = x_and_y(4000)
+    out = y[::-1] if turned else y
+    first = program.execute_async(x=x, y=out)
+    try:
+        # Where the first has ended, the second runs after it.
+        program.execute_async(x=3 * x, y=out).synchronize()
+    except errors.ArgumentError as refused:
+        assert refused.code == "WSP1268" and "writes it, as `y`" in str(refused)
+    first.synchronize()
+
+
+def test_runs_of_several_threads_over_one_output_end_well_or_never_begin(tmp_path):
+    file = tmp_path / "twice.pto"
+    file.write_text(KERNEL + ENTRY)
+    program, (x, y), lost = load(file).program(num_threads=1), x_and_y(2000), []
+
+    def many(factor):
+        for _ in range(20):
+            try:
+                run = program.execute_async(x=factor * x, y=y)
+            except errors.ArgumentError:
+                continue
+            try:
+                run.synchronize()
+            except errors.ArgumentError as refused:
+                lost.append(refused)
+
+    threads = [threading.Thread(target=many, args=(factor,)) for factor in (1, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not lost, lost[0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_lists_of_integers_have_any_type_of_integer(tmp_path, dtype):
+    file = tmp_path / "gather.pto"
+    file.write_text(GATHER)
+    program = load(file).program()
+    index, (x, y) = np.array([3, 1, 0, 2]).astype(dtype), x_and_y(4)
+    program.execute(index=index, x=x, y=y)
+    assert (y == x[index]).all()
+    program.execute_plan(program.plan(index=index, x=x), index=index[::-1].astype(dtype)[::-1], x=x, y=y)
+    program.execute(index=np.array([False, True, False, True]), x=x, y=y)
+    assert (y == x[[0, 1, 0, 1]]).all()
+
+
+def test_files_without_a_kernel_and_options_without_an_effect_are_refused(tmp_path):
+    (tmp_path / "empty.pto").write_text("")
+    with pytest.raises(errors.WspError, match="has no kernel"):
+        load(tmp_path / "empty.pto")
+    file = tmp_path / "twice.pto"
+    file.write_text(KERNEL + ENTRY)
+    with pytest.raises(errors.CompileError, match="no paged cache"):
+        load(file).program(kv_layout="NHD")
