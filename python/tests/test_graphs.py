@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pto_wsp import In, InOut, Out, TaskGraph, errors, f32
+from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64
 
 SCALE = """
 extern X: f32[64]
@@ -173,3 +173,110 @@ def test_an_out_that_a_function_gives_another_value_is_an_error():
     with pytest.raises(errors.KernelError) as never:
         graph.run({"X": np.ones(64, np.float32)})
     assert "never stores to `y`" in str(never.value)
+
+
+COPIES = """
+extern X: f32[64]
+extern Y: f32[64]
+TG_BEGIN(G)
+  TG_KERNEL(K, copy_entry, 1, AIV, 0)
+  MC_BIND(K, 0, X)
+  MC_BIND(K, 1, Y)
+TG_END(G)
+"""
+
+
+def copying(x=In[f32], y=Out[f32]) -> TaskGraph:
+    """A unit of one kernel."""
+    graph = TaskGraph.from_text(COPIES, "copy.tg")
+
+    @graph.kernel("copy_entry", x, y)
+    def copy(block, x, y):
+        y[...] = x[...]
+
+    return graph
+
+
+@pytest.mark.parametrize("annotations", [(In[f16], Out[f32]), (In[i64], Out[f32]), (In[f32], Out[i32])])
+def test_elements_of_another_type_are_an_error(annotations):
+    with pytest.raises(errors.WspError) as refused:
+        copying(*annotations).run({"X": np.ones(64, np.float32)})
+    assert refused.value.code == "WSP1518" and "another type" in refused.value.message
+
+
+FACTOR = """PTO_PARAM(float, gain, 1.0f)
+PTO_PARAM(uint32_t, times, 1)
+PTO_SHAPE(x, 1, 64)
+PTO_SHAPE(y, 1, 64)
+PTO_KERNEL_IMPL(copy_entry, Tensor<float> x, Tensor<float> y) {
+    VecTile<float, 1, 64> t;
+    TLOAD(t, x, {0});
+    for (uint32_t n = 0; n < times; n += 1) { TMULS(t, t, gain); }
+    TSTORE(y, t, {0});
+}
+"""
+
+
+def test_parameters_of_files_are_numbers_of_their_type(tmp_path):
+    (tmp_path / "gain.pto").write_text(FACTOR)
+    # Of two files, each takes the parameters that it has.
+    (tmp_path / "other.pto").write_text(
+        FACTOR.replace("copy_entry", "other_entry").replace("gain", "loss").replace("times", "rounds")
+    )
+    text = f'use "other.pto"\n{COPIES}'
+    for given, want in (({"gain": 0.5}, 0.5), ({"gain": np.float32(2)}, 2), ({"gain": 3, "times": 2}, 9)):
+        for by_use in (True, False):
+            graph = TaskGraph.from_text(text, folder=tmp_path)
+            graph.use(tmp_path / "gain.pto", **(given if by_use else {}))
+            graph.set(loss=0.25, **({} if by_use else given))
+            assert graph.run({"X": np.ones(64, np.float32)})["Y"][5] == want
+    graph = TaskGraph.from_text(text, folder=tmp_path).use(tmp_path / "gain.pto", gain="0.5")
+    with pytest.raises(errors.ArgumentError, match="parameter `gain` is given a value of type `str`"):
+        graph.run({"X": np.ones(64, np.float32)})
+    graph = TaskGraph.from_text(text, folder=tmp_path).use(tmp_path / "gain.pto", times=2**63)
+    with pytest.raises(errors.WspError, match="9223372036854775808"):
+        graph.run({"X": np.ones(64, np.float32)})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threads": -1},
+        {"threads": "2"},
+        {"devices": 0},
+        {"devices": -1},
+        {"memory": "1G"},
+        {"memory": -1},
+        {"events": [3]},
+        {"scalars": {"factor": 1.5}},
+        {"scalars": {"factor": 2**63}},
+        {"scalars": {"factor": None}},
+    ],
+    ids=str,
+)
+def test_settings_of_other_types_are_told_by_name(settings):
+    (name,) = settings
+    with pytest.raises(errors.ArgumentError) as refused:
+        scaling().run({"X": np.ones(64, np.float32)}, **settings)
+    assert refused.value.code == "WSP1262" and name.removesuffix("s") in refused.value.message
+
+
+def test_kernels_that_the_unit_does_not_call_are_an_error(tmp_path):
+    graph = copying()
+
+    @graph.kernel("copyentry", In[f32], Out[f32])
+    def idle(block, x, y):
+        y[...] = 2 * x
+
+    with pytest.raises(errors.WspError, match="`copyentry`") as refused:
+        graph.run({"X": np.ones(64, np.float32)})
+    assert "did you mean `copy_entry`?" in refused.value.help[0]
+    (tmp_path / "idle.pto").write_text(FACTOR.replace("copy_entry", "other_entry"))
+    with pytest.raises(errors.WspError, match="no kernel that the unit calls"):
+        copying().use(tmp_path / "idle.pto").run({"X": np.ones(64, np.float32)})
+
+
+def test_a_unit_that_runs_nothing_says_so():
+    for graph, empty in ((TaskGraph.from_text(""), True), (copying(), False)):
+        notes = graph.run({} if empty else {"X": np.ones(64, np.float32)}).notes
+        assert any("nothing ran" in note for note in notes) == empty, notes

@@ -3,7 +3,7 @@
 mod given;
 mod kernel;
 
-use self::given::{Given, Kernels};
+use self::given::{Files, Given, Kernels};
 use crate::errors;
 use crate::kernels::KernelArray;
 use crate::library;
@@ -13,17 +13,23 @@ use crate::stack;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_cpu::tg::{Report, Session, SessionOptions, TgKernels};
+use wsp_core::tg::Instr;
+use wsp_cpu::tg::{PtoEntry, Report, Session, SessionOptions, TgKernels};
 use wsp_cpu::workload::{Mode, Payload, PayloadSlot};
 use wsp_ir::SourceMap;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::{binary, text};
 use wsp_plan::tg::{LintOptions, lint, matrix};
 use wsp_plan::{Arrays, ParamValue};
+
+const NOTHING_RAN: Code = Code(545);
+const UNUSED: Code = Code(1264);
+const CONTRADICTION: Code = Code(1518);
 
 /// A unit of task graphs. It may be used from several threads at once; each run is separate.
 #[pyclass(frozen, module = "pto_wsp._core")]
@@ -90,9 +96,10 @@ impl TaskGraph {
         &self,
         py: Python<'py>,
         kernels: Vec<kernel::PyKernel>,
-        files: Kernels,
+        files: Kernels<'py>,
     ) -> PyResult<Bound<'py, PyList>> {
         let mut sources = self.sources.clone();
+        let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let known = stack::with_room(py, || self.kernels(kernels, &files, &mut sources))?;
         let mut found = self.warnings.clone();
         match known {
@@ -120,10 +127,11 @@ impl TaskGraph {
         &self,
         py: Python<'py>,
         kernels: Vec<kernel::PyKernel>,
-        files: Kernels,
+        files: Kernels<'py>,
         given: Given<'py>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut sources = self.sources.clone();
+        let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let options = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let payload = PayloadSlot::default();
         let ran = interruptible(py, |cancel| {
@@ -141,35 +149,50 @@ impl TaskGraph {
     fn kernels(
         &self,
         functions: Vec<kernel::PyKernel>,
-        files: &Kernels,
+        files: &Files,
         sources: &mut SourceMap,
     ) -> Result<TgKernels, Vec<Diagnostic>> {
         let mut kernels = TgKernels::new();
+        let called = self.called();
         for function in functions {
+            function.is_called(&called)?;
             function.register(&mut kernels).map_err(|fault| vec![*fault])?;
         }
         let used = self.unit.uses.iter().map(|file| Path::new(&self.folder).join(self.unit.str(file.path)));
-        let mut paths: Vec<String> = used.map(|path| path.display().to_string()).collect();
-        paths.extend(files.files.iter().filter(|file| !paths.contains(file)).cloned().collect::<Vec<_>>());
-        let set: Vec<(String, ParamValue)> = files
-            .params
-            .iter()
-            .map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())))
-            .collect();
+        let used: Vec<String> = used.map(|path| path.display().to_string()).collect();
+        let added = files.files.iter().filter(|file| !used.contains(file));
         let mut settable: Vec<String> = Vec::new();
-        for path in paths {
-            let module = Arc::new(library::open(&path, sources)?);
-            settable.extend(wsp_cpu::tg::PtoEntry::settable(&module).map(str::to_owned));
+        for path in used.iter().chain(added) {
+            let module = Arc::new(library::open(path, sources)?);
+            let own: Vec<String> = PtoEntry::settable(&module).map(str::to_owned).collect();
+            let set: Vec<(String, ParamValue)> =
+                files.params.iter().filter(|(name, _)| own.contains(name)).cloned().collect();
             kernels.add_library(&module, &set, Mode::Fast)?;
+            let entries = module.kernel_entries.iter().map(|entry| entry.function.index());
+            if !used.contains(path)
+                && !entries.into_iter().any(|at| called.contains(module.functions[at].name.as_str()))
+            {
+                return Err(vec![idle(path)]);
+            }
+            settable.extend(own);
         }
-        given::all_known(&set, &settable)?;
+        given::all_known(&files.params, &settable)?;
         Ok(kernels)
+    }
+
+    /// The entry symbols of the unit's kernels.
+    fn called(&self) -> BTreeSet<&str> {
+        let entry = |instr: &Instr| match instr {
+            Instr::TgKernel { entry_symbol, .. } => Some(self.unit.str(*entry_symbol)),
+            _ => None,
+        };
+        self.unit.instrs.iter().filter_map(entry).collect()
     }
 
     fn session(
         &self,
         functions: Vec<kernel::PyKernel>,
-        files: &Kernels,
+        files: &Files,
         mut options: SessionOptions,
         cancel: Arc<AtomicBool>,
         payload: &PayloadSlot,
@@ -180,12 +203,32 @@ impl TaskGraph {
         let run = || -> Result<Ran, Vec<Diagnostic>> {
             let kernels = self.kernels(functions, files, sources)?;
             let mut session = Session::new(&self.unit, &kernels, options)?;
+            let mut findings = session.findings().to_vec();
+            refuse_contradictions(&findings)?;
             let report = session.run()?;
+            if report.stats.kernels == 0 && report.stats.items == 0 {
+                let message = "nothing ran: the unit invoked no kernel and copied nothing";
+                findings.push(Diagnostic::warning(NOTHING_RAN, message));
+            }
             let outputs = session.outputs().map_err(|fault| vec![*fault])?;
-            Ok(Ran { outputs, report, findings: session.findings().to_vec() })
+            Ok(Ran { outputs, report, findings })
         };
         run().map_err(|faults| Failed { faults, payload: payload.take() })
     }
+}
+
+/// A file that was added and has no kernel that the unit calls.
+fn idle(path: &str) -> Diagnostic {
+    Diagnostic::error(UNUSED, format!("`{path}` has no kernel that the unit calls"))
+        .help("leave it out, or correct the entry symbol of a kernel")
+}
+
+/// Refuses bindings that are not what kernels say of their arguments: what is bound would be read as elements of another type.
+fn refuse_contradictions(findings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
+    let wrong = findings.iter().filter(|found| found.code == CONTRADICTION).cloned();
+    let wrong: Vec<Diagnostic> =
+        wrong.map(|found| Diagnostic { severity: Severity::Error, ..found }).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
 impl Failed {

@@ -3,6 +3,8 @@
 mod library;
 mod shapes;
 
+pub(crate) use library::param_value;
+
 use crate::arrays::{PyArray, type_name};
 use crate::claims::{Claim, Use, may_read};
 use crate::integers::{integer_list, is_list, not_integers, of_integers};

@@ -1,23 +1,48 @@
 //! What a check or a run of task graphs is given.
 
-use crate::arrays::PyArray;
+use crate::arrays::{PyArray, type_name};
 use crate::claims::{Use, may_read};
+use crate::inputs::param_value;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::collections::BTreeMap;
+use pyo3::types::{PyDict, PyList};
 use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_plan::{Array, Arrays, ParamValue};
 
+const WRONG_VALUE: Code = Code(1262);
 const BAD_VALUE: Code = Code(1264);
 
 /// Files of kernels, and values of their parameters.
 #[derive(FromPyObject)]
-pub(super) struct Kernels {
+pub(super) struct Kernels<'py> {
     #[pyo3(item)]
+    files: Vec<String>,
+    #[pyo3(item)]
+    params: Bound<'py, PyDict>,
+}
+
+/// [`Kernels`] apart from the interpreter.
+pub(super) struct Files {
     pub(super) files: Vec<String>,
-    #[pyo3(item)]
-    pub(super) params: BTreeMap<String, i64>,
+    pub(super) params: Vec<(String, ParamValue)>,
+}
+
+impl Kernels<'_> {
+    /// The files, and the parameters with their values.
+    ///
+    /// # Errors
+    /// Values that no parameter has.
+    pub(super) fn read(self) -> Result<Files, Vec<Diagnostic>> {
+        let (mut params, mut faults) = (Vec::new(), Vec::new());
+        for (name, value) in self.params.iter() {
+            let name = name.to_string();
+            match param_value(&name, &value) {
+                Ok(value) => params.push((name, value)),
+                Err(fault) => faults.push(fault),
+            }
+        }
+        if faults.is_empty() { Ok(Files { files: self.files, params }) } else { Err(faults) }
+    }
 }
 
 /// Settings of a run.
@@ -28,19 +53,19 @@ pub(super) struct Given<'py> {
     inputs: Bound<'py, PyDict>,
     /// Scalars by name.
     #[pyo3(item)]
-    scalars: BTreeMap<String, i64>,
+    scalars: Bound<'py, PyDict>,
     /// External events that are signalled.
     #[pyo3(item)]
-    events: Vec<String>,
+    events: Bound<'py, PyList>,
     /// Threads; 0 for as many as the machine has.
     #[pyo3(item)]
-    threads: u32,
+    threads: Bound<'py, PyAny>,
     /// Simulated devices.
     #[pyo3(item)]
-    devices: u32,
-    /// Bytes of memory of each device.
+    devices: Bound<'py, PyAny>,
+    /// Bytes of memory of each device; `None` for as many as the machine has.
     #[pyo3(item)]
-    memory: Option<u64>,
+    memory: Bound<'py, PyAny>,
 }
 
 impl Given<'_> {
@@ -50,7 +75,7 @@ impl Given<'_> {
         let mut faults = Vec::new();
         for (name, array) in self.inputs.iter() {
             let Ok(name) = name.extract::<String>() else {
-                faults.push(Diagnostic::error(BAD_VALUE, "names of inputs are strings"));
+                faults.push(Diagnostic::error(WRONG_VALUE, "names of inputs are strings"));
                 continue;
             };
             match copied(&name, &array) {
@@ -60,25 +85,50 @@ impl Given<'_> {
                 Err(fault) => faults.push(fault),
             }
         }
-        if !faults.is_empty() {
-            return Err(faults);
+        let scalars = self.scalars.iter().filter_map(|(name, value)| {
+            let name = name.to_string();
+            let value = integer(&format!("scalar `{name}`"), &value, i64::MIN, i64::MAX);
+            value.map_err(|fault| faults.push(fault)).ok().map(|value| (name, value))
+        });
+        let mut options = SessionOptions { inputs, scalars: scalars.collect(), ..SessionOptions::default() };
+        let mut taken = |taken: Result<(), Diagnostic>| faults.extend(taken.err());
+        taken(self.events.extract().map_err(|_| not_names("events")).map(|events| options.events = events));
+        taken(integer("`devices`", &self.devices, 1, u32::MAX).map(|n| options.runtime.devices = n));
+        taken(integer("`threads`", &self.threads, 0, u32::MAX).map(|n| options.runtime.threads = n));
+        if !self.memory.is_none() {
+            taken(integer("`memory`", &self.memory, 0, u64::MAX).map(|n| options.memory = Some(n)));
         }
-        let mut options = SessionOptions { inputs, memory: self.memory, ..SessionOptions::default() };
-        options.scalars = self.scalars.iter().map(|(name, value)| (name.clone(), *value)).collect();
-        options.events = self.events.clone();
-        options.runtime.devices = self.devices;
-        options.runtime.threads = match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32),
-            threads => threads,
-        };
-        Ok(options)
+        if options.runtime.threads == 0 {
+            let machine = std::thread::available_parallelism();
+            options.runtime.threads = machine.map_or(1, |threads| threads.get() as u32);
+        }
+        if faults.is_empty() { Ok(options) } else { Err(faults) }
     }
+}
+
+/// An integer of Python within bounds.
+fn integer<T>(what: &str, value: &Bound<'_, PyAny>, least: T, most: T) -> Result<T, Diagnostic>
+where
+    T: TryFrom<i128> + Into<i128> + Copy + PartialOrd + std::fmt::Display,
+{
+    let wrong = |is: String| {
+        Diagnostic::error(WRONG_VALUE, format!("{what} is {is}"))
+            .help(format!("give an integer from {least} to {most}"))
+    };
+    let number: i128 =
+        value.extract().map_err(|_| wrong(format!("a value of type `{}`", type_name(value))))?;
+    let fits = T::try_from(number).ok().filter(|number| (least..=most).contains(number));
+    fits.ok_or_else(|| wrong(number.to_string()))
+}
+
+fn not_names(what: &str) -> Diagnostic {
+    Diagnostic::error(WRONG_VALUE, format!("`{what}` are no names")).help("give a list of strings")
 }
 
 /// A copy of an array, which no other run writes meanwhile: the interpreter is held, and a run needs it to begin.
 fn copied(name: &str, array: &Bound<'_, PyAny>) -> Result<Array, Diagnostic> {
     let array = PyArray::of(name, array)?;
-    if let Ok(view) = array.view(name) {
+    if let Ok(view) = array.place(name) {
         may_read(&[Use { name: name.to_owned(), view, written: false }])?;
     }
     array.to_array(name)

@@ -3,12 +3,13 @@
 use crate::kernels::{KernelArray, summary};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 
 const BAD_KERNEL: Code = Code(1264);
@@ -48,6 +49,19 @@ struct View {
 }
 
 impl PyKernel {
+    /// Refuses a function whose entry symbol no kernel of the unit has: it would never run.
+    pub(super) fn is_called(&self, called: &BTreeSet<&str>) -> Result<(), Vec<Diagnostic>> {
+        if called.contains(self.entry.as_str()) {
+            return Ok(());
+        }
+        let message = format!("no kernel of the unit has the entry symbol `{}`", self.entry);
+        let fault = Diagnostic::error(BAD_KERNEL, message);
+        Err(vec![match did_you_mean(&self.entry, called.iter().copied()) {
+            Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None => fault.help("leave the function out, or correct the entry symbol of a kernel"),
+        }])
+    }
+
     /// Gives the entry symbol this function.
     pub(super) fn register(self, kernels: &mut TgKernels) -> Result<(), Box<Diagnostic>> {
         let PyKernel { entry, function, args } = self;

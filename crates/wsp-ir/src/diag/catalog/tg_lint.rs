@@ -126,7 +126,8 @@ The condition is a constant, or a CF_WHILE reads what nothing in the loop writes
         code: Code(1518),
         title: "a binding contradicts the kernel",
         explanation: "\
-The direction of a binding, or the type of an external tensor, is not what the kernel's signature says. The signature is right: it comes from the kernel.",
+The direction of a binding, or the type of an external tensor, is not what the kernel's signature says. The signature is right: it comes from the kernel.
+In Python it is an error: a function would see the bytes as elements of another type.",
     },
     CodeInfo {
         code: Code(1519),
