@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
-from pto_wsp import Constexpr, In, InOut, Out, P, Tensor, errors, f32, kernel, pto, python_kernel, workload
+from pto_wsp import (
+    Constexpr,
+    In,
+    InOut,
+    Out,
+    P,
+    Scalar,
+    Tensor,
+    errors,
+    f32,
+    kernel,
+    pto,
+    python_kernel,
+    workload,
+)
 from pto_wsp.dtypes import dtype_of
 from pto_wsp.kernels import codes
 
@@ -53,7 +68,24 @@ def test_a_python_kernel_that_gives_its_out_another_value_is_an_error():
     def forgets(x: In, y: Out):
         x * 2  # noqa: B018
 
-    for k in (rebinds, forgets):
+    @python_kernel
+    def adds(x: In, y: Out):
+        y = y + x
+
+    @python_kernel
+    def into_a_copy(x: In, y: Out):
+        np.multiply(x, 2, out=y.copy())
+
+    @python_kernel
+    def looks(x: In, y: Out):
+        if y.shape[0] == len(y) and np.sqrt(y[0]).sum() >= -1:
+            y = x * 2  # noqa: F841
+
+    @python_kernel
+    def into_a_part_of_a_copy(x: In, y: Out):
+        y.reshape(-1, 2).T.flatten()[:] = 1
+
+    for k in (rebinds, forgets, adds, into_a_copy, looks, into_a_part_of_a_copy):
         with pytest.raises(errors.KernelError) as never:
             ran(k, debug=False)
         cause = never.value.__cause__
@@ -153,6 +185,39 @@ def test_what_no_store_reaches_is_noted_where_it_is_known():
         assert count is None or f"stores to {count} of the 16 elements of `y`" in notes[0]
 
 
+def test_a_python_kernel_that_may_write_its_out_is_run():
+    def fill(array):
+        array[...] = 2
+
+    @python_kernel
+    def by_a_view(x: In, y: Out):
+        y.reshape(-1).T[:] = 2
+
+    @python_kernel
+    def by_another_name(x: In, y: Out):
+        z = y
+        z[...] = 2
+
+    @python_kernel
+    def by_a_function(x: In, y: Out):
+        fill(y)
+
+    @python_kernel
+    def by_out(x: In, y: Out):
+        np.add(x, x, y)
+
+    @python_kernel
+    def by_keyword(x: In, y: Out):
+        np.add(x, x, out=y)
+
+    @python_kernel
+    def by_a_method(x: In, y: Out):
+        y.fill(2)
+
+    for k in (by_a_view, by_another_name, by_a_function, by_out, by_keyword, by_a_method):
+        assert (ran(k, debug=False) == 2).all()
+
+
 def test_each_task_fills_its_own_box_and_the_rest_of_an_array_stays():
     @kernel
     def fill(y: Out):
@@ -205,12 +270,84 @@ def test_elements_of_all_types(dtype):
         name = {"u": "uint", "i": "int", "f": "float"}[dtype[0]]
         y = (np.arange(300) % 200).astype(f"{name}{int(dtype[1:])}")
         before, program = y.copy(), w.compile(enable_debug=True)
-        if fails:
+        if fails and dtype not in ("u8", "u16"):
             with pytest.raises(errors.KernelError, match="300 of its 300"):
                 program.execute(y=y)
         else:
             program.execute(y=y)
         assert (y == (0 if k is zeros else before)).all()
+
+
+SHORT = ["uint8", "uint16", "float8_e4m3fn", "float8_e5m2"]
+
+
+@pytest.mark.parametrize("dtype", [*SHORT, "float16", "bfloat16", "int32", "float64"])
+@pytest.mark.parametrize("part", [slice(0, 4), slice(None, None, 2), slice(63)])
+def test_what_a_task_leaves_is_as_it_was(dtype, part):
+    numpy = np.dtype(dtype) if dtype in np.sctypeDict else np.dtype(getattr(ml_dtypes, dtype))
+
+    @python_kernel
+    def some(y: Out):
+        y[part] = 1
+
+    @workload
+    def w(y: Tensor[dtype_of(numpy), 64]):
+        some(y)
+
+    y = (np.arange(64) % 7 + 2).astype(numpy)
+    want = y.copy()
+    want[part] = 1
+    if dtype in SHORT:
+        w.compile(enable_debug=True).execute(y=y)
+    else:
+        with pytest.raises(errors.KernelError, match="elements are not written"):
+            w.compile(enable_debug=True).execute(y=y)
+    assert y.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_an_out_that_is_computed_from_what_it_held_is_told_as_such(dtype):
+    @python_kernel
+    def adds(y: Out):
+        y += 1
+
+    @workload
+    def w(y: Tensor[dtype_of(dtype), 64]):
+        adds(y)
+
+    y = np.full(64, 5, dtype)
+    with pytest.raises(errors.KernelError, match="64 of its 64 elements are computed from what it held"):
+        w.compile(enable_debug=True).execute(y=y)
+    assert (y == 5).all()
+
+
+def test_elements_that_no_task_addresses_are_noted_where_a_program_is_debugged():
+    @kernel
+    def double(x: In, y: Out):
+        pto.store(y, pto.load(x) * 2.0)
+
+    @workload
+    def w(x: Tensor[f32, "n", 4], y: Tensor[f32, "n", 4]):
+        for i in P(2):
+            double[i](x[8 * i : 8 * i + 4], y[8 * i : 8 * i + 4])
+
+    x, y = np.ones((16, 4), np.float32), np.zeros((16, 4), np.float32)
+    program = w.compile(enable_debug=True)
+    said = "32 of 64 elements of `y` were never written"
+    assert [said in note and "`y[4, 0]`" in note for note in program.execute(x=x, y=y).notes] == [True]
+    bound = program.bind(x=x, y=y)
+    bound()
+    assert said in bound.stats.notes[0]
+    assert not w.compile().execute(x=x, y=y).notes
+
+
+def test_a_division_by_zero_is_told_of_the_division():
+    @kernel
+    def divides(x: In, y: Out, n: Scalar, m: Scalar):
+        pto.store(y, pto.load(x) + (n - m) // (m - m))
+
+    with pytest.raises(errors.KernelError, match="division by zero: 3 / 0"):
+        ran(divides, 5, 2)
 
 
 def test_all_values_of_short_elements_are_written_without_a_complaint():

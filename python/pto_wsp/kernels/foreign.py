@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import sys
 import threading
+import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -91,15 +93,88 @@ def task_function(
 _SEES_ALL = {"locals", "vars", "eval", "exec"}
 """Functions that see variables without their names."""
 
+_FACTS = frozenset("dtype itemsize nbytes ndim shape size strides".split())
+"""Attributes of an array that are no views of it."""
+
+_COPYING = frozenset(
+    "all any argmax argmin argsort copy cumsum dot flatten item max mean min nonzero prod std sum tobytes "
+    "tolist var".split()
+)
+"""Methods of an array that give something of its own."""
+
+_VIEWING = frozenset("ravel reshape squeeze swapaxes transpose view".split())
+"""Methods of an array that may give a view of it."""
+
+_LOOKING = (abs, bool, float, int, isinstance, len, max, min, print, repr, str, sum, type)
+"""Functions that change none of their arguments."""
+
 
 def never_used(source: Source, outs: Sequence[str]) -> str | None:
-    """An `Out` whose array the function cannot have written: it is never looked at, as in `y = x * 2`."""
+    """An `Out` whose array the function cannot have written: nothing stores to it, and nothing that might
+    gets hold of it, as in `y = y + x`.
+    """
     nodes = list(ast.walk(source.tree))
-    names = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    parents = {child: node for node in nodes for child in ast.iter_child_nodes(node)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    if any(node.id in _SEES_ALL for node in names):
+        return None
     # `y += x` writes into the array.
     targets = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
-    names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return None if names & _SEES_ALL else next((name for name in outs if name not in names), None)
+    written = {target.id for target in targets if isinstance(target, ast.Name)}
+    loads = [node for node in names if node.id in outs and isinstance(node.ctx, ast.Load)]
+    written |= {node.id for node in loads if node.id not in written and _may_write(node, parents, source)}
+    return next((name for name in outs if name not in written), None)
+
+
+def _may_write(node: ast.AST, parents: dict[ast.AST, ast.AST], source: Source) -> bool:
+    """Whether what is done with an array, or with a view of it, may write to it."""
+    while True:
+        at = parents[node]
+        match at:
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Expr():
+                return False
+            case ast.FormattedValue():
+                return False
+            case ast.Subscript(value=value, ctx=ast.Load()) if value is node:
+                node = at
+            case ast.Subscript(slice=index) if index is node:
+                return False
+            case ast.Attribute(attr=name, ctx=ast.Load()):
+                call = parents[at]
+                if isinstance(call, ast.Call) and call.func is at:
+                    if name not in _VIEWING:
+                        return name not in _COPYING
+                    node = call
+                elif name == "T":
+                    node = at
+                else:
+                    return name not in _FACTS
+            case ast.Call(args=args) if node in args:
+                return not _only_looks(at, source)
+            case _:
+                return True
+
+
+def _only_looks(call: ast.Call, source: Source) -> bool:
+    """Whether a call gives something of its own and leaves its arguments as they are."""
+    function: Any = _found(call.func, source)
+    if any(function is known for known in _LOOKING):
+        return True
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(function, numpy.ufunc):
+        return False
+    plain = all(keyword.arg not in (None, "out") for keyword in call.keywords)
+    return plain and len(call.args) <= function.nin and not any(isinstance(a, ast.Starred) for a in call.args)
+
+
+def _found(node: ast.expr, source: Source) -> Any:
+    """What a name, or an attribute of a module, stands for; None for others."""
+    if isinstance(node, ast.Name):
+        return source.lookup(node.id)
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        owner = source.lookup(node.value.id)
+        return getattr(owner, node.attr, None) if isinstance(owner, types.ModuleType) else None
+    return None
 
 
 def _array(

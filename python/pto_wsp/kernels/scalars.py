@@ -213,7 +213,8 @@ def _floor_divide(cx: Cx, a: Number, b: Number, span: Span) -> Number:
         return Scalar(_negated(up, span), "i64", invariant=invariant(a, b))
     a, b = cx.pin(a, "a", span), cx.pin(b, "b", span)
     ax, bx = expr(cx, a, "i64", span), expr(cx, b, "i64", span)
-    quotient = _make("div", ax, bx, "i64", span)
+    # First of all, so that a divisor of 0 is said of the division.
+    quotient = cx.pin(Scalar(_make("div", ax, bx, "i64", span), "i64"), "quotient", span).x
     rest = _make("rem", ax, bx, "i64", span)
     zero = int_literal(0, "i64", span)
     inexact = _make("ne", rest, zero, "bool", span)

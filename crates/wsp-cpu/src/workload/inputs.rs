@@ -92,8 +92,8 @@ pub struct WorkloadOptions {
     /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
     pub expand: Expand,
     /// Fails tasks of declared kernels that leave elements of a box unwritten which their kernel declares `out`: the box is filled
-    /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Elements
-    /// of 8 and 16 bits that are no real numbers of 16 bits are only missed where a whole box of at least 8 bytes is.
+    /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Boxes of
+    /// `u8`, `u16`, `f8e4m3` and `f8e5m2`, which have too few values for a pattern, are not looked at.
     pub whole_outs: bool,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,

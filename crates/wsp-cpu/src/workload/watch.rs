@@ -19,13 +19,13 @@ struct Filled {
 pub(crate) struct Watch(Vec<Filled>);
 
 impl Watch {
-    /// Fills the boxes of the `out` parameters that no other parameter of the task sees.
+    /// Fills the boxes of the `out` parameters that no other parameter of the task sees and whose elements have a [`pattern`].
     pub(crate) fn begin(tensors: &[SharedTensor], modes: &[AccessMode], boxes: &[Region]) -> Watch {
         let alone =
             |at: usize| (0..boxes.len()).all(|other| other == at || !boxes[other].overlaps(&boxes[at]));
         let outs =
             (0..boxes.len()).filter(|&at| modes[at] == AccessMode::Out && !boxes[at].is_empty() && alone(at));
-        Watch(outs.map(|at| Filled::new(tensors, boxes[at], at)).collect())
+        Watch(outs.filter_map(|at| Filled::new(tensors, boxes[at], at)).collect())
     }
 
     /// What the task left unwritten, which then is as it was before; none where every element was written.
@@ -36,40 +36,45 @@ impl Watch {
 }
 
 impl Filled {
-    fn new(tensors: &[SharedTensor], region: Region, parameter: usize) -> Filled {
+    /// None where tasks may compute any value, so that nobody can tell what they have written.
+    fn new(tensors: &[SharedTensor], region: Region, parameter: usize) -> Option<Filled> {
         let tensor = &tensors[region.tensor.index()];
+        let pattern = pattern(tensor.dtype(), tensor.box_bytes(&region))?;
         let mut before = Vec::new();
         tensor.peek(&region, &mut before);
-        let pattern = pattern(tensor.dtype(), before.len());
         tensor.poke(&region, &pattern);
-        Filled { region, parameter, before, pattern }
+        Some(Filled { region, parameter, before, pattern })
     }
 
-    /// What is to be said of elements that still hold the pattern; they get back what they held.
+    /// What is to be said of elements that still hold the pattern, or what arithmetic makes of it; they get back what they held.
     fn left(&self, tensors: &[SharedTensor], kernel: &Kernel) -> Option<String> {
         let tensor = &tensors[self.region.tensor.index()];
         let mut after = Vec::new();
         tensor.peek(&self.region, &mut after);
         let size = tensor.dtype().size();
         let elements = after.len() / size;
-        let same = |n: &usize| after[n * size..][..size] == self.pattern[n * size..][..size];
-        let left: Vec<usize> = (0..elements).filter(same).collect();
-        // What is short may have been written as it is in the pattern by chance.
-        let certain = is_rare(tensor.dtype()) || (left.len() == elements && after.len() >= 8);
-        if left.is_empty() || !certain {
-            return None;
-        }
-        for n in &left {
+        let quiet = quiet_nan(tensor.dtype()).unwrap_or_default();
+        let unwritten = |n: &usize| after[n * size..][..size] == self.pattern[n * size..][..size];
+        let computed = |n: &usize| after[n * size..][..size] == *quiet;
+        let left: Vec<usize> = (0..elements).filter(unwritten).collect();
+        let read: Vec<usize> = (0..elements).filter(computed).collect();
+        let (found, are) = match (&left[..], &read[..]) {
+            ([], []) => return None,
+            ([], read) => (read, "computed from what it held before the task"),
+            (left, _) => (left, "not written"),
+        };
+        let (lo, hi) = (&self.region.lo, &self.region.hi);
+        let extents: Vec<u64> = (0..tensor.rank()).map(|d| u64::from(hi[d] - lo[d])).collect();
+        let first = unravel(found[0] as u64, &extents);
+        let (name, count) = (name(kernel, self.parameter), found.len());
+        let said = format!(
+            "`{name}` is declared `out`, and {count} of its {elements} elements are {are}, the first at {first:?}"
+        );
+        for n in left.into_iter().chain(read) {
             after[n * size..][..size].copy_from_slice(&self.before[n * size..][..size]);
         }
         tensor.poke(&self.region, &after);
-        let (lo, hi) = (&self.region.lo, &self.region.hi);
-        let extents: Vec<u64> = (0..tensor.rank()).map(|d| u64::from(hi[d] - lo[d])).collect();
-        let first = unravel(left[0] as u64, &extents);
-        let (name, count) = (name(kernel, self.parameter), left.len());
-        Some(format!(
-            "`{name}` is declared `out`, and {count} of its {elements} elements are not written, the first at {first:?}"
-        ))
+        Some(said)
     }
 }
 
@@ -80,23 +85,36 @@ fn name(kernel: &Kernel, parameter: usize) -> &str {
     tensors.map(|param| param.name.as_str()).nth(parameter).unwrap_or("?")
 }
 
-/// Whether no task computes an element of the pattern but with a chance of 2⁻³².
-fn is_rare(dtype: DType) -> bool {
-    !matches!(dtype, DType::U8 | DType::U16 | DType::F8E4m3 | DType::F8E5m2)
+/// The signalling NaN of the pattern, and what arithmetic with it gives: the same with the first bit of the mantissa set.
+fn nans(dtype: DType) -> Option<[&'static [u8]; 2]> {
+    const F16: [[u8; 2]; 2] = [0x7c5a_u16.to_ne_bytes(), 0x7e5a_u16.to_ne_bytes()];
+    const BF16: [[u8; 2]; 2] = [0x7f9a_u16.to_ne_bytes(), 0x7fda_u16.to_ne_bytes()];
+    const F32: [[u8; 4]; 2] = [0x7f85_a5a5_u32.to_ne_bytes(), 0x7fc5_a5a5_u32.to_ne_bytes()];
+    const F64: [[u8; 8]; 2] =
+        [0x7ff0_5a5a_5a5a_a5a5_u64.to_ne_bytes(), 0x7ff8_5a5a_5a5a_a5a5_u64.to_ne_bytes()];
+    match dtype {
+        DType::F16 => Some([&F16[0], &F16[1]]),
+        DType::Bf16 => Some([&BF16[0], &BF16[1]]),
+        DType::F32 => Some([&F32[0], &F32[1]]),
+        DType::F64 => Some([&F64[0], &F64[1]]),
+        _ => None,
+    }
 }
 
-/// Bytes for elements that are not written: for real numbers of 16 bits or more a NaN that no operation gives, else numbers that
-/// look random and differ from element to element.
-fn pattern(dtype: DType, bytes: usize) -> Vec<u8> {
-    let nan: &[u8] = match dtype {
-        DType::F16 => &0x7e5a_u16.to_ne_bytes(),
-        DType::Bf16 => &0x7fda_u16.to_ne_bytes(),
-        DType::F32 => &0x7fc5_a5a5_u32.to_ne_bytes(),
-        DType::F64 => &0x7ff8_5a5a_5a5a_a5a5_u64.to_ne_bytes(),
-        _ => {
+/// What arithmetic makes of the pattern; none for integers.
+fn quiet_nan(dtype: DType) -> Option<&'static [u8]> {
+    nans(dtype).map(|[_, quiet]| quiet)
+}
+
+/// Bytes for elements that are not written: for real numbers of 16 bits or more a NaN that no operation gives, for integers of 32 bits
+/// or more numbers that look random and differ from element to element. Other elements have too few values for one that no task writes.
+fn pattern(dtype: DType, bytes: usize) -> Option<Vec<u8>> {
+    match (nans(dtype), dtype) {
+        (Some([signalling, _]), _) => Some(signalling.iter().copied().cycle().take(bytes).collect()),
+        (None, DType::U8 | DType::U16 | DType::F8E4m3 | DType::F8E5m2) => None,
+        (None, _) => {
             let word = |n: u64| (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).to_ne_bytes();
-            return (0..).flat_map(word).take(bytes).collect();
+            Some((0..).flat_map(word).take(bytes).collect())
         }
-    };
-    nan.iter().copied().cycle().take(bytes).collect()
+    }
 }
