@@ -5,6 +5,7 @@ help="…")`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -40,7 +41,19 @@ def _make(
     )
 
 
-trace_error = partial(_make, errors.TraceError)
+MADE: ContextVar[list[errors.WspError] | None] = ContextVar("pto_wsp_errors_of_a_trace", default=None)
+"""The errors of the workload that is traced: one that is caught there is no reason to go on."""
+
+
+def trace_error(code: int, message: str, **parts: Any) -> errors.WspError:
+    """An error of what a workload says, at the caller's line or at `span`."""
+    error = _make(errors.TraceError, code, message, **parts)
+    made = MADE.get()
+    if made is not None:
+        made.append(error)
+    return error
+
+
 schedule_error = partial(_make, errors.ScheduleError)
 compile_error = partial(_make, errors.CompileError)
 

@@ -146,6 +146,10 @@ def _changes_by_call(node: ast.Call, lookup: Lookup, filename: str, depth: int) 
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     function = _resolve(node.func, lookup)
     base = _base(receiver)
+    if _draws(function, _resolve(receiver, lookup)):
+        drawn = base if base is not None else node.func
+        yield Change(getattr(drawn, "id", name), node)
+        return
     if name in _MUTATORS and base is not None and not _is_namespace(_resolve(receiver, lookup), function):
         yield Change(base.id, node)
         return
@@ -161,6 +165,15 @@ def _changes_by_call(node: ast.Call, lookup: Lookup, filename: str, depth: int) 
             yield Change(outer, node, (plain.__name__, *way))
         if passed is function:
             yield from _changed_arguments(node, function, tree, summary)
+
+
+def _draws(function: Any, owner: Any) -> bool:
+    """Whether a call takes the next number of a generator of random numbers, which has another one then."""
+    generator = owner if owner is not _UNKNOWN and not isinstance(owner, ModuleType) else None
+    if generator is None:
+        generator = getattr(function, "__self__", None)
+    modules = [getattr(cls, "__module__", None) for cls in type(generator).__mro__]
+    return any(module == "random" or str(module).startswith("numpy.random.") for module in modules)
 
 
 def _changed_arguments(node: ast.Call, function: Any, tree: Function, summary: _Summary) -> Iterator[Change]:

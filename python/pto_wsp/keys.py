@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from . import errors
-from ._raise import schedule_error
+from ._raise import MADE, schedule_error
 from ._seam import Span
 from .axes import Size
 from .expr import Expr, as_expr, constant, describe
@@ -150,8 +150,11 @@ def trace_key(function: Any, what: str, accepted: str = ACCEPTED) -> Expr:
 
 def call_key(function: Callable[..., Any], task: Any, what: str, accepted: str) -> Expr:
     """What the function gives for a task."""
+    made = MADE.set([])
     try:
         result = function(task)
+        for caught in MADE.get() or ():
+            raise caught
     except errors.ScheduleError:
         raise
     except errors.TraceError as error:
@@ -168,6 +171,8 @@ def call_key(function: Callable[..., Any], task: Any, what: str, accepted: str) 
             span=_place(error.__traceback__) or span_of_function(function),
             help=accepted,
         ) from error
+    finally:
+        MADE.reset(made)
     if isinstance(result, Expr):
         return result
     if isinstance(result, bool):

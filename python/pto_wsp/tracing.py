@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._raise import trace_error
+from ._raise import MADE, trace_error
 from ._seam import REQUIRED, ConstexprArg, KernelLike, ParamSpec, ScalarArg, Span, ViewSpec
 from .axes import Size
 from .expr import Expr, Var, as_expr, constant, describe, reads_slot
@@ -88,16 +88,21 @@ class Trace:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Makes this the trace of the thread."""
-        token = _CURRENT.set(self)
+        token, made = _CURRENT.set(self), MADE.set([])
         self.open.append(Open(self.body, None, 0))
         try:
             yield
             self._finish()
         finally:
             self.open.clear()
+            MADE.reset(made)
             _CURRENT.reset(token)
 
     def _finish(self) -> None:
+        caught = MADE.get()
+        if caught and self._broken is None:
+            # Python went another way than a run would: `try: if i > 2: … except: …` has one way for all `i`.
+            raise caught[0]
         if self._broken is not None:
             what, span = self._broken
             raise trace_error(

@@ -373,6 +373,18 @@ def cycles_of_a_loop():
     ir(attention.task_graph(trace=TracePolicy.cycles(lambda t: t.batch)))  # HERE
 
 
+def guarded(t):
+    try:
+        return 1 if t.b > 2 else 0  # HERE
+    except Exception:
+        return 0
+
+
+@case(1201, "opaque")
+def key_that_catches_what_python_cannot_do():
+    ir(attention.priority(guarded))
+
+
 @case(1211, "one policy more")
 def as_many_bounds_as_policies():
     attention.dispatch_threshold(lambda t: t.b, [1, 2], ["vector", "cube"])  # HERE
@@ -398,3 +410,21 @@ def test_priority_without_its_ready_policy_is_refused_by_the_compiler():
     with pytest.raises(errors.ScheduleError) as caught:
         attention.priority(lambda t: t.b).compile()
     assert caught.value.code == "WSP0786" and "priority" in linecache.getline(__file__, caught.value.line)
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "help"),
+    [
+        (lambda: attention.priority(lambda t: t.b), ".task_graph(ready=ReadyPolicy.priority())"),
+        (lambda: attention.stream_by(lambda t: t.b), ".streams(4)"),
+        (lambda: attention.pipeline_depth(2, "per_stream"), ".streams(4)"),
+        (lambda: attention.spatial_map(grid=(2, 2)), ".dispatch(DispatchPolicy.affinity(key))"),
+        (lambda: attention.timing(TimingPolicy.batched(3)), ".batch_deps(3)"),
+        (lambda: attention.timing(TimingPolicy.interleaved(3)), ".streams(3)"),
+        (lambda: attention.timing(TimingPolicy.rate_limit(3)), ".pipeline_depth(3)"),
+    ],
+)
+def test_the_compiler_says_what_to_write_in_python(scheduled, help):
+    with pytest.raises(errors.ScheduleError) as caught:
+        scheduled().compile()
+    assert any(f"`{help}`" in each for each in caught.value.help), caught.value.help

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import linecache
+import random
 import re
 from pathlib import Path
 
@@ -37,6 +39,13 @@ X = Tensor(("n", 64), f32)
 F = Tensor((8, 64), f32)
 LENS = Table(length="n")
 AGAIN = Slot(1)
+
+RNG = numpy.random.default_rng(0)
+
+
+def drawn():
+    return int(RNG.integers(1, 100))
+
 
 CASES: list = []
 
@@ -397,6 +406,67 @@ def exception_through_a_loop(n):
             raise KeyError(0)
     except KeyError:
         pass
+
+
+@case(1002)
+@traced
+def error_caught_in_its_loop(n):
+    for i in P(n):
+        try:
+            if i > 2:  # HERE
+                step(X[i])
+        except Exception:
+            number(i)
+
+
+@case(1002)
+@traced
+def error_passed_over(n):
+    for i in P(n):
+        with contextlib.suppress(errors.TraceError):
+            if i > 2:  # HERE
+                step(X[i])
+
+
+@case(1003)
+@traced
+def error_lost_in_a_finally(n):
+    def first(i):
+        try:
+            return int(i)  # HERE
+        finally:
+            return 0  # noqa: B012
+
+    for i in P(n):
+        number(first(i))
+
+
+@case(1006, "`RNG`")
+@traced
+def random_number_of_a_generator(n):
+    for i in P(n):
+        number(i + int(RNG.integers(1, 100)))  # HERE
+
+
+@case(1006, "`random`")
+@traced
+def random_number_of_a_module(n):
+    for i in P(n):
+        number(i + random.randint(1, 100))  # HERE
+
+
+@case(1006, "`numpy`")
+@traced
+def random_number_of_numpy(n):
+    for i in P(n):
+        number(i + int(numpy.random.randint(100)))  # HERE
+
+
+@case(1006, "by `drawn`")
+@traced
+def random_number_of_a_function(n):
+    for i in P(n):
+        number(i + drawn())  # HERE
 
 
 @case(1011)
