@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import time
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from ._raise import PlacedAtCaller
 from .results import Stats
@@ -15,11 +17,26 @@ if TYPE_CHECKING:
 
 _AT_CALLER = PlacedAtCaller()
 
+_ELSEWHERE = "WSP1269"
+"""The code of a run that goes on in the process from which this one was forked."""
+
+_RUNS: WeakSet[Run] = WeakSet()
+
+
+def _tell_all() -> None:
+    """Says of runs what nobody would learn any more."""
+    for run in list(_RUNS):
+        run._stopped()
+
+
+# What is registered later is called earlier: the compiled core, which stops all runs, is imported above.
+atexit.register(_tell_all)
+
 
 class Run:
     """A run that goes on while Python does other things."""
 
-    __slots__ = ("_core", "_program", "_raised", "_span", "_started", "_stats")
+    __slots__ = ("__weakref__", "_core", "_program", "_raised", "_span", "_started", "_stats")
 
     def __init__(self, program: Program, core: Any) -> None:
         self._program = program
@@ -28,6 +45,7 @@ class Run:
         self._stats: Stats | None = None
         self._raised = False
         self._span = caller_span()
+        _RUNS.add(self)
 
     def is_complete(self) -> bool:
         """Whether it has ended, well or not."""
@@ -61,17 +79,35 @@ class Run:
         return False
 
     def __del__(self) -> None:
-        core = getattr(self, "_core", None)
-        if core is None or self._raised or not core.done():
+        if getattr(self, "_core", None) is not None:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Warns of a failure that nobody has waited for."""
+        if self._raised or not self._core.done():
             return
         try:
-            core.wait(0.0)
+            self._core.wait(0.0)
         except Exception as failure:
+            self._raised = True
             name = self._program.name
             first = str(failure).partition("\n")[0]
-            warn_thrown_away(
-                f"a run of program `{name}` failed, and nothing waited for it: {first}", self._span
-            )
+            if getattr(failure, "code", None) != _ELSEWHERE:
+                warn_thrown_away(
+                    f"a run of program `{name}` failed, and nothing waited for it: {first}", self._span
+                )
+
+    def _stopped(self) -> None:
+        """Warns, when the interpreter is about to go, of a run that goes on or has failed."""
+        if self._core.done():
+            self._tell()
+            return
+        self._raised = True
+        warn_thrown_away(
+            f"a run of program `{self._program.name}` goes on as the interpreter ends, and is stopped: what "
+            "it writes is not complete; wait for it, `run.synchronize()`",
+            self._span,
+        )
 
     def cancel(self) -> None:
         """Stops it when the tasks that have started are over; waiting raises an `ExecutionError` then."""

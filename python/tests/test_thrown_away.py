@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
 import warnings
 
@@ -146,3 +147,54 @@ def test_a_failure_that_was_raised_is_not_warned_of():
             program.synchronize()
         del program
         gc.collect()
+
+
+ENDING = """
+import threading
+import numpy as np
+from pto_wsp import Out, P, Tensor, python_kernel, workload
+begun = threading.Event()
+
+@python_kernel
+def one(y: Out):
+    y[...] = 1
+    begun.set()
+
+@workload
+def long(y: Tensor["f32", 1000000]):
+    for i in P.seq(1000000):
+        one(y[i])
+
+@workload
+def failing(y: Tensor["f32", 4]):
+    bad(y)
+
+@python_kernel
+def bad(y: Out):
+    raise ValueError("no")
+
+y = np.zeros(1000000, np.float32)
+"""
+
+
+def ended(script: str, tmp_path) -> tuple[int, str]:
+    """How a script ends, and what it says on the standard error."""
+    file = tmp_path / "script.py"
+    file.write_text(ENDING.replace('"f32"', "f32").replace("Tensor,", "Tensor, f32,") + script)
+    ran = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    return ran.returncode, ran.stderr
+
+
+def test_a_run_that_the_end_of_the_script_stops_is_warned_of(tmp_path):
+    script = "run = long.compile(num_threads=1).execute_async(y=y)\nbegun.wait()\n"
+    code, said = ended(script, tmp_path)
+    assert code == 0 and said.count("WSP1212") == 1 and "`long` goes on as the interpreter ends" in said
+    assert f"script.py:{len(ENDING.splitlines()) + 1}" in said
+    assert ended(script + "run.cancel()\nwhile not run.is_complete(): pass\n", tmp_path)[1].count("1212") == 1
+
+
+def test_a_failure_that_the_end_of_the_script_hides_is_warned_of(tmp_path):
+    script = "run = failing.compile().execute_async(y=y[:4])\nwhile not run.is_complete(): pass\n"
+    code, said = ended(script, tmp_path)
+    assert code == 0 and said.count("WSP1212: a run of program `failing` failed") == 1
+    assert ended(script + "try: run.wait()\nexcept Exception: pass\n", tmp_path) == (0, "")

@@ -416,7 +416,7 @@ The function of `TracePolicy.cycles` is traced for each kernel, and computes fro
 Methods of schedules, a call of a workload outside of another one, `combine` and `sequential` change nothing: each gives another workload.
 Nothing was made of the one that was given at this line: it was neither compiled nor printed nor asked for anything, so what the line says
 has no effect. Keep it: `attention = attention.dispatch(…)`. The warning is a `pto_wsp.errors.ThrownAwayWarning`, which is also given for
-a run of `execute_async` that failed and that nothing waited for.",
+a run of `execute_async` that failed and that nothing waited for, and for one that the end of the script stops.",
     },
     CodeInfo {
         code: Code(1220),
