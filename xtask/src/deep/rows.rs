@@ -71,4 +71,18 @@ pub(super) const ROWS: &[Row] = &[
         cargo: &["--package", "wsp-cli", "--test", "real_numbers", "mutated_kernels"],
         cases: Some(600),
     },
+    Row {
+        name: "examples without the feature `native`",
+        cargo: &[
+            "--package",
+            "wsp-cli",
+            "--no-default-features",
+            "--test",
+            "workload_examples",
+            "--test",
+            "real_numbers",
+            "examples",
+        ],
+        cases: None,
+    },
 ];
