@@ -25,7 +25,7 @@ fn lens(values: &[u32]) -> Arrays {
 }
 
 /// `y` by both engines, which agree.
-fn run(text: &str, values: &[u32]) -> Result<Vec<f32>, Vec<Diagnostic>> {
+pub(crate) fn run(text: &str, values: &[u32]) -> Result<Vec<f32>, Vec<Diagnostic>> {
     let program = compile(text)?;
     let by = |engine| {
         let options = LaunchOptions { threads: 2, engine, ..LaunchOptions::default() };
@@ -377,4 +377,42 @@ fn a_loop_variable_that_a_key_mentions_is_in_it_as_the_key_says_only() {
     assert_eq!(slots("i, 5u || c"), 2);
     assert_eq!(slots("i, c * 0"), 2);
     assert_eq!(slots("i, c / 2"), 4);
+}
+
+#[test]
+fn indices_below_zero_and_past_32_bits_tell_rounds_apart() {
+    for around in [
+        "for (int32_t q = -2; q < 2; ++q)",
+        "for (int32_t q = 1; q >= -2; --q)",
+        "for (int64_t q = -2; q < 2; ++q)",
+        "for (int64_t q = -4294967297; q <= 4294967296; q += 2147483648)",
+        "for (uint64_t q = 4294967294; q < 4294967298; ++q)",
+    ] {
+        let text = format!(
+            "PTO_SHAPE(lens, n)
+             PTO_SHAPE(y, n, 8)
+             PTO_SPACE(S) {{ PTO_AXIS(i, 0, n) }}
+             PTO_WORKSPACE(p, float, 1, 1)
+             struct D {{ uint32_t i, c, ws; }};
+             PTO_TIER_DEF(T) {{ PTO_DEFAULT(k, PTO_SLOT_BYTES) }}
+             PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<D>();
+                 PTO_STORE_SCALAR(y, float(d.ws), {{d.i, d.c}}); }}
+             PTO_DESCRIPTOR_GEN(S) {{
+                 PTO_FOR_EACH(i, 0, n) {{
+                     uint32_t c = 0;
+                     {around} {{
+                         PTO_EMIT_DESCRIPTOR(D{{ .i = i, .c = c, .ws = PTO_ALLOC_WS(0, i) + 1 }});
+                         c += 1;
+                     }}
+                     while (c < 8) {{ PTO_EMIT_DESCRIPTOR(D{{ .i = i, .c = c, .ws = 1 }}); c += 1; }}
+                 }}
+             }}
+             void go(uint32_t* lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}"
+        );
+        let mut slots = run(&text, &[1, 1]).unwrap();
+        slots.sort_by(f32::total_cmp);
+        slots.dedup();
+        let rounds = if around.contains("2147483648") { 5 } else { 4 };
+        assert_eq!(slots.len(), 2 * rounds, "{around}");
+    }
 }

@@ -4,6 +4,7 @@ use super::Sema;
 use super::body::{AddedIndex, Binding, Body, BodyKind, KeyForm, Loop};
 use super::builtins::{Builtin, BuiltinFn};
 use super::codes;
+use super::convert::constant;
 use super::diags::{Reported, Res};
 use super::names::{Symbol, quoted};
 use super::walk::each_subexpr;
@@ -12,7 +13,8 @@ use std::collections::BTreeSet;
 use wsp_core::{AxisId, LocalId, SpaceId, StructId, TierSetId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize, WsSlot,
+    BinOp, Const, EmitHints, Expr, ExprKind as Ir, ExtentSource, LocalTy, ScalarTy, Span, StmtKind, TileSize,
+    WsSlot,
 };
 
 /// What the third argument of `PTO_SET_EXTENT` is.
@@ -321,7 +323,7 @@ impl Sema<'_> {
             self.check_places(args, vars.len(), space, span)?;
             // Arguments stand for the axes in order; those left out are the current indices.
             for var in vars.iter().skip(key.len()) {
-                key.push(self.index_of(b, *var, span)?);
+                key.push(Expr::local(*var, ScalarTy::U32, span));
             }
             if place < key.len() {
                 let axis = self.module.spaces[space.index()].axes[place];
@@ -339,7 +341,7 @@ impl Sema<'_> {
         for (var, index) in b.loops.iter().flat_map(indices).collect::<Vec<_>>() {
             if !mentioned.contains(&var) && !covered.contains(&var) {
                 form.added.push(index);
-                key.push(self.index_of(b, var, span)?);
+                key.extend(self.key_of(b, var, span)?);
             }
         }
         self.warn_of_shared_slot(b, &mentioned, span);
@@ -364,12 +366,40 @@ impl Sema<'_> {
         );
     }
 
-    /// The current index of a loop.
-    fn index_of(&mut self, b: &Body, var: LocalId, span: Span) -> Res<Expr> {
-        match b.locals[var.index()].ty {
-            LocalTy::Scalar(ty) => self.convert(Expr::local(var, ty, span), ScalarTy::U32),
-            ref other => unreachable!("a loop variable is a scalar, not {other:?}"),
+    /// The current index of a loop around a slot as words of its key, other ones for every other value: signed ones are counted from
+    /// the least, those of 64 bits are two words.
+    fn key_of(&mut self, b: &Body, var: LocalId, span: Span) -> Res<Vec<Expr>> {
+        let local = &b.locals[var.index()];
+        let LocalTy::Scalar(ty) = local.ty else {
+            unreachable!("a loop variable is a scalar, not {:?}", local.ty)
+        };
+        if ty.is_float() {
+            return Err(self.float_index(&local.name, local.span, span));
         }
+        let number = |value: i128, ty| constant(Const::Int(value), ty, span);
+        let index = Expr::local(var, ty, span);
+        let mut words = match ty {
+            ScalarTy::I32 => vec![self.convert(index, ScalarTy::I64)?],
+            ScalarTy::I64 | ScalarTy::U64 => vec![
+                Expr::binary(BinOp::Shr, index.clone(), number(32, ty)),
+                Expr::binary(BinOp::BitAnd, index, number(u32::MAX.into(), ty)),
+            ],
+            _ => vec![index],
+        };
+        if words[0].ty == ScalarTy::I64 {
+            let first = words.remove(0);
+            words.insert(0, Expr::binary(BinOp::Add, first, number(1 << 31, ScalarTy::I64)));
+        }
+        words.into_iter().map(|word| self.convert(word, ScalarTy::U32)).collect()
+    }
+
+    fn float_index(&mut self, name: &str, declared: Span, span: Span) -> Reported {
+        self.fail(
+            Diagnostic::error(codes::FLOAT_INDEX, format!("`{name}`, the index of a loop around a slot, is a float"))
+                .at(span, "has a slot for every round")
+                .label(declared, "floats do not tell rounds apart")
+                .help("count the rounds with an integer, `for (uint32_t i = 0; i < n; i++)`, or give the number of the round as an argument"),
+        )
     }
 
     /// The place of the dynamic axis among the axes of a space.

@@ -213,10 +213,10 @@ fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {
     Some(Counted { ty: &decl.ty, var: &var.name, start: var.init.as_ref()?, end, step: value })
 }
 
-/// The integer variable that a statement declares or sets: an index of the loop it stands in front of.
+/// The number that a statement declares or sets: an index of the loop it stands in front of.
 fn index(b: &Body, stmt: &Stmt) -> Option<LocalId> {
     let (StmtKind::Let { local, .. } | StmtKind::Assign { local, .. }) = stmt.kind else { return None };
-    matches!(&b.locals[local.index()].ty, LocalTy::Scalar(ty) if ty.is_int()).then_some(local)
+    matches!(&b.locals[local.index()].ty, LocalTy::Scalar(ty) if *ty != ScalarTy::Bool).then_some(local)
 }
 
 /// Whether `var < end` means the same when `end` is converted to the type of `var` first.

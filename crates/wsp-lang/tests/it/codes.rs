@@ -123,6 +123,11 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
         "PTO_ALLOC_WS(0u, p)",
     ),
     (
+        177,
+        "PTO_DESCRIPTOR_GEN(S) { for (float l = 0.0f; l < 2.0f; l += 0.5f) { uint32_t o = PTO_ALLOC_WS(0u, p); } }",
+        "PTO_ALLOC_WS(0u, p)",
+    ),
+    (
         180,
         "PTO_SCHEDULE(A) { PTO_ORDER(x, PTO_PARALLEL) PTO_ORDER(x, PTO_SEQUENTIAL) }",
         "PTO_ORDER(x, PTO_SEQUENTIAL)",
@@ -407,6 +412,8 @@ fn rounds_with_an_index_have_slots_of_their_own() {
         ("PTO_FOR_EACH(l, 0, 2)", false),
         ("for (uint32_t l = 0; l < 2; l++)", false),
         ("uint32_t l = 0; for (l = 0; l < 2; ++l)", false),
+        ("for (int32_t l = -1; l <= 2; ++l)", false),
+        ("for (bool l = true; l; l = false)", true),
         ("do", true),
     ] {
         let end = if around == "do" { " while (p < 2);" } else { "" };
@@ -414,6 +421,22 @@ fn rounds_with_an_index_have_slots_of_their_own() {
         let program = format!("{PRELUDE}PTO_DESCRIPTOR_GEN(S) {{ {body} }}");
         let (_, findings) = wsp_lang::compile("case.pto", &program, &mut SourceMap::default());
         assert_eq!(findings.iter().any(|d| d.code.0 == 176), share, "{body}: {findings:?}");
+    }
+}
+
+#[test]
+fn a_float_is_no_index_of_a_slot() {
+    for (around, argument, refused) in [
+        ("for (float l = 0.0f; l < 2.0f; l += 1.0f)", "1", true),
+        ("for (double l = 2.0; l > 0.5; l -= 0.5)", "1", true),
+        ("float l = 0.0f; for (l = 1.0f; l <= 2.0f; l += 1.0f)", "1", true),
+        ("for (float l = 0.0f; l < 2.0f; l += 1.0f)", "(uint32_t)l", false),
+    ] {
+        let program = format!(
+            "{PRELUDE}PTO_DESCRIPTOR_GEN(S) {{ {around} {{ uint32_t o = PTO_ALLOC_WS(0u, {argument}); }} }}"
+        );
+        let (_, findings) = wsp_lang::compile("case.pto", &program, &mut SourceMap::default());
+        assert_eq!(findings.iter().any(|d| d.code.0 == 177), refused, "{around}: {findings:?}");
     }
 }
 

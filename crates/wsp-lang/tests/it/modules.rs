@@ -393,7 +393,7 @@ fn workspace_keys_hold_every_loop_that_the_call_omits() {
     let StmtKind::While { body, .. } = &body[1].kind else { panic!("a loop") };
     let StmtKind::Let { init: Some(e), .. } = &body[0].kind else { panic!("a variable") };
     let ExprKind::AllocWs(slot) = &e.kind else { panic!("a reservation") };
-    assert_eq!(slot.key.iter().map(text).collect::<Vec<_>>(), ["v0", "(u32)v1"]);
+    assert_eq!(slot.key.iter().map(text).collect::<Vec<_>>(), ["v0", "(u32)((i64)v1 + 2147483648)"]);
     assert_eq!((text(&slot.count), text(&slot.index)), ("1".to_owned(), "0".to_owned()));
 }
 

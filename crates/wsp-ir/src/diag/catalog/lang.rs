@@ -337,8 +337,16 @@ of bytes per slot, and of which tier the slots are does not follow from the desc
         title: "slot that all rounds of a loop share",
         explanation: "\
 `PTO_ALLOC_WS` adds the indices of the loops around it to the arguments that it is given, so that each round has a slot of its
-own. A `while`, a `do` and a `for` over no integer have no index: their rounds share a slot, and what one round stores there
+own. A `while`, a `do` and a `for` over no number have no index: their rounds share a slot, and what one round stores there
 the next replaces. Give a number of the round as an argument, or write the loop as `for (uint32_t i = 0; i < n; i++)`.",
+    },
+    CodeInfo {
+        code: Code(177),
+        title: "float index of a loop around a slot",
+        explanation: "\
+`PTO_ALLOC_WS` adds the indices of the loops around it to the arguments that it is given, so that each round has a slot of its
+own. A float is no such index: sums of fractions are rounded, and what reads as two rounds may be one number, or the other way
+round. Count the rounds with an integer, or give the number of the round as an argument.",
     },
     CodeInfo {
         code: Code(180),
