@@ -3,6 +3,7 @@
 //! * [`variables`]: a variable of a function that is never read;
 //! * [`items`]: declarations that nothing uses, fields of descriptors that no kernel reads;
 //! * [`launches`]: kernels and spaces that are never launched, tensors that no launched kernel writes or reads;
+//! * [`slots`]: slots of workspace that tasks load and no task stores to;
 //! * [`tiles`]: a tile that is read or stored before anything is in it;
 //! * [`conditions`]: a condition that is always true or always false;
 //! * [`loops`]: a loop that cannot end;
@@ -19,6 +20,7 @@ mod loops;
 mod mentions;
 mod parts;
 mod ranges;
+mod slots;
 mod tiles;
 mod unreachable;
 mod variables;
@@ -59,6 +61,7 @@ pub(crate) fn warnings(program: &Program<'_>) -> Vec<Diagnostic> {
     let mut found = variables::check(program);
     found.extend(items::check(program));
     found.extend(launches::check(program));
+    found.extend(slots::check(program));
     found.extend(tiles::check(program));
     found.extend(conditions::check(program));
     found.extend(loops::check(program));

@@ -78,7 +78,11 @@ runs until the limit of steps or Ctrl-C stops the run. Change in the body what t
         explanation: "\
 No kernel that is launched stores to an output, or to a temporary tensor or workspace that kernels load. An output keeps what
 it had before the launch; a temporary tensor or slot has no values of this launch. The kernel that stores to it is perhaps
-never launched: see its warning.",
+never launched: see its warning.
+
+Or tasks load from the slots of a `PTO_ALLOC_WS`, and those that store use other calls, whose slots it does not share: a merge that
+is emitted outside of the `PTO_SCHEDULED_FOR` that fills its slots, another number of arguments, other loops around. Emit it inside, or
+give it the offset that the tasks before it have.",
     },
     CodeInfo {
         code: Code(269),
