@@ -43,6 +43,7 @@ pub use wsp_core as core;
 pub use wsp_cpu as cpu;
 pub use wsp_ir as ir;
 pub use wsp_lang as lang;
+pub use wsp_memory as memory;
 pub use wsp_plan as plan;
 pub use wsp_runtime as runtime;
 
@@ -54,11 +55,12 @@ pub mod prelude {
     pub use wsp_core::DType;
     pub use wsp_cpu::{
         Advance, Balance, Capacity, Growth, KvLayout, LaunchOptions, Metadata, Outcome, Plan, PlanNeed,
-        Program, Recording, Unwritten,
+        Program, Recording, Unwritten, lend, take_back,
     };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};
     pub use wsp_lang::{compile, compile_with};
+    pub use wsp_memory::View;
     pub use wsp_plan::{Array, Arrays, CompileOptions, ParamValue, lower};
 }
 

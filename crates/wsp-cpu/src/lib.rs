@@ -3,11 +3,13 @@
 //! [`Program::execute`] binds arrays, runs the generators once to learn every size, and then again on the planner thread
 //! while workers execute the tasks that it emits.
 
+mod arguments;
 mod bind;
 mod codes;
 mod derived;
 mod host;
 mod kernels;
+mod lent;
 mod memory;
 mod metadata;
 mod options;
@@ -25,7 +27,9 @@ mod unwritten;
 pub mod workload;
 mod workspace;
 
+pub use arguments::in_use;
 pub use bind::declared_shape;
+pub use lent::{lend, take_back};
 pub use metadata::Metadata;
 pub use options::{KvLayout, LaunchOptions, Recording};
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};

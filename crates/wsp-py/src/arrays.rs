@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_cpu::workload::{ArrayView, ViewFault};
 use wsp_ir::diag::{Code, Diagnostic};
+use wsp_memory::{View, ViewFault};
 use wsp_plan::Array;
 
 const NO_MEMORY: Code = Code(855);
@@ -139,15 +139,15 @@ impl PyArray {
     ///
     /// # Errors
     /// A layout that cannot be used in place.
-    pub(crate) fn view(&self, name: &str) -> Result<ArrayView, Diagnostic> {
-        ffi::view(&self.shared, self.dtype, self.strides()).map_err(|fault| layout(name, fault))
+    pub(crate) fn view(&self, name: &str) -> Result<View, Diagnostic> {
+        ffi::view(&self.shared, self.dtype, &self.strides()).map_err(|fault| layout(name, fault))
     }
 
     /// Where the elements lie, in whatever order: what a run claims.
     ///
     /// # Errors
     /// More dimensions than a tensor can have, or more bytes than can be addressed.
-    pub(crate) fn place(&self, name: &str) -> Result<ArrayView, Diagnostic> {
+    pub(crate) fn place(&self, name: &str) -> Result<View, Diagnostic> {
         ffi::place(&self.shared, self.dtype, &self.strides()).map_err(|fault| layout(name, fault))
     }
 

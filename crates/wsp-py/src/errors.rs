@@ -10,6 +10,8 @@ use wsp_ir::{FileId, SourceMap, Span};
 
 /// The module that defines the exceptions.
 const ERRORS: &str = "pto_wsp.errors";
+/// Something is used at the same time by another run or thread.
+pub(crate) const IN_USE: Code = Code(1268);
 /// Lines that a made-up text has at most, in place of a source that cannot be read.
 const MOST_LINES: u32 = 1 << 20;
 
@@ -51,6 +53,11 @@ pub(crate) fn caused(
 /// The exception for one finding without a source.
 pub(crate) fn fault(py: Python<'_>, fault: Diagnostic) -> PyErr {
     exception(py, &[fault], &SourceMap::default())
+}
+
+/// The error of something that one thread at a time may use.
+pub(crate) fn occupied(py: Python<'_>, message: &str, help: &str) -> PyErr {
+    fault(py, Diagnostic::error(IN_USE, message).help(help))
 }
 
 /// A finding as Python sees it: what [`diag::to_json`] gives, and its text under `rendered`.

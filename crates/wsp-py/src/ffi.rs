@@ -9,14 +9,13 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi::{PyErr_Clear, PyObject};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::any::Any;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_cpu::workload::{ArrayView, ViewAccess, ViewFault};
+use wsp_memory::{Buffer, Space, View, ViewAccess, ViewFault};
 
-/// Whoever keeps memory alive.
-pub(crate) type Owner = Arc<dyn Any + Send + Sync>;
+pub(crate) use wsp_memory::Owner;
 
 /// Memory that some object shares, as its protocol states it.
 pub(crate) struct Shared {
@@ -35,21 +34,35 @@ pub(crate) struct Shared {
 /// The view of an array for a run.
 ///
 /// # Errors
-/// What [`ArrayView::new`] refuses.
-pub(crate) fn view(shared: &Shared, dtype: DType, strides: Vec<i64>) -> Result<ArrayView, ViewFault> {
-    let dims = shared.dims.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
-    let pointer = shared.address as *mut u8;
+/// What [`View::new`] refuses.
+pub(crate) fn view(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<View, ViewFault> {
+    let dims: Vec<u64> = shared.dims.iter().map(|&n| u64::try_from(n).unwrap_or(0)).collect();
+    let bytes = View::span_of(dtype, &dims, strides)?;
+    let at = match NonNull::new(shared.address as *mut u8) {
+        Some(at) => at,
+        // What has no elements may have no address.
+        None if bytes == 0 => NonNull::dangling(),
+        None => return Err(ViewFault::Null),
+    };
     let access = if shared.writable { ViewAccess::ReadWrite } else { ViewAccess::ReadOnly };
-    // SAFETY: by the protocol that stated them, the memory has these extents and strides while the owner is held, and may
-    // be written where `writable` says so. Who writes it besides is the caller's business, as for every array library.
-    unsafe { ArrayView::new(pointer, dtype, dims, strides, access, shared.owner.clone()) }
+    // SAFETY: by the protocol that stated them, elements of one piece of memory lie so while the owner is held, and may be written where
+    // `writable` says so. Who writes them besides runs is the caller's business, as for every array library.
+    let buffer = unsafe { Buffer::new(shared.owner.clone(), at, bytes, access, Space::Host) };
+    View::new(buffer, 0, dtype, &dims, strides)
+}
+
+/// Runs a kernel that is a Python function on this thread: what it runs itself is a part of its task, and makes no claims on arrays.
+pub(crate) fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
+    // SAFETY: a function has the boxes of its task, and what it got hold of before. That other tasks do not use what it writes is the
+    // business of whoever wrote it, as for every function that is called on several threads.
+    unsafe { wsp_memory::within_task(kernel) }
 }
 
 /// The memory of an array whose elements may lie backwards or at any distance, to be compared with that of others.
 ///
 /// # Errors
 /// As [`view`], but for negative and uneven strides.
-pub(crate) fn place(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<ArrayView, ViewFault> {
+pub(crate) fn place(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<View, ViewFault> {
     let (size, mut address) = (dtype.size() as i64, shared.address);
     for (&extent, &stride) in shared.dims.iter().zip(strides).filter(|(_, stride)| **stride < 0) {
         // The last element along the dimension lies first.
@@ -64,7 +77,7 @@ pub(crate) fn place(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<Ar
         forwards.push(1);
     }
     let bytes = Shared { address, dims, strides: None, writable: shared.writable, owner };
-    view(&bytes, if is_even { dtype } else { DType::U8 }, forwards)
+    view(&bytes, if is_even { dtype } else { DType::U8 }, &forwards)
 }
 
 /// Memory that a launch reads where it lies.

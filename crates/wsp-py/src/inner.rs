@@ -204,9 +204,10 @@ impl Inner {
         named: Option<&Bound<'_, PyDict>>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arguments, WorkloadOptions)> {
-        let options = self.run_options(py, options)?;
+        let mut options = self.run_options(py, options)?;
         let mut arguments = self.bind(py, named, Need::Everything)?;
         arguments.claim().map_err(|fault| errors::exception(py, &[fault], &self.sources))?;
+        options.claim.clone_from(&arguments.claim);
         Ok((arguments, options))
     }
 }

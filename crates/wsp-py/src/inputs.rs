@@ -6,17 +6,18 @@ mod shapes;
 pub(crate) use library::param_value;
 
 use crate::arrays::{PyArray, type_name};
-use crate::claims::{Claim, Use, may_read};
 use crate::integers::{integer_list, is_list, not_integers, of_integers};
 use crate::signature::{Role, Signature, TensorFact};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use shapes::Origin;
+use std::sync::Arc;
 use wsp_core::DType;
-use wsp_cpu::Metadata;
 use wsp_cpu::workload::{Absent, WorkloadInputs};
+use wsp_cpu::{Metadata, in_use};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, WorkloadModule};
+use wsp_memory::{Claim, Use, may_read};
 use wsp_plan::{Arrays, ParamValue};
 
 const WRONG_TYPE: Code = Code(1252);
@@ -24,7 +25,6 @@ const READ_ONLY: Code = Code(1255);
 const MISSING: Code = Code(1259);
 const SURPLUS: Code = Code(1260);
 const BAD_SIZE: Code = Code(1262);
-const IN_USE: Code = Code(1268);
 
 /// What is needed of the arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// The caller's arrays, of which a run writes some.
     pub(crate) uses: Vec<Use>,
     /// The claim of the run on them.
-    pub(crate) claim: Option<Claim>,
+    pub(crate) claim: Option<Arc<Claim>>,
 }
 
 impl Arguments {
@@ -66,7 +66,8 @@ impl Arguments {
     /// # Errors
     /// Another run uses one of them, and one of the two runs writes it.
     pub(crate) fn claim(&mut self) -> Result<(), Diagnostic> {
-        self.claim = Some(Claim::of(&self.uses.as_slice().into())?);
+        let claim = Claim::of(&self.uses.as_slice().into()).map_err(|conflict| in_use(&conflict))?;
+        self.claim = Some(Arc::new(claim));
         Ok(())
     }
 
@@ -209,7 +210,8 @@ impl Binder<'_> {
         if !is_list(object)
             && let Ok(view) = PyArray::of(name, object).and_then(|array| array.place(name))
         {
-            may_read(&[Use { name: name.to_owned(), view, written: false }])?;
+            may_read(&[Use { name: name.to_owned(), view, written: false }])
+                .map_err(|conflict| in_use(&conflict))?;
         }
         integer_list(name, object).map_err(|refused| not_integers(name, refused))
     }

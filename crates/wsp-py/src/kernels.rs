@@ -1,12 +1,12 @@
 //! Kernels that are Python functions: called for each task with views of its boxes.
 
-use crate::claims;
-use crate::ffi::Owner;
+use crate::ffi::{Owner, within_task};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_cpu::workload::{KernelCx, KernelFault, KernelView};
+use wsp_cpu::workload::{KernelCx, KernelFault};
+use wsp_memory::{View, ViewAccess};
 use wsp_plan::Array;
 
 /// Elements in memory: the box of a tensor that a task was given, where it lies, or an array that a run made.
@@ -24,14 +24,15 @@ pub(crate) struct KernelArray {
 }
 
 impl KernelArray {
-    fn new(view: KernelView) -> KernelArray {
+    fn new(view: View) -> KernelArray {
         KernelArray {
-            address: view.ptr as usize,
-            dtype: view.dtype,
-            dims: view.dims,
-            strides: view.strides,
-            writable: view.writable,
-            _owner: view.owner,
+            address: view.ptr() as usize,
+            dtype: view.dtype(),
+            dims: view.shape().iter().map(|&n| n as usize).collect(),
+            // No stride exceeds the span of its array, which is at most `isize::MAX`.
+            strides: view.strides().iter().map(|stride| stride.cast_signed()).collect(),
+            writable: view.access() == ViewAccess::ReadWrite,
+            _owner: view.into_buffer(),
         }
     }
 
@@ -146,7 +147,7 @@ fn typestr(dtype: DType) -> &'static str {
 pub(crate) fn call(callable: &Py<PyAny>, cx: &KernelCx<'_>) -> Result<(), KernelFault> {
     let views = (0..cx.boxes().len()).map(|n| cx.view(n)).collect::<Result<Vec<_>, _>>()?;
     let called = Python::try_attach(|py| {
-        claims::inside(|| {
+        within_task(|| {
             let run = || -> PyResult<()> {
                 let views = views.into_iter().map(|view| Bound::new(py, KernelArray::new(view)));
                 let views = PyTuple::new(py, views.collect::<PyResult<Vec<_>>>()?)?;

@@ -8,7 +8,6 @@
 #![deny(unsafe_code)]
 
 mod arrays;
-mod claims;
 mod compile;
 mod errors;
 mod ffi;
@@ -59,7 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.py().import("atexit")?.call_method1("register", (stop_all,))?;
     if let Some(register) = module.py().import("os")?.getattr_opt("register_at_fork")? {
         let hooks = PyDict::new(module.py());
-        hooks.set_item("after_in_child", wrap_pyfunction!(claims::forked, module)?)?;
+        hooks.set_item("after_in_child", wrap_pyfunction!(runs::forked, module)?)?;
         register.call((), Some(&hooks))?;
     }
     Ok(())

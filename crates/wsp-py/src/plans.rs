@@ -1,6 +1,5 @@
 //! Plans: what the generators of a `.pto` file's program emitted, kept to be run and brought up to date.
 
-use crate::claims;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
@@ -34,7 +33,7 @@ pub(crate) struct Plan {
 }
 
 fn in_use(py: Python<'_>) -> PyErr {
-    claims::in_use(py, "this plan is being run or changed on another thread", "make a plan for each thread")
+    errors::occupied(py, "this plan is being run or changed on another thread", "make a plan for each thread")
 }
 
 /// A plan to be looked at; none while another thread changes it.

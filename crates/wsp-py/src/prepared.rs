@@ -1,6 +1,5 @@
 //! Programs with their arguments checked and bound once.
 
-use crate::claims::{Claim, Uses, in_use};
 use crate::errors;
 use crate::inner::{Body, Inner};
 use crate::inputs::{Arguments, Need};
@@ -14,9 +13,11 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use wsp_cpu::in_use;
 use wsp_cpu::workload::{PreparedWorkload, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{PoolSizes, Trace};
+use wsp_memory::{Claim, Uses};
 use wsp_plan::workload::{bind, count};
 use wsp_plan::{Arrays, ParamValue};
 
@@ -128,7 +129,7 @@ impl Prepared {
         match self.bound.try_lock() {
             Ok(bound) => Ok(bound),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(in_use(
+            Err(TryLockError::WouldBlock) => Err(errors::occupied(
                 py,
                 "this bound program is in use on another thread, or in a call that has not ended",
                 "bind one for each thread: `program.bind(…)`",
@@ -136,14 +137,13 @@ impl Prepared {
         }
     }
 
-    fn run_elsewhere(&self, py: Python<'_>, cancel: Arc<AtomicBool>, claim: Claim) -> PyResult<()> {
+    fn run_elsewhere(&self, py: Python<'_>, cancel: Arc<AtomicBool>, claim: Arc<Claim>) -> PyResult<()> {
         // The next run begins anew, whatever stopped the one before.
         cancel.store(false, Ordering::Relaxed);
         let bound = self.bound.clone();
         let running = Running::spawn(cancel, move || {
-            let _claim = claim;
             let mut bound = bound.lock().unwrap_or_else(PoisonError::into_inner);
-            let ran = bound.workload.run().map(Timeline::of_run);
+            let ran = bound.workload.run_claimed(&claim).map(Timeline::of_run);
             let done = ran.map(|timeline| Done { outcome: None, timeline });
             done.map_err(|faults| bound.watched.failed(faults))
         })?;
@@ -163,7 +163,9 @@ impl Prepared {
             *bound = Bindings::new(py, &self.inner, all, self.options.clone())?;
         }
         let claim = Claim::of(&bound.uses);
-        let claim = claim.map_err(|fault| errors::exception(py, &[fault], &self.inner.sources))?;
+        let claim =
+            claim.map_err(|conflict| errors::exception(py, &[in_use(&conflict)], &self.inner.sources))?;
+        let claim = Arc::new(claim);
         if !bound.on_caller {
             let cancel = bound.cancel.clone();
             drop(bound);
@@ -171,7 +173,7 @@ impl Prepared {
         }
         let _awaited = Awaited::new(&bound.cancel)?;
         let workload = &mut bound.workload;
-        match py.detach(|| workload.run().map(drop)) {
+        match py.detach(|| workload.run_claimed(&claim).map(drop)) {
             Ok(()) => Ok(()),
             Err(faults) => Err(bound.watched.failed(faults).raise(py, &self.inner)),
         }

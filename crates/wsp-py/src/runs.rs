@@ -1,6 +1,5 @@
 //! Runs: on the calling thread, or on one of their own while the caller waits and looks at signals.
 
-use crate::claims;
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
@@ -21,6 +20,12 @@ use wsp_ir::diag::{Code, Diagnostic};
 use wsp_runtime::clock;
 
 const ELSEWHERE: Code = Code(1269);
+
+/// Python calls this in the child of a fork.
+#[pyfunction]
+pub(crate) fn forked() {
+    wsp_memory::forked();
+}
 
 /// How long Ctrl-C waits at most to be noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -254,7 +259,7 @@ impl Running {
             cancel,
             state: Mutex::default(),
             ended: Condvar::new(),
-            process: claims::process(),
+            process: wsp_memory::process(),
         });
         let on_thread = running.clone();
         let body = move || {
@@ -284,7 +289,7 @@ impl Running {
     }
 
     fn is_elsewhere(&self) -> bool {
-        self.process != claims::process()
+        self.process != wsp_memory::process()
     }
 
     /// The result of the ended run, once.

@@ -8,6 +8,7 @@ use serde_json::Value;
 const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-core", &[]),
     ("wsp-device", &["wsp-core"]),
+    ("wsp-memory", &["wsp-core"]),
     ("wsp-ir", &["wsp-core"]),
     ("wsp-lang", &["wsp-core", "wsp-ir"]),
     ("wsp-isa", &["wsp-core", "wsp-ir"]),
@@ -15,13 +16,26 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-trace", &["wsp-core", "wsp-ir", "wsp-plan"]),
     ("wsp-kernel", &["wsp-core", "wsp-ir"]),
     ("wsp-runtime", &["wsp-core"]),
-    ("wsp-cpu", &["wsp-core", "wsp-ir", "wsp-plan", "wsp-kernel", "wsp-runtime"]),
+    ("wsp-cpu", &["wsp-core", "wsp-memory", "wsp-ir", "wsp-plan", "wsp-kernel", "wsp-runtime"]),
     ("wsp-ascend", &["wsp-core", "wsp-ir", "wsp-plan"]),
     (
         "wsp-py",
-        &["wsp-core", "wsp-ir", "wsp-lang", "wsp-isa", "wsp-plan", "wsp-trace", "wsp-runtime", "wsp-cpu"],
+        &[
+            "wsp-core",
+            "wsp-memory",
+            "wsp-ir",
+            "wsp-lang",
+            "wsp-isa",
+            "wsp-plan",
+            "wsp-trace",
+            "wsp-runtime",
+            "wsp-cpu",
+        ],
     ),
-    ("pto-wsp", &["wsp-core", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu"]),
+    (
+        "pto-wsp",
+        &["wsp-core", "wsp-memory", "wsp-ir", "wsp-lang", "wsp-plan", "wsp-kernel", "wsp-runtime", "wsp-cpu"],
+    ),
     (
         "wsp-cli",
         &[

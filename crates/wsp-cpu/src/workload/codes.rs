@@ -21,6 +21,7 @@ pub(crate) const PROGRAM_REFUSED: Code = Code(867);
 pub(crate) const READ_ONLY: Code = Code(870);
 pub(crate) const SHARED_MEMORY: Code = Code(871);
 pub(crate) const VIEW_KERNEL: Code = Code(872);
+pub(crate) const IN_USE: Code = Code(1268);
 pub(crate) const VIEW_ARGUMENT: Code = Code(873);
 pub(crate) const PARTITION: Code = Code(831);
 pub(crate) const START_FORCED: Code = Code(833);

@@ -16,6 +16,7 @@ use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
+use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 use wsp_kernel::{EarlyLoads, Scratch, Stored, Trap};
 use wsp_plan::Arrays;
@@ -236,10 +237,16 @@ impl Declared {
     }
 
     /// The tensors that tasks may write and that are not the caller's, by name, when the run is over.
-    pub(crate) fn into_outputs(self) -> Arrays {
+    ///
+    /// # Errors
+    /// A kernel has kept a view of one, and there is no memory for a copy.
+    pub(crate) fn into_outputs(self) -> Result<Arrays, Diagnostic> {
         let named = self.kernels.module.tensors.iter().map(|t| &t.name).zip(self.tensors);
         let written = named.filter(|(name, _)| self.kernels.written.contains(*name));
-        written.filter_map(|(name, tensor)| Some((name.clone(), tensor.into_array()?))).collect()
+        let output = |(name, tensor): (&String, SharedTensor)| {
+            Some(tensor.into_array(name)?.map(|array| (name.clone(), array)))
+        };
+        written.filter_map(output).collect()
     }
 }
 

@@ -1,13 +1,13 @@
 //! What a launch of a workload is given and what it gives.
 
 use super::aicpu::Expand;
-use super::array_view::ArrayView;
 use super::registry::PayloadSlot;
 use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_kernel::Poll;
+use wsp_memory::{Claim, View};
 use wsp_plan::{Arrays, ParamValue};
 
 /// What tensors of declared kernels begin with that nothing is given for and that [`WorkloadInputs::made_up`] does not name.
@@ -33,8 +33,8 @@ pub struct WorkloadInputs {
     /// Arrays by name: tables (integers, one dimension), tensors, and what a library of kernels takes.
     pub arrays: Arrays,
     /// Arrays of the caller by name, which tensors of declared kernels are bound to: tasks read and write them where they
-    /// lie, and they are not among the outputs. The caller keeps to the contract of [`ArrayView::new`] while a run goes on.
-    pub views: BTreeMap<String, ArrayView>,
+    /// lie, and they are not among the outputs. A run claims them, and is refused where another one writes them or uses what it writes.
+    pub views: BTreeMap<String, View>,
     /// Tensors of declared kernels whose elements are made up. Refused for one that an array or view is given for. A used
     /// file must be given its arrays.
     pub made_up: Vec<String>,
@@ -95,6 +95,8 @@ pub struct WorkloadOptions {
     /// with a pattern before the task and compared afterwards. What was not written is then as it was before the task. Boxes of
     /// `u8`, `u16`, `f8e4m3` and `f8e5m2`, which have too few values for a pattern, are not looked at.
     pub whole_outs: bool,
+    /// The claim on the views that the caller has made for this run; without it the run makes its own. One run at a time has it.
+    pub claim: Option<Arc<Claim>>,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Asked on the calling thread, now and then, whether to stop: in a sequential run of declared kernels between tasks and

@@ -103,7 +103,10 @@ mod tests {
     }
 
     fn bytes(tensors: Vec<SharedTensor>) -> Vec<Vec<u8>> {
-        tensors.into_iter().map(|t| t.into_array().expect("it is ours").bytes().to_vec()).collect()
+        tensors
+            .into_iter()
+            .map(|t| t.into_array("t").expect("it is ours").expect("nobody else has it").bytes().to_vec())
+            .collect()
     }
 
     #[test]

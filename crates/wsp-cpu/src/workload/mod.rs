@@ -5,8 +5,7 @@
 //! task reads into what it writes.
 
 mod aicpu;
-mod array_view;
-mod codes;
+pub(crate) mod codes;
 mod declared;
 mod equal;
 mod faults;
@@ -19,7 +18,6 @@ mod live_ins;
 mod memory;
 mod mixing;
 mod outcome;
-mod overlap;
 mod prepared;
 mod program;
 mod records;
@@ -38,10 +36,8 @@ mod watch;
 pub(crate) use library::LibraryTasks;
 
 pub use aicpu::{AicpuFigures, Expand, WorkloadTransfer};
-pub use array_view::{ArrayView, Owner, ViewAccess, ViewFault};
 pub use graph::{Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
 pub use inputs::{Absent, WorkloadInputs, WorkloadOptions};
-pub use memory::KernelView;
 pub use outcome::{Bodies, WorkloadOutcome};
 pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;

@@ -1,18 +1,19 @@
 //! A workload that is checked and bound once and run any number of times.
 
-use super::array_view::ArrayView;
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::outcome::WorkloadOutcome;
 use super::program::DeclaredKernels;
 use super::records::Record;
 use super::registry::KernelRegistry;
 use super::run::{Launch, Way};
-use super::tensors::{Given, shared_memory};
+use super::tensors::{Given, callers, in_place};
+use crate::arguments::{self, claimed};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use wsp_core::TensorId;
 use wsp_ir::diag::Diagnostic;
+use wsp_memory::{Claim, View};
 use wsp_plan::{Array, ArrayError, Arrays, ParamValue};
 
 /// A workload of declared kernels with everything checked and bound: [`run`](Self::run) only runs tasks.
@@ -67,9 +68,23 @@ impl PreparedWorkload {
     /// outputs: see [`output`](Self::output).
     ///
     /// # Errors
-    /// Faults of the workload, the first fault of a task. The next run begins as if this one had not been, but for what tasks
-    /// wrote to arrays of the caller.
+    /// Another run uses arrays of the caller, and one of both writes them; faults of the workload, the first fault of a task. The
+    /// next run begins as if this one had not been, but for what tasks wrote to arrays of the caller.
     pub fn run(&mut self) -> Result<&WorkloadOutcome, Vec<Diagnostic>> {
+        let claim = self.options.claim.clone();
+        self.run_beside(claim.as_ref())
+    }
+
+    /// [`run`](Self::run) with the claim that the caller has made on its arrays for this run.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_claimed(&mut self, claim: &Arc<Claim>) -> Result<&WorkloadOutcome, Vec<Diagnostic>> {
+        self.run_beside(Some(claim))
+    }
+
+    fn run_beside(&mut self, claim: Option<&Arc<Claim>>) -> Result<&WorkloadOutcome, Vec<Diagnostic>> {
+        let _claim = claimed(claim, &self.launch.uses).map_err(|fault| vec![fault])?;
         if self.dirty {
             self.start_again();
             self.launch.tasks.forget_records();
@@ -108,7 +123,7 @@ impl PreparedWorkload {
         &mut self,
         set: Vec<(String, ParamValue)>,
         arrays: Arrays,
-        views: BTreeMap<String, ArrayView>,
+        views: BTreeMap<String, View>,
     ) -> Result<(), Vec<Diagnostic>> {
         if set.is_empty() && arrays.is_empty() && self.exchange(&views)? {
             self.inputs.views.extend(views);
@@ -128,8 +143,8 @@ impl PreparedWorkload {
     }
 
     /// Exchanges views for others of the same tensors; whether that was all there was to do.
-    fn exchange(&mut self, views: &BTreeMap<String, ArrayView>) -> Result<bool, Vec<Diagnostic>> {
-        let Launch { tasks, bindings, .. } = &mut self.launch;
+    fn exchange(&mut self, views: &BTreeMap<String, View>) -> Result<bool, Vec<Diagnostic>> {
+        let Launch { tasks, bindings, uses, .. } = &mut self.launch;
         let kernels = &tasks.kernels;
         let place = |name: &String| kernels.module.tensors.iter().position(|t| t.name == *name);
         let places: Option<Vec<usize>> = views.keys().map(place).collect();
@@ -139,11 +154,10 @@ impl PreparedWorkload {
         let Some(places) = places.filter(|places| places.iter().all(|&at| simple(at))) else {
             return Ok(false);
         };
-        let given = Given { kernels, bindings, inputs: &self.inputs };
         let (mut made, mut faults) = (Vec::new(), Vec::new());
         for (&at, view) in places.iter().zip(views.values()) {
             let dims = bindings.shape(TensorId(at as u32));
-            match given.in_place(&kernels.module.tensors[at], dims, view) {
+            match in_place(&kernels.module.tensors[at], dims, view) {
                 Ok(tensor) => made.push(tensor),
                 Err(fault) => faults.push(fault),
             }
@@ -154,8 +168,10 @@ impl PreparedWorkload {
         for (&at, tensor) in places.iter().zip(&mut made) {
             std::mem::swap(&mut tasks.tensors[at], tensor);
         }
-        let faults = shared_memory(&tasks.kernels, &tasks.tensors);
+        let all = callers(&tasks.kernels, &tasks.tensors);
+        let faults = arguments::refused(&all);
         if faults.is_empty() {
+            *uses = arguments::uses(all);
             tasks.forget_boxes();
             tasks.record(&self.inputs, self.options.recording);
             return Ok(true);

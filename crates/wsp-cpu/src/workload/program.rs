@@ -306,7 +306,7 @@ impl WorkloadProgram {
             Kind::Declared(declared) => {
                 let DeclaredKernels { module, schedule, .. } = &**declared;
                 let bindings = &bind(module, &inputs.set, &tables(module, &inputs.arrays)?)?;
-                let slots = slots(module, bindings, inputs)?;
+                let slots = slots(module, bindings, inputs, options.claim.as_ref())?;
                 let names = NamedTensor::of_workload(module);
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut Stated, &names)
             }
@@ -316,7 +316,7 @@ impl WorkloadProgram {
                 run::refuse_for_library(inputs, options).map_err(|fault| vec![fault])?;
                 let launch = run::launch_options(inputs, options);
                 let (prepared, bindings) = &program.prepare_tasks(tasks, &inputs.arrays, &launch)?;
-                let slots = slots(module, bindings, inputs)?;
+                let slots = slots(module, bindings, inputs, options.claim.as_ref())?;
                 let mut touch = tasks.touch(program.lowered(), prepared);
                 let names = NamedTensor::of_library(&program.lowered().module);
                 f(&Listing { module, schedule, bindings, slots, cancel }, &mut touch, &names)

@@ -1,7 +1,7 @@
 //! Bodies of declared kernels: functions registered by name.
 
 use super::codes;
-use super::memory::{KernelView, NeverStored, SharedTensor};
+use super::memory::{NeverStored, SharedTensor};
 use super::view_kernel::ViewKernel;
 use std::any::Any;
 use std::cell::OnceCell;
@@ -12,6 +12,7 @@ use wsp_core::{DType, Region};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::Mode;
+use wsp_memory::View;
 use wsp_plan::ViewKernelSource;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -256,13 +257,13 @@ impl KernelCx<'_> {
         Ok(())
     }
 
-    /// The memory of the box of tensor parameter `n`, which a body that knows more of it than this crate may use until it
-    /// returns. It must not write where [`KernelView::writable`] is false.
+    /// The box of tensor parameter `n`, for a body that reads and writes it by address: until it returns, and as
+    /// [`View::access`] says. The view keeps the memory from going away, also after the task.
     ///
     /// # Errors
     /// When there is no such parameter, or it is not declared `out` and no task has stored some of the elements, see
     /// [`Absent::Refused`](super::Absent::Refused).
-    pub fn view(&self, n: usize) -> Result<KernelView, KernelFault> {
+    pub fn view(&self, n: usize) -> Result<View, KernelFault> {
         let (region, tensor) = self.parameter(n)?;
         let view = tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut));
         view.map_err(|fault| self.refuse(n, fault))

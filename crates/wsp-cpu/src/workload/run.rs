@@ -14,16 +14,18 @@ use super::registry::KernelRegistry;
 use super::settings::{self, RunSettings};
 use super::submit::{Sequential, SequentialStop, Streaming};
 use super::tables::tables;
-use super::tensors::{Given, slots};
+use super::tensors::{Given, callers, slots};
 use super::touch::Stated;
 use super::view_kernel::Interruption;
 use crate::LaunchOptions;
+use crate::arguments::{claimed, uses};
 use crate::stats::kernel_stats;
 use std::sync::Arc;
 use std::time::Instant;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Deps, Trace, WorkloadModule};
 use wsp_kernel::Mode;
+use wsp_memory::Uses;
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
 use wsp_runtime::aicpu::AicpuConfig;
@@ -38,8 +40,10 @@ pub(crate) fn declared(
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
     let launch = Launch::new(kernels, registry, inputs, options)?;
     let mut outcome = launch.outcome(registry, options);
+    let claim = claimed(options.claim.as_ref(), &launch.uses).map_err(|fault| vec![fault])?;
     launch.run(options, &mut outcome, &mut None)?;
-    outcome.outputs = launch.tasks.into_outputs();
+    drop(claim);
+    outcome.outputs = launch.tasks.into_outputs().map_err(|fault| vec![fault])?;
     Ok(outcome)
 }
 
@@ -48,6 +52,8 @@ pub(crate) struct Launch {
     pub(crate) bindings: Bindings,
     pub(crate) way: Way,
     pub(crate) tasks: Declared,
+    /// Arrays of the caller, which each run claims.
+    pub(crate) uses: Uses,
     /// Warnings.
     notes: Vec<Diagnostic>,
 }
@@ -70,19 +76,20 @@ impl Launch {
         let mut notes = check(module, &bindings, schedule, options)?;
         notes.extend(unused(module, inputs));
         if checks_order(schedule, options) {
-            let slots = slots(module, &bindings, inputs)?;
+            let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
             let cancel = options.cancel.as_deref();
             Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
         }
         let way = Way::new(schedule, options)?;
         let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
+        let uses = uses(callers(kernels, &tensors));
         let poll = if matches!(way, Way::OneByOne(_)) { options.poll.clone() } else { None };
         let interruption = Interruption { cancel: options.cancel.clone(), poll };
         let mut tasks =
             Declared::new(Arc::clone(kernels), registry, tensors, interruption, way.threads() as usize);
         tasks.whole_outs = options.whole_outs;
         tasks.record(inputs, options.recording);
-        Ok(Launch { bindings, way, tasks, notes })
+        Ok(Launch { bindings, way, tasks, uses, notes })
     }
 
     /// What is known of the outcome before the run.
@@ -106,7 +113,7 @@ impl Launch {
         }
     }
 
-    /// Runs all tasks, and puts the figures of the run into `outcome`. A list in `kept` gets the tasks of a sequential run, and
+    /// Runs all tasks, on arrays that are claimed, and puts the figures of the run into `outcome`. A list in `kept` gets the tasks of a sequential run, and
     /// goes away when they are too many or depend on what tasks compute.
     ///
     /// # Errors
@@ -270,7 +277,8 @@ pub(crate) fn library(
     let (module, schedule) = (&tasks.module, &tasks.schedule);
     let mut notes = check(module, &bindings, schedule, options)?;
     if checks_order(schedule, options) {
-        let (slots, cancel) = (slots(module, &bindings, inputs)?, options.cancel.as_deref());
+        let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
+        let cancel = options.cancel.as_deref();
         let mut touch = tasks.touch(program.lowered(), &prepared);
         Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
     }

@@ -1,17 +1,18 @@
 //! The tensors of declared kernels at the start of a run: made up, given, or the caller's.
 
-use super::array_view::{ArrayView, ViewAccess};
 use super::codes;
 use super::declared::cell;
 use super::inputs::{Absent, WorkloadInputs};
 use super::memory::SharedTensor;
 use super::mixing;
-use super::overlap::{Sharing, shares_with_itself, sharing};
 use super::program::DeclaredKernels;
+use crate::arguments::{self, Argument, claimed};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use wsp_core::{DType, SlotId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Tensor, WorkloadModule};
+use wsp_memory::{Claim, View};
 use wsp_plan::workload::Bindings;
 
 /// What a launch gives, checked as far as tensors are concerned.
@@ -39,7 +40,7 @@ impl Given<'_> {
             }
         }
         if faults.is_empty() {
-            faults = shared_memory(self.kernels, &all);
+            faults = arguments::refused(&callers(self.kernels, &all));
         }
         if faults.is_empty() { Ok(all) } else { Err(faults) }
     }
@@ -53,7 +54,7 @@ impl Given<'_> {
                     .at(tensor.span, "")
                     .help("give one of them"))
             }
-            (Some(view), None) => self.in_place(tensor, dims, view),
+            (Some(view), None) => in_place(tensor, dims, view),
             (None, Some(array)) => {
                 fitting(tensor, dims, array.dtype(), array.shape())?;
                 SharedTensor::copy_of(name, array, dims)
@@ -88,34 +89,6 @@ impl Given<'_> {
             })
         };
         self.inputs.made_up.iter().filter_map(fault).collect()
-    }
-
-    /// A tensor that is an array of the caller.
-    pub(crate) fn in_place(
-        &self,
-        tensor: &Tensor,
-        dims: &[u32],
-        view: &ArrayView,
-    ) -> Result<SharedTensor, Diagnostic> {
-        fitting(tensor, dims, view.dtype(), view.shape())?;
-        let name = &tensor.name;
-        if self.kernels.written.contains(name) {
-            if view.access() == ViewAccess::ReadOnly {
-                let message = format!("the array of tensor `{name}` may only be read, and tasks write it");
-                return Err(Diagnostic::error(codes::READ_ONLY, message)
-                    .at(tensor.span, "some task writes this tensor")
-                    .help("give an array that may be written, or a copy"));
-            }
-            if shares_with_itself(view) {
-                let message =
-                    format!("elements of the array of tensor `{name}` share memory, and tasks write it");
-                return Err(Diagnostic::error(codes::SHARED_MEMORY, message)
-                    .at(tensor.span, "some task writes this tensor")
-                    .note(format!("extents {:?}, strides of {:?} bytes", view.shape(), view.strides()))
-                    .help("give a copy of the array"));
-            }
-        }
-        Ok(SharedTensor::of_view(view.clone(), dims))
     }
 
     /// Gives a tensor that is not the caller's the elements that it began with.
@@ -162,7 +135,7 @@ pub(crate) fn ask_for(fault: Diagnostic, name: &str) -> Diagnostic {
 }
 
 /// Views that have the names of tables, which are copied.
-fn table_views(module: &WorkloadModule, views: &BTreeMap<String, ArrayView>) -> Vec<Diagnostic> {
+fn table_views(module: &WorkloadModule, views: &BTreeMap<String, View>) -> Vec<Diagnostic> {
     let tables = module.tables.iter().filter(|table| views.contains_key(&table.name));
     tables
         .map(|table| {
@@ -174,50 +147,34 @@ fn table_views(module: &WorkloadModule, views: &BTreeMap<String, ArrayView>) -> 
         .collect()
 }
 
-/// Views that share memory which tasks write.
-pub(crate) fn shared_memory(kernels: &DeclaredKernels, tensors: &[SharedTensor]) -> Vec<Diagnostic> {
-    let named = kernels.module.tensors.iter().zip(tensors);
-    let views: Vec<(&Tensor, &ArrayView, bool)> = named
-        .filter_map(|(tensor, made)| Some((tensor, made.caller()?, kernels.written.contains(&tensor.name))))
-        .collect();
-    let mut faults = Vec::new();
-    for (i, (one, view_one, writes_one)) in views.iter().enumerate() {
-        for (other, view_other, writes_other) in &views[i + 1..] {
-            if !writes_one && !writes_other {
-                continue;
-            }
-            let found = sharing(view_one, view_other);
-            if found != Sharing::Disjoint {
-                let written = if *writes_one { one } else { other };
-                faults.push(sharing_fault(found, [&one.name, &other.name], written));
-            }
-        }
-    }
-    faults
+/// A tensor that is an array of the caller.
+///
+/// # Errors
+/// The array has another type or other extents.
+pub(crate) fn in_place(tensor: &Tensor, dims: &[u32], view: &View) -> Result<SharedTensor, Diagnostic> {
+    fitting(tensor, dims, view.dtype(), view.shape())?;
+    Ok(SharedTensor::of_view(view.clone()))
 }
 
-fn sharing_fault(found: Sharing, [one, other]: [&str; 2], written: &Tensor) -> Diagnostic {
-    let message = if found == Sharing::Undecided {
-        format!("the arrays of tensors `{one}` and `{other}` lie in each other, and may share memory")
-    } else {
-        format!("the arrays of tensors `{one}` and `{other}` share memory")
+/// The tensors that are arrays of the caller.
+pub(crate) fn callers<'a>(kernels: &'a DeclaredKernels, tensors: &'a [SharedTensor]) -> Vec<Argument<'a>> {
+    let named = kernels.module.tensors.iter().zip(tensors);
+    let argument = |(tensor, made): (&'a Tensor, &'a SharedTensor)| {
+        let (name, span) = (tensor.name.as_str(), Some(tensor.span));
+        Some(Argument { name, view: made.caller()?, written: kernels.written.contains(name), span })
     };
-    Diagnostic::error(codes::SHARED_MEMORY, message)
-        .at(written.span, "some task writes this tensor")
-        .help(format!(
-            "give a copy for one of them, or declare one tensor for both and give kernels parts of it in place of `{one}` \
-             and `{other}`"
-        ))
+    named.filter_map(argument).collect()
 }
 
 /// Values of slots before any task has written them: those of arrays and views, else those of the declarations.
 ///
 /// # Errors
-/// Arrays with the names of slots that do not fit them.
+/// Arrays with the names of slots that do not fit them, or that a run which goes on writes.
 pub(crate) fn slots(
     module: &WorkloadModule,
     bindings: &Bindings,
     inputs: &WorkloadInputs,
+    claim: Option<&Arc<Claim>>,
 ) -> Result<Vec<i64>, Vec<Diagnostic>> {
     let (mut values, mut faults) = (Vec::new(), Vec::new());
     for (i, slot) in module.slots.iter().enumerate() {
@@ -225,8 +182,7 @@ pub(crate) fn slots(
         let given = match (inputs.arrays.get(&tensor.name), inputs.views.get(&tensor.name)) {
             (Some(array), _) => fitting(tensor, dims, array.dtype(), array.shape())
                 .map(|()| array.as_slice::<i64>().and_then(|elements| elements.first().copied())),
-            (None, Some(view)) => fitting(tensor, dims, view.dtype(), view.shape())
-                .map(|()| Some(slot_value(&SharedTensor::of_view(view.clone(), dims), slot.tensor))),
+            (None, Some(view)) => given_slot(slot.tensor, tensor, dims, view, claim).map(Some),
             (None, None) => Ok(None),
         };
         match given {
@@ -235,6 +191,23 @@ pub(crate) fn slots(
         }
     }
     if faults.is_empty() { Ok(values) } else { Err(faults) }
+}
+
+/// The element of a slot's tensor that is an array of the caller.
+fn given_slot(
+    id: TensorId,
+    tensor: &Tensor,
+    dims: &[u32],
+    view: &View,
+    claim: Option<&Arc<Claim>>,
+) -> Result<i64, Diagnostic> {
+    let made = in_place(tensor, dims, view)?;
+    let read = Argument { name: &tensor.name, view, written: false, span: Some(tensor.span) };
+    if let Some(fault) = arguments::refused(&[read]).pop() {
+        return Err(fault);
+    }
+    let _claim = claimed(claim, &arguments::uses([read]))?;
+    Ok(slot_value(&made, id))
 }
 
 /// The element of a slot's tensor.

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    ArrayView, Detail, Expand, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll,
-    WorkloadInputs, WorkloadOptions, WorkloadOutcome,
+    Detail, Expand, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll, WorkloadInputs,
+    WorkloadOptions, WorkloadOutcome,
 };
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp};
+use wsp_memory::{Claim, Use, View};
 use wsp_plan::{FieldSource, ViewKernelSource};
 
 const PAIR: &str = "tensor x: f32[4, 8]; tensor y: f32[4, 8]; kernel k(in x, out y, n);
@@ -29,16 +30,16 @@ fn sequential() -> WorkloadOptions {
     WorkloadOptions { sequential: true, ..WorkloadOptions::default() }
 }
 
-fn with(views: &[(&str, ArrayView)]) -> WorkloadInputs {
+fn with(views: &[(&str, View)]) -> WorkloadInputs {
     let views = views.iter().map(|(name, view)| ((*name).to_owned(), view.clone())).collect();
     WorkloadInputs { views, ..WorkloadInputs::all_made_up(0) }
 }
 
-fn run(views: &[(&str, ArrayView)]) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+fn run(views: &[(&str, View)]) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
     program(PAIR).execute(&with(views), &sequential())
 }
 
-fn matrix(lent: &Lent, first: usize, row: i64) -> ArrayView {
+fn matrix(lent: &Lent, first: usize, row: i64) -> View {
     lent.view(DType::F32, first, &[4, 8], &[row, 1])
 }
 
@@ -91,6 +92,87 @@ fn memory_that_tasks_write_belongs_to_one_tensor_and_one_element() {
         workload main { k(x, z, y); }";
     let same = matrix(&lent, 0, 8);
     assert!(program(both).execute(&with(&[("x", same.clone()), ("z", same)]), &sequential()).is_ok());
+}
+
+/// The options of a run with a claim that its caller has made.
+fn with_claim(uses: &[(&str, &View, bool)]) -> WorkloadOptions {
+    let one = |(name, view, written): &(&str, &View, bool)| Use {
+        name: (*name).to_owned(),
+        view: (*view).clone(),
+        written: *written,
+    };
+    let claim = Claim::of(&uses.iter().map(one).collect()).expect("nobody has the arrays");
+    WorkloadOptions { claim: Some(Arc::new(claim)), ..sequential() }
+}
+
+#[test]
+fn two_runs_do_not_write_one_array_at_the_same_time() {
+    let lent = Lent::new([0; 128]);
+    let (x, y) = (matrix(&lent, 0, 8), matrix(&lent, 64, 8));
+    let second = program(PAIR);
+    let (x_of_second, y_of_second) = (x.clone(), y.clone());
+    // Within the first run, a second one begins that writes the same array, reads what is written, or only reads what is read.
+    let registry = closure(move |cx| {
+        if cx.scalars() != [2] {
+            return Ok(());
+        }
+        let other = Lent::new([0; 64]);
+        let run =
+            |x: &View, y: &View| second.execute(&with(&[("x", x.clone()), ("y", y.clone())]), &sequential());
+        let own = matrix(&other, 0, 8);
+        expect(
+            run(&own, &y_of_second),
+            1268,
+            &["array `y` is in use", "writes it, as `y`, and this one writes it"],
+        );
+        expect(
+            run(&y_of_second, &own),
+            1268,
+            &["array `x` is in use", "writes it, as `y`, and this one reads it"],
+        );
+        expect(
+            run(&own, &x_of_second),
+            1268,
+            &["array `y` is in use", "reads it, as `x`, and this one writes it"],
+        );
+        run(&x_of_second, &own).map(|_| ()).map_err(|faults| KernelFault::from(report(&faults)))
+    });
+    let first = program(PAIR).with_kernels(registry).unwrap();
+    let views = [("x", x.clone()), ("y", y.clone())];
+    first.execute(&with(&views), &sequential()).unwrap_or_else(|faults| panic!("{}", report(&faults)));
+    let mut prepared = first.prepare(with(&views), sequential()).unwrap();
+    prepared.run().unwrap_or_else(|faults| panic!("{}", report(&faults)));
+    // Arrays that are claimed for another run are refused, and free when it ends.
+    let others = with_claim(&[("theirs", &y, true)]);
+    expect(prepared.run().map(|_| ()), 1268, &["array `y` is in use", "as `theirs`"]);
+    drop(others);
+    assert!(prepared.run().is_ok() && run(&views).is_ok());
+}
+
+#[test]
+fn a_run_has_the_claim_that_its_caller_made_if_it_is_for_its_arrays() {
+    let lent = Lent::new([0; 128]);
+    let (x, y) = (matrix(&lent, 0, 8), matrix(&lent, 64, 8));
+    let views = [("x", x.clone()), ("y", y.clone())];
+    let options = with_claim(&[("a", &x, false), ("b", &y, true)]);
+    assert!(program(PAIR).execute(&with(&views), &options).is_ok());
+    expect(run(&views), 1268, &["in use"]);
+    let mut prepared = program(PAIR).prepare(with(&views), sequential()).unwrap();
+    expect(prepared.run().map(|_| ()), 1268, &["in use"]);
+    assert!(prepared.run_claimed(options.claim.as_ref().unwrap()).is_ok());
+    drop(options);
+    let only_read = with_claim(&[("a", &x, false), ("b", &y, false)]);
+    expect(
+        program(PAIR).execute(&with(&views), &only_read),
+        1268,
+        &["reads it, as `b`, and this one writes it"],
+    );
+}
+
+#[test]
+fn memory_of_a_device_is_not_used_on_the_host() {
+    let far = crate::workloads::views::far(DType::F32, &[4, 8]);
+    expect(run(&[("x", far)]), 863, &["the array of tensor `x` is on device 3"]);
 }
 
 /// `y = x + n`, and the number of the task as an integer array cannot hold it.

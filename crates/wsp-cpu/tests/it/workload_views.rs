@@ -6,10 +6,11 @@ use crate::workloads::{program, report};
 use std::collections::BTreeMap;
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    Absent, ArrayView, Expand, KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions,
+    Absent, Expand, KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions,
     WorkloadProgram,
 };
 use wsp_ir::{ArrayRef, BinOp, BinaryTileOp, ExprKind, Operand, ScalarTy, StmtKind, TileOp};
+use wsp_memory::{View, ViewAccess};
 use wsp_plan::{Array, FieldSource, ParamValue, ViewKernelSource};
 
 const COLS: usize = 40;
@@ -98,7 +99,9 @@ fn foreign() -> KernelRegistry {
     let mut registry = closures();
     registry.replace("fold", |cx: &mut KernelCx<'_>| {
         let (y, weight, z) = (cx.view(0)?, cx.view(1)?, cx.view(2)?);
-        assert!(z.writable && !y.writable && weight.dtype == DType::I32 && y.dims == [1, COLS]);
+        let access = [z.access(), y.access()];
+        assert_eq!(access, [ViewAccess::ReadWrite, ViewAccess::ReadOnly]);
+        assert!(weight.dtype() == DType::I32 && y.shape() == [1, COLS as u64]);
         let weight = load_i32(&weight, cx.scalars()[0] as isize) as f32;
         for i in 0..COLS as isize {
             let value = load_f32(&z, 0, i) * 0.5 + load_f32(&y, 1, i) * weight;
@@ -110,21 +113,21 @@ fn foreign() -> KernelRegistry {
 }
 
 #[allow(unsafe_code, reason = "reads an element of a box")]
-fn load_i32(view: &wsp_cpu::workload::KernelView, i: isize) -> i32 {
+fn load_i32(view: &View, i: isize) -> i32 {
     // SAFETY: the element lies in the box, which the task may read.
-    unsafe { view.ptr.offset(i * view.strides[0]).cast::<i32>().read_unaligned() }
+    unsafe { view.ptr().offset(i * view.strides()[0].cast_signed()).cast::<i32>().read_unaligned() }
 }
 
 #[allow(unsafe_code, reason = "reads an element of a box")]
-fn load_f32(view: &wsp_cpu::workload::KernelView, dim: usize, i: isize) -> f32 {
+fn load_f32(view: &View, dim: usize, i: isize) -> f32 {
     // SAFETY: the element lies in the box, which the task may read.
-    unsafe { view.ptr.offset(i * view.strides[dim]).cast::<f32>().read_unaligned() }
+    unsafe { view.ptr().offset(i * view.strides()[dim].cast_signed()).cast::<f32>().read_unaligned() }
 }
 
 #[allow(unsafe_code, reason = "writes an element of a box")]
-fn store_f32(view: &wsp_cpu::workload::KernelView, i: isize, value: f32) {
+fn store_f32(view: &View, i: isize, value: f32) {
     // SAFETY: the element lies in the box, which the task may write.
-    unsafe { view.ptr.offset(i * view.strides[0]).cast::<f32>().write_unaligned(value) }
+    unsafe { view.ptr().offset(i * view.strides()[0].cast_signed()).cast::<f32>().write_unaligned(value) }
 }
 
 fn x(i: usize) -> f32 {
@@ -171,7 +174,7 @@ fn lent(lie: Lie) -> (WorkloadInputs, Lent, Lent) {
     let g = Lent::reals((0..COLS).map(|i| 1.0 / (i + 3) as f32));
     let z = Lent::reals((0..2 * COLS).map(|i| if i % 2 == 0 { (i / 2) as f32 } else { f32::NAN }));
     let weight = Lent::new((0..2 * ROWS).map(|i| (i as i32 / 2 - 7).cast_unsigned()));
-    let views: BTreeMap<String, ArrayView> = [
+    let views: BTreeMap<String, View> = [
         ("x", matrix.read_only(DType::F32, 0, &dims, &strides)),
         ("g", g.read_only(DType::F32, 0, &[COLS as u64], &[1])),
         ("y", y.view(DType::F32, 0, &dims, &strides)),
@@ -439,7 +442,7 @@ fn views_of_a_prepared_workload_are_exchanged_in_place() {
         })
         .unwrap();
     let (one, two) = (Lent::reals([0.0; 4]), Lent::reals([5.0; 8]));
-    let views = |view: ArrayView| BTreeMap::from([("x".to_owned(), view)]);
+    let views = |view: View| BTreeMap::from([("x".to_owned(), view)]);
     let inputs = WorkloadInputs {
         views: views(one.view(DType::F32, 0, &[4], &[1])),
         ..WorkloadInputs::all_made_up(0)
@@ -475,7 +478,7 @@ fn compiled_kernels_follow_views_that_are_exchanged() {
     let memory = || Lent::reals((0..64).map(|i| i as f32));
     for options in [sequential(), WorkloadOptions { threads: 2, ..WorkloadOptions::default() }] {
         let lies = [[4, 1], [8, 2], [16, 1], [1, 4], [4, 1]];
-        let views = |x: ArrayView, y: ArrayView| BTreeMap::from([("x".to_owned(), x), ("y".to_owned(), y)]);
+        let views = |x: View, y: View| BTreeMap::from([("x".to_owned(), x), ("y".to_owned(), y)]);
         let lend = |lent: &Lent, lie: &[i64; 2]| lent.view(DType::F32, 0, &[4, 4], lie);
         let (first, out) = (memory(), Lent::reals([0.0; 64]));
         let given = WorkloadInputs {

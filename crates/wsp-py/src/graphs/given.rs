@@ -1,12 +1,13 @@
 //! What a check or a run of task graphs is given.
 
 use crate::arrays::{PyArray, type_name};
-use crate::claims::{Use, may_read};
 use crate::inputs::param_value;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use wsp_cpu::in_use;
 use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_memory::{Use, may_read};
 use wsp_plan::{Array, Arrays, ParamValue};
 
 const WRONG_VALUE: Code = Code(1262);
@@ -129,7 +130,8 @@ fn not_names(what: &str) -> Diagnostic {
 fn copied(name: &str, array: &Bound<'_, PyAny>) -> Result<Array, Diagnostic> {
     let array = PyArray::of(name, array)?;
     if let Ok(view) = array.place(name) {
-        may_read(&[Use { name: name.to_owned(), view, written: false }])?;
+        may_read(&[Use { name: name.to_owned(), view, written: false }])
+            .map_err(|conflict| in_use(&conflict))?;
     }
     array.to_array(name)
 }

@@ -1,14 +1,15 @@
 //! Arrays and parameters of a used `.pto` file.
 
-use super::{BAD_SIZE, Binder, IN_USE, Need, writable};
+use super::{BAD_SIZE, Binder, Need, writable};
 use crate::arrays::{PyArray, UNSUPPORTED, type_name};
-use crate::claims::Use;
+use crate::errors::IN_USE;
 use crate::integers::{is_list, of_integers};
 use crate::signature::LibraryArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use wsp_core::DType;
 use wsp_ir::diag::{Code, Diagnostic};
+use wsp_memory::Use;
 use wsp_plan::ParamValue;
 
 const SHARED: Code = Code(871);
@@ -46,7 +47,7 @@ impl Binder<'_> {
         let view = array.place(name)?;
         if written {
             writable(name, &array)?;
-            if view.may_fold() {
+            if view.shares_with_itself() {
                 let message = format!("elements of array `{name}` share memory, and tasks write it");
                 return Err(Diagnostic::error(SHARED, message).help("give an array of its own elements"));
             }

@@ -25,6 +25,7 @@ pub(crate) const WIDE: WorkloadOptions = WorkloadOptions {
     aicpus: 0,
     expand: wsp_cpu::workload::Expand::Bytecode,
     whole_outs: false,
+    claim: None,
     cancel: None,
     poll: None,
     payload: None,

@@ -1,15 +1,16 @@
 //! Kernels over views, built by hand, and memory that is lent to runs.
 #![allow(unsafe_code, reason = "tests lend their own memory")]
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use wsp_core::{DType, FuncId, LocalId, StructId, TensorId};
-use wsp_cpu::workload::{ArrayView, ViewAccess};
 use wsp_ir::{
     BinOp, BinaryTileOp, Block, Const, Consumer, Dim, Elem, Expr, ExprKind, Field, FileId, FuncKind,
     Function, LocalTy, Module, Operand, Place, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor,
     TileOp, TileRole, TileTy,
 };
+use wsp_memory::{Buffer, Space, View, ViewAccess};
 use wsp_plan::{Array, FieldSource, ViewKernelSource, ViewShape};
 
 /// Memory that views may lie in, of elements of 32 bits.
@@ -40,32 +41,33 @@ impl Lent {
     }
 
     /// Elements from `first` on; strides in elements.
-    pub(crate) fn view(&self, dtype: DType, first: usize, dims: &[u64], strides: &[i64]) -> ArrayView {
-        self.lend(dtype, first, dims, strides, ViewAccess::ReadWrite)
+    pub(crate) fn view(&self, dtype: DType, first: usize, dims: &[u64], strides: &[i64]) -> View {
+        self.lend(dtype, first, dims, strides)
     }
 
-    pub(crate) fn read_only(&self, dtype: DType, first: usize, dims: &[u64], strides: &[i64]) -> ArrayView {
-        self.lend(dtype, first, dims, strides, ViewAccess::ReadOnly)
+    pub(crate) fn read_only(&self, dtype: DType, first: usize, dims: &[u64], strides: &[i64]) -> View {
+        self.lend(dtype, first, dims, strides).read_only()
     }
 
-    fn lend(
-        &self,
-        dtype: DType,
-        first: usize,
-        dims: &[u64],
-        strides: &[i64],
-        access: ViewAccess,
-    ) -> ArrayView {
-        let reach: i64 = dims.iter().zip(strides).map(|(n, s)| (*n as i64 - 1).max(0) * s).sum();
-        let elements = if dims.contains(&0) { 0 } else { reach as usize + 1 };
-        assert!(first + elements <= self.0.0.len(), "a view should lie in what is lent");
-        let ptr = self.0.0[first..].as_ptr().cast_mut().cast();
-        let strides = strides.iter().map(|s| s * 4).collect();
-        // SAFETY: checked above; atomics may be written through shared pointers, and `owner` keeps them. No test looks at them
-        // while a run goes on.
-        unsafe { ArrayView::new(ptr, dtype, dims.to_vec(), strides, access, self.0.clone()) }
-            .expect("it can be lent")
+    fn lend(&self, dtype: DType, first: usize, dims: &[u64], strides: &[i64]) -> View {
+        let cells = &self.0.0;
+        let strides: Vec<i64> = strides.iter().map(|s| s * 4).collect();
+        let (ptr, access) = (
+            NonNull::new(cells.as_ptr().cast_mut().cast()).expect("a vector has an address"),
+            ViewAccess::ReadWrite,
+        );
+        // SAFETY: atomics may be written through shared pointers, and the owner keeps them. No test looks at them while a run goes on.
+        let buffer = unsafe { Buffer::new(self.0.clone(), ptr, 4 * cells.len(), access, Space::Host) };
+        View::new(buffer, 4 * first, dtype, dims, &strides).expect("it can be lent")
     }
+}
+
+/// Elements that the host does not reach.
+pub(crate) fn far(dtype: DType, dims: &[u64]) -> View {
+    let (ptr, access) = (NonNull::dangling(), ViewAccess::ReadWrite);
+    // SAFETY: nobody reads or writes an element by address.
+    let buffer = unsafe { Buffer::new(Arc::new(()), ptr, 1 << 20, access, Space::Device(3)) };
+    View::dense(buffer, dtype, dims).expect("it fits")
 }
 
 /// An array of these reals.

@@ -1,10 +1,10 @@
-//! Whether arrays of the caller share memory.
+//! Whether views share memory.
 
-use super::array_view::ArrayView;
+use crate::view::View;
 
-/// What two arrays have to do with each other.
+/// What two views have to do with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Sharing {
+pub enum Sharing {
     /// No byte belongs to both.
     Disjoint,
     /// Some byte does.
@@ -24,11 +24,16 @@ struct Term {
     hi: i128,
 }
 
-/// Whether some element of one array has a byte of some element of the other.
-pub(crate) fn sharing(a: &ArrayView, b: &ArrayView) -> Sharing {
+/// Whether some element of one view has a byte of some element of the other.
+pub(crate) fn sharing(a: &View, b: &View) -> Sharing {
     let [from_a, from_b] = [a, b].map(|view| view.ptr() as usize as i128);
     let [span_a, span_b] = [a, b].map(|view| view.span() as i128);
-    if span_a == 0 || span_b == 0 || from_a + span_a <= from_b || from_b + span_b <= from_a {
+    if a.space() != b.space()
+        || span_a == 0
+        || span_b == 0
+        || from_a + span_a <= from_b
+        || from_b + span_b <= from_a
+    {
         return Sharing::Disjoint;
     }
     let mut terms = Vec::new();
@@ -79,7 +84,7 @@ fn reaches(terms: &[Term], from: i128, within: (i128, i128), choices: &mut u32) 
 }
 
 /// Whether two elements of an array may share a byte: some stride is shorter than what lies between two of its steps.
-pub(crate) fn shares_with_itself(view: &ArrayView) -> bool {
+pub(crate) fn shares_with_itself(view: &View) -> bool {
     let dims = view.shape().iter().zip(view.strides());
     let mut dims: Vec<(usize, u64)> =
         dims.filter(|(n, _)| **n > 1).map(|(n, stride)| (*stride, *n)).collect();
@@ -95,25 +100,41 @@ pub(crate) fn shares_with_itself(view: &ArrayView) -> bool {
 }
 
 #[cfg(test)]
-#[allow(unsafe_code, reason = "views of memory that is never touched")]
 mod tests {
-    use super::super::array_view::ViewAccess;
     use super::*;
+    use crate::buffer::{Buffer, Space, ViewAccess};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
-    use std::sync::Arc;
+    use std::ptr::NonNull;
+    use std::sync::{Arc, OnceLock};
     use wsp_core::DType;
 
-    fn view(at: usize, dtype: DType, dims: &[u64], strides: &[i64]) -> ArrayView {
-        let ptr = std::ptr::without_provenance_mut(0x1000 + at);
-        let (dims, strides) = (dims.to_vec(), strides.to_vec());
-        // SAFETY: nothing reads or writes an element.
-        unsafe { ArrayView::new(ptr, dtype, dims, strides, ViewAccess::ReadWrite, Arc::new(())) }
-            .expect("it fits")
+    fn buffer() -> Arc<Buffer> {
+        static BUFFER: OnceLock<Arc<Buffer>> = OnceLock::new();
+        BUFFER.get_or_init(|| Buffer::zeros(1 << 17, 64).expect("it is small")).clone()
+    }
+
+    fn view(at: usize, dtype: DType, dims: &[u64], strides: &[i64]) -> View {
+        View::new(buffer(), at, dtype, dims, strides).expect("it fits")
+    }
+
+    #[test]
+    fn addresses_of_two_spaces_have_nothing_to_do_with_each_other() {
+        let on = |space| {
+            // SAFETY: nothing reads or writes an element.
+            let buffer =
+                unsafe { Buffer::new(Arc::new(()), NonNull::dangling(), 64, ViewAccess::ReadWrite, space) };
+            View::dense(buffer, DType::U8, &[64]).expect("it fits")
+        };
+        assert_eq!(sharing(&on(Space::Host), &on(Space::Host)), Sharing::Shared);
+        assert_eq!(sharing(&on(Space::Host), &on(Space::Device(0))), Sharing::Disjoint);
+        assert_eq!(sharing(&on(Space::Device(1)), &on(Space::Device(0))), Sharing::Disjoint);
+        let refused = on(Space::Device(1)).usable(false).unwrap_err();
+        assert_eq!(refused.to_string(), "its elements are on device 1");
     }
 
     /// Offset of every byte.
-    fn bytes(view: &ArrayView) -> Vec<usize> {
+    fn bytes(view: &View) -> Vec<usize> {
         let mut all = vec![view.ptr() as usize];
         for (&extent, &stride) in view.shape().iter().zip(view.strides()) {
             all = all.iter().flat_map(|at| (0..extent as usize).map(move |i| at + i * stride)).collect();
@@ -139,7 +160,7 @@ mod tests {
         assert!(!shares_with_itself(&view(0, DType::F32, &[0, 3], &[0, 4])));
     }
 
-    fn any_view() -> impl Strategy<Value = ArrayView> {
+    fn any_view() -> impl Strategy<Value = View> {
         let dtype = prop::sample::select(vec![DType::U8, DType::F16, DType::F32]);
         (dtype, 0usize..80, prop::collection::vec((0u64..4, 0i64..9), 0..4)).prop_map(|(dtype, at, dims)| {
             let (extents, strides): (Vec<u64>, Vec<i64>) =
