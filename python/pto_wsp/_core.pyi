@@ -72,7 +72,7 @@ class TaskGraph:
     def run(
         self, kernels: Sequence[Mapping[str, Any]], files: Mapping[str, Any], given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Runs the unit: `outputs`, `stats`, `peak`, `notes`.
+        """Runs the unit: `outputs`, `written`, `stats`, `peak`, `notes`.
 
         Given are `inputs`, `scalars`, `events`, `threads`, `devices`, `memory`.
         """

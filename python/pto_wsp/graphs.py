@@ -166,7 +166,8 @@ class TaskGraph:
         """Runs the unit from its beginning.
 
         `inputs` are arrays for external tensors, and for tensors that kernels name themselves; they are
-        copied. External tensors that the unit writes begin with zeros if they are not given. `scalars` are
+        used where they lie, written ones too, unless there are gaps between their elements: those are copied.
+        External tensors that the unit writes begin with zeros if they are not given. `scalars` are
         values of `arg` and `host` declarations, `events` those external events that are signalled, `threads`
         0 is as many as the machine has, `memory` bounds the bytes of a device. Results do not depend on
         `threads`. A unit without `TG_LAUNCH` and `TG_INVOKE` launches each of its graphs once.
@@ -174,8 +175,9 @@ class TaskGraph:
         Raises `CompileError` for what is wrong with the unit, `ArgumentError` for inputs that do not fit,
         `KernelError` for kernels that fail, `ExecutionError` for runs that cannot go on.
         """
+        arrays = dict(inputs or {})
         given = {
-            "inputs": dict(inputs or {}),
+            "inputs": arrays,
             "scalars": dict(scalars or {}),
             "events": list(events),
             "threads": threads,
@@ -184,6 +186,7 @@ class TaskGraph:
         }
         found = self._core.run(self._kernels(), self._used(), given)
         outputs = {name: view(array) for name, array in found["outputs"].items()}
+        outputs.update({name: arrays[name] for name in found["written"]})
         return GraphRun(outputs, found["stats"], found["peak"], found["notes"])
 
     def text(self) -> str:

@@ -115,6 +115,45 @@ def test_what_a_kernel_may_only_read_is_read_only():
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_arrays_are_read_and_written_where_they_lie():
+    graph, addresses = scaling_at()
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    run = graph.run({"X": x, "Y": y})
+    assert run["Y"] is y and addresses == {x.ctypes.data, y.ctypes.data}
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    wide = np.zeros((64, 2), np.float32)
+    run = graph.run({"X": x, "Y": wide[:, 0]})
+    np.testing.assert_array_equal(run["Y"], y)
+    assert not wide.any(), "what has gaps is copied"
+
+
+def test_an_array_that_is_written_is_no_other_and_may_be_written():
+    x = np.zeros(64, np.float32)
+    with pytest.raises(errors.ArgumentError, match="share memory"):
+        scaling().run({"X": x, "Y": x})
+    x.flags.writeable = False
+    scaling().run({"X": x})
+    with pytest.raises(errors.ArgumentError, match="may only be read"):
+        scaling().run({"X": np.zeros(64, np.float32), "Y": x})
+
+
+def scaling_at():
+    """`Y = 2 X + 1` by one block, with the addresses of what kernels are given."""
+    graph, addresses = TaskGraph.from_text(SCALE), set()
+
+    @graph.kernel("double_entry", In[f32], Out[f32])
+    def double(block, x, y):
+        addresses.update([x.ctypes.data, y.ctypes.data])
+        part = share(block, y)
+        y[part] = 2 * x[part]
+
+    @graph.kernel("add_entry", InOut[f32])
+    def add(block, y):
+        y[share(block, y)] += 1
+
+    return graph, addresses
+
+
 def test_findings_have_places_and_suggestions():
     graph = scaling()
     assert not [found for found in graph.check() if found.severity == "error"]

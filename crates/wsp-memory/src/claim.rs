@@ -95,6 +95,11 @@ pub unsafe fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
     kernel()
 }
 
+/// Whether this thread runs a kernel of the caller, so that claims are made in vain.
+pub fn is_within_task() -> bool {
+    INSIDE.get() != 0
+}
+
 fn running() -> MutexGuard<'static, Vec<Running>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -116,7 +121,7 @@ impl Claim {
     /// A run that goes on writes one of them, or uses one that this run writes.
     pub fn of(uses: &Uses) -> Result<Claim, Conflict> {
         let (uses, lent) = (uses.clone(), AtomicBool::new(false));
-        if INSIDE.get() != 0 || uses.is_empty() {
+        if is_within_task() || uses.is_empty() {
             return Ok(Claim { id: None, uses, lent });
         }
         let mut all = running();
@@ -186,7 +191,7 @@ impl Drop for Claimed {
 /// # Errors
 /// A run that goes on writes one of them.
 pub fn may_read(uses: &[Use]) -> Result<(), Conflict> {
-    if INSIDE.get() != 0 || uses.is_empty() {
+    if is_within_task() || uses.is_empty() {
         return Ok(());
     }
     refused(&running(), uses)
@@ -284,7 +289,8 @@ mod tests {
         let x = matrix();
         let _outer = claim("x", &x, true).expect("nobody has it");
         // SAFETY: nothing reads or writes an element.
-        assert!(unsafe { within_task(|| claim("x", &x, true).is_ok()) });
+        assert!(unsafe { within_task(|| is_within_task() && claim("x", &x, true).is_ok()) });
+        assert!(!is_within_task());
         assert!(claim("x", &x, true).is_err());
     }
 }

@@ -165,7 +165,7 @@ impl PyArray {
     }
 
     /// Whether its elements lie in row-major order without gaps.
-    fn is_dense(&self) -> bool {
+    pub(crate) fn is_dense(&self) -> bool {
         let mut step = self.dtype.size() as i64;
         self.shared.dims.iter().zip(self.strides()).rev().all(|(&extent, stride)| {
             let fits = extent == 1 || stride == step;

@@ -66,6 +66,8 @@ pub(crate) fn task_graph_bytes(py: Python<'_>, data: &[u8], name: &str, folder: 
 /// What a run gives.
 struct Ran {
     outputs: Arrays,
+    /// Names of the caller's arrays that the unit writes.
+    written: Vec<String>,
     report: Report,
     findings: Vec<Diagnostic>,
 }
@@ -122,7 +124,7 @@ impl TaskGraph {
         PyList::new(py, records)
     }
 
-    /// Runs the unit: `outputs` (arrays by name), `stats` (counts by name), `peak` (bytes), `notes`.
+    /// Runs the unit: `outputs` (arrays by name), `written` (names of given arrays that hold results), `stats` (counts by name), `peak` (bytes), `notes`.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -211,7 +213,8 @@ impl TaskGraph {
                 findings.push(Diagnostic::warning(NOTHING_RAN, message));
             }
             let outputs = session.outputs().map_err(|fault| vec![*fault])?;
-            Ok(Ran { outputs, report, findings })
+            let written = session.written_in_place();
+            Ok(Ran { outputs, written, report, findings })
         };
         run().map_err(|faults| Failed { faults, payload: payload.take() })
     }
@@ -262,6 +265,7 @@ fn outcome<'py>(py: Python<'py>, ran: Ran, sources: &SourceMap) -> PyResult<Boun
     }
     let found = PyDict::new(py);
     found.set_item("outputs", outputs)?;
+    found.set_item("written", ran.written)?;
     found.set_item("stats", stats)?;
     found.set_item("peak", ran.report.peak.iter().map(|peak| peak.total).collect::<Vec<_>>())?;
     let notes = [ran.findings, ran.report.notes].concat();

@@ -11,14 +11,17 @@ use super::options::SessionOptions;
 use super::scalars;
 use super::session::Session;
 use super::shared::{Shared, no_store};
-use super::tensors::{TensorTable, take_inputs, take_size};
+use super::tensors::{Given, TensorTable, take_inputs, take_size};
+use crate::arguments::{self, Argument};
+use crate::options::Recording;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use wsp_core::tg::{Direction, ExprOp, Instr, StreamNo};
+use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{ArgDecl, ArgSource, Signatures, TgModule, verify};
-use wsp_plan::Arrays;
+use wsp_memory::{Claimed, View};
 use wsp_plan::tg::matrix::DeviceModel;
 use wsp_plan::tg::plan::{BindItem, ElaborateOptions, GraphPlan, HostKind, TensorKind, UnitPlan};
 use wsp_plan::tg::{self, Checked, LintOptions, elaborate};
@@ -45,23 +48,22 @@ impl Session {
         table.recording = options.recording;
         let named: BTreeSet<&str> =
             signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
-        take_inputs(&mut table, &options.inputs, &|name| named.contains(name))?;
+        take_inputs(&mut table, given(&options), &|name| named.contains(name))?;
         take_sizes(&mut table, &plan, &signatures);
         let graphs = std::mem::take(&mut plan.graphs);
         let mut residents = BTreeMap::new();
         let codes = graphs
             .into_iter()
             .enumerate()
-            .map(|(at, graph)| {
-                code(graph, at as u32, &plan, module, kernels, &options.inputs, &mut residents)
-            })
+            .map(|(at, graph)| code(graph, at as u32, &plan, module, kernels, &options, &mut residents))
             .collect::<Result<Vec<_>, _>>()?;
-        check_inputs(&table, &codes, &options.inputs)?;
+        check_inputs(&table, &codes)?;
+        let claim = claim(&table, &codes, &options)?;
         let mut codes = codes;
         for code in &mut codes {
             code.open = OpenPairs::new(&code.plan, &open);
         }
-        make(module, plan, table, codes, scalars, findings, options)
+        make(module, plan, table, codes, scalars, findings, claim, options)
     }
 }
 
@@ -141,7 +143,7 @@ fn code(
     unit: &UnitPlan,
     module: &TgModule,
     kernels: &TgKernels,
-    inputs: &Arrays,
+    options: &SessionOptions,
     residents: &mut BTreeMap<String, TensorRange>,
 ) -> Result<GraphCode, Vec<Diagnostic>> {
     let (tensors, locals) = tensors_of(&plan, place, unit);
@@ -152,7 +154,7 @@ fn code(
         };
         let residents = match body {
             KernelBody::Function(_) => Vec::new(),
-            KernelBody::Pto(entry) => residents_of(entry.signature(), inputs, residents)?,
+            KernelBody::Pto(entry) => residents_of(entry.signature(), options, residents)?,
         };
         defs.push(DefCode { body: body.clone(), residents });
     }
@@ -201,39 +203,78 @@ fn tensors_of(plan: &GraphPlan, place: u32, unit: &UnitPlan) -> (Vec<LocalTensor
     (tensors, locals)
 }
 
+/// Everything that is given, by name.
+fn given(options: &SessionOptions) -> impl Iterator<Item = (&str, Given<'_>)> {
+    let copied = options.inputs.iter().map(|(name, array)| (name.as_str(), Given::from(array)));
+    copied.chain(options.views.iter().map(|(name, view)| (name.as_str(), Given::from(view))))
+}
+
+/// Claims the arrays of the caller.
+///
+/// # Errors
+/// What cannot be used where it lies, and what is in use by a run that goes on.
+fn claim<'a>(
+    table: &TensorTable,
+    codes: &[GraphCode],
+    options: &'a SessionOptions,
+) -> Result<Claimed, Vec<Diagnostic>> {
+    let written = |at: usize| {
+        codes.iter().flat_map(|code| &code.tensors).any(|of| of.written && of.unit as usize == at)
+    };
+    let argument = |(name, view): (&'a String, &'a View)| {
+        let at = table.by_name(name).ok().filter(|&at| table[at].home == TensorKind::Extern);
+        let span = at.map(|at| table[at].span).filter(|span| *span != Span::default());
+        Argument { name, view, written: at.is_some_and(written), span }
+    };
+    let views: Vec<Argument<'_>> = options.views.iter().map(argument).collect();
+    let with_gaps = views.iter().filter(|of| !of.view.is_dense()).map(|of| {
+        let message = format!("the array for `{}` does not lie in row-major order without gaps", of.name);
+        Diagnostic::error(codes::BAD_INPUT, message)
+            .note(format!("extents {:?}, strides of {:?} bytes", of.view.shape(), of.view.strides()))
+            .help("give it to be copied")
+    });
+    let faults: Vec<Diagnostic> = with_gaps.chain(arguments::refused(&views)).collect();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    arguments::claimed(options.claim.as_ref(), &arguments::uses(views)).map_err(|fault| vec![fault])
+}
+
 /// The arrays of tensors that a kernel names itself; each is there once, however many kernels name it.
 fn residents_of(
     signature: &wsp_ir::tg::KernelSignature,
-    inputs: &Arrays,
+    options: &SessionOptions,
     known: &mut BTreeMap<String, TensorRange>,
 ) -> Result<Vec<Resident>, Vec<Diagnostic>> {
     let mut residents = Vec::new();
     for of in &signature.resident {
-        let Some(array) = inputs.get(&of.name) else {
+        let Some((_, array)) = given(options).find(|(name, _)| *name == of.name) else {
             let message = format!("kernel `{}` needs an array for `{}`", signature.name, of.name);
             return Err(vec![
                 Diagnostic::error(codes::BAD_INPUT, message)
                     .help(format!("give one: `--input {}=FILE.npy`", of.name)),
             ]);
         };
-        let range = match known.get(&of.name) {
-            Some(range) => range.clone(),
-            None => TensorRange::of_bytes(array.bytes()).ok_or_else(|| {
-                let message = format!("the machine has no memory for a copy of `{}`", of.name);
-                vec![Diagnostic::error(codes::OUT_OF_MEMORY, message)]
-            })?,
+        let range = match (known.get(&of.name), options.views.get(&of.name), options.inputs.get(&of.name)) {
+            (Some(range), _, _) => Some(range.clone()),
+            (None, Some(view), _) => Some(TensorRange::of_view(view, Recording::Off)),
+            (None, None, array) => array.and_then(|array| TensorRange::of_bytes(array.bytes())),
         };
+        let range = range.ok_or_else(|| {
+            let message = format!("the machine has no memory for a copy of `{}`", of.name);
+            vec![Diagnostic::error(codes::OUT_OF_MEMORY, message)]
+        })?;
         known.insert(of.name.clone(), range.clone());
-        residents.push(Resident { range, dtype: array.dtype(), shape: array.shape().to_vec() });
+        residents.push(Resident { range, dtype: array.dtype, shape: array.shape.to_vec() });
     }
     Ok(residents)
 }
 
 /// External tensors that are read and neither given nor written have nothing to read.
-fn check_inputs(table: &TensorTable, codes: &[GraphCode], inputs: &Arrays) -> Result<(), Vec<Diagnostic>> {
+fn check_inputs(table: &TensorTable, codes: &[GraphCode]) -> Result<(), Vec<Diagnostic>> {
     let mut faults = Vec::new();
     for (at, info) in table.iter() {
-        if info.home != TensorKind::Extern || inputs.contains_key(&info.name) {
+        if info.home != TensorKind::Extern || info.given {
             continue;
         }
         let uses = || codes.iter().flat_map(|code| &code.tensors).filter(|of| of.unit as usize == at);
@@ -327,6 +368,7 @@ fn make(
     codes: Vec<GraphCode>,
     scalars: Vec<i64>,
     findings: Vec<Diagnostic>,
+    claim: Claimed,
     options: SessionOptions,
 ) -> Result<Session, Vec<Diagnostic>> {
     let devices = options.runtime.devices;
@@ -344,7 +386,7 @@ fn make(
         identity.scalars = names.zip(scalars.iter().copied()).collect();
     }
     let restores = restores(&plan, &codes);
-    let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, &options);
+    let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, claim, &options);
     let shared = shared.ok_or_else(|| {
         vec![Diagnostic::error(codes::OUT_OF_MEMORY, "the machine has no memory for a session")]
     })?;
@@ -352,7 +394,7 @@ fn make(
         let written = code.tensors.iter().filter(|tensor| tensor.written);
         written.for_each(|tensor| shared.memory().set_written(tensor.unit as usize));
     }
-    set_inputs(&shared, &options.inputs).map_err(|fault| vec![*fault])?;
+    set_inputs(&shared, &options).map_err(|fault| vec![*fault])?;
     let tracing = options.runtime.tracing;
     let runtime = Runtime::new(options.runtime)
         .map_err(|fault| vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())])?;
@@ -394,8 +436,14 @@ fn restores(plan: &UnitPlan, codes: &[Arc<GraphCode>]) -> Vec<(u32, u32)> {
 }
 
 /// Gives external tensors their first contents.
-fn set_inputs(shared: &Shared, inputs: &Arrays) -> Result<(), Box<Diagnostic>> {
-    for (name, array) in inputs {
+fn set_inputs(shared: &Shared, options: &SessionOptions) -> Result<(), Box<Diagnostic>> {
+    for (name, view) in &options.views {
+        let Ok(at) = shared.table.by_name(name) else { continue };
+        if shared.table[at].in_place.is_some() {
+            shared.memory().adopt(&shared.table, &shared.accounts, at, view)?;
+        }
+    }
+    for (name, array) in &options.inputs {
         let Ok(at) = shared.table.by_name(name) else { continue };
         let range = shared.memory().range(&shared.table, &shared.accounts, at, 0)?;
         range.fill_from(array.bytes());

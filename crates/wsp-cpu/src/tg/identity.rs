@@ -5,8 +5,10 @@
 
 use super::code::GraphCode;
 use super::kernels::KernelBody;
+use super::memory::TensorRange;
 use super::options::SessionOptions;
 use super::record::{Reader, Writer};
+use crate::options::Recording;
 use rustc_hash::FxHasher;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -75,25 +77,28 @@ fn of_text(of: fmt::Arguments<'_>) -> u64 {
 }
 
 impl Identity {
-    /// What a run of these graphs with these options is; its scalars are filled in when a record is made.
+    /// What a run of these graphs with these options is, whose arrays are claimed; its scalars are filled in when a record is made.
     pub(crate) fn new(plan: &UnitPlan, codes: &[Arc<GraphCode>], options: &SessionOptions) -> Identity {
-        let input = |(name, array): (&String, &wsp_plan::Array)| {
+        let input = |name: &String, what: String, bytes: &[u8]| {
             let mut hasher = FxHasher::default();
-            hasher.write(format!("{array:?}").as_bytes());
-            hasher.write(array.bytes());
+            hasher.write(what.as_bytes());
+            hasher.write(bytes);
             let origin = options.origins.get(name).cloned();
-            InputIdentity {
-                name: name.clone(),
-                contents: hasher.finish(),
-                origin: origin.unwrap_or_else(|| format!("{array:?}")),
-            }
+            InputIdentity { name: name.clone(), contents: hasher.finish(), origin: origin.unwrap_or(what) }
         };
+        let copied =
+            options.inputs.iter().map(|(name, array)| input(name, format!("{array:?}"), array.bytes()));
+        let in_place = options.views.iter().map(|(name, view)| {
+            input(name, format!("{view:?}"), &TensorRange::of_view(view, Recording::Off).to_vec())
+        });
+        let mut inputs: Vec<InputIdentity> = copied.chain(in_place).collect();
+        inputs.sort_by(|one, other| one.name.cmp(&other.name));
         Identity {
             unit: unit(plan, codes),
             devices: options.runtime.devices,
             kernels: kernels(codes),
             scalars: Vec::new(),
-            inputs: options.inputs.iter().map(input).collect(),
+            inputs,
         }
     }
 

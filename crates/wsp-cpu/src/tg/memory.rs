@@ -1,54 +1,32 @@
-//! Memory of task graphs: buffers, and the byte ranges of them that kernels are given.
+//! Memory of task graphs: the byte ranges of buffers that kernels are given.
 //!
-//! **Invariant:** of two accesses to the same bytes, one of them a plain write, the first has ended before the second begins.
-//! An access is plain if it is a copy, a fill, or done by a compiled kernel through [`TensorRange::tensor_mem`] or
+//! Of the three facts of [`wsp_memory`]: a session claims the arrays of its caller, and has the other buffers to itself. An access
+//! is plain if it is a copy, a fill, or done by a compiled kernel through [`TensorRange::tensor_mem`] or
 //! [`TensorRange::integers`], or by a kernel of the caller through [`TensorRange::ptr`]. Copies and fills are done by nodes of
 //! a graph, which the graph orders with other users of their ranges, or while no kernel runs that is bound to the bytes.
 //! Kernels of one graph whose ranges conflict are ordered by it, which the checker of races sees to before a run; blocks of one
 //! kernel write different bytes, which is the contract of kernels. [`TensorRange::read`] and [`TensorRange::write`] are
 //! atomic element by element: functions that break that contract see one or the other value of an element, and nothing worse.
+//! Arrays of the caller share no memory that kernels write, and what may only be read none writes: both are refused before a run.
 #![allow(
     unsafe_code,
     reason = "blocks on several threads read and write one buffer; the task graph orders conflicts"
 )]
 
 use crate::options::Recording;
-use std::alloc::{Layout as MemoryLayout, alloc_zeroed, dealloc};
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
 use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, StoredState, TensorMem};
-
-/// Least alignment of a buffer, in bytes: a cache line.
-const LEAST_ALIGNMENT: usize = 64;
-
-/// Bytes that a session owns. Given back when the last range of it is dropped.
-#[derive(Debug)]
-struct Buffer {
-    base: NonNull<u8>,
-    layout: MemoryLayout,
-    /// What is stored to it, in a session that records that.
-    stored: Option<Arc<Stored>>,
-}
-
-// SAFETY: the bytes are reached as the module's invariant says only.
-unsafe impl Send for Buffer {}
-// SAFETY: as above.
-unsafe impl Sync for Buffer {}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: `base` came from `alloc_zeroed` with this layout and is given back once.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
-    }
-}
+use wsp_memory::{Buffer, View, load_units, store_units};
 
 /// Bytes of a buffer. A range of no bytes is possible and has an address.
 #[derive(Clone, Debug)]
 pub struct TensorRange {
     buffer: Arc<Buffer>,
+    /// What is stored to the buffer, in a session that records that.
+    stored: Option<Arc<Stored>>,
     at: usize,
     bytes: usize,
 }
@@ -57,11 +35,8 @@ impl TensorRange {
     /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
     pub(crate) fn zeros(bytes: u64, alignment: u32) -> Option<TensorRange> {
         let bytes = usize::try_from(bytes).ok()?;
-        let alignment = (alignment as usize).max(LEAST_ALIGNMENT);
-        let layout = MemoryLayout::from_size_align(bytes.max(1), alignment).ok()?;
-        // SAFETY: the layout has at least one byte.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(TensorRange { buffer: Arc::new(Buffer { base, layout, stored: None }), at: 0, bytes })
+        let buffer = Buffer::zeros(bytes, alignment as usize)?;
+        Some(TensorRange { buffer, stored: None, at: 0, bytes })
     }
 
     /// Fresh memory of zeros of which what is stored is recorded, if `recording` says so.
@@ -71,19 +46,29 @@ impl TensorRange {
         early: EarlyLoads,
         recording: Recording,
     ) -> Option<TensorRange> {
-        let mut range = TensorRange::zeros(bytes, alignment)?;
-        if recording == Recording::On
-            && let Some(buffer) = Arc::get_mut(&mut range.buffer)
-        {
+        Some(TensorRange::zeros(bytes, alignment)?.with_record(early, recording))
+    }
+
+    /// The elements of an array of the caller, which lie in row-major order without gaps. What is stored to them is recorded, if
+    /// `recording` says so.
+    pub(crate) fn of_view(view: &View, recording: Recording) -> TensorRange {
+        assert!(view.is_dense(), "an array with gaps should be refused");
+        let buffer = Arc::clone(view.buffer());
+        let at = view.ptr().addr() - buffer.ptr().addr();
+        TensorRange { buffer, stored: None, at, bytes: view.span() }.with_record(EarlyLoads::Noted, recording)
+    }
+
+    fn with_record(mut self, early: EarlyLoads, recording: Recording) -> TensorRange {
+        if recording == Recording::On {
             // Elements of any type may lie there.
-            buffer.stored = Some(Arc::new(Stored::new(buffer.base.as_ptr(), range.bytes, 1, early)));
+            self.stored = Some(Arc::new(Stored::new(self.ptr(), self.bytes, 1, early)));
         }
-        Some(range)
+        self
     }
 
     /// What is stored to its memory, in a session that records that.
     pub(crate) fn stored(&self) -> Option<&Stored> {
-        self.buffer.stored.as_deref()
+        self.stored.as_deref()
     }
 
     /// Whether all of it was stored, or has values of its own; also where that is not recorded.
@@ -100,7 +85,7 @@ impl TensorRange {
 
     /// Fresh memory with these bytes; none if the machine refuses it.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Option<TensorRange> {
-        let range = TensorRange::zeros(bytes.len() as u64, LEAST_ALIGNMENT as u32)?;
+        let range = TensorRange::zeros(bytes.len() as u64, 1)?;
         range.fill_from(bytes);
         Some(range)
     }
@@ -113,6 +98,7 @@ impl TensorRange {
         }
         Some(TensorRange {
             buffer: Arc::clone(&self.buffer),
+            stored: self.stored.clone(),
             at: self.at + at as usize,
             bytes: bytes as usize,
         })
@@ -129,7 +115,7 @@ impl TensorRange {
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
         // SAFETY: `at` lies in the buffer, or is its end.
-        unsafe { self.buffer.base.as_ptr().add(self.at) }
+        unsafe { self.buffer.ptr().add(self.at) }
     }
 
     /// Whether some byte belongs to both.
@@ -155,23 +141,8 @@ impl TensorRange {
             // What the caller's kernels find where nothing was stored is theirs to know.
             let _ = stored.may_load(from, into.len());
         }
-        let whole = from.addr() | into.len();
-        macro_rules! units {
-            ($atomic:ty, $size:literal) => {
-                for (i, to) in into.chunks_exact_mut($size).enumerate() {
-                    // SAFETY: the unit lies in the range, whose buffer is alive, and is aligned; plain writes of it do not
-                    // happen now by the module's invariant.
-                    let unit = unsafe { <$atomic>::from_ptr(from.add(i * $size).cast()) };
-                    to.copy_from_slice(&unit.load(Ordering::Relaxed).to_ne_bytes());
-                }
-            };
-        }
-        match unit {
-            8 if whole.is_multiple_of(8) => units!(AtomicU64, 8),
-            4 if whole.is_multiple_of(4) => units!(AtomicU32, 4),
-            2 if whole.is_multiple_of(2) => units!(AtomicU16, 2),
-            _ => units!(AtomicU8, 1),
-        }
+        // SAFETY: the bytes lie in the range, and are accessed as the argument above says.
+        unsafe { load_units(from, unit, into) };
     }
 
     /// Replaces bytes from `at` on by `from`, atomically in units of `unit` bytes where these are aligned.
@@ -189,23 +160,8 @@ impl TensorRange {
         if let Some(stored) = self.stored() {
             stored.store(to, from.len());
         }
-        let whole = to.addr() | from.len();
-        macro_rules! units {
-            ($atomic:ty, $int:ty, $size:literal) => {
-                for (i, value) in from.chunks_exact($size).enumerate() {
-                    let value = <$int>::from_ne_bytes(value.try_into().expect("a chunk should have its size"));
-                    // SAFETY: the unit lies in the range, whose buffer is alive, and is aligned; plain accesses of it do not
-                    // happen now by the module's invariant.
-                    unsafe { <$atomic>::from_ptr(to.add(i * $size).cast()) }.store(value, Ordering::Relaxed);
-                }
-            };
-        }
-        match unit {
-            8 if whole.is_multiple_of(8) => units!(AtomicU64, u64, 8),
-            4 if whole.is_multiple_of(4) => units!(AtomicU32, u32, 4),
-            2 if whole.is_multiple_of(2) => units!(AtomicU16, u16, 2),
-            _ => units!(AtomicU8, u8, 1),
-        }
+        // SAFETY: as in `read`; what may not be written, no kernel writes.
+        unsafe { store_units(to, unit, from) };
     }
 
     /// The scalar at byte `offset`; `tensor` is what faults call the range.
@@ -233,7 +189,7 @@ impl TensorRange {
 
     /// A copy of the bytes; to be called while nobody writes them.
     pub(crate) fn to_vec(&self) -> Vec<u8> {
-        // SAFETY: the bytes are initialised and the buffer is alive; by the module's invariant nobody writes them now.
+        // SAFETY: the bytes are initialised and the buffer is alive; by the argument above nobody writes them now.
         unsafe { std::slice::from_raw_parts(self.ptr(), self.bytes) }.to_vec()
     }
 
@@ -245,7 +201,7 @@ impl TensorRange {
         assert_eq!(from.len(), self.bytes, "a range should be filled with as many bytes as it has");
         self.note_store();
         // SAFETY: as many bytes lie in the range; `from` is another piece of memory, since no reference to a buffer's bytes
-        // leaves this module; by the module's invariant nobody looks at the range now.
+        // leaves this module; by the argument above nobody looks at the range now.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), self.ptr(), self.bytes) };
     }
 
@@ -269,7 +225,7 @@ impl TensorRange {
         if let Some(stored) = self.stored() {
             stored.erase(self.ptr(), self.bytes);
         }
-        // SAFETY: the bytes lie in the buffer, which is alive; by the module's invariant nobody looks at them now.
+        // SAFETY: the bytes lie in the buffer, which is alive; by the argument above nobody looks at them now.
         unsafe { self.ptr().write_bytes(byte, self.bytes) };
     }
 
@@ -282,7 +238,7 @@ impl TensorRange {
         if let Some(stored) = self.stored() {
             stored.copy(self.ptr(), self.bytes, from.stored().map(|of| (of, from.ptr().cast_const())));
         }
-        // SAFETY: both ranges have as many bytes in buffers that are alive; by the module's invariant nobody else uses them
+        // SAFETY: both ranges have as many bytes in buffers that are alive; by the argument above nobody else uses them
         // now.
         unsafe { ptr::copy(from.ptr(), self.ptr(), self.bytes) };
     }
@@ -291,9 +247,9 @@ impl TensorRange {
     /// kernel that the range is bound to.
     pub(crate) fn tensor_mem(&self, dtype: DType, layout: Layout) -> TensorMem {
         // SAFETY: the bytes are initialised and the buffer outlives the array, whose maker keeps the range; accesses are as
-        // the module's invariant says, and checked against the bytes. No allocation exceeds `isize::MAX`.
+        // the argument above says, and checked against the bytes. No allocation exceeds `isize::MAX`.
         let mut memory = unsafe { TensorMem::new(self.ptr(), self.bytes, dtype, layout) };
-        memory.record(self.buffer.stored.clone());
+        memory.record(self.stored.clone());
         memory
     }
 
@@ -301,9 +257,9 @@ impl TensorRange {
     /// [`tensor_mem`](Self::tensor_mem).
     pub(crate) fn integers(&self, dtype: DType) -> Option<IntArray> {
         let size = dtype.size();
-        // SAFETY: so many elements lie in the range, whose maker keeps it; accesses are as the module's invariant says.
+        // SAFETY: so many elements lie in the range, whose maker keeps it; accesses are as the argument above says.
         let mut view = unsafe { IntView::new(self.ptr(), self.bytes / size, size, dtype) }?;
-        view.record(self.buffer.stored.clone());
+        view.record(self.stored.clone());
         Some(IntArray::View(view))
     }
 }
@@ -311,17 +267,6 @@ impl TensorRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_is_aligned_as_asked_and_zero() {
-        for alignment in [1, 64, 512, 4096, 1 << 20] {
-            let range = TensorRange::zeros(100, alignment).expect("it is small");
-            assert!(range.ptr().addr().is_multiple_of(alignment as usize), "{alignment}");
-            assert_eq!(range.to_vec(), [0; 100]);
-        }
-        assert!(TensorRange::zeros(8, 48 * 3).is_none());
-        assert!(TensorRange::zeros(u64::MAX, 64).is_none());
-    }
 
     #[test]
     fn a_part_reaches_its_bytes_and_nothing_else() {
@@ -336,20 +281,6 @@ mod tests {
         assert_eq!(range.to_vec(), [1, 2, 9, 9, 9, 9, 7, 8]);
         assert!(part.overlaps(&range.part(5, 2).expect("it lies inside")));
         assert!(!part.overlaps(&range.part(6, 2).expect("it lies inside")));
-    }
-
-    #[test]
-    fn elements_are_read_and_written_at_any_offset() {
-        let range = TensorRange::zeros(64, 64).expect("it is small");
-        for unit in [1, 2, 4, 8] {
-            for at in [0, 1, 4, 8, 13] {
-                let value: Vec<u8> = (0..16).map(|i| i * 3 + at as u8 + unit as u8).collect();
-                range.write(at, unit, &value);
-                let mut back = [0; 16];
-                range.read(at, unit, &mut back);
-                assert_eq!(back[..], value[..], "unit {unit} at {at}");
-            }
-        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::options::Recording;
 use crate::workload::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_memory::{Claim, View};
 use wsp_plan::Arrays;
 use wsp_runtime::tg::RuntimeConfig;
 
@@ -23,9 +24,14 @@ pub enum Released {
 pub struct SessionOptions {
     /// Threads, devices, cores, hints, tracing, and the flag that cancels.
     pub runtime: RuntimeConfig,
-    /// External tensors, and tensors that kernels name themselves, by name. External tensors that the unit writes begin with
-    /// zeros if they are not given.
+    /// External tensors, and tensors that kernels name themselves, by name; they are copied. External tensors that the unit writes begin
+    /// with zeros if they are not given.
     pub inputs: Arrays,
+    /// The same, as arrays of the caller that are read and written where they lie, and are not among the outputs. They are claimed as
+    /// long as the session lives.
+    pub views: BTreeMap<String, View>,
+    /// The claim on the views that the caller has made for this session; without it the session makes its own.
+    pub claim: Option<Arc<Claim>>,
     /// Where inputs come from, by name, such as `read from x.npy`: messages say it if a checkpoint was saved with other contents.
     pub origins: BTreeMap<String, String>,
     /// Declared scalars by name; the others have their defaults.

@@ -9,6 +9,7 @@ use super::tensors::TensorInfo;
 use crate::{Recording, Unwritten};
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
+use wsp_memory::ViewAccess;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_plan::{Array, Arrays};
 
@@ -48,7 +49,7 @@ impl Session {
         self.shared.memory().range(&self.shared.table, &self.shared.accounts, at, 0)
     }
 
-    /// External tensors that the unit writes, by name.
+    /// External tensors that the unit writes and that are not arrays of the caller, by name.
     ///
     /// # Errors
     /// A launch in flight uses one.
@@ -56,11 +57,20 @@ impl Session {
         let written: Vec<usize> = {
             let memory = self.shared.memory();
             let output = |(at, info): (usize, &TensorInfo)| {
-                (info.home == TensorKind::Extern && memory.is_written(at)).then_some(at)
+                (info.home == TensorKind::Extern && info.in_place.is_none() && memory.is_written(at))
+                    .then_some(at)
             };
             self.shared.table.iter().filter_map(output).collect()
         };
         written.into_iter().map(|at| Ok((self.shared.table[at].name.clone(), self.array(at)?))).collect()
+    }
+
+    /// Names of the external tensors that the unit writes and that are arrays of the caller.
+    pub fn written_in_place(&self) -> Vec<String> {
+        let memory = self.shared.memory();
+        let written =
+            self.shared.table.iter().filter(|(at, info)| info.in_place.is_some() && memory.is_written(*at));
+        written.map(|(_, info)| info.name.clone()).collect()
     }
 
     /// Elements of the outputs that nothing has stored; empty where the session does not record what is
@@ -89,8 +99,11 @@ impl Session {
     pub fn set_tensor(&mut self, name: &str, array: &Array) -> Result<(), Box<Diagnostic>> {
         let at = self.shared.table.by_name(name)?;
         let range = self.outside(at)?;
-        if let Some(fault) = super::tensors::misfit(&self.shared.table[at], array) {
+        if let Some(fault) = super::tensors::misfit(&self.shared.table[at], array.into()) {
             return Err(fault);
+        }
+        if self.shared.table[at].in_place == Some(ViewAccess::ReadOnly) {
+            return Err(read_only(&self.shared.table[at]));
         }
         range.fill_from(array.bytes());
         self.shared.memory().set_replaced(at);
@@ -172,4 +185,11 @@ impl Session {
             Diagnostic::error(codes::STILL_IN_USE, message).help("wait for the launch first: `TG_SYNC`"),
         ))
     }
+}
+
+/// The contents of an array of the caller are to be replaced, and it may only be read.
+pub(super) fn read_only(info: &TensorInfo) -> Box<Diagnostic> {
+    let message = format!("the array for `{}` may only be read", info.name);
+    let fault = info.declared(Diagnostic::error(codes::BAD_INPUT, message));
+    Box::new(fault.help("give an array that may be written, or one to copy"))
 }

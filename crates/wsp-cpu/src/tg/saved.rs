@@ -7,6 +7,7 @@ use super::host::HostState;
 use super::identity::Difference;
 use super::instance::Instance;
 use super::launching::Start;
+use super::outside::read_only;
 use super::record::{Record, SavedTensor, Unreadable};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_ir::diag::Diagnostic;
+use wsp_memory::ViewAccess;
 use wsp_plan::tg::plan::TensorKind;
 use wsp_runtime::tg::Epochs;
 
@@ -336,6 +338,9 @@ impl Session {
             let at = saved.tensor as usize;
             if !wanted(at) {
                 continue;
+            }
+            if shared.table[at].in_place == Some(ViewAccess::ReadOnly) {
+                return Err(read_only(&shared.table[at]));
             }
             let range = shared.memory().range(&shared.table, &shared.accounts, at, device)?;
             range.go_back(&saved.bytes, saved.stored.as_ref());

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use wsp_core::tg::{EvalFault, TensorNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Scratch;
+use wsp_memory::Claimed;
 use wsp_runtime::tg::{EventsOf, LaunchId};
 
 /// What the launches of a session share with it.
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(super) saving: Mutex<()>,
     notes: Mutex<Vec<Diagnostic>>,
     scratch: Mutex<Vec<Scratch>>,
+    /// On the arrays of the caller, which launches use that go on.
+    _claim: Claimed,
 }
 
 /// Where a session stands.
@@ -100,6 +103,7 @@ impl Shared {
         restores: Vec<(u32, u32)>,
         scalars: Vec<i64>,
         host_loops: u32,
+        claim: Claimed,
         options: &SessionOptions,
     ) -> Option<Shared> {
         let devices = options.runtime.devices;
@@ -123,6 +127,7 @@ impl Shared {
             saving: Mutex::default(),
             notes: Mutex::default(),
             scratch: Mutex::default(),
+            _claim: claim,
         })
     }
 

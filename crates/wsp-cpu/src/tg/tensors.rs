@@ -5,13 +5,14 @@ use super::codes;
 use super::memory::TensorRange;
 use crate::options::Recording;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Instr, MemLocation, TensorNo};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::TgModule;
 use wsp_kernel::EarlyLoads;
+use wsp_memory::{View, ViewAccess};
 use wsp_plan::Array;
 use wsp_plan::tg::plan::{PlanTensor, TensorKind, UnitPlan};
 
@@ -35,6 +36,8 @@ pub(crate) struct TensorInfo {
     pub(crate) span: Span,
     /// Whether the session was given an array for it.
     pub(crate) given: bool,
+    /// What may be done with that array where it is the caller's, used where it lies.
+    pub(crate) in_place: Option<ViewAccess>,
     /// Whether expressions load scalars from it.
     pub(crate) is_scalar: bool,
 }
@@ -84,6 +87,7 @@ impl TensorTable {
             elements: of.dtype.filter(|_| !of.shape.is_empty()).map(|dtype| (dtype, of.shape.clone())),
             span: spans.get(&of.no).copied().unwrap_or_default(),
             given: false,
+            in_place: None,
             is_scalar: loaded.contains(&of.no),
         };
         TensorTable { list: plan.tensors.iter().map(info).collect(), recording: Recording::Off }
@@ -260,6 +264,24 @@ impl UnitMemory {
         Ok(range)
     }
 
+    /// Gives an external tensor the memory of an array of the caller, which counts as memory of the device all the same.
+    ///
+    /// # Errors
+    /// The device has no more memory.
+    pub(crate) fn adopt(
+        &mut self,
+        table: &TensorTable,
+        accounts: &[Accounts],
+        at: usize,
+        view: &View,
+    ) -> Result<(), Box<Diagnostic>> {
+        let info = &table[at];
+        let claim = claim(info, view.span() as u64, None);
+        accounts[0].reserve(std::slice::from_ref(&claim)).map_err(|fault| placed(fault, info))?;
+        *self.slot(at, 0) = Slot::Held(TensorRange::of_view(view, table.recording_of(info)));
+        Ok(())
+    }
+
     /// Takes the memory of a tensor away.
     ///
     /// # Errors
@@ -311,25 +333,46 @@ fn size_unknown(info: &TensorInfo) -> Box<Diagnostic> {
     )
 }
 
+/// What is given for a tensor: type, extents and bytes of an array.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) dtype: DType,
+    pub(crate) shape: &'a [u64],
+    pub(crate) bytes: usize,
+    /// What may be done with it where it is the caller's, to be used where it lies.
+    pub(crate) in_place: Option<ViewAccess>,
+}
+
+impl<'a> From<&'a Array> for Given<'a> {
+    fn from(array: &'a Array) -> Given<'a> {
+        let (dtype, shape, bytes) = (array.dtype(), array.shape(), array.bytes().len());
+        Given { dtype, shape, bytes, in_place: None }
+    }
+}
+
+impl<'a> From<&'a View> for Given<'a> {
+    fn from(view: &'a View) -> Given<'a> {
+        let in_place = Some(view.access());
+        Given { dtype: view.dtype(), shape: view.shape(), bytes: view.span(), in_place }
+    }
+}
+
 /// What an array that is given for a tensor does not fit in; nothing if it fits.
-pub(crate) fn misfit(info: &TensorInfo, array: &Array) -> Option<Box<Diagnostic>> {
+pub(crate) fn misfit(info: &TensorInfo, array: Given<'_>) -> Option<Box<Diagnostic>> {
     let fault = |message: String| Some(Box::new(info.declared(Diagnostic::error(codes::BAD_INPUT, message))));
     let name = &info.name;
     match &info.elements {
-        Some((dtype, _)) if *dtype != array.dtype() => fault(format!(
-            "the array for `{name}` has `{}` elements, and the tensor `{dtype}`",
-            array.dtype()
-        )),
-        Some((_, shape)) if shape.as_slice() != array.shape() => fault(format!(
-            "the array for `{name}` has the shape {:?}, and the tensor {shape:?}",
-            array.shape()
-        )),
+        Some((dtype, _)) if *dtype != array.dtype => {
+            fault(format!("the array for `{name}` has `{}` elements, and the tensor `{dtype}`", array.dtype))
+        }
+        Some((_, shape)) if shape.as_slice() != array.shape => {
+            fault(format!("the array for `{name}` has the shape {:?}, and the tensor {shape:?}", array.shape))
+        }
         Some(_) => None,
         None => match info.bytes {
-            Some(bytes) if bytes != array.bytes().len() as u64 => fault(format!(
-                "the array for `{name}` has {} bytes, and the tensor {bytes}",
-                array.bytes().len()
-            )),
+            Some(bytes) if bytes != array.bytes as u64 => {
+                fault(format!("the array for `{name}` has {} bytes, and the tensor {bytes}", array.bytes))
+            }
             _ => None,
         },
     }
@@ -338,16 +381,16 @@ pub(crate) fn misfit(info: &TensorInfo, array: &Array) -> Option<Box<Diagnostic>
 /// Sets external tensors to the arrays that are given; those that say nothing of their elements take them from there.
 ///
 /// # Errors
-/// Arrays that no tensor has, or that do not fit theirs. `others` are names that are no tensors of the unit and known all the
-/// same.
-pub(crate) fn take_inputs(
+/// Arrays that no tensor has, or that do not fit theirs, or that are given twice. `others` are names that are no tensors of the unit
+/// and known all the same.
+pub(crate) fn take_inputs<'a>(
     table: &mut TensorTable,
-    inputs: &BTreeMap<String, Array>,
+    inputs: impl Iterator<Item = (&'a str, Given<'a>)>,
     others: &dyn Fn(&str) -> bool,
 ) -> Result<(), Vec<Diagnostic>> {
     let mut faults = Vec::new();
     for (name, array) in inputs {
-        let at = table.list.iter().position(|info| info.name == *name && info.home == TensorKind::Extern);
+        let at = table.list.iter().position(|info| info.name == name && info.home == TensorKind::Extern);
         let Some(at) = at else {
             if !others(name) {
                 faults.push(no_input(table, name));
@@ -355,12 +398,17 @@ pub(crate) fn take_inputs(
             continue;
         };
         let info = &mut table.list[at];
-        info.given = true;
+        if info.given {
+            let message = format!("`{name}` is given an array to copy and one to use in place");
+            faults.push(Diagnostic::error(codes::BAD_INPUT, message).help("give one of them"));
+            continue;
+        }
+        (info.given, info.in_place) = (true, array.in_place);
         if let Some(fault) = misfit(info, array) {
             faults.push(*fault);
         } else if info.elements.is_none() {
-            info.elements = Some((array.dtype(), array.shape().to_vec()));
-            info.bytes = Some(array.bytes().len() as u64);
+            info.elements = Some((array.dtype, array.shape.to_vec()));
+            info.bytes = Some(array.bytes as u64);
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }

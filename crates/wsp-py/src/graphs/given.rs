@@ -4,10 +4,12 @@ use crate::arrays::{PyArray, type_name};
 use crate::inputs::param_value;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use wsp_cpu::in_use;
 use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
-use wsp_memory::{Use, may_read};
+use wsp_memory::{Claim, Use, View, is_within_task, may_read};
 use wsp_plan::{Array, Arrays, ParamValue};
 
 const WRONG_VALUE: Code = Code(1262);
@@ -70,19 +72,18 @@ pub(super) struct Given<'py> {
 }
 
 impl Given<'_> {
-    /// The options of a session. Arrays are copied.
+    /// The options of a session. Arrays whose elements lie next to each other are used where they lie, others are copied.
     pub(super) fn options(&self) -> Result<SessionOptions, Vec<Diagnostic>> {
-        let mut inputs = Arrays::new();
+        let (mut inputs, mut views) = (Arrays::new(), BTreeMap::new());
         let mut faults = Vec::new();
         for (name, array) in self.inputs.iter() {
             let Ok(name) = name.extract::<String>() else {
                 faults.push(Diagnostic::error(WRONG_VALUE, "names of inputs are strings"));
                 continue;
             };
-            match copied(&name, &array) {
-                Ok(array) => {
-                    inputs.insert(name, array);
-                }
+            match taken(&name, &array) {
+                Ok(Taken::View(view)) => drop(views.insert(name, view)),
+                Ok(Taken::Copy(array)) => drop(inputs.insert(name, array)),
                 Err(fault) => faults.push(fault),
             }
         }
@@ -103,6 +104,11 @@ impl Given<'_> {
             let machine = std::thread::available_parallelism();
             options.runtime.threads = machine.map_or(1, |threads| threads.get() as u32);
         }
+        match claim_within_task(&views) {
+            Ok(claim) => options.claim = claim,
+            Err(fault) => faults.push(fault),
+        }
+        options.views = views;
         if faults.is_empty() { Ok(options) } else { Err(faults) }
     }
 }
@@ -126,14 +132,35 @@ fn not_names(what: &str) -> Diagnostic {
     Diagnostic::error(WRONG_VALUE, format!("`{what}` are no names")).help("give a list of strings")
 }
 
-/// A copy of an array, which no other run writes meanwhile: the interpreter is held, and a run needs it to begin.
-fn copied(name: &str, array: &Bound<'_, PyAny>) -> Result<Array, Diagnostic> {
+/// How an array is used.
+enum Taken {
+    View(View),
+    Copy(Array),
+}
+
+/// An array where it lies, or a copy, which no other run writes meanwhile: the interpreter is held, and a run needs it to begin.
+fn taken(name: &str, array: &Bound<'_, PyAny>) -> Result<Taken, Diagnostic> {
     let array = PyArray::of(name, array)?;
+    if array.is_dense()
+        && let Ok(view) = array.view(name)
+    {
+        return Ok(Taken::View(view));
+    }
     if let Ok(view) = array.place(name) {
         may_read(&[Use { name: name.to_owned(), view, written: false }])
             .map_err(|conflict| in_use(&conflict))?;
     }
-    array.to_array(name)
+    array.to_array(name).map(Taken::Copy)
+}
+
+/// The claim of a run inside of a task, which has the arrays of that: the session is made on another thread, which does not know.
+fn claim_within_task(views: &BTreeMap<String, View>) -> Result<Option<Arc<Claim>>, Diagnostic> {
+    if !is_within_task() {
+        return Ok(None);
+    }
+    let one = |(name, view): (&String, &View)| Use { name: name.clone(), view: view.clone(), written: true };
+    let claim = Claim::of(&views.iter().map(one).collect()).map_err(|conflict| in_use(&conflict))?;
+    Ok(Some(Arc::new(claim)))
 }
 
 /// Checks that some file has each parameter that is set.

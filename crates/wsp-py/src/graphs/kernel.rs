@@ -1,5 +1,6 @@
 //! Kernels of task graphs that are Python functions: called for each block with views of what is bound.
 
+use crate::ffi::within_task;
 use crate::kernels::{KernelArray, summary};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -128,13 +129,13 @@ fn call(function: &Py<PyAny>, views: &[View], cx: &TgCx<'_>) -> Result<(), Kerne
     }
     let seen = views.iter().enumerate().map(|(at, of)| view(of, at, cx)).collect::<Result<Vec<_>, _>>()?;
     let called = Python::try_attach(|py| {
-        let run = || -> PyResult<()> {
+        let run = within_task(|| -> PyResult<()> {
             let seen = seen.into_iter().map(|array| Bound::new(py, array)).collect::<PyResult<Vec<_>>>()?;
             let block = (cx.kernel(), cx.block(), cx.blocks(), cx.iteration(), cx.device(), cx.devices());
             function.call1(py, (block, PyTuple::new(py, seen)?))?;
             Ok(())
-        };
-        run().map_err(|error| KernelFault::with_payload(summary(py, &error), Arc::new(error)))
+        });
+        run.map_err(|error| KernelFault::with_payload(summary(py, &error), Arc::new(error)))
     });
     called.unwrap_or_else(|| Err("the Python interpreter is shutting down".into()))
 }

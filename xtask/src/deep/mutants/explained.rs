@@ -69,12 +69,6 @@ pub(super) const EXPLAINED: &[Explained] = &[
         reason: "another hash of a box finds the same boxes",
     },
     Explained {
-        file: "crates/wsp-cpu/src/tg/memory.rs",
-        change: "replace match guard whole.is_multiple_of(8) with false in TensorRange::write",
-        line: "8 if false => units!(AtomicU64, u64, 8),",
-        reason: "the same bytes are stored one by one, which only a read that nothing orders with them could tell",
-    },
-    Explained {
         file: "crates/wsp-cpu/src/tg/bodies.rs",
         change: "replace || with && in LaunchBodies::bound",
         line: "&& (workspace.is_none() && matches!(body, KernelBody::Function(_)));",

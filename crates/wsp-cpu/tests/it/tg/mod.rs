@@ -12,3 +12,4 @@ mod prepared;
 mod random;
 mod run;
 mod saved;
+mod views;
