@@ -254,7 +254,7 @@ TG_BEGIN(G)
   CF_LOOP(n + 1, i)
     TG_KERNEL(B, b, 2, AIC, 0)
     MC_BIND(B, 0, {X, Y}[i % 2], i * 8, 8, INOUT)
-    CF_BREAK(i > 1 && n < 0)
+    CF_BREAK(i > 1 && n < 0 || i != 0 && 6 / i == 1000)
     TG_KERNEL(C, c, 1, AIV, 0)
     TG_DEPEND(B, C, DATA)
   CF_ENDLOOP

@@ -11,6 +11,8 @@ pub(super) fn scalar(scalar: Scalar, ops: &[ExprOp]) -> Option<String> {
     for op in ops {
         let text = match *op {
             ExprOp::End => break,
+            // The operator of C++ at its end leaves out what it leaves out.
+            ExprOp::SkipZero(_) | ExprOp::SkipNonZero(_) => continue,
             ExprOp::Const(value) => literal(value),
             ExprOp::Iter(iter) => format!("s.loop({})", iter.0),
             ExprOp::Arg(arg) => format!("s.argument({arg})"),
@@ -36,7 +38,6 @@ pub(super) fn scalar(scalar: Scalar, ops: &[ExprOp]) -> Option<String> {
 fn binary(op: ExprOp, a: &str, b: &str) -> Option<String> {
     let call = |name: &str| Some(format!("s.{name}({a}, {b})"));
     let compare = |operator: &str| Some(format!("int64_t({a} {operator} {b})"));
-    // Both sides are evaluated, as everywhere else: a fault in one is a fault of the whole.
     let logic = |operator: &str| Some(format!("int64_t(({a} != 0) {operator} ({b} != 0))"));
     match op {
         ExprOp::Add => call("add"),
@@ -52,8 +53,8 @@ fn binary(op: ExprOp, a: &str, b: &str) -> Option<String> {
         ExprOp::Le => compare("<="),
         ExprOp::Gt => compare(">"),
         ExprOp::Ge => compare(">="),
-        ExprOp::And => logic("&"),
-        ExprOp::Or => logic("|"),
+        ExprOp::And => logic("&&"),
+        ExprOp::Or => logic("||"),
         _ => None,
     }
 }

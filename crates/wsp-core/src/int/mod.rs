@@ -2,8 +2,8 @@
 //!
 //! `.pto`, `.wsp` and `.tg` have these operators, as do the bytes of both instruction sets. Each language keeps its own operands
 //! (a load, a table, a loop's variable) and its own stored form, and asks here what an operator makes of two values.
-//! The value of `a && b` and `a || b` is asked for here when both sides are known. PTOW writes them as skips, which leave out a right side
-//! that does not decide; expressions of task graphs compute both sides.
+//! The value of `a && b` and `a || b` is asked for here when both sides are known. A right side is evaluated only where the left does not decide:
+//! trees and slot code branch, and the stored forms of PTOW and of task graphs have skips.
 //!
 //! ```
 //! use wsp_core::int::{BinOp, Fault, Int};
@@ -18,7 +18,7 @@ mod stack;
 pub use range::Range;
 pub(crate) use stack::Stack;
 
-/// Two-operand operators. Comparisons give truth values; `And` and `Or` do too; which sides are evaluated is up to the language.
+/// Two-operand operators. Comparisons give truth values; `And` and `Or` do too, and do not evaluate a right side that does not decide.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BinOp {
     /// `+`

@@ -144,9 +144,24 @@ impl From<Fault> for EvalFault {
 /// See [`EvalFault`]; for any operations, in any order.
 pub fn eval<E: Env + ?Sized>(ops: &[ExprOp], env: &E) -> Result<i64, EvalFault> {
     let mut stack = Stack::<MAX_EXPR_STACK>::new();
-    for &op in ops {
+    let mut rest = ops.iter();
+    while let Some(&op) = rest.next() {
         let value = match op {
             ExprOp::End => break,
+            ExprOp::SkipZero(past) => {
+                if *stack.top().ok_or(EvalFault::Malformed)? == 0 {
+                    skip(&mut rest, past)?;
+                }
+                continue;
+            }
+            ExprOp::SkipNonZero(past) => {
+                let top = stack.top().ok_or(EvalFault::Malformed)?;
+                if *top != 0 {
+                    *top = 1;
+                    skip(&mut rest, past)?;
+                }
+                continue;
+            }
             ExprOp::Const(value) => value,
             ExprOp::Iter(iter) => env.iter(iter)?,
             ExprOp::Arg(arg) => env.arg(arg)?,
@@ -171,6 +186,15 @@ pub fn eval<E: Env + ?Sized>(ops: &[ExprOp], env: &E) -> Result<i64, EvalFault> 
     if stack.height() == 0 { Ok(value) } else { Err(EvalFault::Malformed) }
 }
 
+/// Goes past operations, all of which have to be there.
+#[inline]
+fn skip(rest: &mut core::slice::Iter<'_, ExprOp>, past: u32) -> Result<(), EvalFault> {
+    match past.checked_sub(1) {
+        Some(last) => rest.nth(last as usize).map(|_| ()).ok_or(EvalFault::Malformed),
+        None => Ok(()),
+    }
+}
+
 /// The result of an operation of two values.
 ///
 /// # Errors
@@ -193,5 +217,26 @@ mod tests {
         );
         assert_eq!(binary(ExprOp::Div, i64::MIN, -1), Err(EvalFault::Overflow));
         assert_eq!(binary(ExprOp::Not, 1, 1), Err(EvalFault::Malformed));
+    }
+
+    #[test]
+    fn a_right_side_that_does_not_decide_is_not_evaluated() {
+        use ExprOp::{And, Const, Device, Div, Ne, Or, SkipNonZero, SkipZero};
+        let value = |left, op: ExprOp| {
+            let skip = op.skip(4).unwrap_or(op);
+            eval(&[Const(left), skip, Const(1), Const(0), Div, op, ExprOp::End, Const(9)], &ConstEnv)
+        };
+        assert_eq!([value(0, And), value(7, Or)], [Ok(0), Ok(1)]);
+        assert_eq!([value(7, And), value(0, Or)], [Err(EvalFault::DivisionByZero); 2]);
+        let both = |left, right| eval(&[Const(left), SkipZero(2), Const(right), And], &ConstEnv);
+        assert_eq!([both(0, 3), both(3, 0), both(3, 4)], [Ok(0), Ok(0), Ok(1)]);
+        let one = |left, right| eval(&[Const(left), SkipNonZero(2), Const(right), Or], &ConstEnv);
+        assert_eq!([one(0, 0), one(3, 0), one(0, 4)], [Ok(0), Ok(1), Ok(1)]);
+        for beyond in [3, u32::MAX] {
+            let ops = [Const(0), SkipZero(beyond), Const(1), And];
+            assert_eq!(eval(&ops, &ConstEnv), Err(EvalFault::Malformed));
+        }
+        assert_eq!(eval(&[SkipZero(0), Const(1)], &ConstEnv), Err(EvalFault::Malformed));
+        assert_eq!(eval(&[Device, Const(0), Ne], &ConstEnv), Err(EvalFault::Unknown(Device)));
     }
 }

@@ -13,6 +13,7 @@ mod op;
 mod operand;
 pub mod read;
 mod scalar;
+mod shape;
 pub mod wire;
 
 pub use eval::{ConstEnv, Env, EvalFault, MAX_EXPR_STACK, binary, eval};
@@ -23,6 +24,7 @@ pub use operand::{
     OperandType, PartitionNo, StreamNo, Symbol, TensorNo, TensorRef,
 };
 pub use scalar::{ExprId, ExprOp, Scalar, ScalarType};
+pub use shape::{Shape, ShapeFault};
 
 /// Largest number of a graph.
 pub const MAX_GRAPH_ID: u32 = 65_535;
@@ -34,6 +36,8 @@ pub const DEFAULT_ALIGNMENT: u32 = 512;
 pub const UNROLL_LIMIT: u64 = 1024;
 /// Rounds after which a `CF_WHILE` that says nothing else is taken to run for ever.
 pub const MAX_WHILE_ITERATIONS: u64 = 1 << 31;
+/// Most operations of an expression.
+pub const MAX_EXPR_OPS: usize = 1 << 15;
 /// Deepest nesting of control flow.
 pub const MAX_CONTROL_DEPTH: u32 = 64;
 /// Revision of the instruction set, as document 000 counts it: major and minor.

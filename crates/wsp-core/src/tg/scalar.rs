@@ -109,14 +109,18 @@ pub enum ExprOp {
     Gt,
     /// Pops two, pushes whether the first is at least the second.
     Ge,
-    /// Pops two, pushes whether neither is 0.
+    /// Pops two, pushes whether neither is 0. Its skip stands before the operations of the second.
     And,
-    /// Pops two, pushes whether one is not 0.
+    /// Pops two, pushes whether one is not 0. Its skip stands before the operations of the second.
     Or,
     /// Pops one, pushes whether it is 0.
     Not,
     /// Pops one, pushes its negative.
     Neg,
+    /// If the value on top is 0, goes past so many operations, to behind the `and` whose left side it is. It stays on top.
+    SkipZero(u32),
+    /// If the value on top is not 0, replaces it by 1 and goes past so many operations, to behind the `or` whose left side it is.
+    SkipNonZero(u32),
 }
 
 impl ExprOp {
@@ -171,11 +175,35 @@ impl ExprOp {
             | ExprOp::Device
             | ExprOp::Devices
             | ExprOp::Not
-            | ExprOp::Neg => return None,
+            | ExprOp::Neg
+            | ExprOp::SkipZero(_)
+            | ExprOp::SkipNonZero(_) => return None,
         })
     }
 
-    /// How many values it pops.
+    /// The skip between the sides of `and` and `or` when so many operations stand behind it, the operator included; none for others.
+    pub const fn skip(self, past: u32) -> Option<ExprOp> {
+        match self {
+            ExprOp::And => Some(ExprOp::SkipZero(past)),
+            ExprOp::Or => Some(ExprOp::SkipNonZero(past)),
+            _ => None,
+        }
+    }
+
+    /// Whether its value is known only where the expression is evaluated.
+    pub const fn varies(self) -> bool {
+        matches!(
+            self,
+            ExprOp::Iter(_)
+                | ExprOp::Arg(_)
+                | ExprOp::Load(..)
+                | ExprOp::Iteration
+                | ExprOp::Device
+                | ExprOp::Devices
+        )
+    }
+
+    /// How many values it pops. Skips pop none, and are the only operations that push none.
     pub const fn operands(self) -> usize {
         match self {
             ExprOp::End
@@ -184,7 +212,9 @@ impl ExprOp {
             | ExprOp::Arg(_)
             | ExprOp::Iteration
             | ExprOp::Device
-            | ExprOp::Devices => 0,
+            | ExprOp::Devices
+            | ExprOp::SkipZero(_)
+            | ExprOp::SkipNonZero(_) => 0,
             ExprOp::Load(..) | ExprOp::Not | ExprOp::Neg => 1,
             ExprOp::Add
             | ExprOp::Sub

@@ -252,6 +252,10 @@ fn counts_and_conditions_are_in_range() {
         "CF_IF(load(T, 1020))\nCF_ENDIF\nCF_IF(load(T, 1021)) //! 1468\nCF_ENDIF\nCF_IF(load(T, 0 - 1, u8)) //! 1468\nCF_ENDIF",
     ));
     check(&in_graph("MC_BIND(A, 0, T, load(T), 8) //! 1479"));
+    // What may not be evaluated may not be outside.
+    check(&in_graph(
+        "CF_IF(iteration && load(T, 1021))\nCF_ENDIF\nCF_IF(load(T, 1021) && iteration) //! 1468\nCF_ENDIF",
+    ));
     check(&in_graph(
         "CF_LOOP(256, i)\nCF_BREAK(load(T, i * 4))\nCF_ENDLOOP\nCF_LOOP(257, j)\nCF_IF(load(T, j * 4)) //! 1468\nCF_ENDIF\nCF_ENDLOOP",
     ));
@@ -417,7 +421,10 @@ fn a_flood_of_faults_is_cut() {
 #[test]
 fn expressions_that_no_text_gives_are_refused() {
     use wsp_core::tg::{ExprId, ExprOp, Instr, Scalar};
-    let bad: [&[ExprOp]; 5] = [
+    let bad: [&[ExprOp]; 8] = [
+        &[ExprOp::Device, ExprOp::Device, ExprOp::And, ExprOp::End],
+        &[ExprOp::Device, ExprOp::SkipZero(2), ExprOp::Device, ExprOp::Or, ExprOp::End],
+        &[ExprOp::Device, ExprOp::SkipZero(0), ExprOp::End],
         &[ExprOp::Add, ExprOp::End],
         &[ExprOp::Const(1), ExprOp::Const(2), ExprOp::End],
         &[ExprOp::Const(1)],

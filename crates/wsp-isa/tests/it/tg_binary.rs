@@ -84,7 +84,7 @@ fn the_header_begins_with_the_fields_of_the_document() {
     let count = |test: fn(&Instr) -> bool| unit.instrs.iter().filter(|instr| test(instr)).count() as u32;
     let expected = [
         0x5054_4F47,
-        2,
+        3,
         count(|instr| matches!(instr, Instr::TgKernel { .. })),
         count(|instr| matches!(instr, Instr::TgDepend { .. })),
         count(|instr| matches!(instr, Instr::McAlloc { .. })),
@@ -204,7 +204,7 @@ fn bindings_of_version_1_are_what_is_left() {
 }
 
 #[test]
-fn version_1_has_nothing_of_version_2() {
+fn version_1_has_nothing_of_version_3() {
     // A partition, unknown choices, padding, modes of bindings, offsets and sizes beyond 63 bits.
     for (at, value) in
         [(8, 1 << 16 | 1), (14, 4), (19, 4), (22, 1), (26, 4), (30, 1), (32, 1 << 31), (34, 1 << 31)]
@@ -229,9 +229,12 @@ fn foreign_files_are_named() {
     assert!(told(b"TG_BEGIN(G)\n").contains("text"));
     assert!(told(&[0xff; 64]).contains("0xffffffff"));
     let mut later = encode(&made(0)).unwrap();
-    put(&mut later, 4, 3);
+    put(&mut later, 4, 4);
     let text = told(&later);
-    assert!(text.contains("version 3") && text.contains("document 000"), "{text}");
+    assert!(text.contains("version 4") && text.contains("document 000"), "{text}");
+    put(&mut later, 4, 2);
+    let text = told(&later);
+    assert!(text.contains("`wsp asm FILE.tg -o FILE.ptog`") && text.contains("both sides"), "{text}");
 }
 
 /// ISA-REV-01: the version is tied to the revision of the instruction set.
@@ -243,6 +246,20 @@ fn another_revision_is_explained() {
     seal(&mut bytes);
     assert_eq!(Ptog::read(&bytes).unwrap_err(), ReadError::Revision { found: 0x0001_0002 });
     assert!(decode("x", &bytes).unwrap_err()[0].notes[0].contains("revision 1.2"));
+}
+
+/// ISA-IMP-07: skips lead out of no expression.
+#[test]
+fn a_skip_out_of_its_expression_is_refused() {
+    use wsp_core::tg::ExprOp::{And, Const, End, SkipZero};
+    for (past, fits) in [(2, true), (3, false), (u32::MAX, false)] {
+        let exprs = vec![Const(1), SkipZero(past), Const(1), And, End, Const(1), End];
+        // What is written is read first.
+        let refused = encode(&TgModule { exprs, ..TgModule::default() }).err();
+        let notes = refused.map(|fault| fault.notes.join(""));
+        let expected = format!("row 1 of section SCALAR: `number` cannot be {past}");
+        assert_eq!(notes, (!fits).then_some(expected));
+    }
 }
 
 /// ISA-IMP-07.

@@ -240,6 +240,7 @@ fn condition(declarations: &str, text: &str) -> Vec<ExprOp> {
 #[test]
 fn expressions_bind_as_in_c_and_constants_are_computed() {
     use ExprOp::{Add, And, Arg, Const, Div, Eq, Iter, Iteration, Load, Lt, Max, Mul, Neg, Not, Or, Sub};
+    use ExprOp::{SkipNonZero, SkipZero};
     let i = Iter(wsp_core::tg::IterNo(0));
     let at = |text| condition("const N = 4\narg a: i64\nhost h: u8 = 1\nextern T", text);
     assert_eq!(at("1 + 2 * 3 == 7 && !0"), [Const(1)]);
@@ -248,7 +249,10 @@ fn expressions_bind_as_in_c_and_constants_are_computed() {
     assert_eq!(at("(i + a) * 2"), [i, Arg(0), Add, Const(2), Mul]);
     assert_eq!(at("i - (a - 1)"), [i, Arg(0), Const(1), Sub, Sub]);
     assert_eq!(at("i - a - 1"), [i, Arg(0), Sub, Const(1), Sub]);
-    assert_eq!(at("i < 3 && a == 1 || h"), [i, Const(3), Lt, Arg(0), Const(1), Eq, And, Arg(1), Or]);
+    assert_eq!(
+        at("i < 3 && a == 1 || h"),
+        [i, Const(3), Lt, SkipZero(4), Arg(0), Const(1), Eq, And, SkipNonZero(2), Arg(1), Or]
+    );
     assert_eq!(at("-i / -2"), [i, Neg, Const(-2), Div]);
     assert_eq!(at("!(i + 1)"), [i, Const(1), Add, Not]);
     assert_eq!(at("max(iteration, 2)"), [Iteration, Const(2), Max]);
@@ -259,6 +263,42 @@ fn expressions_bind_as_in_c_and_constants_are_computed() {
     assert_eq!(at("iter.0 + arg.1"), [i, Arg(1), Add]);
     assert_eq!(at("postfix(1, 2, add)"), [Const(1), Const(2), Add]);
     assert_eq!(at("device == devices - 1").len(), 5);
+}
+
+/// ISA-CF-06: a right side that does not decide has no faults, of constants neither.
+#[test]
+fn a_right_side_is_evaluated_only_where_the_left_does_not_decide() {
+    use ExprOp::{And, Arg, Const, Div, Gt, Load, Ne, Or, SkipNonZero, SkipZero};
+    let at = |text| condition("const N = 0\narg a: i64\nextern T", text);
+    let guarded = [Arg(0), Const(0), Ne, SkipZero(6), Const(6), Arg(0), Div, Const(2), Gt, And];
+    assert_eq!(at("a != 0 && 6 / a > 2"), guarded);
+    assert_eq!(at("N != 0 && 6 / N > 2"), [Const(0)]);
+    assert_eq!(at("N == 0 || 6 / N > 2"), [Const(1)]);
+    assert_eq!(at("a && 1 / 0"), [Arg(0), SkipZero(4), Const(1), Const(0), Div, And]);
+    assert_eq!(at("a || -(9223372036854775807 + 1)").len(), 7);
+    assert_eq!(at("0 && a"), [Const(0), SkipZero(2), Arg(0), And]);
+    let load = Load(TensorNo(1), ScalarType::I32);
+    assert_eq!(at("1 || load(T)"), [Const(1), SkipNonZero(3), Const(0), load, Or]);
+    assert_eq!(at("postfix(arg.0, skipnz(2), 1, or)"), [Arg(0), SkipNonZero(2), Const(1), Or]);
+    assert_eq!(at("postfix(arg.0, 1, and)"), [Arg(0), Const(1), And]);
+    for text in ["1 && 1 / 0", "(0 || 1 / 0)", "0 && 1 || 1 % 0", "1 / 0 && 1"] {
+        let (code, _, message, _) = fault(&format!("TG_BEGIN(G)\nCF_IF({text})\nCF_ENDIF\nTG_END(G)\n"));
+        assert_eq!((code, &*message), (1410, "division by zero"), "{text}");
+    }
+}
+
+/// Sums are as long as a limit says, and nested as deeply as can be read back.
+#[test]
+fn sums_of_10_000_terms_are_read_and_printed() {
+    let sum = "i + ".repeat(9_999) + "a";
+    assert_eq!(condition("arg a: i64", &sum).len(), 2 * 10_000 - 1);
+    let graph = |sum: &str| format!("arg a: i64\nTG_BEGIN(G)\nCF_IF({sum})\nCF_ENDIF\nTG_END(G)\n");
+    let unit = clean(&graph(&("a - ".repeat(9_999) + "a")));
+    assert!(wsp_ir::tg::verify(&unit).is_empty());
+    let logic = "i && ".repeat(9_999) + "a";
+    assert_eq!(condition("arg a: i64", &logic).len(), 3 * 10_000 - 2);
+    let signs = format!("{}i", "-".repeat(290));
+    assert_eq!(condition("arg a: i64", &signs).len(), 291);
 }
 
 /// ISA-CF-06: bindings of double buffers.
@@ -437,7 +477,7 @@ fn deep_expressions_are_refused() {
         let found = faults(&format!("CF_IF({})", text.repeat(100_000)));
         assert!(found.iter().all(|d| [1404, 1406, 1411].contains(&d.code.0)), "{found:?}");
     }
-    let long = format!("CF_IF(iteration{})", " + iteration".repeat(1000));
+    let long = format!("CF_IF(iteration{})", " + iteration".repeat(20_000));
     assert_eq!(faults(&long)[0].code, Code(1411));
     // What is nested as deeply as expressions are long can be read.
     let right = format!("CF_IF({}iteration{})\nCF_ENDIF\n", "iteration - (".repeat(127), ")".repeat(127));

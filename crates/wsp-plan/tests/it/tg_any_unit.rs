@@ -113,7 +113,11 @@ impl Operand for Scalar {
 }
 
 fn expression(numbers: &mut Numbers<'_>) -> ExprOp {
-    match numbers.next() % 12 {
+    match numbers.next() % 16 {
+        12 => ExprOp::SkipZero(u32::operand(numbers)),
+        13 => ExprOp::SkipNonZero(u32::operand(numbers)),
+        14 => ExprOp::And,
+        15 => ExprOp::Or,
         0 => ExprOp::Const(i64::operand(numbers)),
         1 => ExprOp::Iter(IterNo::operand(numbers)),
         2 => ExprOp::Arg(u32::operand(numbers)),

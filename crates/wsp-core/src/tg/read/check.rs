@@ -24,7 +24,7 @@ const INSTRUCTIONS: [Section; 10] = [
     Section::Host,
 ];
 
-/// The header of version 2 against the sections.
+/// The header of version 3 against the sections.
 pub(super) fn header(header: &Header, tail: &HeaderTail, unit: &Ptog<'_>) -> Result<(), ReadError> {
     let (_, (major, minor)) = REVISIONS[REVISIONS.len() - 1];
     debug_assert!(REVISIONS[REVISIONS.len() - 1].0 == VERSION);
@@ -160,8 +160,10 @@ fn string(
     if symbol < pools.strings { Ok(()) } else { Err(wrong(section, row, field, symbol)) }
 }
 
-/// Every operation is one, refers to what there is, and the last ends the last expression.
+/// Every operation is one, refers to what there is, skips lead out of no expression, and the last operation ends the last one.
 fn exprs(rows: &[ExprRow], pools: &Pools) -> Result<(), ReadError> {
+    // The skip of the expression that leads furthest, and where to.
+    let mut furthest = (0, 0);
     for (at, row) in rows.iter().enumerate() {
         let op = expr_op(row).ok_or(wrong(Section::Scalar, at, "op", u32::from(row.op)))?;
         if matches!(op, ExprOp::Arg(arg) if arg >= pools.args) {
@@ -169,6 +171,13 @@ fn exprs(rows: &[ExprRow], pools: &Pools) -> Result<(), ReadError> {
         }
         if *row != ExprRow::new(op) {
             return Err(wrong(Section::Scalar, at, "zero", 1));
+        }
+        if let ExprOp::SkipZero(past) | ExprOp::SkipNonZero(past) = op {
+            let to = (at + 1).saturating_add(past as usize);
+            furthest = if to > furthest.1 { (at, to) } else { furthest };
+        }
+        if op == ExprOp::End && furthest.1 > at {
+            return Err(wrong(Section::Scalar, furthest.0, "number", rows[furthest.0].number.get()));
         }
     }
     match rows.last() {

@@ -142,11 +142,21 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             ReadError::Magic { found } => magic(f, found),
-            ReadError::Version { found } => write!(
-                f,
-                "byte 4: version {found} of the format; this reader takes {DOCUMENT_VERSION}, the layout of document 000, and \
-                 {VERSION}; assemble the unit again with this version of the program, or read it with a later one"
-            ),
+            ReadError::Version { found } => {
+                write!(
+                    f,
+                    "byte 4: version {found} of the format; this reader takes {DOCUMENT_VERSION}, the layout of document 000, and \
+                     {VERSION}; "
+                )?;
+                match found {
+                    0..VERSION => write!(
+                        f,
+                        "in version {found}, `&&` and `||` evaluate both sides. Assemble the unit again: `wsp asm FILE.tg -o FILE.ptog`. \
+                         If its text is lost, `wsp disasm FILE.ptog` of the release that wrote the file prints it"
+                    ),
+                    _ => write!(f, "read it with a later release of the program"),
+                }
+            }
             ReadError::Revision { found } => write!(
                 f,
                 "byte 44: revision {}.{} of the instruction set does not go with version {VERSION} of the format",

@@ -24,7 +24,7 @@ use super::{ExprOp, IterNo, ScalarType, Symbol, TensorNo};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{U32, U64};
 
-/// Where the checksum stands in a file of version 2.
+/// Where the checksum stands in a file of version 3.
 pub const CHECKSUM_OFFSET: usize = 40;
 
 /// A task-graph unit in bytes: its sections, checked.
@@ -212,7 +212,7 @@ fn table<'a, T: FromBytes + zerocopy::KnownLayout + zerocopy::Immutable>(
     Ok(rows)
 }
 
-/// The sections of a file of version 2.
+/// The sections of a file of version 3.
 fn directory<'a>(header: &Header, bytes: &'a [u8]) -> Result<Ptog<'a>, ReadError> {
     let len = bytes.len() as u64;
     let short = too_short("header", 0, u64::from(HEADER_BYTES), len);
@@ -309,12 +309,17 @@ fn expr_op(row: &ExprRow) -> Option<ExprOp> {
         2 => ExprOp::Iter(IterNo(number)),
         3 => ExprOp::Arg(number),
         4 => ExprOp::Load(TensorNo(number), ScalarType::ALL.get(usize::from(row.ty))?.0),
+        SKIP_ZERO => ExprOp::SkipZero(number),
+        SKIP_NON_ZERO => ExprOp::SkipNonZero(number),
         code => *ExprOp::PLAIN.get(usize::from(code).checked_sub(FIRST_PLAIN_OP)?)?,
     })
 }
 
 /// The code of the first of [`ExprOp::PLAIN`].
 const FIRST_PLAIN_OP: usize = 5;
+/// The codes of skips.
+const SKIP_ZERO: u8 = (FIRST_PLAIN_OP + ExprOp::PLAIN.len()) as u8;
+const SKIP_NON_ZERO: u8 = SKIP_ZERO + 1;
 
 impl ExprRow {
     /// The row of an operation.
@@ -326,6 +331,8 @@ impl ExprRow {
             ExprOp::Iter(iter) => (row.op, row.number) = (2, U32::new(iter.0)),
             ExprOp::Arg(arg) => (row.op, row.number) = (3, U32::new(arg)),
             ExprOp::Load(tensor, ty) => (row.op, row.ty, row.number) = (4, ty as u8, U32::new(tensor.0)),
+            ExprOp::SkipZero(past) => (row.op, row.number) = (SKIP_ZERO, U32::new(past)),
+            ExprOp::SkipNonZero(past) => (row.op, row.number) = (SKIP_NON_ZERO, U32::new(past)),
             plain => {
                 let at = ExprOp::PLAIN.iter().position(|op| *op == plain).unwrap_or(ExprOp::PLAIN.len());
                 row.op = (at + FIRST_PLAIN_OP) as u8;

@@ -21,8 +21,9 @@ use super::{ISA_REVISION, OPS};
 pub const MAGIC: u32 = 0x5054_4F47;
 /// The layout of document 000: a header and four tables. It is read, not written.
 pub const DOCUMENT_VERSION: u32 = 1;
-/// The layout with a directory of sections, which is written.
-pub const VERSION: u32 = 2;
+/// The layout with a directory of sections, which is written. Version 2 had it too, with expressions without skips: `&&` and `||` evaluated
+/// both sides there.
+pub const VERSION: u32 = 3;
 /// Which revision of the instruction set a version of the format holds.
 pub const REVISIONS: [(u32, (u16, u16)); 2] = [(DOCUMENT_VERSION, (0, 1)), (VERSION, (0, 1))];
 /// Bytes of [`Header`] and [`HeaderTail`] together.

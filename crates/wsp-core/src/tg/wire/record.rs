@@ -32,7 +32,7 @@ records! {
         /// Allocations, of all graphs and of the unit.
         alloc_count: U32 = 16,
     }
-    /// The rest of the header in version 2. [`SectionRow`]s follow.
+    /// The rest of the header in version 3. [`SectionRow`]s follow.
     HeaderTail 28 {
         /// Bytes of the whole header.
         header_bytes: U32 = 0,
@@ -64,11 +64,11 @@ records! {
     KernelRow 24 {
         /// Its number in its graph.
         kernel_id: U32 = 0,
-        /// Version 1: where its entry begins in code that is not in the file. Version 2: the byte of its row in `CODE`.
+        /// Version 1: where its entry begins in code that is not in the file. Version 3: the byte of its row in `CODE`.
         entry_offset: U32 = 4,
         /// Blocks.
         block_dim: U32 = 8,
-        /// Lower half: [`CoreType`](crate::tg::CoreType). Upper half, in version 2: its partition plus 1, or 0.
+        /// Lower half: [`CoreType`](crate::tg::CoreType). Upper half, in version 3: its partition plus 1, or 0.
         core_type: U32 = 12,
         /// Bytes of workspace for all blocks.
         workspace_size: U64 = 16,
@@ -138,7 +138,7 @@ records! {
         ty: u8 = 1,
         /// Zero.
         zero: [u8; 2] = 2,
-        /// The loop variable, scalar or tensor.
+        /// The loop variable, scalar or tensor; of a skip, how many operations it goes past.
         number: U32 = 4,
         /// The constant, in two's complement.
         value: U64 = 8,

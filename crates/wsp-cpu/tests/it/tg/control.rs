@@ -49,6 +49,25 @@ fn the_branch_that_the_condition_chooses_runs_and_what_follows_runs_either_way()
     assert_eq!(run(&graph(&body), set("N", 2)), [3; 8]);
 }
 
+/// ISA-CF-06: on the host, when a graph is launched and while it runs.
+#[test]
+fn a_right_side_is_evaluated_only_where_the_left_does_not_decide() {
+    for condition in ["N != 0 && 6 / N > 2", "!(N == 0 || 6 / N <= 2)"] {
+        for (n, result) in [(0, 0), (2, 1), (3, 0)] {
+            let inside = format!("CF_IF({condition})\n{}CF_ENDIF", inc("A"));
+            assert_eq!(run(&graph(&inside), set("N", n)), [result; 8], "{condition} of {n}");
+            let launched = graph(&inc("A")).replace(
+                "TG_LAUNCH(G, default)",
+                &format!("CF_IF({condition})\nTG_LAUNCH(G, default)\nCF_ENDIF"),
+            );
+            assert_eq!(run(&launched, set("N", n)), [result; 8], "{condition} of {n} on the host");
+        }
+    }
+    let rounds =
+        format!("CF_LOOP(2000, i)\nCF_IF(i != 0 && 1998 / i == 1)\n{}CF_ENDIF\nCF_ENDLOOP", inc("A"));
+    assert_eq!(run(&graph(&rounds), set("N", 0)), [999; 8]);
+}
+
 /// ISA-CF-04.
 #[test]
 fn a_condition_on_the_device_waits_for_the_kernel_that_writes_it() {

@@ -98,9 +98,9 @@ impl Expr {
         greater Gt;
         /// Whether the first is at least the second.
         at_least Ge;
-        /// Whether neither is 0.
+        /// Whether neither is 0; the second is evaluated if the first is not 0.
         and And;
-        /// Whether one is not 0.
+        /// Whether one is not 0; the second is evaluated if the first is 0.
         or Or;
     }
 
@@ -131,6 +131,7 @@ impl Expr {
         {
             return Expr::from(value);
         }
+        self.0.extend(op.skip(other.0.len() as u32 + 1));
         self.0.extend(other.0);
         self.0.push(op);
         self

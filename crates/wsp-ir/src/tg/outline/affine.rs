@@ -82,8 +82,11 @@ impl<V: Copy + Ord> Affine<V> {
 
 impl Affine {
     /// What an operation of expressions makes of the values on a stack, of which `None` is any other value. `false` if the
-    /// stack is too short.
+    /// stack is too short. Skips leave it as it is: what they look at is the left side of the operator that follows.
     pub(crate) fn step(op: ExprOp, stack: &mut Vec<Option<Affine>>) -> bool {
+        if matches!(op, ExprOp::SkipZero(_) | ExprOp::SkipNonZero(_)) {
+            return !stack.is_empty();
+        }
         let Some(rest) = stack.len().checked_sub(op.operands()) else { return false };
         let mut operands = stack.drain(rest..);
         let value = match (op, operands.next().flatten(), operands.next().flatten()) {

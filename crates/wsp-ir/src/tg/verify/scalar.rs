@@ -3,12 +3,9 @@
 use super::{Checker, Report as _, rule};
 use crate::tg::Namespace;
 use crate::tg::outline::{Affine, BlockId};
-use wsp_core::tg::{ExprOp, IterNo, Scalar, ScalarType, TensorNo};
-
-/// Most operations of one expression.
-const MAX_EXPR_OPS: usize = 1024;
-/// Most values on the stack of an expression.
-const MAX_EXPR_STACK: usize = 64;
+use wsp_core::tg::{
+    ExprOp, IterNo, MAX_EXPR_OPS, MAX_EXPR_STACK, Scalar, ScalarType, Shape, ShapeFault, TensorNo,
+};
 
 /// What a scalar may be made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,22 +57,34 @@ impl Checker<'_> {
             return self
                 .malformed(&format!("{what}: it has more than {} operations", rest.len().min(MAX_EXPR_OPS)));
         };
-        let mut stack = Vec::with_capacity(8);
+        let (mut shape, mut stack) = (Shape::default(), Vec::with_capacity(8));
         for &op in &rest[..length] {
-            if !self.operand(op, block, source, stack.last()) {
+            let top = if shape.is_guarded() { None } else { stack.last().and_then(Option::as_ref) };
+            if !self.operand(op, block, source, top) {
                 return None;
             }
-            if !Affine::step(op, &mut stack) {
-                return self.malformed("takes a value that nothing before it gives");
+            if let Err(fault) = shape.step(op) {
+                return self.misshapen(fault);
             }
-            if stack.len() > MAX_EXPR_STACK {
-                return self.malformed(&format!("needs more than {MAX_EXPR_STACK} values at a time"));
+            Affine::step(op, &mut stack);
+        }
+        match shape.end() {
+            Ok(()) => stack.pop().flatten(),
+            Err(fault) => self.misshapen(fault),
+        }
+    }
+
+    #[cold]
+    fn misshapen(&mut self, fault: ShapeFault) -> Option<Affine> {
+        match fault {
+            ShapeFault::TooFew => self.malformed("takes a value that nothing before it gives"),
+            ShapeFault::TooDeep => {
+                self.malformed(&format!("needs more than {MAX_EXPR_STACK} values at a time"))
             }
+            ShapeFault::Skip => self
+                .malformed("has an `and` or `or` whose right side is not what the skip before it goes past"),
+            ShapeFault::Values(values) => self.malformed(&format!("gives {values} values instead of 1")),
         }
-        if stack.len() != 1 {
-            return self.malformed(&format!("gives {} values instead of 1", stack.len()));
-        }
-        stack.pop().flatten()
     }
 
     #[cold]
@@ -86,8 +95,8 @@ impl Checker<'_> {
         None
     }
 
-    /// Checks one operation; `top` is the value before it. `false` stops the expression.
-    fn operand(&mut self, op: ExprOp, block: BlockId, source: Source, top: Option<&Option<Affine>>) -> bool {
+    /// Checks one operation; `top` is the value before it, if it is known that the operation is evaluated. `false` stops the expression.
+    fn operand(&mut self, op: ExprOp, block: BlockId, source: Source, top: Option<&Affine>) -> bool {
         match op {
             ExprOp::Iter(iter) => self.variable(iter, block),
             ExprOp::Arg(arg) if arg as usize >= self.module.args.len() => {
@@ -104,7 +113,7 @@ impl Checker<'_> {
                     .report(self);
                 false
             }
-            ExprOp::Load(tensor, ty) => self.load(tensor, ty, block, source, top.and_then(Option::as_ref)),
+            ExprOp::Load(tensor, ty) => self.load(tensor, ty, block, source, top),
             _ => true,
         }
     }

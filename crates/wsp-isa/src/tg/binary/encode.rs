@@ -26,7 +26,7 @@ pub struct Source<'s> {
     pub text: &'s str,
 }
 
-/// A unit as bytes, in version 2 of the format. The same unit gives the same bytes.
+/// A unit as bytes, in version 3 of the format. The same unit gives the same bytes.
 ///
 /// # Errors
 /// A unit with more rows, strings or partitions than the format can count, or one that refers to what it does not have.

@@ -94,9 +94,9 @@ fn tables() -> Vec<Record> {
     vec![
         fields!(KernelRow {
             kernel_id "u32" "its number in its graph";
-            entry_offset "u32" "version 1: an offset in code that is not in the file; version 2: the byte of its row in `CODE`";
+            entry_offset "u32" "version 1: an offset in code that is not in the file; version 3: the byte of its row in `CODE`";
             block_dim "u32" "blocks";
-            core_type "u32" "lower half: 0 AIC, 1 AIV, 2 AIC_AIV, 3 AICPU; upper half, in version 2: its partition plus 1, or 0";
+            core_type "u32" "lower half: 0 AIC, 1 AIV, 2 AIC_AIV, 3 AICPU; upper half, in version 3: its partition plus 1, or 0";
             workspace_size "u64" "bytes for all blocks";
         }),
         fields!(DependRow {
@@ -136,10 +136,10 @@ fn pools() -> Vec<Record> {
             zero "u32" "0";
         }),
         fields!(ExprRow {
-            op "u8" "0 end, 1 constant, 2 loop variable, 3 scalar, 4 load, 5 iteration, 6 device, 7 devices, 8 add, 9 subtract, 10 multiply, 11 divide, 12 remainder, 13 min, 14 max, 15 `==`, 16 `!=`, 17 `<`, 18 `<=`, 19 `>`, 20 `>=`, 21 and, 22 or, 23 not, 24 negate";
+            op "u8" "0 end, 1 constant, 2 loop variable, 3 scalar, 4 load, 5 iteration, 6 device, 7 devices, 8 add, 9 subtract, 10 multiply, 11 divide, 12 remainder, 13 min, 14 max, 15 `==`, 16 `!=`, 17 `<`, 18 `<=`, 19 `>`, 20 `>=`, 21 and, 22 or, 23 not, 24 negate, 25 skip if 0, 26 skip if not 0";
             ty "u8" "of a load: 0 u8, 1 u32, 2 i32, 3 u64, 4 i64";
             zero "u8[2]" "0";
-            number "u32" "the loop variable, the row of `ARG`, the tensor";
+            number "u32" "the loop variable, the row of `ARG`, the tensor; of a skip, how many operations it goes past";
             value "u64" "the constant, in two's complement";
         }),
         fields!(NameRow {

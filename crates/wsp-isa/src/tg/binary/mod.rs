@@ -1,6 +1,6 @@
 //! The binary form of task-graph units (`.ptog`).
 //!
-//! [`encode`] writes version 2 of the format and loses nothing: [`decode`] gives the same unit again, with its places in the
+//! [`encode`] writes version 3 of the format and loses nothing: [`decode`] gives the same unit again, with its places in the
 //! source. [`decode`] also takes version 1, the four tables of document 000. The layout is `docs/reference/ptog.md`, records and
 //! the reader are [`wsp_core::tg::wire`] and [`wsp_core::tg::read`].
 //!

@@ -179,10 +179,10 @@ fn limits() -> String {
          | control flow in each other | {MAX_CONTROL_DEPTH} |\n\
          | iterations of a loop that is unrolled | {UNROLL_LIMIT} |\n\
          | rounds of a `CF_WHILE` that says nothing else | {MAX_WHILE_ITERATIONS} |\n\
-         | operations of an expression in text | {} |\n\
+         | operations of an expression | {} |\n\
          | bytes of a text | {} |\n\n\
          This is revision {major}.{minor} of the instruction set.\n",
-        super::text::MAX_EXPR_OPS,
+        wsp_core::tg::MAX_EXPR_OPS,
         wsp_core::limits::MAX_UNIT_BYTES,
     )
 }

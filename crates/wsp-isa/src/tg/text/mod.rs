@@ -14,6 +14,6 @@ mod parse;
 mod print;
 mod words;
 
-pub use parse::{MAX_EXPR_OPS, parse};
+pub use parse::parse;
 pub(in crate::tg) use print::default_text;
 pub use print::print;

@@ -83,7 +83,9 @@ pub(super) fn form(op: ExprOp) -> Form {
         | ExprOp::Load(..)
         | ExprOp::Iteration
         | ExprOp::Device
-        | ExprOp::Devices => Form::Other,
+        | ExprOp::Devices
+        | ExprOp::SkipZero(_)
+        | ExprOp::SkipNonZero(_) => Form::Other,
     }
 }
 
@@ -108,6 +110,12 @@ pub(super) const OPERATORS: [(ExprOp, &str); 15] = [
 
 /// Operations of one operand, as in [`OPERATORS`].
 pub(super) const PREFIX_OPERATORS: [(ExprOp, &str); 2] = [(ExprOp::Not, "not"), (ExprOp::Neg, "neg")];
+
+/// A skip of so many operations.
+type Skip = fn(u32) -> ExprOp;
+
+/// Skips, with the word that each is in `postfix(…)`.
+pub(super) const SKIPS: [(Skip, &str); 2] = [(ExprOp::SkipZero, "skipz"), (ExprOp::SkipNonZero, "skipnz")];
 
 #[cfg(test)]
 mod tests {

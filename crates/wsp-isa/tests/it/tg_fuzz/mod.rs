@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use wsp_core::tg::crc::crc32_without;
 use wsp_core::tg::read::{CHECKSUM_OFFSET, Ptog, ReadError};
-use wsp_core::tg::wire::MAGIC;
+use wsp_core::tg::wire::{MAGIC, VERSION};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{TgModule, verify};
@@ -163,7 +163,7 @@ fn fault(error: &ReadError) -> u32 {
 
 /// Puts the right checksum into bytes that are long enough to have one.
 pub(crate) fn seal(input: &mut [u8]) {
-    if input.len() >= CHECKSUM_OFFSET + 4 && input.get(4) == Some(&2) {
+    if input.len() >= CHECKSUM_OFFSET + 4 && input.get(4) == Some(&(VERSION as u8)) {
         let checksum = crc32_without(input, CHECKSUM_OFFSET);
         if let Some(place) = input.get_mut(CHECKSUM_OFFSET..CHECKSUM_OFFSET + 4) {
             place.copy_from_slice(&checksum.to_le_bytes());
@@ -181,7 +181,11 @@ pub(crate) fn mutate_binary(input: &mut Vec<u8>, choices: &mut Choices<'_>) {
         return wsp_isa::ptow::random::mutate(input, choices);
     }
     let rows = u32::from_le_bytes([input[36], input[37], input[38], input[39]]) as usize;
-    let begin = if input[4] == 2 { (48 + rows.min(input.len()) * 24).min(input.len() - 8) } else { 20 };
+    let begin = if u32::from(input[4]) == VERSION {
+        (48 + rows.min(input.len()) * 24).min(input.len() - 8)
+    } else {
+        20
+    };
     let words = (input.len() - begin) / 4;
     for _ in 0..=choices.below(4) / 2 {
         let at = begin + 4 * choices.below(words);

@@ -190,9 +190,13 @@ pub(crate) fn unit(choices: &mut Choices<'_>) -> TgModule {
 
 fn expressions(choices: &mut Choices<'_>, unit: &mut TgModule) {
     for _ in 0..1 + choices.below(4) {
-        for _ in 0..choices.below(6) {
+        let len = choices.below(6);
+        for at in 0..len {
             let ty = ScalarType::ALL[choices.below(ScalarType::ALL.len())].0;
-            let op = match choices.below(25) {
+            let op = match choices.below(27) {
+                // Skips lead up to the end of their expression.
+                25 => ExprOp::SkipZero(choices.below(len - at) as u32),
+                26 => ExprOp::SkipNonZero(choices.below(len - at) as u32),
                 0 => ExprOp::Const(wide(choices) as i64),
                 1 => ExprOp::Iter(IterNo(number(choices))),
                 2 if !unit.args.is_empty() => ExprOp::Arg(choices.below(unit.args.len()) as u32),

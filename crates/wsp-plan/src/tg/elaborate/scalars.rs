@@ -72,7 +72,7 @@ impl Pool {
                 }
             }
         }
-        if self.ops[first..].iter().all(|op| !varies(*op)) {
+        if self.ops[first..].iter().all(|op| !op.varies()) {
             let value = eval(&self.ops[first..], &ConstEnv).map_err(ScalarFault::Value);
             self.ops.truncate(first);
             return Ok(Scalar::Const(value?));
@@ -117,17 +117,4 @@ fn place(unit: &Unit<'_>, around: &Surroundings, op: ExprOp) -> Result<ExprOp, S
         }
         op => op,
     })
-}
-
-/// Whether an operation's value is known only at run time.
-fn varies(op: ExprOp) -> bool {
-    matches!(
-        op,
-        ExprOp::Iter(_)
-            | ExprOp::Arg(_)
-            | ExprOp::Load(..)
-            | ExprOp::Iteration
-            | ExprOp::Device
-            | ExprOp::Devices
-    )
 }

@@ -8,16 +8,14 @@ use super::{Parsed, Parser, Skip};
 use crate::tg::text::codes;
 use crate::tg::text::idents::{Ident, NOTHING};
 use crate::tg::text::lexer::{Sign, Tok};
-use crate::tg::text::words::{OPERATORS, PREFIX, PREFIX_OPERATORS, is_expression_word};
-use wsp_core::tg::{EvalFault, ExprId, ExprOp, IterNo, Scalar, ScalarType, TensorNo, binary};
+use crate::tg::text::words::{PREFIX, is_expression_word};
+use wsp_core::tg::{EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Scalar, ScalarType, TensorNo, binary};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::Namespace;
 
-/// Expressions inside each other; more than [`MAX_EXPR_OPS`], so that whatever is printed can be read.
-const MAX_NESTING: u32 = MAX_EXPR_OPS as u32 + 44;
-/// Most operations of an expression in text.
-pub const MAX_EXPR_OPS: usize = 256;
+/// Expressions inside each other. What is nested more deeply is printed as `postfix(…)`.
+pub(in crate::tg::text) const MAX_NESTING: u32 = 300;
 
 /// The operation that a sign between operands is, and how strongly it binds.
 fn between(sign: Sign) -> Option<(u8, ExprOp)> {
@@ -158,6 +156,10 @@ impl Parser<'_> {
             && binds >= least
         {
             self.bump();
+            if let Some(skip) = op.skip(0) {
+                self.right_side(op, skip, binds)?;
+                continue;
+            }
             self.infix(binds + 1)?;
             self.apply(op, start)?;
         }
@@ -165,20 +167,56 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Reads the right side of `&&` or `||`, which is evaluated only where the left side does not decide, and adds the operation.
+    fn right_side(&mut self, op: ExprOp, skip: ExprOp, binds: u8) -> Parsed<()> {
+        let left = match self.ops.last() {
+            Some(ExprOp::Const(value)) => Some(*value),
+            _ => None,
+        };
+        let decided = i64::from(op == ExprOp::Or);
+        let decides = left.map(|left| i64::from(left != 0) == decided);
+        let (at, guards) = (self.ops.len(), self.guards);
+        self.ops.push(skip);
+        self.guards += u32::from(decides != Some(false));
+        self.infix(binds + 1)?;
+        self.guards = guards;
+        let right = &self.ops[at + 1..];
+        let value = match (left, right) {
+            (Some(left), &[ExprOp::Const(right)]) => binary(op, left, right).ok(),
+            // What names something stays, so that all names are in the unit.
+            (_, right) if decides == Some(true) && !right.iter().any(|op| op.varies()) => Some(decided),
+            _ => None,
+        };
+        if let Some(value) = value {
+            self.ops.truncate(at - 1);
+            self.ops.push(ExprOp::Const(value));
+            return Ok(());
+        }
+        self.ops.push(op);
+        let past = (self.ops.len() - at - 1) as u32;
+        self.ops[at] = op.skip(past).unwrap_or(skip);
+        Ok(())
+    }
+
     /// Adds an operation on two operands, or computes it.
     fn apply(&mut self, op: ExprOp, start: u32) -> Parsed<()> {
         if let [.., ExprOp::Const(a), ExprOp::Const(b)] = self.ops[..] {
-            self.ops.truncate(self.ops.len() - 2);
             return self.fold(op, a, b, start);
         }
         self.ops.push(op);
         Ok(())
     }
 
+    /// Computes an operation on the constants that stand last. What has no value is an error, unless it may never be evaluated.
     fn fold(&mut self, op: ExprOp, a: i64, b: i64, start: u32) -> Parsed<()> {
         let (message, fact) = match value(op, a, b) {
             Ok(value) => {
+                self.ops.truncate(self.ops.len() - op.operands());
                 self.ops.push(ExprOp::Const(value));
+                return Ok(());
+            }
+            Err(_) if self.guards > 0 => {
+                self.ops.push(op);
                 return Ok(());
             }
             Err(EvalFault::DivisionByZero) => ("division by zero", format!("the dividend is {a}")),
@@ -189,7 +227,7 @@ impl Parser<'_> {
         Err(self.report(fault))
     }
 
-    fn prefix(&mut self) -> Parsed<()> {
+    pub(super) fn prefix(&mut self) -> Parsed<()> {
         let start = self.token.start;
         let op = match self.token.tok {
             Tok::Sign(Sign::Minus) => ExprOp::Neg,
@@ -205,7 +243,6 @@ impl Parser<'_> {
         }
         self.infix(PREFIX)?;
         if let [.., ExprOp::Const(b)] = self.ops[..] {
-            self.ops.pop();
             return self.fold(op, 0, b, start);
         }
         self.ops.push(op);
@@ -239,7 +276,7 @@ impl Parser<'_> {
         }
     }
 
-    fn named_atom(&mut self, ident: Ident, span: Span) -> Parsed<()> {
+    pub(super) fn named_atom(&mut self, ident: Ident, span: Span) -> Parsed<()> {
         let word = ident.word();
         let op = match word {
             "min" | "max" if self.lexer.parenthesis_follows() => return self.call(word),
@@ -377,7 +414,7 @@ impl Parser<'_> {
     }
 
     /// A tensor by number inside an expression.
-    fn load_literal(&mut self) -> Parsed<u32> {
+    pub(super) fn load_literal(&mut self) -> Parsed<u32> {
         // What stands before is kept while the number is read.
         let before = std::mem::take(&mut self.ops);
         let number = self.number(Namespace::Tensor, Role::Uses);
@@ -403,66 +440,5 @@ impl Parser<'_> {
             fault = fault.help(format!("did you mean `{meant}`?"));
         }
         Err(self.report(fault))
-    }
-
-    /// `postfix(operation, …)`: operations as they are.
-    fn postfix(&mut self) -> Parsed<()> {
-        self.bump();
-        self.need(Sign::Open)?;
-        if self.eat(Sign::Close) {
-            return Ok(());
-        }
-        loop {
-            self.operation()?;
-            if self.eat(Sign::Close) {
-                return Ok(());
-            }
-            self.need(Sign::Comma)?;
-        }
-    }
-
-    fn operation(&mut self) -> Parsed<()> {
-        let span = self.here();
-        let Tok::Ident(ident) = self.token.tok else {
-            self.prefix()?;
-            return match self.ops.last() {
-                Some(ExprOp::Const(_)) => Ok(()),
-                _ => Err(self.expected("an operation")),
-            };
-        };
-        let text = self.lexer.idents.row(ident).text;
-        let operators = OPERATORS.iter().chain(&PREFIX_OPERATORS);
-        if let Some((op, _)) = operators.clone().find(|(_, word)| *word == text) {
-            self.bump();
-            self.ops.push(*op);
-            return Ok(());
-        }
-        if text == "load" {
-            return self.bare_load();
-        }
-        if self.lexer.dot_follows() || is_expression_word(text) {
-            return self.named_atom(ident, span);
-        }
-        let meant = self.nearest(ident, operators.map(|(_, word)| *word)).map(str::to_owned);
-        Err(self.unknown_name(ident, span, "operation of `postfix`", meant.as_deref()))
-    }
-
-    /// `load(tensor, type)`, whose offset was computed before.
-    fn bare_load(&mut self) -> Parsed<()> {
-        self.bump();
-        self.need(Sign::Open)?;
-        let tensor = match self.token.tok {
-            Tok::Ident(ident) if self.lexer.idents.row(ident).constant == NOTHING => {
-                let span = self.here();
-                self.bump();
-                self.resolve(Namespace::Tensor, ident, span, Role::Uses)?
-            }
-            _ => self.load_literal()?,
-        };
-        self.need(Sign::Comma)?;
-        let ty = self.scalar_type()?;
-        self.need(Sign::Close)?;
-        self.ops.push(ExprOp::Load(TensorNo(tensor), ty));
-        Ok(())
     }
 }

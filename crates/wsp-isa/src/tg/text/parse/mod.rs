@@ -8,10 +8,11 @@ mod expr;
 mod instr;
 mod numbers;
 mod operand;
+mod postfix;
 mod report;
 
 pub(super) use self::declare::SPACES;
-pub use self::expr::MAX_EXPR_OPS;
+pub(in crate::tg::text) use self::expr::MAX_NESTING;
 use self::numbers::{Numbers, Role};
 use super::codes;
 use super::idents::{Ident, NOTHING};
@@ -67,6 +68,8 @@ pub(super) struct Parser<'t> {
     ops: Vec<ExprOp>,
     /// Parentheses and operators around the place.
     depth: u32,
+    /// Right sides of `&&` and `||` around the place that may not be evaluated.
+    guards: u32,
     sink: Sink,
     warnings: Vec<Diagnostic>,
 }
@@ -91,6 +94,7 @@ impl<'t> Parser<'t> {
             op: None,
             ops: Vec::new(),
             depth: 0,
+            guards: 0,
             sink: Sink::default(),
             warnings: Vec::new(),
         }
@@ -121,7 +125,7 @@ impl<'t> Parser<'t> {
     }
 
     fn statement(&mut self) -> Parsed<()> {
-        self.depth = 0;
+        (self.depth, self.guards) = (0, 0);
         self.op = None;
         let Tok::Ident(ident) = self.token.tok else {
             return Err(self.expected("an instruction or a declaration"));

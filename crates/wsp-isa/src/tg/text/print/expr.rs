@@ -3,9 +3,9 @@
 
 use super::Printer;
 use super::operand::Show;
-use crate::tg::text::parse::MAX_EXPR_OPS;
-use crate::tg::text::words::{Form, OPERATORS, PREFIX, PREFIX_OPERATORS, form};
-use wsp_core::tg::{ExprId, ExprOp, ScalarType};
+use crate::tg::text::parse::MAX_NESTING;
+use crate::tg::text::words::{Form, OPERATORS, PREFIX, PREFIX_OPERATORS, SKIPS, form};
+use wsp_core::tg::{ExprId, ExprOp, MAX_EXPR_OPS, ScalarType, Shape};
 use wsp_ir::tg::Namespace;
 
 /// How strongly what stands alone binds.
@@ -18,6 +18,8 @@ struct Part {
     binds: u8,
     /// Whether it is a constant: operations on constants are computed when they are read.
     constant: Option<i64>,
+    /// Expressions inside each other when it is read.
+    depth: u32,
 }
 
 impl Printer<'_> {
@@ -40,13 +42,13 @@ impl Printer<'_> {
 
     /// Writes operations infix; nothing if they have no such form.
     fn infix(&mut self, ops: &[ExprOp]) -> Option<()> {
-        if ops.len() > MAX_EXPR_OPS {
+        if ops.len() > MAX_EXPR_OPS || Shape::check(ops).is_err() {
             return None;
         }
         let start = self.text.len();
         let mut parts = Vec::new();
         let whole = ops.iter().try_for_each(|op| self.part(*op, &mut parts));
-        if whole.is_none() || parts.len() != 1 {
+        if whole.is_none() || !matches!(parts[..], [Part { depth: 0..MAX_NESTING, .. }]) {
             self.text.truncate(start);
             return None;
         }
@@ -64,7 +66,8 @@ impl Printer<'_> {
                 self.text.insert_str(right.start, &format!(" {sign} "));
                 let mut left = left;
                 self.enclose(&mut left, binds, right.start);
-                Part { start: left.start, binds, constant: None }
+                let depth = left.depth.max(right.depth + 1);
+                Part { start: left.start, binds, constant: None, depth }
             }
             Form::Prefix(sign) => {
                 let mut operand = parts.pop()?;
@@ -74,7 +77,8 @@ impl Printer<'_> {
                 // Two signs in a row are hard to read.
                 self.enclose(&mut operand, PREFIX + 1, usize::MAX);
                 self.text.insert_str(operand.start, sign);
-                Part { start: operand.start, binds: PREFIX, constant: None }
+                let depth = operand.depth + 1;
+                Part { start: operand.start, binds: PREFIX, constant: None, depth }
             }
             Form::Call(name) => {
                 let (right, left) = (parts.pop()?, parts.pop()?);
@@ -84,8 +88,11 @@ impl Printer<'_> {
                 self.text.push(')');
                 self.text.insert_str(right.start, ", ");
                 self.text.insert_str(left.start, &format!("{name}("));
-                Part { start: left.start, binds: ATOM, constant: None }
+                let depth = left.depth.max(right.depth) + 1;
+                Part { start: left.start, binds: ATOM, constant: None, depth }
             }
+            // The operator that it belongs to says it.
+            Form::Other if matches!(op, ExprOp::SkipZero(_) | ExprOp::SkipNonZero(_)) => return Some(()),
             Form::Other => self.leaf(op, parts)?,
         };
         parts.push(part);
@@ -100,6 +107,7 @@ impl Printer<'_> {
         self.text.insert(end.min(self.text.len()), ')');
         self.text.insert(part.start, '(');
         part.binds = ATOM;
+        part.depth += 1;
     }
 
     fn leaf(&mut self, op: ExprOp, parts: &mut Vec<Part>) -> Option<Part> {
@@ -117,7 +125,8 @@ impl Printer<'_> {
                 self.text.push_str(ScalarType::ALL[ty as usize].1);
             }
             self.text.push(')');
-            return Some(Part { start: offset.start, binds: ATOM, constant: None });
+            let depth = offset.depth + 1;
+            return Some(Part { start: offset.start, binds: ATOM, constant: None, depth });
         }
         let (start, mut binds, mut constant) = (self.text.len(), ATOM, None);
         match op {
@@ -130,7 +139,7 @@ impl Printer<'_> {
             }
             _ => self.variable(op),
         }
-        Some(Part { start, binds, constant })
+        Some(Part { start, binds, constant, depth: 0 })
     }
 
     /// An operand that is no number in the text.
@@ -185,6 +194,13 @@ impl Printer<'_> {
                 ExprOp::Arg(arg) => {
                     self.text.push_str("arg.");
                     self.number(arg);
+                }
+                ExprOp::SkipZero(past) | ExprOp::SkipNonZero(past) => {
+                    let word = SKIPS.iter().find(|(skip, _)| skip(past) == *op).map_or("", |(_, word)| word);
+                    self.text.push_str(word);
+                    self.text.push('(');
+                    self.number(past);
+                    self.text.push(')');
                 }
                 op => match operators.clone().find(|(other, _)| *other == op) {
                     Some((_, word)) => self.text.push_str(word),

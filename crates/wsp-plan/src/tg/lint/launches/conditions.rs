@@ -112,6 +112,10 @@ impl Forms {
         // Where the operations of each item begin.
         let mut stack: Vec<(usize, Item)> = Vec::new();
         for (at, op) in ops.iter().enumerate() {
+            // What a skip looks at is the left side of the `and` or `or` that follows.
+            if matches!(op, ExprOp::SkipZero(_) | ExprOp::SkipNonZero(_)) {
+                continue;
+            }
             let Some(rest) = stack.len().checked_sub(op.operands()) else { return Item::Open };
             let operands = stack.split_off(rest);
             let from = operands.first().map_or(at, |operand| operand.0);
