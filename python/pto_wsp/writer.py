@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._raise import schedule_error
+from ._raise import schedule_error, trace_error
 from ._seam import Span
 from .expr import Expr, Var, constant, substitute
 from .linear import known_number, lower_bound, quotient_plain
@@ -16,6 +16,17 @@ from .tracing import Trace
 
 Json = dict[str, Any]
 _OPS = {"mod": "rem", "floordiv": "div"}
+_MOST_WRITTEN = 50_000
+"""The largest expression of a document."""
+
+
+def _has_more(node: Json, most: int) -> bool:
+    """Whether a written expression has more operations."""
+    left, count = [node], 0
+    while left and count <= most:
+        count += 1
+        left.extend(part for part in left.pop().values() if isinstance(part, dict))
+    return count > most
 
 
 class Writer:
@@ -69,14 +80,35 @@ class Writer:
         return {"k": "axis", "id": self._axis_ids[id(axis)]}
 
     def _quotient(self, expr: Expr) -> Json:
-        """`//` and `%`, which round down; the operations of the program round towards zero, or up."""
+        """`//` and `%`, which round down; the operations of the program round towards zero, or up. No step overflows
+        where the result does not.
+        """
         a, b = (self._expr(arg) for arg in expr.args)
         if quotient_plain(expr):
             return {"k": _OPS[expr.op], "a": a, "b": b}
-        floor = {"k": "neg", "a": {"k": "ceildiv", "a": {"k": "neg", "a": a}, "b": b}}
+        rest = {"k": "rem", "a": a, "b": b}
+        lifted = {"k": "rem", "a": {"k": "add", "a": rest, "b": b}, "b": b}
+        up = {"k": "ceildiv", "a": a, "b": b}
         if expr.op == "floordiv":
-            return floor
-        return {"k": "sub", "a": a, "b": {"k": "mul", "a": b, "b": floor}}
+            if isinstance(b, int) and b not in (1, -(2**63)):
+                return {"k": "neg", "a": {"k": "ceildiv", "a": a, "b": -b}}
+            node: Json = {"k": "sub", "a": up, "b": {"k": "ne", "a": rest, "b": 0}}
+        elif isinstance(b, int) and abs(b) <= 2**62:
+            return lifted
+        else:
+            negative = ({"k": "lt", "a": side, "b": 0} for side in (rest, b))
+            alike = dict(zip("ab", negative, strict=True), k="eq")
+            node = {"k": "choose", "c": alike, "a": rest, "b": lifted}
+        # Operands stand in it several times, and again in what is computed from it.
+        if _has_more(node, _MOST_WRITTEN):
+            raise trace_error(
+                1034,
+                f"an expression is written with more than {_MOST_WRITTEN} operations",
+                span=expr.span,
+                notes="`//` and `%` by what is no number are written with several copies of their operands",
+                help="compute it in a kernel, in a table, or from fewer quotients",
+            )
+        return node
 
     def _key(self, key: Expr, directive: Directive) -> Json | int:
         """A key with the axes and tables that its names stand for."""

@@ -20,6 +20,7 @@ from pto_wsp import (
     Table,
     Tensor,
     combine,
+    errors,
     f16,
     f32,
     i32,
@@ -383,20 +384,27 @@ def test_a_view_knows_its_shape():
     assert repr(shapes[0]) == "(n, 64)"
 
 
-@pytest.mark.parametrize("a", [-7, -1, 0, 5, 9])
-@pytest.mark.parametrize("b", [-3, -1, 1, 4])
+LEAST, MOST = -(2**63), 2**63 - 1
+LARGE = [LEAST, LEAST + 1, -(2**62) - 5, -(2**62), 2**62, 2**62 + 1, MOST - 1, MOST]
+
+
+@pytest.mark.parametrize("a", [-7, -1, 0, 5, 9, *LARGE])
+@pytest.mark.parametrize("b", [-3, -1, 1, 4, *LARGE])
 def test_quotients_round_as_in_python(a, b):
-    """The expression of a table's element, of which no sign is known, evaluated by the rules of the IR."""
-    table = Table([a], name="t")
+    """Expressions of a table's elements, of which no sign is known, evaluated by the rules of the IR."""
+    table = Table([a, b], name="t")
 
     @workload
     def w():
-        number(table[0] // b)
-        number(table[0] % b)
+        for divisor in (b, table[1]):
+            number(table[0] % divisor)
+            number(table[0] // divisor)
 
     tasks = document(w)["workload"]["workloads"][0]["body"]
-    found = [evaluated(task["args"][0]["scalar"], [a]) for task in tasks]
-    assert found == [a // b, a % b]
+    nodes = [task["args"][0]["scalar"] for task in tasks]
+    quotients = nodes if a // b <= MOST else nodes[::2]
+    wanted = [a % b, a // b] * 2 if a // b <= MOST else [a % b] * 2
+    assert [evaluated(node, [a, b]) for node in quotients] == wanted
 
 
 def evaluated(node, table):
@@ -406,19 +414,46 @@ def evaluated(node, table):
     kind = node["k"]
     if kind == "table":
         return table[evaluated(node["index"], table)]
+    if kind == "choose":
+        return evaluated(node["a" if evaluated(node["c"], table) else "b"], table)
     a = evaluated(node["a"], table)
     if kind == "neg":
-        return -a
+        return fit(-a)
     b = evaluated(node["b"], table)
     towards_zero = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if b else 0
-    return {
-        "add": a + b,
-        "sub": a - b,
-        "mul": a * b,
-        "div": towards_zero,
-        "rem": a - b * towards_zero,
-        "ceildiv": -(-a // b) if b else 0,
-    }[kind]
+    return fit(
+        {
+            "add": a + b,
+            "sub": a - b,
+            "mul": a * b,
+            "div": towards_zero,
+            "rem": a - b * towards_zero,
+            "ceildiv": -(-a // b) if b else 0,
+            "lt": int(a < b),
+            "eq": int(a == b),
+            "ne": int(a != b),
+        }[kind]
+    )
+
+
+def fit(value):
+    assert LEAST <= value <= MOST, f"{value} has more than 64 bits"
+    return value
+
+
+def test_quotients_of_quotients_by_what_is_no_number_end():
+    """Each is written with copies of the ones before."""
+    table = Table([1], name="t")
+
+    @workload
+    def w():
+        n = table[0]
+        for _ in range(40):
+            n = (n - 5) % table[0]
+        number(n)
+
+    with pytest.raises(errors.TraceError, match="more than 50000 operations"):
+        document(w)
 
 
 def test_quotients_of_what_is_not_negative_are_plain():
@@ -431,7 +466,7 @@ def test_quotients_of_what_is_not_negative_are_plain():
 
     assert "number((n - 1 - i) / 4);" in body(w)
     assert "number((i + 3) % 8);" in body(w)
-    assert "number(-ceildiv(-(i - 1), 2));" in body(w)
+    assert "number(-ceildiv(i - 1, -2));" in body(w)
 
 
 def test_numpy_integers_and_arrays():
