@@ -16,7 +16,8 @@ pub(super) struct Bits {
 /// Some numbers of a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Gaps {
-    pub(super) count: usize,
+    /// How many groups have one of them.
+    pub(super) groups: usize,
     pub(super) first: Option<usize>,
 }
 
@@ -58,24 +59,36 @@ impl Bits {
         self.parts(begin, end).all(|(word, mask)| word.load(Relaxed) & mask == mask)
     }
 
-    /// What it and `other`, which has the same bound, lack together of a range.
-    pub(super) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize) -> Gaps {
-        self.lacks(begin, end, |at| !other.map_or(0, |other| other.words[at].load(Relaxed)))
+    /// What it and `other`, which has the same bound, lack together of a range, in groups of so many numbers from its begin on.
+    pub(super) fn gaps(&self, other: Option<&Bits>, begin: usize, end: usize, group: usize) -> Gaps {
+        self.lacks(begin, end, group, |at| !other.map_or(0, |other| other.words[at].load(Relaxed)))
     }
 
-    /// What it lacks of a range and `other`, which has the same bound, has.
-    pub(super) fn gaps_in(&self, other: &Bits, begin: usize, end: usize) -> Gaps {
-        self.lacks(begin, end, |at| other.words[at].load(Relaxed))
+    /// What it lacks of a range and `other`, which has the same bound, has, in such groups.
+    pub(super) fn gaps_in(&self, other: &Bits, begin: usize, end: usize, group: usize) -> Gaps {
+        self.lacks(begin, end, group, |at| other.words[at].load(Relaxed))
     }
 
     /// What it lacks of a range, of the numbers whose bits `among` has, word by word.
-    fn lacks(&self, begin: usize, end: usize, among: impl Fn(usize) -> u64) -> Gaps {
-        let mut found = Gaps::default();
+    fn lacks(&self, begin: usize, end: usize, group: usize, among: impl Fn(usize) -> u64) -> Gaps {
+        let (mut found, mut counted) = (Gaps::default(), begin);
         for (at, (word, mask)) in (begin / 64..).zip(self.parts(begin, end)) {
-            let lacks = mask & !word.load(Relaxed) & among(at);
-            if lacks != 0 {
-                found.count += lacks.count_ones() as usize;
-                found.first.get_or_insert(at * 64 + lacks.trailing_zeros() as usize);
+            let mut lacks = mask & !word.load(Relaxed) & among(at);
+            if lacks == 0 {
+                continue;
+            }
+            found.first.get_or_insert(at * 64 + lacks.trailing_zeros() as usize);
+            if group == 1 {
+                found.groups += lacks.count_ones() as usize;
+                continue;
+            }
+            while lacks != 0 {
+                let next = at * 64 + lacks.trailing_zeros() as usize;
+                if next >= counted {
+                    found.groups += 1;
+                    counted = next + group - (next - begin) % group;
+                }
+                lacks &= u64::MAX.checked_shl((counted - at * 64) as u32).unwrap_or(0);
             }
         }
         found
@@ -123,10 +136,10 @@ mod tests {
             bits.insert(begin, end);
             assert_eq!(bits.runs(0, 200), [(begin, end)]);
             assert!(bits.covers(begin, end) && !bits.is_empty());
-            let lacks = Gaps { count: 200 - (end - begin), first: (begin > 0).then_some(0).or(Some(end)) };
-            let all = Gaps { first: lacks.first.filter(|_| lacks.count > 0), ..lacks };
-            assert_eq!(bits.gaps(None, 0, 200), all);
-            assert_eq!(bits.gaps(Some(&bits), begin, end), Gaps::default());
+            let lacks = Gaps { groups: 200 - (end - begin), first: (begin > 0).then_some(0).or(Some(end)) };
+            let all = Gaps { first: lacks.first.filter(|_| lacks.groups > 0), ..lacks };
+            assert_eq!(bits.gaps(None, 0, 200, 1), all);
+            assert_eq!(bits.gaps(Some(&bits), begin, end, 1), Gaps::default());
             bits.remove(end - 1, end);
             assert!(
                 !bits.covers(begin, end)
@@ -146,9 +159,25 @@ mod tests {
         assert_eq!(bits.runs(0, 256), [(2, 4), (5, 6), (60, 70), (127, 129), (250, 256)]);
         assert_eq!(bits.runs(61, 128), [(61, 70), (127, 128)]);
         other.insert(4, 60);
-        assert_eq!(bits.gaps(Some(&other), 2, 72), Gaps { count: 2, first: Some(70) });
-        assert_eq!(bits.gaps(None, 2, 72), Gaps { count: 57, first: Some(4) });
-        assert_eq!(bits.gaps_in(&other, 2, 72), Gaps { count: 55, first: Some(4) });
-        assert_eq!(other.gaps_in(&bits, 3, 200), Gaps { count: 13, first: Some(3) });
+        assert_eq!(bits.gaps(Some(&other), 2, 72, 1), Gaps { groups: 2, first: Some(70) });
+        assert_eq!(bits.gaps(None, 2, 72, 1), Gaps { groups: 57, first: Some(4) });
+        assert_eq!(bits.gaps_in(&other, 2, 72, 1), Gaps { groups: 55, first: Some(4) });
+        assert_eq!(other.gaps_in(&bits, 3, 200, 1), Gaps { groups: 13, first: Some(3) });
+    }
+
+    #[test]
+    fn groups_with_a_gap_are_counted_once_wherever_they_begin() {
+        let bits = Bits::new(256);
+        for (begin, end) in [(0, 3), (4, 8), (62, 63), (64, 66), (100, 256)] {
+            bits.insert(begin, end);
+        }
+        for begin in 0..8 {
+            for group in [1, 2, 4, 8] {
+                let end = begin + 128;
+                let lacks = |from: usize| (from..from + group).any(|n| !bits.covers(n, n + 1));
+                let groups = (begin..end).step_by(group).filter(|&from| lacks(from)).count();
+                assert_eq!(bits.gaps(None, begin, end, group).groups, groups, "{begin}, {group}");
+            }
+        }
     }
 }

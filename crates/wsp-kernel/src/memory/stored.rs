@@ -124,7 +124,7 @@ impl Stored {
         self.loaded_early.iter().for_each(Bits::clear);
     }
 
-    /// These elements, of `size` bytes, the first of them counted from the begin of the memory; none if there are none.
+    /// These elements, of `size` bytes, of which some byte was not stored, the first of them counted from the begin of the memory; none if there are none.
     pub fn missing(&self, which: Unstored, size: usize) -> Option<Missing> {
         self.missing_in(which, size, |piece| piece(std::ptr::without_provenance(self.base), self.bytes))
     }
@@ -138,28 +138,28 @@ impl Stored {
         each: impl FnOnce(&mut dyn FnMut(*const u8, usize)),
     ) -> Option<Missing> {
         let early = self.loaded_early.as_ref().filter(|_| !self.stored.is_empty());
-        let elements = |units: usize| ((units << self.unit) / size) as u64;
+        let group = (size >> self.unit).max(1);
         let (mut found, mut before): (Option<Missing>, usize) = (None, 0);
         each(&mut |at, bytes| {
             let Some((begin, end)) = self.clip(at, bytes) else { return };
             let gaps = match (which, early) {
-                (Unstored::Unused, _) => self.stored.gaps(early, begin, end),
-                (Unstored::Loaded, Some(early)) => self.stored.gaps_in(early, begin, end),
+                (Unstored::Unused, _) => self.stored.gaps(early, begin, end, group),
+                (Unstored::Loaded, Some(early)) => self.stored.gaps_in(early, begin, end, group),
                 (Unstored::Loaded, None) => return,
             };
             if let Some(first) = gaps.first {
-                let first = elements(before + first - begin);
-                found.get_or_insert(Missing { elements: 0, first }).elements += elements(gaps.count);
+                let first = ((before + first - begin) / group) as u64;
+                found.get_or_insert(Missing { elements: 0, first }).elements += gaps.groups as u64;
             }
             before += end - begin;
         });
-        found.filter(|missing| missing.elements > 0)
+        found
     }
 
     /// The first of `bytes` bytes from `at` on that was not stored, counted from there.
     pub fn first_gap(&self, at: *const u8, bytes: usize) -> Option<usize> {
         let (begin, end) = self.clip(at, bytes)?;
-        Some((self.stored.gaps(None, begin, end).first? - begin) << self.unit)
+        Some((self.stored.gaps(None, begin, end, 1).first? - begin) << self.unit)
     }
 
     /// The units of some bytes that lie in the memory; none if there are none.
@@ -211,6 +211,17 @@ mod tests {
         assert_eq!((stored.missing(Unstored::Unused, 4), stored.state().ranges.len()), (None, 1));
         stored.forget();
         assert_eq!(stored.missing(Unstored::Unused, 8), Some(Missing { elements: 5, first: 0 }));
+    }
+
+    #[test]
+    fn an_element_of_which_a_byte_is_not_stored_is_missing() {
+        let stored = memory(1, EarlyLoads::Refused);
+        for (from, to) in [(0, 3), (4, 10), (12, 15), (16, 39)] {
+            store(&stored, from, to);
+        }
+        assert_eq!(stored.missing(Unstored::Unused, 4), Some(Missing { elements: 4, first: 0 }));
+        let inside = stored.missing_in(Unstored::Unused, 4, |piece| piece(at(6), 12));
+        assert_eq!(inside, Some(Missing { elements: 2, first: 1 }));
     }
 
     #[test]
