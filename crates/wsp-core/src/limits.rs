@@ -41,11 +41,11 @@ limits! {
     MAX_TILE_BYTES: u64 = 16 << 20;
     /// Most descriptors that one run may emit.
     MAX_DESCRIPTORS: u32 = 1 << 26;
-    /// Most steps that a generator may take before it is taken to loop for ever.
+    /// Most steps that a generator, or a task of a kernel, may take before it is taken to loop for ever: some minutes.
     MAX_GENERATOR_STEPS: u64 = 20_000_000_000;
     /// Most steps that a generator of a launch may take from one descriptor to the next before it is taken to loop for ever: some
     /// seconds.
-    MAX_STEPS_TO_DESCRIPTOR: u64 = 1 << 30;
+    MAX_STEPS_TO_DESCRIPTOR: u64 = 1 << 28;
     /// Most rounds of a `while` in a workload that gives no maximum.
     MAX_WHILE_ROUNDS: u32 = 1 << 20;
     /// Most diagnostics printed for one file.
