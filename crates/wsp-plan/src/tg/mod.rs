@@ -6,6 +6,7 @@ pub mod lint;
 pub mod matrix;
 pub mod plan;
 mod progression;
+pub mod runs;
 
 pub use elaborate::elaborate;
 pub use lint::{Checked, LintOptions, OpenEnd, OpenPair, check, lint};

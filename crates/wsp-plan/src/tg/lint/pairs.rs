@@ -4,9 +4,9 @@
 //! the next one has to follow: the last writes, and the reads since. A write takes the place of what stood there before in
 //! its own block or deeper, since what follows the write follows those as well, if the pairs found here are in order.
 
+use super::super::runs::Runs;
 use super::access::{Access, Accesses};
 use super::overlap::{Overlap, overlap};
-use std::collections::BTreeMap;
 use wsp_core::tg::Direction;
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Blocks, Outline};
@@ -43,19 +43,17 @@ pub(super) struct Finder<'a> {
     pub(super) steps: usize,
 }
 
-/// One past the last byte of a run, and the accesses that matter there.
-type Run = (u64, Vec<u32>);
-
 impl Finder<'_> {
     /// Adds the pairs of some accesses of one tensor, by place in the list and in order. `false` if there are too many.
     pub(super) fn tensor(&mut self, order: &[u32], guess: &Guess<'_>) -> bool {
-        let mut runs: BTreeMap<u64, Run> = BTreeMap::new();
+        // Of each byte the accesses that matter there.
+        let mut runs = Runs::default();
         for &at in order {
             let access = self.list[at as usize];
             if access.low >= access.high {
                 continue;
             }
-            self.steps += split(&mut runs, access.low) + split(&mut runs, access.high);
+            self.steps += runs.cut(access.low..access.high);
             if !access.is_known() {
                 self.guess(at, &runs, guess);
             }
@@ -69,9 +67,9 @@ impl Finder<'_> {
         true
     }
 
-    fn guess(&mut self, at: u32, runs: &BTreeMap<u64, Run>, guess: &Guess<'_>) {
+    fn guess(&mut self, at: u32, runs: &Runs<u32>, guess: &Guess<'_>) {
         let access = self.list[at as usize];
-        let mut here = runs.range(access.low..access.high).flat_map(|(_, run)| &run.1);
+        let mut here = runs.within(access.low..access.high).flat_map(|(_, kept)| kept);
         let mut steps = 0;
         let written = here.any(|&other| {
             steps += 1;
@@ -90,15 +88,9 @@ impl Finder<'_> {
         self.guessed[at as usize] = true;
     }
 
-    fn follow(&mut self, at: u32, runs: &mut BTreeMap<u64, Run>) {
+    fn follow(&mut self, at: u32, runs: &mut Runs<u32>) {
         let access = self.list[at as usize];
-        let mut gaps = Vec::new();
-        let mut next = access.low;
-        for (&low, (high, kept)) in runs.range_mut(access.low..access.high) {
-            if next < low {
-                gaps.push((next, low));
-            }
-            next = *high;
+        for kept in runs.within_mut(access.low..access.high) {
             self.steps += kept.len() + 1;
             for &other in kept.iter() {
                 let before = self.list[other as usize];
@@ -110,12 +102,6 @@ impl Finder<'_> {
                 kept.retain(|&other| !self.blocks.is_within(self.list[other as usize].block, access.block));
             }
             kept.push(at);
-        }
-        if next < access.high {
-            gaps.push((next, access.high));
-        }
-        for (low, high) in gaps {
-            runs.insert(low, (high, vec![at]));
         }
     }
 }
@@ -178,19 +164,4 @@ impl CopyOrder {
         pairs.dedup();
         CopyOrder { pairs, left_out }
     }
-}
-
-/// Cuts the run around a byte in two; what that cost.
-fn split(runs: &mut BTreeMap<u64, Run>, at: u64) -> usize {
-    let Some((&low, (high, _))) = runs.range(..at).next_back() else { return 1 };
-    if *high <= at || low == at {
-        return 1;
-    }
-    let high = *high;
-    let Some((end, kept)) = runs.get_mut(&low) else { return 1 };
-    *end = at;
-    let kept = kept.clone();
-    let cost = kept.len();
-    runs.insert(at, (high, kept));
-    cost
 }
