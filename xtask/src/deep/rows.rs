@@ -62,6 +62,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(20_000),
     },
     Row {
+        name: "races of random launches whose bytes are known when they run",
+        cargo: &["--package", "wsp-cpu", "--test", "it", "tg::launches::races_of_random_launches"],
+        cases: Some(20_000),
+    },
+    Row {
         name: "random loops of task graphs, unrolled and not",
         cargo: &["--package", "wsp-cpu", "--test", "it", "tg::loops::random_loops"],
         cases: Some(10_000),

@@ -187,9 +187,9 @@ TG_LAUNCH(G, default)
     }
 }
 
-/// What the checks leave out of their comparison is a warning, and with `--strict` nothing runs.
+/// What the checks cannot compare of launches the run compares, also without checks of its results.
 #[test]
-fn a_strict_run_refuses_what_was_not_compared() {
+fn launches_whose_bytes_only_a_run_knows_are_compared_by_it() {
     let folder = folder();
     let graph = |name: &str, range: &str| {
         format!(
@@ -204,13 +204,15 @@ fn a_strict_run_refuses_what_was_not_compared() {
         )
     };
     let path = folder.write("unit.tg", &text("N * 16"));
-    let (code, out, err) = run(&["run", &path]);
-    assert!(code == 0 && err.contains("warning[WSP1519]"), "{out}{err}");
-    let (out, err) = refused(&["run", &path, "--strict"]);
-    assert!(
-        out.is_empty() && err.contains("error[WSP1519]") && err.contains("takes for an error"),
-        "{out}{err}"
-    );
+    let (code, out, err) = run(&["check", &path, "--strict"]);
+    assert!(code == 0 && err.contains("note[WSP1522]"), "{out}{err}");
+    let (code, out, err) = run(&["run", &path, "--strict"]);
+    assert!(code == 0 && !err.contains("WSP15"), "{out}{err}");
+    for args in [&[][..], &["--no-check"], &["--strict"]] {
+        let (out, err) = refused(&[&["run", &path, "--set", "N=0"][..], args].concat());
+        let said = ["error[WSP1521]", "on stream", "bytes 0 to 16 of `Z`", "TG_SYNC(G)"];
+        assert!(out.is_empty() && said.iter().all(|part| err.contains(part)), "{out}{err}");
+    }
     let (code, out, err) = run(&["run", &folder.write("apart.tg", &text("16")), "--strict"]);
     assert_eq!(code, 0, "{out}{err}");
 }

@@ -10,6 +10,7 @@ use super::pto::{PtoResident, PtoStop};
 use super::shared::Shared;
 use super::values::Values;
 use crate::workload::KernelFault;
+use std::ops::Range;
 use std::sync::Arc;
 use wsp_core::tg::Scalar;
 use wsp_ir::diag::Diagnostic;
@@ -82,6 +83,30 @@ pub(crate) fn bind_arg(
     values: &Values<'_>,
     shared: &Shared,
 ) -> Result<BoundArg, Box<Diagnostic>> {
+    place(item, bind, values, shared).map(|(_, range)| BoundArg { range, direction: bind.direction })
+}
+
+/// The tensor of the unit that an argument is bound to, and which bytes of it.
+///
+/// # Errors
+/// As [`bind_arg`].
+pub(crate) fn locate(
+    item: u32,
+    bind: &BindItem,
+    values: &Values<'_>,
+    shared: &Shared,
+) -> Result<(u32, Range<u64>), Box<Diagnostic>> {
+    let (unit, part) = place(item, bind, values, shared)?;
+    let first = (part.ptr().addr() - values.range(unit, shared)?.ptr().addr()) as u64;
+    Ok((unit, first..first + part.bytes()))
+}
+
+fn place(
+    item: u32,
+    bind: &BindItem,
+    values: &Values<'_>,
+    shared: &Shared,
+) -> Result<(u32, TensorRange), Box<Diagnostic>> {
     let plan = &values.code.plan;
     let fault = |code, what: String| {
         let message = format!("argument {} of kernel `{}` {what}", bind.arg, plan.kernel_name(item));
@@ -117,7 +142,7 @@ pub(crate) fn bind_arg(
         let what = format!("takes {size} bytes from byte {offset} of `{name}`, which has {bytes}");
         fault(codes::BAD_BINDING, what)
     })?;
-    Ok(BoundArg { range: part, direction: bind.direction })
+    Ok((unit, part))
 }
 
 /// Runs a block.

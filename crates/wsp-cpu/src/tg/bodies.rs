@@ -9,6 +9,7 @@ use super::memory::TensorRange;
 use super::open::Bindings;
 use super::shared::Shared;
 use super::snapshot::Paused;
+use super::touches::Item;
 use super::values::Values;
 use crate::workload::Payload;
 use smallvec::SmallVec;
@@ -49,6 +50,8 @@ pub(crate) struct LaunchBodies {
     pub(crate) resumes: bool,
     /// What its kernels were bound to, where they have to be compared.
     pub(crate) bindings: Bindings,
+    /// Its number among the launches, where they have to be compared.
+    pub(crate) number: Option<Arc<u64>>,
 }
 
 /// A dispatched kernel, or several that run as one.
@@ -132,6 +135,16 @@ impl LaunchBodies {
         Ok(bound)
     }
 
+    /// Compares what is about to start with other launches.
+    fn compare(&self, item: Item, iterations: &[u32]) -> Result<(), Box<Diagnostic>> {
+        match (&self.shared.launches, &self.number) {
+            (Some(launches), Some(number)) => {
+                launches.compare(**number, item, &self.values(iterations), &self.shared)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses tensors that were released since a kernel was bound.
     fn check_held(&self, item: u32) -> Result<(), Box<Diagnostic>> {
         let (plan, values) = (&self.code.plan, self.values(&[]));
@@ -165,6 +178,7 @@ impl Bodies for LaunchBodies {
             let compare = |item| self.code.open.compare(item, &values, &self.bindings, &self.shared);
             items.clone().try_for_each(compare)?;
         }
+        items.clone().try_for_each(|item| self.compare(Item::Kernel(item), cx.iterations))?;
         if let Some(resident) = resident
             && Arc::ptr_eq(&resident.instance, &self.instance)
             && items.clone().all(|item| self.code.whens[item as usize] == When::Always)
@@ -195,8 +209,11 @@ impl Bodies for LaunchBodies {
     }
 
     fn run_item(&self, cx: &NodeCx<'_>) -> Result<(), TgFault> {
-        let kind = self.code.runtime.image().nodes[cx.node as usize].kind;
-        run_item(NodeKind::from_code(kind), cx.item, &self.values(cx.iterations), &self.shared)?;
+        let kind = NodeKind::from_code(self.code.runtime.image().nodes[cx.node as usize].kind);
+        if kind == Some(NodeKind::Copy) {
+            self.compare(Item::Copy(cx.item), cx.iterations)?;
+        }
+        run_item(kind, cx.item, &self.values(cx.iterations), &self.shared)?;
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use super::scalars;
 use super::session::Session;
 use super::shared::{Shared, no_store};
 use super::tensors::{Given, TensorTable, take_inputs, take_size};
+use super::touches::{Launches, OpenUses};
 use crate::arguments::{self, Argument};
 use crate::options::Recording;
 use rustc_hash::FxHashMap;
@@ -41,7 +42,7 @@ impl Session {
         options: SessionOptions,
     ) -> Result<Session, Vec<Diagnostic>> {
         let signatures = kernels.signatures();
-        let Checked { findings, open } = check(module, kernels, &signatures, &options)?;
+        let checked = check(module, kernels, &signatures, &options)?;
         let mut plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
         let scalars = scalars::values(module, &options.scalars)?;
         let mut table = TensorTable::new(&plan, module);
@@ -61,9 +62,10 @@ impl Session {
         let claim = claim(&table, &codes, &options)?;
         let mut codes = codes;
         for code in &mut codes {
-            code.open = OpenPairs::new(&code.plan, &open);
+            code.open = OpenPairs::new(&code.plan, &checked.open);
+            code.uses = OpenUses::new(&code.plan, &code.whens, &checked.launches);
         }
-        make(module, plan, table, codes, scalars, findings, claim, options)
+        make(module, plan, table, codes, scalars, checked, claim, options)
     }
 }
 
@@ -114,7 +116,7 @@ fn check(
     let checked = tg::check(module, signatures, &lint, &scalars);
     // What is left to the run is no finding of it.
     found.extend(checked.findings.into_iter().filter(|found| found.code != codes::LEFT_OPEN));
-    Ok(Checked { findings: refused(found)?, open: checked.open })
+    Ok(Checked { findings: refused(found)?, open: checked.open, launches: checked.launches })
 }
 
 /// External tensors whose size is not declared get the size that kernels of known shapes need.
@@ -164,8 +166,8 @@ fn code(
         vec![Diagnostic::error(codes::REFUSED_LAUNCH, message)]
     })?;
     let spans = Spans::new(&plan, module);
-    let open = OpenPairs::default();
-    Ok(GraphCode { plan, tensors, locals, defs, whens, open, spans, runtime: Arc::new(runtime) })
+    let (open, uses) = (OpenPairs::default(), OpenUses::default());
+    Ok(GraphCode { plan, tensors, locals, defs, whens, open, uses, spans, runtime: Arc::new(runtime) })
 }
 
 /// The tensors that kernels, copies, releases and conditions of a graph use, in the order of the unit.
@@ -367,7 +369,7 @@ fn make(
     table: TensorTable,
     codes: Vec<GraphCode>,
     scalars: Vec<i64>,
-    findings: Vec<Diagnostic>,
+    checked: Checked,
     claim: Claimed,
     options: SessionOptions,
 ) -> Result<Session, Vec<Diagnostic>> {
@@ -387,9 +389,10 @@ fn make(
     }
     let restores = restores(&plan, &codes);
     let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, claim, &options);
-    let shared = shared.ok_or_else(|| {
+    let mut shared = shared.ok_or_else(|| {
         vec![Diagnostic::error(codes::OUT_OF_MEMORY, "the machine has no memory for a session")]
     })?;
+    shared.launches = Launches::new(checked.launches, devices);
     for code in &codes {
         let written = code.tensors.iter().filter(|tensor| tensor.written);
         written.for_each(|tensor| shared.memory().set_written(tensor.unit as usize));
@@ -413,7 +416,7 @@ fn make(
         plan,
         shared: Arc::new(shared),
         codes,
-        findings,
+        findings: checked.findings,
         notes: Vec::new(),
         resumed: None,
         stats: wsp_runtime::tg::Stats::default(),

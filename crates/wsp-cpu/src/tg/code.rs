@@ -5,6 +5,7 @@ use super::kernels::KernelBody;
 use super::memory::TensorRange;
 use super::open::OpenPairs;
 use super::pto::PtoBound;
+use super::touches::OpenUses;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Scalar};
@@ -28,6 +29,8 @@ pub(crate) struct GraphCode {
     pub(crate) whens: Vec<When>,
     /// Kernels that a run has to compare.
     pub(crate) open: OpenPairs,
+    /// What a run has to compare with other launches.
+    pub(crate) uses: OpenUses,
     /// Where parts of it stand that a run may be unable to do.
     pub(crate) spans: Spans,
     /// What the runtime knows of it.

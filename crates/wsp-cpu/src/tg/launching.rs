@@ -6,6 +6,7 @@ use super::codes;
 use super::faults;
 use super::host::HostState;
 use super::instance::Instance;
+use super::launch_order::Submitted;
 use super::memory::TensorRange;
 use super::open::Bindings;
 use super::record::SavedLaunch;
@@ -15,7 +16,9 @@ use super::snapshot::Held;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::tg::{GraphNo, PartitionNo, StreamNo};
+use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_ir::tg::Namespace;
 use wsp_runtime::tg::{Epochs, LaunchId, LaunchOptions};
 
 /// Memory for the launches of a graph on one stream.
@@ -93,6 +96,11 @@ impl Session {
         let (instance, mut after) = self.acquire(&start)?;
         after.extend(self.earlier(&start, &code));
         let scalars = start.scalars.clone().unwrap_or_else(|| self.shared.view().scalars.clone()).into();
+        let number = self
+            .shared
+            .launches
+            .as_ref()
+            .map(|launches| launches.submit(start.device, self.submitted(&start, Arc::clone(&code))));
         let bodies = Arc::new(LaunchBodies {
             shared: Arc::clone(&self.shared),
             code: Arc::clone(&code),
@@ -103,10 +111,16 @@ impl Session {
             begun: AtomicBool::new(false),
             resumes: start.state.is_some(),
             bindings: Bindings::default(),
+            number,
         });
         if !code.open.is_empty() {
             code.open.compare_known(&bodies.values(&[]), &self.shared)?;
         }
+        if let (Some(launches), Some(number)) = (&self.shared.launches, &bodies.number) {
+            let compared = launches.compare_known(**number, &bodies.values(&[]), &self.shared);
+            compared.inspect_err(|_| self.withdraw(start.device, Some(**number)))?;
+        }
+        let number = bodies.number.as_deref().copied();
         let options = LaunchOptions {
             iteration: start.iteration,
             after,
@@ -120,7 +134,10 @@ impl Session {
         let shared = Arc::clone(&self.shared);
         let mut view = shared.view();
         let id = self.runtime.launch(&code.runtime, bodies, options);
-        let id = id.map_err(|reason| faults::refused(&reason))?;
+        let id = id.map_err(|reason| {
+            self.withdraw(start.device, number);
+            faults::refused(&reason)
+        })?;
         let host = &mut view.hosts[start.device as usize];
         if let Some(behind) = start.behind {
             *host = behind;
@@ -145,6 +162,35 @@ impl Session {
             pooled.last = Some(id);
         }
         Ok(id)
+    }
+
+    /// A launch that was entered does not begin.
+    fn withdraw(&self, device: u32, number: Option<u64>) {
+        if let (Some(launches), Some(number)) = (&self.shared.launches, number) {
+            launches.withdraw(device, number);
+        }
+    }
+
+    /// A launch, as it is compared with others.
+    fn submitted(&self, start: &Start, code: Arc<GraphCode>) -> Submitted {
+        // The host stands behind the statement.
+        let at = start.behind.as_ref().and_then(|behind| behind.at.checked_sub(1));
+        let op = at.and_then(|at| self.plan.host.get(at as usize));
+        let waits = start.epochs.as_ref().map_or(&[][..], |epochs| match epochs {
+            Epochs::Same(events) | Epochs::New(events) => &events.waits,
+        });
+        let stream = start.stream.0;
+        Submitted {
+            code,
+            stream,
+            on: match stream {
+                0 => "default".to_owned(),
+                _ => self.module.name(Namespace::Stream, GraphNo(0), stream),
+            },
+            iteration: start.iteration,
+            span: op.map_or_else(Span::default, |op| self.module.span(op.instr as usize)),
+            fired: waits.iter().filter(|wait| wait.fired).map(|wait| wait.event).collect(),
+        }
     }
 
     /// Launches of the same graph on other streams that write what this one writes.

@@ -19,6 +19,7 @@ mod host;
 mod identity;
 mod instance;
 mod kernels;
+mod launch_order;
 mod launching;
 mod memory;
 mod open;
@@ -35,6 +36,7 @@ mod session;
 mod shared;
 mod snapshot;
 mod tensors;
+mod touches;
 mod values;
 
 pub use accounts::{BytesByLocation, Peak};

@@ -4,7 +4,7 @@
 //! common. Bindings that depend on nothing but declared scalars and the iteration are compared before the launch begins; the others when a kernel
 //! is dispatched, with all that was dispatched before in the same round of the loops around both.
 
-use super::binding::bind_arg;
+use super::binding::locate;
 use super::code::When;
 use super::shared::Shared;
 use super::values::Values;
@@ -88,8 +88,9 @@ impl OpenPairs {
             let pair = &self.pairs[at as usize];
             let arg = pair.ends[end].arg;
             let Some(bind) = plan.binds_of(kernel).iter().find(|bind| bind.arg == arg) else { continue };
-            let range = bind_arg(item, bind, values, shared)?.range;
-            let (first, last) = (range.ptr().addr(), range.ptr().addr() + range.bytes() as usize);
+            let (tensor, bytes) = locate(item, bind, values, shared)?;
+            let base = values.range(tensor, shared)?.ptr().addr();
+            let (first, last) = (base + bytes.start as usize, base + bytes.end as usize);
             let fixed = plan.fixed_of(kernel).iter().filter(|(iter, _)| pair.iters.contains(iter));
             let key = (at, fixed.map(|(_, number)| *number).collect());
             let is_around = |of: &&u32| pair.loops.contains(&plan.loops[**of as usize].instr);
@@ -101,9 +102,15 @@ impl OpenPairs {
             if met.rounds != rounds {
                 *met = Met { rounds, ..Met::default() };
             }
-            if overlaps(&met.ends[1 - end], first, last) {
+            if let Some((low, high)) = common(&met.ends[1 - end], first, last) {
                 drop(all);
-                shared.found(told(pair, values))?;
+                let name = &shared.table[tensor as usize].name;
+                let found = pair.finding().note(format!(
+                    "this launch binds them to bytes in common: {} to {} of `{name}`",
+                    low - base,
+                    high - base
+                ));
+                shared.found(values.facts().into_iter().fold(found, Diagnostic::note))?;
             } else {
                 insert(&mut met.ends[end], first, last);
             }
@@ -128,13 +135,11 @@ impl OpenPairs {
     }
 }
 
-fn told(pair: &OpenPair, values: &Values<'_>) -> Diagnostic {
-    let found = pair.finding().note("this launch binds them to bytes in common");
-    values.facts().into_iter().fold(found, Diagnostic::note)
-}
-
-fn overlaps(addresses: &Addresses, first: usize, last: usize) -> bool {
-    first < last && addresses.range(..last).next_back().is_some_and(|(_, end)| *end > first)
+/// The last of the addresses that lie between two, as far as they do.
+fn common(addresses: &Addresses, first: usize, last: usize) -> Option<(usize, usize)> {
+    let (&start, &end) = addresses.range(..last).next_back()?;
+    let (low, high) = (start.max(first), end.min(last));
+    (low < high).then_some((low, high))
 }
 
 fn insert(addresses: &mut Addresses, mut first: usize, mut last: usize) {
@@ -149,7 +154,7 @@ fn insert(addresses: &mut Addresses, mut first: usize, mut last: usize) {
 }
 
 /// The loops that run at run time around a node.
-fn loops_around(plan: &GraphPlan, mut node: u32) -> Vec<u32> {
+pub(super) fn loops_around(plan: &GraphPlan, mut node: u32) -> Vec<u32> {
     let mut loops = Vec::new();
     let records = &plan.records;
     let around = |node: u32| {
@@ -179,9 +184,9 @@ mod tests {
     fn only_bytes_in_common_meet() {
         let all = Addresses::from([(10, 20), (30, 40)]);
         for (first, last, meets) in
-            [(0, 10, false), (20, 30, false), (19, 21, true), (0, 50, true), (15, 15, false)]
+            [(0, 10, None), (20, 30, None), (19, 21, Some((19, 20))), (0, 50, Some((30, 40))), (15, 15, None)]
         {
-            assert_eq!(overlaps(&all, first, last), meets, "{first} {last}");
+            assert_eq!(common(&all, first, last), meets, "{first} {last}");
         }
     }
 }

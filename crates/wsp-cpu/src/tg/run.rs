@@ -57,6 +57,7 @@ impl Session {
         let result = self.run_hosts();
         // Whatever is still in flight ends before the caller goes on.
         let rest = self.wait(|_| true);
+        self.shared.waited_for_all();
         self.shared.view().leading = false;
         match result.and(rest) {
             Ok(()) => Ok(self.report()),
@@ -206,6 +207,7 @@ impl Session {
                     self.stand(device, state);
                     return Ok(Progress::Waits(waits));
                 }
+                self.shared.waited(device, Some(no));
                 self.stand(device, state);
             }
             HostKind::Alloc(tensor) => self.allocate(device, tensor as usize, Some(state))?,
@@ -236,6 +238,9 @@ impl Session {
         let reads = ops.iter().take_while(|op| **op != ExprOp::End).any(|op| matches!(op, ExprOp::Load(..)));
         if reads && !self.in_flight(|live| live.device == device).is_empty() {
             return Ok(None);
+        }
+        if reads {
+            self.shared.waited(device, None);
         }
         eval(ops, &HostValues { session: self, state, device }).map(Some)
     }

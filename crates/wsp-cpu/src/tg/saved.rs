@@ -12,6 +12,7 @@ use super::record::{Record, SavedTensor, Unreadable};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
+use super::touches::Launches;
 use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,6 +55,7 @@ impl Session {
             Box::new(Diagnostic::error(codes::NO_CHECKPOINT, message).help("save one first: `TG_CHECKPOINT`"))
         })?;
         self.wait(|live| live.device == device && live.code.plan.no == no)?;
+        self.shared.waited(device, Some(no));
         let code = Arc::clone(&self.codes[index]);
         let writes =
             |at: usize| code.tensors.iter().any(|tensor| tensor.unit as usize == at && tensor.written);
@@ -216,6 +218,7 @@ impl Session {
             return Err(Box::new(Diagnostic::error(codes::OTHER_CHECKPOINT, message)));
         }
         self.wait(|_| true)?;
+        self.shared.launches.iter().for_each(Launches::forget);
         self.take_up_records(&record)?;
         self.take_up_memory(&record)?;
         {

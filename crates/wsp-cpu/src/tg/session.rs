@@ -163,7 +163,9 @@ impl Session {
     pub fn sync(&mut self, graph: GraphNo) -> Result<(), Box<Diagnostic>> {
         let index = self.index(graph)?;
         self.check_launched(0, index)?;
-        self.wait(|live| live.device == 0 && live.code.plan.no == graph)
+        self.wait(|live| live.device == 0 && live.code.plan.no == graph)?;
+        self.shared.waited(0, Some(graph));
+        Ok(())
     }
 
     pub(super) fn check_launched(&self, device: u32, index: usize) -> Result<(), Box<Diagnostic>> {

@@ -12,9 +12,10 @@ use super::options::{Released, SessionOptions};
 use super::record::SavedLaunch;
 use super::snapshot::{Held, RunState};
 use super::tensors::{TensorTable, UnitMemory};
+use super::touches::Launches;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use wsp_core::tg::{EvalFault, TensorNo};
+use wsp_core::tg::{EvalFault, GraphNo, TensorNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Scratch;
 use wsp_memory::Claimed;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) identity: Identity,
     /// Graphs and checkpoints that the host restores.
     pub(crate) restores: Vec<(u32, u32)>,
+    /// What is compared of launches on different streams.
+    pub(crate) launches: Option<Launches>,
     /// Events of the runtime.
     pub(crate) events: OnceLock<EventsOf<LaunchBodies>>,
     /// Memory of no bytes.
@@ -118,6 +121,7 @@ impl Shared {
             store: options.checkpoints.clone(),
             identity,
             restores,
+            launches: None,
             events: OnceLock::new(),
             nothing: TensorRange::zeros(0, 1)?,
             unbound: Arc::new(Bound::Function(Box::default())),
@@ -129,6 +133,18 @@ impl Shared {
             scratch: Mutex::default(),
             _claim: claim,
         })
+    }
+
+    /// The host of a device has waited for the launches of a graph, or for all.
+    pub(crate) fn waited(&self, device: u32, graph: Option<GraphNo>) {
+        if let Some(launches) = &self.launches {
+            launches.waited(device, graph.map(|graph| graph.0));
+        }
+    }
+
+    /// All launches have ended.
+    pub(crate) fn waited_for_all(&self) {
+        (0..self.devices).for_each(|device| self.waited(device, None));
     }
 
     pub(crate) fn view(&self) -> MutexGuard<'_, View> {

@@ -9,5 +9,7 @@ mod progression;
 pub mod runs;
 
 pub use elaborate::elaborate;
-pub use lint::{Checked, LintOptions, OpenEnd, OpenPair, check, lint};
+pub use lint::{
+    Checked, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair, OpenUse, check, lint,
+};
 pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};

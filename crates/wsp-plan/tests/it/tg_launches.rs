@@ -1,8 +1,9 @@
 //! Launches that use the same bytes in no order, against an oracle that tries every order.
 
-use crate::tg_lint::{check, findings, findings_with};
+use crate::tg_lint::{check, findings, findings_with, kernels, read};
 use std::collections::BTreeMap;
 use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_plan::tg::{LintOptions, OpenLaunches};
 
 /// Graphs `NAME` with one kernel, of entry `w`, `r` or `rw`, on the bytes of `T` given.
 fn graphs(list: &[(&str, &str, &str)]) -> String {
@@ -151,16 +152,25 @@ fn of_too_many_ways_some_are_drawn() {
     let text = unit(&[("G", "rw", ", 0, 64"), ("H", "rw", ", 64, 64"), ("J", "rw", ", 0, 64")], &host);
     let codes: Vec<u16> =
         findings(&format!("{}arg N: i64\n{text}", args(12))).iter().map(|finding| finding.code.0).collect();
-    assert_eq!(codes, [1521, 1519]);
+    assert_eq!(codes, [1521, 1522]);
 }
 
-/// What is not compared is a warning, so that `--strict` does not pass over it.
+/// What is not compared here is handed over to the run, and a note says so.
 #[test]
-fn what_is_not_compared_of_launches_is_a_warning() {
+fn what_is_not_compared_of_launches_is_left_to_the_run() {
+    let handed_over = |text: &str| {
+        let checked = wsp_plan::tg::check(&read(text).0, &kernels(), &LintOptions::default(), &[]);
+        let uses: Vec<(u32, &str)> =
+            checked.launches.uses.iter().map(|of| (of.graph.0, of.name.as_str())).collect();
+        assert_eq!(uses, [(0, "A"), (1, "A")]);
+        checked
+    };
     let left_out = |text: &str| {
-        let found = findings(text);
-        let found: Vec<&Diagnostic> = found.iter().filter(|finding| finding.code.0 == 1519).collect();
-        assert!(found.len() == 1 && found[0].severity == Severity::Warning, "{found:#?}");
+        let checked = handed_over(text);
+        assert!(checked.findings.iter().all(|finding| finding.code.0 != 1519), "{:#?}", checked.findings);
+        let told = |finding: &&Diagnostic| finding.code.0 == 1522;
+        let found: Vec<&Diagnostic> = checked.findings.iter().filter(told).collect();
+        assert!(found.len() == 1 && found[0].severity == Severity::Note, "{found:#?}");
         assert!(!found[0].help.is_empty());
     };
     let apart = [("G", "rw", ", 0, 512"), ("J", "rw", ", 512")];
@@ -176,10 +186,21 @@ fn what_is_not_compared_of_launches_is_a_warning() {
     // Launches in no order, of which each is compared with each.
     let launches: String =
         (0..4000).map(|at| format!("TG_LAUNCH({}, {})\n", ["G", "J"][at % 2], at % 50)).collect();
-    left_out(&unit(&apart, &launches));
+    handed_over(&unit(&apart, &launches));
     // Bytes that depend on a scalar.
     let unknown = [("G", "rw", ", N, 4"), ("J", "rw", ", 512")];
     left_out(&format!("arg N: i64\n{}", unit(&unknown, "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n")));
+}
+
+/// A run is given nothing to compare where everything is compared here.
+#[test]
+fn launches_that_are_compared_here_are_not_handed_over() {
+    let apart = [("G", "rw", ", N, 4"), ("J", "rw", ", N + 4, 4")];
+    for host in ["TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 1)\n", "TG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\n"] {
+        let text = format!("arg N: i64\n{}", unit(&apart, host));
+        let checked = wsp_plan::tg::check(&read(&text).0, &kernels(), &LintOptions::default(), &[]);
+        assert_eq!((checked.findings.len(), checked.launches), (0, OpenLaunches::default()), "{host}");
+    }
 }
 
 /// As many launches as one likes, on one stream or waited for, are all looked at.

@@ -133,12 +133,11 @@ In Python it is an error: a function would see the bytes as elements of another 
         code: Code(1519),
         title: "not everything was checked, or shown",
         explanation: "\
-Kernels and launches are compared pair by pair, up to some number of steps: a unit in which very many kernels touch the same bytes, or whose host
-makes very many launches on several streams or has more than 64 ways through its conditions, is not compared to the end. Not compared are also
-launches on different streams whose bytes are known only when they run, bytes that several devices share where neither `device` keeps them
-apart nor a notification orders them, and more than 16384 pairs of kernels of a graph whose bytes are known only when it runs. What is not
-compared at all is a warning; pairs of kernels that every run compares are a note. Of more than 1000 findings the rest is counted, and as grave as
-the gravest of them.",
+Kernels of a graph are compared pair by pair, up to some number of steps: a unit in which very many kernels touch the same bytes is not compared
+to the end. Not compared are also bytes that several devices share where neither `device` keeps them apart nor a notification orders them, and
+more than 16384 pairs of kernels of a graph whose bytes are known only when it runs. What is not compared at all is a warning; pairs of kernels
+that every run compares are a note. Launches on different streams that cannot be compared here are compared by every run (WSP1522). Of more than
+1000 findings the rest is counted, and as grave as the gravest of them.",
     },
     CodeInfo {
         code: Code(1520),
@@ -154,7 +153,9 @@ CA_PARTITION names cores by number, from 0 on; the last of them must be one that
 Launches on one stream run one after another. Launches on different streams, or on different devices that share a tensor, run at the same time
 unless the host waits for the first with TG_SYNC before it submits the second, or an event or a notification orders the kernels. Two of them touch
 the same bytes and one writes, or the host releases a tensor that a launch in flight may use: the result depends on time. Where both are launches
-of one graph that writes tensors which are not its own, a simulation runs them one after another, and the finding is a warning.",
+of one graph that writes tensors which are not its own, a simulation runs them one after another, and the finding is a warning. What `wsp check`
+cannot compare a run does: before the second launch begins, where its bytes are known by then, else before its kernel starts. It says which kernels
+of which launches on which streams meet, and where.",
     },
     CodeInfo {
         code: Code(1522),
@@ -162,7 +163,8 @@ of one graph that writes tensors which are not its own, a simulation runs them o
         explanation: "\
 The bytes that two kernels touch depend on declared scalars, the iteration, the device or values in memory, and nothing orders the two, or nothing
 makes what the first wrote visible to the second. `wsp check` cannot compare the bytes; every launch compares them as soon as they are known, and
-stops when they overlap.",
+stops when they overlap. The two may be of one graph, or of launches on different streams; where the host makes very many launches on several
+streams, or has more than 64 ways through its conditions, a run compares all of them.",
     },
     CodeInfo {
         code: Code(1523),

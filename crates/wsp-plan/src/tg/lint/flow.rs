@@ -308,10 +308,14 @@ impl Flow<'_> {
 }
 
 pub(super) fn verb(access: &Access) -> &'static str {
-    match (access.reads(), access.writes()) {
-        (true, true) => "reads and writes",
-        (false, _) => "writes",
-        (true, false) => "reads",
+    verb_of(access.direction)
+}
+
+pub(super) fn verb_of(direction: Direction) -> &'static str {
+    match direction {
+        Direction::InOut | Direction::Auto => "reads and writes",
+        Direction::Out => "writes",
+        Direction::In => "reads",
     }
 }
 

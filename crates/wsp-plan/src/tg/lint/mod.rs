@@ -14,7 +14,7 @@
 //!
 //! The checker knows the control flow: kernels in the two arms of one `CF_IF` never meet; ranges of bytes that move with a loop
 //! are compared in one round, since what later rounds need of earlier ones is found when the graph runs. What it cannot
-//! decide it names: in a note what is left to the run (`open`), in a warning what is not compared at all. Where no signature and no
+//! decide it names: in a note what is left to the run (`open`, `launches::open`), in a warning what is not compared at all. Where no signature and no
 //! operand says what a kernel does with an argument, `DATA` edges tell, and of memory that a graph allocates the first user writes;
 //! findings that rest on this are warnings and say so.
 
@@ -36,6 +36,7 @@ mod unused;
 
 use super::matrix::DeviceModel;
 use access::Accesses;
+pub use launches::{GraphEvents, LaunchUse, OpenLaunches, OpenUse};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order};
 use wsp_core::tg::{GraphNo, Platform};
@@ -91,6 +92,8 @@ pub struct Checked {
     pub findings: Vec<Diagnostic>,
     /// Pairs of kernels that a run has to compare.
     pub open: Vec<OpenPair>,
+    /// What a run has to compare of launches on different streams.
+    pub launches: OpenLaunches,
 }
 
 /// Findings on a unit that [`verify`](wsp_ir::tg::verify) has nothing against, in program order; none for one that it refuses. Kernels
@@ -121,6 +124,7 @@ pub fn check(
         accesses: &accesses,
         found: Vec::new(),
         open: Vec::new(),
+        launches: OpenLaunches::default(),
         more: 0,
         gravest: Severity::Note,
     };
@@ -135,8 +139,8 @@ pub fn check(
     unused::check(&mut cx);
     control::check(&mut cx);
     host::check(&mut cx);
-    let open = std::mem::take(&mut cx.open);
-    Checked { findings: cx.finish(), open }
+    let (open, launches) = (std::mem::take(&mut cx.open), std::mem::take(&mut cx.launches));
+    Checked { findings: cx.finish(), open, launches }
 }
 
 /// What every part of the checker reads, and what they have found.
@@ -150,6 +154,7 @@ struct Cx<'m> {
     accesses: &'m Accesses,
     found: Vec<Diagnostic>,
     open: Vec<OpenPair>,
+    launches: OpenLaunches,
     /// Findings beyond those kept: how many, and the gravest of them.
     more: usize,
     gravest: Severity,
@@ -158,7 +163,15 @@ struct Cx<'m> {
 impl<'m> Cx<'m> {
     /// The same where more is known of the unit's scalars, with no findings.
     fn with_known<'k>(&'k self, known: &'k TgModule) -> Cx<'k> {
-        Cx { known, found: Vec::new(), open: Vec::new(), more: 0, gravest: Severity::Note, ..*self }
+        Cx {
+            known,
+            found: Vec::new(),
+            open: Vec::new(),
+            launches: OpenLaunches::default(),
+            more: 0,
+            gravest: Severity::Note,
+            ..*self
+        }
     }
 }
 

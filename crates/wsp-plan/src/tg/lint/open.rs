@@ -180,7 +180,7 @@ impl Flow<'_> {
 }
 
 /// What the bytes of a binding depend on.
-fn depends_on(cx: &Cx<'_>, at: u32) -> String {
+pub(super) fn depends_on(cx: &Cx<'_>, at: u32) -> String {
     let Instr::McBind { tensor_id, offset, size, .. } = cx.module.instrs[at as usize] else {
         return String::new();
     };

@@ -18,7 +18,7 @@ use wsp_ir::diag::{Diagnostic, Severity, render_all};
 use wsp_ir::tg::{ArgSignature, KernelSignature, Signatures, TgModule, verify};
 use wsp_plan::tg::{LintOptions, lint};
 
-fn read(text: &str) -> (TgModule, SourceMap) {
+pub(crate) fn read(text: &str) -> (TgModule, SourceMap) {
     let mut sources = SourceMap::default();
     let (module, found) = wsp_isa::tg::text::parse("unit.tg", text, &mut sources);
     let shown = render_all(&found, &sources, false);
@@ -29,7 +29,7 @@ fn read(text: &str) -> (TgModule, SourceMap) {
 }
 
 /// Entries `w` that writes, `r` that reads, `rw` that does both, and `f` that reads its first argument and writes its second.
-fn kernels() -> Signatures {
+pub(crate) fn kernels() -> Signatures {
     let arg = |direction| ArgSignature::new("x", direction);
     let kernel = |name: &str, directions: &[Direction]| {
         KernelSignature::new(name, directions.iter().map(|direction| arg(*direction)).collect())

@@ -90,6 +90,44 @@ impl<'o> Events<'o> {
         self.leads(Question::WaitsBefore(graph, event, signalled), ends, steps)
     }
 
+    /// Of each of some nodes of a graph the events that it signals only when the node is complete.
+    pub(super) fn signals_behind(&self, graph: u32, nodes: &[u32]) -> Vec<Vec<EventNo>> {
+        let signals: Vec<(EventNo, u32)> = each(&self.signals[graph as usize]).collect();
+        let targets: Vec<u32> = signals.iter().map(|(_, node)| self.rank(*node)).collect();
+        let lane = |node: &u32| Lane { starts: vec![self.rank(*node)], targets: targets.clone() };
+        let reached = match signals.is_empty() {
+            true => vec![Vec::new(); nodes.len()],
+            false => self.order.ordered().reached(&nodes.iter().map(lane).collect::<Vec<Lane>>()),
+        };
+        let of = |reached: Vec<bool>| {
+            let found = signals.iter().zip(reached).filter(|(_, reached)| *reached);
+            let mut events: Vec<EventNo> = found.map(|((event, _), _)| *event).collect();
+            events.dedup();
+            events
+        };
+        reached.into_iter().map(of).collect()
+    }
+
+    /// Of each of some nodes of a graph the events that it waits for before the node starts.
+    pub(super) fn waits_ahead(&self, graph: u32, nodes: &[u32]) -> Vec<Vec<EventNo>> {
+        let targets: Vec<u32> = nodes.iter().map(|node| self.rank(*node)).collect();
+        let waits = &self.waits[graph as usize];
+        let lane = |waits: &Vec<u32>| Lane {
+            starts: waits.iter().map(|node| self.rank(*node)).collect(),
+            targets: targets.clone(),
+        };
+        let reached = self.order.ordered().reached(&waits.values().map(lane).collect::<Vec<Lane>>());
+        let of = |at: usize| {
+            let found = waits.keys().zip(&reached).filter(|(_, reached)| reached[at]);
+            found.map(|(event, _)| *event).collect()
+        };
+        (0..nodes.len()).map(of).collect()
+    }
+
+    fn rank(&self, node: u32) -> u32 {
+        self.order.rank[node as usize]
+    }
+
     /// Whether one of some nodes of a graph is one of others, or comes before one. Where no steps are left, the answer is `false`.
     fn leads(
         &mut self,
@@ -104,15 +142,19 @@ impl<'o> Events<'o> {
         if !steps.spend(STEPS_TO_KEEP + self.order.first.len() + from.len() + to.len()) {
             return false;
         }
-        let rank = |node: u32| self.order.rank[node as usize];
         let lane = Lane {
-            starts: from.into_iter().map(rank).collect(),
-            targets: to.into_iter().map(rank).collect(),
+            starts: from.into_iter().map(|node| self.rank(node)).collect(),
+            targets: to.into_iter().map(|node| self.rank(node)).collect(),
         };
         let answer = self.order.ordered().reached(&[lane]).iter().flatten().any(|reached| *reached);
         self.led.insert(question, answer);
         answer
     }
+}
+
+/// Events with their nodes, by event.
+fn each(uses: &Uses) -> impl Iterator<Item = (EventNo, u32)> {
+    uses.iter().flat_map(|(event, nodes)| nodes.iter().map(|node| (*event, *node)))
 }
 
 /// Nodes of a graph that signal or wait for an event.

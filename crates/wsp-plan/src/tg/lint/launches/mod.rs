@@ -1,22 +1,25 @@
 //! Launches that use the same bytes in no order, and tensors that the host releases under a launch.
 //!
 //! The statements of the host are gone through along every way that conditions leave open (`ways`); along each, launches that are in no order
-//! (`order`, `events`) are compared access by access.
+//! (`order`, `events`) are compared access by access. What cannot be compared is handed over to the run (`open`).
 
 mod conditions;
 mod each_device;
 mod events;
+mod open;
 mod order;
 mod unlaunched;
 mod ways;
 
 use super::access::Access;
+use super::flow::verb_of;
 use super::order::{Node, Order};
 use super::overlap::{Overlap, overlap, overlap_where};
-use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
+use super::{Cx, LAUNCHES, error, warning};
 use conditions::{Condition, Forms};
 pub(super) use each_device::OnDevice;
 use events::Events;
+pub use open::{GraphEvents, LaunchUse, OpenLaunches, OpenUse};
 use order::LaunchOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -65,7 +68,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
         return;
     }
     // Launches on one stream are in order.
-    let mut checker = (streams.len() > 1 || has_free).then(|| Checker::new(cx, order));
+    let mut checker = (streams.len() > 1 || has_free).then(|| Checker::new(cx, order, streams.len() > 1));
     let mut syncs = Syncs::new(cx);
     if checker.is_none() && syncs.are_fine() {
         return;
@@ -105,22 +108,26 @@ struct Race {
 struct Checker<'o> {
     events: Events<'o>,
     /// Per graph its accesses to what others may see, by tensor.
-    uses: Vec<Vec<usize>>,
+    uses_of: Vec<Vec<usize>>,
     meetings: BTreeMap<(u32, u32), Rc<[Meeting]>>,
     /// What is to be said.
     found: BTreeMap<Place, Race>,
     /// Instructions of launches of which no meeting is in order.
     told: BTreeSet<(u32, u32)>,
     frees: BTreeMap<(u32, u32), u32>,
-    /// Tensors of accesses whose bytes are not known here.
-    open: BTreeSet<u32>,
+    /// Of tensors of which not all bytes are known here two accesses that may meet, and the instructions of both launches.
+    open: BTreeMap<u32, (Meeting, (u32, u32))>,
+    /// What is left to the run: graphs that are launched, and accesses.
+    uses: BTreeSet<(u32, usize)>,
+    /// Whether launches are on several streams.
+    has_streams: bool,
     steps: Steps,
     /// Whether not everything was compared.
     is_cut: bool,
 }
 
 impl<'o> Checker<'o> {
-    fn new(cx: &Cx<'_>, order: &'o Order) -> Checker<'o> {
+    fn new(cx: &Cx<'_>, order: &'o Order, has_streams: bool) -> Checker<'o> {
         let parts = parts(cx);
         let mut own = vec![Vec::new(); cx.outline.graphs.len()];
         for (at, access) in cx.accesses.list.iter().enumerate() {
@@ -138,12 +145,14 @@ impl<'o> Checker<'o> {
         };
         Checker {
             events: Events::new(cx, order, &parts),
-            uses: parts.iter().map(of).collect(),
+            uses_of: parts.iter().map(of).collect(),
             meetings: BTreeMap::new(),
             found: BTreeMap::new(),
             told: BTreeSet::new(),
             frees: BTreeMap::new(),
-            open: BTreeSet::new(),
+            open: BTreeMap::new(),
+            uses: BTreeSet::new(),
+            has_streams,
             steps: Steps::new(MOST_STEPS),
             is_cut: false,
         }
@@ -163,7 +172,7 @@ impl<'o> Checker<'o> {
         }
         for free in &way.frees {
             let uses = |graph: u32| {
-                let uses = &self.uses[graph as usize];
+                let uses = &self.uses_of[graph as usize];
                 let from = uses.partition_point(|&at| cx.accesses.list[at].tensor < free.tensor);
                 uses.get(from).is_some_and(|&at| cx.accesses.list[at].tensor == free.tensor)
             };
@@ -203,12 +212,16 @@ impl<'o> Checker<'o> {
                 false => meets_on(cx, (way, forms), (meeting, &a, &b), steps),
             };
             is_told &= meets == Overlap::Surely;
+            // Only a run knows which arms it takes.
+            if meets != Overlap::Never && (meets == Overlap::Maybe || in_arm(cx, meeting)) {
+                self.uses.extend([(a.graph, meeting.a), (b.graph, meeting.b)]);
+            }
             if meets == Overlap::Surely {
                 steps.spend(STEPS_TO_KEEP);
                 let race = Race { meeting: *meeting, is_same: a.graph == b.graph, skipped: b.skipped };
                 self.found.insert(place, race);
             } else if meets == Overlap::Maybe {
-                self.open.insert(place.2);
+                self.open.entry(place.2).or_insert((*meeting, (a.at, b.at)));
             }
         }
         if is_told {
@@ -230,8 +243,8 @@ impl<'o> Checker<'o> {
     fn meet(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Vec<Meeting> {
         let list = &cx.accesses.list;
         let mut meetings: BTreeMap<(u32, u32, u32), Vec<Meeting>> = BTreeMap::new();
-        let mut rest = self.uses[second as usize].as_slice();
-        for of_tensor in self.uses[first as usize].chunk_by(|a, b| list[*a].tensor == list[*b].tensor) {
+        let mut rest = self.uses_of[second as usize].as_slice();
+        for of_tensor in self.uses_of[first as usize].chunk_by(|a, b| list[*a].tensor == list[*b].tensor) {
             let tensor = list[of_tensor[0]].tensor;
             rest = &rest[rest.partition_point(|&at| list[at].tensor < tensor)..];
             let others = &rest[..rest.partition_point(|&at| list[at].tensor == tensor)];
@@ -258,7 +271,7 @@ impl<'o> Checker<'o> {
         meetings.into_values().flatten().collect()
     }
 
-    fn report(self, cx: &mut Cx<'_>) {
+    fn report(mut self, cx: &mut Cx<'_>) {
         for ((.., first, second), race) in &self.found {
             tell(cx, (*first, *second), race);
         }
@@ -270,22 +283,7 @@ impl<'o> Checker<'o> {
             let found = cx.and(found, *launch, "launched here, and not waited for");
             cx.report(waits_for(cx, found, *launch));
         }
-        for tensor in &self.open {
-            let message = format!(
-                "whether launches use the same bytes of `{}` at the same time was not compared",
-                cx.tensor_name(*tensor)
-            );
-            let found = warning(NOT_ALL, message).note(
-                "nothing orders the launches, and the bytes depend on what is known only when they run",
-            );
-            cx.report(found.help("order the launches with TG_SYNC, an event, or one stream"));
-        }
-        if self.is_cut {
-            let message = "not every two launches on different streams were compared";
-            let found = warning(NOT_ALL, message)
-                .note("the host has too many ways through its conditions and loops, or too many launches");
-            cx.report(found.help("order the launches with TG_SYNC, or put all of them on one stream"));
-        }
+        self.leave_open(cx);
     }
 }
 
@@ -353,6 +351,14 @@ fn arms(cx: &Cx<'_>, forms: &mut Forms, access: &Access, iteration: Option<i64>)
     arms.filter_map(condition).collect()
 }
 
+/// Whether one of two accesses takes place in an arm of a condition.
+fn in_arm(cx: &Cx<'_>, meeting: &Meeting) -> bool {
+    let blocks = &cx.outline.blocks;
+    let is_in =
+        |at: usize| blocks.outwards(cx.accesses.list[at].block).any(|(_, around)| around.kind.is_arm());
+    is_in(meeting.a) || is_in(meeting.b)
+}
+
 /// Whether the bytes of an access differ from launch to launch.
 fn moves(cx: &Cx<'_>, access: &Access) -> bool {
     let Instr::McBind { offset, size, .. } = cx.module.instrs[access.at as usize] else { return false };
@@ -372,10 +378,7 @@ fn launched(cx: &Cx<'_>, at: u32) -> String {
 fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
     let is_same = race.is_same;
     let [a, b] = [race.meeting.a, race.meeting.b].map(|at| &cx.accesses.list[at]);
-    let in_arm = [a, b]
-        .iter()
-        .any(|access| cx.outline.blocks.outwards(access.block).any(|(_, around)| around.kind.is_arm()));
-    let is_sure = a.is_known() && b.is_known() && !in_arm && !is_same;
+    let is_sure = a.is_known() && b.is_known() && !in_arm(cx, &race.meeting) && !is_same;
     let of = if is_sure { error } else { warning };
     if cx.is_full() {
         return cx.report(of(LAUNCHES, "no order".to_owned()));
@@ -391,8 +394,8 @@ fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
     if first != second {
         found = cx.and(found, first, "the other launch");
     }
-    found = cx.and(found, a.at, &format!("`{}` of the other {} it here", names[0], super::flow::verb(a)));
-    found = cx.and(found, b.at, &format!("`{}` {} it here", names[1], super::flow::verb(b)));
+    found = cx.and(found, a.at, &format!("`{}` of the other {} it here", names[0], verb_of(a.direction)));
+    found = cx.and(found, b.at, &format!("`{}` {} it here", names[1], verb_of(b.direction)));
     if let Some(at) = race.skipped {
         found = cx.and(found, at, "where this loop runs no round");
     }

@@ -1,0 +1,294 @@
+//! Which launches come before which others, as the host makes them.
+//!
+//! Each launch has a number, from 1 on. A point of the run, such as the begin of a launch or a wait in it for an event, *knows* of each stream
+//! which launch is the last that is complete, and which events the one behind that has signalled: a vector clock by stream. What a point knows
+//! follows from the statements of the host and from the graphs, never from how long anything took:
+//! * the begin of a launch knows what the host knew when it was submitted, and what the end of the launch before it on its stream knew;
+//! * a wait for an event knows what its launch knew at its begin, and what the launch knew that signals. A wait means the launch that signals and
+//!   was submitted last before it, else the first that comes, as in the runtime;
+//! * a signal knows what the begin of its launch knew and the waits before it; the end of a launch knows all of its waits;
+//! * the host learns what the ends of launches know that it waits for.
+//!
+//! Launches that a simulation runs one after another for want of memory are in no order.
+
+use super::code::GraphCode;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+use wsp_core::tg::EventNo;
+use wsp_ir::Span;
+use wsp_plan::tg::{GraphEvents, OpenUse};
+
+/// What is known of a stream.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Progress {
+    /// The last launch that is complete.
+    done: u64,
+    /// The launch behind it of which signals are known, and these.
+    running: u64,
+    signalled: BTreeSet<EventNo>,
+}
+
+/// What is known at a point, by stream.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Known(BTreeMap<u32, Progress>);
+
+impl Known {
+    fn join(&mut self, other: &Known) {
+        for (&stream, of) in &other.0 {
+            self.learn(stream, of);
+        }
+    }
+
+    fn learn(&mut self, stream: u32, of: &Progress) {
+        let mine = self.0.entry(stream).or_default();
+        mine.done = mine.done.max(of.done);
+        // Whoever knows a signal of a launch knows that those before it on its stream are complete.
+        if of.running > mine.running {
+            (mine.running, mine.signalled) = (of.running, of.signalled.clone());
+        } else if of.running == mine.running {
+            mine.signalled.extend(&of.signalled);
+        }
+        if mine.running <= mine.done {
+            (mine.running, mine.signalled) = (0, BTreeSet::new());
+        }
+    }
+
+    fn has_done(&self, stream: u32, launch: u64) -> bool {
+        self.0.get(&stream).is_some_and(|of| of.done >= launch)
+    }
+
+    fn has_signalled(&self, stream: u32, launch: u64, events: &[EventNo]) -> bool {
+        let of = self.0.get(&stream).filter(|of| of.running == launch);
+        of.is_some_and(|of| events.iter().any(|event| of.signalled.contains(event)))
+    }
+}
+
+/// A launch as it is submitted.
+#[derive(Clone, Debug)]
+pub(super) struct Submitted {
+    pub(super) code: Arc<GraphCode>,
+    pub(super) stream: u32,
+    /// The stream's name.
+    pub(super) on: String,
+    pub(super) iteration: i64,
+    /// Where the launch stands.
+    pub(super) span: Span,
+    /// Events that it waits for and that have happened, if it goes on from a saved state.
+    pub(super) fired: Vec<u32>,
+}
+
+impl Submitted {
+    fn graph(&self) -> u32 {
+        self.code.plan.no.0
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    launch: Submitted,
+    /// As long as somebody has it, the launch has not ended.
+    running: Weak<u64>,
+    /// What the host knew.
+    host: Known,
+    /// The launch before it on its stream.
+    before: Option<u64>,
+    /// Its waits, and the launches that signal what they wait for.
+    waits: Vec<(EventNo, Option<u64>)>,
+    /// The number of the first launch that is submitted when the host knows that this one is complete.
+    waited_for: Option<u64>,
+    begin: Known,
+    behind: BTreeMap<EventNo, Known>,
+    end: Known,
+}
+
+/// Events of graphs, by the graph's number.
+pub(super) type Events = BTreeMap<u32, GraphEvents>;
+
+/// The launches of a device.
+#[derive(Debug, Default)]
+pub(super) struct LaunchOrder {
+    events: Arc<Events>,
+    entries: BTreeMap<u64, Entry>,
+    /// How many were submitted.
+    count: u64,
+    host: Known,
+    /// The last launch on each stream, of each graph on each stream, and of those that signal each event.
+    last: BTreeMap<u32, u64>,
+    last_of: BTreeMap<(u32, u32), u64>,
+    signalling: BTreeMap<EventNo, u64>,
+    /// Launches that wait for an event which no launch signals yet.
+    unbound: BTreeMap<EventNo, Vec<u64>>,
+}
+
+impl LaunchOrder {
+    pub(super) fn new(events: Arc<Events>) -> LaunchOrder {
+        LaunchOrder { events, ..LaunchOrder::default() }
+    }
+
+    /// Enters a launch. It has not ended as long as the caller keeps what is returned.
+    pub(super) fn submit(&mut self, launch: Submitted) -> Arc<u64> {
+        self.count += 1;
+        let (number, stream, graph) = (Arc::new(self.count), launch.stream, launch.graph());
+        let at = *number;
+        let waits = self.bind(at, &launch);
+        let before = self.last.insert(stream, at);
+        self.last_of.insert((graph, stream), at);
+        let entry = Entry {
+            launch,
+            running: Arc::downgrade(&number),
+            host: self.host.clone(),
+            before,
+            waits,
+            waited_for: None,
+            begin: Known::default(),
+            behind: BTreeMap::new(),
+            end: Known::default(),
+        };
+        self.entries.insert(at, entry);
+        let first = self.signal(at, graph);
+        while self.learn_from(first) && first < at {}
+        number
+    }
+
+    /// The waits of a launch, with who signals.
+    fn bind(&mut self, at: u64, launch: &Submitted) -> Vec<(EventNo, Option<u64>)> {
+        let events = Arc::clone(&self.events);
+        let mut waits = Vec::new();
+        for &event in events.get(&launch.graph()).map_or(&[][..], |events| &events.waits) {
+            let by = self.signalling.get(&event).copied();
+            if by.is_none() && launch.fired.contains(&event.0) {
+                continue;
+            }
+            if by.is_none() {
+                self.unbound.entry(event).or_default().push(at);
+            }
+            waits.push((event, by));
+        }
+        waits
+    }
+
+    /// Binds the waits for what a launch signals and nobody did before. The first launch that learns something.
+    fn signal(&mut self, at: u64, graph: u32) -> u64 {
+        let (events, mut first) = (Arc::clone(&self.events), at);
+        for &event in events.get(&graph).map_or(&[][..], |events| &events.signals) {
+            self.signalling.insert(event, at);
+            for waiter in self.unbound.remove(&event).into_iter().flatten() {
+                first = first.min(waiter);
+                let waits = self.entries.get_mut(&waiter).into_iter().flat_map(|entry| &mut entry.waits);
+                waits.filter(|wait| wait.0 == event).for_each(|wait| wait.1 = Some(at));
+            }
+        }
+        first
+    }
+
+    /// Works out what launches know from one on. Whether that changed anything.
+    fn learn_from(&mut self, first: u64) -> bool {
+        let all: Vec<u64> = self.entries.range(first..).map(|(at, _)| *at).collect();
+        let mut changes = false;
+        for at in all {
+            let (begin, behind, end) = self.learned(at);
+            let Some(entry) = self.entries.get_mut(&at) else { continue };
+            changes |= (&entry.begin, &entry.behind, &entry.end) != (&begin, &behind, &end);
+            (entry.begin, entry.behind, entry.end) = (begin, behind, end);
+        }
+        changes
+    }
+
+    /// What a launch knows at its begin, behind its waits and at its end. It forgets nothing, also where those it learned it from are gone.
+    fn learned(&self, at: u64) -> (Known, BTreeMap<EventNo, Known>, Known) {
+        let entry = &self.entries[&at];
+        let mut begin = entry.begin.clone();
+        begin.join(&entry.host);
+        if let Some(before) = entry.before.and_then(|before| self.entries.get(&before)) {
+            begin.join(&before.end);
+        }
+        let (mut behind, mut end) = (entry.behind.clone(), begin.clone());
+        for &(event, by) in &entry.waits {
+            let known = behind.entry(event).or_default();
+            known.join(&begin);
+            by.into_iter().for_each(|by| self.learn_signal(known, by, event));
+            end.join(known);
+        }
+        end.learn(entry.launch.stream, &Progress { done: at, ..Progress::default() });
+        (begin, behind, end)
+    }
+
+    fn learn_signal(&self, known: &mut Known, by: u64, event: EventNo) {
+        let Some(entry) = self.entries.get(&by) else { return };
+        known.join(&entry.begin);
+        let events = self.events.get(&entry.launch.graph());
+        let before = events.into_iter().flat_map(|events| &events.before);
+        for (wait, _) in before.filter(|(_, signal)| *signal == event) {
+            entry.behind.get(wait).into_iter().for_each(|of| known.join(of));
+        }
+        let signalled = BTreeSet::from([event]);
+        known.learn(entry.launch.stream, &Progress { done: 0, running: by, signalled });
+    }
+
+    /// The host has waited for the launches of a graph, or for all.
+    pub(super) fn waited(&mut self, graph: Option<u32>) {
+        let is_of = |entry: &&Entry| graph.is_none_or(|graph| entry.launch.graph() == graph);
+        for entry in self.entries.values().filter(is_of) {
+            self.host.join(&entry.end);
+        }
+        for (&at, entry) in &mut self.entries {
+            if entry.waited_for.is_none() && self.host.has_done(entry.launch.stream, at) {
+                entry.waited_for = Some(self.count + 1);
+            }
+        }
+    }
+
+    /// Whether a use of bytes by one launch is complete before a use by another begins.
+    pub(super) fn is_before(&self, (first, a): (u64, &OpenUse), (second, b): (u64, &OpenUse)) -> bool {
+        let (Some(one), Some(other)) = (self.entries.get(&first), self.entries.get(&second)) else {
+            return true;
+        };
+        let stream = one.launch.stream;
+        let knows =
+            |known: &Known| known.has_done(stream, first) || known.has_signalled(stream, first, &a.signals);
+        let mut waits = b.waits.iter().filter_map(|event| other.behind.get(event));
+        knows(&other.begin) || waits.any(knows)
+    }
+
+    /// A launch that is entered.
+    pub(super) fn launch(&self, number: u64) -> Option<&Submitted> {
+        self.entries.get(&number).map(|entry| &entry.launch)
+    }
+
+    /// How many launches are kept.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether a launch can still come before one that is entered already, or use bytes that it did not name: `uses_later` says of a graph whether
+    /// its launches find out while they run which bytes they use.
+    pub(super) fn is_open(&self, uses_later: &dyn Fn(&GraphCode) -> bool) -> bool {
+        let later = |entry: &Entry| uses_later(&entry.launch.code) && entry.running.strong_count() > 0;
+        self.is_unbound() || self.entries.values().any(later)
+    }
+
+    /// Whether a launch waits for an event that no launch signals yet.
+    pub(super) fn is_unbound(&self) -> bool {
+        !self.unbound.is_empty()
+    }
+
+    /// Whether every launch that is still to use bytes comes behind another.
+    pub(super) fn is_over(&self, launch: u64, running: u64) -> bool {
+        let waited_for = self.entries.get(&launch).map(|entry| entry.waited_for);
+        waited_for.is_none_or(|waited_for| waited_for.is_some_and(|first| first <= running))
+    }
+
+    /// The first launch that has not ended, else the next.
+    pub(super) fn running(&self) -> u64 {
+        let mut running = self.entries.iter().filter(|(_, entry)| entry.running.strong_count() > 0);
+        running.next().map_or(self.count + 1, |(at, _)| *at)
+    }
+
+    /// Forgets launches of which nothing can follow any more; `is_used` are those of which bytes are kept.
+    pub(super) fn forget(&mut self, is_used: &BTreeSet<u64>) {
+        let mut kept: BTreeSet<u64> = is_used.clone();
+        kept.extend(self.last.values().chain(self.last_of.values()).chain(self.signalling.values()));
+        kept.extend(self.unbound.values().flatten());
+        self.entries.retain(|at, entry| kept.contains(at) || entry.running.strong_count() > 0);
+    }
+}

@@ -1,0 +1,242 @@
+//! Launches whose bytes only a run knows: what a run needs to compare them, and what it says of those that meet.
+
+use super::super::open::depends_on;
+use super::super::order::Node;
+use super::super::{AT_LAUNCH, Cx, LAUNCHES, note};
+use super::events::Events;
+use super::{Checker, Meeting, Steps, launched, verb_of, waits_for};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use wsp_core::tg::{Direction, EventNo, GraphNo, Instr};
+use wsp_ir::Span;
+use wsp_ir::diag::Diagnostic;
+
+/// What a run compares of launches on different streams.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpenLaunches {
+    /// Uses of bytes that may meet those of another launch in no order.
+    pub uses: Vec<OpenUse>,
+    /// By which events launches wait for each other.
+    pub events: Vec<GraphEvents>,
+}
+
+/// A use of bytes by the launches of a graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenUse {
+    /// The graph that is launched.
+    pub graph: GraphNo,
+    /// The instruction: a binding or a copy.
+    pub at: u32,
+    /// What is done with the bytes; [`Direction::Auto`] if nothing says it.
+    pub direction: Direction,
+    /// The kernel's or copy's name.
+    pub name: String,
+    /// Whether it is a copy.
+    pub is_copy: bool,
+    /// Where it stands.
+    pub span: Span,
+    /// Events that the graph signals only when this is complete.
+    pub signals: Vec<EventNo>,
+    /// Events that the graph waits for before it does this.
+    pub waits: Vec<EventNo>,
+}
+
+impl OpenUse {
+    /// Whether it may write the bytes.
+    pub fn writes(&self) -> bool {
+        self.direction != Direction::In
+    }
+}
+
+/// Events of a graph that join its launches with those of other graphs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphEvents {
+    /// The graph that is launched.
+    pub graph: GraphNo,
+    /// Those that it signals.
+    pub signals: Vec<EventNo>,
+    /// Those that it waits for.
+    pub waits: Vec<EventNo>,
+    /// Pairs of them: it waits for the first before it signals the second.
+    pub before: Vec<(EventNo, EventNo)>,
+}
+
+/// A use of bytes by a launch.
+#[derive(Clone, Debug)]
+pub struct LaunchUse<'a> {
+    /// What is used.
+    pub of: &'a OpenUse,
+    /// The graph's name.
+    pub graph: &'a str,
+    /// Which launch it is, from 1 on in the order of submission.
+    pub launch: u64,
+    /// The stream's name.
+    pub stream: &'a str,
+    /// The iteration.
+    pub iteration: i64,
+    /// Where the launch stands.
+    pub launched: Span,
+}
+
+impl LaunchUse<'_> {
+    /// What a run says whose launches met; `self` was submitted first.
+    pub fn meets(&self, other: &LaunchUse<'_>, tensor: &str, bytes: Range<u64>) -> Diagnostic {
+        let is_same = self.of.graph == other.of.graph;
+        let is_guess = [self, other].iter().any(|end| end.of.direction == Direction::Auto);
+        let message = match is_same {
+            true => format!("two launches of graph `{}` use `{tensor}` in no order", self.graph),
+            false => {
+                let graphs = (self.graph, other.graph);
+                format!("launches of graphs `{}` and `{}` use `{tensor}` in no order", graphs.0, graphs.1)
+            }
+        };
+        let of = if is_same || is_guess { Diagnostic::warning } else { Diagnostic::error };
+        let mut found = of(LAUNCHES, message);
+        let places = [
+            (other.launched, "submitted while the other may run".to_owned()),
+            (self.launched, "the other launch".to_owned()),
+            (self.of.span, format!("`{}` of the other {} it here", self.of.name, self.verb())),
+            (other.of.span, format!("`{}` {} it here", other.of.name, other.verb())),
+        ];
+        for (span, text) in places.iter().filter(|(span, _)| *span != Span::default()) {
+            found = match found.primary.is_none() {
+                true => found.at(*span, text),
+                false => found.label(*span, text),
+            };
+        }
+        found = found.note(self.told()).note(other.told());
+        found = found.note(format!("both touch bytes {} to {} of `{tensor}`", bytes.start, bytes.end));
+        if is_same {
+            found = found.note("a simulation runs them one after another; a device does not");
+        }
+        found = found.note("TG_SYNC behind the other launch orders them, and so does one stream for both");
+        found = found.help(format!("TG_SYNC({})", self.graph));
+        if is_same || self.of.is_copy || other.of.is_copy {
+            return found;
+        }
+        found.help(format!(
+            "or an event: SY_SIGNAL(EVENT, {}) in `{}`, SY_WAIT(EVENT, {}) in `{}`",
+            self.of.name, self.graph, other.of.name, other.graph
+        ))
+    }
+
+    fn verb(&self) -> &'static str {
+        verb_of(self.of.direction)
+    }
+
+    fn told(&self) -> String {
+        let LaunchUse { of, graph, launch, stream, iteration, .. } = self;
+        let name = &of.name;
+        format!("`{name}` in launch {launch}, of graph `{graph}` on stream {stream}, iteration {iteration}")
+    }
+}
+
+impl Checker<'_> {
+    /// Says which tensors cannot be compared here, and keeps what a run needs to compare them.
+    pub(super) fn leave_open(&mut self, cx: &mut Cx<'_>) {
+        for (&tensor, &(meeting, launches)) in &self.open {
+            tell(cx, tensor, meeting, launches);
+        }
+        if self.is_cut && self.has_streams {
+            self.uses.extend(self.all(cx));
+            let message = "not every two launches on different streams were compared here";
+            let found = note(AT_LAUNCH, message)
+                .note("the host has too many ways through its conditions and loops, or too many launches")
+                .note("every run compares the launches that it makes");
+            cx.report(found.help("order the launches with TG_SYNC, or put all of them on one stream"));
+        }
+        if !self.uses.is_empty() {
+            cx.launches = self.handed_over(cx);
+        }
+    }
+
+    /// Uses of all graphs that the host launches, of bytes that one of them may write.
+    fn all(&self, cx: &Cx<'_>) -> Vec<(u32, usize)> {
+        let graphs: BTreeSet<u32> = launched_graphs(cx).collect();
+        let of = |graph: u32| self.uses_of[graph as usize].iter().map(move |at| (graph, *at));
+        let mut all: Vec<(u32, usize)> = graphs.into_iter().flat_map(of).collect();
+        let tensor = |at: usize| cx.accesses.list[at].tensor;
+        let written = all.iter().filter(|(_, at)| cx.accesses.list[*at].writes());
+        let written: BTreeSet<u32> = written.map(|(_, at)| tensor(*at)).collect();
+        all.retain(|(_, at)| written.contains(&tensor(*at)));
+        all
+    }
+
+    fn handed_over(&mut self, cx: &Cx<'_>) -> OpenLaunches {
+        let all: Vec<(u32, usize)> = self.uses.iter().copied().collect();
+        let mut uses = Vec::with_capacity(all.len());
+        for of_graph in all.chunk_by(|a, b| a.0 == b.0) {
+            let graph = of_graph[0].0;
+            let nodes: Vec<u32> = of_graph.iter().map(|(_, at)| cx.accesses.list[*at].node).collect();
+            let signals = self.events.signals_behind(graph, &nodes);
+            let waits = self.events.waits_ahead(graph, &nodes);
+            for ((&(_, at), signals), waits) in of_graph.iter().zip(signals).zip(waits) {
+                let access = &cx.accesses.list[at];
+                uses.push(OpenUse {
+                    graph: cx.graph_no(graph),
+                    at: access.at,
+                    direction: access.direction,
+                    name: cx.node_name(Node(access.node)),
+                    is_copy: matches!(cx.module.instrs[access.at as usize], Instr::McCopy { .. }),
+                    span: cx.module.spans.get(access.at as usize).copied().unwrap_or_default(),
+                    signals,
+                    waits,
+                });
+            }
+        }
+        // A binding to one of several tensors is one use.
+        uses.sort_by_key(|of| (of.graph, of.at, of.direction as u32));
+        uses.dedup();
+        let graphs: BTreeSet<u32> = launched_graphs(cx).collect();
+        let events = graphs.into_iter().filter_map(|graph| events_of(cx, &mut self.events, graph)).collect();
+        OpenLaunches { uses, events }
+    }
+}
+
+fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {
+    cx.module.instrs.iter().filter_map(|instr| match instr {
+        Instr::TgLaunch { graph_id, .. }
+        | Instr::TgInvoke { graph_id, .. }
+        | Instr::TgRestore { graph_id, .. } => cx.outline.graph(*graph_id),
+        _ => None,
+    })
+}
+
+/// The events of a graph; none if it has none.
+fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEvents> {
+    let (signals, waits) = (events.signalled_by(graph), events.waited_for_by(graph));
+    if signals.is_empty() && waits.is_empty() {
+        return None;
+    }
+    let mut steps = Steps::new(usize::MAX);
+    let mut before = Vec::new();
+    for (&wait, &signal) in waits.iter().flat_map(|wait| signals.iter().map(move |signal| (wait, signal))) {
+        if events.waits_before(graph, wait, signal, &mut steps) {
+            before.push((wait, signal));
+        }
+    }
+    Some(GraphEvents { graph: cx.graph_no(graph), signals, waits, before })
+}
+
+fn tell(cx: &mut Cx<'_>, tensor: u32, meeting: Meeting, (first, second): (u32, u32)) {
+    let graphs = [launched(cx, first), launched(cx, second)];
+    let message = format!(
+        "launches of graphs `{}` and `{}` use `{}` in no order, maybe the same bytes",
+        graphs[0],
+        graphs[1],
+        cx.tensor_name(tensor)
+    );
+    let mut found = cx.on(note(AT_LAUNCH, message), second, "submitted while the other may run");
+    if first != second {
+        found = cx.and(found, first, "the other launch");
+    }
+    let [a, b] = [meeting.a, meeting.b].map(|at| cx.accesses.list[at].at);
+    let places = if a == b { vec![a] } else { vec![a, b] };
+    for at in places {
+        let on = depends_on(cx, at);
+        let text = if on.is_empty() { "bound here".to_owned() } else { format!("depends on {on}") };
+        found = cx.and(found, at, &text);
+    }
+    let found = found.note("not checked here: every run compares the bytes as soon as it knows them");
+    cx.report(waits_for(cx, found, first));
+}
