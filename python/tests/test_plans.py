@@ -217,6 +217,24 @@ def test_a_plan_is_run_by_several_threads_at_once() -> None:
     assert all(each["output"].tobytes() == want["output"].tobytes() for each in given)
 
 
+def test_arrays_that_are_written_share_no_memory_and_gaps_are_copied() -> None:
+    lengths = [1200, 40]
+    decode, want = program(), arrays(lengths)
+    decode.execute(**want)
+    have = arrays(lengths)
+    both = np.zeros(2 * have["output"].size, np.float32)
+    have["output"] = both[: have["output"].size].reshape(have["output"].shape)
+    have["lse"] = both[: have["lse"].size].reshape(have["lse"].shape)
+    with pytest.raises(errors.ArgumentError, match="`(output|lse)` and `(output|lse)` share memory"):
+        decode.execute(**have)
+    assert not both.any(), "it was refused before anything ran"
+    wide = np.zeros((*want["lse"].shape, 2), np.float32)
+    have["lse"] = wide[..., 0]
+    decode.execute(**have)
+    assert have["output"].tobytes() == want["output"].tobytes() == both[: want["output"].size].tobytes()
+    assert wide[..., 0].tobytes() == want["lse"].tobytes() and not wide[..., 1].any()
+
+
 def test_a_plan_that_lacks_room_is_usable_again_at_lengths_that_fit() -> None:
     decode = program()
     need = decode.workspace_query(shapes([1000]))

@@ -8,6 +8,7 @@ mod bind;
 mod codes;
 mod derived;
 mod host;
+mod in_place;
 mod kernels;
 mod lent;
 mod memory;

@@ -6,6 +6,7 @@
 
 use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
+use crate::in_place::{self, Views};
 use crate::options::{KvLayout, Recording};
 use crate::planner::launch_u32;
 use crate::sizing::Sizes;
@@ -15,6 +16,7 @@ use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{CacheArrays, EarlyLoads, Env, IntArray, Layout, Paged, Stored, TensorMem};
+use wsp_memory::View;
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 
 /// Alignment of the fields of a workspace slot and of slots themselves, in bytes.
@@ -129,12 +131,23 @@ pub(crate) fn page_table(cache: &BoundCache) -> CacheArrays {
     }
 }
 
+/// What a launch is given, checked.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    pub(crate) arrays: &'a Arrays,
+    /// Arrays of the caller, which are claimed.
+    pub(crate) views: &'a Views,
+    pub(crate) recording: Recording,
+}
+
 /// Memory of a tensor.
 #[derive(Clone)]
 struct Held {
     ptr: *mut u8,
     bytes: usize,
     stored: Option<Arc<Stored>>,
+    /// Where the elements of an array of the caller do not lie in row-major order without gaps, how they lie.
+    layout: Option<Layout>,
 }
 
 impl Held {
@@ -143,24 +156,33 @@ impl Held {
         let (ptr, bytes) = (array.bytes_mut().as_mut_ptr(), array.bytes().len());
         let unit = array.dtype().size();
         let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(ptr, bytes, unit, early)));
-        Held { ptr, bytes, stored }
+        Held { ptr, bytes, stored, layout: None }
+    }
+
+    /// An array of the caller, to which some kernel stores if it is `written`.
+    fn callers(view: &View, written: bool, recording: Recording) -> Held {
+        let (ptr, bytes) = (view.ptr(), view.span());
+        let recorded = written && recording == Recording::On;
+        let stored =
+            recorded.then(|| Arc::new(Stored::new(ptr, bytes, view.dtype().size(), EarlyLoads::Noted)));
+        Held { ptr, bytes, stored, layout: (!view.is_dense()).then(|| in_place::layout(view)) }
     }
 }
 
 /// Allocates what the launch owns and attaches all memory to `env`.
 ///
-/// The caller keeps `arrays` and the result alive, and untouched, for as long as `env` is.
+/// The caller keeps what is given and the result alive, and untouched, for as long as `env` is.
 pub(crate) fn attach(
     plan: &LoweredPlan,
     bound: &Bound,
     sizes: &Sizes,
     slots: &SlotLayout,
-    arrays: &Arrays,
+    given: Given<'_>,
     env: &mut Env,
-    recording: Recording,
 ) -> Result<Owned, Vec<Diagnostic>> {
     let mut workspace =
         allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
+    let recording = given.recording;
     let workspace_memory = Held::own(&mut workspace, EarlyLoads::Refused, recording);
     let (outputs, records, temporaries) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned = Owned { outputs, records, _workspace: workspace, temporaries };
@@ -187,7 +209,7 @@ pub(crate) fn attach(
             Storage::Launch | Storage::CacheKeys(_) | Storage::CacheValues(_) => {
                 let first = plan.memory[i];
                 launched[i] = if first == id {
-                    launch_memory(plan, bound, arrays, id, &mut owned, recording).map_err(|f| vec![f])?
+                    launch_memory(plan, bound, given, id, &mut owned).map_err(|f| vec![f])?
                 } else {
                     check_shared(plan, bound, first, id).map_err(|f| vec![f])?;
                     launched[first.index()].clone()
@@ -198,9 +220,11 @@ pub(crate) fn attach(
                 }
             }
         };
-        // SAFETY: the memory lives in `arrays` or `owned`, which the caller keeps; it is initialised; arrays that kernels
-        // store to are owned and so writable; accesses of tasks that conflict are ordered by the task graph, which sees
-        // every tensor that is written (`TensorUse::written`).
+        let layout = held.layout.unwrap_or(layout);
+        // SAFETY: of the three facts of `wsp_memory`: the memory lives in what is given or in `owned`, which the caller keeps, is
+        // initialised, and may be written where kernels store to it; the run has claimed the arrays of the caller, and the rest to itself;
+        // accesses of tasks that conflict are ordered by the task graph, which sees every tensor that is written
+        // (`TensorUse::written`), and tensors of different arrays share no memory that is written.
         let mut memory = unsafe { TensorMem::new(held.ptr, held.bytes, bound_tensor.dtype, layout) };
         memory.record(held.stored);
         env.tensors[i] = Some(memory);
@@ -227,29 +251,31 @@ fn check_shared(
         .note("the launch binds both to one argument"))
 }
 
-/// Memory of an array of the launch: the user's own when it is only read, else a copy that becomes an output.
+/// Memory of an array of the launch: that of the caller for a view and when it is only read, else a copy that becomes an output.
 fn launch_memory(
     plan: &LoweredPlan,
     bound: &Bound,
-    arrays: &Arrays,
+    given: Given<'_>,
     id: TensorId,
     owned: &mut Owned,
-    recording: Recording,
 ) -> Result<Option<Held>, Diagnostic> {
-    let tensor = &plan.module.tensors[id.index()];
-    let name = match tensor.storage {
-        Storage::CacheKeys(cache) => format!("{}.k", bound.caches[cache.index()].name),
-        Storage::CacheValues(cache) => format!("{}.v", bound.caches[cache.index()].name),
-        _ => match &bound.tensors[id.index()].array {
-            Some(name) => name.clone(),
-            None => return Ok(None),
-        },
-    };
-    let given = arrays.get(&name);
-    if !plan.tensors[id.index()].written {
+    let (tensor, written) = (&plan.module.tensors[id.index()], plan.tensors[id.index()].written);
+    let Some(name) = in_place::array_name(plan, bound, id) else { return Ok(None) };
+    // Slots of a cache that belong to no token are not to be written.
+    let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
+    if let Some(view) = given.views.get(&name) {
+        let held = Held::callers(view, written, given.recording);
+        if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
+            owned.records.push(Record::of_view(name, view, stored));
+        }
+        return Ok(Some(held));
+    }
+    let recording = given.recording;
+    let given = given.arrays.get(&name);
+    if !written {
         let held = |array: &Array| {
             let (ptr, bytes) = (array.bytes().as_ptr().cast_mut(), array.bytes().len());
-            Held { ptr, bytes, stored: None }
+            Held { ptr, bytes, stored: None, layout: None }
         };
         return Ok(given.map(held));
     }
@@ -268,12 +294,10 @@ fn launch_memory(
     };
     let early = if given.is_some() { EarlyLoads::Noted } else { EarlyLoads::Refused };
     let held = Held::own(&mut array, early, recording);
-    // Slots of a cache that belong to no token are not to be written.
-    let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
     if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
         let shape = array.shape().to_vec();
         let (tensor, given) = (name.clone(), given.is_some());
-        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given });
+        owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given, view: None });
     }
     owned.outputs.push((name, array));
     Ok(Some(held))

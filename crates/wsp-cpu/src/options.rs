@@ -1,9 +1,11 @@
 //! What a user may choose at launch.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::limits;
 use wsp_kernel::{Engine, Mode};
+use wsp_memory::{Claim, View};
 use wsp_plan::ParamValue;
 
 /// Order of tokens and heads inside a page of a KV cache.
@@ -95,6 +97,12 @@ pub struct LaunchOptions {
     pub mode: Mode,
     /// What runs the scalar code of generators and kernels.
     pub engine: Engine,
+    /// Arrays of the caller by name, of real numbers, beside those that are given to be read or copied: kernels read and write them where
+    /// they lie, and they are not among the outputs. A run claims them, and is refused where another one writes them or uses what it
+    /// writes.
+    pub views: BTreeMap<String, View>,
+    /// The claim on the views that the caller has made for this launch; without it the launch makes its own. One run at a time has it.
+    pub claim: Option<Arc<Claim>>,
     /// Stops the run when it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -112,6 +120,8 @@ impl Default for LaunchOptions {
             recording: Recording::Off,
             mode: Mode::default(),
             engine: Engine::default(),
+            views: BTreeMap::new(),
+            claim: None,
             cancel: None,
         }
     }

@@ -1,9 +1,11 @@
 //! A plan that can be launched any number of times.
 
+use crate::arguments::{claimed, uses};
 use crate::bind::{Bound, bind};
 use crate::codes;
 use crate::derived;
 use crate::host::PlanHost;
+use crate::in_place::{self, Views};
 use crate::kernels::KernelTable;
 use crate::memory::{self, SlotLayout};
 use crate::metadata::Metadata;
@@ -20,6 +22,7 @@ use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Span, Storage};
 use wsp_kernel::{CodeCache, Env, GeneratorCode, Trap, Value};
+use wsp_memory::Claim;
 use wsp_plan::workload::Bindings;
 use wsp_plan::{Arrays, LoweredPlan, ReadyOrder};
 use wsp_runtime::{
@@ -42,6 +45,10 @@ pub(crate) struct Prepared {
     pub(crate) kernels: KernelTable,
     pub(crate) sizes: Sizes,
     pub(crate) recording: Recording,
+    /// Arrays of the caller.
+    views: Views,
+    /// The claim that the caller has made on them.
+    claim: Option<Arc<Claim>>,
     pub(crate) times: Times,
 }
 
@@ -138,9 +145,13 @@ impl Program {
         threads: u32,
         run: impl for<'k> FnOnce(Launched<'_, 'k>) -> Result<wsp_runtime::Stats, Vec<Diagnostic>>,
     ) -> Result<Outcome, Vec<Diagnostic>> {
-        let Prepared { bound, mut env, slots, kernels, sizes, recording, mut times } = prepared;
+        let Prepared { bound, mut env, slots, kernels, sizes, recording, views, claim, mut times } = prepared;
+        let callers = in_place::callers(&self.plan, &bound, &views);
+        // Dropped after everything that has addresses of the caller's arrays.
+        let _claim = claimed(claim.as_ref(), &uses(callers)).map_err(|fault| vec![fault])?;
         let started = clock::now();
-        let owned = memory::attach(&self.plan, &bound, &sizes, &slots, arrays, &mut env, recording)?;
+        let given = memory::Given { arrays, views: &views, recording };
+        let owned = memory::attach(&self.plan, &bound, &sizes, &slots, given, &mut env)?;
         times.allocate = clock::nanos_since(started);
         let started = clock::now();
         let runner = KernelRunner::new(&self.plan.module, &kernels, &env, threads as usize)?;
@@ -242,7 +253,8 @@ impl Program {
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;
         times.compile = clock::nanos_since(started);
         let (sizes, recording) = (Sizes::default(), options.recording);
-        Ok(Prepared { bound, env, slots, kernels, sizes, recording, times })
+        let (views, claim) = (options.views.clone(), options.claim.clone());
+        Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, times })
     }
 
     /// What generators see of arrays: shapes, integers, page tables.
@@ -272,7 +284,9 @@ impl Program {
         others: &[&str],
         absent: &dyn Fn(TensorId) -> bool,
     ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
-        let mut bound = bind(&self.plan.module, arrays, options, absent, others)?;
+        let arrays = in_place::with_views(arrays, &options.views)?;
+        let mut bound = bind(&self.plan.module, &arrays, options, absent, others)?;
+        in_place::check(&self.plan, &bound, &options.views)?;
         bound.last = planner::last_elements(&self.plan, &bound).map_err(one)?;
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
         let slots = SlotLayout::new(&self.plan, &bound).map_err(|fault| vec![fault])?;

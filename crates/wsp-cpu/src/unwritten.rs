@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use wsp_kernel::{Missing, Stored, Unstored};
+use wsp_memory::View;
 
 /// Elements of an output that no task has stored, of a run that records what is stored ([`crate::Recording`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,12 +54,27 @@ pub(crate) struct Record {
     pub(crate) size: usize,
     pub(crate) shape: Vec<u64>,
     pub(crate) given: bool,
+    /// The array of the caller that it is, if it is one.
+    pub(crate) view: Option<View>,
 }
 
 impl Record {
+    /// Of an array of the caller.
+    pub(crate) fn of_view(tensor: String, view: &View, stored: Arc<Stored>) -> Record {
+        let (size, shape) = (view.dtype().size(), view.shape().to_vec());
+        Record { tensor, stored, size, shape, given: true, view: Some(view.clone()) }
+    }
+
     /// What was never stored.
     pub(crate) fn unwritten(&self) -> Vec<Unwritten> {
-        Unwritten::of(&self.tensor, &self.shape, self.given, |which| self.stored.missing(which, self.size))
+        let missing = |which| match &self.view {
+            None => self.stored.missing(which, self.size),
+            // What lies between the elements of an array does not count.
+            Some(view) => self.stored.missing_in(which, self.size, |piece| {
+                view.runs(&view.whole(), |offset, bytes| piece(view.ptr().wrapping_add(offset), bytes));
+            }),
+        };
+        Unwritten::of(&self.tensor, &self.shape, self.given, missing)
     }
 }
 

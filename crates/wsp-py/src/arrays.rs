@@ -151,17 +151,11 @@ impl PyArray {
         ffi::place(&self.shared, self.dtype, &self.strides()).map_err(|fault| layout(name, fault))
     }
 
-    /// The array for a launch, read where it lies: real numbers in row-major order. Integers are copied, as a plan remembers those
+    /// Whether a launch can use it where it lies: real numbers in row-major order. Integers are copied, as a plan remembers those
     /// that it was made for, and what has no elements has no place.
-    pub(crate) fn in_place(&self) -> Option<Array> {
+    pub(crate) fn is_plain(&self) -> bool {
         let aligned = self.shared.address.is_multiple_of(self.dtype.size());
-        if !(self.dtype.is_float() && aligned && self.is_dense()) {
-            return None;
-        }
-        let shape = self.shape();
-        let bytes = shape.iter().try_fold(self.dtype.size() as u64, |bytes, &n| bytes.checked_mul(n))?;
-        let bytes = usize::try_from(bytes).ok().filter(|&bytes| bytes > 0)?;
-        Array::held(self.dtype, &shape, ffi::held(&self.shared, bytes))
+        self.dtype.is_float() && aligned && self.is_dense() && self.shared.dims.iter().all(|&n| n > 0)
     }
 
     /// Whether its elements lie in row-major order without gaps.

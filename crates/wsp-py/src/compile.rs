@@ -148,8 +148,8 @@ fn link(
     })
 }
 
-/// Compiles the host entry of a `.pto` file. Real numbers in row-major order are read where they lie, other arrays are copied, and
-/// what it wrote is copied back.
+/// Compiles the host entry of a `.pto` file. Real numbers in row-major order are read and written where they lie, other arrays are
+/// copied, and what it wrote is copied back.
 #[pyfunction]
 #[pyo3(signature = (path, *, options=None))]
 pub(crate) fn load_program(
@@ -176,16 +176,19 @@ fn launch(path: &str, compilation: &Compilation, sources: &mut SourceMap) -> Res
     }
     let plan = wsp_plan::lower(&module, &compilation.options)?;
     let kernels = module.functions.iter().filter(|f| matches!(f.kind, FuncKind::Kernel { .. }));
+    let warnings = plan.notes.clone();
+    let program = Box::new(wsp_cpu::Program::new(plan));
+    let library = library::facts_of_plan(&module, program.lowered());
     Ok(Inner {
-        signature: Signature { library: library::facts_of_plan(&module, &plan), ..Signature::default() },
+        signature: Signature { library, ..Signature::default() },
         sources: SourceMap::default(),
         declared_only: None,
-        warnings: plan.notes.clone(),
+        warnings,
         bodies: kernels.map(|f| (f.name.clone(), "library")).collect(),
         compile_ns: 0,
         timeline: Mutex::new(None),
         body: Body::Launch {
-            program: Box::new(wsp_cpu::Program::new(plan)),
+            program,
             module: Box::default(),
             kv_layout: compilation.kv_layout.unwrap_or_default(),
             mode: compilation.mode,

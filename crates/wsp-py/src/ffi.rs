@@ -13,7 +13,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use wsp_core::DType;
-use wsp_memory::{Buffer, Space, View, ViewAccess, ViewFault};
+use wsp_memory::{Space, View, ViewAccess, ViewFault};
 
 pub(crate) use wsp_memory::Owner;
 
@@ -47,7 +47,7 @@ pub(crate) fn view(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<Vie
     let access = if shared.writable { ViewAccess::ReadWrite } else { ViewAccess::ReadOnly };
     // SAFETY: by the protocol that stated them, elements of one piece of memory lie so while the owner is held, and may be written where
     // `writable` says so. Who writes them besides runs is the caller's business, as for every array library.
-    let buffer = unsafe { Buffer::new(shared.owner.clone(), at, bytes, access, Space::Host) };
+    let buffer = unsafe { wsp_memory::Buffer::new(shared.owner.clone(), at, bytes, access, Space::Host) };
     View::new(buffer, 0, dtype, &dims, strides)
 }
 
@@ -78,26 +78,6 @@ pub(crate) fn place(shared: &Shared, dtype: DType, strides: &[i64]) -> Result<Vi
     }
     let bytes = Shared { address, dims, strides: None, writable: shared.writable, owner };
     view(&bytes, if is_even { dtype } else { DType::U8 }, &forwards)
-}
-
-/// Memory that a launch reads where it lies.
-struct HeldBytes {
-    address: usize,
-    bytes: usize,
-    _owner: Owner,
-}
-
-impl AsRef<[u8]> for HeldBytes {
-    fn as_ref(&self) -> &[u8] {
-        // SAFETY: `held` was told that so many bytes lie there, and the owner is held. Whoever gave the array leaves it alone
-        // while a run reads it, as for every array library.
-        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
-    }
-}
-
-/// The bytes of an array whose elements lie next to each other, of which there is one at least.
-pub(crate) fn held(shared: &Shared, bytes: usize) -> Arc<dyn AsRef<[u8]> + Send + Sync> {
-    Arc::new(HeldBytes { address: shared.address, bytes, _owner: shared.owner.clone() })
 }
 
 /// `Py_buffer`. Its layout is part of the stable interface from Python 3.11 on, and was the same in 3.10.
@@ -143,7 +123,7 @@ impl Drop for HeldBuffer {
 }
 
 /// What an object shares under the buffer protocol.
-pub(crate) struct Buffer {
+pub(crate) struct Exported {
     /// The memory.
     pub(crate) shared: Shared,
     /// Format of an element as module `struct` writes it.
@@ -156,7 +136,7 @@ pub(crate) struct Buffer {
 ///
 /// # Errors
 /// The object's refusal.
-pub(crate) fn buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Buffer>> {
+pub(crate) fn buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Exported>> {
     // SAFETY: the object is alive, and the interpreter is attached.
     if unsafe { PyObject_CheckBuffer(object.as_ptr()) } == 0 {
         return Ok(None);
@@ -193,7 +173,7 @@ pub(crate) fn buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Buffer>> {
     };
     let (address, writable) = (raw.buf as usize, raw.readonly == 0);
     let shared = Shared { address, dims, strides, writable, owner: Arc::new(held) };
-    Ok(Some(Buffer { shared, format, itemsize }))
+    Ok(Some(Exported { shared, format, itemsize }))
 }
 
 /// The numbers of a C array; none for a null pointer.

@@ -160,6 +160,8 @@ impl Inner {
             recording: options.recording,
             mode: if options.plain || options.sequential { Mode::Plain } else { mode },
             cancel: options.cancel.clone(),
+            views: arguments.inputs.views.clone(),
+            claim: options.claim.clone(),
             ..LaunchOptions::default()
         })
     }

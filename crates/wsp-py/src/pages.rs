@@ -38,7 +38,10 @@ fn not_made(fault: ArrayError, dtype: DType, shape: &[u64]) -> Diagnostic {
     Diagnostic::error(code, format!("there is no array {dtype}{shape:?}: {fault}")).help("give smaller sizes")
 }
 
-/// What to say of the arrays that a run read: of large ones that were copied for it, and of large caches that do not begin at a
+/// A large array of real numbers: its name and its address.
+type Large<'a> = (&'a str, usize);
+
+/// What to say of the arrays that a run used: of large ones that were copied for it, and of large caches that do not begin at a
 /// page. `caches` are names of their arrays; what is in `outputs` was written, elsewhere.
 pub(crate) fn notes(caches: &[&str], arguments: &Arguments, outputs: &Arrays) -> Vec<Diagnostic> {
     let read = |name: &&str| !outputs.contains_key(*name);
@@ -46,27 +49,32 @@ pub(crate) fn notes(caches: &[&str], arguments: &Arguments, outputs: &Arrays) ->
     let kept = caches.iter().copied().filter(read).filter(|name| !moved.contains(name));
     let moved: Vec<_> = moved.iter().filter_map(|name| large(name, arguments)).collect();
     let kept = kept.filter_map(|name| large(name, arguments));
-    let off: Vec<_> = kept.filter(|(_, array)| behind(array) != 0).collect();
+    let off: Vec<_> = kept.filter(|(_, address)| behind(*address) != 0).collect();
     [copied(&moved), off_page(&off)].into_iter().flatten().collect()
 }
 
-/// A large array of real numbers with its name; none for others.
-fn large<'a>(name: &'a str, arguments: &'a Arguments) -> Option<(&'a str, &'a Array)> {
-    let array = arguments.inputs.arrays.get(name)?;
-    (array.dtype().is_float() && array.bytes().len() >= LARGE).then_some((name, array))
+/// A large array of real numbers; none for others.
+fn large<'a>(name: &'a str, arguments: &'a Arguments) -> Option<Large<'a>> {
+    let (dtype, address, bytes) = match (arguments.inputs.views.get(name), arguments.inputs.arrays.get(name))
+    {
+        (Some(view), _) => (view.dtype(), view.ptr().addr(), view.span()),
+        (None, Some(array)) => (array.dtype(), array.bytes().as_ptr().addr(), array.bytes().len()),
+        (None, None) => return None,
+    };
+    (dtype.is_float() && bytes >= LARGE).then_some((name, address))
 }
 
-fn copied(arrays: &[(&str, &Array)]) -> Option<Diagnostic> {
+fn copied(arrays: &[Large<'_>]) -> Option<Diagnostic> {
     let (what, one) = named(arrays)?;
     let is = if one { "is" } else { "are" };
     Some(
         Diagnostic::new(COPIED, Severity::Note, format!("{what} {is} copied for each run"))
-            .note("elements are read where they lie in row-major order without gaps, at multiples of their size")
+            .note("elements are used where they lie in row-major order without gaps, at multiples of their size")
             .help("give `np.ascontiguousarray(…)` of it, made once"),
     )
 }
 
-fn off_page(arrays: &[(&str, &Array)]) -> Option<Diagnostic> {
+fn off_page(arrays: &[Large<'_>]) -> Option<Diagnostic> {
     let (what, one) = named(arrays)?;
     let begin = if one { "begins" } else { "begin" };
     let &(name, first) = arrays.first()?;
@@ -77,13 +85,13 @@ fn off_page(arrays: &[(&str, &Array)]) -> Option<Diagnostic> {
     )
 }
 
-/// How many bytes behind the start of a page an array begins.
-fn behind(array: &Array) -> usize {
-    array.bytes().as_ptr().addr() % PAGE
+/// How many bytes behind the start of a page an address is.
+fn behind(address: usize) -> usize {
+    address % PAGE
 }
 
 /// "array `a`", "arrays `a` and `b`", and whether it is one; none for none.
-fn named(arrays: &[(&str, &Array)]) -> Option<(String, bool)> {
+fn named(arrays: &[Large<'_>]) -> Option<(String, bool)> {
     let names: Vec<&str> = arrays.iter().map(|(name, _)| *name).collect();
     let plural = match names.len() {
         0 => return None,

@@ -313,7 +313,7 @@ impl WorkloadProgram {
             Kind::Library(library) => {
                 let LibraryKernels { program, tasks } = &**library;
                 let (module, schedule) = (&tasks.module, &tasks.schedule);
-                run::refuse_for_library(inputs, options).map_err(|fault| vec![fault])?;
+                run::refuse_for_library(options).map_err(|fault| vec![fault])?;
                 let launch = run::launch_options(inputs, options);
                 let (prepared, bindings) = &program.prepare_tasks(tasks, &inputs.arrays, &launch)?;
                 let slots = slots(module, bindings, inputs, options.claim.as_ref())?;

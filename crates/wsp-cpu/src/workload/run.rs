@@ -271,7 +271,7 @@ pub(crate) fn library(
     options: &WorkloadOptions,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
     let LibraryKernels { program, tasks } = kernels;
-    refuse_for_library(inputs, options).map_err(|fault| vec![fault])?;
+    refuse_for_library(options).map_err(|fault| vec![fault])?;
     let (prepared, bindings) =
         program.prepare_tasks(tasks, &inputs.arrays, &launch_options(inputs, options))?;
     let (module, schedule) = (&tasks.module, &tasks.schedule);
@@ -328,6 +328,8 @@ pub(crate) fn launch_options(inputs: &WorkloadInputs, options: &WorkloadOptions)
     LaunchOptions {
         set: inputs.set.clone(),
         recording: options.recording,
+        views: inputs.views.clone(),
+        claim: options.claim.clone(),
         mode: if options.plain || options.sequential { Mode::Plain } else { Mode::Fast },
         cancel: options.cancel.clone(),
         ..LaunchOptions::default()
@@ -335,14 +337,7 @@ pub(crate) fn launch_options(inputs: &WorkloadInputs, options: &WorkloadOptions)
 }
 
 /// Refuses what only declared kernels can have.
-pub(crate) fn refuse_for_library(
-    inputs: &WorkloadInputs,
-    options: &WorkloadOptions,
-) -> Result<(), Diagnostic> {
-    if let Some(name) = inputs.views.keys().next() {
-        let message = format!("array `{name}` cannot be used in place: the kernels are those of a used file");
-        return Err(Diagnostic::error(codes::WRONG_ARRAY, message).help("give an array to copy"));
-    }
+pub(crate) fn refuse_for_library(options: &WorkloadOptions) -> Result<(), Diagnostic> {
     if options.poll.is_some() {
         return Err(settings::bad_option(
             "kernels of a used file run on threads of their own, where no poll is asked",

@@ -2,7 +2,6 @@
 
 use super::ArrayError;
 use memmap2::MmapMut;
-use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// One cache line, so that every array starts on one.
@@ -14,15 +13,10 @@ pub(super) struct Line([u8; 64]);
 /// cache are often as large as one. Below, allocators recycle memory that has been touched before, which is faster.
 const OWN_PAGES: usize = 32 << 20;
 
-/// Bytes that somebody else keeps: always the same ones, as long as it lives.
-pub(super) type Held = Arc<dyn AsRef<[u8]> + Send + Sync>;
-
-/// Zeroed memory that starts on a cache line, or on a page where it is large; or that of somebody else.
+/// Zeroed memory that starts on a cache line, or on a page where it is large.
 pub(super) enum Memory {
     Lines(Vec<Line>),
     Pages(MmapMut),
-    /// Read where it is. Who writes gets a copy.
-    Held(Held),
 }
 
 impl Memory {
@@ -53,22 +47,17 @@ impl Memory {
         match self {
             Memory::Lines(lines) => lines.as_bytes(),
             Memory::Pages(pages) => pages,
-            Memory::Held(held) => (**held).as_ref(),
         }
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        if let Memory::Held(_) = self {
-            *self = self.copied();
-        }
         match self {
             Memory::Lines(lines) => lines.as_mut_bytes(),
             Memory::Pages(pages) => pages,
-            Memory::Held(_) => unreachable!("a copy lies in memory of our own"),
         }
     }
 
-    /// The same bytes in memory of our own.
+    /// The same bytes in other memory.
     fn copied(&self) -> Memory {
         let bytes = self.bytes();
         let mut copy =
@@ -82,7 +71,7 @@ impl Clone for Memory {
     fn clone(&self) -> Memory {
         match self {
             Memory::Lines(lines) => Memory::Lines(lines.clone()),
-            Memory::Pages(_) | Memory::Held(_) => self.copied(),
+            Memory::Pages(_) => self.copied(),
         }
     }
 }

@@ -4,7 +4,6 @@ mod memory;
 
 use memory::Memory;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use wsp_core::DType;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -62,13 +61,6 @@ impl Array {
         Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::pages(bytes)? })
     }
 
-    /// An array over memory of somebody else, which is read where it is, in row-major order; who writes the array writes a
-    /// copy. `None` when there are fewer bytes than the shape needs.
-    pub fn held(dtype: DType, shape: &[u64], memory: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Option<Array> {
-        let bytes = size(dtype, shape).ok().filter(|&bytes| bytes <= (*memory).as_ref().len())?;
-        Some(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::Held(memory) })
-    }
-
     /// Element type.
     pub fn dtype(&self) -> DType {
         self.dtype
@@ -89,8 +81,7 @@ impl Array {
         self.bytes == 0
     }
 
-    /// The elements as little-endian bytes; starts on a 64-byte boundary, from 32 MiB on at a page, where the memory is not of
-    /// somebody else.
+    /// The elements as little-endian bytes; starts on a 64-byte boundary, from 32 MiB on at a page.
     pub fn bytes(&self) -> &[u8] {
         &self.memory.bytes()[..self.bytes]
     }
@@ -174,17 +165,5 @@ mod tests {
             assert_eq!(a.bytes().len() as u64, 4 * shape.iter().product::<u64>());
         }
         assert_eq!(Array::on_pages(DType::F32, &[u64::MAX, 2]).err(), Some(ArrayError::TooLarge));
-    }
-
-    #[test]
-    fn memory_of_somebody_else_is_read_where_it_is_and_never_written() {
-        let theirs: Arc<[u8; 8]> = Arc::new([1, 2, 3, 4, 5, 6, 7, 8]);
-        let mut a = Array::held(DType::U8, &[2, 3], theirs.clone()).unwrap();
-        assert_eq!((a.bytes().as_ptr(), a.bytes()), (theirs.as_ptr(), &theirs[..6]));
-        let copy = a.clone();
-        assert_ne!(copy.bytes().as_ptr(), theirs.as_ptr());
-        a.bytes_mut()[0] = 9;
-        assert_eq!((a.bytes(), copy.bytes(), theirs[0]), (&[9, 2, 3, 4, 5, 6][..], &theirs[..6], 1));
-        assert!(Array::held(DType::U16, &[5], theirs).is_none());
     }
 }

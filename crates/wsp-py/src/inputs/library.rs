@@ -44,7 +44,11 @@ impl Binder<'_> {
             return Ok(());
         }
         let written = fact.written && self.need == Need::Everything;
-        let view = array.place(name)?;
+        let plain = array.is_plain().then(|| array.view(name)).transpose()?;
+        let view = match &plain {
+            Some(view) => view.clone(),
+            None => array.place(name)?,
+        };
         if written {
             writable(name, &array)?;
             if view.shares_with_itself() {
@@ -53,14 +57,12 @@ impl Binder<'_> {
             }
         }
         self.uses.push(Use { name: name.clone(), view, written });
-        let given = match array.in_place() {
-            Some(given) => given,
-            None => {
-                self.moved.push(name.clone());
-                array.to_array(name)?
-            }
-        };
-        self.inputs.arrays.insert(name.clone(), given);
+        if let Some(view) = plain {
+            self.inputs.views.insert(name.clone(), view);
+            return Ok(());
+        }
+        self.moved.push(name.clone());
+        self.inputs.arrays.insert(name.clone(), array.to_array(name)?);
         if written {
             self.copied.push((name.clone(), array));
         }
@@ -74,12 +76,15 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Refuses arrays that share memory and that are both written: kernels write each in a copy of its own.
+    /// Refuses arrays that share memory and that are both written, one of them in a copy. Of those that are written where they lie, the
+    /// launch says it.
     pub(super) fn check_copied(&mut self) {
-        let copied = |each: &&Use| self.copied.iter().any(|(name, _)| *name == each.name);
-        let written: Vec<&Use> = self.uses.iter().filter(copied).collect();
+        let copied = |of: &Use| self.copied.iter().any(|(name, _)| *name == of.name);
+        let written: Vec<&Use> = self.uses.iter().filter(|each| each.written).collect();
         for (at, one) in written.iter().enumerate() {
-            let shares = |other: &&&Use| one.view.may_share_memory(&other.view);
+            let shares = |other: &&&Use| {
+                (copied(one) || copied(other)) && one.view.may_share_memory(&other.view)
+            };
             if let Some(other) = written[at + 1..].iter().find(shares) {
                 let message =
                     format!("arrays `{}` and `{}` share memory, and both are written", one.name, other.name);

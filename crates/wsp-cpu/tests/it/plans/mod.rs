@@ -5,6 +5,7 @@ mod advance;
 mod capacity;
 mod data;
 mod execute;
+mod in_place;
 mod kept;
 mod metadata;
 mod stale;
