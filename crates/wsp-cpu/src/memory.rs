@@ -167,6 +167,15 @@ impl Held {
             recorded.then(|| Arc::new(Stored::new(ptr, bytes, view.dtype().size(), EarlyLoads::Noted)));
         Held { ptr, bytes, stored, layout: (!view.is_dense()).then(|| in_place::layout(view)) }
     }
+
+    /// Memory that has no value before tasks store to it, in every run. One that does not record tells lines apart, not bytes: of
+    /// a slot it knows which fields were stored.
+    fn inner(array: &mut Array, recording: Recording) -> Held {
+        let mut held = Held::own(array, EarlyLoads::Refused, recording);
+        let lines = || Arc::new(Stored::new(held.ptr, held.bytes, SLOT_ALIGN as usize, EarlyLoads::Refused));
+        held.stored = Some(held.stored.take().unwrap_or_else(lines));
+        held
+    }
 }
 
 /// Allocates what the launch owns and attaches all memory to `env`.
@@ -183,7 +192,7 @@ pub(crate) fn attach(
     let mut workspace =
         allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
     let recording = given.recording;
-    let workspace_memory = Held::own(&mut workspace, EarlyLoads::Refused, recording);
+    let workspace_memory = Held::inner(&mut workspace, recording);
     let (outputs, records, temporaries) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned = Owned { outputs, records, _workspace: workspace, temporaries };
     let mut launched: Vec<Option<Held>> = vec![None; plan.module.tensors.len()];
@@ -202,7 +211,7 @@ pub(crate) fn attach(
                         let shape = shape_text(bound_tensor, &sizes.resolve(bound_tensor));
                         vec![fault.at(tensor.span, format!("its shape is {shape}"))]
                     })?;
-                let held = Held::own(&mut array, EarlyLoads::Refused, recording);
+                let held = Held::inner(&mut array, recording);
                 owned.temporaries.push(array);
                 held
             }

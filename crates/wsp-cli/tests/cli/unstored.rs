@@ -200,3 +200,113 @@ TG_SYNC(G)
         "y[9, 0]",
     );
 }
+
+/// Chunks that are stored to slots, and a merge of the chunks of each row, inside or outside of the loop that emits the chunks.
+fn merging(inside: bool) -> String {
+    let emit = "PTO_EMIT_DESCRIPTOR(M{ .i = i, .w = PTO_ALLOC_WS(0, i, 0) });";
+    let (inside, outside) = match inside {
+        true => (format!("if (c == 1) {emit}"), String::new()),
+        false => (String::new(), format!("PTO_FOR_EACH(i, 0, 3) {{ {emit} }}")),
+    };
+    format!(
+        "PTO_SHAPE(x, 3, 2)
+         PTO_SHAPE(y, 3, 4)
+         PTO_WORKSPACE(p, float, 1, 4)
+         PTO_SPACE(S) {{ PTO_AXIS(i, 0, 3) PTO_AXIS(c, 0, PTO_DYNAMIC) }}
+         struct D {{ uint32_t i, c, w; }};
+         struct M {{ uint32_t i, w; }};
+         PTO_TIER_DEF(T) {{ PTO_DEFAULT(k, PTO_SLOT_BYTES) }}
+         PTO_DESCRIPTOR_GEN(S) {{
+             PTO_SET_EXTENT(c, 2);
+             PTO_SCHEDULED_FOR(i, c) {{
+                 PTO_EMIT_DESCRIPTOR(D{{ .i = i, .c = c, .w = PTO_ALLOC_WS(0, i, c) }});
+                 {inside}
+             }}
+             {outside}
+         }}
+         PTO_KERNEL_IMPL(k) {{
+             auto d = PTO_GET_DESCRIPTOR<D>();
+             VecTile<float, 1, 4> t;
+             TASSIGN(t, PTO_LOAD_SCALAR(x, {{d.i, d.c}}));
+             TSTORE(p, t, {{d.w, 0, 0}});
+         }}
+         PTO_KERNEL_IMPL(merge) {{
+             auto d = PTO_GET_DESCRIPTOR<M>();
+             VecTile<float, 1, 4> sum;
+             TASSIGN(sum, 0.0f);
+             for (uint32_t part = 0; part < 2; ++part) {{
+                 VecTile<float, 1, 4> t;
+                 TLOAD(t, p, {{d.w + part * PTO_SLOT_BYTES, 0, 0}});
+                 TADD(sum, sum, t);
+             }}
+             TSTORE(y, sum, {{d.i, 0}});
+         }}
+         void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .x = x, .y = y }}); }}"
+    )
+}
+
+#[test]
+fn a_run_without_a_check_stops_at_a_slot_that_no_task_has_stored() {
+    let folder = Folder::new();
+    let x = folder.array("x", "3, 2", &[1.0; 6]);
+    let [inside, outside] =
+        [true, false].map(|is| folder.write(if is { "inside.pto" } else { "outside.pto" }, &merging(is)));
+    for engine in ["interpreter", "native"] {
+        for threads in ["1", "3"] {
+            let args = ["--input", &x, "--no-check", "--engine", engine, "--threads", threads];
+            let (code, out, err) = run(&[&["run", &inside][..], &args].concat());
+            assert_eq!(code, 0, "{out}{err}");
+            let (_, err) = refused(&[&["run", &outside][..], &args].concat());
+            assert!(err.contains("WSP0616") && err.contains("`p` is loaded"), "{err}");
+        }
+    }
+    let (code, _, err) = run(&["check", &outside]);
+    assert!(code == 0 && err.contains("WSP0268") && err.contains("no task stores to them"), "{err}");
+    let (_, err) = refused(&["check", "--strict", &outside]);
+    assert!(err.contains("WSP0268"), "{err}");
+    let (code, out, err) = run(&["check", "--strict", &inside]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn a_run_without_a_check_stops_at_a_temporary_that_no_task_has_stored() {
+    let folder = Folder::new();
+    let x = folder.array("x", "4, 64", &[1.0; 256]);
+    let file = |stored: &str| {
+        folder.write(
+            "temporary.pto",
+            &format!(
+                "PTO_SHAPE(x, rows, 64)
+                 PTO_SHAPE(y, rows, 64)
+                 PTO_SPACE(Rows) {{ PTO_AXIS(row, 0, rows) }}
+                 PTO_TENSOR(t, float, row, 64)
+                 struct First {{ uint32_t i; }};
+                 struct Second {{ uint32_t i; }};
+                 PTO_DESCRIPTOR_GEN(Rows) {{
+                     PTO_SCHEDULED_FOR(r) {{
+                         PTO_EMIT_DESCRIPTOR(First{{ .i = r }});
+                         PTO_EMIT_DESCRIPTOR(Second{{ .i = r }});
+                     }}
+                 }}
+                 PTO_KERNEL_IMPL(first) {{
+                     auto d = PTO_GET_DESCRIPTOR<First>();
+                     VecTile<float, 1, 64> a;
+                     TLOAD(a, x, {{d.i, 0}}, 1, {stored});
+                     TSTORE(t, a, {{d.i, 0}});
+                 }}
+                 PTO_KERNEL_IMPL(second) {{
+                     auto d = PTO_GET_DESCRIPTOR<Second>();
+                     VecTile<float, 1, 64> a;
+                     TLOAD(a, t, {{d.i, 0}});
+                     TSTORE(y, a, {{d.i, 0}});
+                 }}
+                 void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(Rows, {{ .x = x, .y = y }}); }}"
+            ),
+        )
+    };
+    let args = ["--input", &x, "--no-check"];
+    let (_, err) = refused(&[&["run", &file("40")][..], &args].concat());
+    assert!(err.contains("WSP0616") && err.contains("row 0 and column 48"), "{err}");
+    let (code, out, err) = run(&[&["run", &file("64")][..], &args].concat());
+    assert_eq!(code, 0, "{out}{err}");
+}

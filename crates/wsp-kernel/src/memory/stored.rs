@@ -11,7 +11,8 @@ pub enum EarlyLoads {
     Noted,
 }
 
-/// The bytes of one piece of memory that were stored in a run that records them, a bit per unit. Tasks store and load whole units.
+/// The bytes of one piece of memory that were stored in a run that records them, a bit per unit. A unit of which a part is stored counts
+/// as stored.
 #[derive(Debug)]
 pub struct Stored {
     base: usize,
@@ -51,8 +52,9 @@ pub struct StoredState {
 }
 
 impl Stored {
-    /// Nothing of the `bytes` bytes at `base` is stored yet. What tasks store and load begins and ends at multiples of `unit` bytes
-    /// from there, a power of two.
+    /// Nothing of the `bytes` bytes at `base` is stored yet. `unit`, a power of two, says in how many bytes from there on nothing is told
+    /// apart: where all that tasks store and load begins and ends at multiples of it, the record is exact; else some loads of what
+    /// nothing has stored are not found.
     pub fn new(base: *const u8, bytes: usize, unit: usize, early: EarlyLoads) -> Stored {
         let bits = || Bits::new(bytes.div_ceil(unit));
         let loaded_early = (early == EarlyLoads::Noted).then(bits);
@@ -159,15 +161,15 @@ impl Stored {
     /// The first of `bytes` bytes from `at` on that was not stored, counted from there.
     pub fn first_gap(&self, at: *const u8, bytes: usize) -> Option<usize> {
         let (begin, end) = self.clip(at, bytes)?;
-        Some((self.stored.gaps(None, begin, end, 1).first? - begin) << self.unit)
+        let before = at.addr().saturating_sub(self.base) & ((1 << self.unit) - 1);
+        Some(((self.stored.gaps(None, begin, end, 1).first? - begin) << self.unit).saturating_sub(before))
     }
 
     /// The units of some bytes that lie in the memory; none if there are none.
     fn clip(&self, at: *const u8, bytes: usize) -> Option<(usize, usize)> {
         let begin = at.addr().max(self.base);
         let end = at.addr().checked_add(bytes)?.min(self.base + self.bytes);
-        let units = |end: usize| (end - self.base) >> self.unit;
-        (begin < end).then(|| (units(begin), units(end))).filter(|(begin, end)| begin < end)
+        (begin < end).then(|| ((begin - self.base) >> self.unit, (end - self.base).div_ceil(1 << self.unit)))
     }
 
     /// All units; none if there are none.
@@ -222,6 +224,18 @@ mod tests {
         assert_eq!(stored.missing(Unstored::Unused, 4), Some(Missing { elements: 4, first: 0 }));
         let inside = stored.missing_in(Unstored::Unused, 4, |piece| piece(at(6), 12));
         assert_eq!(inside, Some(Missing { elements: 2, first: 1 }));
+    }
+
+    #[test]
+    fn a_unit_of_which_a_part_is_stored_counts_as_stored() {
+        let stored = memory(16, EarlyLoads::Refused);
+        assert!(!stored.may_load(at(4), 4));
+        store(&stored, 8, 12);
+        assert!(stored.may_load(at(0), 16) && !stored.may_load(at(12), 8));
+        assert_eq!(stored.first_gap(at(12), 8), Some(4));
+        assert_eq!(stored.first_gap(at(36), 4), Some(0));
+        store(&stored, 39, 40);
+        assert!(stored.may_load(at(36), 4) && !stored.may_load(at(0), 40));
     }
 
     #[test]
