@@ -9,6 +9,8 @@
 
 #[path = "real_numbers/mutations.rs"]
 mod mutations;
+#[path = "../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -6,6 +6,7 @@
 mod harmless;
 mod targets;
 
+use crate::randomised::cases;
 use harmless::HARMLESS;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use std::process::{Command, Output};
 use targets::{TARGETS, Target};
 
 /// How many are drawn where `WSP_CASES` does not say.
-const FEW: usize = 6;
+const FEW: u64 = 6;
 /// Drawn in the same order every time.
 const SEED: u64 = 17;
 
@@ -269,7 +270,7 @@ fn lines(text: &str, changed: &str, begin: usize) -> (usize, String, String) {
 
 #[test]
 fn mutated_kernels_and_generators_are_refused() {
-    let count = std::env::var("WSP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(FEW);
+    let count = cases(FEW);
     let folder = tempfile::tempdir().unwrap();
     copy_folder(&examples(), folder.path());
     write_inputs(folder.path());

@@ -2,6 +2,8 @@
 
 mod generators;
 mod plans;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 mod schedule_effects;
 mod splits;
 mod tg;

@@ -1,5 +1,6 @@
 //! Random workloads under random schedules: every run gives the bits of the sequential run.
 
+use crate::randomised::cases;
 use crate::workloads::order::{Life, Order, started};
 use crate::workloads::random::{Statement, schedule, source, statement};
 use crate::workloads::{outputs, program, report};
@@ -57,12 +58,6 @@ proptest! {
     }
 }
 
-/// How many random cases a test runs: so many, or what `WSP_CASES` says.
-#[allow(clippy::disallowed_methods, reason = "a test has no command line")]
-fn cases(usual: u32) -> u32 {
-    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
-}
-
 /// Runs a check on random workloads under random schedules, the same ones in every run.
 #[allow(clippy::print_stdout, reason = "the number of cases is part of what a large run says")]
 fn with_random_workloads(
@@ -70,7 +65,7 @@ fn with_random_workloads(
     usual: u32,
     check: impl Fn(&str, u32, u16) -> Result<(), String>,
 ) {
-    let cases = cases(usual);
+    let cases = u32::try_from(cases(usual.into())).expect("a number of cases should fit");
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let workload = (prop::collection::vec(statement(), 0..6), schedule(windows), 1..=8u16);

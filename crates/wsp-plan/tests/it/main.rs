@@ -8,6 +8,8 @@ mod ptow_differential;
 mod ptow_limits;
 mod ptow_lowering;
 mod ptow_support;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 mod schedule_order;
 mod schedule_property;
 mod split;

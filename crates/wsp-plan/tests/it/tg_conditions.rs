@@ -1,6 +1,7 @@
 //! Conditions of the host that hold or exclude each other, against an oracle that tries all values.
 
-use crate::tg_launches::{BOTH, Numbers, Step, races, unit};
+use crate::randomised::{Numbers, cases};
+use crate::tg_launches::{BOTH, Step, races, unit};
 use crate::tg_lint::{check, findings};
 use std::collections::BTreeMap;
 
@@ -242,10 +243,9 @@ fn host(forms: &[&'static str], numbers: &mut Numbers) -> Vec<(Option<Random>, V
 
 /// A finding exactly where some values of `N` and `M` let two launches that conflict run in no order. Forms that know of each other what is not seen, such
 /// as `N` and `N % 3`, leave more ways open, and never fewer.
-#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn races_under_random_conditions_are_those_of_all_values() {
-    let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400u64);
+    let cases = cases(400);
     let mut numbers = Numbers(0x1234_5678_9abc_def1);
     let mut seen = BTreeMap::new();
     for case in 0..cases {

@@ -1,5 +1,6 @@
 //! Launches that use the same bytes in no order, against an oracle that tries every order.
 
+use crate::randomised::{Numbers, cases};
 use crate::tg_lint::{check, findings, findings_with, kernels, read};
 use std::collections::BTreeMap;
 use wsp_ir::diag::{Diagnostic, Severity};
@@ -261,18 +262,6 @@ pub(crate) enum Step {
     Sync(usize),
 }
 
-/// Numbers that look random.
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
-
 /// Whether two launches may run at once: steps are played in every order that streams, waits of the host and events allow, for two
 /// launches. Events are (signalling graph, waiting graph): all of the second waits for all of the first.
 pub(crate) fn races(
@@ -320,10 +309,9 @@ pub(crate) fn races(
 }
 
 /// A finding exactly where two launches that conflict are in no order.
-#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn races_of_random_hosts_are_those_of_every_order() {
-    let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300u64);
+    let cases = cases(300);
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let mut seen = BTreeMap::new();
     for case in 0..cases {

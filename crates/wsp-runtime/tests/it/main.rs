@@ -12,6 +12,8 @@ mod infer_reference;
 mod oracle;
 mod order;
 mod placement;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
 mod simulate_probes;
 mod simulate_properties;
 mod simulate_runtime;

@@ -1,6 +1,7 @@
 //! Loops that are unrolled and loops that are not: random control flow gives what a walk over it gives, whatever its counts are written as.
 
 use super::common::{all, inputs, session_with, signature, threads, values};
+use crate::randomised::{Numbers, cases};
 use std::fmt::Write as _;
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{SessionOptions, TgKernels};
@@ -31,17 +32,7 @@ enum Condition {
     Never,
 }
 
-/// Numbers that look random.
-struct Numbers(u64);
-
 impl Numbers {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
     fn condition(&mut self) -> Condition {
         match self.below(4) {
             0 => Condition::Odd,
@@ -217,10 +208,9 @@ fn kernels() -> TgKernels {
 }
 
 /// ISA-CF-07, ISA-SY-02, ISA-SY-03.
-#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn random_loops_give_the_same_however_their_counts_are_written() {
-    let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(120u64);
+    let cases = cases(120);
     let mut numbers = Numbers(0x0dd0_5eed_0dd0_5eed);
     let (kernels, mut ran) = (kernels(), 0);
     for case in 0..cases {

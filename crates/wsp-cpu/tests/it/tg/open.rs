@@ -1,6 +1,7 @@
 //! Kernels whose bytes are known only when the graph runs: declared scalars, the iteration, rounds of loops.
 
 use super::common::{all, inputs, kernels, session, signature, threads, unit, values};
+use crate::randomised::{Numbers, cases};
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 
@@ -67,18 +68,6 @@ fn what_is_ordered_and_not_made_visible_is_a_warning_of_the_run() {
         report.notes.iter().any(|note| note.code.0 == 1503)
     };
     assert!(told(0) && !told(1));
-}
-
-/// Numbers that look random.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
 }
 
 /// A kernel of a random graph: what it does with `size` words from `first + n * N + i * i` on.
@@ -213,10 +202,9 @@ impl Random {
 }
 
 /// ISA-TG-21, ISA-MC-12: a run is refused exactly where two kernels meet in no order, whether the bytes are known before it or not.
-#[allow(clippy::disallowed_methods, reason = "a longer run asks for more cases")]
 #[test]
 fn races_of_random_graphs_are_found_when_their_bytes_are_known() {
-    let cases = std::env::var("WSP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400u64);
+    let cases = cases(400);
     let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
     let mut kernels = kernels();
     kernels.register("look", signature(&[Direction::In]), |_| Ok(())).expect("it is registered once");

@@ -2,6 +2,7 @@
 
 use super::common::{all, threads};
 use super::saved::History;
+use crate::randomised::cases;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_core::tg::{Direction, Instr, StreamNo};
@@ -100,12 +101,6 @@ fn results_of_random_units_depend_on_the_unit_alone() {
         }
     }
     assert!(ran > 140, "{ran} of 150 units run");
-}
-
-/// How many cases a random test runs: few, or as many as `WSP_CASES` says.
-#[allow(clippy::disallowed_methods, reason = "the large version of a test is asked for by a variable")]
-fn cases(few: u64) -> u64 {
-    std::env::var("WSP_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(few)
 }
 
 /// ISA-FE-04: a run that is killed after any of its records, and resumed, gives the result of one that was not; with another input

@@ -454,26 +454,6 @@ fn damaged_records_are_passed_over_or_refused() {
     }
 }
 
-/// After a run that could not begin, the caller leads the session.
-#[test]
-fn a_run_whose_beginning_cannot_be_kept_leaves_the_session_to_its_caller() {
-    let text = "extern Y: i64[4]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 2, AIV, 0)\nMC_BIND(A, 0, Y)\nTG_END(G)";
-    let slow = Arc::new(Slow::default());
-    let store: Arc<dyn CheckpointStore> = slow.clone();
-    let options = || SessionOptions { checkpoints: Some(store.clone()), ..threads(2) };
-    let mut first = session(text, options());
-    let graph = first.graph("G").unwrap();
-    first.launch(graph, first.default_stream()).expect("it starts");
-    first.sync(graph).expect("it ends");
-    first.checkpoint(graph, CheckpointNo(1)).expect("there is a store");
-    let mut second = session(text, options());
-    slow.is_closed.store(true, Ordering::SeqCst);
-    let said = all(&second.run().expect_err("the store is closed"));
-    assert!(said.contains("WSP1561"), "{said}");
-    second.restore(graph, CheckpointNo(1)).unwrap_or_else(|fault| panic!("{fault:?}"));
-    assert_eq!(values(&second, "Y"), [1; 4]);
-}
-
 /// The mark of the beginning of the newest run is damaged, and so it is not known which records are of that run.
 #[test]
 fn an_older_run_is_not_resumed_where_the_newest_is_not_known() {

@@ -220,7 +220,7 @@ fn devices_are_compared_one_by_one() {
 /// Ranges of random units, against an oracle that touches the bytes.
 #[test]
 fn random_ranges_of_devices_are_those_that_meet() {
-    let mut numbers = crate::tg_launches::Numbers(0x5eed_1234_0000_0001);
+    let mut numbers = crate::randomised::Numbers(0x5eed_1234_0000_0001);
     let mut seen = std::collections::BTreeMap::new();
     for case in 0..200 {
         let devices = 2 + numbers.below(3) as i64;
