@@ -1,5 +1,6 @@
 //! Integration tests, in one program: they link once.
 
+mod carried;
 mod generators;
 mod plans;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]

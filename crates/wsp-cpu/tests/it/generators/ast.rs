@@ -152,8 +152,8 @@ pub(super) enum Kind {
     Join,
 }
 
-/// In place of the offset of a slot: the task has none.
-pub(super) const NO_SLOT: u32 = 1 << 22;
+/// In place of the offset of a slot: the task has none. No slot begins there.
+pub(super) const NO_SLOT: u32 = (1 << 22) + 1;
 
 pub(super) const TIERED: [&str; 7] = ["tier", "id", "ws", "f0", "f1", "a[0]", "a[1]"];
 const LOOK: [&str; 2] = ["id", "ws"];
@@ -213,6 +213,21 @@ pub(super) struct Prog {
     pub(super) vals: Vec<u32>,
     /// Whether `lens` are those of a paged cache.
     pub(super) paged: bool,
+}
+
+/// How many statements emit tasks that load slots.
+pub(super) fn loading(body: &[St]) -> usize {
+    let each = |st: &St| match st {
+        St::Emit(Kind::Look | Kind::Join, _) => 1,
+        St::If(_, then, other) => loading(then) + loading(other),
+        St::Each(.., body)
+        | St::For(.., body)
+        | St::While(_, body)
+        | St::Do(body, _)
+        | St::Items(.., body) => loading(body),
+        _ => 0,
+    };
+    body.iter().map(each).sum()
 }
 
 impl Prog {

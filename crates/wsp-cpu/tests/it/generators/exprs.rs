@@ -1,7 +1,7 @@
 //! Random expressions: mostly of small values, so that most of them have a result.
 
 use super::ast::{Arr, Ex, Func, Op, Ty};
-use super::eval::{Types, has_no_value, never_fits};
+use super::numbers::{Types, has_no_value, never_fits};
 use super::rng::Rng;
 
 /// What expressions may use.

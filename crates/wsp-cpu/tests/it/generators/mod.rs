@@ -8,5 +8,7 @@ mod ast;
 mod compare;
 mod eval;
 mod exprs;
+mod merges;
+mod numbers;
 mod random;
 mod rng;

@@ -230,25 +230,25 @@ fn inline(r: &mut Rng, top: &Scope, funcs: &[Func], sets: usize) -> Func {
 }
 
 /// Statements of one function.
-struct Gen<'s> {
+pub(super) struct Gen<'s> {
     /// What is in scope.
-    top: Scope,
+    pub(super) top: Scope,
     funcs: Vec<Func>,
-    sets: &'s [Vec<Tier>],
+    pub(super) sets: &'s [Vec<Tier>],
     locals: Vec<Ty>,
     /// Variables that hold a tier of a set.
     tiers: Vec<(usize, usize)>,
     /// Statements still to be written.
-    room: u32,
+    pub(super) room: u32,
 }
 
 impl Gen<'_> {
-    fn value(&self, r: &mut Rng, depth: u32) -> Ex {
+    pub(super) fn value(&self, r: &mut Rng, depth: u32) -> Ex {
         expr(r, &self.top, &self.funcs, depth)
     }
 
     /// A value that is converted to a type.
-    fn value_as(&self, r: &mut Rng, ty: Ty, depth: u32) -> Ex {
+    pub(super) fn value_as(&self, r: &mut Rng, ty: Ty, depth: u32) -> Ex {
         let value = self.value(r, depth);
         fitting(r, value, ty)
     }
@@ -264,7 +264,7 @@ impl Gen<'_> {
         }
     }
 
-    fn local(&mut self, ty: Ty) -> usize {
+    pub(super) fn local(&mut self, ty: Ty) -> usize {
         self.locals.push(ty);
         self.locals.len() - 1
     }
@@ -278,7 +278,7 @@ impl Gen<'_> {
     }
 
     /// Statements without effects outside.
-    fn plain(&mut self, r: &mut Rng, most: usize) -> Vec<St> {
+    pub(super) fn plain(&mut self, r: &mut Rng, most: usize) -> Vec<St> {
         let mut out = Vec::new();
         for _ in 0..=r.below(most) {
             self.any(r, &mut out, 1, false);
@@ -287,7 +287,7 @@ impl Gen<'_> {
     }
 
     /// Runs `f` in a block of its own.
-    fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let (vars, tiers, fixed) = (self.top.vars.len(), self.tiers.len(), self.top.fixed.clone());
         let value = f(self);
         self.top.vars.truncate(vars);
@@ -364,8 +364,21 @@ impl Gen<'_> {
 
     fn counted(&mut self, r: &mut Rng, out: &mut Vec<St>, depth: u32, emits: bool) {
         let ty = TYPES[r.below(5)];
-        let (start, end) = (small(r), self.bound(r));
+        let (mut start, mut end) = (small(r), self.bound(r));
         let step = Ex::Lit(Ty::I32, 1 + r.below(3) as i128);
+        match ty {
+            Ty::I32 | Ty::I64 if r.one_in(3) => {
+                start = Ex::Neg(Box::new(Ex::Lit(Ty::I32, 1 + r.below(3) as i128)));
+                // A bound without a sign is compared as one with a sign where the loop is counted.
+                end = Ex::Cast(ty, Box::new(end));
+            }
+            Ty::I64 | Ty::U64 if r.one_in(4) => {
+                // Past what 32 bits hold.
+                start = Ex::Lit(ty, u32::MAX.into());
+                end = Ex::Lit(ty, i128::from(u32::MAX) + 1 + r.below(3) as i128);
+            }
+            _ => {}
+        }
         let keep = r.one_in(2);
         let st = self.scoped(|g| {
             let v = g.local(ty);
@@ -461,50 +474,15 @@ impl Gen<'_> {
             self.any(r, &mut out, 0, true);
         }
         self.task(r, &mut out);
+        if r.one_in(3) {
+            self.looped(r, &mut out);
+        }
         if r.one_in(2) {
             self.items(r, before, &mut out);
+            if r.one_in(4) {
+                self.outside(r, &mut out);
+            }
         }
         out
-    }
-
-    /// `PTO_SCHEDULED_FOR`: a task per item and, where slots are reserved, one that adds up those of a key.
-    fn items(&mut self, r: &mut Rng, before: String, out: &mut Vec<St>) {
-        let vars = [(); 3].map(|()| self.local(Ty::U32));
-        let st = self.scoped(|g| {
-            g.top.vars.clear();
-            g.top.fixed.extend(vars);
-            let [b, h, c] = vars;
-            let mut body = Vec::new();
-            let outer = Scope { vars: vec![(b, Ty::U32)], ..g.top.clone() };
-            // The same for all items of a key.
-            let value = expr(r, &outer, &[], 3);
-            let tier = Ex::Select(0, Box::new(fitting(r, value, Ty::U32)));
-            let v = g.local(Ty::U32);
-            body.push(St::Let(v, Some(tier)));
-            g.top.vars.extend(vars.map(|v| (v, Ty::U32)));
-            g.room = 3;
-            let plain = g.plain(r, 2);
-            body.extend(plain);
-            let times = |a: Ex, n: i128| Ex::Bin(Op::Mul, Box::new(a), Box::new(Ex::Lit(Ty::U32, n)));
-            let plus = |a: Ex, b: Ex| Ex::Bin(Op::Add, Box::new(a), Box::new(b));
-            let place = plus(times(Ex::Var(b), 600), plus(times(Ex::Var(h), 80), times(Ex::Var(c), 2)));
-            let id = plus(Ex::Var(0), place);
-            let slots = g.sets[0].iter().all(|tier| tier.slots > 0);
-            let slot = |c: Ex| Ex::Alloc(0, Box::new(Ex::Var(v)), vec![Ex::Var(b), Ex::Var(h), c]);
-            let own = if slots { slot(Ex::Var(c)) } else { Ex::Lit(Ty::U32, NO_SLOT.into()) };
-            let words = [0; 4].map(|_| g.value_as(r, Ty::U32, 2));
-            let fields = [Ex::Var(v), id.clone(), own].into_iter().chain(words).collect();
-            body.push(St::Emit(Kind::Tiered(0), fields));
-            if slots {
-                let count = Ex::Count;
-                let last =
-                    Ex::Bin(Op::Eq, Box::new(plus(Ex::Var(c), Ex::Lit(Ty::I32, 1))), Box::new(count.clone()));
-                let first = slot(Ex::Lit(Ty::U32, 0));
-                let join = vec![Ex::Var(v), plus(id, Ex::Lit(Ty::I32, 1)), first, count];
-                body.push(St::If(last, vec![St::Emit(Kind::Join, join)], Vec::new()));
-            }
-            St::Items(before, vars, body)
-        });
-        out.push(st);
     }
 }
