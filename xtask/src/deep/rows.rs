@@ -32,6 +32,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(100_000),
     },
     Row {
+        name: "random integer expressions in every evaluator",
+        cargo: &["--package", "wsp-ascend", "--test", "integers", "every_evaluator"],
+        cases: Some(100_000),
+    },
+    Row {
         name: "random workloads under random schedules, on threads and in virtual time",
         cargo: &["--package", "wsp-cpu", "--test", "it", "random_workloads_on_threads_and_in_virtual_time"],
         cases: Some(100_000),

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 #[path = "../toolchain/mod.rs"]
-mod toolchain;
+pub(crate) mod toolchain;
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -115,7 +115,8 @@ public:
         return __builtin_mul_overflow(a, b, &value) ? fail() : value;
     }
     int64_t div(int64_t a, int64_t b) { return b == 0 || (a == INT64_MIN && b == -1) ? fail() : a / b; }
-    int64_t rem(int64_t a, int64_t b) { return b == 0 || (a == INT64_MIN && b == -1) ? fail() : a % b; }
+    // The smallest integer by -1 leaves nothing.
+    int64_t rem(int64_t a, int64_t b) { return b == 0 ? fail() : b == -1 ? 0 : a % b; }
     int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
     int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 

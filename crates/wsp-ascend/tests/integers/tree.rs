@@ -1,0 +1,259 @@
+//! Random integer expressions: what they are worth, and how the languages write them.
+
+use std::fmt::Write as _;
+use wsp_core::ParamId;
+use wsp_core::int::BinOp;
+use wsp_ir::{Const, Expr, ExprKind, ScalarTy, Span, UnOp};
+
+/// Why an expression has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    Overflow,
+    DivisionByZero,
+    ShiftRange,
+}
+
+/// The language of fewest operators that has all of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Language {
+    Tg,
+    Wsp,
+    Pto,
+}
+
+/// An expression over the variables `a`, `b` and `c`.
+#[derive(Clone, Debug)]
+pub(crate) enum Tree {
+    Var(usize),
+    Literal(i64),
+    Binary(BinOp, Box<[Tree; 2]>),
+    Negative(Box<Tree>),
+    Not(Box<Tree>),
+    Choice(Box<[Tree; 3]>),
+}
+
+/// Numbers that follow from a seed.
+pub(crate) struct Rng(pub(crate) u64);
+
+impl Rng {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ mixed >> 31
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    /// A value of a variable: at a limit, small, or any.
+    pub(crate) fn value(&mut self) -> i64 {
+        const EDGES: [i64; 12] =
+            [i64::MIN, i64::MIN + 1, -(1 << 31), -1, 0, 1, 2, 63, 1 << 31, 1 << 62, i64::MAX - 1, i64::MAX];
+        match self.below(8) {
+            0..4 => EDGES[self.below(EDGES.len())],
+            4 => self.next().cast_signed(),
+            _ => self.below(19) as i64 - 9,
+        }
+    }
+}
+
+/// Operators of integers that `.pto` alone has.
+fn is_of_pto(op: BinOp) -> bool {
+    matches!(op, BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr)
+}
+
+/// An expression of a language, with an operator at its top.
+pub(crate) fn tree(rng: &mut Rng, language: Language) -> Tree {
+    let (depth, mut made) = (2 + rng.below(4), Tree::Literal(0));
+    while matches!(made, Tree::Literal(_) | Tree::Var(_)) {
+        made = part(rng, language, depth);
+    }
+    made
+}
+
+fn part(rng: &mut Rng, language: Language, depth: usize) -> Tree {
+    if depth == 0 || rng.below(8) == 0 {
+        return if rng.below(4) == 0 { Tree::Literal(rng.below(5) as i64) } else { Tree::Var(rng.below(3)) };
+    }
+    // No part is made of literals only: compilers refuse those without a value.
+    let known = |tree: Tree, rng: &mut Rng| match tree {
+        Tree::Literal(_) => Tree::Var(rng.below(3)),
+        tree => tree,
+    };
+    let sub = |rng: &mut Rng| part(rng, language, depth - 1);
+    match rng.below(12) {
+        0 => {
+            let of = sub(rng);
+            Tree::Negative(Box::new(known(of, rng)))
+        }
+        1 => {
+            let of = sub(rng);
+            Tree::Not(Box::new(known(of, rng)))
+        }
+        2 if language >= Language::Wsp => {
+            let condition = sub(rng);
+            Tree::Choice(Box::new([known(condition, rng), sub(rng), sub(rng)]))
+        }
+        _ => {
+            // A third join truth values, so that they stand in each other.
+            let mut op = [BinOp::And, BinOp::Or][rng.below(2)];
+            let has = |op: BinOp| match language {
+                Language::Tg => !is_of_pto(op) && op != BinOp::CeilDiv,
+                Language::Wsp => !is_of_pto(op),
+                Language::Pto => true,
+            };
+            if rng.below(3) > 0 {
+                op = BinOp::ALL[rng.below(BinOp::ALL.len())];
+                while !has(op) {
+                    op = BinOp::ALL[rng.below(BinOp::ALL.len())];
+                }
+            }
+            let left = sub(rng);
+            Tree::Binary(op, Box::new([known(left, rng), sub(rng)]))
+        }
+    }
+}
+
+impl Tree {
+    /// The value, computed in 128 bits.
+    pub(crate) fn value(&self, vars: [i64; 3]) -> Result<i64, Fault> {
+        let fitting = |value: i128| i64::try_from(value).map_err(|_| Fault::Overflow);
+        match self {
+            Tree::Var(var) => Ok(vars[*var]),
+            Tree::Literal(value) => Ok(*value),
+            Tree::Negative(of) => fitting(-i128::from(of.value(vars)?)),
+            Tree::Not(of) => Ok(i64::from(of.value(vars)? == 0)),
+            Tree::Choice(parts) => parts[if parts[0].value(vars)? != 0 { 1 } else { 2 }].value(vars),
+            Tree::Binary(BinOp::And, sides) => {
+                Ok(i64::from(sides[0].value(vars)? != 0 && sides[1].value(vars)? != 0))
+            }
+            Tree::Binary(BinOp::Or, sides) => {
+                Ok(i64::from(sides[0].value(vars)? != 0 || sides[1].value(vars)? != 0))
+            }
+            Tree::Binary(op, sides) => {
+                let [left, right] = [i128::from(sides[0].value(vars)?), i128::from(sides[1].value(vars)?)];
+                fitting(exact(*op, left, right)?)
+            }
+        }
+    }
+
+    /// As `.tg` and `.wsp` write it.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Tree::Var(var) => ["a", "b", "c"][*var].to_owned(),
+            Tree::Literal(value) => value.to_string(),
+            Tree::Negative(of) => format!("(-{})", of.text()),
+            Tree::Not(of) => format!("(!{})", of.text()),
+            Tree::Choice(parts) => {
+                format!("({} ? {} : {})", parts[0].text(), parts[1].text(), parts[2].text())
+            }
+            Tree::Binary(op, sides) => {
+                let [left, right] = [sides[0].text(), sides[1].text()];
+                let sign = match op {
+                    BinOp::Min => return format!("min({left}, {right})"),
+                    BinOp::Max => return format!("max({left}, {right})"),
+                    BinOp::CeilDiv => return format!("ceildiv({left}, {right})"),
+                    BinOp::Add => "+",
+                    BinOp::Sub => "-",
+                    BinOp::Mul => "*",
+                    BinOp::Div => "/",
+                    BinOp::Rem => "%",
+                    BinOp::Lt => "<",
+                    BinOp::Le => "<=",
+                    BinOp::Gt => ">",
+                    BinOp::Ge => ">=",
+                    BinOp::Eq => "==",
+                    BinOp::Ne => "!=",
+                    BinOp::And => "&&",
+                    BinOp::Or => "||",
+                    BinOp::BitAnd => "&",
+                    BinOp::BitOr => "|",
+                    BinOp::BitXor => "^",
+                    BinOp::Shl => "<<",
+                    BinOp::Shr => ">>",
+                };
+                format!("({left} {sign} {right})")
+            }
+        }
+    }
+
+    /// As IR of `.pto` over the first three parameters, of type `i64`.
+    pub(crate) fn number(&self) -> Expr {
+        let kind = match self {
+            Tree::Var(var) => ExprKind::Param(ParamId(*var as u32)),
+            Tree::Literal(value) => ExprKind::Const(Const::Int((*value).into())),
+            Tree::Negative(of) => ExprKind::Unary(UnOp::Neg, Box::new(of.number())),
+            Tree::Choice(parts) => ExprKind::Select(
+                Box::new(parts[0].truth()),
+                Box::new(parts[1].number()),
+                Box::new(parts[2].number()),
+            ),
+            Tree::Binary(op, sides) if !op.is_comparison() && !op.is_logic() => {
+                ExprKind::Binary(*op, Box::new(sides[0].number()), Box::new(sides[1].number()))
+            }
+            Tree::Not(_) | Tree::Binary(..) => ExprKind::Cast(Box::new(self.truth())),
+        };
+        Expr::new(kind, ScalarTy::I64, Span::default())
+    }
+
+    fn truth(&self) -> Expr {
+        let kind = match self {
+            Tree::Not(of) => ExprKind::Unary(UnOp::Not, Box::new(of.truth())),
+            Tree::Binary(op, sides) if op.is_logic() => {
+                ExprKind::Binary(*op, Box::new(sides[0].truth()), Box::new(sides[1].truth()))
+            }
+            Tree::Binary(op, sides) if op.is_comparison() => {
+                ExprKind::Binary(*op, Box::new(sides[0].number()), Box::new(sides[1].number()))
+            }
+            other => {
+                let zero = Tree::Literal(0).number();
+                ExprKind::Binary(BinOp::Ne, Box::new(other.number()), Box::new(zero))
+            }
+        };
+        Expr::new(kind, ScalarTy::Bool, Span::default())
+    }
+}
+
+/// The exact result of an operator that evaluates both sides.
+fn exact(op: BinOp, left: i128, right: i128) -> Result<i128, Fault> {
+    if right == 0 && matches!(op, BinOp::Div | BinOp::Rem | BinOp::CeilDiv) {
+        return Err(Fault::DivisionByZero);
+    }
+    if !(0..64).contains(&right) && matches!(op, BinOp::Shl | BinOp::Shr) {
+        return Err(Fault::ShiftRange);
+    }
+    Ok(match op {
+        BinOp::Add => left + right,
+        BinOp::Sub => left - right,
+        BinOp::Mul => left * right,
+        BinOp::Div => left / right,
+        BinOp::Rem => left % right,
+        // The quotient of what is negated is the largest integer that is not above it.
+        BinOp::CeilDiv if right > 0 => -(-left).div_euclid(right),
+        BinOp::CeilDiv => -left.div_euclid(-right),
+        BinOp::Min => left.min(right),
+        BinOp::Max => left.max(right),
+        BinOp::BitAnd => left & right,
+        BinOp::BitOr => left | right,
+        BinOp::BitXor => left ^ right,
+        BinOp::Shl => left << right,
+        BinOp::Shr => left >> right,
+        BinOp::Lt => i128::from(left < right),
+        BinOp::Le => i128::from(left <= right),
+        BinOp::Gt => i128::from(left > right),
+        BinOp::Ge => i128::from(left >= right),
+        BinOp::Eq => i128::from(left == right),
+        BinOp::Ne => i128::from(left != right),
+        BinOp::And | BinOp::Or => 0,
+    })
+}
+
+/// What is written to standard input of a compiled program: words.
+pub(crate) fn words(out: &mut String, values: &[i64]) {
+    for value in values {
+        let _ = write!(out, "{value} ");
+    }
+    out.push('\n');
+}
