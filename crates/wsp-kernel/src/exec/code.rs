@@ -96,6 +96,74 @@ pub(crate) enum Op {
     Tile,
 }
 
+macro_rules! operators {
+    ($($op:ident = $operator:ident $ty:ident;)*) => {
+        impl Op {
+            /// The instructions that are one operator on operands of one type.
+            const OPERATORS: &[Op] = &[$(Op::$op),*];
+
+            /// The operator and the type of the operands, if it is one of [`Op::OPERATORS`]. Where slots of several types are
+            /// compared in one way, the type is the widest of them.
+            pub(crate) const fn operator(self) -> Option<(BinOp, ScalarTy)> {
+                match self {
+                    $(Op::$op => Some((BinOp::$operator, ScalarTy::$ty)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+operators! {
+    AddU32 = Add U32;
+    SubU32 = Sub U32;
+    MulU32 = Mul U32;
+    DivU32 = Div U32;
+    RemU32 = Rem U32;
+    CeilDivU32 = CeilDiv U32;
+    AddI32 = Add I32;
+    SubI32 = Sub I32;
+    MulI32 = Mul I32;
+    AddU64 = Add U64;
+    SubU64 = Sub U64;
+    MulU64 = Mul U64;
+    AddI64 = Add I64;
+    SubI64 = Sub I64;
+    MulI64 = Mul I64;
+    AddF32 = Add F32;
+    SubF32 = Sub F32;
+    MulF32 = Mul F32;
+    DivF32 = Div F32;
+    AddF64 = Add F64;
+    SubF64 = Sub F64;
+    MulF64 = Mul F64;
+    DivF64 = Div F64;
+    MinU = Min U64;
+    MaxU = Max U64;
+    LtU = Lt U64;
+    LeU = Le U64;
+    LtI = Lt I64;
+    LeI = Le I64;
+    EqInt = Eq U64;
+    NeInt = Ne U64;
+}
+
+impl Op {
+    /// The instruction that is an operator on operands of a type, if there is one.
+    pub(crate) fn of_operator(op: BinOp, ty: ScalarTy) -> Option<Op> {
+        use ScalarTy::{Bool, I32, I64, U32, U64};
+        let by_order = op.is_comparison() || matches!(op, BinOp::Min | BinOp::Max);
+        let ty = match ty {
+            // Slot forms of equal values are equal, whatever the sign.
+            Bool | I32 | I64 if matches!(op, BinOp::Eq | BinOp::Ne) => U64,
+            U32 if by_order => U64,
+            I32 if by_order => I64,
+            ty => ty,
+        };
+        Op::OPERATORS.iter().copied().find(|special| special.operator() == Some((op, ty)))
+    }
+}
+
 /// One instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Inst {

@@ -8,8 +8,9 @@ use super::tile_run::TileRun;
 use super::trap::{CANCELLED, STEP_LIMIT};
 use crate::{Env, Poll, Trap};
 use std::cell::Cell;
+use wsp_core::int::Int as _;
 use wsp_core::limits;
-use wsp_ir::Span;
+use wsp_ir::{BinOp, Span};
 
 /// Steps between two looks at the cancel flag.
 const POLL_STEPS: u64 = 4096;
@@ -123,32 +124,32 @@ impl<'a> Vm<'a> {
                     frame[i.dst as usize] = value;
                 }};
             }
-            // A result that may be missing: then the operator does not have one.
-            macro_rules! set_checked {
-                ($v:expr) => {
-                    match $v {
-                        Some(value) => set!(value),
-                        None => return Err(binary_trap(code, pc - 1, frame)),
+            // An operator of integers, whose results have the slot form of their type.
+            macro_rules! int {
+                ($ty:ident $op:ident) => {
+                    match $ty::binary(BinOp::$op, a!() as $ty, b!() as $ty) {
+                        Ok(value) => set!(value as i64 as u64),
+                        Err(_) => return Err(binary_trap(code, pc - 1, frame)),
                     }
                 };
             }
             match i.op {
                 Op::Mov => set!(a!()),
-                Op::AddU32 => set_checked!(fits_u32(a!() + b!())),
-                Op::SubU32 => set_checked!(a!().checked_sub(b!())),
-                Op::MulU32 => set_checked!(fits_u32(a!() * b!())),
-                Op::DivU32 => set_checked!(a!().checked_div(b!())),
-                Op::RemU32 => set_checked!(a!().checked_rem(b!())),
-                Op::CeilDivU32 => set_checked!((b!() != 0).then(|| a!().div_ceil(b!()))),
-                Op::AddI32 => set_checked!(fits_i32((a!() as i64) + (b!() as i64))),
-                Op::SubI32 => set_checked!(fits_i32((a!() as i64) - (b!() as i64))),
-                Op::MulI32 => set_checked!(fits_i32((a!() as i64) * (b!() as i64))),
-                Op::AddU64 => set_checked!(a!().checked_add(b!())),
-                Op::SubU64 => set_checked!(a!().checked_sub(b!())),
-                Op::MulU64 => set_checked!(a!().checked_mul(b!())),
-                Op::AddI64 => set_checked!((a!() as i64).checked_add(b!() as i64).map(|v| v as u64)),
-                Op::SubI64 => set_checked!((a!() as i64).checked_sub(b!() as i64).map(|v| v as u64)),
-                Op::MulI64 => set_checked!((a!() as i64).checked_mul(b!() as i64).map(|v| v as u64)),
+                Op::AddU32 => int!(u32 Add),
+                Op::SubU32 => int!(u32 Sub),
+                Op::MulU32 => int!(u32 Mul),
+                Op::DivU32 => int!(u32 Div),
+                Op::RemU32 => int!(u32 Rem),
+                Op::CeilDivU32 => int!(u32 CeilDiv),
+                Op::AddI32 => int!(i32 Add),
+                Op::SubI32 => int!(i32 Sub),
+                Op::MulI32 => int!(i32 Mul),
+                Op::AddU64 => int!(u64 Add),
+                Op::SubU64 => int!(u64 Sub),
+                Op::MulU64 => int!(u64 Mul),
+                Op::AddI64 => int!(i64 Add),
+                Op::SubI64 => int!(i64 Sub),
+                Op::MulI64 => int!(i64 Mul),
                 Op::AddF32 => set!(bits32(f32_of(a!()) + f32_of(b!()))),
                 Op::SubF32 => set!(bits32(f32_of(a!()) - f32_of(b!()))),
                 Op::MulF32 => set!(bits32(f32_of(a!()) * f32_of(b!()))),
@@ -157,14 +158,14 @@ impl<'a> Vm<'a> {
                 Op::SubF64 => set!((f64_of(a!()) - f64_of(b!())).to_bits()),
                 Op::MulF64 => set!((f64_of(a!()) * f64_of(b!())).to_bits()),
                 Op::DivF64 => set!((f64_of(a!()) / f64_of(b!())).to_bits()),
-                Op::MinU => set!(a!().min(b!())),
-                Op::MaxU => set!(a!().max(b!())),
-                Op::LtU => set!(u64::from(a!() < b!())),
-                Op::LeU => set!(u64::from(a!() <= b!())),
-                Op::LtI => set!(u64::from((a!() as i64) < (b!() as i64))),
-                Op::LeI => set!(u64::from((a!() as i64) <= (b!() as i64))),
-                Op::EqInt => set!(u64::from(a!() == b!())),
-                Op::NeInt => set!(u64::from(a!() != b!())),
+                Op::MinU => int!(u64 Min),
+                Op::MaxU => int!(u64 Max),
+                Op::LtU => int!(u64 Lt),
+                Op::LeU => int!(u64 Le),
+                Op::LtI => int!(i64 Lt),
+                Op::LeI => int!(i64 Le),
+                Op::EqInt => int!(u64 Eq),
+                Op::NeInt => int!(u64 Ne),
                 Op::Jump => pc = i.b as usize,
                 Op::JumpIf => {
                     if a!() != 0 {
@@ -290,12 +291,4 @@ impl<'a> Vm<'a> {
         let callee = &self.program.funcs[code.calls[site as usize].func];
         trap.note(format!("in {}, called from {}", callee.title, code.title))
     }
-}
-
-fn fits_u32(value: u64) -> Option<u64> {
-    (value <= u64::from(u32::MAX)).then_some(value)
-}
-
-fn fits_i32(value: i64) -> Option<u64> {
-    i32::try_from(value).ok().map(|v| i64::from(v) as u64)
 }

@@ -390,46 +390,15 @@ fn same_slot_form(from: ScalarTy, to: ScalarTy) -> bool {
 
 /// The instruction for an operator and whether its operands change places.
 fn fast_op(op: BinOp, ty: ScalarTy) -> (Op, bool) {
-    use ScalarTy::{Bool, F32, F64, I32, I64, U32, U64};
-    let fast = match (op, ty) {
-        (BinOp::Add, U32) => Op::AddU32,
-        (BinOp::Sub, U32) => Op::SubU32,
-        (BinOp::Mul, U32) => Op::MulU32,
-        (BinOp::Div, U32) => Op::DivU32,
-        (BinOp::Rem, U32) => Op::RemU32,
-        (BinOp::CeilDiv, U32) => Op::CeilDivU32,
-        (BinOp::Add, I32) => Op::AddI32,
-        (BinOp::Sub, I32) => Op::SubI32,
-        (BinOp::Mul, I32) => Op::MulI32,
-        (BinOp::Add, U64) => Op::AddU64,
-        (BinOp::Sub, U64) => Op::SubU64,
-        (BinOp::Mul, U64) => Op::MulU64,
-        (BinOp::Add, I64) => Op::AddI64,
-        (BinOp::Sub, I64) => Op::SubI64,
-        (BinOp::Mul, I64) => Op::MulI64,
-        (BinOp::Add, F32) => Op::AddF32,
-        (BinOp::Sub, F32) => Op::SubF32,
-        (BinOp::Mul, F32) => Op::MulF32,
-        (BinOp::Div, F32) => Op::DivF32,
-        (BinOp::Add, F64) => Op::AddF64,
-        (BinOp::Sub, F64) => Op::SubF64,
-        (BinOp::Mul, F64) => Op::MulF64,
-        (BinOp::Div, F64) => Op::DivF64,
-        (BinOp::Min, U32 | U64) => Op::MinU,
-        (BinOp::Max, U32 | U64) => Op::MaxU,
-        (BinOp::Lt, U32 | U64) => Op::LtU,
-        (BinOp::Le, U32 | U64) => Op::LeU,
-        (BinOp::Gt, U32 | U64) => return (Op::LtU, true),
-        (BinOp::Ge, U32 | U64) => return (Op::LeU, true),
-        (BinOp::Lt, I32 | I64) => Op::LtI,
-        (BinOp::Le, I32 | I64) => Op::LeI,
-        (BinOp::Gt, I32 | I64) => return (Op::LtI, true),
-        (BinOp::Ge, I32 | I64) => return (Op::LeI, true),
-        (BinOp::Eq, Bool | I32 | U32 | I64 | U64) => Op::EqInt,
-        (BinOp::Ne, Bool | I32 | U32 | I64 | U64) => Op::NeInt,
-        _ => Op::Binary,
+    let (ordered, swap) = match op {
+        BinOp::Gt if ty.is_int() => (BinOp::Lt, true),
+        BinOp::Ge if ty.is_int() => (BinOp::Le, true),
+        op => (op, false),
     };
-    (fast, false)
+    match Op::of_operator(ordered, ty) {
+        Some(special) => (special, swap),
+        None => (Op::Binary, false),
+    }
 }
 
 #[cfg(test)]

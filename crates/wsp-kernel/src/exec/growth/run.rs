@@ -272,23 +272,8 @@ fn has_result(op: Op) -> bool {
 
 /// The operator of an instruction on two operands.
 fn binary(op: Op, what: What) -> Option<BinOp> {
-    Some(match op {
-        Op::AddU32 | Op::AddI32 | Op::AddU64 | Op::AddI64 | Op::AddF32 | Op::AddF64 => BinOp::Add,
-        Op::SubU32 | Op::SubI32 | Op::SubU64 | Op::SubI64 | Op::SubF32 | Op::SubF64 => BinOp::Sub,
-        Op::MulU32 | Op::MulI32 | Op::MulU64 | Op::MulI64 | Op::MulF32 | Op::MulF64 => BinOp::Mul,
-        Op::DivU32 | Op::DivF32 | Op::DivF64 => BinOp::Div,
-        Op::RemU32 => BinOp::Rem,
-        Op::CeilDivU32 => BinOp::CeilDiv,
-        Op::MinU => BinOp::Min,
-        Op::MaxU => BinOp::Max,
-        Op::LtU | Op::LtI => BinOp::Lt,
-        Op::LeU | Op::LeI => BinOp::Le,
-        Op::EqInt => BinOp::Eq,
-        Op::NeInt => BinOp::Ne,
-        Op::Binary => match what {
-            What::Binary(op) => op,
-            _ => return None,
-        },
-        _ => return None,
-    })
+    match (op, what) {
+        (Op::Binary, What::Binary(operator)) => Some(operator),
+        _ => op.operator().map(|(operator, _)| operator),
+    }
 }

@@ -13,49 +13,20 @@ const MAX_U32: i64 = u32::MAX as i64;
 impl Translator<'_> {
     /// Translates an instruction if it can be done in line.
     pub(super) fn arithmetic(&mut self, pc: usize, i: Inst) -> bool {
-        use ScalarTy::{F32, F64, I32, I64, U32, U64};
         let (op, ty) = match i.op {
-            Op::AddU32 => (BinOp::Add, U32),
-            Op::SubU32 => (BinOp::Sub, U32),
-            Op::MulU32 => (BinOp::Mul, U32),
-            Op::DivU32 => (BinOp::Div, U32),
-            Op::RemU32 => (BinOp::Rem, U32),
-            Op::CeilDivU32 => (BinOp::CeilDiv, U32),
-            Op::AddI32 => (BinOp::Add, I32),
-            Op::SubI32 => (BinOp::Sub, I32),
-            Op::MulI32 => (BinOp::Mul, I32),
-            Op::AddU64 => (BinOp::Add, U64),
-            Op::SubU64 => (BinOp::Sub, U64),
-            Op::MulU64 => (BinOp::Mul, U64),
-            Op::AddI64 => (BinOp::Add, I64),
-            Op::SubI64 => (BinOp::Sub, I64),
-            Op::MulI64 => (BinOp::Mul, I64),
-            Op::AddF32 => (BinOp::Add, F32),
-            Op::SubF32 => (BinOp::Sub, F32),
-            Op::MulF32 => (BinOp::Mul, F32),
-            Op::DivF32 => (BinOp::Div, F32),
-            Op::AddF64 => (BinOp::Add, F64),
-            Op::SubF64 => (BinOp::Sub, F64),
-            Op::MulF64 => (BinOp::Mul, F64),
-            Op::DivF64 => (BinOp::Div, F64),
-            Op::MinU => (BinOp::Min, U64),
-            Op::MaxU => (BinOp::Max, U64),
-            Op::LtU => (BinOp::Lt, U64),
-            Op::LeU => (BinOp::Le, U64),
-            Op::LtI => (BinOp::Lt, I64),
-            Op::LeI => (BinOp::Le, I64),
-            Op::EqInt => (BinOp::Eq, U64),
-            Op::NeInt => (BinOp::Ne, U64),
             Op::Binary => match self.code.origins[pc].what {
                 What::Binary(op) => (op, i.ty),
                 _ => return false,
             },
             Op::Unary | Op::Math | Op::Cast => return self.of_one(pc, i),
-            _ => return false,
+            op => match op.operator() {
+                Some(operator) => operator,
+                None => return false,
+            },
         };
         let (a, b) = (self.get(i.a), self.get(i.b));
         let value = match ty {
-            F32 | F64 => self.float(op, ty, [a, b]),
+            ScalarTy::F32 | ScalarTy::F64 => self.float(op, ty, [a, b]),
             ScalarTy::Bool => self.truth(op, [a, b]),
             _ => self.integer(op, ty, [a, b], (pc, i)),
         };
