@@ -114,6 +114,13 @@ impl Affine {
         binary(op, constant(a)?, constant(b)?).ok().map(Affine::constant)
     }
 
+    /// The value of operations as a sum of multiples of variables, if it is one.
+    pub fn of_ops(ops: impl IntoIterator<Item = ExprOp>) -> Option<Affine> {
+        let mut stack = Vec::new();
+        let whole = ops.into_iter().all(|op| Affine::step(op, &mut stack));
+        stack.pop().flatten().filter(|_| whole && stack.is_empty())
+    }
+
     /// A scalar as a sum of multiples of variables, if it is one.
     pub fn of(module: &TgModule, scalar: Scalar) -> Option<Affine> {
         Affine::of_where(module, scalar, &[])

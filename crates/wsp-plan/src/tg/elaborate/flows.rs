@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use wsp_core::AccessKind;
 use wsp_core::tg::image::NodeKind;
 use wsp_core::tg::{Direction, ExprOp, Scalar};
+use wsp_ir::tg::outline::{Affine, Variable};
 
 /// Touches of a body beyond which rounds are compared tensor by tensor.
 const MOST_COMPARED: usize = 2048;
@@ -235,51 +236,18 @@ impl Emit<'_, '_> {
             Scalar::Const(first) => return Some(Steps { first: i128::from(first), loops: Vec::new(), size }),
             Scalar::Expr(id) => id,
         };
-        let mut stack: Vec<(i128, Vec<(u32, i128)>)> = Vec::new();
-        for &op in self.pool.ops[id.0 as usize..].iter().take_while(|op| **op != ExprOp::End) {
-            let value = match op {
-                ExprOp::Const(value) => (i128::from(value), Vec::new()),
-                ExprOp::Iter(iter) => (0, vec![(iter.0, 1)]),
-                ExprOp::Add | ExprOp::Sub | ExprOp::Mul => {
-                    let (b, a) = (stack.pop()?, stack.pop()?);
-                    match op {
-                        ExprOp::Add => sum(&a, &b, 1)?,
-                        ExprOp::Sub => sum(&a, &b, -1)?,
-                        _ if a.1.is_empty() => sum(&(0, Vec::new()), &b, a.0)?,
-                        _ if b.1.is_empty() => sum(&(0, Vec::new()), &a, b.0)?,
-                        _ => return None,
-                    }
-                }
-                _ => return None,
-            };
-            stack.push(value);
-        }
-        let (first, loops) = stack.pop()?;
-        stack.is_empty().then_some(Steps { first, loops, size })
+        let ops = self.pool.ops[id.0 as usize..].iter().copied().take_while(|op| *op != ExprOp::End);
+        let bytes = Affine::of_ops(ops)?;
+        let loops = bytes.terms.iter().map(|&(variable, step)| match variable {
+            Variable::Loop(iter) => Some((iter.0, step)),
+            _ => None,
+        });
+        Some(Steps { first: bytes.constant, loops: loops.collect::<Option<_>>()?, size })
     }
 }
 
 fn add(flows: &mut Option<Vec<Flow>>, dst: u32, kind: EdgeKind, from: FlowFrom) {
     flows.iter_mut().for_each(|flows| flows.push(Flow { dst, kind, from }));
-}
-
-/// `a + factor * b`, of constants with multiples of loop variables.
-fn sum(
-    a: &(i128, Vec<(u32, i128)>),
-    b: &(i128, Vec<(u32, i128)>),
-    factor: i128,
-) -> Option<(i128, Vec<(u32, i128)>)> {
-    let mut loops = a.1.clone();
-    for &(at, step) in &b.1 {
-        let step = step.checked_mul(factor)?;
-        match loops.iter_mut().find(|(other, _)| *other == at) {
-            Some((_, have)) => *have = have.checked_add(step)?,
-            None => loops.push((at, step)),
-        }
-    }
-    loops.retain(|(_, step)| *step != 0);
-    loops.sort_unstable();
-    Some((a.0.checked_add(b.0.checked_mul(factor)?)?, loops))
 }
 
 fn conflict(touch: &Touch, bytes: Bytes, mode: AccessKind) -> bool {

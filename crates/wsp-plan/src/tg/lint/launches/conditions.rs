@@ -7,6 +7,7 @@
 
 use super::super::Cx;
 use std::collections::HashMap;
+use wsp_core::int::{BinOp, Range};
 use wsp_core::tg::{ExprOp, Scalar, ScalarType, binary};
 use wsp_ir::tg::ArgSource;
 use wsp_ir::tg::outline::Affine;
@@ -23,7 +24,7 @@ pub(super) enum Condition {
     /// Goes either way, each time anew.
     Open,
     /// A form lies between two numbers, which it may be.
-    Within(u32, i128, i128),
+    Within(u32, Range),
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
 }
@@ -36,7 +37,7 @@ type Sum = Affine<u32>;
 struct Clamped {
     of: Sum,
     /// The least and the most that it is; at [`FAR`] it is not cut off.
-    within: Bounds,
+    within: Range,
     /// The same as a value of its own, if it is one.
     whole: Option<Sum>,
 }
@@ -54,24 +55,24 @@ enum Item {
 /// What the variable of a loop, or the iteration, is at the moment, if that is known.
 pub(super) type Now<'n> = dyn Fn(ExprOp) -> Option<i64> + 'n;
 
-/// Between which numbers something lies.
-type Bounds = (i128, i128);
+/// Nothing is known of where something lies.
+const ANYWHERE: Range = Range::new(-FAR, FAR);
 
 /// Values and forms of the host's expressions.
 #[derive(Default)]
 pub(super) struct Forms {
     /// Values by the operations that give them.
     values: HashMap<Vec<ExprOp>, u32>,
-    bounds: Vec<Bounds>,
+    bounds: Vec<Range>,
     forms: HashMap<Vec<(u32, i128)>, u32>,
     /// Of each form, where it may lie.
-    within: Vec<Bounds>,
+    within: Vec<Range>,
 }
 
 /// Where forms lie on a way: pieces apart from each other, in order. Those that are not named lie anywhere in their bounds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    forms: HashMap<u32, Vec<Bounds>>,
+    forms: HashMap<u32, Vec<Range>>,
     /// Whether something was decided of which nothing is known.
     pub(super) is_guessed: bool,
 }
@@ -86,8 +87,8 @@ impl Forms {
     /// Whether a scalar is 0 or less.
     pub(super) fn is_none(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
         match self.item(cx, scalar, now) {
-            Item::Number(sum) => self.within(&sum, (-FAR, 0)),
-            Item::Clamped(sum) => self.within_clamped(&sum, (-FAR, 0)),
+            Item::Number(sum) => self.within(&sum, Range::new(-FAR, 0)),
+            Item::Clamped(sum) => self.within_clamped(&sum, Range::new(-FAR, 0)),
             other => not(self.truth(other)),
         }
     }
@@ -147,10 +148,10 @@ impl Forms {
             (op, Some(a @ Item::Clamped(_)), Some(b)) | (op, Some(a), Some(b @ Item::Clamped(_))) => {
                 self.cut_off(op, &a, &b).unwrap_or_else(|| match (a.whole(), b.whole()) {
                     (Some(a), Some(b)) => self.arithmetic(cx, op, &a, &b, ops),
-                    _ => self.value(cx, ops, (-FAR, FAR)),
+                    _ => self.value(cx, ops, ANYWHERE),
                 })
             }
-            _ => self.value(cx, ops, (-FAR, FAR)),
+            _ => self.value(cx, ops, ANYWHERE),
         }
     }
 
@@ -175,7 +176,7 @@ impl Forms {
             ExprOp::Min | ExprOp::Max => {
                 let cut_at =
                     |end: i128| if op == ExprOp::Min { end.min(constant) } else { end.max(constant) };
-                let within = (cut_at(cut.within.0), cut_at(cut.within.1));
+                let within = Range::new(cut_at(cut.within.low), cut_at(cut.within.high));
                 Some(Item::clamped(Clamped { of: cut.of.clone(), within, whole: None }))
             }
             op => {
@@ -187,12 +188,13 @@ impl Forms {
     }
 
     /// Whether a sum that is cut off lies between two numbers.
-    fn within_clamped(&mut self, cut: &Clamped, (low, high): Bounds) -> Condition {
-        let (least, most) = cut.within;
-        if low > most || high < least {
+    fn within_clamped(&mut self, cut: &Clamped, range: Range) -> Condition {
+        if cut.within.meet(range).is_none() {
             return Condition::Known(false);
         }
-        self.within(&cut.of, (if low <= least { -FAR } else { low }, if high >= most { FAR } else { high }))
+        let low = if range.low <= cut.within.low { -FAR } else { range.low };
+        let high = if range.high >= cut.within.high { FAR } else { range.high };
+        self.within(&cut.of, Range { low, high })
     }
 
     fn arithmetic(&mut self, cx: &Cx<'_>, op: ExprOp, a: &Sum, b: &Sum, ops: &[ExprOp]) -> Item {
@@ -219,20 +221,19 @@ impl Forms {
         if let (ExprOp::Min | ExprOp::Max, Some((of, end))) =
             (op, constant(a).map(|end| (b, end)).or(constant(b).map(|end| (a, end))))
         {
-            let (end, (low, high)) = (i128::from(end), self.bounds_of(of));
-            let (within, bounds) = match op {
-                ExprOp::Min => ((-FAR, end), (low.min(end), high.min(end))),
-                _ => ((end, FAR), (low.max(end), high.max(end))),
-            };
+            let (end, is_min) = (i128::from(end), op == ExprOp::Min);
+            let within = if is_min { Range::new(-FAR, end) } else { Range::new(end, FAR) };
+            let operator = if is_min { BinOp::Min } else { BinOp::Max };
+            let bounds = Range::binary(operator, self.bounds_of(of), Range::point(end)).unwrap_or(ANYWHERE);
             let whole = self.value(cx, ops, bounds).whole();
             return Item::clamped(Clamped { of: of.clone(), within, whole });
         }
         let bounds = match (op, constant(b)) {
             (ExprOp::Rem, Some(of)) if of != 0 => {
                 let most = i128::from(of).abs() - 1;
-                (if self.bounds_of(a).0 >= 0 { 0 } else { -most }, most)
+                Range::new(if self.bounds_of(a).low >= 0 { 0 } else { -most }, most)
             }
-            _ => (-FAR, FAR),
+            _ => ANYWHERE,
         };
         self.value(cx, ops, bounds)
     }
@@ -240,15 +241,15 @@ impl Forms {
     fn leaf(&mut self, cx: &Cx<'_>, op: ExprOp) -> Item {
         let devices = cx.options.devices.map(i128::from);
         let bounds = match op {
-            ExprOp::Device => (0, devices.map_or(FAR, |devices| devices - 1)),
-            ExprOp::Devices => devices.map_or((1, FAR), |devices| (devices, devices)),
+            ExprOp::Device => Range::new(0, devices.map_or(FAR, |devices| devices - 1)),
+            ExprOp::Devices => devices.map_or(Range::new(1, FAR), Range::point),
             ExprOp::Arg(arg) if is_of_launch(cx, arg) => bounds_of(cx.module.args[arg as usize].ty),
             _ => return Item::Open,
         };
-        if bounds.0 == bounds.1 { number(bounds.0) } else { self.value(cx, &[op], bounds) }
+        bounds.value().map_or_else(|| self.value(cx, &[op], bounds), number)
     }
 
-    fn value(&mut self, cx: &Cx<'_>, ops: &[ExprOp], bounds: Bounds) -> Item {
+    fn value(&mut self, cx: &Cx<'_>, ops: &[ExprOp], bounds: Range) -> Item {
         // What holds a round, memory or a scalar of the host is another value each time.
         let moves = |op: &ExprOp| match *op {
             ExprOp::Iter(_) | ExprOp::Iteration | ExprOp::Load(..) => true,
@@ -268,31 +269,32 @@ impl Forms {
 
     fn truth(&mut self, item: Item) -> Condition {
         match item {
-            Item::Number(sum) => not(self.within(&sum, (0, 0))),
-            Item::Clamped(sum) => not(self.within_clamped(&sum, (0, 0))),
+            Item::Number(sum) => not(self.within(&sum, Range::point(0))),
+            Item::Clamped(sum) => not(self.within_clamped(&sum, Range::point(0))),
             Item::Truth(condition) => condition,
             Item::Open => Condition::Open,
         }
     }
 
     /// Where a sum may lie.
-    fn bounds_of(&self, sum: &Sum) -> Bounds {
-        sum.terms.iter().fold((sum.constant, sum.constant), |(least, most), &(value, factor)| {
-            let (low, high) = self.bounds[value as usize];
-            let reach = [low, high].map(|end| end.saturating_mul(factor));
-            (least.saturating_add(reach[0].min(reach[1])), most.saturating_add(reach[0].max(reach[1])))
-        })
+    fn bounds_of(&self, sum: &Sum) -> Range {
+        let mut bounds = Some(Range::point(sum.constant));
+        for &(value, factor) in &sum.terms {
+            let reach = Range::binary(BinOp::Mul, self.bounds[value as usize], Range::point(factor));
+            bounds = bounds.zip(reach).and_then(|(all, reach)| Range::binary(BinOp::Add, all, reach));
+        }
+        bounds.unwrap_or(Range::new(i128::MIN, i128::MAX))
     }
 
     /// Whether a sum lies between two numbers.
-    fn within(&mut self, sum: &Sum, (low, high): Bounds) -> Condition {
+    fn within(&mut self, sum: &Sum, range: Range) -> Condition {
         let Some(&(_, first)) = sum.terms.first() else {
-            return Condition::Known(low <= sum.constant && sum.constant <= high);
+            return Condition::Known(range.contains(sum.constant));
         };
         // The form has no factor in common, and the first of its factors is positive.
         let common = sum.terms.iter().fold(0, |common, term| gcd(common, term.1.abs())) * first.signum();
         let terms: Vec<(u32, i128)> = sum.terms.iter().map(|term| (term.0, term.1 / common)).collect();
-        let ends = [low, high].map(|end| if end.abs() == FAR { end } else { end - sum.constant });
+        let ends = [range.low, range.high].map(|end| if end.abs() == FAR { end } else { end - sum.constant });
         let (low, high) = if common < 0 { (-ends[1], -ends[0]) } else { (ends[0], ends[1]) };
         let common = common.abs();
         let low = if low == -FAR { low } else { -(-low).div_euclid(common) };
@@ -301,9 +303,9 @@ impl Forms {
         let next = self.within.len() as u32;
         let form = *self.forms.entry(terms).or_insert(next);
         if form == next {
-            self.within.push((bounds.0.max(-FAR), bounds.1.min(FAR)));
+            self.within.push(Range::new(bounds.low.max(-FAR), bounds.high.min(FAR)));
         }
-        if low > high { Condition::Known(false) } else { Condition::Within(form, low, high) }
+        if low > high { Condition::Known(false) } else { Condition::Within(form, Range { low, high }) }
     }
 }
 
@@ -323,9 +325,9 @@ impl Known {
             }
             Condition::Not(condition) => !self.decide(forms, condition, choose),
             Condition::And(a, b) => self.decide(forms, a, choose) && self.decide(forms, b, choose),
-            Condition::Within(form, low, high) => {
+            Condition::Within(form, range) => {
                 let all = self.forms.entry(*form).or_insert_with(|| vec![forms.within[*form as usize]]);
-                let (inside, outside) = cut(all, *low, *high);
+                let (inside, outside) = cut(all, *range);
                 let is_inside = match (inside.is_empty(), outside.is_empty()) {
                     (true, _) => false,
                     (_, true) => true,
@@ -339,11 +341,11 @@ impl Known {
 }
 
 /// The parts of pieces that lie between two numbers, and those that do not.
-fn cut(pieces: &[Bounds], low: i128, high: i128) -> (Vec<Bounds>, Vec<Bounds>) {
-    let is_some = |piece: &Bounds| piece.0 <= piece.1;
-    let inside = pieces.iter().map(|&(from, to)| (from.max(low), to.min(high))).filter(is_some);
-    let outside = pieces.iter().flat_map(|&(from, to)| [(from, to.min(low - 1)), (from.max(high + 1), to)]);
-    (inside.collect(), outside.filter(is_some).collect())
+fn cut(pieces: &[Range], Range { low, high }: Range) -> (Vec<Range>, Vec<Range>) {
+    let inside = pieces.iter().filter_map(|piece| piece.meet(Range { low, high }));
+    let around = [Range::new(i128::MIN, low - 1), Range::new(high + 1, i128::MAX)];
+    let outside = pieces.iter().flat_map(|piece| around.into_iter().filter_map(|side| piece.meet(side)));
+    (inside.collect(), outside.collect())
 }
 
 /// Whether an argument is one of the launch, which has one value as long as the run goes.
@@ -356,14 +358,14 @@ fn number(constant: i128) -> Item {
 }
 
 /// Where the difference of two operands lies if a comparison holds of them, or if it does not.
-fn compares(op: ExprOp) -> Option<(Bounds, bool)> {
+fn compares(op: ExprOp) -> Option<(Range, bool)> {
     Some(match op {
-        ExprOp::Eq => ((0, 0), true),
-        ExprOp::Ne => ((0, 0), false),
-        ExprOp::Lt => ((-FAR, -1), true),
-        ExprOp::Le => ((-FAR, 0), true),
-        ExprOp::Gt => ((1, FAR), true),
-        ExprOp::Ge => ((0, FAR), true),
+        ExprOp::Eq => (Range::point(0), true),
+        ExprOp::Ne => (Range::point(0), false),
+        ExprOp::Lt => (Range::new(-FAR, -1), true),
+        ExprOp::Le => (Range::new(-FAR, 0), true),
+        ExprOp::Gt => (Range::new(1, FAR), true),
+        ExprOp::Ge => (Range::new(0, FAR), true),
         _ => return None,
     })
 }
@@ -386,13 +388,13 @@ fn both(a: Condition, b: Condition) -> Condition {
 }
 
 /// The values of a type.
-fn bounds_of(ty: ScalarType) -> Bounds {
+fn bounds_of(ty: ScalarType) -> Range {
     match ty {
-        ScalarType::U8 => (0, u8::MAX.into()),
-        ScalarType::U32 => (0, u32::MAX.into()),
-        ScalarType::I32 => (i32::MIN.into(), i32::MAX.into()),
-        ScalarType::U64 => (0, i64::MAX.into()),
-        ScalarType::I64 => (i64::MIN.into(), i64::MAX.into()),
+        ScalarType::U8 => Range::new(0, u8::MAX.into()),
+        ScalarType::U32 => Range::new(0, u32::MAX.into()),
+        ScalarType::I32 => Range::new(i32::MIN.into(), i32::MAX.into()),
+        ScalarType::U64 => Range::new(0, i64::MAX.into()),
+        ScalarType::I64 => Range::new(i64::MIN.into(), i64::MAX.into()),
     }
 }
 
@@ -402,9 +404,9 @@ fn gcd(a: i128, b: i128) -> i128 {
 
 impl Item {
     fn clamped(cut: Clamped) -> Item {
-        match cut.within {
-            (low, high) if low == high => number(low),
-            _ => Item::Clamped(Box::new(cut)),
+        match cut.within.value() {
+            Some(value) => number(value),
+            None => Item::Clamped(Box::new(cut)),
         }
     }
 
@@ -425,7 +427,7 @@ impl Clamped {
         let end = |end: i128| if end.abs() == FAR { Some(end) } else { in_reach(end.checked_add(constant)?) };
         Some(Clamped {
             of: near(self.of.add(&more))?,
-            within: (end(self.within.0)?, end(self.within.1)?),
+            within: Range::new(end(self.within.low)?, end(self.within.high)?),
             whole: self.whole.as_ref().and_then(|whole| near(whole.add(&more))),
         })
     }
@@ -433,7 +435,7 @@ impl Clamped {
     fn negative(&self) -> Option<Clamped> {
         Some(Clamped {
             of: near(self.of.times(-1))?,
-            within: (-self.within.1, -self.within.0),
+            within: self.within.negated()?,
             whole: self.whole.as_ref().and_then(|whole| near(whole.times(-1))),
         })
     }
