@@ -33,6 +33,15 @@ pub(crate) struct Owned {
     temporaries: Vec<Array>,
 }
 
+/// What a launch records of what its tasks store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Recorded {
+    /// To outputs, of which elements that are never stored are reported.
+    pub(crate) outputs: Recording,
+    /// To what begins with no value and tasks load from: the workspace, temporaries, outputs that are not given.
+    pub(crate) steps: Recording,
+}
+
 /// Where each field of a workspace slot starts, and the bytes of a slot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SlotLayout {
@@ -137,7 +146,7 @@ pub(crate) struct Given<'a> {
     pub(crate) arrays: &'a Arrays,
     /// Arrays of the caller, which are claimed.
     pub(crate) views: &'a Views,
-    pub(crate) recording: Recording,
+    pub(crate) recording: Recorded,
 }
 
 /// Memory of a tensor.
@@ -192,7 +201,7 @@ pub(crate) fn attach(
     let mut workspace =
         allocate("the workspace", DType::U8, &[sizes.workspace_bytes]).map_err(|f| vec![f])?;
     let recording = given.recording;
-    let workspace_memory = Held::inner(&mut workspace, recording);
+    let workspace_memory = Held::inner(&mut workspace, recording.steps);
     let (outputs, records, temporaries) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned = Owned { outputs, records, _workspace: workspace, temporaries };
     let mut launched: Vec<Option<Held>> = vec![None; plan.module.tensors.len()];
@@ -211,7 +220,7 @@ pub(crate) fn attach(
                         let shape = shape_text(bound_tensor, &sizes.resolve(bound_tensor));
                         vec![fault.at(tensor.span, format!("its shape is {shape}"))]
                     })?;
-                let held = Held::inner(&mut array, recording);
+                let held = Held::inner(&mut array, recording.steps);
                 owned.temporaries.push(array);
                 held
             }
@@ -273,7 +282,7 @@ fn launch_memory(
     // Slots of a cache that belong to no token are not to be written.
     let is_cache = matches!(tensor.storage, Storage::CacheKeys(_) | Storage::CacheValues(_));
     if let Some(view) = given.views.get(&name) {
-        let held = Held::callers(view, written, given.recording);
+        let held = Held::callers(view, written, given.recording.outputs);
         if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
             owned.records.push(Record::of_view(name, view, stored));
         }
@@ -301,9 +310,12 @@ fn launch_memory(
                 .map_err(|fault| fault.at(tensor.span, format!("its shape is {shape:?}")))?
         }
     };
+    // What is not given and some kernel loads from is a step.
+    let is_step = given.is_none() && plan.tensors[id.index()].read;
     let early = if given.is_some() { EarlyLoads::Noted } else { EarlyLoads::Refused };
-    let held = Held::own(&mut array, early, recording);
-    if let Some(stored) = held.stored.clone().filter(|_| !is_cache) {
+    let held = Held::own(&mut array, early, if is_step { recording.steps } else { recording.outputs });
+    let is_reported = recording.outputs == Recording::On && !is_cache;
+    if let Some(stored) = held.stored.clone().filter(|_| is_reported) {
         let shape = array.shape().to_vec();
         let (tensor, given) = (name.clone(), given.is_some());
         owned.records.push(Record { tensor, stored, size: array.dtype().size(), shape, given, view: None });

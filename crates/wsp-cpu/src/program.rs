@@ -7,7 +7,7 @@ use crate::derived;
 use crate::host::PlanHost;
 use crate::in_place::{self, Views};
 use crate::kernels::KernelTable;
-use crate::memory::{self, SlotLayout};
+use crate::memory::{self, Recorded, SlotLayout};
 use crate::metadata::Metadata;
 use crate::options::{LaunchOptions, Recording};
 use crate::planner::{self, Planner, at};
@@ -44,7 +44,7 @@ pub(crate) struct Prepared {
     pub(crate) slots: SlotLayout,
     pub(crate) kernels: KernelTable,
     pub(crate) sizes: Sizes,
-    pub(crate) recording: Recording,
+    pub(crate) recording: Recorded,
     /// Arrays of the caller.
     views: Views,
     /// The claim that the caller has made on them.
@@ -222,6 +222,7 @@ impl Program {
             _ => self.plan.tensors[id.index()].written || !self.is_used(id),
         };
         let mut prepared = self.bind(arrays, &LaunchOptions { set, ..options.clone() }, &tables, &absent)?;
+        prepared.recording.steps = Recording::On;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         let bindings = tasks.bind(&self.plan, bound, &options.set, arrays)?;
@@ -252,7 +253,8 @@ impl Program {
         let started = clock::now();
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;
         times.compile = clock::nanos_since(started);
-        let (sizes, recording) = (Sizes::default(), options.recording);
+        let recording = Recorded { outputs: options.recording, steps: options.recording };
+        let sizes = Sizes::default();
         let (views, claim) = (options.views.clone(), options.claim.clone());
         Ok(Prepared { bound, env, slots, kernels, sizes, recording, views, claim, times })
     }

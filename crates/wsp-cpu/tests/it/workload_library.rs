@@ -220,3 +220,54 @@ fn a_kernel_of_task_graphs_is_no_kernel_of_tasks() {
     assert!(message.contains("kernel `clear` is no kernel of tasks"), "{message}");
     assert!(message.contains("TG_KERNEL"), "{message}");
 }
+
+/// A kernel that stores a row of `y`, and one that loads eight rows of it.
+fn steps(y: &str, more: &str) -> String {
+    format!(
+        "PTO_SHAPE(x, 8, 4) {y} PTO_SHAPE(z, 8, 4)
+         struct Row {{ uint32_t i; }};
+         struct All {{ uint32_t first; }};
+         PTO_KERNEL_IMPL(step) {{
+             auto d = PTO_GET_DESCRIPTOR<Row>();
+             VecTile<float, 1, 4> t;
+             TLOAD(t, x, {{d.i}});
+             TSTORE(y, t, {{d.i}});
+         }}
+         PTO_KERNEL_IMPL(all) {{
+             auto d = PTO_GET_DESCRIPTOR<All>();
+             VecTile<float, 8, 4> t;
+             TLOAD(t, y, {{d.first}});
+             TSTORE(z, t, {{d.first}});
+         }} {more}"
+    )
+}
+
+#[test]
+fn no_run_loads_what_no_task_has_stored() {
+    let ones = || {
+        let mut array = Array::zeros(DType::F32, &[8, 4]).unwrap();
+        array.as_slice_mut::<f32>().unwrap().fill(1.0);
+        array
+    };
+    let plain = WorkloadOptions { plain: true, ..WIDE };
+    let aicpus = WorkloadOptions { aicpus: 2, ..WIDE };
+    for y in ["PTO_TENSOR(y, float, 8, 4)", "PTO_SHAPE(y, 8, 4)"] {
+        for options in [WIDE, sequential(), plain.clone(), aicpus.clone()] {
+            for rows in [7, 8] {
+                let text = format!("workload main {{ parallel for i in 0..{rows} {{ step(i); }} all(0); }}");
+                let program = library_program(&text, &steps(y, "")).unwrap();
+                let arrays = [("x".to_owned(), ones())].into();
+                let inputs = WorkloadInputs { arrays, ..WorkloadInputs::default() };
+                match program.execute(&inputs, &options) {
+                    Ok(outcome) => {
+                        assert_eq!((rows, outcome.outputs["z"].as_slice::<f32>()), (8, Some(&[1.0; 32][..])));
+                        assert!(outcome.unwritten.is_empty());
+                    }
+                    Err(faults) => {
+                        assert_eq!((rows, faults[0].code), (7, Code(616)), "{y}: {}", report(&faults));
+                    }
+                }
+            }
+        }
+    }
+}

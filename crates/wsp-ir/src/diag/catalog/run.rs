@@ -118,9 +118,10 @@ Read integer arrays element by element (`lens[i]`), and check the element type o
         code: Code(616),
         title: "load of what no task has stored",
         explanation: "\
-A kernel loads elements of a workspace slot or a temporary that no task has stored before; in a run that records what
-is stored (a run that checks, or `--strict`), of an output that is not given as well; or elements of a tensor of a workload that is
-neither given nor made up and that tasks write or read under a condition, or write in part. They would read as zeros.
+A kernel loads elements of a workspace slot or a temporary that no task has stored before; of an output that is not given as well, in a
+run that records what is stored (a run that checks, or `--strict`; every run of a workload over a used file); or elements of a tensor
+of a workload that is neither given nor made up and that tasks write or read under a condition, or write in part. They would
+read as zeros.
 Usually an index or a slot is another one in the kernel that loads than in the one that stores, a store is
 left out, or the order is not stated. Store the elements first; give an output that is meant to begin with
 values as an input (`--input NAME=FILE.npy`, or made up: `--fill NAME`).",
