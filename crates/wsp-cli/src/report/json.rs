@@ -106,5 +106,8 @@ mod tests {
         assert_eq!(json["balance"]["planned"], 1.0);
         assert_eq!(json["checks"][0]["passed"], true);
         assert!(json["checks"][0]["max_abs_error"].is_null());
+        // Without tiers no task is a merge.
+        report.stats.tasks.iter_mut().for_each(|group| group.tier = None);
+        assert_eq!(report.json()["merges"], 0);
     }
 }

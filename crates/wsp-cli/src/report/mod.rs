@@ -126,8 +126,11 @@ impl RunStats {
         self.tasks.iter().filter(|g| g.tier.is_some()).map(|g| g.tasks).sum()
     }
 
-    /// All other tasks.
+    /// All other tasks of a program with tiers.
     pub fn merges(&self) -> u64 {
+        if self.tasks.iter().all(|g| g.tier.is_none()) {
+            return 0;
+        }
         self.tasks.iter().filter(|g| g.tier.is_none()).map(|g| g.tasks).sum()
     }
 }

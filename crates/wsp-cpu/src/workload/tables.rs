@@ -18,11 +18,13 @@ pub(crate) fn tables(
     let (mut tables, mut faults) = (BTreeMap::new(), Vec::new());
     for table in &module.tables {
         let Some(array) = arrays.get(&table.name) else { continue };
-        match integers(array) {
-            Some(values) if array.shape().len() == 1 => {
-                tables.insert(table.name.clone(), values);
-            }
-            _ => faults.push(
+        match integers(array).filter(|_| array.shape().len() == 1) {
+            Some(Ok(values)) => _ = tables.insert(table.name.clone(), values),
+            Some(Err((at, value))) => faults.push(
+                Diagnostic::error(codes::WRONG_ARRAY, format!("`{}[{at}]` is {value}", table.name))
+                    .at(table.span, format!("elements of a table are at most {}", i64::MAX)),
+            ),
+            None => faults.push(
                 Diagnostic::error(codes::WRONG_ARRAY, format!("array `{}` is no table", table.name))
                     .at(table.span, "a table has integers in one dimension")
                     .note(format!("the array is {array:?}")),
@@ -32,18 +34,19 @@ pub(crate) fn tables(
     if faults.is_empty() { Ok(tables) } else { Err(faults) }
 }
 
-/// The elements of an array of integers that all fit 64 bits with a sign.
-fn integers(array: &Array) -> Option<Vec<i64>> {
-    fn all<T: Copy + TryInto<i64>>(elements: &[T]) -> Option<Vec<i64>> {
-        elements.iter().map(|&n| n.try_into().ok()).collect()
+/// The elements of an array of integers, or place and value of the first that does not fit 64 bits with a sign; none for other arrays.
+fn integers(array: &Array) -> Option<Result<Vec<i64>, (usize, u64)>> {
+    fn all<T: Copy + Into<i64>>(elements: &[T]) -> Vec<i64> {
+        elements.iter().map(|&n| n.into()).collect()
     }
-    match array.dtype() {
-        DType::U8 => all(array.as_slice::<u8>()?),
-        DType::U16 => all(array.as_slice::<u16>()?),
-        DType::I32 => all(array.as_slice::<i32>()?),
-        DType::U32 => all(array.as_slice::<u32>()?),
-        DType::I64 => all(array.as_slice::<i64>()?),
-        DType::U64 => all(array.as_slice::<u64>()?),
-        _ => None,
-    }
+    let fits = |(at, &n): (usize, &u64)| i64::try_from(n).map_err(|_| (at, n));
+    Some(match array.dtype() {
+        DType::U8 => Ok(all(array.as_slice::<u8>()?)),
+        DType::U16 => Ok(all(array.as_slice::<u16>()?)),
+        DType::I32 => Ok(all(array.as_slice::<i32>()?)),
+        DType::U32 => Ok(all(array.as_slice::<u32>()?)),
+        DType::I64 => Ok(all(array.as_slice::<i64>()?)),
+        DType::U64 => array.as_slice::<u64>()?.iter().enumerate().map(fits).collect(),
+        _ => return None,
+    })
 }

@@ -115,6 +115,9 @@ fn arrays_that_do_not_fit_are_refused_and_those_nobody_names_are_noted() {
     ] {
         expect(run(text, &with(name, dtype, shape), &WIDE), 863, part);
     }
+    let mut large = with("t", DType::U64, &[3]);
+    large.arrays.get_mut("t").unwrap().as_slice_mut::<u64>().unwrap()[1] = 1 << 63;
+    expect(run(text, &large, &WIDE), 863, "`t[1]` is 9223372036854775808");
     let outcome = program(CHAIN).execute(&with("xx", DType::F32, &[4]), &WIDE).unwrap();
     assert!(report(&outcome.notes).contains("array `xx` is not used"), "{}", report(&outcome.notes));
 }
