@@ -145,3 +145,29 @@ fn an_order_without_its_prefix_is_named() {
     let (_, err) = refused(&["check", &file]);
     assert!(err.contains("did you mean `PTO_PARALLEL`?"), "{err}");
 }
+
+#[test]
+fn a_constant_without_a_value_is_a_fault_of_the_runs_that_need_it() {
+    let folder = Folder::new();
+    for (expr, needed) in [
+        ("n < 100 || 5 % 0 == 0", false),
+        ("n < 0 || 5 % 0 == 0", true),
+        ("n >= 0 ? n == n : (3u << 40) == n", false),
+        ("n < 0 ? n == n : (3u << 40) == n", true),
+        ("n < 100 || (63ull << 63) > 0", false),
+        ("n < 100 || -(-2147483647 - 1) > 0", false),
+        ("n < 100 || n == 9 * 1000000000", false),
+    ] {
+        let body = format!("int32_t n = desc.idx; if ({expr}) {{ {COPY} }}");
+        let file = folder.rows("rows", &body);
+        let (code, out, err) = run(&["run", &file, "--generate", "rows=2"]);
+        assert_eq!(code, i32::from(needed), "{expr}: {out}{err}");
+        assert!(err.contains("warning[WSP0122]"), "{expr}: {err}");
+        assert_eq!(run(&["check", &file, "--strict"]).0, 1, "{expr}");
+    }
+    let (_, err) = refused(&["check", &folder.rows("rows", &format!("int32_t n = 5 % 0; {COPY}"))]);
+    assert!(err.contains("error[WSP0122]"), "{err}");
+    let large = "18446744073709551615u * 18446744073709551615u";
+    let (_, err) = refused(&["check", &folder.rows("rows", &format!("uint64_t n = {large}; {COPY}"))]);
+    assert!(err.contains("this does not fit 128 bits with a sign"), "{err}");
+}

@@ -4,7 +4,7 @@ use super::Sema;
 use super::codes;
 use super::consts::{self, Fault};
 use super::diags::Res;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::{BinOp, Const, Expr, ExprKind, ScalarTy, Span, UnOp};
 
 /// A constant of the given type.
@@ -35,18 +35,21 @@ fn decided(e: &Expr) -> Option<bool> {
 }
 
 impl Sema<'_> {
-    /// Lowers code with `f`. Where `test` is a constant that is not `wanted`, no value of the code is asked for: its types count,
-    /// and its arithmetic may have no result.
+    /// Lowers code with `f`, of which values are asked for where `test` is `wanted`. Where `test` is a constant that is not, none is: types
+    /// count, and constants may have no value. Where it is no constant, those that have none are faults of a run that asks for them.
     pub(crate) fn evaluated_if<T>(
         &mut self,
         test: &Res<Expr>,
         wanted: bool,
         f: impl FnOnce(&mut Self) -> T,
     ) -> T {
-        let never = test.as_ref().ok().and_then(decided).is_some_and(|value| value != wanted);
+        let value = test.as_ref().ok().and_then(decided);
+        let (never, perhaps) = (value.is_some_and(|value| value != wanted), value.is_none());
         self.unevaluated += u32::from(never);
+        self.perhaps += u32::from(perhaps);
         let value = f(self);
         self.unevaluated -= u32::from(never);
+        self.perhaps -= u32::from(perhaps);
         value
     }
 
@@ -59,12 +62,12 @@ impl Sema<'_> {
             return self.truth(e);
         }
         let span = e.span;
-        match as_const(&e) {
-            Some(value) => match consts::cast(value, ty) {
-                Ok(value) => Ok(constant(value, ty, span)),
-                Err(fault) => self.const_fault(fault, ty, span),
-            },
-            None => Ok(Expr::new(ExprKind::Cast(Box::new(e)), ty, span)),
+        let value = as_const(&e).map(|value| consts::cast(value, ty));
+        let cast = Expr::new(ExprKind::Cast(Box::new(e)), ty, span);
+        match value {
+            Some(Ok(value)) => Ok(constant(value, ty, span)),
+            Some(Err(fault)) => self.const_fault(fault, cast),
+            None => Ok(cast),
         }
     }
 
@@ -96,7 +99,10 @@ impl Sema<'_> {
             Some(Const::Float(v)) => Ok(constant(Const::Float(-v), ty, span)),
             Some(Const::Int(v)) => match consts::cast(Const::Int(-v), ty) {
                 Ok(value) => Ok(constant(value, ty, span)),
-                Err(_) => self.const_fault(Fault::Overflow(Some(-v)), ty, span),
+                Err(_) => {
+                    let negated = Expr::new(ExprKind::Unary(UnOp::Neg, Box::new(e)), ty, span);
+                    self.const_fault(Fault::Overflow(Some(-v)), negated)
+                }
             },
             _ => Ok(Expr::new(ExprKind::Unary(UnOp::Neg, Box::new(e)), ty, span)),
         }
@@ -162,56 +168,72 @@ impl Sema<'_> {
     /// An operation on operands of one type, folded when both are constants.
     fn operation(&mut self, op: BinOp, a: Expr, b: Expr, span: Span) -> Res<Expr> {
         let divides = matches!(op, BinOp::Div | BinOp::Rem | BinOp::CeilDiv);
-        if divides && b.as_const_int() == Some(0) {
-            return self.const_fault(Fault::DivisionByZero, b.ty, b.span);
-        }
-        if let (Some(x), Some(y)) = (as_const(&a), as_const(&b)) {
-            match consts::binary(op, x, y, a.ty) {
-                Ok(Some(value)) => {
-                    let ty = if matches!(value, Const::Bool(_)) { ScalarTy::Bool } else { a.ty };
-                    return Ok(constant(value, ty, span));
-                }
-                Ok(None) => {}
-                Err(fault) => return self.const_fault(fault, a.ty, span),
-            }
-        }
+        let value = match (as_const(&a), as_const(&b)) {
+            _ if divides && b.as_const_int() == Some(0) => Err(Fault::DivisionByZero),
+            (Some(x), Some(y)) => consts::binary(op, x, y, a.ty),
+            _ => Ok(None),
+        };
+        let (ty, at) = (a.ty, b.span);
         let mut e = Expr::binary(op, a, b);
         e.span = span;
-        Ok(e)
+        match value {
+            Ok(Some(value)) => {
+                let ty = if matches!(value, Const::Bool(_)) { ScalarTy::Bool } else { ty };
+                Ok(constant(value, ty, span))
+            }
+            Ok(None) => Ok(e),
+            Err(Fault::DivisionByZero) => self.const_fault_at(Fault::DivisionByZero, at, e),
+            Err(fault) => self.const_fault(fault, e),
+        }
     }
 
-    /// A constant expression without a value: an error, unless no value of it is asked for.
-    fn const_fault(&mut self, fault: Fault, ty: ScalarTy, span: Span) -> Res<Expr> {
+    /// A constant expression without a value: an error, unless no value of it is asked for, or perhaps none.
+    fn const_fault(&mut self, fault: Fault, e: Expr) -> Res<Expr> {
+        let span = e.span;
+        self.const_fault_at(fault, span, e)
+    }
+
+    fn const_fault_at(&mut self, fault: Fault, at: Span, e: Expr) -> Res<Expr> {
         if self.unevaluated > 0 {
-            let zero = if ty.is_float() { Const::Float(0.0) } else { Const::Int(0) };
-            return Ok(constant(zero, ty, span));
+            let zero = if e.ty.is_float() { Const::Float(0.0) } else { Const::Int(0) };
+            return Ok(constant(zero, e.ty, e.span));
         }
-        let name = ty.c_name();
-        let d = match fault {
-            Fault::DivisionByZero => {
-                Diagnostic::error(codes::CONST_FAULT, "division by zero").at(span, "this is 0")
-            }
-            Fault::Overflow(v) => {
-                let label =
-                    v.map_or_else(|| "this has more than 128 bits".to_owned(), |v| format!("this is {v}"));
-                Diagnostic::error(codes::CONST_FAULT, format!("constant overflows `{name}`")).at(span, label)
-            }
-            Fault::Shift(v) => {
-                Diagnostic::error(codes::CONST_FAULT, format!("shift by {v} of a value of type `{name}`"))
-                    .at(span, "the shift must be less than the width of the type")
-            }
-            Fault::Lossy(v) => {
-                let message = format!("`{}` does not fit `{name}`", consts::text(v));
-                Diagnostic::error(codes::CONST_FAULT, message).at(span, format!("converted to `{name}` here"))
-            }
-        };
-        let d = match ty.range() {
-            Some(all) if !matches!(fault, Fault::DivisionByZero) => {
-                let (lo, hi) = (all.low, all.high);
-                d.note(format!("`{name}` holds {lo} to {hi}; arithmetic is checked, it does not wrap"))
-            }
-            _ => d,
-        };
-        Err(self.fail(d))
+        let found = no_value(fault, e.ty, at);
+        if self.perhaps == 0 {
+            return Err(self.fail(found));
+        }
+        let warning = Diagnostic { severity: Severity::Warning, ..found };
+        self.diags.warn(warning.note("it is a fault of a run that comes to it"));
+        Ok(e)
+    }
+}
+
+/// Why a constant expression of type `ty` has no value.
+fn no_value(fault: Fault, ty: ScalarTy, span: Span) -> Diagnostic {
+    let name = ty.c_name();
+    let (message, label) = match fault {
+        Fault::DivisionByZero => ("division by zero".to_owned(), "this is 0".to_owned()),
+        Fault::Overflow(v) => {
+            let label = v.map_or_else(
+                || "this does not fit 128 bits with a sign".to_owned(),
+                |v| format!("this is {v}"),
+            );
+            (format!("constant overflows `{name}`"), label)
+        }
+        Fault::Shift(v) => {
+            let label = "the shift must be less than the width of the type";
+            (format!("shift by {v} of a value of type `{name}`"), label.to_owned())
+        }
+        Fault::Lossy(v) => {
+            (format!("`{}` does not fit `{name}`", consts::text(v)), format!("converted to `{name}` here"))
+        }
+    };
+    let found = Diagnostic::error(codes::CONST_FAULT, message).at(span, label);
+    match ty.range() {
+        Some(all) if !matches!(fault, Fault::DivisionByZero) => {
+            let (lo, hi) = (all.low, all.high);
+            found.note(format!("`{name}` holds {lo} to {hi}; arithmetic is checked, it does not wrap"))
+        }
+        _ => found,
     }
 }

@@ -95,9 +95,10 @@ impl<'a> Sema<'a> {
         self.enter(span)?;
         self.globals[index].state = State::Busy;
         // Its value is kept for every use, also where this first one asks for none.
-        let unevaluated = std::mem::take(&mut self.unevaluated);
+        let around = (self.unevaluated, self.perhaps);
+        (self.unevaluated, self.perhaps) = (0, 0);
         let resolved = self.resolve(index);
-        self.unevaluated = unevaluated;
+        (self.unevaluated, self.perhaps) = around;
         self.leave();
         match resolved {
             Ok(mut e) => {

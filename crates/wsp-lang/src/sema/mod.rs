@@ -132,6 +132,8 @@ pub(crate) struct Sema<'a> {
     copies: u32,
     /// Code around the current one of whose values none is asked for.
     unevaluated: u32,
+    /// Code around the current one of whose values only some runs ask for.
+    perhaps: u32,
 }
 
 impl<'a> Sema<'a> {
@@ -167,6 +169,7 @@ impl<'a> Sema<'a> {
             depth: 0,
             copies: 0,
             unevaluated: 0,
+            perhaps: 0,
         }
     }
 

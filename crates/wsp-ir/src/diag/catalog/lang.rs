@@ -116,7 +116,8 @@ descriptor fields, array elements and calls are not known yet.",
         explanation: "\
 A constant expression divides by 0, overflows its type, shifts too far, or is converted to a type that cannot hold
 it, such as -1 to `uint32_t`. Integer arithmetic is checked everywhere, it never wraps. Use a wider type or another
-constant, for instance `UINT32_MAX`.",
+constant, for instance `UINT32_MAX`. On the right of `&&` and `||` and in `?:`, where only some runs need the value, it is a
+warning, and a fault of these runs.",
     },
     CodeInfo {
         code: Code(130),
