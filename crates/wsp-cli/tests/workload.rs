@@ -179,6 +179,24 @@ fn a_trace_has_a_slice_for_every_task() {
     }
 }
 
+#[test]
+fn tasks_of_a_trace_are_numbered_without_the_points_between_rounds() {
+    let text = "tensor x: f32[2, 4]; kernel k(inout row);
+        workload main { for i in 0..3 { parallel for j in 0..2 { k(x[j]); } } }
+        schedule measured { task_graph(trace = measured); } schedule cycles { task_graph(trace = cycles); }";
+    let folder = Folder::with(&[("rounds.wsp", text)]);
+    for schedule in ["measured", "cycles"] {
+        let path = folder.at("trace.json");
+        printed(&["run", &folder.at("rounds.wsp"), "--schedule", schedule, "--trace", &path]);
+        let trace: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let number = |event: &Value| event["args"]["task"].as_u64();
+        let mut found: Vec<u64> =
+            trace["traceEvents"].as_array().unwrap().iter().filter_map(number).collect();
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3, 4, 5], "{schedule}");
+    }
+}
+
 /// Kernels that double and add rows.
 const LIBRARY: &str = "
     PTO_PARAM(uint32_t, rows, 4)

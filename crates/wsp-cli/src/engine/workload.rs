@@ -194,10 +194,16 @@ pub fn simulate(
         counts[kernel as usize] += 1;
     }
     let names = listing.kernels.into_iter().map(|k| k.name);
-    let lived = (0u32..).zip(&listing.tasks).zip(&simulation.tasks);
-    let trace = lived.filter_map(|((task, &kernel), life)| {
-        let worker = life.worker?;
-        Some(TimedTask { task, kernel, worker, ready: life.ready, start: life.start, end: life.end })
+    // Order points run nowhere and are no tasks: as in a run, these are numbered without them.
+    let lived = listing.tasks.iter().zip(&simulation.tasks);
+    let lived = lived.filter_map(|(&kernel, life)| Some((kernel, life.worker?, life)));
+    let trace = (0u32..).zip(lived).map(|(task, (kernel, worker, life))| TimedTask {
+        task,
+        kernel,
+        worker,
+        ready: life.ready,
+        start: life.start,
+        end: life.end,
     });
     Ok(RunOutcome {
         outputs: Arrays::new(),
