@@ -390,6 +390,54 @@ fn arrays_of_a_used_file_are_not_made_up_beside_others() {
     assert!(text.contains("x f32[4, 4]; z made up from seed 1"), "{text}");
 }
 
+/// Kernels that copy a row of `x` to `y`, a row of `y` to `z`, and a row of `w` to `z`.
+const COPIES: &str = "
+    PTO_SHAPE(x, 4, 4) PTO_SHAPE(y, 4, 4) PTO_SHAPE(z, 4, 4) PTO_SHAPE(w, 4, 4)
+    struct A { uint32_t i; }; struct B { uint32_t i; }; struct C { uint32_t i; };
+    PTO_KERNEL_IMPL(a) { auto d = PTO_GET_DESCRIPTOR<A>(); VecTile<float, 1, 4> t; TLOAD(t, x, {d.i}); TSTORE(y, t, {d.i}); }
+    PTO_KERNEL_IMPL(b) { auto d = PTO_GET_DESCRIPTOR<B>(); VecTile<float, 1, 4> t; TLOAD(t, y, {d.i}); TSTORE(z, t, {d.i}); }
+    PTO_KERNEL_IMPL(c) { auto d = PTO_GET_DESCRIPTOR<C>(); VecTile<float, 1, 4> t; TLOAD(t, w, {d.i}); TSTORE(z, t, {d.i}); }";
+
+#[test]
+fn arrays_of_a_used_file_are_those_that_its_kernels_need() {
+    let loops =
+        |first: &str| format!("use \"copies.pto\"; workload main {{ {first} for i in 0..4 {{ b(i); }} }}");
+    let folder = Folder::with(&[
+        ("copies.pto", COPIES),
+        ("all.wsp", &loops("for i in 0..4 { a(i); }")),
+        ("some.wsp", &loops("for i in 0..3 { a(i); }")),
+    ]);
+    let archive = |name: &str, names: &[&str]| {
+        let array = || Array::zeros(DType::F32, &[4, 4]).unwrap();
+        let arrays = names.iter().map(|name| ((*name).to_owned(), array())).collect();
+        write_npz(&folder.path(name), &arrays).unwrap();
+        folder.at(name)
+    };
+    let (x, xw) = (archive("x.npz", &["x"]), archive("xw.npz", &["x", "w"]));
+    // `y` is a step: it is neither given nor made up, and tasks load what others have stored.
+    for options in [&[][..], &["--check", "--strict"], &["--no-check"]] {
+        let text = printed(&[&["run", &folder.at("all.wsp"), "--inputs", &x], options].concat());
+        assert!(!text.contains("made up"), "{text}");
+        let (codes, err) = faults(&[&["run", &folder.at("some.wsp"), "--inputs", &x], options].concat());
+        assert_eq!(codes, ["WSP0616"], "{err}");
+    }
+    // No task uses `w`.
+    let (codes, err) = faults(&["run", &folder.at("all.wsp"), "--inputs", &xw]);
+    assert_eq!(codes, ["WSP0514"], "{err}");
+    printed(&["run", &folder.at("all.wsp"), "--inputs", &xw, "--allow-unused"]);
+    // Nor is there a task of a tensor that is declared and left alone.
+    let declared = folder.path("declared.wsp");
+    std::fs::write(
+        &declared,
+        "tensor x: f32[4, 4]; tensor w: f32[4, 4]; kernel k(inout x); workload main { k(x); }",
+    )
+    .unwrap();
+    let (codes, err) = faults(&["run", &folder.at("declared.wsp"), "--inputs", &xw]);
+    assert_eq!(codes, ["WSP0514"], "{err}");
+    let json = stats(&[&folder.at("all.wsp")]);
+    assert_eq!(json["made_up"], serde_json::json!(["x", "y"]));
+}
+
 #[test]
 fn a_workload_without_tasks_is_not_ok() {
     let folder = Folder::with(&[("chain.wsp", CHAIN)]);

@@ -232,7 +232,7 @@ impl Program {
     }
 
     /// Whether some kernel loads from a tensor or stores to it.
-    fn is_used(&self, id: TensorId) -> bool {
+    pub(crate) fn is_used(&self, id: TensorId) -> bool {
         let tensor = &self.plan.tensors[id.index()];
         tensor.read || tensor.written
     }

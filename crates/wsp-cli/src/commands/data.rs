@@ -173,16 +173,16 @@ fn given(
     Ok(Data { arrays, layout, seed: Some(args.seed()), made })
 }
 
-/// The tensor that a parameter of the host entry is bound to.
-pub(super) fn tensor_named(module: &Module, name: &str) -> Option<TensorId> {
-    (0..module.tensors.len()).map(|i| TensorId(i as u32)).find(|&id| name_of(module, id) == Some(name))
-}
-
 /// The parameter of the host entry that a tensor is bound to.
 pub(super) fn name_of(module: &Module, tensor: TensorId) -> Option<&str> {
     let entry = module.entry.as_ref()?;
     let bound = entry.launch.bindings.iter().find(|b| b.source == BindingSource::Tensor(tensor))?;
     Some(&entry.params[bound.param as usize].name)
+}
+
+/// The tensor that a parameter of the host entry is bound to.
+pub(super) fn tensor_named(module: &Module, name: &str) -> Option<TensorId> {
+    (0..module.tensors.len()).map(|i| TensorId(i as u32)).find(|&id| name_of(module, id) == Some(name))
 }
 
 /// The names of the arrays that hold these tensors after a run.

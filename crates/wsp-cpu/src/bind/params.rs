@@ -2,9 +2,9 @@
 
 use super::{Inputs, faults};
 use crate::codes;
-use wsp_core::ParamId;
+use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{Module, Param, ParamSource, ScalarTy, ShapeOwner};
+use wsp_ir::{Dim, Expr, ExprKind, Module, Param, ParamSource, ScalarTy, ShapeOwner, Storage};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::ParamValue;
 
@@ -39,7 +39,10 @@ fn value_of(inputs: &Inputs<'_>, id: ParamId, earlier: &[Option<Value>]) -> Resu
         (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) => {
             eval_launch_expr(inputs.module, expr, earlier).map_err(Diagnostic::from)
         }
-        (ParamSource::Shape { of, dim }, _) => extent(inputs, param, *of, *dim),
+        (ParamSource::Shape { of, dim }, _) => {
+            let (of, dim) = given_shape(inputs, id, *of, *dim);
+            extent(inputs, param, of, dim)
+        }
         (ParamSource::Entry, None) => Err(Diagnostic::error(
             codes::MISSING_ARRAY,
             format!("parameter `{}` of the host entry has no value", param.name),
@@ -47,6 +50,26 @@ fn value_of(inputs: &Inputs<'_>, id: ParamId, earlier: &[Option<Value>]) -> Resu
         .at(param.span, "declared here")
         .help(format!("give one with `--set {}=VALUE`", param.name))),
     }
+}
+
+/// Where an extent is read: in the shape that names it first or, where that has no array, in the first one that has.
+fn given_shape(inputs: &Inputs<'_>, id: ParamId, of: ShapeOwner, dim: u32) -> (ShapeOwner, u32) {
+    let is_given = |tensor: usize| inputs.of_tensor[tensor].is_some_and(|(_, array)| array.is_some());
+    if matches!(of, ShapeOwner::Tensor(tensor) if !is_given(tensor.index())) {
+        let names =
+            |dim: &Dim| matches!(dim, Dim::Expr(Expr { kind: ExprKind::Param(named), .. }) if *named == id);
+        for (i, tensor) in inputs.module.tensors.iter().enumerate() {
+            let of = match tensor.storage {
+                Storage::CacheKeys(cache) => ShapeOwner::Cache(cache),
+                _ if is_given(i) => ShapeOwner::Tensor(TensorId(i as u32)),
+                _ => continue,
+            };
+            if let Some(dim) = tensor.dims.iter().position(names) {
+                return (of, dim as u32);
+            }
+        }
+    }
+    (of, dim)
 }
 
 /// The extent that a shape names.

@@ -3,7 +3,7 @@
 use super::codes;
 use super::declared::modes;
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, KernelId, ParamId};
+use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{
     AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamSource, Signature, Task, WorkloadModule,
@@ -37,16 +37,48 @@ pub(crate) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for workload in workloads {
         visit_tasks(&mut workload.body, &mut |task, _| {
-            let accesses = task.args.iter().filter_map(|arg| match &arg.value {
-                ArgValue::Access(access) => Some(access.tensor),
-                ArgValue::Scalar(_) => None,
-            });
-            let stored = accesses.zip(modes(&kernels[task.kernel.index()]));
+            let stored = accesses(task).zip(modes(&kernels[task.kernel.index()]));
             let stored = stored.filter(|(_, mode)| *mode != AccessMode::In);
             names.extend(stored.map(|(tensor, _)| tensors[tensor.index()].name.clone()));
         });
     }
     names
+}
+
+/// What tasks of the entry, and of the workloads that it calls, name.
+#[derive(Default, Debug)]
+pub(crate) struct Named {
+    pub(crate) kernels: BTreeSet<KernelId>,
+    pub(crate) tensors: BTreeSet<TensorId>,
+}
+
+/// Collects what tasks of the entry, and of the workloads that it calls, name.
+pub(crate) fn named(module: &WorkloadModule) -> Named {
+    let (mut found, mut seen) = (Named::default(), BTreeSet::new());
+    let mut enter =
+        |workload: WorkloadId| seen.insert(workload).then(|| &module.workloads[workload.index()].body);
+    let mut left: Vec<&Block> = module.entry.and_then(&mut enter).into_iter().collect();
+    while let Some(block) = left.pop() {
+        for node in block {
+            match &node.kind {
+                NodeKind::Task(task) => {
+                    found.kernels.insert(task.kernel);
+                    found.tensors.extend(accesses(task));
+                }
+                NodeKind::Call { workload, .. } => left.extend(enter(*workload)),
+                kind => left.extend(bodies(kind)),
+            }
+        }
+    }
+    found
+}
+
+/// Tensors of the boxes of a task.
+fn accesses(task: &Task) -> impl Iterator<Item = TensorId> {
+    task.args.iter().filter_map(|arg| match &arg.value {
+        ArgValue::Access(access) => Some(access.tensor),
+        ArgValue::Scalar(_) => None,
+    })
 }
 
 /// The blocks inside a statement.

@@ -6,7 +6,7 @@ use super::equal::NamedTensor;
 use super::graph::{Detail, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
-use super::link::{link, written};
+use super::link::{link, named, written};
 use super::list::Listing;
 use super::live_ins::LiveIns;
 use super::outcome::WorkloadOutcome;
@@ -24,12 +24,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::{ParamId, TensorId};
-use wsp_ir::Module;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
+use wsp_ir::{Dim, ExprKind, Module, ParamSource, Storage};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, lower_schedule};
-use wsp_plan::{CompileOptions, LoweredPlan, lower_library};
+use wsp_plan::{CompileOptions, LoweredPlan, TensorUse, lower_library};
 use wsp_runtime::Deps;
 
 /// A workload with its schedule and with bodies for its kernels.
@@ -90,7 +90,9 @@ impl WorkloadProgram {
                 Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure }))
             }
             Some(library) => {
-                let called: Vec<_> = functions.iter().copied().flatten().collect();
+                let called =
+                    named(&module).kernels.into_iter().filter_map(|kernel| functions[kernel.index()]);
+                let called: Vec<_> = called.collect();
                 let program = Program::new(lower_library(library, &called, options)?);
                 Kind::Library(Box::new(LibraryKernels {
                     program,
@@ -170,13 +172,36 @@ impl WorkloadProgram {
         declared.into_iter().flatten().map(String::as_str)
     }
 
-    /// Tensors of a used file that kernels which tasks call load from, or that none of them stores to; none where kernels are
-    /// declared.
-    pub fn library_inputs(&self) -> Vec<TensorId> {
+    /// Tensors of a used file that a run takes arrays for: those that kernels which tasks call load from or store to, and others that name
+    /// an extent which no array that must be given has; none where kernels are declared.
+    pub fn library_tensors(&self) -> Vec<TensorId> {
         let Kind::Library(library) = &self.kind else { return Vec::new() };
-        let tensors = &library.program.lowered().tensors;
-        let input = |i: &usize| tensors[*i].read || !tensors[*i].written;
-        (0..tensors.len()).filter(input).map(|i| TensorId(i as u32)).collect()
+        let plan = library.program.lowered();
+        let all = || (0..plan.module.tensors.len()).map(|i| TensorId(i as u32));
+        let known: BTreeSet<ParamId> =
+            all().filter(|&id| is_given(plan, id)).flat_map(|id| extents(plan, id)).collect();
+        let gives_more = |id: TensorId| {
+            let is_array = plan.module.tensors[id.index()].storage == Storage::Launch;
+            is_array && extents(plan, id).any(|extent| !known.contains(&extent))
+        };
+        all().filter(|&id| library.program.is_used(id) || gives_more(id)).collect()
+    }
+
+    /// Those of [`library_tensors`](Self::library_tensors) that begin with values: those to which kernels that tasks call do not only store.
+    pub fn library_inputs(&self) -> Vec<TensorId> {
+        self.library_those(|used| used.read || !used.written)
+    }
+
+    /// Those of [`library_inputs`](Self::library_inputs) that must be given. Where tasks store to a tensor, only a run knows whether all
+    /// that they load from it was stored before.
+    pub fn library_needed(&self) -> Vec<TensorId> {
+        self.library_those(|used| used.read && !used.written)
+    }
+
+    fn library_those(&self, wanted: impl Fn(TensorUse) -> bool) -> Vec<TensorId> {
+        let Kind::Library(library) = &self.kind else { return Vec::new() };
+        let uses = &library.program.lowered().tensors;
+        self.library_tensors().into_iter().filter(|id| wanted(uses[id.index()])).collect()
     }
 
     /// Tensors of a used file that kernels which tasks call store to; none where kernels are declared.
@@ -192,6 +217,12 @@ impl WorkloadProgram {
             Kind::Declared(_) => None,
             Kind::Library(library) => Some(library.program.lowered()),
         }
+    }
+
+    /// Tensors that the workload declares and its tasks access, and those of slots.
+    pub fn accessed(&self) -> BTreeSet<TensorId> {
+        let module = self.module();
+        named(module).tensors.into_iter().chain(module.slots.iter().map(|slot| slot.tensor)).collect()
     }
 
     /// Names of the tensors that some task may write; none where kernels are those of a used file.
@@ -329,6 +360,28 @@ impl WorkloadProgram {
 fn names(module: &WorkloadModule, tensors: &TensorSet) -> BTreeSet<String> {
     let slot = |id: &TensorId| module.slot_of(*id).is_some();
     tensors.iter().filter(|id| !slot(id)).map(|id| module.tensors[id.index()].name.clone()).collect()
+}
+
+/// Whether each launch has an array for a tensor: kernels only load from it, or it is a cache.
+fn is_given(plan: &LoweredPlan, id: TensorId) -> bool {
+    let used = plan.tensors[id.index()];
+    match plan.module.tensors[id.index()].storage {
+        Storage::Launch => used.read && !used.written,
+        Storage::CacheKeys(_) => true,
+        _ => false,
+    }
+}
+
+/// Extents that the shape of a tensor names and arrays give.
+fn extents(plan: &LoweredPlan, id: TensorId) -> impl Iterator<Item = ParamId> {
+    let named = plan.module.tensors[id.index()].dims.iter().filter_map(|dim| match dim {
+        Dim::Expr(expr) => match expr.kind {
+            ExprKind::Param(param) => Some(param),
+            _ => None,
+        },
+        _ => None,
+    });
+    named.filter(|param| matches!(plan.module.params[param.index()].source, ParamSource::Shape { .. }))
 }
 
 /// Values of the workload's parameters.

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::workloads::{WIDE, library_program, report};
-use wsp_core::DType;
+use wsp_core::{DType, TensorId};
 use wsp_cpu::workload::{Bodies, Detail, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
+use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::workload::Deps;
 use wsp_plan::{Array, ParamValue};
@@ -270,4 +271,43 @@ fn no_run_loads_what_no_task_has_stored() {
             }
         }
     }
+}
+
+#[test]
+fn a_run_takes_the_arrays_that_its_kernels_use() {
+    let other = "PTO_SHAPE(w, 8, 4) PTO_SHAPE(v, m, 4)
+        struct Other { uint32_t i; };
+        PTO_KERNEL_IMPL(other) {
+            auto d = PTO_GET_DESCRIPTOR<Other>();
+            VecTile<float, 1, 4> t;
+            TLOAD(t, w, {d.i});
+            TLOAD(t, v, {d.i});
+            TSTORE(z, t, {d.i});
+        }";
+    let library = steps("PTO_SHAPE(y, 8, 4)", other);
+    let names = |text: &str, of: fn(&WorkloadProgram) -> Vec<TensorId>| {
+        let program = library_program(text, &library).unwrap();
+        let (module, found) = wsp_lang::compile("test.pto", &library, &mut SourceMap::default());
+        let module = module.unwrap_or_else(|| panic!("{}", report(&found)));
+        let found = of(&program).into_iter().map(|id| module.tensors[id.index()].name.clone());
+        found.collect::<Vec<_>>().join(" ")
+    };
+    let main = "workload spare { other(0); } workload main { step(0); all(0); }";
+    // The extent `m` has no array but `v`.
+    assert_eq!(names(main, WorkloadProgram::library_tensors), "x y z v");
+    assert_eq!(names(main, WorkloadProgram::library_inputs), "x y v");
+    assert_eq!(names(main, WorkloadProgram::library_needed), "x");
+    let called = main.replace("step(0);", "call spare();");
+    assert_eq!(names(&called, WorkloadProgram::library_tensors), "y z w v");
+    assert_eq!(names(&called, WorkloadProgram::library_needed), "w v");
+}
+
+#[test]
+fn an_extent_comes_from_any_array_that_has_it() {
+    let library = steps("PTO_SHAPE(y, rows, 4)", "").replace("PTO_SHAPE(x, 8, 4)", "");
+    let library = format!("{library} PTO_SHAPE(x, rows, 4)");
+    let program = library_program("workload main { for i in 0..8 { step(i); } all(0); }", &library).unwrap();
+    let arrays = [("x".to_owned(), Array::zeros(DType::F32, &[8, 4]).unwrap())].into();
+    let inputs = WorkloadInputs { arrays, ..WorkloadInputs::default() };
+    program.execute(&inputs, &WIDE).unwrap_or_else(|found| panic!("{}", report(&found)));
 }

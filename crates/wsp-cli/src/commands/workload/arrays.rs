@@ -123,12 +123,24 @@ fn wants(source: &Source, program: &WorkloadProgram, purpose: Purpose) -> Vec<Wa
     let module = &source.module;
     let needed = |name: &str| purpose == Purpose::Run && program.needed().any(|needed| needed == name);
     let tables = module.tables.iter().map(|t| Want { name: t.name.clone(), needed: false });
-    let tensors = module.tensors.iter().map(|t| Want { name: t.name.clone(), needed: needed(&t.name) });
+    let accessed = program.accessed();
+    let is_taken = |at: usize| accessed.contains(&TensorId(at as u32));
+    let tensors = module.tensors.iter().enumerate().filter(|(at, _)| is_taken(*at));
+    let tensors = tensors.map(|(_, t)| Want { name: t.name.clone(), needed: needed(&t.name) });
     let mut all: Vec<Want> = tables.chain(tensors).collect();
     if let Some(library) = &source.library {
-        all.extend(data::wants(library, &program.library_inputs()));
+        all.extend(library_wants(library, program));
     }
     all
+}
+
+/// The arrays of a used file that a workload takes; of a cache, binding decides which are needed.
+fn library_wants(library: &Module, program: &WorkloadProgram) -> Vec<Want> {
+    let taken = program.library_tensors();
+    let is_taken = |id: Option<TensorId>| id.is_none_or(|id| taken.contains(&id));
+    let mut wants = data::wants(library, &program.library_needed());
+    wants.retain(|want| is_taken(data::tensor_named(library, &want.name)));
+    wants
 }
 
 /// Takes integers as the floats whose bits they are.
