@@ -27,7 +27,7 @@ use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
-use wsp_ir::{Dim, ExprKind, Module, ParamSource, Storage};
+use wsp_ir::{BindingSource, Dim, ExprKind, Module, ParamSource, Storage};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, lower_schedule};
 use wsp_plan::{CompileOptions, LoweredPlan, TensorUse, lower_library};
 use wsp_runtime::Deps;
@@ -172,8 +172,8 @@ impl WorkloadProgram {
         declared.into_iter().flatten().map(String::as_str)
     }
 
-    /// Tensors of a used file that a run takes arrays for: those that kernels which tasks call load from or store to, and others that name
-    /// an extent which no array that must be given has; none where kernels are declared.
+    /// Tensors of a used file that a run takes arrays for: those that kernels which tasks call load from or store to, those that are tables of
+    /// the workload, and others that name an extent which no array that must be given has; none where kernels are declared.
     pub fn library_tensors(&self) -> Vec<TensorId> {
         let Kind::Library(library) = &self.kind else { return Vec::new() };
         let plan = library.program.lowered();
@@ -184,7 +184,10 @@ impl WorkloadProgram {
             let is_array = plan.module.tensors[id.index()].storage == Storage::Launch;
             is_array && extents(plan, id).any(|extent| !known.contains(&extent))
         };
-        all().filter(|&id| library.program.is_used(id) || gives_more(id)).collect()
+        let tables = &library.tasks.module.tables;
+        let is_table =
+            |id| array_of(&plan.module, id).is_some_and(|name| tables.iter().any(|t| t.name == name));
+        all().filter(|&id| library.program.is_used(id) || is_table(id) || gives_more(id)).collect()
     }
 
     /// Those of [`library_tensors`](Self::library_tensors) that begin with values: those to which kernels that tasks call do not only store.
@@ -360,6 +363,13 @@ impl WorkloadProgram {
 fn names(module: &WorkloadModule, tensors: &TensorSet) -> BTreeSet<String> {
     let slot = |id: &TensorId| module.slot_of(*id).is_some();
     tensors.iter().filter(|id| !slot(id)).map(|id| module.tensors[id.index()].name.clone()).collect()
+}
+
+/// The array that a launch binds to a tensor.
+fn array_of(module: &Module, id: TensorId) -> Option<&str> {
+    let entry = module.entry.as_ref()?;
+    let bound = entry.launch.bindings.iter().find(|bound| bound.source == BindingSource::Tensor(id))?;
+    Some(&entry.params[bound.param as usize].name)
 }
 
 /// Whether each launch has an array for a tensor: kernels only load from it, or it is a cache.
