@@ -49,6 +49,7 @@ impl Session {
         table.recording = options.recording;
         let named: BTreeSet<&str> =
             signatures.iter().flat_map(|kernel| &kernel.resident).map(|of| of.name.as_str()).collect();
+        check_gaps(&options)?;
         take_inputs(&mut table, given(&options), &|name| named.contains(name))?;
         take_sizes(&mut table, &plan, &signatures);
         let graphs = std::mem::take(&mut plan.graphs);
@@ -59,13 +60,12 @@ impl Session {
             .map(|(at, graph)| code(graph, at as u32, &plan, module, kernels, &options, &mut residents))
             .collect::<Result<Vec<_>, _>>()?;
         check_inputs(&table, &codes)?;
-        let claim = claim(&table, &codes, &options)?;
         let mut codes = codes;
         for code in &mut codes {
             code.open = OpenPairs::new(&code.plan, &checked.open);
             code.uses = OpenUses::new(&code.plan, &code.whens, &checked.launches);
         }
-        make(module, plan, table, codes, scalars, checked, claim, options)
+        make(module, plan, table, codes, scalars, checked, options)
     }
 }
 
@@ -211,6 +211,18 @@ fn given(options: &SessionOptions) -> impl Iterator<Item = (&str, Given<'_>)> {
     copied.chain(options.views.iter().map(|(name, view)| (name.as_str(), Given::from(view))))
 }
 
+/// Kernels are given byte ranges: arrays of the caller must have no gaps between their elements.
+fn check_gaps(options: &SessionOptions) -> Result<(), Vec<Diagnostic>> {
+    let with_gaps = options.views.iter().filter(|(_, view)| !view.is_dense()).map(|(name, view)| {
+        let message = format!("the array for `{name}` does not lie in row-major order without gaps");
+        Diagnostic::error(codes::BAD_INPUT, message)
+            .note(format!("extents {:?}, strides of {:?} bytes", view.shape(), view.strides()))
+            .help("give it to be copied")
+    });
+    let faults: Vec<Diagnostic> = with_gaps.collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
 /// Claims the arrays of the caller.
 ///
 /// # Errors
@@ -223,19 +235,22 @@ fn claim<'a>(
     let written = |at: usize| {
         codes.iter().flat_map(|code| &code.tensors).any(|of| of.written && of.unit as usize == at)
     };
+    let stored = |name: &str| {
+        codes.iter().flat_map(|code| &code.defs).any(|def| match &def.body {
+            KernelBody::Function(_) => false,
+            KernelBody::Pto(entry) => {
+                let residents = &entry.signature().resident;
+                residents.iter().any(|of| of.name == name && of.direction != Direction::In)
+            }
+        })
+    };
     let argument = |(name, view): (&'a String, &'a View)| {
         let at = table.by_name(name).ok().filter(|&at| table[at].home == TensorKind::Extern);
         let span = at.map(|at| table[at].span).filter(|span| *span != Span::default());
-        Argument { name, view, written: at.is_some_and(written), span }
+        Argument { name, view, written: at.is_some_and(written) || stored(name), span }
     };
     let views: Vec<Argument<'_>> = options.views.iter().map(argument).collect();
-    let with_gaps = views.iter().filter(|of| !of.view.is_dense()).map(|of| {
-        let message = format!("the array for `{}` does not lie in row-major order without gaps", of.name);
-        Diagnostic::error(codes::BAD_INPUT, message)
-            .note(format!("extents {:?}, strides of {:?} bytes", of.view.shape(), of.view.strides()))
-            .help("give it to be copied")
-    });
-    let faults: Vec<Diagnostic> = with_gaps.chain(arguments::refused(&views)).collect();
+    let faults = arguments::refused(&views);
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -370,9 +385,9 @@ fn make(
     codes: Vec<GraphCode>,
     scalars: Vec<i64>,
     checked: Checked,
-    claim: Claimed,
     options: SessionOptions,
 ) -> Result<Session, Vec<Diagnostic>> {
+    let claim = claim(&table, &codes, &options)?;
     let devices = options.runtime.devices;
     let accounts = (0..devices).map(|_| Accounts::new(options.memory)).collect();
     let mut events = Vec::new();
@@ -388,10 +403,11 @@ fn make(
         identity.scalars = names.zip(scalars.iter().copied()).collect();
     }
     let restores = restores(&plan, &codes);
-    let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, claim, &options);
-    let mut shared = shared.ok_or_else(|| {
+    let shared = Shared::new(table, accounts, identity, restores, scalars, plan.host_loops, &options);
+    let shared = shared.ok_or_else(|| {
         vec![Diagnostic::error(codes::OUT_OF_MEMORY, "the machine has no memory for a session")]
     })?;
+    let mut shared = shared.with_claim(claim);
     shared.launches = Launches::new(checked.launches, devices);
     for code in &codes {
         let written = code.tensors.iter().filter(|tensor| tensor.written);

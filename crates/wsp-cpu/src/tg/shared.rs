@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     notes: Mutex<Vec<Diagnostic>>,
     scratch: Mutex<Vec<Scratch>>,
     /// On the arrays of the caller, which launches use that go on.
-    _claim: Claimed,
+    _claim: Option<Claimed>,
 }
 
 /// Where a session stands.
@@ -106,7 +106,6 @@ impl Shared {
         restores: Vec<(u32, u32)>,
         scalars: Vec<i64>,
         host_loops: u32,
-        claim: Claimed,
         options: &SessionOptions,
     ) -> Option<Shared> {
         let devices = options.runtime.devices;
@@ -131,7 +130,7 @@ impl Shared {
             saving: Mutex::default(),
             notes: Mutex::default(),
             scratch: Mutex::default(),
-            _claim: claim,
+            _claim: None,
         })
     }
 
@@ -145,6 +144,11 @@ impl Shared {
     /// All launches have ended.
     pub(crate) fn waited_for_all(&self) {
         (0..self.devices).for_each(|device| self.waited(device, None));
+    }
+
+    /// With the claim on the arrays of the caller, which it keeps.
+    pub(crate) fn with_claim(self, claim: Claimed) -> Shared {
+        Shared { _claim: Some(claim), ..self }
     }
 
     pub(crate) fn view(&self) -> MutexGuard<'_, View> {
