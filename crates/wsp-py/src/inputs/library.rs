@@ -82,9 +82,8 @@ impl Binder<'_> {
         let copied = |of: &Use| self.copied.iter().any(|(name, _)| *name == of.name);
         let written: Vec<&Use> = self.uses.iter().filter(|each| each.written).collect();
         for (at, one) in written.iter().enumerate() {
-            let shares = |other: &&&Use| {
-                (copied(one) || copied(other)) && one.view.may_share_memory(&other.view)
-            };
+            let shares =
+                |other: &&&Use| (copied(one) || copied(other)) && one.view.may_share_memory(&other.view);
             if let Some(other) = written[at + 1..].iter().find(shares) {
                 let message =
                     format!("arrays `{}` and `{}` share memory, and both are written", one.name, other.name);
