@@ -299,7 +299,7 @@ fn a_run_takes_the_arrays_that_its_kernels_use() {
     assert_eq!(names(main, WorkloadProgram::library_needed), "x");
     let called = main.replace("step(0);", "call spare();");
     assert_eq!(names(&called, WorkloadProgram::library_tensors), "y z w v");
-    assert_eq!(names(&called, WorkloadProgram::library_needed), "w v");
+    assert_eq!(names(&called, WorkloadProgram::library_needed), "y w v");
     // A table of the workload is an array of the file that no kernel reads.
     let table = "table w; workload main { step(i = w[0]); all(0); }";
     assert_eq!(names(table, WorkloadProgram::library_tensors), "x y z w v");
