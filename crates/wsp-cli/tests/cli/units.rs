@@ -68,6 +68,52 @@ fn integers_of_an_array_are_read_where_a_kernel_has_stored_them() {
     }
 }
 
+/// A copy of bytes that nothing has stored into a tensor that has values of its own would look like these; into memory without values it takes
+/// the missing values along, also over what was stored there.
+#[test]
+fn copies_of_what_nothing_has_stored_are_not_taken_for_values() {
+    let folder = folder();
+    let unit = |to: &str, declared: &str, copy: &str| {
+        let text = format!(
+            "use \"kernels.pto\"
+{declared}extern Y: f32[2]
+MC_ALLOC(A, 16)
+TG_BEGIN(G)
+TG_KERNEL(V, count, 1, AIV, 0)
+MC_BIND(V, 0, A, 0, 8)
+TG_KERNEL(W, count, 1, AIV, 0)
+MC_BIND(W, 0, {to})
+TG_DEPEND(V, W, AFTER)
+{copy}
+TG_KERNEL(K, one, 1, AIV, 0)
+MC_BIND(K, 0, {to})
+MC_BIND(K, 1, Y)
+TG_END(G)
+TG_LAUNCH(G, default)
+TG_SYNC(G)
+"
+        );
+        folder.write("unit.tg", &text)
+    };
+    let extern_p = "extern P: u32[4]\n";
+    let (_, err) = refused(&["run", &unit("P", extern_p, "MC_COPY(A, P, 16)")]);
+    let said =
+        ["WSP0616", "copy.0 overwrites `P` by bytes of `A`", "byte 8", "unit.tg:11", "MC_COPY(A, P, 16)"];
+    assert!(said.iter().all(|part| err.contains(part)), "{err}");
+    for copy in ["MC_COPY(A, P, 4, 8)", "MC_COPY(A, P, 12, 0, 4)"] {
+        let (_, err) = refused(&["run", &unit("P", extern_p, copy), "--strict", "--no-check"]);
+        assert!(err.contains("WSP0616") && err.contains("byte 8"), "{copy}: {err}");
+    }
+    let (code, out, err) = run(&["run", &unit("P", extern_p, "MC_COPY(A, P, 8)"), "--strict"]);
+    assert_eq!(code, 0, "{out}{err}");
+    // Of memory without values the fault is the load.
+    let alloc = "MC_ALLOC(P, 16)\n";
+    let (_, err) = refused(&["run", &unit("P", alloc, "MC_COPY(A, P, 16)")]);
+    assert!(err.contains("WSP0616") && err.contains("`x` is loaded") && err.contains("has index 3"), "{err}");
+    let (code, out, err) = run(&["run", &unit("P", alloc, "MC_COPY(A, P, 8)"), "--strict"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
 /// What decides what a unit does is known, whatever else is checked.
 #[test]
 fn conditions_and_counts_are_read_where_something_has_stored_them() {

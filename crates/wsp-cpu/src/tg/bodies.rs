@@ -244,21 +244,31 @@ pub(crate) fn run_item(
         return values.instance.release(local, shared.released, &shared.table[unit as usize]);
     }
     let copy = &plan.copies[item as usize];
+    let name = |unit: u32| &shared.table[unit as usize].name;
+    let located = |fault| Box::new(Spans::located(fault, &values.code.spans.copies, item, "this copy"));
     let part = |unit: u32, offset: u64| {
         let range = values.range(unit, shared)?;
         range.part(offset, copy.size).ok_or_else(|| {
-            let (name, bytes) = (&shared.table[unit as usize].name, range.bytes());
+            let (name, bytes) = (name(unit), range.bytes());
             let message = format!(
                 "copy.{} takes {} bytes from byte {offset} of `{name}`, which has {bytes}",
                 copy.copy, copy.size
             );
-            let fault = Diagnostic::error(codes::BAD_BINDING, message);
-            Box::new(Spans::located(fault, &values.code.spans.copies, item, "this copy"))
+            located(Diagnostic::error(codes::BAD_BINDING, message))
         })
     };
     let (from, to) = (part(copy.src, copy.src_offset)?, part(copy.dst, copy.dst_offset)?);
-    to.copy_from(&from);
-    Ok(())
+    to.copy_from(&from).map_err(|first| {
+        let (source, target) = (name(copy.src), name(copy.dst));
+        let message = format!(
+            "copy.{} overwrites `{target}` by bytes of `{source}` that nothing has stored",
+            copy.copy
+        );
+        let first = copy.src_offset + first as u64;
+        let fault = Diagnostic::error(crate::codes::NEVER_STORED, message)
+            .note(format!("the first such byte of `{source}` is byte {first}"));
+        located(fault.help("store all that is copied first, or copy fewer bytes"))
+    })
 }
 
 /// The value of a condition or a count.

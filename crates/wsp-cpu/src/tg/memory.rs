@@ -231,16 +231,20 @@ impl TensorRange {
 
     /// Copies the bytes of `from`, which has as many and may overlap.
     ///
+    /// # Errors
+    /// The memory has values of its own, and `from` bytes that nothing has stored: the number of the first of them in `from`.
+    ///
     /// # Panics
     /// When it has another number of bytes.
-    pub(crate) fn copy_from(&self, from: &TensorRange) {
+    pub(crate) fn copy_from(&self, from: &TensorRange) -> Result<(), usize> {
         assert_eq!(from.bytes, self.bytes, "a copy should have two ends of one size");
         if let Some(stored) = self.stored() {
-            stored.copy(self.ptr(), self.bytes, from.stored().map(|of| (of, from.ptr().cast_const())));
+            stored.copy(self.ptr(), self.bytes, from.stored().map(|of| (of, from.ptr().cast_const())))?;
         }
         // SAFETY: both ranges have as many bytes in buffers that are alive; by the argument above nobody else uses them
         // now.
         unsafe { ptr::copy(from.ptr(), self.ptr(), self.bytes) };
+        Ok(())
     }
 
     /// The range as an array of a compiled kernel. It is to be used while a clone of the range is kept, and by blocks of the

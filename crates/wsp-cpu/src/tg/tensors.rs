@@ -38,7 +38,7 @@ pub(crate) struct TensorInfo {
     pub(crate) given: bool,
     /// What may be done with that array where it is the caller's, used where it lies.
     pub(crate) in_place: Option<ViewAccess>,
-    /// Whether expressions load scalars from it.
+    /// Whether expressions load scalars from it, or from what it is copied to.
     pub(crate) is_scalar: bool,
 }
 
@@ -72,7 +72,7 @@ impl TensorTable {
             ExprOp::Load(tensor, _) => Some(*tensor),
             _ => None,
         });
-        let loaded: BTreeSet<TensorNo> = loads.collect();
+        let loaded = and_their_sources(loads.collect(), module);
         let info = |of: &PlanTensor| TensorInfo {
             no: of.no,
             name: of.name.clone(),
@@ -93,8 +93,8 @@ impl TensorTable {
         TensorTable { list: plan.tensors.iter().map(info).collect(), recording: Recording::Off }
     }
 
-    /// Whether what is stored to a tensor is recorded: always where conditions, counts or ranges load from it, which decide what the
-    /// unit does.
+    /// Whether what is stored to a tensor is recorded: always where conditions, counts or ranges load from it, or from what it is
+    /// copied to, since these decide what the unit does.
     pub(crate) fn recording_of(&self, info: &TensorInfo) -> Recording {
         if info.is_scalar { Recording::On } else { self.recording }
     }
@@ -129,6 +129,26 @@ impl std::ops::Index<usize> for TensorTable {
 
     fn index(&self, at: usize) -> &TensorInfo {
         &self.list[at]
+    }
+}
+
+/// Tensors, and those whose bytes copies of the unit bring to them.
+fn and_their_sources(mut tensors: BTreeSet<TensorNo>, module: &TgModule) -> BTreeSet<TensorNo> {
+    let copies = module.instrs.iter().rev().filter_map(|instr| match *instr {
+        Instr::McCopy { src_tensor, dst_tensor, .. } => Some((src_tensor, dst_tensor)),
+        _ => None,
+    });
+    let copies: Vec<(TensorNo, TensorNo)> = copies.collect();
+    loop {
+        let count = tensors.len();
+        for (source, target) in &copies {
+            if tensors.contains(target) {
+                tensors.insert(*source);
+            }
+        }
+        if tensors.len() == count {
+            return tensors;
+        }
     }
 }
 

@@ -77,18 +77,30 @@ impl Stored {
         self.loaded_early.as_ref().inspect(|early| early.insert(begin, end)).is_some()
     }
 
-    /// `bytes` bytes from `at` on were copied from `source`, of which those count that were stored in `from`; all do where it is
-    /// not recorded, and where it has values of its own.
-    pub fn copy(&self, at: *const u8, bytes: usize, from: Option<(&Stored, *const u8)>) {
-        let Some((from, source)) = from else { return self.store(at, bytes) };
-        if from.may_load(source, bytes) {
-            return self.store(at, bytes);
+    /// `bytes` bytes from `at` on were copied from `source`: those were stored that were in `from`, and the others have no value any
+    /// more. All were stored where `from` is not recorded, and where it has values of its own.
+    ///
+    /// # Errors
+    /// The copy would replace values that this memory has of its own by bytes without one: the first of these, counted from `source`.
+    /// Nothing is recorded then.
+    pub fn copy(&self, at: *const u8, bytes: usize, from: Option<(&Stored, *const u8)>) -> Result<(), usize> {
+        let gap = from.filter(|(from, source)| !from.may_load(*source, bytes));
+        let Some((from, source)) = gap else {
+            self.store(at, bytes);
+            return Ok(());
+        };
+        if self.loaded_early.is_some() {
+            return Err(from.first_gap(source, bytes).unwrap_or(0));
         }
-        let Some((begin, end)) = from.clip(source, bytes) else { return };
-        // All runs before the first store: source and destination may be one memory.
-        for (first, last) in from.stored.runs(begin, end) {
+        // Source and destination may be one memory: its runs are taken before it changes.
+        let runs = from.clip(source, bytes).map(|(begin, end)| (begin, from.stored.runs(begin, end)));
+        self.erase(at, bytes);
+        for (begin, (first, last)) in
+            runs.into_iter().flat_map(|(begin, runs)| runs.into_iter().map(move |run| (begin, run)))
+        {
             self.store(at.wrapping_add((first - begin) << from.unit), (last - first) << from.unit);
         }
+        Ok(())
     }
 
     /// `bytes` bytes from `at` on have no value any more.
@@ -206,8 +218,8 @@ mod tests {
         let inside = stored.missing_in(Unstored::Unused, 4, |piece| piece(at(4), 24));
         assert_eq!(inside, Some(Missing { elements: 1, first: 2 }));
         stored.erase(at(2), 24);
-        stored.copy(at(20), 8, Some((&stored, at(24))));
-        assert_eq!(stored.state().ranges, [(0, 2), (22, 24), (26, 28), (36, 40)]);
+        assert_eq!(stored.copy(at(20), 8, Some((&stored, at(24)))), Ok(()));
+        assert_eq!(stored.state().ranges, [(0, 2), (22, 24), (36, 40)]);
         store(&stored, 0, 4);
         store(&stored, 4, 38);
         assert_eq!((stored.missing(Unstored::Unused, 4), stored.state().ranges.len()), (None, 1));
@@ -236,6 +248,19 @@ mod tests {
         assert_eq!(stored.first_gap(at(36), 4), Some(0));
         store(&stored, 39, 40);
         assert!(stored.may_load(at(36), 4) && !stored.may_load(at(0), 40));
+    }
+
+    #[test]
+    fn bytes_without_a_value_do_not_replace_values_of_the_memory() {
+        let (scratch, given) = (memory(1, EarlyLoads::Refused), memory(1, EarlyLoads::Noted));
+        store(&scratch, 8, 20);
+        assert_eq!(given.copy(at(0), 16, Some((&scratch, at(8)))), Err(12));
+        assert!(given.state().ranges.is_empty());
+        assert_eq!(given.copy(at(0), 12, Some((&scratch, at(8)))), Ok(()));
+        assert_eq!(given.state().ranges, [(0, 12)]);
+        // Values of its own are values.
+        assert_eq!(scratch.copy(at(0), 40, Some((&given, at(0)))), Ok(()));
+        assert_eq!(scratch.state().ranges, [(0, 40)]);
     }
 
     #[test]

@@ -124,7 +124,8 @@ of a workload that is neither given nor made up and that tasks write or read und
 read as zeros.
 Usually an index or a slot is another one in the kernel that loads than in the one that stores, a store is
 left out, or the order is not stated. Store the elements first; give an output that is meant to begin with
-values as an input (`--input NAME=FILE.npy`, or made up: `--fill NAME`).",
+values as an input (`--input NAME=FILE.npy`, or made up: `--fill NAME`). In a task graph, `MC_COPY` of such bytes over a
+tensor that comes from outside is one as well: they would replace values by what nothing has stored.",
     },
     CodeInfo {
         code: Code(620),
