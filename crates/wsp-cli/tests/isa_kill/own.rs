@@ -55,7 +55,8 @@ fn a_run_goes_on_from_its_own_checkpoints_and_not_from_those_of_an_earlier_run()
 fn a_run_with_other_parameters_kernels_values_or_inputs_is_refused() {
     // Of two devices, which have one memory for `Y`, one would write.
     let launch = "TG_LAUNCH(G, default)\nTG_SYNC(G)\n";
-    let unit = TWO_STOPS.replace(launch, &format!("CF_IF(device == 0)\n{launch}CF_ENDIF\n"));
+    let unit =
+        TWO_STOPS.replace(launch, &format!("CF_IF(device == 0)\nCF_IF(N > 0)\n{launch}CF_ENDIF\nCF_ENDIF\n"));
     let case = Case::new(&unit, units::KERNELS);
     assert!(!case.run(&["--set", "inc=2", "--event", "E"]).ok);
     case.refused(&["--set", "inc=1000"], "`inc` of the kernels: was 2, is 1000");

@@ -22,7 +22,11 @@ fn stored(policy: &str, body: &str) -> Vec<[f32; 3]> {
          }}
          void go(uint32_t* lens, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .lens = lens, .y = y }}); }}"
     );
-    run(&text, &[3, 1, 2]).unwrap().chunks(3).map(|row| [row[0], row[1], row[2]]).collect()
+    run(&text, &[3, 1, 2])
+        .expect("the program should run")
+        .chunks(3)
+        .map(|row| [row[0], row[1], row[2]])
+        .collect()
 }
 
 #[test]
