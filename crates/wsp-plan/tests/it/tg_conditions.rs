@@ -326,7 +326,7 @@ fn launches_with_many_events_are_compared_up_to_a_number_of_steps() {
         )
     };
     let is_cut = |text: &str| {
-        let said = "not every two launches on different streams were compared";
+        let said = "not every two launches on different streams were compared here";
         findings(text).iter().any(|found| found.message == said)
     };
     assert!(!is_cut(&text(5)));

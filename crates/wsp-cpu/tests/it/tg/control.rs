@@ -57,8 +57,8 @@ fn a_right_side_is_evaluated_only_where_the_left_does_not_decide() {
             let inside = format!("CF_IF({condition})\n{}CF_ENDIF", inc("A"));
             assert_eq!(run(&graph(&inside), set("N", n)), [result; 8], "{condition} of {n}");
             let launched = graph(&inc("A")).replace(
-                "TG_LAUNCH(G, default)",
-                &format!("CF_IF({condition})\nTG_LAUNCH(G, default)\nCF_ENDIF"),
+                "TG_LAUNCH(G, default)\nTG_SYNC(G)",
+                &format!("CF_IF({condition})\nTG_LAUNCH(G, default)\nTG_SYNC(G)\nCF_ENDIF"),
             );
             assert_eq!(run(&launched, set("N", n)), [result; 8], "{condition} of {n} on the host");
         }
