@@ -218,12 +218,9 @@ proptest! {
         }));
         let is_copy = |at: usize| uses[at].len() == 2;
         let count = uses.len();
-        let mut after = vec![vec![false; count]; count];
-        for first in 0..count {
-            for second in first + 1..count {
-                after[first][second] = (is_copy(first) || is_copy(second)) && meet(first, second);
-            }
-        }
+        let ordered = |a: usize, b: usize| a < b && (is_copy(a) || is_copy(b)) && meet(a, b);
+        let mut after: Vec<Vec<bool>> =
+            (0..count).map(|a| (0..count).map(|b| ordered(a, b)).collect()).collect();
         for middle in 0..count {
             for from in 0..count {
                 for to in 0..count {
