@@ -1,6 +1,7 @@
 //! Scalars that instructions take: constants, or expressions over what is known at launch or while a graph runs.
 
 use super::operand::{IterNo, TensorNo};
+use crate::DType;
 use crate::int::BinOp;
 
 /// The first operation of an expression in the unit's list, which ends with [`ExprOp::End`].
@@ -52,6 +53,29 @@ impl ScalarType {
         (ScalarType::U64, "u64"),
         (ScalarType::I64, "i64"),
     ];
+
+    /// The type that holds the elements of an array; none if no scalar does.
+    pub const fn of(dtype: DType) -> Option<ScalarType> {
+        match dtype {
+            DType::U8 => Some(ScalarType::U8),
+            DType::U32 => Some(ScalarType::U32),
+            DType::I32 => Some(ScalarType::I32),
+            DType::U64 => Some(ScalarType::U64),
+            DType::I64 => Some(ScalarType::I64),
+            DType::F32
+            | DType::F64
+            | DType::F16
+            | DType::Bf16
+            | DType::F8E4m3
+            | DType::F8E5m2
+            | DType::U16 => None,
+        }
+    }
+
+    /// Its name in text.
+    pub const fn name(self) -> &'static str {
+        ScalarType::ALL[self as usize].1
+    }
 
     /// Bytes of a value.
     pub const fn size(self) -> u64 {

@@ -68,6 +68,7 @@ pub(crate) fn bind(
     let bound = entry.bind(&ranges, &residents, workspace, &stop).map_err(|what| {
         let message = format!("kernel `{}` cannot run: {what}", plan.kernel_name(item));
         let fault = Diagnostic::error(codes::BAD_BINDING, message);
+        let fault = Spans::located(fault, &values.code.spans.kernels, kernel.def, "this kernel");
         Box::new(values.facts().into_iter().fold(fault, Diagnostic::note))
     })?;
     Ok(Bound::Pto(Box::new(bound)))

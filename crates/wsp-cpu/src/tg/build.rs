@@ -11,6 +11,7 @@ use super::options::SessionOptions;
 use super::scalars;
 use super::session::Session;
 use super::shared::{Shared, no_store};
+use super::sizes::check_graph;
 use super::tensors::{Given, TensorTable, take_inputs, take_size};
 use super::touches::{Launches, OpenUses};
 use crate::arguments::{self, Argument};
@@ -42,7 +43,7 @@ impl Session {
         options: SessionOptions,
     ) -> Result<Session, Vec<Diagnostic>> {
         let signatures = kernels.signatures();
-        let checked = check(module, kernels, &signatures, &options)?;
+        let mut checked = check(module, kernels, &signatures, &options)?;
         let mut plan = elaborate(module, &signatures, &ElaborateOptions::default())?;
         let scalars = scalars::values(module, &options.scalars)?;
         let mut table = TensorTable::new(&plan, module);
@@ -60,6 +61,10 @@ impl Session {
             .map(|(at, graph)| code(graph, at as u32, &plan, module, kernels, &options, &mut residents))
             .collect::<Result<Vec<_>, _>>()?;
         check_inputs(&table, &codes)?;
+        let bytes = |unit: u32| table[unit as usize].bytes;
+        let sizes = codes.iter().flat_map(|code| check_graph(&code.plan, module, kernels, &bytes));
+        checked.findings.extend(sizes);
+        checked.findings = refused(checked.findings)?;
         let mut codes = codes;
         for code in &mut codes {
             code.open = OpenPairs::new(&code.plan, &checked.open);
@@ -69,6 +74,11 @@ impl Session {
     }
 }
 
+/// What was found, unless it has errors.
+fn refused(found: Vec<Diagnostic>) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }
+}
+
 /// Everything that can be found before a run.
 fn check(
     module: &TgModule,
@@ -76,9 +86,6 @@ fn check(
     signatures: &Signatures,
     options: &SessionOptions,
 ) -> Result<Checked, Vec<Diagnostic>> {
-    let refused = |found: Vec<Diagnostic>| {
-        if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }
-    };
     if let Err(fault) = options.runtime.check() {
         return Err(vec![Diagnostic::error(codes::BAD_OPTION, fault.to_string())]);
     }

@@ -42,6 +42,8 @@ pub(crate) struct GraphCode {
 pub(crate) struct Spans {
     /// Of each loop that runs at run time.
     pub(crate) loops: Vec<Span>,
+    /// Of each kernel's definition.
+    pub(crate) kernels: Vec<Span>,
     pub(crate) binds: Vec<Span>,
     pub(crate) copies: Vec<Span>,
     pub(crate) conditions: Vec<Span>,
@@ -52,6 +54,7 @@ impl Spans {
         let span = |instr: u32| module.span(instr as usize);
         Spans {
             loops: plan.loops.iter().map(|item| span(item.instr)).collect(),
+            kernels: plan.defs.iter().map(|def| span(def.instr)).collect(),
             binds: plan.binds.iter().map(|item| span(item.instr)).collect(),
             copies: plan.copies.iter().map(|item| span(item.instr)).collect(),
             conditions: plan.conditions.iter().map(|item| span(item.instr)).collect(),

@@ -49,13 +49,14 @@ impl Session {
         behind: Option<HostState>,
     ) -> Result<(), Box<Diagnostic>> {
         let no = self.codes[index].plan.no;
+        // A launch of the graph may be about to save it.
+        self.wait(|live| live.device == device && live.code.plan.no == no)?;
+        self.shared.waited(device, Some(no));
         let mut record = self.restorable(no, checkpoint, device)?.ok_or_else(|| {
             let name = &self.codes[index].plan.name;
             let message = format!("there is no checkpoint {} of graph `{name}` of this run", checkpoint.0);
             Box::new(Diagnostic::error(codes::NO_CHECKPOINT, message).help("save one first: `TG_CHECKPOINT`"))
         })?;
-        self.wait(|live| live.device == device && live.code.plan.no == no)?;
-        self.shared.waited(device, Some(no));
         let code = Arc::clone(&self.codes[index]);
         let writes =
             |at: usize| code.tensors.iter().any(|tensor| tensor.unit as usize == at && tensor.written);

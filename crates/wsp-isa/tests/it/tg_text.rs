@@ -483,3 +483,40 @@ fn deep_expressions_are_refused() {
     let right = format!("CF_IF({}iteration{})\nCF_ENDIF\n", "iteration - (".repeat(127), ")".repeat(127));
     clean(&right);
 }
+
+/// A load without a type has that of the tensor's elements, wherever that is declared; in text the type stands where it is not `i32`.
+#[test]
+fn loads_have_the_type_of_the_declared_elements() {
+    let types = |declared: &str, condition: &str| {
+        let declared = format!("extern C{declared}\n");
+        let body = format!("TG_BEGIN(G)\nCF_IF({condition})\nCF_ENDIF\nTG_END(G)\n");
+        // As a part of an expression a name has to be declared before.
+        let is_whole = condition == "C" || condition.starts_with("load(C");
+        let text = if is_whole { body + &declared } else { declared + &body };
+        let unit = read(&text).0;
+        assert_eq!(read(&print(&unit)).0.exprs, unit.exprs, "{}", print(&unit));
+        let ty = |op: &ExprOp| match op {
+            ExprOp::Load(_, ty) => Some(*ty),
+            _ => None,
+        };
+        unit.exprs.iter().filter_map(ty).collect::<Vec<ScalarType>>()
+    };
+    for condition in ["C", "C == 1", "load(C) > 2", "load(C, 8)", "load(C, byte_offset = 8)", "1 + load(C)"] {
+        for (declared, ty) in [
+            (": u8[64]", ScalarType::U8),
+            (": u32[64]", ScalarType::U32),
+            (": i32[64]", ScalarType::I32),
+            (": u64[64]", ScalarType::U64),
+            (": i64[64]", ScalarType::I64),
+            (": f32[64]", ScalarType::I32),
+            ("", ScalarType::I32),
+        ] {
+            assert_eq!(types(declared, condition), [ty], "{condition} {declared}");
+        }
+    }
+    assert_eq!(
+        types(": u8[64]", "load(C, 0, i32) + C + load(C, 4, i64)"),
+        [ScalarType::I32, ScalarType::U8, ScalarType::I64]
+    );
+    assert_eq!(types(": u8[64]", "load(C, load(C), i64)"), [ScalarType::U8, ScalarType::I64]);
+}

@@ -2,8 +2,9 @@
 
 use crate::randomised::{Numbers, cases};
 use crate::tg_launches::{BOTH, Step, races, unit};
-use crate::tg_lint::{check, findings};
+use crate::tg_lint::{check, findings, findings_with};
 use std::collections::BTreeMap;
+use wsp_ir::diag::Severity;
 
 /// `first` under one condition, `second` under the other.
 fn twice(first: &str, second: &str) -> String {
@@ -42,6 +43,10 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         ("4 > min(4, N)", "min(N, 9) > 3"),
         ("max(N, 4) == 4", "N > 4"),
         ("max(min(N, 8), 2) - 5 > 0", "N <= 5"),
+        ("N >= 4", "-2 * min(N, 3) >= -2"),
+        ("N >= 4", "-1 <= (-1) * min(N, 3)"),
+        ("N < 0", "-3 * max(-2, N) < 3"),
+        ("N > 2", "max(N, 1) * 3 - 4 < 5"),
     ] {
         check(&with_args(&twice(first, second)));
     }
@@ -55,6 +60,9 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         ("N * N < 4", "N >= 4"),
         ("min(N, 4) < 5", "N >= 4"),
         ("max(N, 4) == 4", "N >= 4"),
+        ("N >= 4", "-2 * min(N, 3) >= -6"),
+        ("N < 0", "-3 * max(-2, N) <= 3"),
+        ("N < 0", "0 * max(-2, N) == 0"),
     ] {
         let text = with_args(&twice(first, second));
         assert!(findings(&text).iter().any(|finding| finding.code.0 == 1521), "{text}");
@@ -156,6 +164,111 @@ fn ranges_by_the_iteration_are_compared_launch_by_launch() {
         + &uses("", "").replace("0, T)\nTG_END(G", "0, {T, U}[iteration % 2])\nTG_END(G");
     assert_eq!(codes(&format!("{table}TG_LAUNCH(J, 1)\nTG_INVOKE(G, 1)\n")), [0u16; 0]);
     assert_eq!(codes(&format!("{table}TG_LAUNCH(J, 1)\nTG_INVOKE(G, 2)\n")), [1521]);
+    // Both of several, by their own iterations.
+    let table = table.replace("0, T)\nTG_END(J", "0, {T, U}[iteration % 2])\nTG_END(J");
+    let host = |first: &str, second: &str| format!("{table}TG_INVOKE(G, 0)\nTG_SYNC(G)\n{first}\n{second}\n");
+    let invoke = |at: u32| format!("TG_INVOKE(G, {at})");
+    for (at, expected) in [(1, &[][..]), (2, &[1521])] {
+        assert_eq!(codes(&host("TG_LAUNCH(J, 1)", &invoke(at))), expected, "{at}");
+        assert_eq!(codes(&host(&invoke(at), "TG_LAUNCH(J, 1)")), expected, "{at}");
+    }
+}
+
+/// ISA-CF-01: kernels of one graph under conditions that exclude each other are in no race; where both run, they are.
+#[test]
+fn kernels_of_one_graph_meet_where_both_conditions_hold() {
+    let unit = |first: &str, second: &str| {
+        let arm = |name: &str, condition: &str| {
+            format!("CF_IF({condition})\nTG_KERNEL({name}, rw, 1, AIV, 0)\nMC_BIND({name}, 0, T)\nCF_ENDIF\n")
+        };
+        let body = arm("A", first) + &arm("B", second);
+        format!("arg N: i64\nhost H: i64\nextern X: i32[4]\nextern T: u8[16]\nTG_BEGIN(G)\n{body}TG_END(G)\n")
+    };
+    let told = |text: &str, n: Option<i64>| -> Vec<Severity> {
+        let found = findings_with(text, &[n]);
+        found.iter().filter(|found| found.code.0 == 1501).map(|found| found.severity).collect()
+    };
+    for (first, second) in [
+        ("N < 7", "N >= 7"),
+        ("N", "!N"),
+        ("H", "!H"),
+        ("iteration % 2", "iteration % 2 == 0"),
+        ("device == 0", "device > 0"),
+        ("min(N, 4) < 4", "N >= 4"),
+        ("H < N", "N <= H"),
+    ] {
+        let text = unit(first, second);
+        assert_eq!(told(&text, None), [], "{text}");
+        // In one round of a loop, and by its variable.
+        let body = text.replace("CF_IF(", "CF_IF(i == 0 && ");
+        let text = body
+            .replace("TG_BEGIN(G)\n", "TG_BEGIN(G)\nCF_LOOP(H, i)\n")
+            .replace("TG_END", "CF_ENDLOOP\nTG_END");
+        assert_eq!(told(&text, None), [], "{text}");
+    }
+    // The two values may be others.
+    let text = unit("load(X)", "!load(X)");
+    assert_eq!(told(&text, None), [Severity::Warning], "{text}");
+    let loops =
+        unit("i", "!i").replace("CF_IF", "CF_LOOP(4, i)\nCF_IF").replace("CF_ENDIF", "CF_ENDIF\nCF_ENDLOOP");
+    assert_eq!(told(&loops, None), [Severity::Warning], "{loops}");
+    let text = unit("N < 7", "N < 9");
+    for (n, expected) in [(None, &[Severity::Warning][..]), (Some(3), &[Severity::Error]), (Some(8), &[])] {
+        assert_eq!(told(&text, n), expected, "{n:?}");
+    }
+}
+
+/// A race exactly where some values of `N` and `M` let two kernels that conflict run, an error exactly where known values do.
+#[test]
+fn races_of_kernels_under_random_conditions_are_those_of_all_values() {
+    let cases = cases(400);
+    let mut numbers = Numbers(0x0123_4567_89ab_cdef);
+    let mut seen = BTreeMap::new();
+    for case in 0..cases {
+        let (forms, is_exact) = [
+            (&["N", "M", "2 * N", "5 - M"][..], true),
+            (&["N", "M", "min(N, 2)", "max(N, 1)", "3 - min(max(M, 0), 3)"], true),
+            (&["N", "M", "N - M", "N % 3"], false),
+        ][numbers.below(3) as usize];
+        // Both arms of each condition, and at times an arm around it.
+        let (mut text, mut arms) = (String::new(), Vec::new());
+        for at in 0..2 {
+            let around = (numbers.below(3) == 0).then(|| Random::new(forms, 1, &mut numbers));
+            let condition = Random::new(forms, 2, &mut numbers);
+            let mut arm = |goes: bool| {
+                let entry = ["r", "w", "rw"][numbers.below(3) as usize];
+                let name = format!("K{}", 2 * at + u64::from(goes));
+                arms.push((around.clone(), condition.clone(), goes, entry));
+                format!("TG_KERNEL({name}, {entry}, 1, AIV, 0)\nMC_BIND({name}, 0, T)\n")
+            };
+            let both = format!("CF_IF({})\n{}CF_ELSE\n{}CF_ENDIF\n", condition.text(), arm(true), arm(false));
+            text += &match &around {
+                Some(around) => format!("CF_IF({})\n{both}CF_ENDIF\n", around.text()),
+                None => both,
+            };
+        }
+        let text = format!("arg N: i64\narg M: i64\nextern T: u8[16]\nTG_BEGIN(G)\n{text}TG_END(G)\n");
+        let races = |n: i64, m: i64| {
+            let runs = arms.iter().filter(|(around, condition, goes, _)| {
+                around.as_ref().is_none_or(|around| around.holds(n, m)) && condition.holds(n, m) == *goes
+            });
+            let entries: Vec<&str> = runs.map(|(.., entry)| *entry).collect();
+            entries.len() > 1 && entries.iter().any(|entry| *entry != "r")
+        };
+        let told = |values: &[Option<i64>]| {
+            let found = findings_with(&text, values);
+            found.iter().filter(|found| found.code.0 == 1501).map(|found| found.severity).min()
+        };
+        let expected = (-8..=8).any(|n| (-8..=8).any(|m| races(n, m)));
+        let found = told(&[]).is_some();
+        assert!(found == expected || (found && !is_exact), "case {case}\n{text}");
+        let (n, m) = (numbers.below(9) as i64 - 4, numbers.below(9) as i64 - 4);
+        let known = told(&[Some(n), Some(m)]);
+        assert_eq!(known, races(n, m).then_some(Severity::Error), "case {case}: N = {n}, M = {m}\n{text}");
+        *seen.entry((expected, found, known.is_some())).or_insert(0u64) += 1;
+    }
+    println!("{cases} cases: {seen:?}");
+    assert!(seen.len() > 2, "{seen:?}");
 }
 
 /// A condition of a random host.
@@ -268,6 +381,7 @@ fn races_under_random_conditions_are_those_of_all_values() {
             let line = |step: &Step| match step {
                 Step::Launch(graph, stream) => format!("TG_LAUNCH({graph}, {stream})\n"),
                 Step::Sync(graph) => format!("TG_SYNC({graph})\n"),
+                Step::Write(_) => String::new(),
             };
             steps.iter().map(line).collect()
         };

@@ -127,6 +127,33 @@ fn waits_for_graphs_that_are_not_launched_are_found() {
     assert_eq!(severity(&under("CF_ELSE\nTG_LAUNCH(G, 2)\nCF_ENDIF\nTG_SYNC(G)\n")), None);
     assert_eq!(severity(&under("CF_ENDIF\nCF_IF(N > 5)\nTG_SYNC(G)\nCF_ENDIF\n")), None);
     assert_eq!(severity("TG_LAUNCH(G, 1)\nTG_SYNC(G)\n"), None);
+    // Whatever leaves it open: memory, loops, long loops.
+    for (open, close) in [
+        ("CF_IF(load(T))", "CF_ENDIF"),
+        ("CF_WHILE(N < 4, 9)", "CF_ENDWHILE"),
+        ("CF_WHILE(load(T), 9)", "CF_ENDWHILE"),
+        ("CF_LOOP(load(T), i)", "CF_ENDLOOP"),
+        ("CF_LOOP(300, i)\nCF_IF(i == N)", "CF_ENDIF\nCF_ENDLOOP"),
+    ] {
+        let host = format!("{open}\nTG_LAUNCH(G, 1)\n{close}\nTG_SYNC(G) //! 1551\n");
+        assert_eq!(severity(&host), Some(Severity::Note), "{host}");
+    }
+    // More ways than are followed: only a wait that every way launches for before is surely one.
+    let arms: String = (0..9)
+        .map(|at| {
+            format!(
+                "CF_IF(N > {})\nTG_LAUNCH(J, 1)\nCF_ENDIF\nCF_IF(load(T))\nTG_SYNC(J)\nCF_ENDIF\n",
+                2 * at
+            )
+        })
+        .collect();
+    let host = |first: &str| format!("{first}TG_LAUNCH(J, 1)\nTG_SYNC(J)\n{arms}TG_SYNC(G)\n");
+    let told = |host: &str| -> Vec<(u16, Severity)> {
+        findings(&unit(host)).iter().map(|found| (found.code.0, found.severity)).collect()
+    };
+    assert_eq!(told(&host("TG_LAUNCH(G, 1)\n")), []);
+    let all = "CF_IF(N < 4)\nTG_LAUNCH(G, 1)\nCF_ELSE\nTG_LAUNCH(G, 1)\nCF_ENDIF\n";
+    assert_eq!(told(&host(all)), [(1551, Severity::Note)]);
 }
 
 /// ISA-TG-24: values that are known decide which way the host goes.
@@ -255,12 +282,82 @@ fn memory_that_a_launch_may_use_is_not_released() {
     assert!(found[0].is_error() && found[0].help == ["TG_SYNC(G)"], "{found:#?}");
 }
 
+/// Graph `A` that uses `T`, and graph `B` that saves checkpoint 0 between two kernels on other bytes of `U` and of `T`.
+fn restored(before: &str, behind: &str, host: &str) -> String {
+    let kernel = |name: &str, entry: &str, tensor: &str| {
+        format!("TG_KERNEL({name}, {entry}, 1, AIV, 0)\nMC_BIND({name}, 0, {tensor})\n")
+    };
+    format!(
+        "extern T: u8[64]\nextern U: u8[64]\nTG_BEGIN(A)\n{}TG_END(A)\nTG_BEGIN(B)\n{}TG_CHECKPOINT(B, 0)\n{}TG_DEPEND(X, Y)\nTG_END(B)\n{host}",
+        kernel("K", "rw", "T"),
+        kernel("X", before, "T, 0, 4"),
+        kernel("Y", behind, "T, 4, 4")
+    )
+}
+
+/// ISA-TG-24, ISA-TG-33: a restored graph is launched on its stream, behind what the host writes to its tensors.
+#[test]
+fn a_restore_is_a_launch_and_a_write_of_the_host() {
+    let begin = "TG_LAUNCH(B, 2)\nTG_SYNC(B)\nTG_LAUNCH(A, 1)\n";
+    let restored =
+        |before: &str, behind: &str, rest: &str| restored(before, behind, &format!("{begin}{rest}"));
+    let found = check(&restored("r", "r", "TG_RESTORE(B, 0) //! 1521\n"));
+    assert!(found[0].is_error() && found[0].help[0] == "TG_SYNC(A)", "{found:#?}");
+    check(&restored("r", "r", "TG_SYNC(A)\nTG_RESTORE(B, 0)\n"));
+    // Behind `A` on its stream there is nothing but the write of the host.
+    let on_one = |text: &str| text.replace("TG_LAUNCH(B, 2)", "TG_LAUNCH(B, 1)");
+    check(&on_one(&restored("r", "r", "TG_RESTORE(B, 0)\n")));
+    let found = check(&on_one(&restored("w", "r", "TG_RESTORE(B, 0) //! 1521\n")));
+    assert!(found[0].message.contains("`T` is restored while a launch of graph `A`"), "{found:#?}");
+    check(&on_one(&restored("w", "r", "TG_SYNC(A)\nTG_RESTORE(B, 0)\n")));
+    // What stands before the checkpoint is not done again.
+    let after = "TG_SYNC(A)\nTG_RESTORE(B, 0)\nTG_LAUNCH(A, 1)";
+    check(&restored("w", "r", &format!("{after} //! 1521\n")));
+    check(&restored("w", "r", &format!("{after}\n")).replace("T, 4, 4", "U"));
+}
+
+/// ISA-MC-02: a restored launch uses memory as another does, and the host does not wait for it.
+#[test]
+fn memory_that_a_restored_launch_may_use_is_not_released() {
+    let unit = |rest: &str| {
+        let host = format!("TG_LAUNCH(A, 1)\nTG_LAUNCH(B, 1)\nTG_SYNC(B)\nTG_RESTORE(B, 0)\n{rest}");
+        let text = restored("w", "r", &host).replace("extern T: u8[64]", "MC_ALLOC(T, 64)");
+        text.replace("MC_BIND(K, 0, T)", "MC_BIND(K, 0, U)")
+    };
+    check(&unit("TG_SYNC(B)\nMC_FREE(T)\n"));
+    let found = check(&unit("MC_FREE(T) //! 1521\n"));
+    assert_eq!(found[0].help[0], "TG_SYNC(B)");
+    // On one stream a wait for what comes behind is a wait for the launch.
+    check(&unit("TG_LAUNCH(A, 1)\nTG_SYNC(A)\nMC_FREE(T)\n"));
+}
+
+/// ISA-TG-34: what no launch has saved cannot be restored; `check` says so where it is missing on every way, or on some.
+#[test]
+fn restores_of_what_is_not_saved_are_found() {
+    let severity = |host: &str| {
+        let text = format!("arg N: i64\n{}", restored("r", "r", host));
+        check(&text).first().map(|found| found.severity)
+    };
+    assert_eq!(severity("TG_RESTORE(B, 0) //! 1558\nTG_LAUNCH(A, 1)\n"), Some(Severity::Error));
+    let under =
+        |rest: &str| format!("CF_IF(N > 4)\nTG_LAUNCH(B, 1)\nCF_ENDIF\n{rest}TG_LAUNCH(A, 1)\nTG_SYNC(A)\n");
+    assert_eq!(severity(&under("TG_RESTORE(B, 0) //! 1558\nTG_SYNC(B)\n")), Some(Severity::Note));
+    assert_eq!(severity(&under("CF_IF(N > 5)\nTG_RESTORE(B, 0)\nTG_SYNC(B)\nCF_ENDIF\n")), None);
+    // The host saves a graph that was never launched.
+    assert_eq!(severity("TG_CHECKPOINT(B, 1)\nTG_RESTORE(B, 1)\nTG_LAUNCH(A, 1)\nTG_LAUNCH(B, 1)\n"), None);
+}
+
 /// A statement of a random host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Launch(usize, u32),
     Sync(usize),
+    /// The host writes all that a graph writes.
+    Write(usize),
 }
+
+/// Added to the number of a graph whose tensors the host writes, as a whole.
+pub(crate) const WHOLE: usize = 100;
 
 /// Whether two launches may run at once: steps are played in every order that streams, waits of the host and events allow, for two
 /// launches. Events are (signalling graph, waiting graph): all of the second waits for all of the first.
@@ -274,7 +371,7 @@ pub(crate) fn races(
         .enumerate()
         .filter_map(|(at, step)| match *step {
             Step::Launch(graph, stream) => Some((graph, stream, at)),
-            Step::Sync(_) => None,
+            Step::Sync(_) | Step::Write(_) => None,
         })
         .collect();
     let count = launches.len();
@@ -303,6 +400,26 @@ pub(crate) fn races(
             }
         }
     }
+    // Behind a step the launches are over that the host waited for, and all that come before these.
+    let is_over = |launch: usize, at: usize| {
+        (0..count).any(|other| {
+            let waited = steps[launches[other].2.min(at)..at]
+                .iter()
+                .any(|step| matches!(step, Step::Sync(graph) if *graph == launches[other].0));
+            waited && (other == launch || before[launch][other])
+        })
+    };
+    let written = steps.iter().enumerate().filter_map(|(at, step)| match *step {
+        Step::Write(graph) => Some((at, graph)),
+        _ => None,
+    });
+    let meets = |(at, graph): (usize, usize)| {
+        let mut users = (0..count).filter(|launch| launches[*launch].2 < at);
+        users.any(|launch| conflicts(graph + WHOLE, launches[launch].0) && !is_over(launch, at))
+    };
+    if written.into_iter().any(meets) {
+        return true;
+    }
     (0..count).any(|a| {
         (a + 1..count).any(|b| conflicts(launches[a].0, launches[b].0) && !before[a][b] && !before[b][a])
     })
@@ -325,19 +442,33 @@ fn races_of_random_hosts_are_those_of_every_order() {
         };
         let mut steps = Vec::new();
         let mut launched = [false; 3];
+        // Which launch goes on is known where a graph keeps to one stream. Events of a restored launch are its own.
+        let restores = events.is_empty() && numbers.below(2) == 0;
+        let (mut host, mut last) = (String::new(), [0; 3]);
         for _ in 0..2 + numbers.below(5) {
             let graph = numbers.below(3) as usize;
-            if numbers.below(3) == 0 && launched[graph] {
-                steps.push(Step::Sync(graph));
-            } else {
-                launched[graph] = true;
-                steps.push(Step::Launch(graph, numbers.below(3) as u32));
+            match numbers.below(4) {
+                0 if launched[graph] => {
+                    steps.push(Step::Sync(graph));
+                    host += &format!("TG_SYNC({graph})\n");
+                }
+                1 if launched[graph] && restores => {
+                    steps.extend([Step::Sync(graph), Step::Write(graph), Step::Launch(graph, last[graph])]);
+                    host += &format!("TG_RESTORE({graph}, 0)\n");
+                }
+                _ => {
+                    let keeps = restores && launched[graph];
+                    let stream = if keeps { last[graph] } else { numbers.below(3) as u32 };
+                    (launched[graph], last[graph]) = (true, stream);
+                    steps.push(Step::Launch(graph, stream));
+                    host += &format!("TG_LAUNCH({graph}, {stream})\n");
+                }
             }
         }
         let mut text = "extern T: u8[16]\n".to_owned();
         for (at, (entry, first, size)) in uses.iter().enumerate() {
             text += &format!(
-                "TG_BEGIN({at})\nTG_KERNEL(0, {entry}, 1, AIV, 0)\nMC_BIND(0, 0, T, {first}, {size})\n"
+                "TG_BEGIN({at})\nTG_CHECKPOINT({at}, 0)\nTG_KERNEL(0, {entry}, 1, AIV, 0)\nMC_BIND(0, 0, T, {first}, {size})\n"
             );
             for (event, (signals, waits)) in events.iter().enumerate() {
                 if *signals == at {
@@ -349,13 +480,11 @@ fn races_of_random_hosts_are_those_of_every_order() {
             }
             text += &format!("TG_END({at})\n");
         }
-        for step in &steps {
-            text += &match step {
-                Step::Launch(graph, stream) => format!("TG_LAUNCH({graph}, {stream})\n"),
-                Step::Sync(graph) => format!("TG_SYNC({graph})\n"),
-            };
-        }
+        text += &host;
         let conflicts = |a: usize, b: usize| {
+            if a >= WHOLE {
+                return uses[a - WHOLE].0 != "r";
+            }
             let ((x, f, n), (y, g, m)) = (uses[a], uses[b]);
             (x != "r" || y != "r") && f < g + m && g < f + n
         };

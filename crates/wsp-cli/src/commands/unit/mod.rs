@@ -20,6 +20,7 @@ use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
 use std::path::{Path, PathBuf};
 use wsp_core::tg::Platform;
+use wsp_cpu::tg::check_sizes;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;
@@ -65,7 +66,10 @@ pub(super) fn check(
         found.extend(references::verify(&module));
         if !found.iter().any(Diagnostic::is_error) {
             let planned = elaborate(&module, &signatures, &ElaborateOptions::default());
-            found.extend(planned.err().unwrap_or_default());
+            found.extend(match planned {
+                Ok(plan) => check_sizes(&plan, &module, &kernels.kernels),
+                Err(faults) => faults,
+            });
         }
     }
     if found.iter().any(Diagnostic::is_error) {

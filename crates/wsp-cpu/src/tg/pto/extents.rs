@@ -11,7 +11,9 @@ use wsp_kernel::{Value, eval_launch_expr};
 pub(super) struct Given<'a> {
     pub(super) tensor: TensorId,
     pub(super) dtype: DType,
-    pub(super) range: &'a TensorRange,
+    pub(super) bytes: u64,
+    /// The memory itself; none where only its size is known.
+    pub(super) range: Option<&'a TensorRange>,
     /// Its extents, where whoever gives it says them.
     pub(super) shape: Option<&'a [u64]>,
     /// There may be bytes that make no whole row.
@@ -31,6 +33,20 @@ impl<'m> Extents<'m> {
 
     /// Finds the extents that bytes and shapes tell, and checks all that are known against them.
     pub(super) fn solve(&mut self, given: &[Given<'_>]) -> Result<(), String> {
+        match self.take(given)? {
+            Some(left) => Err(self.stuck(left)),
+            None => self.check_requirements(),
+        }
+    }
+
+    /// The same where there is more than what is given: extents that do not follow may follow from that.
+    pub(super) fn solve_in_part(&mut self, given: &[Given<'_>]) -> Result<(), String> {
+        self.take(given)?;
+        self.check_requirements()
+    }
+
+    /// Takes the extents that bytes and shapes tell; what is left if some do not follow.
+    fn take<'g>(&mut self, given: &'g [Given<'g>]) -> Result<Option<&'g Given<'g>>, String> {
         let mut open: Vec<&Given<'_>> = given.iter().collect();
         while !open.is_empty() {
             let before = open.len();
@@ -47,11 +63,11 @@ impl<'m> Extents<'m> {
                 }
             }
             if left.len() == before {
-                return Err(self.stuck(left[0]));
+                return Ok(left.first().copied());
             }
             open = left;
         }
-        self.check_requirements()
+        Ok(None)
     }
 
     /// Takes the extents of a resident tensor; always done.
@@ -97,7 +113,7 @@ impl<'m> Extents<'m> {
                 }
             }
         }
-        let bytes = one.range.bytes();
+        let bytes = one.bytes;
         let Some(id) = open else {
             self.check_bytes(one, tensor, row)?;
             return Ok(true);
@@ -124,7 +140,7 @@ impl<'m> Extents<'m> {
             }),
             Dim::Dynamic | Dim::Axis(_) => false,
         };
-        let bytes = one.range.bytes();
+        let bytes = one.bytes;
         let exact = !one.larger && tensor.dims.iter().any(from_memory);
         if bytes >= need && !(exact && bytes > need) {
             return Ok(());
@@ -239,7 +255,7 @@ impl<'m> Extents<'m> {
             "the extents {} of `{}` do not follow from its {} bytes: one of a tensor can, the others need a number or a `PTO_PARAM`",
             names.join(" and "),
             tensor.name,
-            one.range.bytes()
+            one.bytes
         )
     }
 

@@ -176,19 +176,40 @@ impl PtoEntry {
         env.mode = self.mode;
         env.cancel.clone_from(&stop.cancel);
         env.poll.clone_from(&stop.poll);
-        for one in &given {
+        for (one, range) in given.iter().filter_map(|one| Some((one, one.range?))) {
             let dims = extents.dims(one.tensor)?;
             if dims.len() == 1 && !one.dtype.is_float() {
                 let elements = u64::from(dims[0]) * one.dtype.size() as u64;
                 env.arrays[one.tensor.index()] =
-                    one.range.part(0, elements).and_then(|range| range.integers(one.dtype));
+                    range.part(0, elements).and_then(|range| range.integers(one.dtype));
             }
             let layout = Layout::Strided { strides: row_major(&dims), dims };
-            env.tensors[one.tensor.index()] = Some(one.range.tensor_mem(one.dtype, layout));
+            env.tensors[one.tensor.index()] = Some(range.tensor_mem(one.dtype, layout));
         }
         let code = self.compiled(&env)?;
         env.loads_in_place = !stores_to_what_it_loads(&code, &given);
-        Ok(PtoBound { code, env, _ranges: given.into_iter().map(|one| one.range.clone()).collect() })
+        Ok(PtoBound { code, env, _ranges: given.iter().filter_map(|one| one.range.cloned()).collect() })
+    }
+
+    /// Whether arguments of so many bytes, as far as they are known, fit each other. What resident tensors say is not known.
+    ///
+    /// # Errors
+    /// What does not fit, in words and numbers, for whatever memory is bound.
+    pub(crate) fn check_sizes(&self, args: &[Option<u64>]) -> Result<(), String> {
+        let given = |(tensor, bytes): (TensorId, &Option<u64>)| {
+            let dtype = self.dtype(tensor);
+            bytes.map(|bytes| Given { tensor, dtype, bytes, range: None, shape: None, larger: false })
+        };
+        let given: Vec<Given<'_>> = self.entry().arguments().zip(args).filter_map(given).collect();
+        Extents::new(&self.module, &self.known).solve_in_part(&given)
+    }
+
+    /// Type of the elements of a tensor of its file.
+    fn dtype(&self, tensor: TensorId) -> DType {
+        match self.module.tensors[tensor.index()].elem {
+            Elem::Fixed(dtype) => dtype,
+            Elem::Of(_) => DType::F32,
+        }
     }
 
     /// The memory of each tensor that the entry uses.
@@ -207,31 +228,28 @@ impl PtoEntry {
         if need != have {
             return Err(format!("`{}` uses {need} resident tensors, and {have} are given", self.name()));
         }
-        let dtype = |id: TensorId| match self.module.tensors[id.index()].elem {
-            Elem::Fixed(dtype) => dtype,
-            Elem::Of(_) => DType::F32,
-        };
         let mut given = Vec::new();
         for (&tensor, resident) in entry.residents.iter().zip(residents) {
-            if resident.dtype != dtype(tensor) {
+            if resident.dtype != self.dtype(tensor) {
                 let name = &self.module.tensors[tensor.index()].name;
-                let (have, need) = (resident.dtype, dtype(tensor));
+                let (have, need) = (resident.dtype, self.dtype(tensor));
                 return Err(format!("`{name}` holds `{have}` elements, and the kernel takes `{need}`"));
             }
             given.push(Given {
                 tensor,
                 dtype: resident.dtype,
-                range: resident.range,
+                bytes: resident.range.bytes(),
+                range: Some(resident.range),
                 shape: Some(resident.shape),
                 larger: false,
             });
         }
-        for (tensor, range) in entry.arguments().zip(args) {
-            given.push(Given { tensor, dtype: dtype(tensor), range, shape: None, larger: false });
-        }
-        if let Some(tensor) = entry.workspace() {
-            given.push(Given { tensor, dtype: dtype(tensor), range: workspace, shape: None, larger: true });
-        }
+        let mut give = |tensor, range: &'a TensorRange, larger| {
+            let (dtype, bytes, range) = (self.dtype(tensor), range.bytes(), Some(range));
+            given.push(Given { tensor, dtype, bytes, range, shape: None, larger });
+        };
+        entry.arguments().zip(args).for_each(|(tensor, range)| give(tensor, range, false));
+        entry.workspace().into_iter().for_each(|tensor| give(tensor, workspace, true));
         Ok(given)
     }
 
@@ -308,7 +326,8 @@ fn unknown(e: &wsp_ir::Expr, values: &[Option<Value>]) -> Option<ParamId> {
 fn stores_to_what_it_loads(code: &KernelCode, given: &[Given<'_>]) -> bool {
     let stored = given.iter().filter(|one| code.stores_to(one.tensor));
     let shared = |one: &Given<'_>| {
-        given.iter().any(|other| other.tensor != one.tensor && other.range.overlaps(one.range))
+        let overlaps = |other: &Given<'_>| one.range.zip(other.range).is_some_and(|(a, b)| a.overlaps(b));
+        given.iter().any(|other| other.tensor != one.tensor && overlaps(other))
     };
     stored.into_iter().any(shared)
 }

@@ -110,6 +110,20 @@ fn the_host_program_saves_and_restores() {
     assert_eq!(values(&session, "Y"), [2; 4]);
 }
 
+/// A launch that has not come to its checkpoint yet is waited for.
+#[test]
+fn a_restore_waits_for_the_launch_that_saves() {
+    let text = "extern Y: i64[4]\nTG_BEGIN(G)\nTG_KERNEL(A, inc, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nTG_CHECKPOINT(G, 3)\nTG_KERNEL(B, double, 1, AIV, 0)\nMC_BIND(B, 0, Y)\nMC_BIND(B, 1, Y)\nTG_DEPEND(A, B, DATA, Y)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_RESTORE(G, 3)\nTG_SYNC(G)";
+    let mut kernels = kernels();
+    kernels.replace("inc", signature(&[Direction::InOut]), |cx| {
+        (0..1 << 16).for_each(|_| std::thread::yield_now());
+        super::common::each(cx, 0, 0, |x| x + 1)
+    });
+    let mut session = session_with(text, &kernels, kept(&Arc::new(MemoryStore::new())));
+    session.run().unwrap_or_else(|faults| panic!("{}", all(&faults)));
+    assert_eq!(values(&session, "Y"), [2; 4]);
+}
+
 #[test]
 fn without_a_store_a_checkpoint_is_refused() {
     let said = all(&refusal(ON_HOST, threads(1)));

@@ -1,4 +1,4 @@
-//! Task graphs: findings of the checker, 1500 to 1524; platforms, 1525 to 1529.
+//! Task graphs: findings of the checker, 1500 to 1524 and 1529; platforms, 1525 to 1528.
 
 use super::CodeInfo;
 use crate::diag::Code;
@@ -17,7 +17,8 @@ links as a place. Remove one link; what is to follow in a next round stands in a
         title: "two kernels use the same bytes in no order",
         explanation: "\
 One of the two writes, and no edge, barrier, event or condition says who comes first: the result depends on time. Add the edge of the
-help. Bytes are compared as bound: kernels on parts of one tensor that do not overlap need no edge. Of two kernels of which
+help. Bytes are compared as bound: kernels on parts of one tensor that do not overlap need no edge. Kernels under conditions that exclude each other
+do not meet; that two may run which both have conditions is a warning, and a run stops where it starts both. Of two kernels of which
 nothing says what they do with the tensor, the first is taken to write what nobody wrote before.",
     },
     CodeInfo {
@@ -126,16 +127,18 @@ The condition is a constant, or a CF_WHILE reads what nothing in the loop writes
         code: Code(1518),
         title: "a binding contradicts the kernel",
         explanation: "\
-The direction of a binding, or the type of an external tensor, is not what the kernel's signature says. The signature is right: it comes from the kernel.
-In Python it is an error: a function would see the bytes as elements of another type.",
+The direction of a binding, or the type or the shape of an external tensor, is not what the kernel's signature says. The signature is right: it comes
+from the kernel. Shapes are compared where both have as many dimensions, without the first, which says how many rows there are.
+In Python another direction or type is an error: a function would see the bytes as elements of another type.",
     },
     CodeInfo {
         code: Code(1519),
         title: "not everything was checked, or shown",
         explanation: "\
 Kernels of a graph are compared pair by pair, up to some number of steps: a unit in which very many kernels touch the same bytes is not compared
-to the end. Not compared are also bytes that several devices share where neither `device` keeps them apart nor a notification orders them, and
-more than 16384 pairs of kernels of a graph whose bytes are known only when it runs. What is not compared at all is a warning; pairs of kernels
+to the end. Not compared are also bytes that several devices share where neither `device` keeps them apart nor a notification orders them,
+more than 16384 pairs of kernels of a graph whose bytes are known only when it runs, and what the host releases or restores where it has too many ways
+or launches. What is not compared at all is a warning; pairs of kernels
 that every run compares are a note. Launches on different streams that cannot be compared here are compared by every run (WSP1522). Of more than
 1000 findings the rest is counted, and as grave as the gravest of them.",
     },
@@ -202,5 +205,12 @@ The platform matrix says Hint: the instruction is recorded and may be ignored.",
         title: "something stronger on this platform",
         explanation: "\
 The platform matrix says Partial: what the platform lacks is replaced by something that does the same and more.",
+    },
+    CodeInfo {
+        code: Code(1529),
+        title: "a number is read as another type",
+        explanation: "\
+A condition, a count or an iteration loads a number of a type that the elements of the tensor do not have: other bytes are read than one element, or they
+mean something else. `load(T)`, and `T` alone, have the type of the tensor's declaration. Real numbers are no scalars: a kernel has to write an integer.",
     },
 ];

@@ -67,7 +67,8 @@ that are not declared are refused.",
         title: "a binding leads outside its tensor",
         explanation: "\
 Offset and size of a binding may depend on loop variables, on the iteration and on scalars of the launch. For these values
-the bytes do not lie in the tensor, or a table of tensors has no such entry. The notes have the numbers.",
+the bytes do not lie in the tensor, or a table of tensors has no such entry, or the bytes of the arguments of a kernel do not fit each other: its
+extents follow from them. The notes have the numbers. Bytes that are known before the run are compared by `wsp check`.",
     },
     CodeInfo {
         code: Code(1549),
@@ -85,7 +86,9 @@ What a session is asked for by name must exist in its unit.",
         code: Code(1551),
         title: "never launched",
         explanation: "\
-`TG_SYNC` waits for launches of its graph. There was none. Launch the graph first.",
+`TG_SYNC` waits for launches of its graph, and stops a run in which there was none. `wsp check` follows the conditions and loops of the host: that no
+way launches the graph before is an error; that some way does not, or may not where not every way is followed, is a note. Launch the graph first,
+or put the wait into the block of the launch.",
     },
     CodeInfo {
         code: Code(1552),
@@ -130,7 +133,9 @@ The unit has `TG_CHECKPOINT` or `TG_RESTORE`, and the run has no place to keep c
         code: Code(1558),
         title: "no such checkpoint",
         explanation: "\
-`TG_RESTORE` asks for a checkpoint that its run has not saved. What earlier runs saved in the same place is not of this run.",
+`TG_RESTORE` asks for a checkpoint that its run has not saved: the graph was not launched before, or no launch came to the checkpoint. What earlier
+runs saved in the same place is not of this run. `wsp check` says it of hosts of which no way saves it before (an error), or some way does not (a
+note).",
     },
     CodeInfo {
         code: Code(1559),

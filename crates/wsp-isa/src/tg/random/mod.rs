@@ -189,6 +189,8 @@ impl Maker<'_, '_> {
         let rows = 2 + self.choices.below(3) as u64 * 2;
         let typed = self.is_run() || !self.choices.once_in(4);
         let no = match typed {
+            // A run reads conditions of them.
+            true if self.is_run() => self.b.extern_tensor(&name, DType::U32, &[rows, 8]),
             true => self.b.extern_tensor(&name, DType::F32, &[rows, 8]),
             false => self.b.extern_tensor(&name, None, &[]),
         };

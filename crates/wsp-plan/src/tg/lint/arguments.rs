@@ -1,10 +1,12 @@
 //! Bindings against signatures, and edges against what kernels do.
 
 use super::{
-    ARGUMENT, CONTRADICTION, Cx, MISALIGNED, REDUNDANT, TOO_SMALL, WRONG_EDGE, error, note, warning,
+    ARGUMENT, CONTRADICTION, Cx, MISALIGNED, READ_AS, REDUNDANT, TOO_SMALL, WRONG_EDGE, error, note, warning,
 };
 use std::collections::HashMap;
-use wsp_core::tg::{DependencyType, Direction, ExprOp, Instr, KernelNo, Scalar, TensorNo, TensorRef};
+use wsp_core::tg::{
+    DependencyType, Direction, ExprOp, Instr, KernelNo, Scalar, ScalarType, TensorNo, TensorRef,
+};
 use wsp_ir::tg::outline::{Affine, NumberMap, Variable};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
 
@@ -38,6 +40,7 @@ pub(super) fn check(cx: &mut Cx<'_>) {
                         bytes(cx, &binding, arg, tensor_id, (offset, size));
                         directions(cx, &binding, arg);
                         types(cx, &binding, arg, tensor_id);
+                        shapes(cx, &binding, arg, tensor_id);
                         alignment(cx, &binding, arg, offset);
                     }
                     None => too_many(cx, at, kernel, arg_index, signature),
@@ -157,9 +160,14 @@ fn alignment(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, offset: Sca
     cx.report(found.help(format!("bind it at a multiple of {size}")));
 }
 
-/// Numbers that an instruction reads from memory at a constant byte at which none of them can begin.
+/// Numbers that an instruction reads from memory: of another type than is declared, or at a constant byte at which none of them can begin.
 fn loads(cx: &mut Cx<'_>, at: u32, scalar: Scalar) {
     let module = cx.module;
+    for op in module.scalar(scalar) {
+        if let ExprOp::Load(tensor, ty) = *op {
+            read_as(cx, at, tensor, ty);
+        }
+    }
     for pair in module.scalar(scalar).windows(2) {
         let &[ExprOp::Const(byte), ExprOp::Load(tensor, ty)] = pair else { continue };
         let size = ty.size() as i64;
@@ -172,6 +180,23 @@ fn loads(cx: &mut Cx<'_>, at: u32, scalar: Scalar) {
         let found = found.note(format!("a {ty:?} has {size} bytes"));
         cx.report(found.help(format!("read it at a multiple of {size}")));
     }
+}
+
+fn read_as(cx: &mut Cx<'_>, at: u32, tensor: TensorNo, ty: ScalarType) {
+    let Some(declared) = cx.module.externs.iter().find(|declared| declared.tensor == tensor) else { return };
+    let Some(dtype) = declared.dtype.filter(|dtype| ScalarType::of(*dtype) != Some(ty)) else { return };
+    let name = cx.module.name(wsp_ir::tg::Namespace::Tensor, wsp_core::tg::GraphNo(0), tensor.0);
+    let of = if dtype.is_float() { error } else { warning };
+    let message = format!("a number of `{name}` is read as another type");
+    let label = format!("reads `{}`, and the elements are `{}`", ty.name(), dtype.name());
+    let found = cx.on(of(READ_AS, message), at, &label).label(declared.span, "declared here");
+    cx.report(match ScalarType::of(dtype) {
+        Some(right) => found.help(format!("load({name}, BYTE, {})", right.name())),
+        None => found.help(format!(
+            "let a kernel write an integer, and read that: scalars are {}",
+            ScalarType::ALL.map(|(_, name)| name).join(", ")
+        )),
+    });
 }
 
 fn shape(arg: &ArgSignature) -> String {
@@ -209,6 +234,27 @@ fn types(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, tensor: &Tensor
         let found = cx.on(warning(CONTRADICTION, message), binding.at, &label);
         let found = found.label(declared.span, "declared here");
         cx.report(found.help(format!("declare it as {}, or bind another tensor", wanted.name())));
+    }
+}
+
+/// Whether a declared tensor has rows of other extents than the kernel takes. The first extent follows from the bytes, which are compared elsewhere.
+fn shapes(cx: &mut Cx<'_>, binding: &Binding, arg: &ArgSignature, tensor: &TensorRef) {
+    for &no in cx.module.tensors_of(tensor) {
+        let Some(declared) = cx.module.externs.iter().find(|declared| declared.tensor == no) else {
+            continue;
+        };
+        let differs = |(have, want): (&u64, &Option<u64>)| want.is_some_and(|want| want != *have);
+        let rows = || declared.shape.iter().zip(&arg.shape).skip(1);
+        if declared.shape.len() != arg.shape.len() || !rows().any(differs) {
+            continue;
+        }
+        let (name, what) = (cx.kernel_name(binding.kernel), &arg.name);
+        let message =
+            format!("argument {} of kernel `{name}` is bound to rows of another shape", binding.arg_index);
+        let label = format!("{:?} bound to `{what}`, which takes {}", declared.shape, shape(arg));
+        let found = cx.on(warning(CONTRADICTION, message), binding.at, &label);
+        let found = found.label(declared.span, "declared here");
+        cx.report(found.help("declare the shape that the kernel takes, or bind another tensor"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Kernels that touch the same bytes: in which order, and whether one sees what the other wrote.
 
 use super::access::Access;
+use super::launches::{Arms, Together};
 use super::order::{Node, Order, Why};
 use super::overlap::{Overlap, overlap};
 use super::pairs::{Finder, Guess, Pair};
@@ -8,18 +9,19 @@ use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
 use wsp_core::tg::{Direction, Instr};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::tg::outline::BlockId;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut list = cx.accesses.list.clone();
     let mut guessed = vec![false; list.len()];
-    let (pairs, open) = pairs(cx, order, &mut list, &mut guessed);
+    let mut arms = Arms::new();
+    let (pairs, open) = pairs(cx, order, &mut list, &mut guessed, &mut arms);
     let flow = Flow { order, list: &list, guessed: &guessed };
     let ordered = flow.ordered(&pairs);
-    for (pair, is_ordered) in pairs.iter().zip(&ordered) {
-        if !is_ordered {
-            flow.race(cx, *pair);
-        }
+    let mut conditional = Vec::new();
+    for (pair, _) in pairs.iter().zip(&ordered).filter(|(_, is_ordered)| !**is_ordered) {
+        let together = arms.together(cx, flow.first(*pair).block, flow.second(*pair).block);
+        flow.race(cx, *pair, together);
+        conditional.extend((together == Together::Maybe).then_some(*pair));
     }
     let seen: Vec<Pair> = pairs
         .iter()
@@ -33,6 +35,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
         }
     }
     flow.left_open(cx, &open);
+    flow.left_to_arms(cx, &conditional);
     unknown_directions(cx);
 }
 
@@ -43,6 +46,7 @@ fn pairs(
     order: &Order,
     list: &mut [Access],
     guessed: &mut [bool],
+    arms: &mut Arms,
 ) -> (Vec<Pair>, Vec<Pair>) {
     let (module, outline, accesses) = (cx.known, cx.outline, cx.accesses);
     let gives = |access: &Access| accesses.gives(access.node, access.tensor);
@@ -79,9 +83,10 @@ fn pairs(
     let mut open = Vec::new();
     pairs.retain(|pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
-        let meets = match outline.blocks.exclude(a.block, b.block) {
-            true => Overlap::Never,
-            false => overlap(module, outline, a, b),
+        let meets = match overlap(module, outline, a, b) {
+            Overlap::Never => Overlap::Never,
+            _ if arms.together(cx, a.block, b.block) == Together::Never => Overlap::Never,
+            meets => meets,
         };
         if meets == Overlap::Maybe {
             open.push(*pair);
@@ -200,16 +205,14 @@ impl Flow<'_> {
         })
     }
 
-    fn race(&self, cx: &mut Cx<'_>, pair: Pair) {
+    fn race(&self, cx: &mut Cx<'_>, pair: Pair, together: Together) {
         let (mut a, mut b) = (*self.first(pair), *self.second(pair));
         let mut places = [pair.first, pair.second];
         if a.place > b.place {
             std::mem::swap(&mut a, &mut b);
             places.reverse();
         }
-        let sure = places.iter().all(|at| !self.guessed[*at as usize])
-            && !is_conditional(cx, a.block, b.block)
-            && !is_conditional(cx, b.block, a.block);
+        let sure = places.iter().all(|at| !self.guessed[*at as usize]) && together == Together::Surely;
         let of = if sure { error } else { warning };
         if cx.is_full() {
             return cx.report(of(RACE, "no order".to_owned()));
@@ -326,13 +329,6 @@ fn bytes_in_common(a: &Access, b: &Access) -> String {
     } else {
         "both touch the same bytes".to_owned()
     }
-}
-
-/// Whether an arm of a condition stands around `block`, but not around `other`.
-fn is_conditional(cx: &Cx<'_>, block: BlockId, other: BlockId) -> bool {
-    let (meet, ..) = cx.outline.blocks.meet(block, other);
-    let mut between = cx.outline.blocks.outwards(block).take_while(|(id, _)| *id != meet);
-    between.any(|(_, block)| block.kind.is_arm())
 }
 
 fn unknown_directions(cx: &mut Cx<'_>) {

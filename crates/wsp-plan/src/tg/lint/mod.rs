@@ -69,7 +69,9 @@ const LAUNCHES: Code = Code(1521);
 const AT_LAUNCH: Code = Code(1522);
 const NEVER_WRITTEN: Code = Code(1523);
 const MISALIGNED: Code = Code(1524);
+const READ_AS: Code = Code(1529);
 const NEVER_LAUNCHED: Code = Code(1551);
+const NEVER_SAVED: Code = Code(1558);
 
 /// Most findings of one run; the rest is counted.
 const MAX_FINDINGS: usize = 1000;

@@ -114,6 +114,14 @@ impl Flow<'_> {
         }
     }
 
+    /// Keeps for the run kernels that it may start both, as their conditions go: it stops at the second.
+    pub(super) fn left_to_arms(&self, cx: &mut Cx<'_>, pairs: &[Pair]) {
+        let rest = MOST_OPEN.saturating_sub(cx.open.len());
+        let made: Vec<OpenPair> =
+            pairs.iter().filter_map(|pair| self.open_pair(cx, *pair, true)).take(rest).collect();
+        cx.open.extend(made);
+    }
+
     fn open_pair(&self, cx: &Cx<'_>, pair: Pair, is_race: bool) -> Option<OpenPair> {
         let mut places = [pair.first, pair.second];
         if is_race && self.list[places[0] as usize].place > self.list[places[1] as usize].place {

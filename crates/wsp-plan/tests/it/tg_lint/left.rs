@@ -63,7 +63,7 @@ fn an_error_behind_a_thousand_warnings_is_an_error() {
     let kernel = |name: String| format!("TG_KERNEL({name}, w, 1, AIV, 0)\nMC_BIND({name}, 0, T)\n");
     let arms = |count: usize| -> String {
         (0..count)
-            .map(|at| format!("CF_IF(iteration == {at})\n{}CF_ENDIF\n", kernel(format!("K{at}"))))
+            .map(|at| format!("CF_IF(iteration >= {at})\n{}CF_ENDIF\n", kernel(format!("K{at}"))))
             .collect()
     };
     let last = |count: usize, rest: &str| {

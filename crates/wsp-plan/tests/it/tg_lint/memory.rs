@@ -53,7 +53,9 @@ fn bindings_at_misaligned_bytes_are_told() {
     ] {
         check_with(&unit(offset, mark), &signatures, &options);
     }
-    check(&graph("CF_IF(load(T, 2, u32)) //! 1524\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nCF_ENDIF"));
+    check(&graph(
+        "CF_IF(load(T, 2, u32)) //! 1524 1529\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\nCF_ENDIF",
+    ));
 }
 
 #[test]
@@ -119,4 +121,47 @@ fn unknown_directions_are_told_once() {
         "TG_KERNEL(A, opaque, 1, AIV, 0)\nMC_BIND(A, 0, T) //! 1508\nMC_BIND(A, 1, T)\nTG_KERNEL(B, opaque, 1, AIV, 0)\nMC_BIND(B, 0, T, direction = IN)",
     );
     assert_eq!(check(&text)[0].severity, Severity::Note);
+}
+
+/// A number is read as the elements are: other integers are a warning, real numbers an error.
+#[test]
+fn numbers_that_are_read_as_another_type_are_told() {
+    let unit = |dtype: &str, condition: &str| {
+        format!(
+            "extern C: {dtype}[8]\nextern Y: u8[64]\nTG_BEGIN(G)\nCF_IF({condition} //! 1529\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, Y)\nCF_ENDIF\nTG_END(G)\n"
+        )
+    };
+    for (dtype, condition, severity) in [
+        ("u8", "load(C, 0, i32))", Severity::Warning),
+        ("i64", "1 + load(C, 8, u64) > 3)", Severity::Warning),
+        ("u16", "C)", Severity::Warning),
+        ("f32", "C == 1)", Severity::Error),
+        ("bf16", "load(C, 0, u8))", Severity::Error),
+    ] {
+        let found = check(&unit(dtype, condition));
+        assert!(
+            found[0].severity == severity && !found[0].help.is_empty(),
+            "{dtype} {condition}: {found:#?}"
+        );
+    }
+    for (dtype, condition) in
+        [("u8", "C)"), ("i64", "load(C, 8))"), ("u32", "C > 0)"), ("u64", "load(C, 0, u64))")]
+    {
+        check(&unit(dtype, condition).replace(" //! 1529", ""));
+    }
+}
+
+/// Rows of another shape than the kernel takes are told, as elements of another type are.
+#[test]
+fn rows_of_another_shape_are_told() {
+    let mut signatures = kernels();
+    let mut arg = ArgSignature::new("x", Direction::InOut);
+    (arg.dtype, arg.shape) = (Some(DType::F32), vec![None, Some(32)]);
+    signatures.insert(KernelSignature::new("rows", vec![arg]));
+    for (shape, mark) in [("100, 32", ""), ("32, 100", " //! 1518"), ("3200", ""), ("4, 100, 32", "")] {
+        let text = format!(
+            "extern Y: f32[{shape}]\nTG_BEGIN(G)\nTG_KERNEL(A, rows, 1, AIV, 0)\nMC_BIND(A, 0, Y){mark}\nTG_END(G)\n"
+        );
+        check_with(&text, &signatures, &LintOptions::default());
+    }
 }

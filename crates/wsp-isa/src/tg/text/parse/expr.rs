@@ -9,10 +9,11 @@ use crate::tg::text::codes;
 use crate::tg::text::idents::{Ident, NOTHING};
 use crate::tg::text::lexer::{Sign, Tok};
 use crate::tg::text::words::{PREFIX, is_expression_word};
+use std::collections::HashMap;
 use wsp_core::tg::{EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Scalar, ScalarType, TensorNo, binary};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::tg::Namespace;
+use wsp_ir::tg::{ExternTensor, Namespace};
 
 /// Expressions inside each other. What is nested more deeply is printed as `postfix(…)`.
 pub(in crate::tg::text) const MAX_NESTING: u32 = 300;
@@ -55,7 +56,9 @@ impl Parser<'_> {
         }
         if let Some(tensor) = self.lone_tensor()? {
             self.ops.clear();
-            self.ops.extend([ExprOp::Const(0), ExprOp::Load(tensor, ScalarType::I32)]);
+            self.untyped.clear();
+            self.ops.push(ExprOp::Const(0));
+            self.push_load(tensor.0, None);
             return Ok(Scalar::Expr(self.store_expression()));
         }
         let raw = self.is_word("postfix");
@@ -118,6 +121,7 @@ impl Parser<'_> {
     /// Reads an expression into `ops`.
     pub(super) fn expression(&mut self) -> Parsed<()> {
         self.ops.clear();
+        self.untyped.clear();
         let start = self.token.start;
         if self.is_word("postfix") {
             return self.postfix();
@@ -135,6 +139,7 @@ impl Parser<'_> {
     /// Puts the expression that was read into the unit.
     pub(super) fn store_expression(&mut self) -> ExprId {
         let id = ExprId(self.unit.exprs.len() as u32);
+        self.untyped_in_unit.extend(self.untyped.drain(..).map(|at| id.0 as usize + at));
         self.unit.exprs.extend_from_slice(&self.ops);
         self.unit.exprs.push(ExprOp::End);
         id
@@ -315,6 +320,7 @@ impl Parser<'_> {
         if row.tensor != NOTHING {
             let tensor = self.resolve(Namespace::Tensor, ident, span, Role::Uses)?;
             self.ops.push(ExprOp::Const(0));
+            self.untyped.push(self.ops.len());
             return Ok(ExprOp::Load(TensorNo(tensor), ScalarType::I32));
         }
         Err(self.unknown_variable(ident, span))
@@ -374,7 +380,7 @@ impl Parser<'_> {
             }
             _ => Some(self.load_literal()?),
         };
-        let mut ty = ScalarType::I32;
+        let mut ty = None;
         let mut offset_given = false;
         while self.eat(Sign::Comma) {
             let is_type = matches!(self.token.tok, Tok::Ident(_)) && self.lexer.assigns();
@@ -398,7 +404,7 @@ impl Parser<'_> {
                 offset_given = true;
                 continue;
             }
-            ty = self.scalar_type()?;
+            ty = Some(self.scalar_type()?);
             break;
         }
         self.need(Sign::Close)?;
@@ -409,16 +415,37 @@ impl Parser<'_> {
             (None, Tok::Ident(ident)) => self.resolve(Namespace::Tensor, ident, span, Role::Uses)?,
             (literal, _) => literal.unwrap_or(0),
         };
-        self.ops.push(ExprOp::Load(TensorNo(tensor), ty));
+        self.push_load(tensor, ty);
         Ok(())
+    }
+
+    /// Adds a load at the offset that stands last; without a type, of that of the tensor's declaration.
+    pub(super) fn push_load(&mut self, tensor: u32, ty: Option<ScalarType>) {
+        if ty.is_none() {
+            self.untyped.push(self.ops.len());
+        }
+        self.ops.push(ExprOp::Load(TensorNo(tensor), ty.unwrap_or(ScalarType::I32)));
+    }
+
+    /// Behind the unit: loads that say no type have that of the elements of their tensor, if it is declared and one of scalars.
+    pub(super) fn types_of_loads(&mut self) {
+        let declared = |of: &ExternTensor| Some((of.tensor, ScalarType::of(of.dtype?)?));
+        let declared: HashMap<TensorNo, ScalarType> = self.unit.externs.iter().filter_map(declared).collect();
+        for at in std::mem::take(&mut self.untyped_in_unit) {
+            if let Some(ExprOp::Load(tensor, ty)) = self.unit.exprs.get_mut(at)
+                && let Some(of) = declared.get(tensor)
+            {
+                *ty = *of;
+            }
+        }
     }
 
     /// A tensor by number inside an expression.
     pub(super) fn load_literal(&mut self) -> Parsed<u32> {
         // What stands before is kept while the number is read.
-        let before = std::mem::take(&mut self.ops);
+        let before = (std::mem::take(&mut self.ops), std::mem::take(&mut self.untyped));
         let number = self.number(Namespace::Tensor, Role::Uses);
-        self.ops = before;
+        (self.ops, self.untyped) = before;
         number
     }
 

@@ -66,6 +66,10 @@ pub(super) struct Parser<'t> {
     op: Option<Op>,
     /// Operations of the expression that is being read.
     ops: Vec<ExprOp>,
+    /// Those of them that load a value without saying of which type.
+    untyped: Vec<usize>,
+    /// Such operations of the unit.
+    untyped_in_unit: Vec<usize>,
     /// Parentheses and operators around the place.
     depth: u32,
     /// Right sides of `&&` and `||` around the place that may not be evaluated.
@@ -93,6 +97,8 @@ impl<'t> Parser<'t> {
             graph: None,
             op: None,
             ops: Vec::new(),
+            untyped: Vec::new(),
+            untyped_in_unit: Vec::new(),
             depth: 0,
             guards: 0,
             sink: Sink::default(),

@@ -288,6 +288,7 @@ impl Parser<'_> {
                 self.undeclared_tensor(span, found);
             }
         }
+        self.types_of_loads();
         self.externs_first();
     }
 

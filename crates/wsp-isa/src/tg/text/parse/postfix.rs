@@ -5,7 +5,7 @@ use super::{Parsed, Parser};
 use crate::tg::text::idents::NOTHING;
 use crate::tg::text::lexer::{Sign, Tok};
 use crate::tg::text::words::{OPERATORS, PREFIX_OPERATORS, SKIPS, is_expression_word};
-use wsp_core::tg::{ExprOp, TensorNo};
+use wsp_core::tg::ExprOp;
 use wsp_ir::tg::Namespace;
 
 impl Parser<'_> {
@@ -86,7 +86,7 @@ impl Parser<'_> {
         self.need(Sign::Comma)?;
         let ty = self.scalar_type()?;
         self.need(Sign::Close)?;
-        self.ops.push(ExprOp::Load(TensorNo(tensor), ty));
+        self.push_load(tensor, Some(ty));
         Ok(())
     }
 }

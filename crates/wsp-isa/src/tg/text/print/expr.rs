@@ -116,11 +116,12 @@ impl Printer<'_> {
             let written = self.text.split_off(offset.start);
             self.text.push_str("load(");
             tensor.show(self);
-            if offset.constant != Some(0) || ty != ScalarType::I32 {
+            let is_typed = ty != ScalarType::I32 || self.typed.contains(&tensor);
+            if offset.constant != Some(0) || is_typed {
                 self.text.push_str(", ");
                 self.text.push_str(&written);
             }
-            if ty != ScalarType::I32 {
+            if is_typed {
                 self.text.push_str(", ");
                 self.text.push_str(ScalarType::ALL[ty as usize].1);
             }

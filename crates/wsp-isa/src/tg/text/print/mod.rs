@@ -17,16 +17,23 @@ mod operand;
 
 use self::naming::Naming;
 use self::operand::Show;
+use std::collections::HashSet;
 use wsp_core::for_each_tg_op;
 use wsp_core::tg::*;
-use wsp_ir::tg::TgModule;
+use wsp_ir::tg::{ExternTensor, TgModule};
 
 /// The text of a unit: declarations, then one instruction per line, indented by graph and block.
 ///
 /// Every unit has a text; [`parse`](super::parse) reads the same unit from it if the unit keeps the rules of units.
 pub fn print(unit: &TgModule) -> String {
-    let mut printer =
-        Printer { unit, naming: Naming::new(unit), text: String::new(), graph: None, operands: 0 };
+    let mut printer = Printer {
+        unit,
+        naming: Naming::new(unit),
+        typed: typed(unit),
+        text: String::new(),
+        graph: None,
+        operands: 0,
+    };
     printer.text.reserve(unit.instrs.len() * 40);
     printer.declarations();
     if !printer.text.is_empty() && !unit.instrs.is_empty() {
@@ -73,6 +80,8 @@ fn steps(op: Op) -> (usize, usize) {
 struct Printer<'u> {
     unit: &'u TgModule,
     naming: Naming,
+    /// Tensors that a load without a type does not read as `i32`.
+    typed: HashSet<TensorNo>,
     text: String,
     /// The graph around the place.
     graph: Option<GraphNo>,
@@ -122,10 +131,23 @@ const WRITTEN: u32 = 1;
 const LEFT_OUT: u32 = 2;
 
 fn shown<T: Show>(unit: &TgModule, value: T) -> String {
-    let mut printer =
-        Printer { unit, naming: Naming::default(), text: String::new(), graph: None, operands: 0 };
+    let mut printer = Printer {
+        unit,
+        naming: Naming::default(),
+        typed: HashSet::new(),
+        text: String::new(),
+        graph: None,
+        operands: 0,
+    };
     value.show(&mut printer);
     printer.text
+}
+
+/// Tensors that a load without a type does not read as `i32`.
+fn typed(unit: &TgModule) -> HashSet<TensorNo> {
+    let of =
+        |of: &ExternTensor| ScalarType::of(of.dtype?).filter(|ty| *ty != ScalarType::I32).map(|_| of.tensor);
+    unit.externs.iter().filter_map(of).collect()
 }
 
 impl Printer<'_> {

@@ -58,9 +58,11 @@ pub(super) type Now<'n> = dyn Fn(ExprOp) -> Option<i64> + 'n;
 /// Nothing is known of where something lies.
 const ANYWHERE: Range = Range::new(-FAR, FAR);
 
-/// Values and forms of the host's expressions.
+/// Values and forms of expressions.
 #[derive(Default)]
 pub(super) struct Forms {
+    /// Whether all are of one launch of a graph and one round of its loops, in which nothing but memory has another value each time.
+    is_one_launch: bool,
     /// Values by the operations that give them.
     values: HashMap<Vec<ExprOp>, u32>,
     bounds: Vec<Range>,
@@ -73,11 +75,14 @@ pub(super) struct Forms {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     forms: HashMap<u32, Vec<Range>>,
-    /// Whether something was decided of which nothing is known.
-    pub(super) is_guessed: bool,
 }
 
 impl Forms {
+    /// Of expressions of one launch, in one round of the loops whose variables they name.
+    pub(super) fn of_one_launch() -> Forms {
+        Forms { is_one_launch: true, ..Forms::default() }
+    }
+
     /// Whether a scalar is not 0.
     pub(super) fn condition(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
         let item = self.item(cx, scalar, now);
@@ -122,9 +127,10 @@ impl Forms {
             let from = operands.first().map_or(at, |operand| operand.0);
             let items = operands.into_iter().map(|operand| operand.1).collect();
             let item = match *op {
-                ExprOp::Iter(_) | ExprOp::Iteration => {
-                    now(*op).map_or(Item::Open, |value| number(value.into()))
-                }
+                ExprOp::Iter(_) | ExprOp::Iteration => match now(*op) {
+                    Some(value) => number(value.into()),
+                    None => self.leaf(cx, *op),
+                },
                 op => self.apply(cx, op, items, &ops[from..=at]),
             };
             stack.push((from, item));
@@ -173,6 +179,7 @@ impl Forms {
         match op {
             ExprOp::Add => cut.plus(constant).map(Item::clamped),
             ExprOp::Sub => apart().map(Item::clamped),
+            ExprOp::Mul => cut.times(constant).map(Item::clamped),
             ExprOp::Min | ExprOp::Max => {
                 let cut_at =
                     |end: i128| if op == ExprOp::Min { end.min(constant) } else { end.max(constant) };
@@ -243,7 +250,11 @@ impl Forms {
         let bounds = match op {
             ExprOp::Device => Range::new(0, devices.map_or(FAR, |devices| devices - 1)),
             ExprOp::Devices => devices.map_or(Range::new(1, FAR), Range::point),
-            ExprOp::Arg(arg) if is_of_launch(cx, arg) => bounds_of(cx.module.args[arg as usize].ty),
+            ExprOp::Arg(arg) if self.is_one_launch || is_of_launch(cx, arg) => {
+                cx.module.args.get(arg as usize).map_or(ANYWHERE, |arg| bounds_of(arg.ty))
+            }
+            ExprOp::Iter(_) if self.is_one_launch => Range::new(0, i64::MAX.into()),
+            ExprOp::Iteration if self.is_one_launch => bounds_of(ScalarType::I64),
             _ => return Item::Open,
         };
         bounds.value().map_or_else(|| self.value(cx, &[op], bounds), number)
@@ -252,8 +263,9 @@ impl Forms {
     fn value(&mut self, cx: &Cx<'_>, ops: &[ExprOp], bounds: Range) -> Item {
         // What holds a round, memory or a scalar of the host is another value each time.
         let moves = |op: &ExprOp| match *op {
-            ExprOp::Iter(_) | ExprOp::Iteration | ExprOp::Load(..) => true,
-            ExprOp::Arg(arg) => !is_of_launch(cx, arg),
+            ExprOp::Load(..) => true,
+            ExprOp::Iter(_) | ExprOp::Iteration => !self.is_one_launch,
+            ExprOp::Arg(arg) => !self.is_one_launch && !is_of_launch(cx, arg),
             _ => false,
         };
         if ops.iter().any(moves) {
@@ -319,10 +331,7 @@ impl Known {
     ) -> bool {
         match condition {
             Condition::Known(holds) => *holds,
-            Condition::Open => {
-                self.is_guessed = true;
-                choose()
-            }
+            Condition::Open => choose(),
             Condition::Not(condition) => !self.decide(forms, condition, choose),
             Condition::And(a, b) => self.decide(forms, a, choose) && self.decide(forms, b, choose),
             Condition::Within(form, range) => {
@@ -349,7 +358,7 @@ fn cut(pieces: &[Range], Range { low, high }: Range) -> (Vec<Range>, Vec<Range>)
 }
 
 /// Whether an argument is one of the launch, which has one value as long as the run goes.
-fn is_of_launch(cx: &Cx<'_>, arg: u32) -> bool {
+pub(super) fn is_of_launch(cx: &Cx<'_>, arg: u32) -> bool {
     cx.module.args.get(arg as usize).is_some_and(|arg| arg.source == ArgSource::Launch)
 }
 
@@ -433,10 +442,20 @@ impl Clamped {
     }
 
     fn negative(&self) -> Option<Clamped> {
+        self.times(-1)
+    }
+
+    /// It so many times; none if a number becomes too large.
+    fn times(&self, factor: i128) -> Option<Clamped> {
+        let end = |end: i128| match end.abs() == FAR && factor != 0 {
+            true => Some(end * factor.signum()),
+            false => in_reach(end.checked_mul(factor)?),
+        };
+        let (low, high) = (end(self.within.low)?, end(self.within.high)?);
         Some(Clamped {
-            of: near(self.of.times(-1))?,
-            within: self.within.negated()?,
-            whole: self.whole.as_ref().and_then(|whole| near(whole.times(-1))),
+            of: near(self.of.times(factor))?,
+            within: if factor < 0 { Range::new(high, low) } else { Range::new(low, high) },
+            whole: self.whole.as_ref().and_then(|whole| near(whole.times(factor))),
         })
     }
 }

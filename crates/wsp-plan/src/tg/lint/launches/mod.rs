@@ -3,11 +3,14 @@
 //! The statements of the host are gone through along every way that conditions leave open (`ways`); along each, launches that are in no order
 //! (`order`, `events`) are compared access by access. What cannot be compared is handed over to the run (`open`).
 
+mod arms;
+mod choices;
 mod conditions;
 mod each_device;
 mod events;
 mod open;
 mod order;
+mod restores;
 mod unlaunched;
 mod ways;
 
@@ -15,17 +18,18 @@ use super::access::Access;
 use super::flow::verb_of;
 use super::order::{Node, Order};
 use super::overlap::{Overlap, overlap, overlap_where};
-use super::{Cx, LAUNCHES, error, warning};
-use conditions::{Condition, Forms};
+use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
+pub(super) use arms::{Arms, Together};
+use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
 pub use open::{GraphEvents, LaunchUse, OpenLaunches, OpenUse};
 use order::LaunchOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use unlaunched::Syncs;
+use unlaunched::Needs;
 use ways::{Launch, Way, ways};
-use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo};
+use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo, TensorRef};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::outline::{Block, BlockId, BlockKind, Home, Variable};
 
@@ -55,31 +59,34 @@ impl Steps {
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut streams = BTreeSet::new();
-    let mut has_free = false;
+    let (mut has_free, mut has_restore) = (false, false);
     for instr in &cx.module.instrs {
         match *instr {
             Instr::TgLaunch { stream, .. } => _ = streams.insert(stream),
             Instr::TgInvoke { .. } => _ = streams.insert(StreamNo(0)),
             Instr::McFree { .. } => has_free = true,
+            Instr::TgRestore { .. } => has_restore = true,
             _ => {}
         }
     }
-    if streams.is_empty() {
+    if streams.is_empty() && !has_restore {
         return;
     }
-    // Launches on one stream are in order.
-    let mut checker = (streams.len() > 1 || has_free).then(|| Checker::new(cx, order, streams.len() > 1));
-    let mut syncs = Syncs::new(cx);
-    if checker.is_none() && syncs.are_fine() {
+    // Launches on one stream are in order; what the host releases or restores is in none.
+    let has_streams = streams.len() > 1;
+    let host_writes = has_free || has_restore;
+    let mut checker = (has_streams || host_writes).then(|| Checker::new(cx, order, has_streams, host_writes));
+    let mut needs = Needs::new(cx);
+    if checker.is_none() && needs.are_fine() {
         return;
     }
     let is_whole = ways(cx, |way, forms| {
-        syncs.way(way);
+        needs.way(way);
         let Some(checker) = &mut checker else { return true };
         checker.way(cx, way, forms);
         !checker.steps.are_over()
     });
-    syncs.report(cx, is_whole);
+    needs.report(cx, is_whole);
     if let Some(mut checker) = checker {
         checker.is_cut |= !is_whole || checker.steps.are_over();
         checker.report(cx);
@@ -121,13 +128,15 @@ struct Checker<'o> {
     uses: BTreeSet<(u32, usize)>,
     /// Whether launches are on several streams.
     has_streams: bool,
+    /// Whether the host releases or restores something.
+    host_writes: bool,
     steps: Steps,
     /// Whether not everything was compared.
     is_cut: bool,
 }
 
 impl<'o> Checker<'o> {
-    fn new(cx: &Cx<'_>, order: &'o Order, has_streams: bool) -> Checker<'o> {
+    fn new(cx: &Cx<'_>, order: &'o Order, has_streams: bool, host_writes: bool) -> Checker<'o> {
         let parts = parts(cx);
         let mut own = vec![Vec::new(); cx.outline.graphs.len()];
         for (at, access) in cx.accesses.list.iter().enumerate() {
@@ -153,6 +162,7 @@ impl<'o> Checker<'o> {
             open: BTreeMap::new(),
             uses: BTreeSet::new(),
             has_streams,
+            host_writes,
             steps: Steps::new(MOST_STEPS),
             is_cut: false,
         }
@@ -179,8 +189,9 @@ impl<'o> Checker<'o> {
             if !self.steps.spend(way.launches.len()) {
                 break;
             }
-            if let Some(launch) = way.flying(free).find(|launch| uses(launch.graph)) {
-                self.frees.entry((free.at, free.tensor)).or_insert(launch.at);
+            let mut users = (0..free.launches).filter(|&at| uses(way.launches[at].graph));
+            if let Some(user) = users.find(|&at| !order.is_over(at, free.waits, &mut self.steps)) {
+                self.frees.entry((free.at, free.tensor)).or_insert(way.launches[user].at);
             }
         }
     }
@@ -204,8 +215,11 @@ impl<'o> Checker<'o> {
             if !self.steps.spend(1) || self.found.contains_key(&place) {
                 continue;
             }
+            // What a restored launch had behind it when it was saved does not run again.
+            let is_over = x.place < a.from || y.place < b.from;
             let (x, y, steps) = ((first, x.node), (second, y.node), &mut self.steps);
-            let is_ordered = order.is_ordered(&mut self.events, x, y, steps)
+            let is_ordered = is_over
+                || order.is_ordered(&mut self.events, x, y, steps)
                 || order.is_ordered(&mut self.events, y, x, steps);
             let meets = match is_ordered || steps.are_over() {
                 true => Overlap::Never,
@@ -278,10 +292,22 @@ impl<'o> Checker<'o> {
         for ((at, tensor), launch) in &self.frees {
             let name = cx.tensor_name(*tensor);
             let graph = launched(cx, *launch);
-            let message = format!("`{name}` is released while a launch of graph `{graph}` may use it");
-            let found = cx.on(error(LAUNCHES, message), *at, "released here");
+            let done = match cx.module.instrs[*at as usize] {
+                Instr::TgRestore { .. } => "restored",
+                _ => "released",
+            };
+            let message = format!("`{name}` is {done} while a launch of graph `{graph}` may use it");
+            let found = cx.on(error(LAUNCHES, message), *at, &format!("{done} here"));
             let found = cx.and(found, *launch, "launched here, and not waited for");
             cx.report(waits_for(cx, found, *launch));
+        }
+        if self.is_cut && self.host_writes {
+            let message = "not all that the host releases or restores was compared with launches";
+            let found = warning(NOT_ALL, message)
+                .note("the host has too many ways through its conditions and loops, or too many launches");
+            cx.report(found.help(
+                "wait with TG_SYNC, in fewer blocks, for launches that use what it releases or restores",
+            ));
         }
         self.leave_open(cx);
     }
@@ -359,16 +385,30 @@ fn in_arm(cx: &Cx<'_>, meeting: &Meeting) -> bool {
     is_in(meeting.a) || is_in(meeting.b)
 }
 
-/// Whether the bytes of an access differ from launch to launch.
+/// Whether the tensor or the bytes of an access differ from launch to launch.
 fn moves(cx: &Cx<'_>, access: &Access) -> bool {
-    let Instr::McBind { offset, size, .. } = cx.module.instrs[access.at as usize] else { return false };
+    let Instr::McBind { tensor_id, offset, size, .. } = cx.module.instrs[access.at as usize] else {
+        return false;
+    };
     let moves = |scalar: Scalar| cx.module.scalar(scalar).contains(&ExprOp::Iteration);
-    !access.exact && (moves(offset) || moves(size))
+    // A scalar of the host may have another value for each launch; sums with it are not compared anyway.
+    let differs = |op: &ExprOp| match *op {
+        ExprOp::Iteration => true,
+        ExprOp::Arg(arg) => !is_of_launch(cx, arg),
+        _ => false,
+    };
+    let is_other = match tensor_id {
+        TensorRef::Table { index, .. } => cx.module.expr(index).iter().any(differs),
+        _ => false,
+    };
+    is_other || (!access.exact && (moves(offset) || moves(size)))
 }
 
 fn launched(cx: &Cx<'_>, at: u32) -> String {
     match cx.module.instrs[at as usize] {
-        Instr::TgLaunch { graph_id, .. } | Instr::TgInvoke { graph_id, .. } => {
+        Instr::TgLaunch { graph_id, .. }
+        | Instr::TgInvoke { graph_id, .. }
+        | Instr::TgRestore { graph_id, .. } => {
             cx.outline.graph(graph_id).map_or_else(String::new, |graph| cx.graph_name(graph))
         }
         _ => String::new(),

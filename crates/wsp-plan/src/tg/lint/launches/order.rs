@@ -125,6 +125,13 @@ impl LaunchOrder {
         self.reaches(begin(first) + 1, begin(second), steps)
     }
 
+    /// Whether a launch is over behind so many waits of the host.
+    pub(super) fn is_over(&mut self, launch: usize, waits: usize, steps: &mut Steps) -> bool {
+        let wait = |last: usize| (2 * self.graphs.len() + last) as u32;
+        let last = waits.checked_sub(1).map(wait);
+        last.is_some_and(|last| self.reaches(begin(launch) + 1, last, steps))
+    }
+
     /// Whether a node of one launch comes before a node of another. Where no steps are left, the answer means nothing.
     pub(super) fn is_ordered(
         &mut self,

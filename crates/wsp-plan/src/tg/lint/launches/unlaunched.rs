@@ -1,91 +1,119 @@
-//! Waits of the host for graphs that it has not launched: the run stops there.
+//! Waits of the host for graphs that it has not launched, and restores of what was not saved: the run stops there.
 
-use super::super::{Cx, NEVER_LAUNCHED, error, note};
+use super::super::{Cx, NEVER_LAUNCHED, NEVER_SAVED, error, note};
 use super::waits_for;
 use super::ways::Way;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use wsp_core::tg::{GraphNo, Instr};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::tg::Namespace;
+use wsp_ir::tg::outline::BlockId;
 
-/// What ways so far say of a wait.
+/// What ways so far say of a statement that needs an earlier one.
 #[derive(Clone, Copy, Default)]
-struct Sync {
-    /// On some way the graph was launched before.
-    launched: bool,
-    /// On some way it was not.
+struct Need {
+    /// On some way there was one.
+    met: bool,
+    /// On some way there was none.
     missing: bool,
-    /// On one on which conditions go as they may for some values of the unit's scalars.
-    surely: bool,
 }
 
-/// The waits of a unit.
-pub(super) struct Syncs {
+/// The waits and restores of a unit.
+pub(super) struct Needs {
     /// By instruction.
-    found: BTreeMap<u32, Sync>,
-    /// Graphs that may be restored, which launches them.
-    restored: BTreeSet<GraphNo>,
+    found: BTreeMap<u32, Need>,
     /// Graphs by the first of their launches.
     launches: BTreeMap<GraphNo, u32>,
-    is_fine: bool,
+    /// The same by block.
+    in_blocks: BTreeMap<(GraphNo, BlockId), u32>,
 }
 
-impl Syncs {
-    pub(super) fn new(cx: &Cx<'_>) -> Syncs {
-        let (mut restored, mut launches, mut is_fine) = (BTreeSet::new(), BTreeMap::new(), true);
+impl Needs {
+    pub(super) fn new(cx: &Cx<'_>) -> Needs {
+        let (mut found, mut launches, mut in_blocks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (instr, at) in cx.module.instrs.iter().zip(0..) {
-            match *instr {
-                Instr::TgLaunch { graph_id, .. } | Instr::TgInvoke { graph_id, .. } => {
-                    launches.entry(graph_id).or_insert(at);
-                }
-                Instr::TgRestore { graph_id, .. } => _ = restored.insert(graph_id),
-                Instr::TgSync { .. } => is_fine = false,
-                _ => {}
+            if matches!(instr, Instr::TgSync { .. } | Instr::TgRestore { .. }) {
+                found.insert(at, Need::default());
+            }
+            if let Instr::TgLaunch { graph_id, .. }
+            | Instr::TgInvoke { graph_id, .. }
+            | Instr::TgRestore { graph_id, .. } = *instr
+            {
+                launches.entry(graph_id).or_insert(at);
+                in_blocks.entry((graph_id, cx.outline.blocks.around(at))).or_insert(at);
             }
         }
-        Syncs { found: BTreeMap::new(), restored, launches, is_fine }
+        Needs { found, launches, in_blocks }
     }
 
-    /// Whether there is no wait.
+    /// Whether there is neither wait nor restore.
     pub(super) fn are_fine(&self) -> bool {
-        self.is_fine
+        self.found.is_empty()
     }
 
     pub(super) fn way(&mut self, way: &Way) {
-        for (at, is_launched) in &way.syncs {
-            let sync = self.found.entry(*at).or_default();
-            sync.launched |= is_launched;
-            sync.missing |= !is_launched;
-            sync.surely |= !is_launched && !way.is_guessed();
+        for (at, is_met) in &way.needs {
+            let need = self.found.entry(*at).or_default();
+            need.met |= is_met;
+            need.missing |= !is_met;
         }
+    }
+
+    /// Whether whoever comes to an instruction has launched a graph, whichever way that was.
+    fn is_behind_launch(&self, cx: &Cx<'_>, at: u32, graph: GraphNo) -> bool {
+        let blocks = &cx.outline.blocks;
+        let mut around = blocks.outwards(blocks.around(at));
+        around.any(|(id, _)| self.in_blocks.get(&(graph, id)).is_some_and(|launch| *launch < at))
     }
 
     /// `is_whole` says whether there are no other ways.
     pub(super) fn report(self, cx: &mut Cx<'_>, is_whole: bool) {
-        for (at, sync) in self.found {
-            let Instr::TgSync { graph_id } = cx.module.instrs[at as usize] else { continue };
-            if self.restored.contains(&graph_id) {
+        for (&at, need) in &self.found {
+            let never = need.missing && !need.met && is_whole;
+            // A note: a loop of launches whose count is not known, and a wait behind it, are a usual program, of which no text says that
+            // there is a round.
+            let (graph_id, checkpoint) = match cx.module.instrs[at as usize] {
+                Instr::TgSync { graph_id } => (graph_id, None),
+                Instr::TgRestore { graph_id, checkpoint_id } => (graph_id, Some(checkpoint_id)),
+                _ => continue,
+            };
+            let Some(graph) = cx.outline.graph(graph_id) else { continue };
+            if !need.missing && (is_whole || self.is_behind_launch(cx, at, graph_id)) {
                 continue;
             }
-            let Some(graph) = cx.outline.graph(graph_id) else { continue };
-            let name = cx.graph_name(graph);
-            let found = if sync.missing && !sync.launched && is_whole {
-                let found = error(
-                    NEVER_LAUNCHED,
-                    format!("graph `{name}` is not launched before the host waits for it"),
-                );
-                cx.on(found, at, "stops the run").help("launch it before waiting for it")
-            } else if sync.surely {
-                // A note: a loop of launches whose count is not known, and a wait behind it, are a usual program, of which no text says that
-                // there is a round.
-                let message = format!("graph `{name}` may not be launched when the host waits for it");
-                let found = cx.on(note(NEVER_LAUNCHED, message), at, "stops the run where it is not");
-                match self.launches.get(&graph_id) {
-                    Some(&launch) => waits_for(cx, cx.and(found, launch, "launched here"), launch),
-                    None => found,
+            let graph = format!("graph `{}`", cx.graph_name(graph));
+            let (code, what, done, does, help) = match checkpoint {
+                None => {
+                    (NEVER_LAUNCHED, graph, "launched", "waits for it", "launch it before waiting for it")
                 }
-            } else {
-                continue;
+                Some(no) => {
+                    let name = cx.module.name(Namespace::Checkpoint, GraphNo(0), no.0);
+                    let what = format!("checkpoint `{name}` of {graph}");
+                    (NEVER_SAVED, what, "saved", "restores it", "launch the graph before, which saves it")
+                }
             };
-            cx.report(found);
+            let (of, message, label): (fn(Code, String) -> Diagnostic, _, _) = match never {
+                true => (error, format!("{what} is not {done} before the host {does}"), "stops the run"),
+                false => (
+                    note,
+                    format!("{what} may not be {done} when the host {does}"),
+                    "stops the run where it is not",
+                ),
+            };
+            let found = cx.on(of(code, message), at, label);
+            let found = match need.missing {
+                true => found,
+                false => {
+                    found.note("the host has more ways through its conditions and loops than were followed")
+                }
+            };
+            let launch = self.launches.get(&graph_id).filter(|_| !never);
+            let found =
+                launch.into_iter().fold(found, |found, &launch| cx.and(found, launch, "launched here"));
+            cx.report(match launch {
+                Some(&launch) if checkpoint.is_none() => waits_for(cx, found, launch),
+                _ => found.help(help),
+            });
         }
     }
 }

@@ -5,12 +5,13 @@
 
 use super::super::Cx;
 use super::Steps;
+use super::choices::{Choices, MOST_WAYS};
 use super::conditions::{Condition, Forms, Known};
+use super::restores::{Goes, Restores};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use wsp_core::tg::{ExprOp, Instr, IterNo, Scalar, StreamNo};
+use std::rc::Rc;
+use wsp_core::tg::{CheckpointNo, ExprOp, Instr, IterNo, Scalar, StreamNo};
 
-/// Ways that are followed one after the other. If there are more, as many are drawn of all, so that each decision goes both ways.
-const MOST_WAYS: u64 = 64;
 /// Rounds that a loop is taken to have at most, where they are alike.
 const ROUNDS: i64 = 3;
 /// Rounds that are followed one by one.
@@ -19,8 +20,6 @@ const MOST_ROUNDS: i64 = 256;
 const STEPS_OF_WAY: usize = 1 << 22;
 /// What a launch costs of them: no way has more than 4096.
 const STEPS_OF_LAUNCH: usize = 1 << 10;
-/// What it costs of the steps of all ways to decide a condition.
-const STEPS_TO_DECIDE: usize = 16;
 
 /// A scalar that decides something.
 struct Test {
@@ -51,6 +50,19 @@ enum Statement {
         tensor: u32,
         at: u32,
     },
+    /// Saves a checkpoint between two tasks of the graph, or after it.
+    Save {
+        graph: u32,
+        checkpoint: CheckpointNo,
+    },
+    /// Waits for a graph, writes what it writes, and launches what was saved.
+    Restore {
+        graph: u32,
+        checkpoint: CheckpointNo,
+        at: u32,
+        /// What the graph writes.
+        tensors: Rc<[u32]>,
+    },
     /// Reads memory: the host waits for everything in flight.
     Read,
     If {
@@ -72,10 +84,13 @@ enum Statement {
 #[derive(Clone, Copy)]
 pub(super) struct Launch {
     pub(super) graph: u32,
+    pub(super) stream: StreamNo,
     /// The instruction.
     pub(super) at: u32,
     /// The iteration, if it is known.
     pub(super) iteration: Option<i64>,
+    /// The instruction of its graph that it goes on from: what stands before was complete when it was saved.
+    pub(super) from: u32,
     /// The launch before it on its stream.
     pub(super) before: Option<usize>,
     /// How many waits of the host come before it.
@@ -86,13 +101,13 @@ pub(super) struct Launch {
     pub(super) skipped: Option<u32>,
 }
 
-/// A release by the host.
+/// A tensor that the host releases or restores.
 pub(super) struct Free {
     pub(super) tensor: u32,
     pub(super) at: u32,
     /// How many launches and waits of the host come before it.
-    launches: usize,
-    waits: usize,
+    pub(super) launches: usize,
+    pub(super) waits: usize,
 }
 
 /// What stands on one way.
@@ -102,42 +117,38 @@ pub(super) struct Way {
     pub(super) frees: Vec<Free>,
     /// Waits of the host.
     pub(super) waits: usize,
-    /// Waits of the host for a graph, and whether it was launched before.
-    pub(super) syncs: BTreeMap<u32, bool>,
+    /// Waits of the host for a graph, and whether it was launched before; restores, and whether the checkpoint was saved.
+    pub(super) needs: BTreeMap<u32, bool>,
     /// The last launch on each stream.
     last: HashMap<StreamNo, usize>,
+    /// Graphs that were launched, or of which it was noted that they were not: the run ends there.
     launched: HashSet<u32>,
+    /// Checkpoints that the host saved, and whether the graph was in flight.
+    saved: HashMap<(u32, CheckpointNo), bool>,
     skipped: Option<u32>,
     /// What the decisions on it leave open.
     known: Known,
 }
 
 impl Way {
-    /// Launches that may be in flight at a release.
-    pub(super) fn flying(&self, free: &Free) -> impl Iterator<Item = &Launch> {
-        let waits = free.waits;
-        self.launches[..free.launches].iter().filter(move |launch| launch.over.is_none_or(|at| at >= waits))
-    }
-
     /// Whether conditions may go so on it, all of them.
     pub(super) fn allows(&self, forms: &Forms, conditions: &[(Condition, bool)], steps: &mut Steps) -> bool {
-        let mut choices = Choices::default();
-        for _ in 0..MOST_WAYS {
-            let (mut known, mut choose) = (self.known.clone(), || choices.take());
-            let goes = |(condition, goes): &(Condition, bool)| {
-                steps.spend(STEPS_TO_DECIDE) && known.decide(forms, condition, &mut choose) == *goes
-            };
-            let is_allowed = conditions.iter().all(goes);
-            if is_allowed || !choices.advance() {
-                return is_allowed;
-            }
-        }
-        true
+        self.known.allows(forms, conditions, steps)
     }
 
-    /// Whether a condition of which nothing is known went one of its ways.
-    pub(super) fn is_guessed(&self) -> bool {
-        self.known.is_guessed
+    /// Launches of a graph.
+    pub(super) fn of(&self, graph: u32) -> impl DoubleEndedIterator<Item = &Launch> {
+        self.launches.iter().filter(move |launch| launch.graph == graph)
+    }
+
+    /// Notes whether a statement has what it needs.
+    fn needs(&mut self, at: u32, is_met: bool) {
+        *self.needs.entry(at).or_insert(true) &= is_met;
+    }
+
+    fn free(&mut self, tensor: u32, at: u32) {
+        let (launches, waits) = (self.launches.len(), self.waits);
+        self.frees.push(Free { tensor, at, launches, waits });
     }
 
     fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
@@ -148,56 +159,23 @@ impl Way {
     }
 }
 
-/// Decisions on a way, and those that are still to be made the other way.
-#[derive(Default)]
-struct Choices {
-    taken: Vec<bool>,
-    next: usize,
-    /// Where decisions are drawn, the last number drawn.
-    drawn: Option<u64>,
-}
-
-impl Choices {
-    fn take(&mut self) -> bool {
-        if let Some(number) = &mut self.drawn {
-            *number = number.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            return *number >> 63 == 1;
-        }
-        if self.next == self.taken.len() {
-            self.taken.push(false);
-        }
-        self.next += 1;
-        self.taken[self.next - 1]
-    }
-
-    /// Goes to the next way; `false` if there is none.
-    fn advance(&mut self) -> bool {
-        self.next = 0;
-        while let Some(last) = self.taken.pop() {
-            if !last {
-                self.taken.push(true);
-                return true;
-            }
-        }
-        false
-    }
-}
-
 /// Calls `found` with every way until it says `false`. `false` if there are too many ways, or one is too long and ends early.
 pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way, &mut Forms) -> bool) -> bool {
-    let mut reader = Reader { cx, at: 0, forms: Forms::default(), variables: HashSet::new() };
+    let restores = Restores::new(cx);
+    let (forms, variables) = (Forms::default(), HashSet::new());
+    let mut reader = Reader { cx, at: 0, forms, restores, variables };
     let statements = reader.block();
-    let mut forms = reader.forms;
+    let Reader { mut forms, restores, .. } = reader;
     let (mut choices, mut is_whole) = (Choices::default(), true);
     for number in 0..2 * MOST_WAYS {
         if number >= MOST_WAYS {
-            choices =
-                Choices { drawn: Some(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)), ..Choices::default() };
+            choices = Choices::drawn(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         }
         let (mut way, mut steps) = (Way::default(), Steps::new(STEPS_OF_WAY));
         let mut follower = Follower {
             cx,
             forms: &mut forms,
+            restores: &restores,
             way: &mut way,
             choices: &mut choices,
             steps: &mut steps,
@@ -216,6 +194,7 @@ struct Reader<'c, 'm> {
     cx: &'c Cx<'m>,
     at: u32,
     forms: Forms,
+    restores: Restores,
     /// Variables of loops that statements so far depend on.
     variables: HashSet<IterNo>,
 }
@@ -249,6 +228,16 @@ impl Reader<'_, '_> {
                 Instr::McFree { tensor_id } => {
                     let tensor = cx.outline.tensor_index(tensor_id);
                     statements.extend(tensor.map(|tensor| Statement::Free { tensor, at }));
+                }
+                Instr::TgCheckpoint { graph_id, checkpoint_id: checkpoint } => {
+                    let graph = cx.outline.graph(graph_id);
+                    statements.extend(graph.map(|graph| Statement::Save { graph, checkpoint }));
+                }
+                Instr::TgRestore { graph_id, checkpoint_id: checkpoint } => {
+                    statements.extend(cx.outline.graph(graph_id).map(|graph| {
+                        let tensors = self.restores.written(graph);
+                        Statement::Restore { graph, checkpoint, at, tensors }
+                    }));
                 }
                 Instr::CfIf { .. } | Instr::CfLoop { .. } | Instr::CfWhile { .. } => {
                     self.control(at, *instr, &mut statements);
@@ -320,6 +309,7 @@ impl Reader<'_, '_> {
 struct Follower<'f, 'c, 'm> {
     cx: &'c Cx<'m>,
     forms: &'f mut Forms,
+    restores: &'f Restores,
     way: &'f mut Way,
     choices: &'f mut Choices,
     steps: &'f mut Steps,
@@ -340,18 +330,22 @@ impl Follower<'_, '_, '_> {
         match statement {
             Statement::Launch { graph, stream, iteration, at } => {
                 let iteration = self.number(*iteration);
-                self.launch(*graph, *stream, iteration, *at);
+                self.launch(*graph, *at, Goes { stream: *stream, iteration, from: 0 });
             }
             Statement::Sync { graph, at } => {
-                let is_launched = self.way.launched.contains(graph);
-                let always = self.way.syncs.entry(*at).or_insert(true);
-                *always &= is_launched;
+                let is_missing = self.way.launched.insert(*graph);
+                self.way.needs(*at, !is_missing);
                 self.wait(|launch| launch.graph == *graph);
             }
             Statement::Read => self.wait(|_| true),
-            Statement::Free { tensor, at } => {
-                let (launches, waits) = (self.way.launches.len(), self.way.waits);
-                self.way.frees.push(Free { tensor: *tensor, at: *at, launches, waits });
+            Statement::Free { tensor, at } => self.way.free(*tensor, *at),
+            Statement::Save { graph, checkpoint } => {
+                self.steps.spend(self.way.launches.len());
+                let in_flight = self.way.of(*graph).any(|launch| launch.over.is_none());
+                self.way.saved.insert((*graph, *checkpoint), in_flight);
+            }
+            Statement::Restore { graph, checkpoint, at, tensors } => {
+                self.restore(*graph, *checkpoint, *at, tensors);
             }
             Statement::If { test, then, otherwise } => {
                 let is_taken = self.holds(test);
@@ -385,15 +379,33 @@ impl Follower<'_, '_, '_> {
         self.forms.number(self.cx, scalar, &|op| round(rounds, op))
     }
 
-    fn launch(&mut self, graph: u32, stream: StreamNo, iteration: Option<i64>, at: u32) {
+    fn launch(&mut self, graph: u32, at: u32, goes: Goes) {
         if !self.steps.spend(STEPS_OF_LAUNCH) {
             return;
         }
-        let way = &mut *self.way;
+        let (way, Goes { stream, iteration, from }) = (&mut *self.way, goes);
         let before = way.last.insert(stream, way.launches.len());
         way.launched.insert(graph);
         let (waits, skipped) = (way.waits, way.skipped);
-        way.launches.push(Launch { graph, at, iteration, before, waits, over: None, skipped });
+        way.launches.push(Launch { graph, stream, at, iteration, from, before, waits, over: None, skipped });
+    }
+
+    fn restore(&mut self, graph: u32, checkpoint: CheckpointNo, at: u32, tensors: &[u32]) {
+        self.wait(|launch| launch.graph == graph);
+        self.steps.spend(self.way.launches.len() + tensors.len());
+        let way = &mut *self.way;
+        let by_host = way.saved.get(&(graph, checkpoint)).copied();
+        let place = self.restores.place(graph, checkpoint).filter(|_| way.launched.contains(&graph));
+        way.needs(at, by_host.is_some() || place.is_some());
+        way.launched.insert(graph);
+        if by_host.is_none() && place.is_none() {
+            return;
+        }
+        tensors.iter().for_each(|&tensor| way.free(tensor, at));
+        if place.is_some() || by_host == Some(true) {
+            let goes = self.restores.goes_on(self.cx, way, (graph, place), self.choices);
+            goes.into_iter().for_each(|goes| self.launch(graph, at, goes));
+        }
     }
 
     fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
