@@ -150,6 +150,13 @@ TG_BEGIN(G)
             let said = "at byte 0 of `T`, where nothing has stored anything";
             assert!(err.contains(said), "{graph}{host}\n{out}{err}");
         }
+        // Not otherwise by way of a copy, which brings what it is a copy of.
+        let copied = std::fs::read_to_string(&path).expect("it was written");
+        let copied = copied.replace("MC_ALLOC(T, 16)", "MC_ALLOC(S, 16)\nMC_ALLOC(T, 16)");
+        let copied = copied.replace(host.as_str(), &format!("TG_LAUNCH(C, default)\nTG_SYNC(C)\n{host}"));
+        let copied = copied.replace("TG_BEGIN(G)", "TG_BEGIN(C)\nMC_COPY(S, T, 16)\nTG_END(C)\nTG_BEGIN(G)");
+        let (out, err) = refused(&["run", &folder.write("copied.tg", &copied), "--no-check"]);
+        assert!(err.contains("where nothing has stored anything"), "{copied}\n{out}{err}");
         let path = unit(&format!("TG_LAUNCH(W, default)\nTG_SYNC(W)\n{host}"));
         let (code, out, err) = run(&["run", &path, "--no-check"]);
         assert_eq!(code, 0, "{graph}{host}\n{out}{err}");
@@ -261,4 +268,57 @@ fn launches_whose_bytes_only_a_run_knows_are_compared_by_it() {
     }
     let (code, out, err) = run(&["run", &folder.write("apart.tg", &text("16")), "--strict"]);
     assert_eq!(code, 0, "{out}{err}");
+}
+
+/// Bytes that do not fit each other are refused before a run where the unit says them, with the kernel's line.
+#[test]
+fn arguments_of_sizes_that_do_not_agree_are_refused_by_check() {
+    let folder = folder();
+    folder.write(
+        "rows.pto",
+        "PTO_SHAPE(a, rows, 32)
+PTO_SHAPE(b, rows, 32)
+PTO_KERNEL_IMPL(square, Tensor<float> a, Tensor<float> b) {
+    for (uint32_t r = 0; r < rows; r += 1) {
+        VecTile<float, 1, 32> t;
+        TLOAD(t, a, {r});
+        TMUL(t, t, t);
+        TSTORE(b, t, {r});
+    }
+}
+",
+    );
+    let unit = |rows: u32, open: &str, close: &str| {
+        let text = format!(
+            "use \"rows.pto\"
+arg N: i64 = 0
+extern A: f32[100, 32]
+extern B: f32[{rows}, 32]
+TG_BEGIN(G)
+{open}TG_KERNEL(K, square, 1, AIV, 0)
+MC_BIND(K, 0, A)
+MC_BIND(K, 1, B)
+{close}TG_END(G)
+TG_LAUNCH(G, default)
+"
+        );
+        folder.write("unit.tg", &text)
+    };
+    for rows in [50, 101] {
+        let path = unit(rows, "", "");
+        for args in [&["check", &path][..], &["run", &path]] {
+            let (out, err) = refused(args);
+            let said =
+                ["error[WSP1548]", "unit.tg:6", "kernel `K` cannot run", "[100, 32] elements of `f32`"];
+            assert!(said.iter().all(|part| err.contains(part)), "{args:?}: {out}{err}");
+        }
+    }
+    let (code, out, err) = run(&["check", &unit(100, "", ""), "--strict"]);
+    assert_eq!(code, 0, "{out}{err}");
+    // A run may go another way.
+    let path = unit(50, "CF_IF(N)\n", "CF_ENDIF\n");
+    let (code, out, err) = run(&["check", &path]);
+    assert!(code == 0 && err.contains("warning[WSP1548]"), "{out}{err}");
+    let (out, err) = refused(&["run", &path, "--set", "N=1"]);
+    assert!(err.contains("error[WSP1548]") && err.contains("unit.tg:7"), "{out}{err}");
 }
