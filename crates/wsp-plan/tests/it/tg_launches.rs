@@ -295,7 +295,7 @@ fn restored(before: &str, behind: &str, host: &str) -> String {
     )
 }
 
-/// ISA-TG-24, ISA-TG-33: a restored graph is launched on its stream, behind what the host writes to its tensors.
+/// ISA-TG-24, ISA-FE-04: a restored graph is launched on its stream, behind what the host writes to its tensors.
 #[test]
 fn a_restore_is_a_launch_and_a_write_of_the_host() {
     let begin = "TG_LAUNCH(B, 2)\nTG_SYNC(B)\nTG_LAUNCH(A, 1)\n";
@@ -331,7 +331,7 @@ fn memory_that_a_restored_launch_may_use_is_not_released() {
     check(&unit("TG_LAUNCH(A, 1)\nTG_SYNC(A)\nMC_FREE(T)\n"));
 }
 
-/// ISA-TG-34: what no launch has saved cannot be restored; `check` says so where it is missing on every way, or on some.
+/// ISA-FE-04: what no launch has saved cannot be restored; `check` says so where it is missing on every way, or on some.
 #[test]
 fn restores_of_what_is_not_saved_are_found() {
     let severity = |host: &str| {
