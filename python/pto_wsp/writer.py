@@ -80,8 +80,9 @@ class Writer:
         return {"k": "axis", "id": self._axis_ids[id(axis)]}
 
     def _quotient(self, expr: Expr) -> Json:
-        """`//` and `%`, which round down; the operations of the program round towards zero, or up. No step overflows
-        where the result does not.
+        """`//` and `%`, which round down; the operations of the program round towards zero, or up.
+
+        No step overflows where the result does not.
         """
         a, b = (self._expr(arg) for arg in expr.args)
         if quotient_plain(expr):

@@ -255,7 +255,9 @@ impl Binder<'_> {
                     format!("give it by name: `{}=…`, {}{}", fact.given, fact.dtype, signature.extents(fact));
                 self.faults.push(missing("array", &fact.given, write));
             }
-            let said = |name: &String| self.inputs.arrays.contains_key(name) || self.declined.contains(name);
+            let inputs = &self.inputs;
+            let given = |name: &String| inputs.arrays.contains_key(name) || inputs.views.contains_key(name);
+            let said = |name: &String| given(name) || self.declined.contains(name);
             for array in signature.library.arrays.iter().filter(|a| a.written && !said(&a.name)) {
                 let (name, what) = (&array.name, &array.what);
                 let fault = missing(
