@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wsp_memory::{Buffer, Space, View, ViewAccess, ViewFault};
 use wsp_plan::Array;
 
-/// Keeps an array, which nobody looks at meanwhile.
+/// Keeps an array, which no code reads or writes until it is taken back.
 struct Lent(Array);
 
 /// A view of all elements of an array: a run uses them where they lie, and [`take_back`] gives the array back.

@@ -73,7 +73,7 @@ pub(crate) struct LibraryArray {
     pub(crate) written: bool,
 }
 
-/// What a used file takes. Its kernels read arrays where they lie, and write into copies.
+/// What a used file takes. Its kernels use arrays of real numbers in row-major order where they lie, and copies of others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LibraryFacts {
     /// Arrays.

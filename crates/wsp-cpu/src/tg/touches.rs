@@ -320,8 +320,8 @@ impl Device {
         }
     }
 
-    /// Enters a use. Where it comes behind another, whoever meets that one in no order meets this as well: if it is told as gravely, it takes the
-    /// other's place.
+    /// Enters a use. Where it comes behind another, each later use that meets the earlier one in no order meets this one as well: if the findings
+    /// are of one severity, it takes the place of the earlier one.
     fn enter(&mut self, uses: &[OpenUse], touch: Touch, tensor: u32, bytes: &Range<u64>, prunes: bool) {
         if bytes.is_empty() {
             return;

@@ -106,7 +106,7 @@ impl Finder<'_> {
     }
 }
 
-/// Copies that are in program order with whoever else uses their bytes.
+/// Copies, and the order of the program between each and the other nodes that use its bytes.
 pub(super) struct CopyOrder {
     /// Pairs of nodes, one of them a copy, of which the first comes first in the program. Other such pairs are in order by these.
     pub(super) pairs: Vec<(u32, u32)>,

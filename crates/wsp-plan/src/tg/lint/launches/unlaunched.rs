@@ -59,7 +59,7 @@ impl Needs {
         }
     }
 
-    /// Whether whoever comes to an instruction has launched a graph, whichever way that was.
+    /// Whether every way that leads to an instruction has launched a graph before.
     fn is_behind_launch(&self, cx: &Cx<'_>, at: u32, graph: GraphNo) -> bool {
         let blocks = &cx.outline.blocks;
         let mut around = blocks.outwards(blocks.around(at));
