@@ -1,12 +1,5 @@
 //! Task graphs from outside: every command on units, and what is refused.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
-#[path = "isa/refused.rs"]
 mod refused;
 
 use serde_json::Value;

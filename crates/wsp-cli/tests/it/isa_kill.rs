@@ -1,20 +1,9 @@
 //! Runs of task graphs that are killed and go on from their last checkpoint.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, makes its own files, and says how many cases ran"
-)]
-
-#[path = "isa_kill/own.rs"]
 mod own;
-#[path = "../../wsp-core/tests/randomised/mod.rs"]
-mod randomised;
-#[path = "isa_kill/units.rs"]
 mod units;
 
-use randomised::cases;
+use crate::randomised::cases;
 use std::collections::BTreeSet;
 use std::os::unix::fs::DirEntryExt as _;
 use std::path::{Path, PathBuf};

@@ -1,26 +1,12 @@
 //! The binary from outside: exit codes, where output goes, and what scripts read.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
-#[path = "cli/checks.rs"]
 mod checks;
-#[path = "cli/compared.rs"]
 mod compared;
-#[path = "cli/nan.rs"]
 mod nan;
-#[path = "cli/offers.rs"]
 mod offers;
-#[path = "cli/slips.rs"]
 mod slips;
-#[path = "cli/stopped.rs"]
 mod stopped;
-#[path = "cli/units.rs"]
 mod units;
-#[path = "cli/unstored.rs"]
 mod unstored;
 
 use serde_json::Value;

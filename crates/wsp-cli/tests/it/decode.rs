@@ -1,11 +1,5 @@
 //! Decode attention against the reference cases: every case, both layouts, several threads and schedules.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and reads the examples"
-)]
-
 use std::path::PathBuf;
 use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};

@@ -1,11 +1,5 @@
 //! `wsp run` and `wsp check` of workloads: what is checked, what is written, and what happens to those who misuse them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,11 +1,5 @@
 //! `wsp asm` and `wsp disasm`: files there and back, and what happens to those who misuse them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

@@ -1,19 +1,10 @@
 //! Every decode attention case through the programs of `examples/attention` that compute it: each instruction set of this
 //! machine forced, on both engines, in both page layouts, under every schedule.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, reads the examples, and says what it could not run"
-)]
-
-#[path = "../decode_cases/mod.rs"]
-mod decode_cases;
 mod prefill;
 mod targets;
 
-use decode_cases::{cases, merges, names, root};
+use crate::decode_cases::{cases, merges, names, root};
 use std::collections::BTreeMap;
 use targets::{TARGETS, Target};
 use wsp_cli::KvLayout;

@@ -1,12 +1,5 @@
 //! Every option of every command, for every kind of file: it has an effect, or it is refused by its name.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
-#[path = "options/files.rs"]
 mod files;
 
 use files::{CYCLES, FAULTY, Files, GENERATOR, Kind, LIBRARY, PLAIN, PROGRAM, UNIT, WORKLOAD};

@@ -1,12 +1,6 @@
 //! The workloads over real kernels: each matches its f64 reference, and gives the bits of the program that generates the
 //! same tasks itself.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use std::path::Path;
 use std::process::Command;
 use wsp_cli::files::Npz;

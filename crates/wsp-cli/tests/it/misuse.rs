@@ -1,12 +1,6 @@
 //! What happens to those who give wrong arrays, options and programs: a diagnostic with what, where and numbers, and
 //! never a wrong result.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wsp_cli::KvLayout;

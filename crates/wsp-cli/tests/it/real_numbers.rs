@@ -1,16 +1,7 @@
 //! The examples with real kernels against their f64 references: a LLaMA layer, a mixture of experts, ragged prefill, the top-k
 //! indexer; their corner cases; and that broken kernels do not pass.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and reads the examples"
-)]
-
-#[path = "real_numbers/mutations.rs"]
 mod mutations;
-#[path = "../../wsp-core/tests/randomised/mod.rs"]
-mod randomised;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,5 @@
 //! One array under several names, pages that requests share, tiles: programs whose result must not depend on timing.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_core::DType;
 use wsp_ir::SourceMap;

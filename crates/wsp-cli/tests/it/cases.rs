@@ -1,14 +1,7 @@
 //! The dense reference against results computed elsewhere, on data made by formula.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
 
-mod decode_cases;
-
-use decode_cases::{cases, is_latent, merges, names, root};
+use crate::decode_cases::{cases, is_latent, merges, names, root};
 use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::files::to_u32;

@@ -1,11 +1,5 @@
 //! Tasks that AICPUs generate, from the command line: `wsp run --aicpus`, `wsp plan --bytes`, `wsp bench generate`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

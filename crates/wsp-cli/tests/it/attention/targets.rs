@@ -1,6 +1,6 @@
 //! Which program computes which case.
 
-use super::decode_cases::{is_latent, names};
+use crate::decode_cases::{is_latent, names};
 use wsp_cli::cases::{Case, Extras};
 use wsp_cli::generate::{Names, QueryRows};
 use wsp_plan::ParamValue;

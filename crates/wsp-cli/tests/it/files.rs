@@ -1,11 +1,5 @@
 //! Archives and arrays on disk: what is written is read back, and damage is a diagnostic.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};

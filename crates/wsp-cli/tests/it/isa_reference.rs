@@ -1,11 +1,5 @@
 //! `docs/reference/isa.md`: its files are what it says, and its commands run.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! Prompts beside decoding requests, which only `prefill_decode.pto` has.
 
-use super::decode_cases::{cases, names};
+use crate::decode_cases::{cases, names};
 use super::{allowed, combinations, module, share};
 use wsp_cli::KvLayout;
 use wsp_cli::cases::Case;

@@ -1,11 +1,5 @@
 //! `wsp bench decode --peers` from outside, with peers made up for the purpose.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::net::{UnixListener, UnixStream};

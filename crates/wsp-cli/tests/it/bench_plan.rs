@@ -1,10 +1,4 @@
 //! `wsp bench plan` from outside: every row is printed, and scripts can read them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use serde_json::Value;
 use std::process::{Command, Output};
 

@@ -1,11 +1,5 @@
 //! `wsp bench runtime` from outside: every row is printed, and scripts can read them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::{Command, Output};

@@ -1,11 +1,5 @@
 //! `wsp graph` against recorded graphs, formulas and hazard counts; and what happens to those who misuse it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test fails by panicking and makes its own files"
-)]
-
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::io::Read as _;

@@ -1,0 +1,33 @@
+//! Integration tests of the command line, in one program: they link once.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "a test fails by panicking, makes its own files, and says what it could not run"
+)]
+
+mod asm;
+mod attention;
+mod bench_peers;
+mod bench_plan;
+mod bench_runtime;
+mod cases;
+mod cli;
+mod decode;
+mod decode_cases;
+mod files;
+mod generation;
+mod graph;
+mod isa;
+mod isa_kill;
+mod isa_reference;
+mod memory;
+mod misuse;
+mod options;
+#[path = "../../../wsp-core/tests/randomised/mod.rs"]
+mod randomised;
+mod real_numbers;
+mod workload;
+mod workload_examples;
