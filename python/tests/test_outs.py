@@ -85,7 +85,14 @@ def test_a_python_kernel_that_gives_its_out_another_value_is_an_error():
     def into_a_part_of_a_copy(x: In, y: Out):
         y.reshape(-1, 2).T.flatten()[:] = 1
 
-    for k in (rebinds, forgets, adds, into_a_copy, looks, into_a_part_of_a_copy):
+    @python_kernel
+    def by_other_names(x: In, y: Out):
+        z = y
+        w = z.T
+        z = w + x
+        w = z
+
+    for k in (rebinds, forgets, adds, into_a_copy, looks, into_a_part_of_a_copy, by_other_names):
         with pytest.raises(errors.KernelError) as never:
             ran(k, debug=False)
         cause = never.value.__cause__
@@ -101,6 +108,13 @@ def test_ways_to_write_an_out():
     def by_variable(x: In, y: Out):
         target = y
         target[:] = x * 2
+
+    @python_kernel
+    def by_other_names(x: In, y: Out):
+        z = w = y
+        v = w[1:].T
+        v[...] = 2 * x[1:]
+        z[0] = 2 * x[0]
 
     @python_kernel
     def by_nested(x: In, y: Out):
@@ -127,7 +141,7 @@ def test_ways_to_write_an_out():
     def by_helper(x: In, y: Out):
         helper(y, pto.load(x))
 
-    for k in (by_call, by_variable, by_nested, in_place, by_rows, by_helper):
+    for k in (by_call, by_variable, by_other_names, by_nested, in_place, by_rows, by_helper):
         assert (ran(k, debug=k is not in_place) == 2).all()
 
 

@@ -121,38 +121,70 @@ def never_used(source: Source, outs: Sequence[str]) -> str | None:
     # `y += x` writes into the array.
     targets = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
     written = {target.id for target in targets if isinstance(target, ast.Name)}
-    loads = [node for node in names if node.id in outs and isinstance(node.ctx, ast.Load)]
-    written |= {node.id for node in loads if node.id not in written and _may_write(node, parents, source)}
-    return next((name for name in outs if name not in written), None)
+    # Others may see what a global variable holds.
+    written |= {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+    loads: dict[str, list[ast.AST]] = {}
+    for node in names:
+        if isinstance(node.ctx, ast.Load):
+            loads.setdefault(node.id, []).append(node)
+    return next((name for name in outs if not _Uses(parents, loads, written, source).may_write(name)), None)
 
 
-def _may_write(node: ast.AST, parents: dict[ast.AST, ast.AST], source: Source) -> bool:
-    """Whether what is done with an array, or with a view of it, may write to it."""
-    while True:
-        at = parents[node]
-        match at:
-            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Expr():
-                return False
-            case ast.FormattedValue():
-                return False
-            case ast.Subscript(value=value, ctx=ast.Load()) if value is node:
-                node = at
-            case ast.Subscript(slice=index) if index is node:
-                return False
-            case ast.Attribute(attr=name, ctx=ast.Load()):
-                call = parents[at]
-                if isinstance(call, ast.Call) and call.func is at:
-                    if name not in _VIEWING:
-                        return name not in _COPYING
-                    node = call
-                elif name == "T":
+class _Uses:
+    """What a function does with one array, which its variables may hold."""
+
+    def __init__(
+        self,
+        parents: dict[ast.AST, ast.AST],
+        loads: dict[str, list[ast.AST]],
+        written: set[str],
+        source: Source,
+    ) -> None:
+        self._parents = parents
+        self._loads = loads
+        self._written = written
+        self._source = source
+        self._seen: set[str] = set()
+
+    def may_write(self, name: str) -> bool:
+        """Whether something that a variable is used for may write to the array that it holds."""
+        if name in self._written:
+            return True
+        if name in self._seen:
+            return False
+        self._seen.add(name)
+        return any(self._use_may_write(node) for node in self._loads.get(name, ()))
+
+    def _use_may_write(self, node: ast.AST) -> bool:
+        """Whether what is done with an array, or with a view of it, may write to it."""
+        while True:
+            at = self._parents[node]
+            match at:
+                case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.AugAssign() | ast.Expr():
+                    return False
+                case ast.FormattedValue():
+                    return False
+                case ast.Subscript(value=value, ctx=ast.Load()) if value is node:
                     node = at
-                else:
-                    return name not in _FACTS
-            case ast.Call(args=args) if node in args:
-                return not _only_looks(at, source)
-            case _:
-                return True
+                case ast.Subscript(slice=index) if index is node:
+                    return False
+                case ast.Attribute(attr=name, ctx=ast.Load()):
+                    call = self._parents[at]
+                    if isinstance(call, ast.Call) and call.func is at:
+                        if name not in _VIEWING:
+                            return name not in _COPYING
+                        node = call
+                    elif name == "T":
+                        node = at
+                    else:
+                        return name not in _FACTS
+                case ast.Call(args=args) if node in args:
+                    return not _only_looks(at, self._source)
+                case ast.Assign(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
+                    # Other names of the same array, wherever the function has them.
+                    return any(self.may_write(t.id) for t in targets if isinstance(t, ast.Name))
+                case _:
+                    return True
 
 
 def _only_looks(call: ast.Call, source: Source) -> bool:
