@@ -1,6 +1,5 @@
 //! The dense reference against results computed elsewhere, on data made by formula.
 
-
 use crate::decode_cases::{cases, is_latent, merges, names, root};
 use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};

@@ -1,7 +1,7 @@
 //! Prompts beside decoding requests, which only `prefill_decode.pto` has.
 
-use crate::decode_cases::{cases, names};
 use super::{allowed, combinations, module, share};
+use crate::decode_cases::{cases, names};
 use wsp_cli::KvLayout;
 use wsp_cli::cases::Case;
 use wsp_cli::engine::{Loaded, Options, execute};
