@@ -34,6 +34,7 @@ pub(crate) const PEER_FAILED: Code = Code(541);
 pub(crate) const OPTIONS_CONTRADICT: Code = Code(546);
 pub(crate) const NOTHING_RAN: Code = Code(545);
 pub(crate) const LOADED_UNWRITTEN: Code = Code(547);
+pub(crate) const USAGE: Code = Code(548);
 pub(crate) const MISSING_ARRAY: Code = Code(550);
 pub(crate) const NOT_A_WORKLOAD: Code = Code(880);
 pub(crate) const OUTPUTS_COLLIDE: Code = Code(881);

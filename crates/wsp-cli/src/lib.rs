@@ -26,7 +26,6 @@ pub mod unit;
 
 pub use wsp_cpu::KvLayout;
 
-use clap::Parser as _;
 use std::process::ExitCode;
 
 /// The program `wsp`: reads the command line, does what it says, and returns the exit code.
@@ -35,9 +34,13 @@ use std::process::ExitCode;
 /// Ctrl-C, SIGTERM, SIGHUP, with nothing written.
 pub fn main() -> ExitCode {
     interrupt::install();
-    match args::Cli::try_parse() {
+    match args::parse(std::env::args_os()) {
         Ok(cli) => commands::dispatch(cli).into(),
         Err(error) => {
+            if error.use_stderr() && args::usage::wants_json(std::env::args_os()) {
+                args::usage::report(&error);
+                return ExitCode::from(2);
+            }
             let printed = error.print();
             // A message that standard error does not take leaves its exit status.
             if !error.use_stderr() {

@@ -1,7 +1,7 @@
 //! `wsp bench`.
 
 use super::LaunchArgs;
-use super::values::{Words, engine, words};
+use super::values::{Words, engine, seed, words};
 use crate::generate;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -215,7 +215,7 @@ pub(crate) struct BenchArgs {
     pub(crate) repeats: u32,
 
     /// Seed of the data
-    #[arg(long, value_name = "N", default_value_t = generate::DEFAULT_SEED)]
+    #[arg(long, value_name = "N", default_value_t = generate::DEFAULT_SEED, value_parser = seed)]
     pub(crate) seed: u64,
 
     /// Also compare each first run with the f64 reference

@@ -5,6 +5,7 @@ mod graph;
 mod programs;
 mod run;
 mod unit;
+pub(crate) mod usage;
 mod values;
 
 pub(crate) use bench::{
@@ -18,9 +19,9 @@ pub(crate) use unit::{Cores, UnitArgs};
 pub(crate) use values::Setting;
 
 use crate::generate::{self, Pairs};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use values::{engine, mode, named_file, setting};
+use values::{engine, mode, named_file, seed, setting};
 use wsp_kernel::{Engine, Mode};
 
 /// Workloads, schedules and backends kept apart: compile, check and run `.pto` programs, `.wsp` workloads and `.tg` task graphs.
@@ -37,6 +38,23 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+/// Reads the command line. A number below 0 is the value of the option before it, not an option.
+pub(crate) fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    let mut command = numbers_below_0(Cli::command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+fn numbers_below_0(command: clap::Command) -> clap::Command {
+    let takes = |arg: &clap::Arg| {
+        let is_path = arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>();
+        !arg.is_positional() && arg.get_action().takes_values() && !is_path
+    };
+    command
+        .mut_args(|arg| if takes(&arg) { arg.allow_negative_numbers(true) } else { arg })
+        .mut_subcommands(numbers_below_0)
 }
 
 /// The commands.
@@ -128,20 +146,20 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "NAME=FILE.npy", value_parser = named_file)]
     pub(crate) input: Vec<(String, PathBuf)>,
 
-    /// Pass over entries of --inputs and --input that nothing uses
+    /// Pass over entries of --inputs and --input that nothing uses, if there are any
     #[arg(long)]
     pub(crate) allow_unused: bool,
 
-    /// Make up this array, and no other that is not given; may be repeated
-    #[arg(long, value_name = "NAME", conflicts_with = "generate")]
+    /// Make up this array, an output too, and no other that is not given unless --generate says so; may be repeated
+    #[arg(long, value_name = "NAME")]
     pub(crate) fill: Vec<String>,
 
-    /// Make up all arrays that are not given, by KEY=VALUE pairs such as batch=16,len=4096 [without --inputs, --input and --fill: on, a ragged batch]
+    /// Make up all arrays that are read and not given, beside those that --fill names, by KEY=VALUE pairs such as batch=16,len=4096 [without --inputs, --input and --fill: on, a ragged batch]
     #[arg(long, value_name = "SPEC", num_args = 0..=1, default_missing_value = "", value_parser = str::parse::<Pairs>, long_help = generate::HELP)]
     pub(crate) generate: Option<Pairs>,
 
     /// Seed of made-up data [1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -173,7 +191,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 
@@ -215,7 +232,7 @@ mod tests {
         assert!(parse(&["--generate", "batch=3", "--seed", "9"]).is_ok());
         assert!(parse(&["--inputs", "a.npz", "--generate"]).is_ok());
         assert!(parse(&["--inputs", "a.npz", "--fill", "q", "--fill", "k", "--seed", "3"]).is_ok());
-        assert!(parse(&["--fill", "q", "--generate"]).is_err());
+        assert!(parse(&["--fill", "q", "--generate", "batch=3"]).is_ok());
         assert!(parse(&["--input", "q"]).is_err());
         assert!(parse(&["--threads", "0"]).is_err());
         assert!(parse(&["--check", "--no-check"]).is_err());

@@ -155,6 +155,11 @@ pub(super) fn platform(text: &str) -> Result<Platform, String> {
     })
 }
 
+/// `--seed N`.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
 /// A number of bytes, such as `4096` or `2G`.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let fault = || format!("`{text}` is no number of bytes from 1: write `1048576`, `512M` or `2G`");

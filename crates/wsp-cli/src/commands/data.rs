@@ -1,12 +1,15 @@
 //! The arrays of a launch: read, or made up.
 
-use super::given::{Makeable, Making, Want};
+use super::given::{Makeable, Want};
 use super::{Session, asked_layout};
 use crate::args::{DataArgs, LaunchArgs};
 use crate::codes;
 use crate::engine;
 use crate::files::take_bits_as_floats;
-use crate::generate::{Names, Pairs, Spec, can_make, check_dtype, extents_of, generate, generate_tensors};
+use crate::generate::{
+    Names, Pairs, Spec, can_make, check_dtype, extents_asked, extents_of, generate, generate_tensors,
+    unsolved,
+};
 use crate::reference::{RAGGED_PREFILL, role};
 use crate::report::Sources;
 use std::collections::BTreeMap;
@@ -16,6 +19,8 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module, ParamSource};
 use wsp_plan::{Arrays, array_name};
 
+/// Who takes arrays.
+const THE_PROGRAM: &str = "the program";
 /// Fields of a paged cache that hold data.
 const CACHE_DATA: [&str; 2] = ["k", "v"];
 /// Most tokens of made-up prompts that are appended to a cache: their attention in f64 takes its time.
@@ -67,13 +72,16 @@ pub(super) fn load(
         );
         return Err(vec![fault.help("leave out `--set kv_layout=…`")]);
     }
-    if args.names_arrays() {
+    // The batch of a cache is made up as a whole; `--fill` then names others beside it.
+    let is_batch = takes_cache(module) && !args.reads_files() && args.generate.is_some();
+    if args.names_arrays() && !is_batch {
         return given(session, module, args, launch, asked);
     }
     let pairs = args.generate.clone().unwrap_or_default();
     session.terminal.progress("making up data");
     if !takes_cache(module) {
         let inputs = engine::inputs(module)?;
+        args.check_generate(!inputs.is_empty(), THE_PROGRAM)?;
         let set = super::params(launch);
         let none = BTreeMap::new();
         let arrays = generate_tensors(module, &pairs, &set, &none, args.seed(), &|id| inputs.contains(&id));
@@ -84,6 +92,7 @@ pub(super) fn load(
         return Ok(data);
     }
     let set = super::params(launch);
+    args.check_names(&wants(module, &[]), THE_PROGRAM)?;
     let spec = Spec::fit(module, &set)
         .with(&pairs)
         .map_err(|fault| vec![Diagnostic::error(codes::CANNOT_GENERATE, format!("`--generate`: {fault}"))])?;
@@ -101,7 +110,9 @@ pub(super) fn load(
     let layout = spec.layout.or(asked).unwrap_or_default();
     let names = Names::of(module).map_err(|fault| vec![fault])?;
     let mut arrays = generate(&spec, args.seed(), layout, &names).map_err(|fault| vec![fault])?;
-    let others = others(module, &arrays)?;
+    let mut others = others(module, &arrays)?;
+    let filled = args.fill.iter().filter(|name| !arrays.contains_key(*name));
+    others.extend(filled.filter_map(|name| tensor_named(module, name)));
     if !others.is_empty() {
         let known = spec.extents(module, &names, &arrays);
         let pairs = Pairs::of("dtype", spec.dtype.name());
@@ -112,7 +123,9 @@ pub(super) fn load(
         let made = generate_tensors(module, &pairs, &set, &known, args.seed(), &|id| others.contains(&id));
         arrays.extend(made.map_err(|fault| vec![fault])?);
     }
-    Ok(Data::made(arrays, layout, args.seed()))
+    let data = Data::made(arrays, layout, args.seed());
+    args.check_made(&data.made)?;
+    Ok(data)
 }
 
 /// The arrays that are given, and those beside them that are to be made up.
@@ -134,22 +147,23 @@ fn given(
     }
     let inputs = engine::inputs(module)?;
     let wanted = wants(module, &inputs);
+    args.check_generate(!inputs.is_empty(), THE_PROGRAM)?;
     let (pairs, set) = (args.generate.clone().unwrap_or_default(), super::params(launch));
+    let layout = asked.unwrap_or_default();
     let fill = |arrays: &Arrays, name: &str| {
-        let known = extents_of(module, arrays);
-        tensor_named(module, name).is_some_and(|id| can_make(module, &pairs, &set, &known, args.seed(), id))
+        let known = extents_of(module, arrays, layout);
+        let settled = extents_asked(module, &pairs, &set, &known, args.seed());
+        settled.is_ok_and(|settled| unsolved(module, name, arrays, &settled, &pairs).is_empty())
+            && tensor_named(module, name)
+                .is_some_and(|id| can_make(module, &pairs, &set, &known, args.seed(), id))
     };
     let makeable = Makeable { fill: &fill, generate: !takes_cache(module) };
-    let mut arrays = args.read(&wanted, makeable, "the program")?;
+    let mut arrays = args.read(&wanted, makeable, THE_PROGRAM)?;
     take_bits_as_floats(&mut arrays, names(module).0.iter().map(String::as_str));
     // An output that is made up begins with those values.
-    let asked_for = |want: &Want| match args.making() {
-        Making::Rest => want.needed,
-        Making::Named(fill) => fill.contains(&want.name),
-    };
+    let asked_for = |want: &Want| args.making().makes(&want.name, want.needed);
     let made = wanted.iter().filter(|want| !arrays.contains_key(&want.name) && asked_for(want));
     let made: Vec<&Want> = made.collect();
-    let layout = asked.unwrap_or_default();
     if made.is_empty() {
         args.check_made(&[])?;
         args.check_seed(&[])?;
@@ -162,7 +176,14 @@ fn given(
         return Err(vec![fault.help(format!("give it: `--input {}=FILE.npy`", part.name))]);
     }
     session.terminal.progress("making up data");
-    let known = extents_of(module, &arrays);
+    let known = extents_of(module, &arrays, layout);
+    let settled = extents_asked(module, &pairs, &set, &known, args.seed()).map_err(|fault| vec![fault])?;
+    let open = made.iter().flat_map(|want| unsolved(module, &want.name, &arrays, &settled, &pairs));
+    let open: Vec<Diagnostic> =
+        open.map(|(name, extent, given)| cannot_tell(name, extent, given, takes_cache(module))).collect();
+    if !open.is_empty() {
+        return Err(open);
+    }
     let wanted = |id: TensorId| name_of(module, id).is_some_and(|name| made.iter().any(|w| w.name == name));
     let more = generate_tensors(module, &pairs, &set, &known, args.seed(), &wanted);
     let more = more.map_err(|fault| vec![fault])?;
@@ -171,6 +192,15 @@ fn given(
     check_dtype(module, &pairs, &made).map_err(|fault| vec![fault])?;
     arrays.extend(more);
     Ok(Data { arrays, layout, seed: Some(args.seed()), made })
+}
+
+/// An array whose extent is that of one that is given, by an expression from which it does not follow.
+fn cannot_tell(name: &str, extent: &str, given: &str, cache: bool) -> Diagnostic {
+    let message = format!("`{name}` cannot be made up: its extent `{extent}` is not known");
+    let fault = Diagnostic::error(codes::CANNOT_GENERATE, message)
+        .note(format!("an extent of `{given}`, which is given, is computed from it"))
+        .help(format!("give it: `--input {name}=FILE.npy`"));
+    if cache { fault } else { fault.help(format!("or say the extent: `--generate {extent}=N`")) }
 }
 
 /// The parameter of the host entry that a tensor is bound to.

@@ -32,11 +32,18 @@ pub(super) struct Makeable<'a> {
 
 /// Which arrays are made up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Making<'a> {
-    /// All that are not given: nothing is given, or `--generate` says so.
-    Rest,
+pub(super) struct Making<'a> {
+    /// All that are needed and not given: nothing is given, or `--generate` says so.
+    pub(super) rest: bool,
     /// Those that `--fill` names.
-    Named(&'a [String]),
+    pub(super) named: &'a [String],
+}
+
+impl Making<'_> {
+    /// Whether an array that is not given is made up; `needed` as [`Want::needed`].
+    pub(super) fn makes(self, name: &str, needed: bool) -> bool {
+        (self.rest && needed) || self.named.iter().any(|named| named == name)
+    }
 }
 
 impl DataArgs {
@@ -52,7 +59,7 @@ impl DataArgs {
 
     /// Which arrays are made up.
     pub(super) fn making(&self) -> Making<'_> {
-        if self.names_arrays() && self.generate.is_none() { Making::Named(&self.fill) } else { Making::Rest }
+        Making { rest: self.generate.is_some() || !self.names_arrays(), named: &self.fill }
     }
 
     /// The seed of made-up data.
@@ -73,6 +80,16 @@ impl DataArgs {
         self.files().read(wanted, self.making(), makeable, what)
     }
 
+    /// Refuses `--generate` where it has no effect whatever is given: `needs` says whether `what` takes an array that must have a value.
+    ///
+    /// # Errors
+    /// When it is given.
+    pub(super) fn check_generate(&self, needs: bool, what: &str) -> Result<(), Vec<Diagnostic>> {
+        let given = [("--generate", self.generate.is_some() && !needs)];
+        let why = format!("has no meaning: {what} reads no array that could be made up");
+        refuse(&given, &why).map_err(|fault| vec![fault])
+    }
+
     /// Refuses keys of `--generate` and names of `--fill` that had no effect: `made` are the arrays that are made up.
     ///
     /// # Errors
@@ -83,10 +100,7 @@ impl DataArgs {
             let message = "keys of `--generate` have no meaning: nothing is made up";
             Diagnostic::error(codes::OPTION_OF_OTHERS, message).help("leave out `--generate`")
         });
-        let unmade = self.fill.iter().filter(|name| !made.contains(name)).map(|name| {
-            Diagnostic::error(codes::CANNOT_GENERATE, format!("`{name}` cannot be made up"))
-                .help(format!("give it: `--input {name}=FILE.npy`"))
-        });
+        let unmade = self.fill.iter().filter(|name| !made.contains(name)).map(|name| cannot_make(name));
         let faults: Vec<Diagnostic> = unused.into_iter().chain(unmade).collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
@@ -100,10 +114,26 @@ impl DataArgs {
         refuse(&given, "has no meaning: nothing is made up").map_err(|fault| vec![fault])
     }
 
+    /// Refuses names of `--fill` that `what` does not take, where no file is read.
+    ///
+    /// # Errors
+    /// For each of them.
+    pub(super) fn check_names(&self, wanted: &[Want], what: &str) -> Result<(), Vec<Diagnostic>> {
+        let faults = Faults { wanted, what, given: &[], unused: &[] };
+        let faults: Vec<Diagnostic> = self.fill.iter().filter_map(|name| faults.fill(name)).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
     /// Where arrays are read from.
     pub(super) fn files(&self) -> Files<'_> {
         Files { archive: self.inputs.as_deref(), single: &self.input, allow_unused: self.allow_unused }
     }
+}
+
+/// Refuses to make up an array that no rule makes.
+fn cannot_make(name: &str) -> Diagnostic {
+    Diagnostic::error(codes::CANNOT_GENERATE, format!("`{name}` cannot be made up"))
+        .help(format!("give it: `--input {name}=FILE.npy`"))
 }
 
 /// Where arrays are read from.
@@ -139,16 +169,11 @@ impl Files<'_> {
         let lacks = |want: &Want| !given.contains(&want.name.as_str());
         let unused: Vec<&str> = given.iter().copied().filter(|name| !takes(name)).collect();
         let faults = Faults { wanted, what, given: &given, unused: &unused };
-        let missing: Vec<&str> = match making {
-            Making::Rest => Vec::new(),
-            Making::Named(fill) => {
-                let absent = wanted.iter().filter(|want| want.needed && lacks(want));
-                let absent = absent.filter(|want| !fill.contains(&want.name));
-                absent.map(|want| want.name.as_str()).collect()
-            }
-        };
+        let absent = wanted.iter().filter(|want| want.needed && lacks(want));
+        let absent = absent.filter(|want| !making.makes(&want.name, true));
+        let missing: Vec<&str> = absent.map(|want| want.name.as_str()).collect();
         let missing_from = |arrays: &Arrays| {
-            let offers = Offers { makeable, making, arrays, missing: &missing };
+            let offers = Offers { makeable, arrays, missing: &missing };
             missing.iter().map(|name| faults.missing(name, &offers)).collect::<Vec<_>>()
         };
         let mut found = Vec::new();
@@ -163,9 +188,7 @@ impl Files<'_> {
             found.extend(twice.map(|name| faults.twice(name, self.archive)));
             found.extend(single().filter(|name| !takes(name)).map(|name| faults.unused_array(name)));
         }
-        if let Making::Named(fill) = making {
-            found.extend(fill.iter().filter_map(|name| faults.fill(name)));
-        }
+        found.extend(making.named.iter().filter_map(|name| faults.fill(name)));
         if !found.is_empty() {
             return Err(found);
         }
@@ -179,7 +202,6 @@ impl Files<'_> {
 /// What to offer for arrays that are missing.
 struct Offers<'a> {
     makeable: Makeable<'a>,
-    making: Making<'a>,
     /// Those that are given.
     arrays: &'a Arrays,
     /// The names of those that are missing.
@@ -190,10 +212,8 @@ impl Offers<'_> {
     /// How to have an array made up; none where that would be refused.
     fn of(&self, name: &str) -> Option<String> {
         let fills = |name: &str| (self.makeable.fill)(self.arrays, name);
-        // `--generate` excludes `--fill`, and makes up all that is missing or nothing.
-        let generates = self.makeable.generate
-            && self.making == Making::Named(&[])
-            && self.missing.iter().all(|name| fills(name));
+        // `--generate` makes up all that is missing or nothing.
+        let generates = self.makeable.generate && self.missing.iter().all(|name| fills(name));
         let rest = if generates { ", or all that is missing: `--generate`" } else { "" };
         fills(name).then(|| format!("or have it made up: `--fill {name}`{rest}"))
     }

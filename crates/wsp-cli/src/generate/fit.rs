@@ -2,11 +2,13 @@
 
 use super::data::Values;
 use super::names::{Names, decode_reference};
+use super::pairs::Pairs;
 use super::spec::Spec;
 use crate::reference::{MLA_DECODE, role};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, ParamId};
-use wsp_ir::{BindingSource, Dim, ExprKind, Module, ParamSource};
+use wsp_cpu::KvLayout;
+use wsp_ir::{BindingSource, Dim, Expr, ExprKind, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::{Array, Arrays, ParamValue};
 
@@ -86,13 +88,18 @@ impl Spec {
     }
 }
 
-/// The extents that arrays give the parameters of a program's shapes. Of a cache, heads and lanes are not looked at: which
-/// dimension is which depends on the layout.
-pub fn extents_of(module: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
+/// The extents that arrays give the parameters of a program's shapes; the pages of a cache are in this layout.
+pub fn extents_of(module: &Module, arrays: &Arrays, layout: KvLayout) -> BTreeMap<ParamId, u32> {
     let mut extents = BTreeMap::new();
     for (name, array) in arrays {
-        for (dim, &extent) in dims(module, name).unwrap_or_default().iter().zip(array.shape()) {
-            if let (Dim::Expr(expr), Ok(extent)) = (dim, u32::try_from(extent))
+        let (dims, has) = match name.split_once('.') {
+            Some((cache, field)) => {
+                (cache_dims(module, cache, field), cache_extents(field, array.shape(), layout))
+            }
+            None => (dims(module, name), array.shape().iter().map(|&n| Some(n)).collect()),
+        };
+        for (dim, extent) in dims.unwrap_or_default().iter().zip(has) {
+            if let (Dim::Expr(expr), Some(extent)) = (dim, extent.and_then(|n| u32::try_from(n).ok()))
                 && let ExprKind::Param(id) = expr.kind
                 && matches!(module.params[id.index()].source, ParamSource::Shape { .. })
             {
@@ -101,6 +108,79 @@ pub fn extents_of(module: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
         }
     }
     extents
+}
+
+/// Extents of the shape of an array that is to be made up that nothing says, though those of a given array are computed from them: the array,
+/// the extent, and the array that is given.
+pub fn unsolved<'a>(
+    module: &'a Module,
+    name: &'a str,
+    arrays: &'a Arrays,
+    known: &BTreeMap<ParamId, u32>,
+    pairs: &Pairs,
+) -> Vec<(&'a str, &'a str, &'a str)> {
+    let extents = |name: &str| {
+        let mut found = BTreeSet::new();
+        let dims = name
+            .split_once('.')
+            .map_or_else(|| dims(module, name), |(cache, field)| cache_dims(module, cache, field));
+        for dim in dims.unwrap_or_default() {
+            if let Dim::Expr(expr) = dim {
+                mentioned(module, expr, &mut found);
+            }
+        }
+        found
+    };
+    let mine = extents(name);
+    let is_open = |id: &ParamId| {
+        let said = pairs.iter().any(|(key, _)| key == module.params[id.index()].name);
+        mine.contains(id) && !known.contains_key(id) && !said
+    };
+    let open =
+        arrays.keys().flat_map(|given| extents(given).into_iter().filter(is_open).map(move |id| (id, given)));
+    let first: BTreeMap<ParamId, &String> = open.collect();
+    first
+        .into_iter()
+        .map(|(id, given)| (name, module.params[id.index()].name.as_str(), given.as_str()))
+        .collect()
+}
+
+/// The extents of shapes that an expression mentions, by itself or in what its parameters are computed from.
+fn mentioned(module: &Module, expr: &Expr, found: &mut BTreeSet<ParamId>) {
+    let mut params = Vec::new();
+    expr.any(&mut |e| {
+        if let ExprKind::Param(id) = e.kind {
+            params.push(id);
+        }
+        false
+    });
+    for id in params {
+        match &module.params[id.index()].source {
+            ParamSource::Shape { .. } => drop(found.insert(id)),
+            ParamSource::Derived(from) => mentioned(module, from, found),
+            ParamSource::Set { .. } | ParamSource::Entry => {}
+        }
+    }
+}
+
+/// What an array of a cache says of its requests, tokens, heads and lanes.
+fn cache_extents(field: &str, shape: &[u64], layout: KvLayout) -> Vec<Option<u64>> {
+    match (field, shape, layout) {
+        ("k" | "v", &[_, _, heads, lanes], KvLayout::Nhd) => vec![None, None, Some(heads), Some(lanes)],
+        ("k" | "v", &[_, heads, _, lanes], KvLayout::Hnd) => vec![None, None, Some(heads), Some(lanes)],
+        ("indptr", &[rows], _) => vec![rows.checked_sub(1)],
+        ("last_page_len", &[rows], _) => vec![Some(rows)],
+        _ => Vec::new(),
+    }
+}
+
+/// The dimensions of a cache of the host entry, as those of its keys or values.
+fn cache_dims<'m>(module: &'m Module, name: &str, field: &str) -> Option<&'m [Dim]> {
+    let entry = module.entry.as_ref()?;
+    let binding = entry.launch.bindings.iter().find(|b| entry.params[b.param as usize].name == name)?;
+    let BindingSource::Cache(id) = binding.source else { return None };
+    let cache = &module.caches[id.index()];
+    Some(&module.tensors[if field == "v" { cache.values } else { cache.keys }.index()].dims)
 }
 
 /// Values of the parameters that do not hang on arrays.

@@ -18,12 +18,12 @@ mod unit;
 
 pub use data::{Fill, Problem, QueryRows, Values};
 pub(crate) use data::{Side, Unused};
-pub use fit::extents_of;
+pub use fit::{extents_of, unsolved};
 pub use names::Names;
 pub use pages::PageTable;
 pub use pairs::{Pairs, SpecError};
 pub use spec::{HELP, Lens, Spec};
-pub use tensors::{can_make, check_dtype, generate_tensors};
+pub use tensors::{can_make, check_dtype, extents_asked, generate_tensors};
 pub use unit::{Scale, make_tensor};
 
 use wsp_cpu::KvLayout;

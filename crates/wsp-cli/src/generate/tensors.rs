@@ -46,6 +46,20 @@ pub fn generate_tensors(
     Ok(arrays)
 }
 
+/// The extents that [`generate_tensors`] does not choose: those that arrays have, and those that the references ask for.
+///
+/// # Errors
+/// As there, but for single arrays.
+pub fn extents_asked(
+    module: &Module,
+    pairs: &Pairs,
+    set: &[(String, ParamValue)],
+    known: &BTreeMap<ParamId, u32>,
+    seed: u64,
+) -> Result<BTreeMap<ParamId, u32>, Diagnostic> {
+    Ok(Recipe::new(module, pairs, set, known, seed)?.wanted.extents)
+}
+
 /// Whether [`generate_tensors`] makes an array for a tensor of the launch, if there is memory for it.
 pub fn can_make(
     module: &Module,

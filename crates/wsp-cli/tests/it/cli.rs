@@ -2,6 +2,7 @@
 
 mod checks;
 mod compared;
+mod making;
 mod nan;
 mod offers;
 mod slips;

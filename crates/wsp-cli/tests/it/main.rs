@@ -23,6 +23,7 @@ mod graph;
 mod isa;
 mod isa_kill;
 mod isa_reference;
+mod loops;
 mod memory;
 mod misuse;
 mod options;

@@ -54,6 +54,17 @@ impl ScalarType {
         (ScalarType::I64, "i64"),
     ];
 
+    /// The least and the largest value of a scalar of this type.
+    pub const fn bounds(self) -> (i64, i64) {
+        match self {
+            ScalarType::U8 => (0, u8::MAX as i64),
+            ScalarType::U32 => (0, u32::MAX as i64),
+            ScalarType::I32 => (i32::MIN as i64, i32::MAX as i64),
+            ScalarType::U64 => (0, i64::MAX),
+            ScalarType::I64 => (i64::MIN, i64::MAX),
+        }
+    }
+
     /// The type that holds the elements of an array; none if no scalar does.
     pub const fn of(dtype: DType) -> Option<ScalarType> {
         match dtype {

@@ -1,7 +1,7 @@
 //! Values of the scalars that a unit declares.
 
 use super::codes;
-use wsp_core::tg::{GraphNo, ScalarType};
+use wsp_core::tg::GraphNo;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgDecl, Namespace, TgModule};
 
@@ -56,13 +56,7 @@ pub(crate) fn find(module: &TgModule, name: &str) -> Result<usize, Box<Diagnosti
 /// # Errors
 /// It does not fit.
 pub(crate) fn fits(module: &TgModule, arg: &ArgDecl, value: i64) -> Result<(), Box<Diagnostic>> {
-    let (low, high) = match arg.ty {
-        ScalarType::U8 => (0, i64::from(u8::MAX)),
-        ScalarType::U32 => (0, i64::from(u32::MAX)),
-        ScalarType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        ScalarType::U64 => (0, i64::MAX),
-        ScalarType::I64 => (i64::MIN, i64::MAX),
-    };
+    let (low, high) = arg.ty.bounds();
     if (low..=high).contains(&value) {
         return Ok(());
     }

@@ -115,7 +115,7 @@ fn holds(cond: &Expr, local: LocalId, value: &Expr) -> bool {
 }
 
 /// Whether a `break` of this loop or a `return` stands in its body.
-fn leaves(body: &Block) -> bool {
+pub(crate) fn leaves(body: &Block) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Break | StmtKind::Return(_) => true,
         StmtKind::If { then, otherwise, .. } => leaves(then) || leaves(otherwise),

@@ -25,6 +25,8 @@ mod tiles;
 mod unreachable;
 mod variables;
 
+pub(crate) use loops::leaves;
+
 use crate::ast;
 use crate::compile::Purpose;
 use wsp_ir::diag::{Diagnostic, is_meant, unused};

@@ -7,6 +7,7 @@ use super::convert::{common_type, constant};
 use super::diags::Res;
 use super::types::Head;
 use crate::ast::{self, AssignOp, BinaryOp, ExprKind, Ident, StmtKind as Ast};
+use crate::lint::leaves;
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
 use wsp_ir::diag::Diagnostic;
@@ -103,17 +104,52 @@ impl Sema<'_> {
         let body = self.loop_body(b, vec![var], whole.3);
         let (end, step) = (end?, step?);
         let assigned = assigned_in(&body);
-        if ty.is_int() && !assigned.contains(&var) && keeps_type(&end, ty) && is_steady(&end, var, &assigned)
-        {
-            let simple = matches!(step.kind, Ir::Const(_) | Ir::Param(_) | Ir::Local(_) | Ir::Field(..));
-            if simple && step.ty.is_int() && is_steady(&step, var, &assigned) {
-                let (end, step) = (self.convert(end, ty)?, self.convert(step, ty)?);
-                out.push(Stmt { kind: StmtKind::For { var, start, end, step, body }, span });
-                return Ok(());
-            }
+        let steady = ty.is_int() && !assigned.contains(&var) && is_steady(&end, var, &assigned);
+        let simple = matches!(step.kind, Ir::Const(_) | Ir::Param(_) | Ir::Local(_) | Ir::Field(..));
+        let counts = simple && step.ty.is_int() && is_steady(&step, var, &assigned);
+        let compared = if steady && counts { comparison(&start, &end, &step, ty, &body) } else { None };
+        if let Some(compared) = compared {
+            let start = match compared {
+                Compared::AsItIs => start,
+                Compared::Unsigned(wide) => {
+                    let at = whole.1.map_or(span, compared_at);
+                    self.unsigned_start(start, wide, parts, at)?
+                }
+            };
+            let (end, step) = (self.convert(end, ty)?, self.convert(step, ty)?);
+            out.push(Stmt { kind: StmtKind::For { var, start, end, step, body }, span });
+            return Ok(());
         }
         out.push(Stmt { kind: StmtKind::Let { local: var, init: Some(start) }, span: parts.var.span });
         self.general_loop(b, whole, body, span, out)
+    }
+
+    /// The start of a loop whose variable, which has a sign, is converted to `wide`, which has none, where it is compared at `at`: one
+    /// below 0 is the fault that it is there. Later values are larger.
+    fn unsigned_start(&mut self, start: Expr, wide: ScalarTy, parts: &Counted<'_>, at: Span) -> Res<Expr> {
+        let ty = start.ty;
+        match start.as_const_int() {
+            Some(value) if value < 0 => {
+                let (var, name) = (parts.var.as_str(), wide.c_name());
+                let message = format!("`{value}` does not fit `{name}`");
+                let label = format!("`{var}` begins with {value}, and is converted to `{name}` here");
+                Err(self.fail(
+                    Diagnostic::error(codes::CONST_FAULT, message)
+                        .at(at, label)
+                        .note(format!(
+                            "as in C a number with a sign that is compared with a `{name}` is converted to it; \
+                             conversions are checked, they do not wrap"
+                        ))
+                        .help(format!("to compare with a sign, write `{var} < ({})(…)`", ty.c_name())),
+                ))
+            }
+            _ if is_never_negative(&start) => Ok(start),
+            _ => {
+                let mut there = self.convert(start, wide)?;
+                there.span = at;
+                self.convert(there, ty)
+            }
+        }
     }
 
     /// `PTO_FOR_EACH(var, start, end) { … }`
@@ -219,14 +255,59 @@ fn index(b: &Body, stmt: &Stmt) -> Option<LocalId> {
     matches!(&b.locals[local.index()].ty, LocalTy::Scalar(ty) if *ty != ScalarTy::Bool).then_some(local)
 }
 
-/// Whether `var < end` means the same when `end` is converted to the type of `var` first.
-fn keeps_type(end: &Expr, ty: ScalarTy) -> bool {
-    let wide = |ty| matches!(ty, ScalarTy::I64 | ScalarTy::U64);
-    let bits = |ty| if wide(ty) { 64 } else { 32 };
-    let fits = super::consts::cast(end.as_const_int().map_or(Const::Bool(false), Const::Int), ty).is_ok();
-    match end.as_const_int() {
-        Some(_) => fits,
-        None => end.ty.is_int() && (common_type(end.ty, ty) == ty || bits(end.ty) <= bits(ty)),
+/// How the variable of a counted loop is compared with its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Compared {
+    /// As what it is, or in a type that holds all that it holds.
+    AsItIs,
+    /// It has a sign, and is converted to this type, which has none.
+    Unsigned(ScalarTy),
+}
+
+/// How `var < end` and `var += step` of a loop that counts take its variable, a `ty`; none where they do not mean the same when `end` and
+/// `step` are converted to `ty` first, so that the loop does not count.
+fn comparison(start: &Expr, end: &Expr, step: &Expr, ty: ScalarTy, body: &Block) -> Option<Compared> {
+    let loses_sign = |with: ScalarTy| is_signed(ty) && !is_signed(common_type(with, ty));
+    let (common, compared, stepped) = (common_type(end.ty, ty), loses_sign(end.ty), loses_sign(step.ty));
+    let converts = match end.as_const_int() {
+        Some(value) => super::consts::cast(Const::Int(value), ty).is_ok(),
+        // An end that the variable does not hold is a fault, to which a loop that is not left before comes too.
+        None => common == ty || (compared && bits(end.ty) <= bits(ty) && !leaves(body)),
+    };
+    if !end.ty.is_int() || !converts {
+        return None;
+    }
+    match (compared, stepped) {
+        (true, _) => Some(Compared::Unsigned(common)),
+        // The step is added after a pass, which may be the last.
+        (false, true) => is_never_negative(start).then_some(Compared::AsItIs),
+        (false, false) => Some(Compared::AsItIs),
+    }
+}
+
+fn is_signed(ty: ScalarTy) -> bool {
+    matches!(ty, ScalarTy::I32 | ScalarTy::I64)
+}
+
+fn bits(ty: ScalarTy) -> u32 {
+    if matches!(ty, ScalarTy::I64 | ScalarTy::U64) { 64 } else { 32 }
+}
+
+/// Whether an expression is certainly a number from 0: a constant, or an unsigned number, converted or not.
+fn is_never_negative(e: &Expr) -> bool {
+    match &e.kind {
+        _ if e.ty.is_int() && !is_signed(e.ty) => true,
+        Ir::Const(Const::Int(value)) => *value >= 0,
+        Ir::Cast(inner) => inner.ty.is_int() && is_never_negative(inner),
+        _ => false,
+    }
+}
+
+/// The place of the variable in `var < end`.
+fn compared_at(cond: &ast::Expr) -> Span {
+    match &cond.kind {
+        ExprKind::Binary(_, left, _) => left.span,
+        _ => cond.span,
     }
 }
 

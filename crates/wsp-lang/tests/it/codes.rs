@@ -54,6 +54,7 @@ const WITH_PRELUDE: &[(u16, &str, &str)] = &[
     (122, "const uint32_t y = -1;", "-1"),
     (122, "const int32_t y = 2147483647 + 1;", "2147483647 + 1"),
     (122, "const uint32_t y = 1u << 32;", "1u << 32"),
+    (122, "PTO_KERNEL_IMPL(k) { for (int32_t q = -1; q < p; ++q) { } }", "q"),
     (130, "PTO_KERNEL_IMPL(k) { VecTile<float, 1, 64> a; uint32_t y = a; }", "a"),
     (130, "PTO_DESCRIPTOR_GEN(S) { uint32_t y = q[0]; }", "q"),
     (131, "PTO_KERNEL_IMPL(k) { float y = 1.0f; float z = y % 2; }", "y % 2"),

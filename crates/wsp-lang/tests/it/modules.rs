@@ -167,6 +167,38 @@ fn counted_loops_are_recognised() {
     }
 }
 
+/// Loops whose variable has a sign, compared with a number without one: a start that is not certainly 0 or more is converted on the way.
+#[test]
+fn counted_loops_compare_as_c_does() {
+    let params = "uint32_t n, uint32_t k, int32_t s, uint64_t w, int64_t t";
+    let start = |body: &str| match only_loop(params, body) {
+        StmtKind::For { start, .. } => Some(text(&start)),
+        _ => None,
+    };
+    for (body, expected) in [
+        ("for (int q = 0; q < n; ++q) { }", "0"),
+        ("for (int q = k; q < n; q += k) { }", "(i32)v1"),
+        ("for (int q = s; q < n; ++q) { }", "(i32)(u32)v2"),
+        ("for (int q = s; q < 5u; ++q) { break; }", "(i32)(u32)v2"),
+        ("for (int q = s; q < 5ull; ++q) { }", "(i32)(u64)v2"),
+        ("for (int64_t q = t; q < w; ++q) { }", "(i64)(u64)v4"),
+        ("for (int64_t q = t; q < n; ++q) { break; }", "v4"),
+        ("for (int q = -1; q < s; ++q) { break; }", "-1"),
+        ("for (int q = -1; q < 5; ++q) { }", "-1"),
+    ] {
+        assert_eq!(start(body).as_deref(), Some(expected), "{body}");
+    }
+    for body in [
+        // `n` may be beyond what `q` holds, and the loop left before.
+        "for (int q = 0; q < n; ++q) { if (q == 3) break; }",
+        "for (int q = 0; q < n; ++q) { if (q == 3) return 1; }",
+        "for (int q = s; q < 5; q += k) { }",
+        "for (int q = 0; q < t; ++q) { }",
+    ] {
+        assert_eq!(start(body), None, "{body}");
+    }
+}
+
 #[test]
 fn loops_that_change_what_they_count_with_stay_general() {
     for body in [

@@ -39,6 +39,7 @@ pub(super) fn load(
     let fill = |_: &Arrays, name: &str| {
         tensors.iter().find(|tensor| tensor.name == name).is_some_and(|tensor| known(tensor).is_ok())
     };
+    args.check_generate(tensors.iter().any(|tensor| tensor.is_read), "the unit")?;
     let makeable = Makeable { fill: &fill, generate: true };
     let mut arrays = args.read(&wants.collect::<Vec<_>>(), makeable, "the unit")?;
     let mut data = UnitData::default();
@@ -50,7 +51,7 @@ pub(super) fn load(
     for tensor in tensors {
         let (array, origin) = match arrays.remove(&tensor.name) {
             Some(array) => (fitted(tensor, array), READ.to_owned()),
-            None if tensor.is_read || args.fill.contains(&tensor.name) => {
+            None if args.making().makes(&tensor.name, tensor.is_read) => {
                 data.sources.made.push(tensor.name.clone());
                 (random(tensor, normalised, args.seed()), format!("made up from seed {}", args.seed()))
             }

@@ -36,15 +36,16 @@ pub(super) fn scalars(
     set: &[(String, ParamValue)],
 ) -> Result<Vec<(String, i64)>, Vec<Diagnostic>> {
     let declared: Vec<&str> = module.args.iter().map(|arg| module.str(arg.name)).collect();
+    let arg = |name: &str| module.args.iter().find(|arg| module.str(arg.name) == name);
     let mut values = Vec::new();
     let mut faults = Vec::new();
     for (name, value) in set {
-        if !declared.contains(&name.as_str()) {
+        let Some(arg) = arg(name) else {
             if !kernels.has_param(name) {
                 faults.push(unknown(name, declared.iter().copied().chain(kernels.params())));
             }
             continue;
-        }
+        };
         if !(is_read(module, name) || kernels.has_param(name)) {
             faults.push(unread_value(name));
             continue;
@@ -52,7 +53,9 @@ pub(super) fn scalars(
         match integer(*value) {
             Some(value) => values.push((name.clone(), value)),
             None => {
-                let message = format!("`{name}` takes an integer of 64 bits, not {}", shown(*value));
+                let (low, high) = arg.ty.bounds();
+                let message =
+                    format!("`{name}` takes an integer from {low} to {high}, not {}", shown(*value));
                 let fault = Diagnostic::error(codes::UNKNOWN_NAME, message);
                 faults.push(fault.help(format!("write `--set {name}=8`")));
             }

@@ -10,8 +10,9 @@ use crate::engine::workload::library_values;
 use crate::files::take_bits_as_floats;
 use crate::generate::{Pairs, can_make, check_dtype, extents_of, generate_tensors};
 use crate::report::Sources;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, ParamId, TensorId};
+use wsp_cpu::KvLayout;
 use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadProgram};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
@@ -50,6 +51,10 @@ pub(in crate::commands) fn read(
         refuse_tensors(source, args)?;
     }
     let wanted = wants(source, program, purpose);
+    let is_read = wanted.iter().any(|want| want.needed)
+        || program.maybe_needed().next().is_some()
+        || (source.library.is_some() && !program.library_inputs().is_empty());
+    args.check_generate(is_read, THE_WORKLOAD)?;
     let pairs = args.generate.clone().unwrap_or_default();
     let library = Library { making: args.making(), pairs: &pairs, seed: args.seed() };
     let fill = |arrays: &Arrays, name: &str| library.can_make(source, arrays, &set, name);
@@ -105,17 +110,12 @@ fn tensors_made_up(
     args: &DataArgs,
     arrays: &Arrays,
 ) -> (Vec<String>, Absent) {
-    match args.making() {
-        // What tasks certainly write first begins with zeros: a part that they leave must not look computed.
-        Making::Rest => {
-            let read = program.maybe_needed().filter(|name| !arrays.contains_key(*name));
-            (read.map(str::to_owned).collect(), Absent::Zeros)
-        }
-        Making::Named(fill) => {
-            let tensors = source.module.tensors.iter().map(|t| &t.name);
-            (tensors.filter(|name| fill.contains(*name)).cloned().collect(), Absent::Refused)
-        }
-    }
+    let making = args.making();
+    let tensors = source.module.tensors.iter().map(|t| &t.name).filter(|name| !arrays.contains_key(*name));
+    let read: BTreeSet<&str> = program.maybe_needed().collect();
+    let made = tensors.filter(|name| making.makes(name, read.contains(name.as_str()))).cloned().collect();
+    // What tasks certainly write first begins with zeros: a part that they leave must not look computed.
+    (made, if making.rest { Absent::Zeros } else { Absent::Refused })
 }
 
 /// The arrays that a workload takes; of tables, binding says which are needed.
@@ -175,16 +175,11 @@ impl Library<'_> {
         set: &[(String, ParamValue)],
     ) -> Result<Vec<String>, Vec<Diagnostic>> {
         let Some(library) = &source.library else { return Ok(Vec::new()) };
-        let asked: Vec<TensorId> = match self.making {
-            Making::Rest => program.library_inputs(),
-            Making::Named(_) => (0..library.tensors.len()).map(|i| TensorId(i as u32)).collect(),
-        };
-        let named = |name: &str| match self.making {
-            Making::Rest => true,
-            Making::Named(fill) => fill.iter().any(|filled| filled == name),
-        };
-        let wanted = |name: &str| !arrays.contains_key(name) && named(name);
-        let absent = asked.into_iter().filter(|&id| data::name_of(library, id).is_some_and(wanted));
+        let read = program.library_inputs();
+        let absent = (0..library.tensors.len()).map(|i| TensorId(i as u32)).filter(|id| {
+            let name = data::name_of(library, *id).filter(|name| !arrays.contains_key(*name));
+            name.is_some_and(|name| self.making.makes(name, read.contains(id)))
+        });
         let absent: Vec<TensorId> = absent.collect();
         if absent.is_empty() {
             return Ok(Vec::new());
@@ -205,7 +200,7 @@ impl Library<'_> {
 /// the name of an extent.
 fn known_extents(source: &Source, library: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
     let module = &source.module;
-    let mut known = extents_of(library, arrays);
+    let mut known = extents_of(library, arrays, KvLayout::default());
     for table in &module.tables {
         let (Some(array), Some(len)) = (arrays.get(&table.name), &table.len) else { continue };
         let IntExprKind::Param(param) = len.kind else { continue };

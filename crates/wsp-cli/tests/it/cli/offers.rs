@@ -117,13 +117,12 @@ const TABLE: &[(&str, &[&str])] = &[
     ("run ragged.pto --inputs none.npz", &["--fill x"]),
     ("run ragged.pto --inputs lens.npz", &["--fill x", "--generate"]),
     ("plan ragged.pto --inputs lens.npz", &["--fill x", "--generate"]),
-    // `--generate` excludes `--fill`.
-    ("run rows.pto --fill y", &["--fill x"]),
+    ("run rows.pto --fill y", &["--fill x", "--generate"]),
     ("run two.wsp --inputs none.npz", &["--fill x", "--generate", "--fill w", "--generate"]),
     ("run two.wsp --inputs two.x.npz", &["--fill w", "--generate"]),
-    ("run two.wsp --fill x", &["--fill w"]),
+    ("run two.wsp --fill x", &["--fill w", "--generate"]),
     ("run user.wsp --inputs none.npz", &["--fill x", "--generate", "--fill z", "--generate"]),
-    ("run user.wsp --fill z", &["--fill x"]),
+    ("run user.wsp --fill z", &["--fill x", "--generate"]),
     (
         "run user.wsp --inputs none.npz --schedule virtual",
         &["--fill x", "--generate", "--fill z", "--generate"],
@@ -131,7 +130,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("graph user.wsp --inputs none.npz", &["--fill x", "--generate", "--fill z", "--generate"]),
     ("plan user.wsp --bytes --inputs none.npz", &["--fill x", "--generate", "--fill z", "--generate"]),
     ("run unit.tg --inputs none.npz", &["--fill X", "--generate", "--fill W", "--generate"]),
-    ("run unit.tg --fill X", &["--fill W"]),
+    ("run unit.tg --fill X", &["--fill W", "--generate"]),
     // What is set to nothing, or made up of nothing, is named with its option.
     ("run rows.pto --generate rows=0", &["--generate rows=1"]),
     ("run tiles.pto --set tiles=0", &["--set tiles=1", "--allow-unwritten y"]),

@@ -247,7 +247,7 @@ warning.",
         explanation: "\
 `--generate` makes up the whole batch of a program that takes a paged cache: pages, page tables and lengths belong together, and
 are given together, with `--inputs` or `--input`, or made up together. Beside arrays that are given, single other arrays of such
-a program are made up with `--fill NAME`.",
+a program are made up with `--fill NAME`, with the extents of the cache.",
     },
     CodeInfo {
         code: Code(547),
@@ -258,5 +258,13 @@ Usually the tasks that store it leave out a part: a bound, an index or a conditi
 A tensor of which a run updates a part, such as a cache that a step appends a row to, begins with elements: give its array with the
 others, or name it with `--allow-unwritten NAME`. With `--strict` this is an error. A run that checks (on by itself for made-up
 data), and one with `--strict`, looks for it; paged caches are exempt.",
+    },
+    CodeInfo {
+        code: Code(548),
+        title: "the command line is wrong",
+        explanation: "\
+An option, a value or a command is misspelt, missing, or not taken there. The message names it, and the help says what to type; `wsp COMMAND --help`
+lists what a command takes. The exit status is 2. With `--error-format json` this is one object, as every error is; for people
+it is printed without the code.",
     },
 ];

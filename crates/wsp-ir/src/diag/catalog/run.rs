@@ -26,6 +26,9 @@ Often a size or count came from an empty array: test it first, or use `PTO_MAX(n
         explanation: "\
 A conversion to an integer type would change the value: a negative number to an unsigned type, a number
 outside of the type's range, or NaN or an infinity. A fraction is cut off towards zero, which is no fault.
+As in C a comparison or a sum of an `int32_t` and a `uint32_t` converts the former: `q < n` with a `q` of -1 and an
+unsigned `n` is this fault; write `q < (int32_t)n`. A loop `for (int32_t q = 0; q < n; ++q)` converts `n`, which
+has to fit: declare `q` as `uint32_t` if it may not.
 Test the value first or convert to a wider type.",
     },
     CodeInfo {

@@ -1,0 +1,53 @@
+//! Wrong command lines, for programs: one object in the shape of every other error.
+
+use super::{Color, ErrorFormat};
+use crate::codes;
+use crate::terminal::Terminal;
+use clap::ValueEnum as _;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
+use wsp_ir::SourceMap;
+use wsp_ir::diag::Diagnostic;
+
+/// Whether a command line that could not be read asks for errors in JSON.
+pub(crate) fn wants_json(words: impl IntoIterator<Item = OsString>) -> bool {
+    let words = words.into_iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.take_while(|word| word != "--").collect();
+    let after = words.windows(2).filter(|pair| pair[0] == "--error-format").map(|pair| pair[1].as_str());
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--error-format="));
+    let is_json = |word| matches!(ErrorFormat::from_str(word, false), Ok(ErrorFormat::Json));
+    after.chain(joined).any(is_json)
+}
+
+/// Prints what is wrong with a command line.
+pub(crate) fn report(error: &clap::Error) {
+    let found = diagnostic(error);
+    Terminal::new(ErrorFormat::Json, Color::Never).report(&[found], &SourceMap::default());
+}
+
+fn diagnostic(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    // The help of a group of commands, which says what there is.
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let message = "a command or an argument is missing";
+        return Diagnostic::error(codes::USAGE, message).note(text.trim());
+    }
+    let mut parts = text.trim().split("\n\n").map(str::trim);
+    let first = parts.next().unwrap_or_default();
+    let found = Diagnostic::error(codes::USAGE, on_one_line(first.trim_start_matches("error: ")));
+    parts.fold(found, |found, part| {
+        if let Some(usage) = part.strip_prefix("Usage: ") {
+            return found.note(format!("usage: {}", on_one_line(usage)));
+        }
+        part.lines().map(str::trim).fold(found, |found, line| match line.strip_prefix("tip: ") {
+            Some(tip) => found.help(tip),
+            None if line.is_empty() => found,
+            None => found.help(line.trim_end_matches('.')),
+        })
+    })
+}
+
+fn on_one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" ")
+}
