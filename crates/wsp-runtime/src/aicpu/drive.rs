@@ -14,7 +14,7 @@ use super::failure::AicpuFailure;
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
 use crate::TaskRunner;
-use crate::sync::{AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
 use crossbeam_utils::CachePadded;
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -132,7 +132,7 @@ impl<G: Generator> Crew<G> {
     }
 
     /// Goes round until the run ends.
-    pub(super) fn drive<R: TaskRunner>(&mut self, run: &Run<'_, R, G>) {
+    fn drive<R: TaskRunner>(&mut self, run: &Run<'_, R, G>) {
         let shared = &run.shared;
         while !shared.is_finished() && shared.stopped().is_none() {
             if shared.config.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
@@ -148,6 +148,15 @@ impl<G: Generator> Crew<G> {
                 self.rest(run, epoch);
             }
         }
+    }
+
+    /// Goes round until the run ends, and stops the run if something panics: the others would wait for this thread.
+    fn driven<R: TaskRunner>(mut self, run: &Run<'_, R, G>) -> thread::Result<Crew<G>> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.drive(run)));
+        if outcome.is_err() {
+            run.shared.stop(Stop::Broken);
+        }
+        outcome.map(|()| self)
     }
 
     /// All steps of all AICPUs and cores once; whether one did something.
@@ -248,38 +257,59 @@ pub(super) fn drive_all<R: TaskRunner, G: Generator>(
     for crew in &mut crews {
         crew.begin(run);
     }
-    let drive = |mut crew: Crew<G>| {
-        let outcome = catch_unwind(AssertUnwindSafe(|| crew.drive(run)));
-        if outcome.is_err() {
-            // The others would wait for this thread.
-            run.shared.stop(Stop::Broken);
-        }
-        outcome.map(|()| crew)
-    };
-    thread::scope(|scope| {
-        let mut crews = crews.into_iter();
-        let first = crews.next();
-        let (mut handles, mut failed) = (Vec::new(), None);
-        for crew in crews {
-            match thread::Builder::new().spawn_scoped(scope, || drive(crew)) {
-                Ok(handle) => handles.push(handle),
+    let starts = Starts { started: AtomicU32::new(1), refused: Mutex::new(None) };
+    let outcomes = thread::scope(|scope| starts.drive(scope, run, crews, true));
+    let refused = starts.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(reason) = refused {
+        return Err(TooFewThreads { started: starts.started.load(Ordering::Relaxed), reason });
+    }
+    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect())
+}
+
+/// Threads that are started.
+struct Starts {
+    started: AtomicU32,
+    /// Why the system gives no more.
+    refused: Mutex<Option<String>>,
+}
+
+impl Starts {
+    /// Drives the first crew on this thread and the others on threads of their own. Starting a thread takes about as long as all that comes
+    /// before the first task, so the thread that called `is_first` starts one only, and each of the others starts threads for half of those that
+    /// are left to it.
+    fn drive<'scope, R: TaskRunner, G: Generator + 'scope>(
+        &'scope self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        run: &'scope Run<'_, R, G>,
+        mut crews: Vec<Crew<G>>,
+        is_first: bool,
+    ) -> Vec<thread::Result<Crew<G>>> {
+        let mut handles = Vec::new();
+        while crews.len() > 1 {
+            let given = crews.split_off(if is_first { 1 } else { crews.len().div_ceil(2) });
+            let start = move || self.drive(scope, run, given, false);
+            match thread::Builder::new().spawn_scoped(scope, start) {
+                Ok(handle) => {
+                    self.started.fetch_add(1, Ordering::Relaxed);
+                    handles.push(handle);
+                }
                 Err(error) => {
+                    // The others would wait for the crews that nothing drives.
                     run.shared.stop(Stop::Broken);
-                    failed =
-                        Some(TooFewThreads { started: handles.len() as u32 + 1, reason: error.to_string() });
+                    let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+                    *refused = Some(error.to_string());
                     break;
                 }
             }
         }
-        let own = first.map(drive);
-        let joined = handles.into_iter().map(|handle| handle.join().and_then(|outcome| outcome));
-        let outcomes: Vec<_> = own.into_iter().chain(joined).collect();
-        match failed {
-            Some(failed) => Err(failed),
-            None => Ok(outcomes
-                .into_iter()
-                .map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect()),
+        let mut outcomes: Vec<_> = crews.into_iter().take(1).map(|crew| crew.driven(run)).collect();
+        // The last crews were given away first.
+        for handle in handles.into_iter().rev() {
+            match handle.join() {
+                Ok(of_thread) => outcomes.extend(of_thread),
+                Err(panic) => outcomes.push(Err(panic)),
+            }
         }
-    })
+        outcomes
+    }
 }
