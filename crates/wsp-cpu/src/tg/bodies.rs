@@ -135,7 +135,7 @@ impl LaunchBodies {
         Ok(bound)
     }
 
-    /// Compares what is about to start with other launches.
+    /// Compares what is about to start, or to be looked at, with other launches.
     fn compare(&self, item: Item, iterations: &[u32]) -> Result<(), Box<Diagnostic>> {
         match (&self.shared.launches, &self.number) {
             (Some(launches), Some(number)) => {
@@ -218,6 +218,7 @@ impl Bodies for LaunchBodies {
     }
 
     fn eval(&self, condition: u32, iterations: &[u32]) -> Result<i64, TgFault> {
+        self.compare(Item::Condition(condition), iterations)?;
         Ok(evaluate(&self.values(iterations), condition, &self.shared)?)
     }
 

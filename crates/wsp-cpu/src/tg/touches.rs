@@ -2,7 +2,7 @@
 //!
 //! The checker hands over the uses of bytes that may meet those of another launch. Of each byte of a tensor the last uses are kept that another launch
 //! may still meet. A use is compared with them when its bytes are known: before its launch begins, if they follow from declared scalars and the
-//! iteration and the kernel surely runs, else before the kernel starts. Which launches come before which others [`LaunchOrder`] knows.
+//! iteration and the kernel surely runs, else before the kernel starts; what conditions load when they are looked at. Which launches come before which others [`LaunchOrder`] knows.
 
 use super::binding::locate;
 use super::code::{GraphCode, When};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wsp_core::tg::Direction;
 use wsp_core::tg::image::NONE;
 use wsp_ir::diag::Diagnostic;
-use wsp_plan::tg::plan::GraphPlan;
+use wsp_plan::tg::plan::{ConditionItem, GraphPlan};
 use wsp_plan::tg::runs::Runs;
 use wsp_plan::tg::{LaunchUse, OpenLaunches, OpenUse};
 
@@ -29,6 +29,7 @@ pub(crate) struct OpenUses {
     /// Of each kernel, as it runs.
     kernels: Vec<Uses>,
     copies: Vec<Uses>,
+    conditions: Vec<Uses>,
     /// Whether its launches find out while they run which bytes they use.
     is_late: bool,
 }
@@ -41,11 +42,12 @@ struct Uses {
     is_early: bool,
 }
 
-/// A kernel or a copy of a graph, by place.
+/// A kernel or a copy of a graph, or a condition or count, by place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Item {
     Kernel(u32),
     Copy(u32),
+    Condition(u32),
 }
 
 impl OpenUses {
@@ -76,20 +78,28 @@ impl OpenUses {
             is_early: runs(copy.node),
         };
         let copies: Vec<Uses> = plan.copies.iter().map(copy).collect();
-        let is_late = kernels.iter().chain(&copies).any(|of| !of.is_early && !of.uses.is_empty());
-        OpenUses { kernels, copies, is_late }
+        // What a condition loads it may load again and again, and only as the one before it goes.
+        let condition =
+            |condition: &ConditionItem| Uses { uses: of(condition.instr).collect(), is_early: false };
+        let conditions: Vec<Uses> = plan.conditions.iter().map(condition).collect();
+        let mut all = kernels.iter().chain(&copies).chain(&conditions);
+        let is_late = all.any(|of| !of.is_early && !of.uses.is_empty());
+        OpenUses { kernels, copies, conditions, is_late }
     }
 
     fn of(&self, item: Item) -> Option<&Uses> {
         match item {
             Item::Kernel(at) => self.kernels.get(at as usize),
             Item::Copy(at) => self.copies.get(at as usize),
+            Item::Condition(at) => self.conditions.get(at as usize),
         }
     }
 
-    fn items(&self) -> impl Iterator<Item = Item> {
+    /// What may be known before a launch begins.
+    fn early(&self) -> impl Iterator<Item = Item> {
         let kernels = (0..self.kernels.len() as u32).map(Item::Kernel);
-        kernels.chain((0..self.copies.len() as u32).map(Item::Copy))
+        let all = kernels.chain((0..self.copies.len() as u32).map(Item::Copy));
+        all.filter(|item| self.of(*item).is_some_and(|of| of.is_early))
     }
 }
 
@@ -184,10 +194,8 @@ impl Launches {
         shared: &Shared,
     ) -> Result<(), Box<Diagnostic>> {
         let mut touched = Vec::new();
-        for item in values.code.uses.items() {
-            if values.code.uses.of(item).is_some_and(|of| of.is_early) {
-                self.touched(launch, item, values, shared, &mut touched)?;
-            }
+        for item in values.code.uses.early() {
+            self.touched(launch, item, values, shared, &mut touched)?;
         }
         let prunes = {
             let uses_later = |code: &GraphCode| code.uses.is_late;
@@ -196,7 +204,8 @@ impl Launches {
         self.touch(&touched, prunes, values, shared)
     }
 
-    /// Compares what a kernel or a copy uses that is about to start, if it was not compared before its launch began.
+    /// Compares what a kernel or a copy uses that is about to start, if it was not compared before its launch began; or what a condition loads that is
+    /// about to be looked at.
     ///
     /// # Errors
     /// As [`compare_known`](Self::compare_known).
@@ -216,7 +225,7 @@ impl Launches {
         self.touch(&touched, true, values, shared)
     }
 
-    /// The bytes that a kernel or a copy uses.
+    /// The bytes that a kernel, a copy or a condition uses, of tensors that launches have in common.
     fn touched(
         &self,
         launch: u64,
@@ -229,13 +238,11 @@ impl Launches {
         let plan = &values.code.plan;
         for &of in &of.uses {
             let open = &self.uses[of as usize];
-            let touch = Touch { launch, of };
-            match item {
+            let bytes: Vec<(u32, Range<u64>)> = match item {
                 Item::Kernel(at) => {
                     let binds = plan.binds_of(&plan.kernels[at as usize]);
                     let Some(bind) = binds.iter().find(|bind| bind.instr == open.at) else { continue };
-                    let (tensor, bytes) = locate(at, bind, values, shared)?;
-                    touched.push((touch, tensor, bytes));
+                    vec![locate(at, bind, values, shared)?]
                 }
                 Item::Copy(at) => {
                     let copy = &plan.copies[at as usize];
@@ -243,9 +250,13 @@ impl Launches {
                         Direction::In => (copy.src, copy.src_offset),
                         _ => (copy.dst, copy.dst_offset),
                     };
-                    touched.push((touch, tensor, first..first.saturating_add(copy.size)));
+                    vec![(tensor, first..first.saturating_add(copy.size))]
                 }
-            }
+                Item::Condition(at) => values.loaded(plan.conditions[at as usize].value),
+            };
+            let is_own = |tensor: u32| values.code.tensors[values.code.local(tensor) as usize].own;
+            let common = bytes.into_iter().filter(|(tensor, _)| !is_own(*tensor));
+            touched.extend(common.map(|(tensor, bytes)| (Touch { launch, of }, tensor, bytes)));
         }
         Ok(())
     }

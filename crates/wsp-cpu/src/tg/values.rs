@@ -5,6 +5,8 @@ use super::instance::Instance;
 use super::memory::TensorRange;
 use super::shared::Shared;
 use super::tensors::released;
+use std::cell::RefCell;
+use std::ops::Range;
 use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
 use wsp_ir::diag::Diagnostic;
 
@@ -34,6 +36,16 @@ impl Values<'_> {
         }
     }
 
+    /// What is loaded for the value of a scalar: tensors of the unit, and bytes.
+    pub(crate) fn loaded(&self, value: Scalar) -> Vec<(u32, Range<u64>)> {
+        let loads = Loads { values: self, loaded: RefCell::default() };
+        if let Scalar::Expr(_) = value {
+            // Whoever needs the value says why there is none.
+            let _ = eval(self.code.plan.expr(value), &loads);
+        }
+        loads.loaded.into_inner()
+    }
+
     /// Why an expression has no value.
     pub(crate) fn why_not(&self, fault: &EvalFault, shared: &Shared) -> String {
         shared.why_not(fault, |tensor| self.instance.range(self.code.local(tensor.0)).is_some())
@@ -57,6 +69,41 @@ impl Values<'_> {
     /// It was released.
     pub(crate) fn range(&self, unit: u32, shared: &Shared) -> Result<&TensorRange, Box<Diagnostic>> {
         self.instance.range(self.code.local(unit)).ok_or_else(|| released(&shared.table[unit as usize]))
+    }
+}
+
+/// Values, with what was loaded for them.
+struct Loads<'v> {
+    values: &'v Values<'v>,
+    loaded: RefCell<Vec<(u32, Range<u64>)>>,
+}
+
+impl Env for Loads<'_> {
+    fn iter(&self, iter: IterNo) -> Result<i64, EvalFault> {
+        self.values.iter(iter)
+    }
+
+    fn arg(&self, arg: u32) -> Result<i64, EvalFault> {
+        self.values.arg(arg)
+    }
+
+    fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
+        let value = self.values.load(tensor, ty, offset)?;
+        let first = offset as u64;
+        self.loaded.borrow_mut().push((tensor.0, first..first + ty.size()));
+        Ok(value)
+    }
+
+    fn iteration(&self) -> Result<i64, EvalFault> {
+        self.values.iteration()
+    }
+
+    fn device(&self) -> Result<i64, EvalFault> {
+        self.values.device()
+    }
+
+    fn devices(&self) -> Result<i64, EvalFault> {
+        self.values.devices()
     }
 }
 

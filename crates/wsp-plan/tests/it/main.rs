@@ -16,6 +16,7 @@ mod split;
 mod support;
 mod tg_any_unit;
 mod tg_conditions;
+mod tg_launch_loads;
 mod tg_launches;
 mod tg_lint;
 mod tg_machine;

@@ -8,26 +8,26 @@ use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 use wsp_ir::diag::{Diagnostic, Severity};
 
 /// The kernels of all, and `look`, which reads.
-fn with_look() -> TgKernels {
+pub(super) fn with_look() -> TgKernels {
     let mut kernels = kernels();
     kernels.register("look", signature(&[Direction::In]), |_| Ok(())).expect("it is registered once");
     kernels
 }
 
-fn options(scalars: &[(&str, i64)], words: &[i64]) -> SessionOptions {
+pub(super) fn options(scalars: &[(&str, i64)], words: &[i64]) -> SessionOptions {
     let scalars = scalars.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     SessionOptions { scalars, inputs: inputs(&[("L", words), ("T", &[0; 64])]), ..threads(2) }
 }
 
 /// Graph `name` with one kernel `A` on some words of `T`; `rest` stands behind it.
-fn graph(name: &str, entry: &str, bytes: &str, rest: &str) -> String {
+pub(super) fn graph(name: &str, entry: &str, bytes: &str, rest: &str) -> String {
     format!(
         "TG_BEGIN({name})\nTG_KERNEL(A, {entry}, 1, AIV, 0)\nMC_BIND(A, 0, T, {bytes})\n{rest}TG_END({name})\n"
     )
 }
 
 /// A unit with the scalar `N` of the host.
-fn text(graphs: &[String], host: &str) -> String {
+pub(super) fn text(graphs: &[String], host: &str) -> String {
     let graphs = graphs.concat();
     format!("host N: i64 = 0\nextern L: i64[4]\nextern T: i64[64]\n{graphs}{host}")
 }
@@ -39,7 +39,7 @@ fn told(text: &str, options: SessionOptions) -> Result<Vec<Diagnostic>, Vec<Diag
     Ok(session.findings().iter().chain(&notes).cloned().collect())
 }
 
-fn is_refused(text: &str, n: i64, words: &[i64]) -> bool {
+pub(super) fn is_refused(text: &str, n: i64, words: &[i64]) -> bool {
     match told(text, options(&[("N", n)], words)) {
         Ok(_) => false,
         Err(found) if found[0].code.0 == 1521 => true,
@@ -166,6 +166,8 @@ struct Made {
     by_round: u64,
     size: u64,
     around: Around,
+    /// A condition around it loads this word, so many words further with each iteration. It always holds.
+    looks_at: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -200,7 +202,7 @@ enum Played {
     Wait(Option<usize>),
 }
 
-/// A kernel of a launch, as the oracle sees it.
+/// A kernel or a condition of a launch, as the oracle sees it.
 struct Node {
     launch: usize,
     graph: usize,
@@ -236,6 +238,7 @@ impl Random {
                     by_round: if around == Around::Loop { numbers.below(3) } else { 0 },
                     size: 1 + numbers.below(2),
                     around,
+                    looks_at: (numbers.below(4) == 0).then(|| (numbers.below(10), numbers.below(2))),
                 }
             };
             graphs.push((0..1 + numbers.below(2)).map(|_| kernel(numbers)).collect());
@@ -246,7 +249,10 @@ impl Random {
                 let graph = numbers.below(3) as usize;
                 (graph, numbers.below(graphs[graph].len() as u64) as usize)
             });
-            let is_plain = |(graph, kernel): (usize, usize)| graphs[graph][kernel].around == Around::Nothing;
+            let is_plain = |(graph, kernel): (usize, usize)| {
+                let made: &Made = &graphs[graph][kernel];
+                made.around == Around::Nothing && made.looks_at.is_none()
+            };
             if ends[0].0 != ends[1].0 && ends.into_iter().all(is_plain) {
                 events.push(ends);
             }
@@ -287,9 +293,17 @@ impl Random {
                         _ = write!(offset, " + {} * {value}", 8 * factor);
                     }
                 }
+                let (looks, looked) = match of.looks_at {
+                    Some((word, 0)) => (format!("CF_IF(load(T, {}) >= 0)\n", 8 * word), "CF_ENDIF\n"),
+                    Some((word, by)) => {
+                        let offset = format!("{} + {} * iteration", 8 * word, 8 * by);
+                        (format!("CF_IF(load(T, {offset}) >= 0)\n"), "CF_ENDIF\n")
+                    }
+                    None => (String::new(), ""),
+                };
                 _ = write!(
                     made,
-                    "{open}TG_KERNEL({at}, {}, 1, AIV, 0)\nMC_BIND({at}, 0, T, {offset}, {})\n{close}",
+                    "{looks}{open}TG_KERNEL({at}, {}, 1, AIV, 0)\nMC_BIND({at}, 0, T, {offset}, {})\n{close}{looked}",
                     of.entry,
                     8 * of.size
                 );
@@ -356,7 +370,7 @@ impl Random {
         (0..rounds).map(|round| begin + made.by_round * round).map(|at| at..at + made.size).collect()
     }
 
-    /// The kernels of all launches, and which come before which. None if something waits for ever; `simulated` has launches of one graph run one
+    /// The kernels and conditions of all launches, and which come before which. None if something waits for ever; `simulated` has launches of one graph run one
     /// after another.
     fn order(&self, simulated: bool) -> Option<(Vec<Node>, Vec<Vec<bool>>)> {
         let (mut nodes, mut edges): (Vec<Node>, Vec<(usize, usize)>) = (Vec::new(), Vec::new());
@@ -379,6 +393,24 @@ impl Random {
                 words: self.words(made, iteration),
             }));
             edges.extend(mine.clone().skip(1).map(|at| (at - 1, at)));
+            for (at, made) in self.graphs[graph].iter().enumerate() {
+                let Some((word, by_iteration)) = made.looks_at else { continue };
+                let (kernel, condition) = (mine.start + at, nodes.len());
+                let word = word + by_iteration * iteration;
+                let words = vec![word..word + 1];
+                nodes.push(Node { launch: launches.len(), graph, writes: false, words });
+                edges.push((condition, kernel));
+                // It waits for a kernel before it in the graph only if that may write the word.
+                let before = &self.graphs[graph][..at];
+                let may_write = |of: &Made| {
+                    let is_known = by_iteration + of.by_scalar + of.by_iteration + of.by_round == 0;
+                    of.entry != "look" && (!is_known || (of.first..of.first + of.size).contains(&word))
+                };
+                edges.extend(
+                    (0..at).filter(|of| may_write(&before[*of])).map(|of| (mine.start + of, condition)),
+                );
+            }
+            let mine = mine.start..nodes.len();
             let serial = launches.iter().filter(|of| of.1 == stream || (simulated && of.0 == graph));
             for one in serial.flat_map(|launch| launch.2.clone()).chain(waited.iter().copied()) {
                 edges.extend(mine.clone().map(|other| (one, other)));

@@ -4,6 +4,7 @@ mod common;
 mod control;
 mod devices;
 mod events;
+mod launch_loads;
 mod launches;
 mod library;
 mod loops;

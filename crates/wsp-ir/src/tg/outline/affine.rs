@@ -131,21 +131,31 @@ impl Affine {
         match scalar {
             Scalar::Const(value) => Some(Affine::constant(value)),
             Scalar::Expr(expr) => {
-                let mut stack = Vec::new();
-                for &op in module.expr(expr) {
-                    if !Affine::step(op, &mut stack) {
-                        return None;
-                    }
-                    if let Some(Some(top)) = stack.last_mut()
-                        && let Some(&(_, value)) =
-                            values.iter().find(|(variable, _)| *top == Affine::variable(*variable))
-                    {
-                        *top = Affine::constant(value);
-                    }
-                }
+                let mut stack = Affine::stack(module.expr(expr), values)?;
                 stack.pop().flatten().filter(|_| stack.is_empty())
             }
         }
+    }
+
+    /// What is on top of the stack behind some operations of an expression, with values in the place of some variables.
+    pub fn on_top(ops: &[ExprOp], values: &[(Variable, i64)]) -> Option<Affine> {
+        Affine::stack(ops, values)?.pop().flatten()
+    }
+
+    fn stack(ops: &[ExprOp], values: &[(Variable, i64)]) -> Option<Vec<Option<Affine>>> {
+        let mut stack = Vec::new();
+        for &op in ops {
+            if !Affine::step(op, &mut stack) {
+                return None;
+            }
+            if let Some(Some(top)) = stack.last_mut()
+                && let Some(&(_, value)) =
+                    values.iter().find(|(variable, _)| *top == Affine::variable(*variable))
+            {
+                *top = Affine::constant(value);
+            }
+        }
+        Some(stack)
     }
 }
 

@@ -1,17 +1,17 @@
-//! Which kernels and copies use which bytes of which tensors, and how.
+//! Which kernels and copies use which bytes of which tensors, and how; which bytes conditions load.
 
-use wsp_core::tg::{DependencyType, Direction, ExprOp, Instr, NodeNo, Scalar, TensorNo, TensorRef};
+use wsp_core::tg::{DependencyType, Direction, ExprId, ExprOp, Instr, NodeNo, Scalar, TensorNo, TensorRef};
 use wsp_ir::tg::outline::{Affine, BlockId, NumberMap, Outline};
 use wsp_ir::tg::{KernelSignature, Signatures, TgModule};
 
-/// A use of some bytes of a tensor by a kernel or copy.
+/// A use of some bytes of a tensor by a kernel or copy, or by a condition or count that loads them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// The node: kernels first, then copies.
+    /// The node: kernels first, then copies; that of a condition only the order knows.
     pub(super) node: u32,
     /// The place of the tensor in the outline.
     pub(super) tensor: u32,
-    /// The instruction: a binding or a copy.
+    /// The instruction: a binding or a copy, or one with a condition or count.
     pub(super) at: u32,
     /// The graph.
     pub(super) graph: u32,
@@ -26,7 +26,31 @@ pub(super) struct Access {
     pub(super) exact: bool,
     /// What is done with them; `Auto` if nobody says.
     pub(super) direction: Direction,
+    /// The operation that loads them, if a condition or count does.
+    pub(super) load: Option<Load>,
 }
+
+/// An operation of an expression that loads a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    expr: ExprId,
+    /// Its place in the expression.
+    op: u32,
+    /// Bytes of the value.
+    pub(super) size: u64,
+    /// Whether it is done only as the left side of an `&&` or `||` goes.
+    pub(super) is_conditional: bool,
+}
+
+impl Load {
+    /// The operations that make its offset, and those before them.
+    pub(super) fn offset(self, module: &TgModule) -> &[ExprOp] {
+        module.expr(self.expr).get(..self.op as usize).unwrap_or(&[])
+    }
+}
+
+/// In the place of the node of a condition or count, which the order has.
+pub(super) const OF_CONDITION: u32 = u32::MAX;
 
 impl Access {
     pub(super) fn reads(&self) -> bool {
@@ -42,20 +66,14 @@ impl Access {
     }
 }
 
-/// A scalar that a condition reads.
-#[derive(Clone, Copy, Debug)]
-struct Load {
-    at: u32,
-    tensor: u32,
-}
-
 /// All accesses of a unit.
 pub(super) struct Accesses {
     /// By tensor, and then in program order.
     pub(super) list: Vec<Access>,
     /// Where the accesses of each tensor begin, and one past the last.
     pub(super) first: Vec<u32>,
-    loads: Vec<Load>,
+    /// What conditions and counts of graphs load, in program order.
+    pub(super) loads: Vec<Access>,
     /// Kernels and the tensors that their `DATA` edges carry away, in order.
     sources: Vec<(u32, u32)>,
     /// Kernels and the tensors that `DATA` edges bring them, in order.
@@ -106,35 +124,41 @@ impl Accesses {
         self.targets.binary_search(&(node, tensor)).is_ok()
     }
 
-    /// Whether the condition of an instruction reads data of the device.
+    /// Whether the condition or count of an instruction reads data of the device.
     pub(super) fn loads_at(&self, at: u32) -> bool {
-        self.loads.binary_search_by_key(&at, |load| load.at).is_ok()
+        self.loaded_at(at).next().is_some()
     }
 
-    /// Tensors that conditions read.
+    /// Tensors that conditions and counts load.
     pub(super) fn loaded(&self) -> impl Iterator<Item = u32> + '_ {
         self.loads.iter().map(|load| load.tensor)
     }
 
-    /// Tensors that the condition of one instruction reads.
-    pub(super) fn loaded_at(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
+    /// What the condition or count of one instruction loads.
+    fn loaded_at(&self, at: u32) -> impl Iterator<Item = &Access> + '_ {
         let from = self.loads.partition_point(|load| load.at < at);
-        self.loads[from..].iter().take_while(move |load| load.at == at).map(|load| load.tensor)
+        self.loads[from..].iter().take_while(move |load| load.at == at)
     }
 
-    /// Kernels and copies before an instruction that may write what its condition reads.
-    pub(super) fn writers_before_load(&self, outline: &Outline, at: u32) -> Vec<u32> {
-        let block = outline.blocks.around(at);
-        let graph = outline.graphs.partition_point(|graph| graph.at < at);
-        let mut writers: Vec<u32> = self
-            .loaded_at(at)
-            .flat_map(|tensor| self.of(tensor))
-            .filter(|access| access.graph as usize + 1 == graph && access.place < at && access.writes())
-            .filter(|access| !outline.blocks.exclude(access.block, block))
-            .map(|access| access.node)
-            .collect();
-        writers.sort_unstable();
-        writers.dedup();
+    /// Kernels and copies of the graph, before an instruction and behind it, that may write what its condition or count loads.
+    pub(super) fn writers_around_load(&self, outline: &Outline, at: u32) -> [Vec<u32>; 2] {
+        let mut writers = [Vec::new(), Vec::new()];
+        for load in self.loaded_at(at) {
+            let meets = |access: &&Access| {
+                access.graph == load.graph
+                    && access.writes()
+                    && access.low < load.high
+                    && load.low < access.high
+                    && !outline.blocks.exclude(access.block, load.block)
+            };
+            for access in self.of(load.tensor).iter().filter(meets) {
+                writers[usize::from(access.place > at)].push(access.node);
+            }
+        }
+        for writers in &mut writers {
+            writers.sort_unstable();
+            writers.dedup();
+        }
         writers
     }
 }
@@ -145,7 +169,7 @@ struct Reader<'m> {
     /// Signatures by symbol.
     known: Vec<Option<&'m KernelSignature>>,
     list: Vec<Access>,
-    loads: Vec<Load>,
+    loads: Vec<Access>,
     copies: u32,
     sources: Vec<(u32, u32)>,
     targets: Vec<(u32, u32)>,
@@ -186,9 +210,9 @@ impl Reader<'_> {
                 Instr::CfIf { condition }
                 | Instr::CfWhile { condition, .. }
                 | Instr::CfBreak { condition } => {
-                    self.loads_of(at, condition, graph);
+                    self.decides(at, condition, graph);
                 }
-                Instr::CfLoop { count, .. } => self.loads_of(at, count, graph),
+                Instr::CfLoop { count, .. } => self.decides(at, count, graph),
                 _ => {}
             }
         }
@@ -202,19 +226,56 @@ impl Reader<'_> {
             let Some(tensor) = self.outline.tensor_index(tensor) else { continue };
             let high = low.saturating_add(size);
             let (place, exact) = (at, true);
-            self.list.push(Access { node, tensor, at, graph, place, block, low, high, exact, direction });
+            let load = None;
+            self.list.push(Access {
+                node,
+                tensor,
+                at,
+                graph,
+                place,
+                block,
+                low,
+                high,
+                exact,
+                direction,
+                load,
+            });
         }
     }
 
-    fn loads_of(&mut self, at: u32, scalar: Scalar, graph: Option<u32>) {
-        if graph.is_none() {
-            return;
-        }
-        for op in self.module.scalar(scalar) {
-            if let ExprOp::Load(tensor, _) = *op
-                && let Some(tensor) = self.outline.tensor_index(tensor)
-            {
-                self.loads.push(Load { at, tensor });
+    /// What a condition or count in a graph loads.
+    fn decides(&mut self, at: u32, scalar: Scalar, graph: Option<u32>) {
+        let (Scalar::Expr(expr), Some(graph)) = (scalar, graph) else { return };
+        let block = self.outline.blocks.around(at);
+        let mut decided = 0;
+        for (op, it) in (0u32..).zip(self.module.expr(expr)) {
+            match *it {
+                ExprOp::SkipZero(past) | ExprOp::SkipNonZero(past) => {
+                    decided = decided.max(op.saturating_add(past));
+                }
+                ExprOp::Load(tensor, ty) => {
+                    let Some(tensor) = self.outline.tensor_index(tensor) else { continue };
+                    let load =
+                        Load { expr, op, size: ty.size(), is_conditional: op <= decided && decided > 0 };
+                    let bytes = self.outline.tensors[tensor as usize].bytes.unwrap_or(u64::MAX);
+                    let offset = Affine::on_top(load.offset(self.module), &[]);
+                    let size = Affine { constant: i128::from(load.size), ..Affine::default() };
+                    let (low, high, exact) = self.hull((offset, Some(size)), bytes, block);
+                    self.loads.push(Access {
+                        node: OF_CONDITION,
+                        tensor,
+                        at,
+                        graph,
+                        place: at,
+                        block,
+                        low,
+                        high,
+                        exact,
+                        direction: Direction::In,
+                        load: Some(load),
+                    });
+                }
+                _ => {}
             }
         }
     }
@@ -243,7 +304,8 @@ impl Reader<'_> {
         for tensor in self.module.tensors_of(tensor) {
             let Some(tensor) = self.outline.tensor_index(*tensor) else { continue };
             let bytes = self.outline.tensors[tensor as usize].bytes.unwrap_or(u64::MAX);
-            let (low, high, constant) = self.hull(offset, size, bytes, def.block);
+            let range = (Affine::of(self.module, offset), Affine::of(self.module, size));
+            let (low, high, constant) = self.hull(range, bytes, def.block);
             self.list.push(Access {
                 node: kernel,
                 tensor,
@@ -255,22 +317,20 @@ impl Reader<'_> {
                 high,
                 exact: constant && !is_table,
                 direction,
+                load: None,
             });
         }
     }
 
-    /// Bytes that may be touched, and whether they are the same each time.
-    fn hull(&self, offset: Scalar, size: Scalar, bytes: u64, block: BlockId) -> (u64, u64, bool) {
-        if let (Scalar::Const(offset), Scalar::Const(size)) = (offset, size) {
-            let (offset, size) = (offset.max(0) as u64, size.max(0) as u64);
-            let high = if size == 0 { bytes } else { offset.saturating_add(size) };
-            return (offset, high, true);
-        }
+    /// Bytes that may be touched, and whether they are the same each time; of no bytes all to the end.
+    fn hull(
+        &self,
+        (offset, size): (Option<Affine>, Option<Affine>),
+        bytes: u64,
+        block: BlockId,
+    ) -> (u64, u64, bool) {
         let all = (0, bytes, false);
-        let (Some(offset), Some(size)) = (Affine::of(self.module, offset), Affine::of(self.module, size))
-        else {
-            return all;
-        };
+        let (Some(offset), Some(size)) = (offset, size) else { return all };
         let clamp = |value: i128| u64::try_from(value.max(0)).unwrap_or(u64::MAX);
         if offset.terms.is_empty() && size.terms.is_empty() {
             let (offset, size) = (clamp(offset.constant), clamp(size.constant));

@@ -1,5 +1,6 @@
 //! Pairs of kernels whose bytes are known only when the graph runs.
 
+use super::access::Access;
 use super::flow::Flow;
 use super::order::Node;
 use super::pairs::Pair;
@@ -128,7 +129,7 @@ impl Flow<'_> {
             places.reverse();
         }
         let [a, b] = places.map(|at| self.list[at as usize]);
-        let end = |access: &super::access::Access| {
+        let end = |access: &Access| {
             let Instr::McBind { arg_index, .. } = cx.module.instrs[access.at as usize] else { return None };
             Some(OpenEnd {
                 kernel: cx.outline.kernels[access.node as usize].at,
@@ -175,8 +176,8 @@ impl Flow<'_> {
             false => format!("`{}` may not see bytes of `{}` that `{}` wrote", b.name, open.tensor, a.name),
         };
         let (later, earlier) = if first.place > second.place { (first, second) } else { (second, first) };
-        let label = |access: &super::access::Access| {
-            let on = depends_on(cx, access.at);
+        let label = |access: &Access| {
+            let on = depends_on(cx, access);
             if on.is_empty() { "bound here".to_owned() } else { format!("depends on {on}") }
         };
         let found = cx.on(note(AT_LAUNCH, message), later.at, &label(&later));
@@ -187,18 +188,22 @@ impl Flow<'_> {
     }
 }
 
-/// What the bytes of a binding depend on.
-pub(super) fn depends_on(cx: &Cx<'_>, at: u32) -> String {
-    let Instr::McBind { tensor_id, offset, size, .. } = cx.module.instrs[at as usize] else {
-        return String::new();
-    };
-    let index = match tensor_id {
-        TensorRef::Table { index, .. } => Scalar::Expr(index),
-        _ => Scalar::Const(0),
+/// What the bytes of a binding or a load depend on.
+pub(super) fn depends_on(cx: &Cx<'_>, access: &Access) -> String {
+    let ops: Vec<ExprOp> = match (access.load, &cx.module.instrs[access.at as usize]) {
+        (Some(load), _) => load.offset(cx.module).to_vec(),
+        (None, Instr::McBind { tensor_id, offset, size, .. }) => {
+            let index = match *tensor_id {
+                TensorRef::Table { index, .. } => Scalar::Expr(index),
+                _ => Scalar::Const(0),
+            };
+            [*offset, *size, index].into_iter().flat_map(|of| cx.module.scalar(of)).copied().collect()
+        }
+        _ => Vec::new(),
     };
     let mut names: Vec<String> = Vec::new();
-    for op in [offset, size, index].into_iter().flat_map(|scalar| cx.module.scalar(scalar)) {
-        let name = match *op {
+    for op in ops {
+        let name = match op {
             ExprOp::Arg(arg) => match cx.module.args.get(arg as usize) {
                 Some(arg) => format!("`{}`", cx.module.str(arg.name)),
                 None => continue,

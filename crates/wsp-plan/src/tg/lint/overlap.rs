@@ -143,6 +143,9 @@ fn range_where(
         let low = Affine { constant: i128::from(access.low), terms: Vec::new() };
         return Some((low, i128::from(access.high) - i128::from(access.low)));
     }
+    if let Some(load) = access.load {
+        return Some((Affine::on_top(load.offset(module), values)?, i128::from(load.size)));
+    }
     let Instr::McBind { offset, size, .. } = module.instrs[access.at as usize] else { return None };
     let of = |scalar| Affine::of_where(module, scalar, values);
     let (offset, size) = (of(offset)?, of(size)?);

@@ -16,14 +16,15 @@ mod ways;
 
 use super::access::Access;
 use super::flow::verb_of;
-use super::order::{Node, Order};
+use super::order::Order;
 use super::overlap::{Overlap, overlap, overlap_where};
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 pub(super) use arms::{Arms, Together};
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
-pub use open::{GraphEvents, LaunchUse, OpenLaunches, OpenUse};
+pub use open::{GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
+use open::{by_event, user_of};
 use order::LaunchOrder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -114,6 +115,8 @@ struct Race {
 
 struct Checker<'o> {
     events: Events<'o>,
+    /// Accesses of kernels and copies, and what conditions load, by tensor and then in program order.
+    list: Rc<[Access]>,
     /// Per graph its accesses to what others may see, by tensor.
     uses_of: Vec<Vec<usize>>,
     meetings: BTreeMap<(u32, u32), Rc<[Meeting]>>,
@@ -139,7 +142,8 @@ impl<'o> Checker<'o> {
     fn new(cx: &Cx<'_>, order: &'o Order, has_streams: bool, host_writes: bool) -> Checker<'o> {
         let parts = parts(cx);
         let mut own = vec![Vec::new(); cx.outline.graphs.len()];
-        for (at, access) in cx.accesses.list.iter().enumerate() {
+        let list = with_loads(cx, order);
+        for (at, access) in list.iter().enumerate() {
             let def = &cx.outline.tensors[access.tensor as usize];
             let is_hidden = matches!(def.home, Home::Graph(_)) && def.location != MemLocation::Shared;
             if !is_hidden && access.low < access.high {
@@ -154,6 +158,7 @@ impl<'o> Checker<'o> {
         };
         Checker {
             events: Events::new(cx, order, &parts),
+            list,
             uses_of: parts.iter().map(of).collect(),
             meetings: BTreeMap::new(),
             found: BTreeMap::new(),
@@ -183,8 +188,8 @@ impl<'o> Checker<'o> {
         for free in &way.frees {
             let uses = |graph: u32| {
                 let uses = &self.uses_of[graph as usize];
-                let from = uses.partition_point(|&at| cx.accesses.list[at].tensor < free.tensor);
-                uses.get(from).is_some_and(|&at| cx.accesses.list[at].tensor == free.tensor)
+                let from = uses.partition_point(|&at| self.list[at].tensor < free.tensor);
+                uses.get(from).is_some_and(|&at| self.list[at].tensor == free.tensor)
             };
             if !self.steps.spend(way.launches.len()) {
                 break;
@@ -208,26 +213,27 @@ impl<'o> Checker<'o> {
         if self.told.contains(&(a.at, b.at)) {
             return;
         }
-        let mut is_told = true;
+        let (mut is_told, list) = (true, Rc::clone(&self.list));
         for meeting in &*self.meetings_of(cx, a.graph, b.graph) {
-            let (x, y) = (cx.accesses.list[meeting.a], cx.accesses.list[meeting.b]);
+            let (x, y) = (list[meeting.a], list[meeting.b]);
             let place = (x.node, y.node, x.tensor, a.at, b.at);
             if !self.steps.spend(1) || self.found.contains_key(&place) {
                 continue;
             }
             // What a restored launch had behind it when it was saved does not run again.
             let is_over = x.place < a.from || y.place < b.from;
-            let (x, y, steps) = ((first, x.node), (second, y.node), &mut self.steps);
+            let steps = &mut self.steps;
+            let (of_a, of_b) = ((first, x.node), (second, y.node));
             let is_ordered = is_over
-                || order.is_ordered(&mut self.events, x, y, steps)
-                || order.is_ordered(&mut self.events, y, x, steps);
+                || order.is_ordered(&mut self.events, of_a, of_b, steps)
+                || order.is_ordered(&mut self.events, of_b, of_a, steps);
             let meets = match is_ordered || steps.are_over() {
                 true => Overlap::Never,
-                false => meets_on(cx, (way, forms), (meeting, &a, &b), steps),
+                false => meets_on(cx, (way, forms), (meeting.is_sure, (&x, &a), (&y, &b)), steps),
             };
             is_told &= meets == Overlap::Surely;
             // Only a run knows which arms it takes.
-            if meets != Overlap::Never && (meets == Overlap::Maybe || in_arm(cx, meeting)) {
+            if meets != Overlap::Never && (meets == Overlap::Maybe || in_arm(cx, &x) || in_arm(cx, &y)) {
                 self.uses.extend([(a.graph, meeting.a), (b.graph, meeting.b)]);
             }
             if meets == Overlap::Surely {
@@ -255,7 +261,7 @@ impl<'o> Checker<'o> {
 
     /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor one that is sure, or all of them.
     fn meet(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Vec<Meeting> {
-        let list = &cx.accesses.list;
+        let list = &self.list;
         let mut meetings: BTreeMap<(u32, u32, u32), Vec<Meeting>> = BTreeMap::new();
         let mut rest = self.uses_of[second as usize].as_slice();
         for of_tensor in self.uses_of[first as usize].chunk_by(|a, b| list[*a].tensor == list[*b].tensor) {
@@ -287,7 +293,8 @@ impl<'o> Checker<'o> {
 
     fn report(mut self, cx: &mut Cx<'_>) {
         for ((.., first, second), race) in &self.found {
-            tell(cx, (*first, *second), race);
+            let ends = [race.meeting.a, race.meeting.b].map(|at| self.list[at]);
+            tell(cx, (*first, *second), race, &ends);
         }
         for ((at, tensor), launch) in &self.frees {
             let name = cx.tensor_name(*tensor);
@@ -330,11 +337,21 @@ pub(super) fn parts(cx: &Cx<'_>) -> Vec<Vec<u32>> {
     parts
 }
 
+/// Accesses of kernels and copies, and what conditions load, by tensor and then in program order.
+fn with_loads(cx: &Cx<'_>, order: &Order) -> Rc<[Access]> {
+    let decisions = order.decisions();
+    let loads = cx.accesses.loads.iter();
+    let loads = loads.filter_map(|load| decisions.get(&load.at).map(|&node| Access { node, ..*load }));
+    let mut list: Vec<Access> = cx.accesses.list.iter().copied().chain(loads).collect();
+    list.sort_by_key(|access| (access.tensor, access.place, access.at));
+    list.into()
+}
+
 /// Whether two accesses touch the same bytes, and whether they surely do.
 fn meets(cx: &Cx<'_>, a: &Access, b: &Access) -> Option<bool> {
     let moves = moves(cx, a) || moves(cx, b);
     match overlap(cx.known, cx.outline, a, b) {
-        Overlap::Surely => Some(!moves),
+        Overlap::Surely => Some(!moves && !is_conditional(a) && !is_conditional(b)),
         Overlap::Maybe => Some(false),
         Overlap::Never => moves.then_some(false),
     }
@@ -344,23 +361,31 @@ fn meets(cx: &Cx<'_>, a: &Access, b: &Access) -> Option<bool> {
 fn meets_on(
     cx: &Cx<'_>,
     (way, forms): (&Way, &mut Forms),
-    (meeting, a, b): (&Meeting, &Launch, &Launch),
+    (is_sure, (x, a), (y, b)): (bool, (&Access, &Launch), (&Access, &Launch)),
     steps: &mut Steps,
 ) -> Overlap {
-    let [x, y] = [meeting.a, meeting.b].map(|at| &cx.accesses.list[at]);
     let arms: Vec<(Condition, bool)> =
         [(x, a), (y, b)].into_iter().flat_map(|(of, launch)| arms(cx, forms, of, launch.iteration)).collect();
     if !arms.is_empty() && !way.allows(forms, &arms, steps) {
         return Overlap::Never;
     }
-    match (meeting.is_sure, a.iteration, b.iteration) {
+    let overlap = match (is_sure, a.iteration, b.iteration) {
         (true, ..) => Overlap::Surely,
         (false, Some(of_a), Some(of_b)) => {
             let [of_a, of_b] = [of_a, of_b].map(|iteration| [(Variable::Iteration, iteration)]);
             overlap_where(cx.known, cx.outline, (x, &of_a), (y, &of_b))
         }
         _ => Overlap::Maybe,
+    };
+    match overlap {
+        Overlap::Surely if is_conditional(x) || is_conditional(y) => Overlap::Maybe,
+        overlap => overlap,
     }
+}
+
+/// Whether an access is done only as the left side of an operator goes.
+fn is_conditional(access: &Access) -> bool {
+    access.load.is_some_and(|load| load.is_conditional)
 }
 
 /// What has to hold, and what not, for an access of an iteration to take place.
@@ -377,16 +402,16 @@ fn arms(cx: &Cx<'_>, forms: &mut Forms, access: &Access, iteration: Option<i64>)
     arms.filter_map(condition).collect()
 }
 
-/// Whether one of two accesses takes place in an arm of a condition.
-fn in_arm(cx: &Cx<'_>, meeting: &Meeting) -> bool {
-    let blocks = &cx.outline.blocks;
-    let is_in =
-        |at: usize| blocks.outwards(cx.accesses.list[at].block).any(|(_, around)| around.kind.is_arm());
-    is_in(meeting.a) || is_in(meeting.b)
+/// Whether an access takes place in an arm of a condition.
+fn in_arm(cx: &Cx<'_>, access: &Access) -> bool {
+    cx.outline.blocks.outwards(access.block).any(|(_, around)| around.kind.is_arm())
 }
 
 /// Whether the tensor or the bytes of an access differ from launch to launch.
 fn moves(cx: &Cx<'_>, access: &Access) -> bool {
+    if let Some(load) = access.load {
+        return !access.exact && load.offset(cx.module).contains(&ExprOp::Iteration);
+    }
     let Instr::McBind { tensor_id, offset, size, .. } = cx.module.instrs[access.at as usize] else {
         return false;
     };
@@ -415,17 +440,17 @@ fn launched(cx: &Cx<'_>, at: u32) -> String {
     }
 }
 
-fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
+fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race, [a, b]: &[Access; 2]) {
     let is_same = race.is_same;
-    let [a, b] = [race.meeting.a, race.meeting.b].map(|at| &cx.accesses.list[at]);
-    let is_sure = a.is_known() && b.is_known() && !in_arm(cx, &race.meeting) && !is_same;
+    let is_sure = a.is_known() && b.is_known() && !in_arm(cx, a) && !in_arm(cx, b) && !is_same;
     let of = if is_sure { error } else { warning };
     if cx.is_full() {
         return cx.report(of(LAUNCHES, "no order".to_owned()));
     }
     let graphs = [launched(cx, first), launched(cx, second)];
     let tensor = cx.tensor_name(a.tensor);
-    let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
+    let ends = [a, b].map(|of| user_of(cx, of));
+    let users = ends.each_ref().map(|(user, name)| user.said(name));
     let message = match is_same {
         true => format!("two launches of graph `{}` use `{tensor}` in no order", graphs[0]),
         false => format!("launches of graphs `{}` and `{}` use `{tensor}` in no order", graphs[0], graphs[1]),
@@ -434,8 +459,8 @@ fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
     if first != second {
         found = cx.and(found, first, "the other launch");
     }
-    found = cx.and(found, a.at, &format!("`{}` of the other {} it here", names[0], verb_of(a.direction)));
-    found = cx.and(found, b.at, &format!("`{}` {} it here", names[1], verb_of(b.direction)));
+    found = cx.and(found, a.at, &format!("{} of the other {} it here", users[0], verb_of(a.direction)));
+    found = cx.and(found, b.at, &format!("{} {} it here", users[1], verb_of(b.direction)));
     if let Some(at) = race.skipped {
         found = cx.and(found, at, "where this loop runs no round");
     }
@@ -443,7 +468,12 @@ fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
         found = found.note("a simulation runs them one after another; a device does not");
     }
     found = found.note("TG_SYNC behind the other launch orders them, and so does one stream for both");
-    cx.report(waits_for(cx, found, first));
+    found = waits_for(cx, found, first);
+    if !is_same {
+        let [of_a, of_b] = &ends;
+        found = by_event(found, (of_a.0, &of_a.1, &graphs[0]), (of_b.0, &of_b.1, &graphs[1]));
+    }
+    cx.report(found);
 }
 
 /// Says what to write to wait for a launch, and where it may stand: a graph that was never launched cannot be waited for.

@@ -1,10 +1,11 @@
 //! Launches whose bytes only a run knows: what a run needs to compare them, and what it says of those that meet.
 
+use super::super::access::Access;
 use super::super::open::depends_on;
 use super::super::order::Node;
 use super::super::{AT_LAUNCH, Cx, LAUNCHES, note};
 use super::events::Events;
-use super::{Checker, Meeting, Steps, launched, verb_of, waits_for};
+use super::{Checker, Steps, launched, verb_of, waits_for};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use wsp_core::tg::{Direction, EventNo, GraphNo, Instr};
@@ -25,20 +26,76 @@ pub struct OpenLaunches {
 pub struct OpenUse {
     /// The graph that is launched.
     pub graph: GraphNo,
-    /// The instruction: a binding or a copy.
+    /// The instruction: a binding or a copy, or one with a condition or count.
     pub at: u32,
     /// What is done with the bytes; [`Direction::Auto`] if nothing says it.
     pub direction: Direction,
-    /// The kernel's or copy's name.
+    /// The kernel's or copy's name, or what a condition or count is called.
     pub name: String,
-    /// Whether it is a copy.
-    pub is_copy: bool,
+    /// Who uses them.
+    pub user: UsedBy,
     /// Where it stands.
     pub span: Span,
     /// Events that the graph signals only when this is complete.
     pub signals: Vec<EventNo>,
     /// Events that the graph waits for before it does this.
     pub waits: Vec<EventNo>,
+}
+
+/// Who uses bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum UsedBy {
+    /// A kernel that is bound to them.
+    Kernel,
+    /// A copy.
+    Copy,
+    /// A condition or count, which loads them.
+    Condition,
+}
+
+impl UsedBy {
+    /// What messages call it, whose name is this.
+    pub(super) fn said(self, name: &str) -> String {
+        match self {
+            UsedBy::Condition => name.to_owned(),
+            _ => format!("`{name}`"),
+        }
+    }
+}
+
+/// Who does an access, with its name.
+pub(super) fn user_of(cx: &Cx<'_>, access: &Access) -> (UsedBy, String) {
+    let name = || cx.node_name(Node(access.node));
+    match (access.load, &cx.module.instrs[access.at as usize]) {
+        (None, Instr::McCopy { .. }) => (UsedBy::Copy, name()),
+        (None, _) => (UsedBy::Kernel, name()),
+        (Some(_), Instr::CfLoop { .. }) => (UsedBy::Condition, "the count of the loop".to_owned()),
+        (Some(_), _) => (UsedBy::Condition, "the condition".to_owned()),
+    }
+}
+
+/// Who uses bytes in a launch: with its name, and that of the graph.
+type End<'a> = (UsedBy, &'a str, &'a str);
+
+/// Says how an event orders a launch with a condition of another, if one of two ends is such; the first was submitted first.
+pub(super) fn by_event(found: Diagnostic, first: End<'_>, second: End<'_>) -> Diagnostic {
+    let ((_, name, graph), is_first) = match (first.0, second.0) {
+        (UsedBy::Condition, _) => (first, true),
+        (_, UsedBy::Condition) => (second, false),
+        _ => return found,
+    };
+    let found = found.note(format!(
+        "{name} is looked at as soon as kernels before it in `{graph}` have written what it loads: it waits for no event itself"
+    ));
+    let other = if is_first { second.2 } else { first.2 };
+    found.help(match is_first {
+        true => format!(
+            "or an event: SY_SIGNAL(EVENT, KERNEL) of a kernel in `{graph}` that runs as {name} says, and SY_WAIT of it in `{other}`"
+        ),
+        false => format!(
+            "or an event that `{other}` signals: SY_WAIT(EVENT, KERNEL) of a kernel in `{graph}` that writes what {name} then loads"
+        ),
+    })
 }
 
 impl OpenUse {
@@ -95,8 +152,8 @@ impl LaunchUse<'_> {
         let places = [
             (other.launched, "submitted while the other may run".to_owned()),
             (self.launched, "the other launch".to_owned()),
-            (self.of.span, format!("`{}` of the other {} it here", self.of.name, self.verb())),
-            (other.of.span, format!("`{}` {} it here", other.of.name, other.verb())),
+            (self.of.span, format!("{} of the other {} it here", self.user(), self.verb())),
+            (other.of.span, format!("{} {} it here", other.user(), other.verb())),
         ];
         for (span, text) in places.iter().filter(|(span, _)| *span != Span::default()) {
             found = match found.primary.is_none() {
@@ -111,13 +168,24 @@ impl LaunchUse<'_> {
         }
         found = found.note("TG_SYNC behind the other launch orders them, and so does one stream for both");
         found = found.help(format!("TG_SYNC({})", self.graph));
-        if is_same || self.of.is_copy || other.of.is_copy {
+        if is_same || [self, other].iter().any(|end| end.of.user == UsedBy::Copy) {
             return found;
+        }
+        if [self, other].iter().any(|end| end.of.user == UsedBy::Condition) {
+            return by_event(found, self.end(), other.end());
         }
         found.help(format!(
             "or an event: SY_SIGNAL(EVENT, {}) in `{}`, SY_WAIT(EVENT, {}) in `{}`",
             self.of.name, self.graph, other.of.name, other.graph
         ))
+    }
+
+    fn end(&self) -> End<'_> {
+        (self.of.user, &self.of.name, self.graph)
+    }
+
+    fn user(&self) -> String {
+        self.of.user.said(&self.of.name)
     }
 
     fn verb(&self) -> &'static str {
@@ -126,8 +194,8 @@ impl LaunchUse<'_> {
 
     fn told(&self) -> String {
         let LaunchUse { of, graph, launch, stream, iteration, .. } = self;
-        let name = &of.name;
-        format!("`{name}` in launch {launch}, of graph `{graph}` on stream {stream}, iteration {iteration}")
+        let user = of.user.said(&of.name);
+        format!("{user} in launch {launch}, of graph `{graph}` on stream {stream}, iteration {iteration}")
     }
 }
 
@@ -135,7 +203,8 @@ impl Checker<'_> {
     /// Says which tensors cannot be compared here, and keeps what a run needs to compare them.
     pub(super) fn leave_open(&mut self, cx: &mut Cx<'_>) {
         for (&tensor, &(meeting, launches)) in &self.open {
-            tell(cx, tensor, meeting, launches);
+            let ends = [meeting.a, meeting.b].map(|at| self.list[at]);
+            tell(cx, tensor, &ends, launches);
         }
         if self.is_cut && self.has_streams {
             self.uses.extend(self.all(cx));
@@ -155,8 +224,8 @@ impl Checker<'_> {
         let graphs: BTreeSet<u32> = launched_graphs(cx).collect();
         let of = |graph: u32| self.uses_of[graph as usize].iter().map(move |at| (graph, *at));
         let mut all: Vec<(u32, usize)> = graphs.into_iter().flat_map(of).collect();
-        let tensor = |at: usize| cx.accesses.list[at].tensor;
-        let written = all.iter().filter(|(_, at)| cx.accesses.list[*at].writes());
+        let tensor = |at: usize| self.list[at].tensor;
+        let written = all.iter().filter(|(_, at)| self.list[*at].writes());
         let written: BTreeSet<u32> = written.map(|(_, at)| tensor(*at)).collect();
         all.retain(|(_, at)| written.contains(&tensor(*at)));
         all
@@ -167,25 +236,26 @@ impl Checker<'_> {
         let mut uses = Vec::with_capacity(all.len());
         for of_graph in all.chunk_by(|a, b| a.0 == b.0) {
             let graph = of_graph[0].0;
-            let nodes: Vec<u32> = of_graph.iter().map(|(_, at)| cx.accesses.list[*at].node).collect();
+            let nodes: Vec<u32> = of_graph.iter().map(|(_, at)| self.list[*at].node).collect();
             let signals = self.events.signals_behind(graph, &nodes);
             let waits = self.events.waits_ahead(graph, &nodes);
             for ((&(_, at), signals), waits) in of_graph.iter().zip(signals).zip(waits) {
-                let access = &cx.accesses.list[at];
+                let access = &self.list[at];
+                let (user, name) = user_of(cx, access);
                 uses.push(OpenUse {
                     graph: cx.graph_no(graph),
                     at: access.at,
                     direction: access.direction,
-                    name: cx.node_name(Node(access.node)),
-                    is_copy: matches!(cx.module.instrs[access.at as usize], Instr::McCopy { .. }),
+                    name,
+                    user,
                     span: cx.module.spans.get(access.at as usize).copied().unwrap_or_default(),
                     signals,
                     waits,
                 });
             }
         }
-        // A binding to one of several tensors is one use.
-        uses.sort_by_key(|of| (of.graph, of.at, of.direction as u32));
+        // A binding to one of several tensors is one use, and so is all that one condition loads.
+        uses.sort_by_key(|of| (of.graph, of.at, of.user, of.direction as u32));
         uses.dedup();
         let graphs: BTreeSet<u32> = launched_graphs(cx).collect();
         let events = graphs.into_iter().filter_map(|graph| events_of(cx, &mut self.events, graph)).collect();
@@ -218,7 +288,7 @@ fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEv
     Some(GraphEvents { graph: cx.graph_no(graph), signals, waits, before })
 }
 
-fn tell(cx: &mut Cx<'_>, tensor: u32, meeting: Meeting, (first, second): (u32, u32)) {
+fn tell(cx: &mut Cx<'_>, tensor: u32, ends: &[Access; 2], (first, second): (u32, u32)) {
     let graphs = [launched(cx, first), launched(cx, second)];
     let message = format!(
         "launches of graphs `{}` and `{}` use `{}` in no order, maybe the same bytes",
@@ -230,12 +300,15 @@ fn tell(cx: &mut Cx<'_>, tensor: u32, meeting: Meeting, (first, second): (u32, u
     if first != second {
         found = cx.and(found, first, "the other launch");
     }
-    let [a, b] = [meeting.a, meeting.b].map(|at| cx.accesses.list[at].at);
-    let places = if a == b { vec![a] } else { vec![a, b] };
-    for at in places {
-        let on = depends_on(cx, at);
-        let text = if on.is_empty() { "bound here".to_owned() } else { format!("depends on {on}") };
-        found = cx.and(found, at, &text);
+    let places = if ends[0].at == ends[1].at { &ends[..1] } else { &ends[..] };
+    for access in places {
+        let on = depends_on(cx, access);
+        let text = match access.load {
+            _ if !on.is_empty() => format!("depends on {on}"),
+            Some(_) => "loaded here".to_owned(),
+            None => "bound here".to_owned(),
+        };
+        found = cx.and(found, access.at, &text);
     }
     let found = found.note("not checked here: every run compares the bytes as soon as it knows them");
     cx.report(waits_for(cx, found, first));

@@ -43,6 +43,8 @@ struct Builder<'m> {
     edges: Vec<Edge>,
     /// Per block the begin and the end of the loop that it is, if that has borders.
     borders: Vec<Option<(u32, u32)>>,
+    /// Decisions on data and breaks, by instruction.
+    decisions: Vec<(u32, u32)>,
     /// The gang's start of each kernel.
     gang: NumberMap,
     events: NumberMap,
@@ -64,6 +66,7 @@ impl<'m> Builder<'m> {
             point_block: Vec::new(),
             edges: Vec::new(),
             borders: vec![None; outline.blocks.len()],
+            decisions: Vec::new(),
             gang: map(),
             events: map(),
             extern_events,
@@ -125,6 +128,14 @@ impl<'m> Builder<'m> {
         k.chain(c.start + base..c.end + base).map(|node| node as u32)
     }
 
+    /// The same, and the decisions among them.
+    fn all_within(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + use<> {
+        let place = |at: u32| self.decisions.partition_point(|(decision, _)| *decision < at);
+        let decisions: Vec<u32> =
+            self.decisions[place(from)..place(to)].iter().map(|(_, point)| *point).collect();
+        self.nodes_within(from, to).chain(decisions)
+    }
+
     /// Loops that run round by round, and decisions on data.
     fn points_of_blocks(&mut self, accesses: &Accesses) {
         let blocks: Vec<_> = self.outline.blocks.iter().map(|(id, block)| (id, *block)).collect();
@@ -138,22 +149,23 @@ impl<'m> Builder<'m> {
                 let end = self.point(Point::LoopEnd(block.open), block.parent);
                 self.edges.push(Edge { from: begin, to: end, why: Why::Control, origin: block.open });
                 self.borders[id.0 as usize] = Some((begin, end));
-                self.decided_by(begin, block.open, accesses);
+                self.decided_by((begin, end), (block.open, block.close), accesses);
             }
         }
+        self.decisions(accesses);
         for &(id, block) in &blocks {
             if let Some((begin, end)) = self.borders[id.0 as usize] {
                 self.within_borders(id, block.open, block.close, (begin, end));
             }
             if block.kind == BlockKind::Then {
-                self.decision(block.open, block.close, block.parent, accesses);
+                self.arms(block.open, block.close);
             }
         }
     }
 
     /// Everything in a loop lies between its begin and its end.
     fn within_borders(&mut self, id: BlockId, open: u32, close: u32, (begin, end): (u32, u32)) {
-        for node in self.nodes_within(open, close) {
+        for node in self.all_within(open + 1, close) {
             let mut around = self.outline.blocks.outwards(self.block(node));
             let innermost = around.find(|(around, _)| self.borders[around.0 as usize].is_some());
             if innermost.is_some_and(|(around, _)| around == id) {
@@ -170,23 +182,57 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// A condition that reads data decides after whoever writes it, and its arms run after it.
-    fn decision(&mut self, open: u32, close: u32, parent: BlockId, accesses: &Accesses) {
-        if !accesses.loads_at(open) {
-            return;
+    /// Makes the points of decisions on data and of breaks in graphs: a condition that loads data decides after whoever writes it before.
+    fn decisions(&mut self, accesses: &Accesses) {
+        let blocks = &self.outline.blocks;
+        let in_graph = |block| blocks.outwards(block).any(|(_, around)| around.kind == BlockKind::Graph);
+        for at in 0..self.module.instrs.len() as u32 {
+            if !matches!(self.module.instrs[at as usize], Instr::CfIf { .. } | Instr::CfBreak { .. }) {
+                continue;
+            }
+            let around = blocks.around(at);
+            let block = match self.module.instrs[at as usize] {
+                Instr::CfIf { .. } if accesses.loads_at(at) => Some(around),
+                Instr::CfBreak { .. } if in_graph(around) => blocks.innermost_loop(around),
+                _ => None,
+            };
+            if let Some(block) = block {
+                let decision = self.point(Point::Decision(at), block);
+                self.decisions.push((at, decision));
+                self.decided_by((decision, decision), (at, at), accesses);
+            }
         }
-        let decision = self.point(Point::Decision(open), parent);
-        self.decided_by(decision, open, accesses);
+    }
+
+    /// Both arms of a condition that loads data run after it.
+    fn arms(&mut self, open: u32, close: u32) {
+        let Some(decision) = self.decision(open) else { return };
         let other = self.outline.blocks.opened_by(close).map(|other| self.outline.blocks.get(other));
         let close = other.map_or(close, |other| other.close);
-        for node in self.nodes_within(open, close) {
+        for node in self.all_within(open + 1, close) {
             self.edge(decision, node, Why::Control, open);
         }
     }
 
-    fn decided_by(&mut self, decision: u32, at: u32, accesses: &Accesses) {
-        for writer in accesses.writers_before_load(self.outline, at) {
-            self.edge(writer, decision, Why::Control, at);
+    /// The decision of an instruction.
+    fn decision(&self, at: u32) -> Option<u32> {
+        let found = self.decisions.binary_search_by_key(&at, |(decision, _)| *decision);
+        found.ok().map(|found| self.decisions[found].1)
+    }
+
+    /// A condition or count comes after whoever writes before it what it loads, and before whoever writes it behind `close`.
+    fn decided_by(&mut self, (begin, end): (u32, u32), (at, close): (u32, u32), accesses: &Accesses) {
+        let [before, mut behind] = accesses.writers_around_load(self.outline, at);
+        behind.retain(|writer| self.place(*writer) > close);
+        for writer in before {
+            self.edge(writer, begin, Why::Control, at);
+        }
+        for writer in behind {
+            self.join_edges += 1;
+            if self.join_edges > MAX_JOIN_EDGES {
+                return;
+            }
+            self.edge(end, writer, Why::Control, at);
         }
     }
 
@@ -238,15 +284,16 @@ impl<'m> Builder<'m> {
         let Some(id) = id else { return };
         let block = self.outline.blocks.get(id);
         let (from, to) = if is_break { (block.open, block.close) } else { (begin, end) };
-        let before: Vec<u32> = self.nodes_within(from, at).collect();
-        let after: Vec<u32> = self.nodes_within(at, to).collect();
+        let before: Vec<u32> = self.all_within(from, at).collect();
+        let after: Vec<u32> = self.all_within(at + 1, to).collect();
         self.join_edges += before.len() + after.len();
         if self.join_edges > MAX_JOIN_EDGES {
             return;
         }
-        let (point, why) =
-            if is_break { (Point::Decision(at), Why::Control) } else { (Point::Join(at), Why::Join) };
-        let join = self.point(point, id);
+        let (join, why) = match self.decision(at) {
+            Some(decision) => (decision, Why::Control),
+            None => (self.point(Point::Join(at), id), Why::Join),
+        };
         before.into_iter().for_each(|node| self.edge(node, join, why, at));
         after.into_iter().for_each(|node| self.edge(join, node, why, at));
     }

@@ -9,6 +9,7 @@ mod build;
 use super::pairs::CopyOrder;
 use super::reach::Ordered;
 use super::{Cx, cycle};
+use std::collections::HashMap;
 use wsp_core::tg::{EventNo, TensorNo};
 use wsp_ir::tg::outline::Outline;
 
@@ -92,6 +93,16 @@ impl Order {
     /// The point of a node.
     pub(super) fn point(&self, node: u32) -> Option<Point> {
         self.points.get(node.checked_sub(self.kernels + self.copies)? as usize).copied()
+    }
+
+    /// The nodes at which conditions and counts are looked at, by instruction.
+    pub(super) fn decisions(&self) -> HashMap<u32, u32> {
+        let points = (self.kernels + self.copies..).zip(&self.points);
+        let decisions = points.filter_map(|(node, point)| match *point {
+            Point::Decision(at) | Point::LoopBegin(at) => Some((at, node)),
+            _ => None,
+        });
+        decisions.collect()
     }
 
     /// Edges from a node.
