@@ -2,7 +2,8 @@
 //!
 //! The checker hands over the uses of bytes that may meet those of another launch. Of each byte of a tensor the last uses are kept that another launch
 //! may still meet. A use is compared with them when its bytes are known: before its launch begins, if they follow from declared scalars and the
-//! iteration and the kernel surely runs, else before the kernel starts; what conditions load when they are looked at. Which launches come before which others [`LaunchOrder`] knows.
+//! iteration and the kernel surely runs, else before the kernel starts; what conditions load, when they are looked at. Which launches come before
+//! which others [`LaunchOrder`] knows.
 
 use super::binding::locate;
 use super::code::{GraphCode, When};

@@ -95,13 +95,23 @@ fn a_race_of_a_run_with_a_condition_names_it() {
 /// Memory that each launch has for itself is in no other's way, also where a binding may be to it or to what they have in common.
 #[test]
 fn memory_of_a_launch_is_not_compared() {
-    let body = "MC_ALLOC(F, 8)\nTG_KERNEL(W, one, 1, AIV, 0)\nMC_BIND(W, 0, {T, F}[load(L, 8)], 0, 8)\nCF_IF(load(F, 0, i64) > N || load(T, 8) > N)\nTG_KERNEL(B, look, 1, AIV, 0)\nMC_BIND(B, 0, L)\nCF_ENDIF\n";
+    let body = "MC_ALLOC(F, 8)
+TG_KERNEL(V, one, 1, AIV, 0)
+MC_BIND(V, 0, F, 0, 8)
+TG_KERNEL(W, one, 1, AIV, 0)
+MC_BIND(W, 0, {T, F}[N % 2], 0, 8)
+TG_DEPEND(V, W)
+CF_IF(load(F, 0, i64) > N || load(T, 8) > N)
+TG_KERNEL(B, look, 1, AIV, 0)
+MC_BIND(B, 0, L)
+CF_ENDIF
+";
     let text = text(&[format!("TG_BEGIN(G)\n{body}TG_END(G)\n")], "TG_LAUNCH(G, 1)\nTG_LAUNCH(G, 2)\n");
-    let told = |word: i64| {
-        let options = options(&[("N", 5)], &[0, word, 0, 0]);
+    let told = |n: i64| {
+        let options = options(&[("N", n)], &[0; 4]);
         let mut session = Session::new(&unit(&text), &with_look(), options).expect("it may run");
         let report = session.run().unwrap_or_else(|found| panic!("{}", all(&found)));
         report.notes.iter().any(|note| note.code.0 == 1521)
     };
-    assert_eq!([1, 0].map(told), [false, true]);
+    assert_eq!([5, 4].map(told), [false, true]);
 }
