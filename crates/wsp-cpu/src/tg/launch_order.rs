@@ -9,6 +9,9 @@
 //! * a signal knows what the begin of its launch knew and the waits before it; the end of a launch knows all of its waits;
 //! * the host learns what the ends of launches know that it waits for.
 //!
+//! A kernel that is skipped waits for nothing, and only the run knows which are. So a wait of a kernel that may be skipped counts from the moment on in
+//! which that starts, and as long as it may do so, not all of the order is known.
+//!
 //! Launches that a simulation runs one after another for want of memory are in no order.
 
 use super::code::GraphCode;
@@ -75,12 +78,35 @@ pub(super) struct Submitted {
     pub(super) span: Span,
     /// Events that it waits for and that have happened, if it goes on from a saved state.
     pub(super) fired: Vec<u32>,
+    /// Whether it is one of a run that is resumed.
+    pub(super) is_resumed: bool,
 }
 
 impl Submitted {
     fn graph(&self) -> u32 {
         self.code.plan.no.0
     }
+}
+
+/// A wait of a launch, by its place among those of the graph.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    event: EventNo,
+    /// The launch that signals.
+    by: Option<u64>,
+    /// Whether the event had happened before the launch was entered.
+    is_over: bool,
+    /// Whether the kernel that waits may be skipped.
+    may_skip: bool,
+}
+
+/// A use of bytes by a launch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UseOf<'u> {
+    pub(super) launch: u64,
+    pub(super) of: &'u OpenUse,
+    /// How many of the kernels that wait and may be skipped had started before.
+    pub(super) started: u32,
 }
 
 #[derive(Debug)]
@@ -92,13 +118,34 @@ struct Entry {
     host: Known,
     /// The launch before it on its stream.
     before: Option<u64>,
-    /// Its waits, and the launches that signal what they wait for.
-    waits: Vec<(EventNo, Option<u64>)>,
+    waits: Vec<Wait>,
+    /// Waits of kernels that may be skipped and have started, in this order.
+    started: Vec<u32>,
     /// The number of the first launch that is submitted when the host knows that this one is complete.
     waited_for: Option<u64>,
     begin: Known,
-    behind: BTreeMap<EventNo, Known>,
+    /// By wait.
+    behind: Vec<Known>,
     end: Known,
+}
+
+impl Entry {
+    fn is_running(&self) -> bool {
+        self.running.strong_count() > 0
+    }
+
+    /// Whether a wait counts: its kernel runs in every launch, or has started as one of so many.
+    fn counts(&self, wait: u32, started: u32) -> bool {
+        let Wait { is_over, may_skip, .. } = self.waits[wait as usize];
+        !is_over && (!may_skip || self.started.iter().take(started as usize).any(|of| *of == wait))
+    }
+
+    /// Waits of which it is not known whether they count.
+    fn open_waits(&self) -> impl Iterator<Item = &Wait> {
+        let is_open =
+            |(at, wait): &(u32, &Wait)| wait.may_skip && !wait.is_over && !self.started.contains(at);
+        (0..).zip(&self.waits).filter(is_open).map(|(_, wait)| wait).filter(|_| self.is_running())
+    }
 }
 
 /// Events of graphs, by the graph's number.
@@ -118,11 +165,14 @@ pub(super) struct LaunchOrder {
     signalling: BTreeMap<EventNo, u64>,
     /// Launches that wait for an event which no launch signals yet.
     unbound: BTreeMap<EventNo, Vec<u64>>,
+    /// Events that launches signalled which ended before the run was resumed.
+    past: BTreeSet<EventNo>,
 }
 
 impl LaunchOrder {
-    pub(super) fn new(events: Arc<Events>) -> LaunchOrder {
-        LaunchOrder { events, ..LaunchOrder::default() }
+    /// The order of a run in which launches have signalled some events before.
+    pub(super) fn new(events: Arc<Events>, past: BTreeSet<EventNo>) -> LaunchOrder {
+        LaunchOrder { events, past, ..LaunchOrder::default() }
     }
 
     /// Enters a launch. It has not ended as long as the caller keeps what is returned.
@@ -138,10 +188,11 @@ impl LaunchOrder {
             running: Arc::downgrade(&number),
             host: self.host.clone(),
             before,
+            behind: vec![Known::default(); waits.len()],
             waits,
+            started: Vec::new(),
             waited_for: None,
             begin: Known::default(),
-            behind: BTreeMap::new(),
             end: Known::default(),
         };
         self.entries.insert(at, entry);
@@ -151,20 +202,38 @@ impl LaunchOrder {
     }
 
     /// The waits of a launch, with who signals.
-    fn bind(&mut self, at: u64, launch: &Submitted) -> Vec<(EventNo, Option<u64>)> {
+    fn bind(&mut self, at: u64, launch: &Submitted) -> Vec<Wait> {
         let events = Arc::clone(&self.events);
         let mut waits = Vec::new();
-        for &event in events.get(&launch.graph()).map_or(&[][..], |events| &events.waits) {
+        for wait in events.get(&launch.graph()).map_or(&[][..], |events| &events.waits) {
+            let event = wait.event;
             let by = self.signalling.get(&event).copied();
-            if by.is_none() && launch.fired.contains(&event.0) {
-                continue;
-            }
-            if by.is_none() {
+            let is_past = by.is_none() && !launch.is_resumed && self.past.contains(&event);
+            let is_over = is_past || launch.fired.contains(&event.0);
+            if by.is_none() && !is_over {
                 self.unbound.entry(event).or_default().push(at);
             }
-            waits.push((event, by));
+            waits.push(Wait { event, by, is_over, may_skip: wait.kernel.is_some() });
         }
         waits
+    }
+
+    /// Kernels of a launch start that may be skipped, and wait: these are their waits.
+    pub(super) fn start(&mut self, launch: u64, waits: &[u32]) {
+        let Some(entry) = self.entries.get_mut(&launch) else { return };
+        let count = entry.started.len();
+        for wait in waits {
+            if !entry.started.contains(wait) {
+                entry.started.push(*wait);
+            }
+        }
+        let learns = entry.started.len() > count;
+        while learns && self.learn_from(launch) {}
+    }
+
+    /// How many of the kernels of a launch that wait and may be skipped have started.
+    pub(super) fn started(&self, launch: u64) -> u32 {
+        self.entries.get(&launch).map_or(0, |entry| entry.started.len() as u32)
     }
 
     /// Binds the waits for what a launch signals and nobody did before. The first launch that learns something.
@@ -175,7 +244,7 @@ impl LaunchOrder {
             for waiter in self.unbound.remove(&event).into_iter().flatten() {
                 first = first.min(waiter);
                 let waits = self.entries.get_mut(&waiter).into_iter().flat_map(|entry| &mut entry.waits);
-                waits.filter(|wait| wait.0 == event).for_each(|wait| wait.1 = Some(at));
+                waits.filter(|wait| wait.event == event).for_each(|wait| wait.by = Some(at));
             }
         }
         first
@@ -195,7 +264,7 @@ impl LaunchOrder {
     }
 
     /// What a launch knows at its begin, behind its waits and at its end. It forgets nothing, also where those it learned it from are gone.
-    fn learned(&self, at: u64) -> (Known, BTreeMap<EventNo, Known>, Known) {
+    fn learned(&self, at: u64) -> (Known, Vec<Known>, Known) {
         let entry = &self.entries[&at];
         let mut begin = entry.begin.clone();
         begin.join(&entry.host);
@@ -203,10 +272,10 @@ impl LaunchOrder {
             begin.join(&before.end);
         }
         let (mut behind, mut end) = (entry.behind.clone(), begin.clone());
-        for &(event, by) in &entry.waits {
-            let known = behind.entry(event).or_default();
+        for (number, (wait, known)) in (0..).zip(entry.waits.iter().zip(&mut behind)) {
             known.join(&begin);
-            by.into_iter().for_each(|by| self.learn_signal(known, by, event));
+            let by = wait.by.filter(|_| entry.counts(number, u32::MAX));
+            by.into_iter().for_each(|by| self.learn_signal(known, by, wait.event));
             end.join(known);
         }
         end.learn(entry.launch.stream, &Progress { done: at, ..Progress::default() });
@@ -219,7 +288,7 @@ impl LaunchOrder {
         let events = self.events.get(&entry.launch.graph());
         let before = events.into_iter().flat_map(|events| &events.before);
         for (wait, _) in before.filter(|(_, signal)| *signal == event) {
-            entry.behind.get(wait).into_iter().for_each(|of| known.join(of));
+            entry.behind.get(*wait as usize).into_iter().for_each(|of| known.join(of));
         }
         let signalled = BTreeSet::from([event]);
         known.learn(entry.launch.stream, &Progress { done: 0, running: by, signalled });
@@ -238,16 +307,17 @@ impl LaunchOrder {
         }
     }
 
-    /// Whether a use of bytes by one launch is complete before a use by another begins.
-    pub(super) fn is_before(&self, (first, a): (u64, &OpenUse), (second, b): (u64, &OpenUse)) -> bool {
-        let (Some(one), Some(other)) = (self.entries.get(&first), self.entries.get(&second)) else {
+    /// Whether a use of bytes by one launch is complete before a use by another begins, as far as that is known.
+    pub(super) fn is_before(&self, one: UseOf<'_>, other: UseOf<'_>) -> bool {
+        let (Some(first), Some(second)) = (self.entries.get(&one.launch), self.entries.get(&other.launch))
+        else {
             return true;
         };
-        let stream = one.launch.stream;
+        let (stream, at) = (first.launch.stream, one.launch);
         let knows =
-            |known: &Known| known.has_done(stream, first) || known.has_signalled(stream, first, &a.signals);
-        let mut waits = b.waits.iter().filter_map(|event| other.behind.get(event));
-        knows(&other.begin) || waits.any(knows)
+            |known: &Known| known.has_done(stream, at) || known.has_signalled(stream, at, &one.of.signals);
+        let waits = other.of.waits.iter().filter(|wait| second.counts(**wait, other.started));
+        knows(&second.begin) || waits.filter_map(|wait| second.behind.get(*wait as usize)).any(knows)
     }
 
     /// A launch that is entered.
@@ -263,13 +333,15 @@ impl LaunchOrder {
     /// Whether a launch can still come before one that is entered already, or use bytes that it did not name: `uses_later` says of a graph whether
     /// its launches find out while they run which bytes they use.
     pub(super) fn is_open(&self, uses_later: &dyn Fn(&GraphCode) -> bool) -> bool {
-        let later = |entry: &Entry| uses_later(&entry.launch.code) && entry.running.strong_count() > 0;
-        self.is_unbound() || self.entries.values().any(later)
+        let later = |entry: &Entry| uses_later(&entry.launch.code) && entry.is_running();
+        self.is_undecided() || self.entries.values().any(later)
     }
 
-    /// Whether a launch waits for an event that no launch signals yet.
-    pub(super) fn is_unbound(&self) -> bool {
-        !self.unbound.is_empty()
+    /// Whether a launch waits for an event that no launch signals yet, or may skip a kernel that waits.
+    pub(super) fn is_undecided(&self) -> bool {
+        let is_running = |at: &u64| self.entries.get(at).is_some_and(Entry::is_running);
+        self.unbound.values().flatten().any(is_running)
+            || self.entries.values().any(|entry| entry.open_waits().next().is_some())
     }
 
     /// Whether every launch that is still to use bytes comes behind another.
@@ -280,7 +352,7 @@ impl LaunchOrder {
 
     /// The first launch that has not ended, else the next.
     pub(super) fn running(&self) -> u64 {
-        let mut running = self.entries.iter().filter(|(_, entry)| entry.running.strong_count() > 0);
+        let mut running = self.entries.iter().filter(|(_, entry)| entry.is_running());
         running.next().map_or(self.count + 1, |(at, _)| *at)
     }
 
@@ -289,6 +361,7 @@ impl LaunchOrder {
         let mut kept: BTreeSet<u64> = is_used.clone();
         kept.extend(self.last.values().chain(self.last_of.values()).chain(self.signalling.values()));
         kept.extend(self.unbound.values().flatten());
-        self.entries.retain(|at, entry| kept.contains(at) || entry.running.strong_count() > 0);
+        kept.extend(self.entries.values().flat_map(Entry::open_waits).filter_map(|wait| wait.by));
+        self.entries.retain(|at, entry| kept.contains(at) || entry.is_running());
     }
 }

@@ -117,7 +117,10 @@ impl Session {
             code.open.compare_known(&bodies.values(&[]), &self.shared)?;
         }
         if let (Some(launches), Some(number)) = (&self.shared.launches, &bodies.number) {
-            let compared = launches.compare_known(**number, &bodies.values(&[]), &self.shared);
+            let complete = start.state.as_deref().map(|state| code.runtime.complete_in(state));
+            let complete = complete.unwrap_or_default();
+            let is_complete = |node: u32| complete.get(node as usize).is_some_and(|complete| *complete);
+            let compared = launches.compare_known(**number, &is_complete, &bodies.values(&[]), &self.shared);
             compared.inspect_err(|_| self.withdraw(start.device, Some(**number)))?;
         }
         let number = bodies.number.as_deref().copied();
@@ -189,6 +192,7 @@ impl Session {
             },
             iteration: start.iteration,
             span: op.map_or_else(Span::default, |op| self.module.span(op.instr as usize)),
+            is_resumed: matches!(start.epochs, Some(Epochs::Same(_))),
             fired: waits.iter().filter(|wait| wait.fired).map(|wait| wait.event).collect(),
         }
     }

@@ -77,7 +77,7 @@ impl Session {
     pub fn prepare(&mut self, graph: GraphNo) -> Result<Prepared<'_>, Box<Diagnostic>> {
         let index = self.index(graph)?;
         self.wait(|_| true)?;
-        self.shared.waited_for_all();
+        self.shared.waited_for_all()?;
         let instance = self.instance_for_prepared(index)?;
         let (code, shared): (&GraphCode, &Shared) = (&self.codes[index], &self.shared);
         let here = Here::new(&code.runtime).map_err(|reason| {

@@ -57,9 +57,9 @@ impl Session {
         let result = self.run_hosts();
         // Whatever is still in flight ends before the caller goes on.
         let rest = self.wait(|_| true);
-        self.shared.waited_for_all();
+        let compared = self.shared.waited_for_all();
         self.shared.view().leading = false;
-        match result.and(rest) {
+        match result.and(rest).and(compared) {
             Ok(()) => Ok(self.report()),
             Err(fault) => Err(self.with_notes(*fault)),
         }
@@ -208,6 +208,7 @@ impl Session {
                     return Ok(Progress::Waits(waits));
                 }
                 self.shared.waited(device, Some(no));
+                self.shared.compared(device)?;
                 self.stand(device, state);
             }
             HostKind::Alloc(tensor) => self.allocate(device, tensor as usize, Some(state))?,

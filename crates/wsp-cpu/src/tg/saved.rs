@@ -12,11 +12,10 @@ use super::record::{Record, SavedTensor, Unreadable};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
-use super::touches::Launches;
 use crate::options::Recording;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
+use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_memory::ViewAccess;
 use wsp_plan::tg::plan::TensorKind;
@@ -52,6 +51,7 @@ impl Session {
         // A launch of the graph may be about to save it.
         self.wait(|live| live.device == device && live.code.plan.no == no)?;
         self.shared.waited(device, Some(no));
+        self.shared.compared(device)?;
         let mut record = self.restorable(no, checkpoint, device)?.ok_or_else(|| {
             let name = &self.codes[index].plan.name;
             let message = format!("there is no checkpoint {} of graph `{name}` of this run", checkpoint.0);
@@ -219,7 +219,9 @@ impl Session {
             return Err(Box::new(Diagnostic::error(codes::OTHER_CHECKPOINT, message)));
         }
         self.wait(|_| true)?;
-        self.shared.launches.iter().for_each(Launches::forget);
+        let signalled = record.events.iter().filter(|event| event.opened > 0);
+        let past: BTreeSet<EventNo> = signalled.map(|event| EventNo(event.event)).collect();
+        self.shared.launches.iter().for_each(|launches| launches.forget(&past));
         self.take_up_records(&record)?;
         self.take_up_memory(&record)?;
         {

@@ -165,7 +165,7 @@ impl Session {
         self.check_launched(0, index)?;
         self.wait(|live| live.device == 0 && live.code.plan.no == graph)?;
         self.shared.waited(0, Some(graph));
-        Ok(())
+        self.shared.compared(0)
     }
 
     pub(super) fn check_launched(&self, device: u32, index: usize) -> Result<(), Box<Diagnostic>> {

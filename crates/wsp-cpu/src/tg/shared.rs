@@ -142,8 +142,22 @@ impl Shared {
     }
 
     /// All launches have ended.
-    pub(crate) fn waited_for_all(&self) {
+    ///
+    /// # Errors
+    /// Some met in no order.
+    pub(crate) fn waited_for_all(&self) -> Result<(), Box<Diagnostic>> {
         (0..self.devices).for_each(|device| self.waited(device, None));
+        let tell = |device| self.launches.as_ref().map_or(Ok(()), |of| of.tell(device, true, self));
+        let told: Vec<Result<(), Box<Diagnostic>>> = (0..self.devices).map(tell).collect();
+        told.into_iter().collect()
+    }
+
+    /// Says of launches of a device whether they met in no order, if that is known by now.
+    ///
+    /// # Errors
+    /// Some did.
+    pub(crate) fn compared(&self, device: u32) -> Result<(), Box<Diagnostic>> {
+        self.launches.as_ref().map_or(Ok(()), |of| of.tell(device, false, self))
     }
 
     /// With the claim on the arrays of the caller, which it keeps.

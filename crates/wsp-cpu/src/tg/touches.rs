@@ -7,15 +7,15 @@
 
 use super::binding::locate;
 use super::code::{GraphCode, When};
-use super::launch_order::{Events, LaunchOrder, Submitted};
+use super::launch_order::{Events, LaunchOrder, Submitted, UseOf};
 use super::open::loops_around;
 use super::shared::Shared;
 use super::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use wsp_core::tg::Direction;
 use wsp_core::tg::image::NONE;
+use wsp_core::tg::{Direction, EventNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::{ConditionItem, GraphPlan};
 use wsp_plan::tg::runs::Runs;
@@ -31,6 +31,8 @@ pub(crate) struct OpenUses {
     kernels: Vec<Uses>,
     copies: Vec<Uses>,
     conditions: Vec<Uses>,
+    /// Of each kernel its waits, if a launch may skip it.
+    waits: Vec<Vec<u32>>,
     /// Whether its launches find out while they run which bytes they use.
     is_late: bool,
 }
@@ -58,7 +60,10 @@ impl OpenUses {
         for (at, of) in (0u32..).zip(&launches.uses).filter(|(_, of)| of.graph == plan.no) {
             by_instr.entry(of.at).or_default().push(at);
         }
-        if by_instr.is_empty() {
+        let events = launches.events.iter().find(|of| of.graph == plan.no);
+        let skipped = (0u32..).zip(events.map_or(&[][..], |events| &events.waits));
+        let skipped: Vec<(u32, u32)> = skipped.filter_map(|(at, wait)| Some((at, wait.kernel?))).collect();
+        if by_instr.is_empty() && skipped.is_empty() {
             return OpenUses::default();
         }
         let of = |instr: u32| by_instr.get(&instr).into_iter().flatten().copied();
@@ -85,7 +90,20 @@ impl OpenUses {
         let conditions: Vec<Uses> = plan.conditions.iter().map(condition).collect();
         let mut all = kernels.iter().chain(&copies).chain(&conditions);
         let is_late = all.any(|of| !of.is_early && !of.uses.is_empty());
-        OpenUses { kernels, copies, conditions, is_late }
+        let waits_of = |def: u32| {
+            let instr = plan.defs[def as usize].instr;
+            skipped.iter().filter(|(_, kernel)| *kernel == instr).map(|(at, _)| *at).collect()
+        };
+        let waits = plan.kernels.iter().map(|kernel| waits_of(kernel.def)).collect();
+        OpenUses { kernels, copies, conditions, waits, is_late }
+    }
+
+    /// The waits of a kernel that a launch may skip.
+    fn waits(&self, item: Item) -> &[u32] {
+        match item {
+            Item::Kernel(at) => self.waits.get(at as usize).map_or(&[], Vec::as_slice),
+            Item::Copy(_) | Item::Condition(_) => &[],
+        }
     }
 
     fn of(&self, item: Item) -> Option<&Uses> {
@@ -96,11 +114,16 @@ impl OpenUses {
         }
     }
 
-    /// What may be known before a launch begins.
-    fn early(&self) -> impl Iterator<Item = Item> {
-        let kernels = (0..self.kernels.len() as u32).map(Item::Kernel);
-        let all = kernels.chain((0..self.copies.len() as u32).map(Item::Copy));
-        all.filter(|item| self.of(*item).is_some_and(|of| of.is_early))
+    /// Kernels and copies that are compared before a launch begins. One that goes on from a state runs only what is not complete in that.
+    fn early<'a>(
+        &'a self,
+        plan: &'a GraphPlan,
+        is_complete: &'a dyn Fn(u32) -> bool,
+    ) -> impl Iterator<Item = Item> + 'a {
+        let kernels = (0..).zip(&plan.kernels).map(|(at, kernel)| (Item::Kernel(at), kernel.node));
+        let all = kernels.chain((0..).zip(&plan.copies).map(|(at, copy)| (Item::Copy(at), copy.node)));
+        let is_early = |item: Item| self.of(item).is_some_and(|of| of.is_early && !of.uses.is_empty());
+        all.filter(move |(item, node)| is_early(*item) && !is_complete(*node)).map(|(item, _)| item)
     }
 }
 
@@ -110,6 +133,14 @@ struct Touch {
     launch: u64,
     /// By place among those of the unit.
     of: u32,
+    /// How many of the launch's kernels that wait and may be skipped had started; [`u32::MAX`] if the use was entered before the launch began.
+    started: u32,
+}
+
+impl Touch {
+    fn of(self, uses: &[OpenUse]) -> UseOf<'_> {
+        UseOf { launch: self.launch, of: &uses[self.of as usize], started: self.started }
+    }
 }
 
 /// A use with its tensor and its bytes.
@@ -149,14 +180,14 @@ impl Launches {
             events: Arc::new(events),
             devices: (0..devices).map(|_| Mutex::default()).collect(),
         };
-        made.forget();
+        made.forget(&BTreeSet::new());
         Some(made)
     }
 
-    /// Begins anew.
-    pub(crate) fn forget(&self) {
+    /// Begins anew, where launches have signalled some events before.
+    pub(crate) fn forget(&self, past: &BTreeSet<EventNo>) {
         for device in 0..self.devices.len() as u32 {
-            let order = LaunchOrder::new(Arc::clone(&self.events));
+            let order = LaunchOrder::new(Arc::clone(&self.events), past.clone());
             *self.device(device) = Device { order, most: FEWEST_KEPT, ..Device::default() };
         }
     }
@@ -184,19 +215,36 @@ impl Launches {
         self.device(device).order.waited(graph);
     }
 
-    /// Compares what a launch uses, as far as that is known before it begins.
+    /// Says which launches met in no order, if all of the order is known; `has_ended` if no launch runs any more.
+    ///
+    /// # Errors
+    /// Some did.
+    pub(crate) fn tell(&self, device: u32, has_ended: bool, shared: &Shared) -> Result<(), Box<Diagnostic>> {
+        let mut device = self.device(device);
+        if device.met.is_empty() || (!has_ended && device.order.is_undecided()) {
+            return Ok(());
+        }
+        let met = std::mem::take(&mut device.met);
+        let told: Vec<Diagnostic> =
+            met.into_iter().filter_map(|met| device.told(&self.uses, met, shared)).collect();
+        drop(device);
+        told.into_iter().try_for_each(|finding| shared.found(finding))
+    }
+
+    /// Compares what a launch uses, as far as that is known before it begins; a launch that goes on from a state says which nodes are complete.
     ///
     /// # Errors
     /// It uses bytes that another launch uses in no order; or a kernel cannot be bound.
     pub(crate) fn compare_known(
         &self,
         launch: u64,
+        is_complete: &dyn Fn(u32) -> bool,
         values: &Values<'_>,
         shared: &Shared,
     ) -> Result<(), Box<Diagnostic>> {
         let mut touched = Vec::new();
-        for item in values.code.uses.early() {
-            self.touched(launch, item, values, shared, &mut touched)?;
+        for item in values.code.uses.early(&values.code.plan, is_complete) {
+            self.touched((launch, u32::MAX), item, values, shared, &mut touched)?;
         }
         let prunes = {
             let uses_later = |code: &GraphCode| code.uses.is_late;
@@ -217,11 +265,16 @@ impl Launches {
         values: &Values<'_>,
         shared: &Shared,
     ) -> Result<(), Box<Diagnostic>> {
-        let Some(_) = values.code.uses.of(item).filter(|of| !of.is_early && !of.uses.is_empty()) else {
+        let uses = &values.code.uses;
+        if !uses.waits(item).is_empty() {
+            self.device(values.device).order.start(launch, uses.waits(item));
+        }
+        let Some(_) = uses.of(item).filter(|of| !of.is_early && !of.uses.is_empty()) else {
             return Ok(());
         };
+        let started = self.device(values.device).order.started(launch);
         let mut touched = Vec::new();
-        self.touched(launch, item, values, shared, &mut touched)?;
+        self.touched((launch, started), item, values, shared, &mut touched)?;
         // Whatever comes before it in the order has been entered by now.
         self.touch(&touched, true, values, shared)
     }
@@ -229,7 +282,7 @@ impl Launches {
     /// The bytes that a kernel, a copy or a condition uses, of tensors that launches have in common.
     fn touched(
         &self,
-        launch: u64,
+        (launch, started): (u64, u32),
         item: Item,
         values: &Values<'_>,
         shared: &Shared,
@@ -239,6 +292,7 @@ impl Launches {
         let plan = &values.code.plan;
         for &of in &of.uses {
             let open = &self.uses[of as usize];
+            let touch = Touch { launch, of, started };
             let bytes: Vec<(u32, Range<u64>)> = match item {
                 Item::Kernel(at) => {
                     let binds = plan.binds_of(&plan.kernels[at as usize]);
@@ -257,7 +311,7 @@ impl Launches {
             };
             let is_own = |tensor: u32| values.code.tensors[values.code.local(tensor) as usize].own;
             let common = bytes.into_iter().filter(|(tensor, _)| !is_own(*tensor));
-            touched.extend(common.map(|(tensor, bytes)| (Touch { launch, of }, tensor, bytes)));
+            touched.extend(common.map(|(tensor, bytes)| (touch, tensor, bytes)));
         }
         Ok(())
     }
@@ -278,15 +332,10 @@ impl Launches {
         for (touch, tensor, bytes) in touched {
             device.enter(&self.uses, *touch, *tensor, bytes, prunes);
         }
-        // A launch that signals what another waits for may yet bring them into an order.
-        if device.order.is_unbound() {
-            device.met = found;
-            return Ok(());
-        }
-        let told = found.into_iter().filter_map(|met| device.told(&self.uses, met, shared));
-        let told: Vec<Diagnostic> = told.collect();
+        // A launch that signals what another waits for, or a kernel that waits, may yet bring them into an order.
+        device.met = found;
         drop(device);
-        told.into_iter().try_for_each(|finding| shared.found(finding))
+        self.tell(values.device, false, shared)
     }
 }
 
@@ -311,20 +360,23 @@ impl Device {
     ) {
         let Some(runs) = self.touches.get_mut(&tensor).filter(|_| !bytes.is_empty()) else { return };
         runs.cut(bytes.clone());
-        let of = |touch: Touch| (touch.launch, &uses[touch.of as usize]);
         for (run, kept) in runs.within(bytes.clone()) {
             for &other in kept {
-                let conflict = of(touch).1.writes() || of(other).1.writes();
+                let (a, b) = (other.of(uses), touch.of(uses));
+                let conflict = a.of.writes() || b.of.writes();
                 if other.launch == touch.launch || !conflict {
                     continue;
                 }
                 let ends = if other.launch < touch.launch { [other, touch] } else { [touch, other] };
-                let adjacent = |met: &&mut Met| met.0 == ends && met.2.end == run.start;
-                if let Some(met) = found.iter_mut().find(adjacent) {
-                    met.2.end = run.end;
+                let is_known = |met: &&mut Met| met.0 == ends && met.1 == tensor;
+                if let Some(met) = found.iter_mut().find(is_known) {
+                    // The first bytes in common are told.
+                    if met.2.end == run.start {
+                        met.2.end = run.end;
+                    }
                 } else if !self.told.contains(&(ends[0].of, ends[1].of))
-                    && !self.order.is_before(of(other), of(touch))
-                    && !self.order.is_before(of(touch), of(other))
+                    && !self.order.is_before(a, b)
+                    && !self.order.is_before(b, a)
                 {
                     found.push((ends, tensor, run.clone()));
                 }
@@ -338,7 +390,6 @@ impl Device {
         if bytes.is_empty() {
             return;
         }
-        let of = |touch: Touch| (touch.launch, &uses[touch.of as usize]);
         let runs = self.touches.entry(tensor).or_default();
         runs.cut(bytes.clone());
         for kept in runs.within_mut(bytes.clone()) {
@@ -346,8 +397,9 @@ impl Device {
                 continue;
             }
             kept.retain(|&other| {
-                let is_covered = prunes && other.launch != touch.launch && covers(of(touch).1, of(other).1);
-                !(is_covered && self.order.is_before(of(other), of(touch)))
+                let (a, b) = (other.of(uses), touch.of(uses));
+                let is_covered = prunes && a.launch != b.launch && covers(b.of, a.of);
+                !(is_covered && self.order.is_before(a, b))
             });
             kept.push(touch);
         }
@@ -355,8 +407,7 @@ impl Device {
 
     /// What is to be said of two uses, once.
     fn told(&mut self, uses: &[OpenUse], (ends, tensor, bytes): Met, shared: &Shared) -> Option<Diagnostic> {
-        let of = |touch: Touch| (touch.launch, &uses[touch.of as usize]);
-        let [first, second] = ends.map(of);
+        let [first, second] = ends.map(|touch| touch.of(uses));
         let is_ordered = self.order.is_before(first, second) || self.order.is_before(second, first);
         if is_ordered || !self.told.insert((ends[0].of, ends[1].of)) {
             return None;

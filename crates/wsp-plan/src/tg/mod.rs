@@ -10,7 +10,7 @@ pub mod runs;
 
 pub use elaborate::elaborate;
 pub use lint::{
-    Checked, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair, OpenUse, UsedBy, check,
-    lint,
+    Checked, EventWait, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair, OpenUse,
+    UsedBy, check, lint,
 };
 pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};

@@ -357,6 +357,17 @@ impl Graph {
         words
     }
 
+    /// Of each node whether it is complete in a saved state; of none if that is no state of the graph.
+    pub fn complete_in(&self, words: &[u32]) -> Vec<bool> {
+        let mut words = words.to_vec();
+        match self.resume(&mut words) {
+            Ok(()) => self.with_machine(&mut words, |machine| {
+                (0..self.parts.nodes.len() as u32).map(|node| machine.is_complete(node)).collect()
+            }),
+            Err(_) => Vec::new(),
+        }
+    }
+
     /// Whether a run can go on from a state.
     pub(crate) fn check_state(&self, words: &[u32]) -> Result<(), StateFault> {
         self.resume(&mut words.to_vec())

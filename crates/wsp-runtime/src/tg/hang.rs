@@ -1,12 +1,14 @@
 //! Why launches cannot go on: who waits for what, with names.
 
 use super::bodies::Bodies;
+use super::failure::{Cause, LaunchFailure};
 use super::graph::Graph;
 use super::launch::{Launch, LaunchId, Outside, Stage};
 use super::state::State;
 use crate::report::{MOST_LISTED, Wait, cycle};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, Weak};
 
 /// Launches that are not complete, though nothing runs and nothing could be started.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,9 +76,74 @@ impl Waits {
     }
 }
 
+/// A launch that failed, and what others may wait for that it did not do.
+pub(crate) struct Failed<F> {
+    failure: Arc<LaunchFailure<F>>,
+    /// The number of its graph, and the graph, which it does not keep.
+    key: u64,
+    graph: Weak<Graph>,
+    device: u32,
+    /// Events that it opened and did not signal, with their epochs.
+    events: Vec<(u32, u64)>,
+}
+
 impl<B: Bodies> State<B> {
+    /// Fails launches that have begun, when nothing can go on: those that wait for what a failed launch was to do, else all of them.
+    pub(crate) fn fail_stuck(&mut self) {
+        if self.launches.is_empty() {
+            return;
+        }
+        let failed = |(&id, launch): (&LaunchId, &Launch<B>)| Some((id, self.failed_for(launch)?));
+        let after: Vec<_> = self.launches.iter().filter_map(failed).collect();
+        if !after.is_empty() {
+            return after.into_iter().for_each(|(id, failure)| self.fail(id, Cause::After(failure)));
+        }
+        let report = Arc::new(self.hang_report());
+        for &id in &report.stuck {
+            self.fail(id, Cause::Stuck(report.clone()));
+        }
+    }
+
+    /// The failure of a launch that was to do what another waits for.
+    fn failed_for(&self, launch: &Launch<B>) -> Option<Arc<LaunchFailure<B::Failure>>> {
+        let is_owed = |failed: &Failed<B::Failure>, outside: Outside| match outside {
+            Outside::Event { event, epoch } => {
+                failed.device == launch.device && failed.events.contains(&(event, epoch))
+            }
+            Outside::Notification { from, id } => {
+                let graph = failed.graph.upgrade().filter(|_| failed.device == from);
+                graph.is_some_and(|graph| graph.notify_node(launch.device, id).is_some())
+            }
+        };
+        let mut waits = launch.outside.iter().map(|(_, outside)| *outside);
+        waits.find_map(|outside| {
+            let failed = self.failed.iter().find(|failed| is_owed(failed, outside));
+            failed.map(|failed| failed.failure.clone())
+        })
+    }
+
+    /// Notes how a launch ended.
+    pub(crate) fn note_end(&mut self, launch: &Launch<B>) {
+        let others = &self.launches;
+        let is_bound = |failed: &Failed<B::Failure>| {
+            let mut bound =
+                others.values().filter(|other| other.device == failed.device).flat_map(|other| &other.bound);
+            bound.any(|event| failed.events.contains(event))
+        };
+        // Launches to come wait for what the last of each graph does.
+        let is_last =
+            |failed: &Failed<B::Failure>| (failed.key, failed.device) != (launch.graph.key(), launch.device);
+        self.failed.retain(|failed| is_last(failed) || is_bound(failed));
+        let Some(failure) = launch.failure.clone() else { return };
+        let device = launch.device;
+        let is_open = |(event, epoch): &(u32, u64)| !self.events.has_fired((device, *event), *epoch);
+        let events = launch.opened.iter().copied().filter(is_open).collect();
+        let (key, graph) = (launch.graph.key(), Arc::downgrade(&launch.graph));
+        self.failed.push(Failed { failure, key, graph, device, events });
+    }
+
     /// Tells why nothing goes on.
-    pub(crate) fn hang_report(&mut self) -> HangReport {
+    fn hang_report(&mut self) -> HangReport {
         let mut waits = Waits::default();
         let ids: Vec<LaunchId> = self.launches.keys().copied().collect();
         let mut stuck = Vec::new();

@@ -22,6 +22,7 @@ use super::cores::{Cores, DeviceCores};
 use super::events::{Events, LaunchEvent, LaunchEvents, Notifications, SavedEvent};
 use super::failure::{Cause, LaunchFailure, Refused};
 use super::graph::Graph;
+use super::hang::Failed;
 use super::launch::{Dispatch, Launch, LaunchId, Outside, Stage, Stats};
 use super::ready::Ready;
 use super::streams::Streams;
@@ -109,6 +110,8 @@ pub(crate) struct State<B: Bodies> {
     pub(crate) to_pump: Vec<LaunchId>,
     pub(crate) events: Events,
     pub(crate) notifications: Notifications,
+    /// Launches that failed, of which others may wait for something.
+    pub(crate) failed: Vec<Failed<B::Failure>>,
     /// By graph.
     pub(crate) priorities: BTreeMap<u64, i8>,
     /// Graphs that were ever launched.
@@ -153,6 +156,7 @@ impl<B: Bodies> State<B> {
             to_pump: Vec::new(),
             events: Events::default(),
             notifications: Notifications::default(),
+            failed: Vec::new(),
             priorities: BTreeMap::new(),
             launched: BTreeSet::new(),
             next_launch: 1,
@@ -282,17 +286,6 @@ impl<B: Bodies> State<B> {
         self.end_if_idle(id);
     }
 
-    /// Fails the launches that have begun, when nothing can go on.
-    pub(crate) fn fail_stuck(&mut self) {
-        if self.launches.is_empty() {
-            return;
-        }
-        let report = Arc::new(self.hang_report());
-        for &id in &report.stuck {
-            self.fail(id, Cause::Stuck(report.clone()));
-        }
-    }
-
     /// Whether a launch waits for an event that another thread may signal.
     pub(crate) fn awaits_caller(&self) -> bool {
         let awaits = |launch: &Launch<B>| {
@@ -373,6 +366,7 @@ impl<B: Bodies> State<B> {
     pub(crate) fn ended(&mut self, id: LaunchId) {
         let Some(launch) = self.launches.remove(&id) else { return };
         self.record_end(id, &launch);
+        self.note_end(&launch);
         for &(event, epoch) in &launch.bound {
             self.events.unbind((launch.device, event), epoch);
         }

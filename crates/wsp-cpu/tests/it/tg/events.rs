@@ -77,6 +77,39 @@ fn what_waits_for_ever_is_reported_with_names() {
     assert!(said.contains("WSP1555") && said.contains("GO"), "{said}");
 }
 
+/// ISA-SY-06: where what is waited for does not come because a launch failed, its fault is told.
+#[test]
+fn a_fault_is_told_and_not_who_waits_for_the_launch() {
+    let graph = |name: &str, entry: &str, rest: &str| {
+        format!(
+            "TG_BEGIN({name})\nTG_KERNEL(A, {entry}, 1, AIV, 0)\nMC_BIND(A, 0, {name}1)\n{rest}TG_END({name})\n"
+        )
+    };
+    let graphs = [
+        graph("G", "fail", "SY_SIGNAL(E, A)\n"),
+        graph("H", "inc", "SY_WAIT(E, A)\nSY_SIGNAL(F, A)\n"),
+        graph("J", "inc", "SY_WAIT(F, A)\n"),
+    ];
+    let tensors = "extern G1: i64[4]\nextern H1: i64[4]\nextern J1: i64[4]\n";
+    let launches = "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\nTG_LAUNCH(J, 3)\n";
+    let two = "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n";
+    let other = "TG_LAUNCH(J, 3)\nTG_LAUNCH(H, 2)\nTG_LAUNCH(G, 1)\n";
+    for host in
+        [two.to_owned(), format!("{two}TG_SYNC(H)\n"), format!("{launches}TG_SYNC(J)\n"), other.to_owned()]
+    {
+        let text = format!("{tensors}{}{host}", graphs.concat());
+        let found = session(&text, threads(2)).run().expect_err("a kernel fails");
+        let said = all(&found[..1]);
+        assert!(said.contains("as it should") && said.contains("graph `G`"), "{host}{said}");
+        assert!(!all(&found).contains("WSP1555"), "{host}{said}");
+    }
+    let devices = "extern Y: i64[4]\nTG_BEGIN(G)\nCF_IF(device == 0)\nTG_KERNEL(A, fail, 1, AIV, 0)\nMC_BIND(A, 0, Y, 0, 8)\nSY_NOTIFY(1, 0, A)\nCF_ELSE\nSY_WAIT_NOTIFY(0, 0)\nTG_KERNEL(B, inc, 1, AIV, 0)\nMC_BIND(B, 0, Y, 8, 8)\nCF_ENDIF\nTG_END(G)\nTG_LAUNCH(G, 1)\n";
+    let mut options = threads(2);
+    options.runtime.devices = 2;
+    let said = all(&session(devices, options).run().expect_err("a kernel fails"));
+    assert!(said.contains("as it should") && !said.contains("WSP1555"), "{said}");
+}
+
 /// ISA-SY-03: every block of a gang waits for all of the others, so it ends only if they all run at once.
 #[test]
 fn kernels_of_a_gang_run_at_the_same_time() {

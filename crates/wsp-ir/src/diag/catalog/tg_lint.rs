@@ -165,8 +165,8 @@ of which launches on which streams meet, and where.",
         title: "known only when the graph runs",
         explanation: "\
 The bytes that two kernels touch depend on declared scalars, the iteration, the device or values in memory, and nothing orders the two, or nothing
-makes what the first wrote visible to the second. `wsp check` cannot compare the bytes; every launch compares them as soon as they are known, and
-stops when they overlap. The two may be of one graph, or of launches on different streams; where the host makes very many launches on several
+makes what the first wrote visible to the second; or a SY_WAIT orders them, and its kernel may be skipped: then it waits for nothing. `wsp check`
+cannot compare the bytes; every launch compares them as soon as they are known, and stops when they overlap. The two may be of one graph, or of launches on different streams; where the host makes very many launches on several
 streams, or has more than 64 ways through its conditions, a run compares all of them.",
     },
     CodeInfo {

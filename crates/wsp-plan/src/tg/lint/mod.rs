@@ -36,7 +36,7 @@ mod unused;
 
 use super::matrix::DeviceModel;
 use access::Accesses;
-pub use launches::{GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
+pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order};
 use wsp_core::tg::{GraphNo, Platform};

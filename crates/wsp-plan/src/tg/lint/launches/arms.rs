@@ -1,7 +1,8 @@
 //! Which blocks of a graph run together in one launch, as their conditions go.
 
 use super::super::Cx;
-use super::conditions::{Condition, Forms, Known};
+use super::super::access::Access;
+use super::conditions::{Condition, Forms, Known, Now};
 use super::{MOST_STEPS, Steps};
 use std::collections::HashMap;
 use wsp_core::tg::{ExprOp, Instr};
@@ -86,5 +87,30 @@ impl Arms {
             true => Condition::Open,
             false => self.forms.condition(cx, condition, &|_| None),
         }
+    }
+}
+
+/// What has to hold, and what not, for an access of an iteration to take place.
+pub(super) fn all(
+    cx: &Cx<'_>,
+    forms: &mut Forms,
+    access: &Access,
+    iteration: Option<i64>,
+) -> Vec<(Condition, bool)> {
+    let arms = cx.outline.blocks.outwards(access.block).filter(|(_, block)| block.kind.is_arm());
+    let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
+    arms.filter_map(|(_, arm)| condition(cx, forms, arm, &now)).collect()
+}
+
+/// The condition of an arm, and whether it has to hold.
+pub(super) fn condition(
+    cx: &Cx<'_>,
+    forms: &mut Forms,
+    arm: &Block,
+    now: &Now<'_>,
+) -> Option<(Condition, bool)> {
+    match cx.module.instrs[arm.decided as usize] {
+        Instr::CfIf { condition } => Some((forms.condition(cx, condition, now), arm.kind == BlockKind::Then)),
+        _ => None,
     }
 }

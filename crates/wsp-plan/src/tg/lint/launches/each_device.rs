@@ -57,7 +57,7 @@ impl OnDevice {
                 if access.low >= access.high {
                     continue;
                 }
-                let goes = arms(cx, &mut forms, access, iteration);
+                let goes = arms::all(cx, &mut forms, access, iteration);
                 if goes.iter().any(|(holds, goes)| matches!(holds, Condition::Known(known) if known != goes))
                 {
                     continue;

@@ -3,6 +3,9 @@
 use super::super::Cx;
 use super::super::order::Order;
 use super::super::reach::Lane;
+use super::arms::Together;
+use super::conditions::Forms;
+use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wsp_core::tg::{EventNo, Instr};
@@ -11,11 +14,20 @@ use wsp_ir::tg::outline::NumberMap;
 /// Nodes by event.
 type Uses = BTreeMap<EventNo, Vec<u32>>;
 
+/// A wait of a graph for an event of others.
+pub(super) struct Wait {
+    pub(super) event: EventNo,
+    /// The kernels that wait.
+    pub(super) nodes: Vec<u32>,
+    /// Whether they run in every launch. Otherwise it is one kernel, and where that is skipped, nothing is waited for.
+    pub(super) is_sure: bool,
+}
+
 pub(super) struct Events<'o> {
     order: &'o Order,
     /// Per graph.
     signals: Vec<Uses>,
-    waits: Vec<Uses>,
+    waits: Vec<Vec<Wait>>,
     /// Whether nodes are, or come before, one of others: answers so far.
     led: HashMap<Question, bool>,
 }
@@ -24,15 +36,15 @@ pub(super) struct Events<'o> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Question {
     BeforeSignal(u32, u32, EventNo),
-    BehindWait(u32, EventNo, u32),
-    WaitsBefore(u32, EventNo, EventNo),
+    BehindWait(u32, u32, u32),
+    WaitsBefore(u32, u32, EventNo),
 }
 
 impl<'o> Events<'o> {
     /// Those of all graphs; `parts` are the graphs that each is made of.
-    pub(super) fn new(cx: &Cx<'_>, order: &'o Order, parts: &[Vec<u32>]) -> Events<'o> {
+    pub(super) fn new(cx: &Cx<'_>, order: &'o Order, parts: &[Vec<u32>], steps: &mut Steps) -> Events<'o> {
         let (signals, waits) = uses(cx);
-        let merged = |uses: &BTreeMap<u32, Uses>| {
+        let merged = |uses: &BTreeMap<u32, Uses>| -> Vec<Uses> {
             let of = |parts: &Vec<u32>| {
                 let mut nodes = Uses::new();
                 for (event, of) in parts.iter().filter_map(|part| uses.get(part)).flatten() {
@@ -42,15 +54,31 @@ impl<'o> Events<'o> {
             };
             parts.iter().map(of).collect()
         };
-        Events { order, signals: merged(&signals), waits: merged(&waits), led: HashMap::new() }
+        let mut forms = Forms::default();
+        let mut is_sure =
+            |node: &u32| runs(cx, (None, &mut forms), (*node, None), None, steps) == Together::Surely;
+        let mut of = |uses: Uses| {
+            let mut waits = Vec::new();
+            for (event, nodes) in uses {
+                let (sure, open): (Vec<u32>, Vec<u32>) = nodes.into_iter().partition(&mut is_sure);
+                if !sure.is_empty() {
+                    waits.push(Wait { event, nodes: sure, is_sure: true });
+                }
+                waits.extend(open.into_iter().map(|node| Wait { event, nodes: vec![node], is_sure: false }));
+            }
+            waits
+        };
+        let waits = merged(&waits).into_iter().map(&mut of).collect();
+        Events { order, signals: merged(&signals), waits, led: HashMap::new() }
     }
 
     pub(super) fn signalled_by(&self, graph: u32) -> Vec<EventNo> {
         self.signals[graph as usize].keys().copied().collect()
     }
 
-    pub(super) fn waited_for_by(&self, graph: u32) -> Vec<EventNo> {
-        self.waits[graph as usize].keys().copied().collect()
+    /// The waits of a graph; elsewhere they go by their place here.
+    pub(super) fn waits_of(&self, graph: u32) -> &[Wait] {
+        &self.waits[graph as usize]
     }
 
     /// Whether a node is complete before its graph signals an event.
@@ -61,33 +89,32 @@ impl<'o> Events<'o> {
         event: EventNo,
         steps: &mut Steps,
     ) -> bool {
-        let ends = |events: &Events<'_>| (vec![node], of(&events.signals, graph, event));
+        let ends = |events: &Events<'_>| (vec![node], signalling(&events.signals, graph, event));
         self.leads(Question::BeforeSignal(graph, node, event), ends, steps)
     }
 
-    /// Whether a node starts after its graph waited for an event.
-    pub(super) fn is_behind_wait(
-        &mut self,
-        graph: u32,
-        event: EventNo,
-        node: u32,
-        steps: &mut Steps,
-    ) -> bool {
-        let ends = |events: &Events<'_>| (of(&events.waits, graph, event), vec![node]);
-        self.leads(Question::BehindWait(graph, event, node), ends, steps)
+    /// Whether a node starts after a wait of its graph.
+    pub(super) fn is_behind_wait(&mut self, graph: u32, wait: u32, node: u32, steps: &mut Steps) -> bool {
+        let ends = |events: &Events<'_>| (events.waiting(graph, wait), vec![node]);
+        self.leads(Question::BehindWait(graph, wait, node), ends, steps)
     }
 
-    /// Whether a graph waits for an event before it signals another.
+    /// Whether a wait of a graph comes before it signals an event.
     pub(super) fn waits_before(
         &mut self,
         graph: u32,
-        event: EventNo,
+        wait: u32,
         signalled: EventNo,
         steps: &mut Steps,
     ) -> bool {
-        let ends =
-            |events: &Events<'_>| (of(&events.waits, graph, event), of(&events.signals, graph, signalled));
-        self.leads(Question::WaitsBefore(graph, event, signalled), ends, steps)
+        let ends = |events: &Events<'_>| {
+            (events.waiting(graph, wait), signalling(&events.signals, graph, signalled))
+        };
+        self.leads(Question::WaitsBefore(graph, wait, signalled), ends, steps)
+    }
+
+    fn waiting(&self, graph: u32, wait: u32) -> Vec<u32> {
+        self.waits[graph as usize][wait as usize].nodes.clone()
     }
 
     /// Of each of some nodes of a graph the events that it signals only when the node is complete.
@@ -108,18 +135,18 @@ impl<'o> Events<'o> {
         reached.into_iter().map(of).collect()
     }
 
-    /// Of each of some nodes of a graph the events that it waits for before the node starts.
-    pub(super) fn waits_ahead(&self, graph: u32, nodes: &[u32]) -> Vec<Vec<EventNo>> {
+    /// Of each of some nodes of a graph the waits before the node starts.
+    pub(super) fn waits_ahead(&self, graph: u32, nodes: &[u32]) -> Vec<Vec<u32>> {
         let targets: Vec<u32> = nodes.iter().map(|node| self.rank(*node)).collect();
         let waits = &self.waits[graph as usize];
-        let lane = |waits: &Vec<u32>| Lane {
-            starts: waits.iter().map(|node| self.rank(*node)).collect(),
+        let lane = |wait: &Wait| Lane {
+            starts: wait.nodes.iter().map(|node| self.rank(*node)).collect(),
             targets: targets.clone(),
         };
-        let reached = self.order.ordered().reached(&waits.values().map(lane).collect::<Vec<Lane>>());
+        let reached = self.order.ordered().reached(&waits.iter().map(lane).collect::<Vec<Lane>>());
         let of = |at: usize| {
-            let found = waits.keys().zip(&reached).filter(|(_, reached)| reached[at]);
-            found.map(|(event, _)| *event).collect()
+            let found = (0..).zip(&reached).filter(|(_, reached)| reached[at]);
+            found.map(|(wait, _)| wait).collect()
         };
         (0..nodes.len()).map(of).collect()
     }
@@ -157,8 +184,8 @@ fn each(uses: &Uses) -> impl Iterator<Item = (EventNo, u32)> {
     uses.iter().flat_map(|(event, nodes)| nodes.iter().map(|node| (*event, *node)))
 }
 
-/// Nodes of a graph that signal or wait for an event.
-fn of(uses: &[Uses], graph: u32, event: EventNo) -> Vec<u32> {
+/// Nodes of a graph that signal an event.
+fn signalling(uses: &[Uses], graph: u32, event: EventNo) -> Vec<u32> {
     uses[graph as usize].get(&event).cloned().unwrap_or_default()
 }
 

@@ -11,6 +11,7 @@ mod events;
 mod open;
 mod order;
 mod restores;
+mod skips;
 mod unlaunched;
 mod ways;
 
@@ -23,7 +24,7 @@ pub(super) use arms::{Arms, Together};
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
-pub use open::{GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
+pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
 use open::{by_event, user_of};
 use order::LaunchOrder;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +33,7 @@ use unlaunched::Needs;
 use ways::{Launch, Way, ways};
 use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo, TensorRef};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::tg::outline::{Block, BlockId, BlockKind, Home, Variable};
+use wsp_ir::tg::outline::{BlockKind, Home, Variable};
 
 /// Steps after which launches are not compared any further.
 const MOST_STEPS: usize = 40_000_000;
@@ -125,8 +126,9 @@ struct Checker<'o> {
     /// Instructions of launches of which no meeting is in order.
     told: BTreeSet<(u32, u32)>,
     frees: BTreeMap<(u32, u32), u32>,
-    /// Of tensors of which not all bytes are known here two accesses that may meet, and the instructions of both launches.
-    open: BTreeMap<u32, (Meeting, (u32, u32))>,
+    /// Of tensors of which not everything is known here two accesses that may meet, the instructions of both launches, and whether an event may order
+    /// them.
+    open: BTreeMap<u32, (Meeting, (u32, u32), bool)>,
     /// What is left to the run: graphs that are launched, and accesses.
     uses: BTreeSet<(u32, usize)>,
     /// Whether launches are on several streams.
@@ -156,8 +158,9 @@ impl<'o> Checker<'o> {
             uses.sort_unstable();
             uses
         };
+        let mut steps = Steps::new(MOST_STEPS);
         Checker {
-            events: Events::new(cx, order, &parts),
+            events: Events::new(cx, order, &parts, &mut steps),
             list,
             uses_of: parts.iter().map(of).collect(),
             meetings: BTreeMap::new(),
@@ -168,13 +171,13 @@ impl<'o> Checker<'o> {
             uses: BTreeSet::new(),
             has_streams,
             host_writes,
-            steps: Steps::new(MOST_STEPS),
+            steps,
             is_cut: false,
         }
     }
 
     fn way(&mut self, cx: &Cx<'_>, way: &Way, forms: &mut Forms) {
-        let mut order = LaunchOrder::new(way, &mut self.events, &mut self.steps);
+        let mut order = LaunchOrder::new(cx, (way, &mut *forms), &mut self.events, &mut self.steps);
         for first in 0..way.launches.len() {
             for second in first + 1..way.launches.len() {
                 if !self.steps.spend(1) {
@@ -223,14 +226,19 @@ impl<'o> Checker<'o> {
             // What a restored launch had behind it when it was saved does not run again.
             let is_over = x.place < a.from || y.place < b.from;
             let steps = &mut self.steps;
-            let (of_a, of_b) = ((first, x.node), (second, y.node));
-            let is_ordered = is_over
-                || order.is_ordered(&mut self.events, of_a, of_b, steps)
-                || order.is_ordered(&mut self.events, of_b, of_a, steps);
-            let meets = match is_ordered || steps.are_over() {
+            let ends = [(first, &x), (second, &y)];
+            let mut is_ordered = |may, forms: &mut Forms, steps: &mut Steps| {
+                let mut ordered =
+                    |ends| order.is_ordered(cx, (way, &mut *forms), &mut self.events, ends, may, &mut *steps);
+                ordered(ends) || ordered([ends[1], ends[0]])
+            };
+            let meets = match is_over || is_ordered(false, forms, steps) || steps.are_over() {
                 true => Overlap::Never,
                 false => meets_on(cx, (way, forms), (meeting.is_sure, (&x, &a), (&y, &b)), steps),
             };
+            // Only a run knows which kernels are skipped.
+            let may_wait = meets != Overlap::Never && is_ordered(true, forms, steps);
+            let meets = if may_wait { Overlap::Maybe } else { meets };
             is_told &= meets == Overlap::Surely;
             // Only a run knows which arms it takes.
             if meets != Overlap::Never && (meets == Overlap::Maybe || in_arm(cx, &x) || in_arm(cx, &y)) {
@@ -241,7 +249,7 @@ impl<'o> Checker<'o> {
                 let race = Race { meeting: *meeting, is_same: a.graph == b.graph, skipped: b.skipped };
                 self.found.insert(place, race);
             } else if meets == Overlap::Maybe {
-                self.open.entry(place.2).or_insert((*meeting, (a.at, b.at)));
+                self.open.entry(place.2).or_insert((*meeting, (a.at, b.at), may_wait));
             }
         }
         if is_told {
@@ -364,8 +372,10 @@ fn meets_on(
     (is_sure, (x, a), (y, b)): (bool, (&Access, &Launch), (&Access, &Launch)),
     steps: &mut Steps,
 ) -> Overlap {
-    let arms: Vec<(Condition, bool)> =
-        [(x, a), (y, b)].into_iter().flat_map(|(of, launch)| arms(cx, forms, of, launch.iteration)).collect();
+    let arms: Vec<(Condition, bool)> = [(x, a), (y, b)]
+        .into_iter()
+        .flat_map(|(of, launch)| arms::all(cx, forms, of, launch.iteration))
+        .collect();
     if !arms.is_empty() && !way.allows(forms, &arms, steps) {
         return Overlap::Never;
     }
@@ -386,20 +396,6 @@ fn meets_on(
 /// Whether an access is done only as the left side of an operator goes.
 fn is_conditional(access: &Access) -> bool {
     access.load.is_some_and(|load| load.is_conditional)
-}
-
-/// What has to hold, and what not, for an access of an iteration to take place.
-fn arms(cx: &Cx<'_>, forms: &mut Forms, access: &Access, iteration: Option<i64>) -> Vec<(Condition, bool)> {
-    let blocks = &cx.outline.blocks;
-    let arms = blocks.outwards(access.block).filter(|(_, block)| block.kind.is_arm());
-    let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
-    let condition = |(_, arm): (BlockId, &Block)| match cx.module.instrs[arm.decided as usize] {
-        Instr::CfIf { condition } => {
-            Some((forms.condition(cx, condition, &now), arm.kind == BlockKind::Then))
-        }
-        _ => None,
-    };
-    arms.filter_map(condition).collect()
 }
 
 /// Whether an access takes place in an arm of a condition.

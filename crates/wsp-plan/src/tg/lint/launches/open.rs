@@ -4,7 +4,7 @@ use super::super::access::Access;
 use super::super::open::depends_on;
 use super::super::order::Node;
 use super::super::{AT_LAUNCH, Cx, LAUNCHES, note};
-use super::events::Events;
+use super::events::{Events, Wait};
 use super::{Checker, Steps, launched, verb_of, waits_for};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -38,8 +38,8 @@ pub struct OpenUse {
     pub span: Span,
     /// Events that the graph signals only when this is complete.
     pub signals: Vec<EventNo>,
-    /// Events that the graph waits for before it does this.
-    pub waits: Vec<EventNo>,
+    /// Waits of the graph before it does this, by their place in [`GraphEvents::waits`].
+    pub waits: Vec<u32>,
 }
 
 /// Who uses bytes.
@@ -112,10 +112,19 @@ pub struct GraphEvents {
     pub graph: GraphNo,
     /// Those that it signals.
     pub signals: Vec<EventNo>,
-    /// Those that it waits for.
-    pub waits: Vec<EventNo>,
-    /// Pairs of them: it waits for the first before it signals the second.
-    pub before: Vec<(EventNo, EventNo)>,
+    /// Its waits.
+    pub waits: Vec<EventWait>,
+    /// Waits by their place, and what it signals behind them.
+    pub before: Vec<(u32, EventNo)>,
+}
+
+/// A wait of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventWait {
+    /// The event.
+    pub event: EventNo,
+    /// The kernel that waits, by its instruction, if a launch may skip it. Then the launch waits for nothing.
+    pub kernel: Option<u32>,
 }
 
 /// A use of bytes by a launch.
@@ -202,9 +211,9 @@ impl LaunchUse<'_> {
 impl Checker<'_> {
     /// Says which tensors cannot be compared here, and keeps what a run needs to compare them.
     pub(super) fn leave_open(&mut self, cx: &mut Cx<'_>) {
-        for (&tensor, &(meeting, launches)) in &self.open {
+        for (&tensor, &(meeting, launches, may_wait)) in &self.open {
             let ends = [meeting.a, meeting.b].map(|at| self.list[at]);
-            tell(cx, tensor, &ends, launches);
+            tell(cx, tensor, (&ends, may_wait), launches);
         }
         if self.is_cut && self.has_streams {
             self.uses.extend(self.all(cx));
@@ -274,13 +283,20 @@ fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {
 
 /// The events of a graph; none if it has none.
 fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEvents> {
-    let (signals, waits) = (events.signalled_by(graph), events.waited_for_by(graph));
+    let signals = events.signalled_by(graph);
+    let kernel = |wait: &Wait| wait.nodes.first().filter(|_| !wait.is_sure).copied();
+    let of = |wait: &Wait| EventWait {
+        event: wait.event,
+        kernel: kernel(wait).map(|node| cx.outline.kernels[node as usize].at),
+    };
+    let waits: Vec<EventWait> = events.waits_of(graph).iter().map(of).collect();
     if signals.is_empty() && waits.is_empty() {
         return None;
     }
     let mut steps = Steps::new(usize::MAX);
     let mut before = Vec::new();
-    for (&wait, &signal) in waits.iter().flat_map(|wait| signals.iter().map(move |signal| (wait, signal))) {
+    let numbers = 0..waits.len() as u32;
+    for (wait, &signal) in numbers.flat_map(|wait| signals.iter().map(move |signal| (wait, signal))) {
         if events.waits_before(graph, wait, signal, &mut steps) {
             before.push((wait, signal));
         }
@@ -288,7 +304,7 @@ fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEv
     Some(GraphEvents { graph: cx.graph_no(graph), signals, waits, before })
 }
 
-fn tell(cx: &mut Cx<'_>, tensor: u32, ends: &[Access; 2], (first, second): (u32, u32)) {
+fn tell(cx: &mut Cx<'_>, tensor: u32, (ends, may_wait): (&[Access; 2], bool), (first, second): (u32, u32)) {
     let graphs = [launched(cx, first), launched(cx, second)];
     let message = format!(
         "launches of graphs `{}` and `{}` use `{}` in no order, maybe the same bytes",
@@ -309,6 +325,9 @@ fn tell(cx: &mut Cx<'_>, tensor: u32, ends: &[Access; 2], (first, second): (u32,
             None => "bound here".to_owned(),
         };
         found = cx.and(found, access.at, &text);
+    }
+    if may_wait {
+        found = found.note("a wait for an event may order them; a kernel that is skipped waits for nothing");
     }
     let found = found.note("not checked here: every run compares the bytes as soon as it knows them");
     cx.report(waits_for(cx, found, first));

@@ -3,8 +3,16 @@
 //! Its places are the begin and the end of each launch, the waits of the host, and the events that launches signal and wait for. A launch comes
 //! behind the launch before it on its stream, and behind those that the host waited for before it. Events join kernels of launches as the
 //! runtime joins them: a wait means the launch that signals and was submitted last before it, else the first that comes.
+//!
+//! A kernel that is skipped waits for nothing, and neither does a restored launch for what had fired when it was saved. Where that is not known here,
+//! the edge from the signal to the wait is one that *may* hold.
 
+use super::super::Cx;
+use super::super::access::Access;
+use super::arms::Together;
+use super::conditions::Forms;
 use super::events::Events;
+use super::skips::runs;
 use super::ways::Way;
 use super::{STEPS_TO_KEEP, Steps};
 use std::collections::{BTreeMap, HashMap};
@@ -14,11 +22,22 @@ use wsp_core::tg::EventNo;
 pub(super) struct LaunchOrder {
     graphs: Vec<u32>,
     edges: Vec<Vec<u32>>,
-    /// Places of signals and of waits, by launch and event.
+    /// Those that may hold, by the place that they come from.
+    open: BTreeMap<u32, Vec<u32>>,
+    /// Places of signals, by launch and event.
     signals: BTreeMap<(usize, EventNo), u32>,
-    waits: BTreeMap<(usize, EventNo), u32>,
-    /// Of some places, which others come behind: a bit each.
-    behind: HashMap<u32, Vec<u64>>,
+    /// Waits, by launch and place among those of its graph.
+    waits: BTreeMap<(usize, u32), Waits>,
+    /// Of some places, which others come behind: a bit each. With the edges that may hold, and without.
+    behind: HashMap<(u32, bool), Vec<u64>>,
+}
+
+/// A wait of a launch.
+#[derive(Clone, Copy)]
+struct Waits {
+    place: u32,
+    /// The place of the signal, and the kernel that waits, if nothing but that it may be skipped makes the order open.
+    skips: Option<(u32, u32)>,
 }
 
 /// The begin of a launch; its end is the place after it.
@@ -27,11 +46,16 @@ fn begin(launch: usize) -> u32 {
 }
 
 impl LaunchOrder {
-    pub(super) fn new(way: &Way, events: &mut Events<'_>, steps: &mut Steps) -> LaunchOrder {
+    pub(super) fn new(
+        cx: &Cx<'_>,
+        (way, forms): (&Way, &mut Forms),
+        events: &mut Events<'_>,
+        steps: &mut Steps,
+    ) -> LaunchOrder {
         let (count, graphs) = (way.launches.len(), way.launches.iter().map(|launch| launch.graph).collect());
         let edges = vec![Vec::new(); 2 * count + way.waits];
-        let (signals, waits) = (BTreeMap::new(), BTreeMap::new());
-        let mut made = LaunchOrder { graphs, edges, signals, waits, behind: HashMap::new() };
+        let (signals, waits, open) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut made = LaunchOrder { graphs, edges, open, signals, waits, behind: HashMap::new() };
         let wait = |at: usize| (2 * count + at) as u32;
         for (at, launch) in way.launches.iter().enumerate() {
             made.edge(begin(at), begin(at) + 1);
@@ -40,11 +64,17 @@ impl LaunchOrder {
             launch.waits.checked_sub(1).into_iter().for_each(|last| made.edge(wait(last), begin(at)));
         }
         (1..way.waits).for_each(|at| made.edge(wait(at - 1), wait(at)));
-        made.events(events, steps);
+        made.events(cx, (way, forms), events, steps);
         made
     }
 
-    fn events(&mut self, events: &mut Events<'_>, steps: &mut Steps) {
+    fn events(
+        &mut self,
+        cx: &Cx<'_>,
+        (way, forms): (&Way, &mut Forms),
+        events: &mut Events<'_>,
+        steps: &mut Steps,
+    ) {
         let mut signalling: BTreeMap<EventNo, Vec<usize>> = BTreeMap::new();
         for at in 0..self.graphs.len() {
             for event in events.signalled_by(self.graphs[at]) {
@@ -57,30 +87,53 @@ impl LaunchOrder {
                 self.signals.insert((at, event), place);
             }
         }
-        for at in 0..self.graphs.len() {
-            let graph = self.graphs[at];
-            for event in events.waited_for_by(graph) {
+        for (at, launch) in way.launches.iter().enumerate() {
+            for number in 0..events.waits_of(launch.graph).len() as u32 {
                 if !steps.spend(STEPS_TO_KEEP) {
                     return;
                 }
+                let wait = &events.waits_of(launch.graph)[number as usize];
+                // What a restored launch had behind it when it was saved does not wait again.
+                if wait.nodes.iter().all(|node| cx.outline.kernels[*node as usize].at < launch.from) {
+                    continue;
+                }
+                let open = wait.nodes.first().filter(|_| !wait.is_sure).copied();
+                let takes_place = open.map_or(Together::Surely, |kernel| {
+                    runs(cx, (Some(way), &mut *forms), (kernel, launch.iteration), None, steps)
+                });
+                let by = signalling.get(&wait.event).map_or(&[][..], Vec::as_slice);
+                let has_fired = has_fired(way, at, by, steps);
+                if takes_place == Together::Never || has_fired == Together::Surely {
+                    continue;
+                }
                 let place = self.place();
                 self.edge(place, begin(at) + 1);
-                self.waits.insert((at, event), place);
-                let by = signalling.get(&event).map_or(&[][..], Vec::as_slice);
-                let earlier = by.partition_point(|signal| *signal < at).checked_sub(1);
-                let bound =
-                    by.get(earlier.unwrap_or(0)).and_then(|signal| self.signals.get(&(*signal, event)));
-                bound.copied().into_iter().for_each(|signal| self.edge(signal, place));
-                for signalled in events.signalled_by(graph) {
-                    if !steps.spend(1) {
-                        return;
-                    }
-                    if events.waits_before(graph, event, signalled, steps)
-                        && let Some(&signal) = self.signals.get(&(at, signalled))
-                    {
-                        self.edge(place, signal);
-                    }
+                let signal =
+                    bound(by, at).and_then(|signal| self.signals.get(&(signal, wait.event)).copied());
+                let is_sure = (takes_place, has_fired) == (Together::Surely, Together::Never);
+                match signal {
+                    Some(signal) if is_sure => self.edge(signal, place),
+                    Some(signal) => self.open.entry(signal).or_default().push(place),
+                    None => {}
                 }
+                let skips = signal.zip(open).filter(|_| has_fired == Together::Never);
+                self.waits.insert((at, number), Waits { place, skips });
+                self.signals_behind(at, number, events, steps);
+            }
+        }
+    }
+
+    /// Edges from a wait to what its launch signals behind it.
+    fn signals_behind(&mut self, at: usize, wait: u32, events: &mut Events<'_>, steps: &mut Steps) {
+        let (graph, place) = (self.graphs[at], self.waits[&(at, wait)].place);
+        for signalled in events.signalled_by(graph) {
+            if !steps.spend(1) {
+                return;
+            }
+            if events.waits_before(graph, wait, signalled, steps)
+                && let Some(&signal) = self.signals.get(&(at, signalled))
+            {
+                self.edge(place, signal);
             }
         }
     }
@@ -94,19 +147,25 @@ impl LaunchOrder {
         self.edges[from as usize].push(to);
     }
 
-    /// Whether a place is another one or comes behind it. Where no steps are left, the answer is `true`.
-    fn reaches(&mut self, from: u32, to: u32, steps: &mut Steps) -> bool {
-        if !self.behind.contains_key(&from) {
+    /// Whether there are edges that may hold.
+    pub(super) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Whether a place is another one or comes behind it; `may` counts the edges that may hold. Where no steps are left, the answer is `true`.
+    fn reaches(&mut self, from: u32, to: u32, may: bool, steps: &mut Steps) -> bool {
+        let key = (from, may && self.is_open());
+        if !self.behind.contains_key(&key) {
             if !steps.spend(self.edges.len()) {
                 return true;
             }
-            let row = self.row(from, steps);
-            self.behind.insert(from, row);
+            let row = self.row(key, steps);
+            self.behind.insert(key, row);
         }
-        self.behind.get(&from).is_some_and(|row| row[to as usize / 64] >> (to % 64) & 1 == 1)
+        self.behind.get(&key).is_some_and(|row| row[to as usize / 64] >> (to % 64) & 1 == 1)
     }
 
-    fn row(&self, from: u32, steps: &mut Steps) -> Vec<u64> {
+    fn row(&self, (from, may): (u32, bool), steps: &mut Steps) -> Vec<u64> {
         let mut row = vec![0u64; self.edges.len().div_ceil(64)];
         let mut open = vec![from];
         while let Some(place) = open.pop() {
@@ -115,6 +174,7 @@ impl LaunchOrder {
                 row[word] |= bit;
                 steps.spend(self.edges[place as usize].len());
                 open.extend_from_slice(&self.edges[place as usize]);
+                open.extend(self.open.get(&place).filter(|_| may).into_iter().flatten());
             }
         }
         row
@@ -122,38 +182,78 @@ impl LaunchOrder {
 
     /// Whether a launch as a whole comes behind another.
     pub(super) fn is_behind(&mut self, first: usize, second: usize, steps: &mut Steps) -> bool {
-        self.reaches(begin(first) + 1, begin(second), steps)
+        self.reaches(begin(first) + 1, begin(second), false, steps)
     }
 
-    /// Whether a launch is over behind so many waits of the host.
+    /// Whether a launch is, or may be, over behind so many waits of the host.
     pub(super) fn is_over(&mut self, launch: usize, waits: usize, steps: &mut Steps) -> bool {
         let wait = |last: usize| (2 * self.graphs.len() + last) as u32;
         let last = waits.checked_sub(1).map(wait);
-        last.is_some_and(|last| self.reaches(begin(launch) + 1, last, steps))
+        last.is_some_and(|last| self.reaches(begin(launch) + 1, last, true, steps))
     }
 
-    /// Whether a node of one launch comes before a node of another. Where no steps are left, the answer means nothing.
+    /// Whether an access of one launch comes before an access of another, `may` if also where that is open. Where no steps are left, the answer means
+    /// nothing.
     pub(super) fn is_ordered(
         &mut self,
+        cx: &Cx<'_>,
+        (way, forms): (&Way, &mut Forms),
         events: &mut Events<'_>,
-        (first, a): (usize, u32),
-        (second, b): (usize, u32),
+        [(first, a), (second, b)]: [(usize, &Access); 2],
+        may: bool,
         steps: &mut Steps,
     ) -> bool {
-        let all = |at: usize| (at, EventNo(0))..=(at, EventNo(u32::MAX));
         let mut from = vec![begin(first) + 1];
-        for (&(_, event), &place) in self.signals.range(all(first)) {
-            if steps.spend(1) && events.is_before_signal(self.graphs[first], a, event, steps) {
+        let signals = (first, EventNo(0))..=(first, EventNo(u32::MAX));
+        for (&(_, event), &place) in self.signals.range(signals) {
+            if steps.spend(1) && events.is_before_signal(self.graphs[first], a.node, event, steps) {
                 from.push(place);
             }
         }
         let mut to = vec![begin(second)];
-        for (&(_, event), &place) in self.waits.range(all(second)) {
-            if steps.spend(1) && events.is_behind_wait(self.graphs[second], event, b, steps) {
-                to.push(place);
+        for (&(_, wait), of) in self.waits.range((second, 0)..=(second, u32::MAX)) {
+            if steps.spend(1) && events.is_behind_wait(self.graphs[second], wait, b.node, steps) {
+                to.push(of.place);
+                // Whatever makes the access take place may make the kernel run that waits.
+                let kernel = |kernel| (kernel, way.launches[second].iteration);
+                let is_run = |of: u32, steps: &mut Steps, forms: &mut Forms| {
+                    runs(cx, (Some(way), forms), kernel(of), Some(b), steps) == Together::Surely
+                };
+                let skips = of.skips.filter(|(_, of)| is_run(*of, steps, forms));
+                to.extend(skips.map(|(signal, _)| signal));
             }
         }
-        let mut reaches = |from: u32, to: u32| steps.spend(1) && self.reaches(from, to, steps);
+        let mut reaches = |from: u32, to: u32| steps.spend(1) && self.reaches(from, to, may, steps);
         from.iter().any(|&from| to.iter().any(|&to| reaches(from, to)))
+    }
+}
+
+/// The launch that a wait means, of those that signal: the last before the launch that waits, else the first.
+fn bound(by: &[usize], at: usize) -> Option<usize> {
+    let earlier = by.partition_point(|signal| *signal < at).checked_sub(1);
+    by.get(earlier.unwrap_or(0)).copied()
+}
+
+/// Whether an event had fired for a restored launch when it was saved; `by` are the launches that signal it.
+fn has_fired(way: &Way, at: usize, by: &[usize], steps: &mut Steps) -> Together {
+    let launch = &way.launches[at];
+    if !launch.is_restored || by.first().is_none_or(|first| *first > at) {
+        return Together::Never;
+    }
+    steps.spend(at);
+    let is_of = |of: &usize| {
+        let earlier = &way.launches[*of];
+        (earlier.graph, earlier.stream) == (launch.graph, launch.stream)
+    };
+    // It was one of these.
+    let mut saved = (0..at).filter(is_of);
+    let was_over = |saved: usize| {
+        let signal = bound(by, saved).filter(|signal| *signal < saved);
+        let over = signal.and_then(|signal| way.launches[signal].over);
+        over.is_some_and(|over| over < way.launches[saved].waits)
+    };
+    match saved.all(was_over) {
+        true => Together::Surely,
+        false => Together::Maybe,
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Goes {
     pub(super) iteration: Option<i64>,
     /// The instruction of its graph that it goes on from.
     pub(super) from: u32,
+    /// Whether it goes on from a checkpoint.
+    pub(super) is_restored: bool,
 }
 
 /// What is known of the graphs of a unit, if it restores some.
@@ -104,6 +106,6 @@ impl Restores {
             way.of(graph).filter(|launch| launch.stream == stream).map(|launch| launch.iteration);
         let newest = iterations.next_back().flatten();
         let iteration = newest.filter(|_| is_plain || iterations.all(|of| of == newest));
-        Some(Goes { stream, iteration, from })
+        Some(Goes { stream, iteration, from, is_restored: true })
     }
 }

@@ -91,6 +91,8 @@ pub(super) struct Launch {
     pub(super) iteration: Option<i64>,
     /// The instruction of its graph that it goes on from: what stands before was complete when it was saved.
     pub(super) from: u32,
+    /// Whether it goes on from a checkpoint.
+    pub(super) is_restored: bool,
     /// The launch before it on its stream.
     pub(super) before: Option<usize>,
     /// How many waits of the host come before it.
@@ -330,7 +332,8 @@ impl Follower<'_, '_, '_> {
         match statement {
             Statement::Launch { graph, stream, iteration, at } => {
                 let iteration = self.number(*iteration);
-                self.launch(*graph, *at, Goes { stream: *stream, iteration, from: 0 });
+                let goes = Goes { stream: *stream, iteration, from: 0, is_restored: false };
+                self.launch(*graph, *at, goes);
             }
             Statement::Sync { graph, at } => {
                 let is_missing = self.way.launched.insert(*graph);
@@ -383,11 +386,13 @@ impl Follower<'_, '_, '_> {
         if !self.steps.spend(STEPS_OF_LAUNCH) {
             return;
         }
-        let (way, Goes { stream, iteration, from }) = (&mut *self.way, goes);
+        let (way, Goes { stream, iteration, from, is_restored }) = (&mut *self.way, goes);
         let before = way.last.insert(stream, way.launches.len());
         way.launched.insert(graph);
         let (waits, skipped) = (way.waits, way.skipped);
-        way.launches.push(Launch { graph, stream, at, iteration, from, before, waits, over: None, skipped });
+        let launch =
+            Launch { graph, stream, at, iteration, from, is_restored, before, waits, over: None, skipped };
+        way.launches.push(launch);
     }
 
     fn restore(&mut self, graph: u32, checkpoint: CheckpointNo, at: u32, tensors: &[u32]) {

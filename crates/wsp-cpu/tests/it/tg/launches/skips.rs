@@ -1,0 +1,160 @@
+//! Waits that do not take place: of kernels that are skipped, and of launches that go on from a checkpoint behind what they wait for.
+
+use super::{all, graph, is_refused, options, text, told, unit, with_look};
+use std::sync::Arc;
+use wsp_cpu::tg::{CheckpointStore, MemoryStore, Session, SessionOptions};
+
+/// Graph `H`, whose kernel `W` waits for `E` in blocks that `open` begins; `rest` stands behind them.
+fn waits(open: &str, close: &str, rest: &str) -> String {
+    format!(
+        "TG_BEGIN(H)\n{open}TG_KERNEL(W, look, 1, AIV, 0)\nMC_BIND(W, 0, T, 256, 8)\nSY_WAIT(E, W)\n{close}{rest}TG_END(H)\n"
+    )
+}
+
+/// A kernel that writes what `G` writes.
+const Q: &str = "TG_KERNEL(Q, inc, 1, AIV, 0)\nMC_BIND(Q, 0, T, 8 * N, 8)\n";
+
+/// Blocks that run their kernels where the first word of `L` is not 0.
+const BLOCKS: [[&str; 2]; 4] = [
+    ["CF_IF(load(L, 0, i64))\n", "CF_ENDIF\n"],
+    ["CF_LOOP(load(L, 0, i64), i)\n", "CF_ENDLOOP\n"],
+    ["CF_LOOP(3, i)\nCF_BREAK(load(L, 0, i64) == 0)\n", "CF_ENDLOOP\n"],
+    ["CF_LOOP(load(L, 8, i64), i)\nCF_IF(load(L, 0, i64))\n", "CF_ENDIF\nCF_ENDLOOP\n"],
+];
+
+fn signals() -> String {
+    graph("G", "inc", "8 * N, 8", "SY_SIGNAL(E, A)\n")
+}
+
+/// ISA-SY-02, ISA-CF-01, ISA-CF-03, A-11: what stands behind a kernel that is skipped comes behind nothing that it would have waited for.
+#[test]
+fn a_kernel_that_is_skipped_orders_no_launches() {
+    let both = "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n";
+    let goes = |text: &str| [0, 1].map(|first| is_refused(text, 3, &[first, 2, 0, 0]));
+    let j = |rest: &str| graph("J", "inc", "8 * N, 8", rest);
+    for [open, close] in BLOCKS {
+        let units = [
+            text(&[signals(), waits(open, close, &format!("{Q}TG_DEPEND(W, Q)\n"))], both),
+            text(
+                &[signals(), waits(open, close, "SY_SIGNAL(F, W)\n"), j("SY_WAIT(F, A)\n")],
+                &format!("{both}TG_LAUNCH(J, 3)\n"),
+            ),
+            text(&[signals(), waits(open, close, ""), j("")], &format!("{both}TG_LAUNCH(J, 2)\n")),
+            text(
+                &[signals(), waits(open, close, ""), j("")],
+                &format!("{both}TG_SYNC(H)\nTG_LAUNCH(J, 3)\n"),
+            ),
+        ];
+        for text in units {
+            assert_eq!(goes(&text), [true, false], "{text}");
+        }
+    }
+    // What runs in the same arm comes behind it.
+    let [open, close] = BLOCKS[0];
+    let inside = waits(open, &format!("{Q}TG_DEPEND(W, Q)\n{close}"), "");
+    assert_eq!(goes(&text(&[signals(), inside], both)), [false, false]);
+    // Of the rounds of a loop, those before it come behind nothing.
+    let round = |of: u32| {
+        let open = format!("CF_LOOP(load(L, 8, i64), i)\nCF_IF(i == {of} && load(L, 0, i64))\n");
+        waits(&open, &format!("CF_ENDIF\n{Q}TG_DEPEND(W, Q)\nCF_ENDLOOP\n"), "")
+    };
+    assert_eq!(goes(&text(&[signals(), round(0)], both)), [true, false]);
+    assert_eq!(goes(&text(&[signals(), round(1)], both)), [true, true]);
+}
+
+/// ISA-TG-25: where values of arguments say that a kernel is skipped, the checks before the run refuse it.
+#[test]
+fn what_arguments_skip_is_refused_before_the_run() {
+    let unit_of = |value: u32, open: &str, close: &str| {
+        let graphs = [
+            graph("G", "inc", "24, 8", "SY_SIGNAL(E, A)\n"),
+            waits(open, close, &format!("{}TG_DEPEND(W, Q)\n", Q.replace("8 * N", "24"))),
+        ];
+        format!("arg C: i64 = {value}\n{}", text(&graphs, "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n"))
+    };
+    for [open, close] in [["CF_IF(C)\n", "CF_ENDIF\n"], ["CF_LOOP(C, i)\n", "CF_ENDLOOP\n"]] {
+        let made = |value| {
+            Session::new(&unit(&unit_of(value, open, close)), &with_look(), options(&[("N", 3)], &[0; 4]))
+        };
+        assert!(made(1).is_ok(), "{open}");
+        let found = made(0).expect_err("nothing waits");
+        assert!(found.iter().any(|of| of.code.0 == 1521 && of.is_error()), "{}", all(&found));
+    }
+}
+
+fn kept(n: i64, store: &Arc<MemoryStore>) -> SessionOptions {
+    let store: Arc<dyn CheckpointStore> = store.clone();
+    SessionOptions { checkpoints: Some(store), ..options(&[("N", n)], &[0; 4]) }
+}
+
+fn is_refused_with_store(text: &str, n: i64) -> bool {
+    match told(text, kept(n, &Arc::default())) {
+        Ok(_) => false,
+        Err(found) if found[0].code.0 == 1521 => true,
+        Err(found) => panic!("{text}\n{}", all(&found)),
+    }
+}
+
+/// A graph with a checkpoint between two kernels that read; `rest` stands behind them.
+fn saves(name: &str, first: &str, second: &str, rest: &str) -> String {
+    format!(
+        "TG_BEGIN({name})\nTG_KERNEL(A, look, 1, AIV, 0)\nMC_BIND(A, 0, T, {first})\nTG_CHECKPOINT({name}, C)\nTG_KERNEL(B, look, 1, AIV, 0)\nMC_BIND(B, 0, T, {second})\nTG_DEPEND(A, B)\n{rest}TG_END({name})\n"
+    )
+}
+
+/// ISA-FE-04, ISA-TG-25: a run that is resumed compares its launches, also if some wait for what had happened before.
+#[test]
+fn a_run_that_is_resumed_behind_a_signal_compares_its_launches() {
+    let graphs = [
+        graph("P", "look", "8, 8", "SY_SIGNAL(E, A)\n"),
+        saves("G", "16, 8", "16, 8", ""),
+        graph("W", "look", "8, 8", "SY_WAIT(E, A)\n"),
+        graph("S", "inc", "8 * N, 8", ""),
+        graph("R", "look", "24, 8", ""),
+    ];
+    let text = text(
+        &graphs,
+        "TG_LAUNCH(P, 1)\nTG_SYNC(P)\nTG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(W, 2)\nTG_LAUNCH(S, 3)\nTG_LAUNCH(R, 4)\n",
+    );
+    for (n, is_race) in [(3, true), (5, false)] {
+        let store = Arc::new(MemoryStore::new());
+        assert_eq!(told(&text, kept(n, &store)).is_err(), is_race);
+        let mut session = Session::new(&unit(&text), &with_look(), kept(n, &store)).expect("it may run");
+        let found = session.resume().map(|_| ()).map_err(|found| found[0].code.0);
+        assert_eq!(found, if is_race { Err(1521) } else { Ok(()) });
+    }
+}
+
+/// ISA-TG-30, ISA-TG-25: a restored launch does not wait again for what had happened when it was saved, and so comes behind no later signal.
+#[test]
+fn a_restored_launch_comes_behind_no_later_signal() {
+    let host =
+        "TG_LAUNCH(P, 1)\nTG_SYNC(P)\nTG_LAUNCH(G, 2)\nTG_SYNC(G)\nTG_LAUNCH(P, 1)\nTG_RESTORE(G, C)\n";
+    let of = |bytes: &str| {
+        let signals = graph("P", "inc", "24, 8", "SY_SIGNAL(E, A)\n");
+        text(&[signals, saves("G", "128, 8", bytes, "SY_WAIT(E, B)\n")], host)
+    };
+    assert_eq!([3, 5].map(|n| is_refused_with_store(&of("8 * N, 8"), n)), [true, false]);
+    let found = Session::new(&unit(&of("24, 8")), &with_look(), kept(0, &Arc::default()));
+    assert!(found.expect_err("they meet").iter().any(|of| of.code.0 == 1521 && of.is_error()));
+    // What it had not reached it waits for.
+    let later = "TG_LAUNCH(G, 2)\nTG_LAUNCH(P, 1)\nTG_SYNC(G)\n";
+    let signals = graph("P", "inc", "24, 8", "SY_SIGNAL(E, A)\n");
+    assert!(!is_refused_with_store(
+        &text(&[signals, saves("G", "128, 8", "24, 8", "SY_WAIT(E, B)\n")], later),
+        3
+    ));
+}
+
+/// ISA-TG-30: what a restored launch had behind it does not run again, and meets nothing.
+#[test]
+fn what_was_complete_when_a_launch_was_saved_meets_nothing() {
+    let graphs = [
+        saves("G", "8 * N, 8", "8 * (N + 6), 8", ""),
+        graph("J", "inc", "8 * (N + 20), 8", ""),
+        graph("H", "inc", "8 * iteration, 8", ""),
+    ];
+    let host = "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 3)\nTG_SYNC(J)\nTG_SYNC(G)\nTG_RESTORE(G, C)\n";
+    let of = |iteration: u32| text(&graphs, &format!("{host}TG_INVOKE(H, {iteration})\nTG_SYNC(G)\n"));
+    assert_eq!([3, 9, 10].map(|iteration| is_refused_with_store(&of(iteration), 3)), [false, true, false]);
+}

@@ -1,0 +1,77 @@
+//! Whether a kernel that waits for an event runs: one that is skipped waits for nothing.
+
+use super::super::Cx;
+use super::super::access::Access;
+use super::arms::Together;
+use super::conditions::{Condition, Forms, Now};
+use super::ways::Way;
+use super::{Steps, arms};
+use wsp_core::tg::{ExprOp, Instr};
+use wsp_ir::tg::outline::Block;
+
+/// Whether a kernel runs in a launch of its graph, of an iteration if that is known, on a way if there is one; and with an access of the launch,
+/// whether it does where that takes place. Where no steps are left, it may.
+pub(super) fn runs(
+    cx: &Cx<'_>,
+    (way, forms): (Option<&Way>, &mut Forms),
+    (kernel, iteration): (u32, Option<i64>),
+    with: Option<&Access>,
+    steps: &mut Steps,
+) -> Together {
+    let blocks = &cx.outline.blocks;
+    let block = cx.outline.kernels[kernel as usize].block;
+    if with.is_some_and(|access| blocks.exclude(block, access.block)) {
+        return Together::Never;
+    }
+    let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
+    let mut is_sure = true;
+    let mut needed: Vec<(Condition, bool)> = Vec::new();
+    for (id, around) in blocks.outwards(block) {
+        if !steps.spend(1) {
+            return Together::Maybe;
+        }
+        if with.is_some_and(|access| blocks.is_within(access.block, id)) {
+            break;
+        }
+        let is_run = match around.kind.is_loop() {
+            true => has_rounds(cx, forms, around, &now),
+            false => None,
+        };
+        match (around.kind.is_arm(), is_run) {
+            (true, _) => needed.extend(arms::condition(cx, forms, around, &now)),
+            (false, Some(false)) => return Together::Never,
+            (false, Some(true)) => is_sure &= !around.breaks,
+            (false, None) => is_sure &= !around.kind.is_loop(),
+        }
+    }
+    if needed.is_empty() {
+        return if is_sure { Together::Surely } else { Together::Maybe };
+    }
+    let given = with.map_or_else(Vec::new, |access| arms::all(cx, forms, access, iteration));
+    let empty = Way::default();
+    let way = way.unwrap_or(&empty);
+    let mut allows = |also: &[(Condition, bool)]| {
+        let all: Vec<(Condition, bool)> = given.iter().chain(also).cloned().collect();
+        way.allows(forms, &all, steps) || !steps.spend(1)
+    };
+    if !allows(&needed) {
+        return Together::Never;
+    }
+    let may_be_off = |(condition, goes): (Condition, bool)| allows(&[(condition, !goes)]);
+    match is_sure && !needed.into_iter().any(may_be_off) {
+        true => Together::Surely,
+        false => Together::Maybe,
+    }
+}
+
+/// Whether a loop runs a round, if that is known.
+fn has_rounds(cx: &Cx<'_>, forms: &mut Forms, around: &Block, now: &Now<'_>) -> Option<bool> {
+    match cx.module.instrs[around.decided as usize] {
+        Instr::CfLoop { count, .. } => forms.number(cx, count, now).map(|count| count > 0),
+        Instr::CfWhile { condition, .. } => match forms.condition(cx, condition, now) {
+            Condition::Known(holds) => Some(holds),
+            _ => None,
+        },
+        _ => None,
+    }
+}
