@@ -125,7 +125,7 @@ fn a_run_that_is_resumed_behind_a_signal_compares_its_launches() {
     }
 }
 
-/// ISA-TG-30, ISA-TG-25: a restored launch does not wait again for what had happened when it was saved, and so comes behind no later signal.
+/// ISA-FE-04, ISA-TG-25: a restored launch does not wait again for what had happened when it was saved, and so comes behind no later signal.
 #[test]
 fn a_restored_launch_comes_behind_no_later_signal() {
     let host =
@@ -146,7 +146,7 @@ fn a_restored_launch_comes_behind_no_later_signal() {
     ));
 }
 
-/// ISA-TG-30: what a restored launch had behind it does not run again, and meets nothing.
+/// ISA-FE-04: what a restored launch had behind it does not run again, and meets nothing.
 #[test]
 fn what_was_complete_when_a_launch_was_saved_meets_nothing() {
     let graphs = [
