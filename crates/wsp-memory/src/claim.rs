@@ -4,7 +4,7 @@ use crate::view::View;
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A view that a run uses.
 #[derive(Clone, Debug)]
@@ -53,11 +53,28 @@ impl std::error::Error for Conflict {}
 /// What a run has claimed.
 struct Running {
     id: u64,
-    process: u32,
     uses: Uses,
 }
 
-static RUNNING: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+/// The runs of a process.
+struct Runs {
+    all: Mutex<Vec<Running>>,
+    /// Those of a child of a fork, which may find the lock of `all` held by a thread that it does not have.
+    of_child: OnceLock<Box<Runs>>,
+}
+
+impl Runs {
+    const fn new() -> Runs {
+        Runs { all: Mutex::new(Vec::new()), of_child: OnceLock::new() }
+    }
+
+    /// Those of the process that comes so many forks later.
+    fn after(&self, forks: u32) -> &Runs {
+        (0..forks).fold(self, |runs, _| runs.of_child.get_or_init(|| Box::new(Runs::new())))
+    }
+}
+
+static RUNNING: Runs = Runs::new();
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// The forks between the first process and this one. The child of a fork has the memory of the runs that go on, and none of their
@@ -82,7 +99,7 @@ thread_local! {
 /// Runs a kernel of the caller on this thread. What it runs itself is a part of its task and makes no claims.
 ///
 /// # Safety
-/// Runs inside of it use only memory that the kernel's task may use in the same way, or that nobody else has.
+/// Runs inside of it use only memory that the kernel's task may use in the same way, or that nobody else has, and end before it does.
 pub unsafe fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
@@ -101,7 +118,7 @@ pub fn is_within_task() -> bool {
 }
 
 fn running() -> MutexGuard<'static, Vec<Running>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+    RUNNING.after(process()).all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Views that are claimed until this is dropped: for all runs but one, which reads and writes them.
@@ -125,12 +142,9 @@ impl Claim {
             return Ok(Claim { id: None, uses, lent });
         }
         let mut all = running();
-        if !all.is_empty() {
-            all.retain(|other| other.process == process());
-            refused(&all, &uses)?;
-        }
+        refused(&all, &uses)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        all.push(Running { id, process: process(), uses: uses.clone() });
+        all.push(Running { id, uses: uses.clone() });
         Ok(Claim { id: Some(id), uses, lent })
     }
 
@@ -186,20 +200,8 @@ impl Drop for Claimed {
     }
 }
 
-/// Refuses views that are read at once, for a copy, and that a run writes.
-///
-/// # Errors
-/// A run that goes on writes one of them.
-pub fn may_read(uses: &[Use]) -> Result<(), Conflict> {
-    if is_within_task() || uses.is_empty() {
-        return Ok(());
-    }
-    refused(&running(), uses)
-}
-
 fn refused(all: &[Running], uses: &[Use]) -> Result<(), Conflict> {
-    let others = all.iter().filter(|other| other.process == process());
-    for other in others.flat_map(|other| other.uses.iter()) {
+    for other in all.iter().flat_map(|other| other.uses.iter()) {
         let clash = |mine: &&Use| (mine.written || other.written) && mine.view.may_share_memory(&other.view);
         if let Some(mine) = uses.iter().find(clash) {
             return Err(Conflict {
@@ -282,6 +284,18 @@ mod tests {
         let callers = Arc::new(claim("x", &x, false).expect("nobody has it"));
         assert!(Claim::beside(Some(&callers), &uses("x", &x, true)).is_err());
         assert!(Claim::beside(Some(&callers), &uses("x", &x, false)).is_ok());
+    }
+
+    #[test]
+    fn the_child_of_a_fork_has_a_lock_that_nobody_holds_and_none_of_the_runs() {
+        let runs = Runs::new();
+        let mut held = runs.all.lock().expect("nobody has it");
+        held.push(Running { id: 1, uses: uses("x", &matrix(), true) });
+        for forks in [1, 2] {
+            assert!(runs.after(forks).all.try_lock().expect("no thread of the child has it").is_empty());
+        }
+        drop(held);
+        assert_eq!(runs.after(0).all.lock().expect("nobody has it").len(), 1);
     }
 
     #[test]

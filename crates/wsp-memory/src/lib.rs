@@ -27,8 +27,6 @@ mod view;
 
 pub use access::{Unusable, load_units, store_units};
 pub use buffer::{Buffer, Owner, Space, ViewAccess};
-pub use claim::{
-    Claim, Claimed, Conflict, Use, Uses, forked, is_within_task, may_read, process, within_task,
-};
+pub use claim::{Claim, Claimed, Conflict, Use, Uses, forked, is_within_task, process, within_task};
 pub use overlap::Sharing;
 pub use view::{View, ViewFault};
