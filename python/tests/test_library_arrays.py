@@ -126,6 +126,27 @@ def adding(tmp_path):
     return load(file).program()
 
 
+def test_what_is_read_as_well_as_written_is_needed(adding):
+    x, y = x_and_y()
+    with pytest.raises(errors.ArgumentError, match="`total` is `None`, and kernels read it") as missing:
+        adding.execute(x=x, total=None, y=y)
+    assert missing.value.code == "WSP1259" and "`total=…`, f32[rows, 32]" in str(missing.value)
+    assert not y.any()
+    with pytest.raises(errors.ArgumentError, match="no array is given for `total`") as missing:
+        adding.execute(x=x, y=y)
+    assert "None" not in str(missing.value)
+    total = np.ones_like(x)
+    adding.execute(x=x, total=total, y=None)
+    assert (total == x + 1).all()
+
+
+def test_a_list_of_lists_for_an_array_of_real_numbers_is_to_be_made_an_array(adding):
+    x, y = x_and_y()
+    with pytest.raises(errors.ArgumentError, match="`x` is no array, but `list`") as refused:
+        adding.execute(x=x.tolist(), total=np.ones_like(x), y=y)
+    assert "np.asarray(x, dtype=np.float32)" in str(refused.value)
+
+
 class Late:
     """An array that does something when it is looked at."""
 

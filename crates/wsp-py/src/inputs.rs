@@ -267,16 +267,25 @@ impl Binder<'_> {
             let given = |name: &String| {
                 inputs.arrays.contains_key(name) || inputs.views.contains_key(name) || copied(name)
             };
-            let said = |name: &String| given(name) || self.declined.contains(name);
-            for array in signature.library.arrays.iter().filter(|a| a.written && !said(&a.name)) {
+            for array in signature.library.arrays.iter().filter(|a| a.written && !given(&a.name)) {
                 let (name, what) = (&array.name, &array.what);
-                let fault = missing(
-                    "array",
-                    name,
-                    format!("give it by name, for kernels to write: `{name}=…`, {what}"),
-                );
-                let fault = fault.help(format!("to leave out what they write to it, say `{name}=None`"));
-                self.faults.push(fault);
+                let missing = || {
+                    let write = format!("give it by name, for kernels to write: `{name}=…`, {what}");
+                    missing("array", name, write)
+                };
+                self.faults.push(match (self.declined.contains(name), array.read) {
+                    (true, false) => continue,
+                    (true, true) => {
+                        let message = format!("`{name}` is `None`, and kernels read it as well as write it");
+                        Diagnostic::error(MISSING, message).help(format!(
+                            "give what it begins with: `{name}=…`, {what}; only what is never read may be left out"
+                        ))
+                    }
+                    (false, true) => missing(),
+                    (false, false) => {
+                        missing().help(format!("to leave out what they write to it, say `{name}=None`"))
+                    }
+                });
             }
         }
         for fact in &signature.tables {

@@ -39,12 +39,12 @@ impl Binder<'_> {
             self.shapes.push((name.clone(), dtype, dims));
             return Ok(());
         }
-        if is_list(object) && !fact.written {
+        if is_list(object) && !fact.written && !fact.is_float {
             return self.library_integers(name, object);
         }
         let array = match PyArray::of(name, object) {
             // Integers of 8 and 16 bits and truth values: tables are made of them, and tensors are not.
-            Err(fault) if fault.code == UNSUPPORTED && !fact.written => {
+            Err(fault) if fault.code == UNSUPPORTED && !fact.written && !fact.is_float => {
                 return self.library_integers(name, object).map_err(|_| fault);
             }
             array => array?,
