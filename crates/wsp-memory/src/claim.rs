@@ -1,10 +1,11 @@
 //! Claims: of two runs at the same time, neither writes memory that the other one uses.
 
+use crate::process::PerProcess;
 use crate::view::View;
 use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A view that a run uses.
 #[derive(Clone, Debug)]
@@ -51,45 +52,14 @@ impl fmt::Display for Conflict {
 impl std::error::Error for Conflict {}
 
 /// What a run has claimed.
-struct Running {
+pub(crate) struct Running {
     id: u64,
     uses: Uses,
 }
 
 /// The runs of a process.
-struct Runs {
-    all: Mutex<Vec<Running>>,
-    /// Those of a child of a fork, which may find the lock of `all` held by a thread that it does not have.
-    of_child: OnceLock<Box<Runs>>,
-}
-
-impl Runs {
-    const fn new() -> Runs {
-        Runs { all: Mutex::new(Vec::new()), of_child: OnceLock::new() }
-    }
-
-    /// Those of the process that comes so many forks later.
-    fn after(&self, forks: u32) -> &Runs {
-        (0..forks).fold(self, |runs, _| runs.of_child.get_or_init(|| Box::new(Runs::new())))
-    }
-}
-
-static RUNNING: Runs = Runs::new();
+pub(crate) static RUNNING: PerProcess<Vec<Running>> = PerProcess::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// The forks between the first process and this one. The child of a fork has the memory of the runs that go on, and none of their
-/// threads.
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-/// What tells this process from those that it was forked from.
-pub fn process() -> u32 {
-    FORKS.load(Ordering::Relaxed)
-}
-
-/// To be called in the child of a fork, which has none of the threads that run.
-pub fn forked() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
 
 thread_local! {
     /// How many kernels of the caller this thread is in.
@@ -117,10 +87,6 @@ pub fn is_within_task() -> bool {
     INSIDE.get() != 0
 }
 
-fn running() -> MutexGuard<'static, Vec<Running>> {
-    RUNNING.after(process()).all.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Views that are claimed until this is dropped: for all runs but one, which reads and writes them.
 #[derive(Debug)]
 pub struct Claim {
@@ -141,7 +107,7 @@ impl Claim {
         if is_within_task() || uses.is_empty() {
             return Ok(Claim { id: None, uses, lent });
         }
-        let mut all = running();
+        let mut all = RUNNING.lock();
         refused(&all, &uses)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         all.push(Running { id, uses: uses.clone() });
@@ -174,7 +140,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
-        let mut all = running();
+        let mut all = RUNNING.lock();
         let ended = all.iter().position(|other| other.id == id).map(|at| all.swap_remove(at));
         drop(all);
         // Giving arrays back may wait for a lock that a thread holds which waits for the list.
@@ -284,18 +250,6 @@ mod tests {
         let callers = Arc::new(claim("x", &x, false).expect("nobody has it"));
         assert!(Claim::beside(Some(&callers), &uses("x", &x, true)).is_err());
         assert!(Claim::beside(Some(&callers), &uses("x", &x, false)).is_ok());
-    }
-
-    #[test]
-    fn the_child_of_a_fork_has_a_lock_that_nobody_holds_and_none_of_the_runs() {
-        let runs = Runs::new();
-        let mut held = runs.all.lock().expect("nobody has it");
-        held.push(Running { id: 1, uses: uses("x", &matrix(), true) });
-        for forks in [1, 2] {
-            assert!(runs.after(forks).all.try_lock().expect("no thread of the child has it").is_empty());
-        }
-        drop(held);
-        assert_eq!(runs.after(0).all.lock().expect("nobody has it").len(), 1);
     }
 
     #[test]

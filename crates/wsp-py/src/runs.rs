@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
-use crate::registry::{Awaited, Registered};
+use crate::registry::{self, Awaited, Registered};
 use crate::results;
 use crate::timeline::Timeline;
 use pyo3::exceptions::{PyException, PyRuntimeError};
@@ -26,6 +26,7 @@ const OUTLIVES: Code = Code(1270);
 #[pyfunction]
 pub(crate) fn forked() {
     wsp_memory::forked();
+    registry::forked();
 }
 
 /// Refuses a run that may go on when its caller does, inside of a task: it would have the arrays of the task without a claim of its own.
