@@ -172,7 +172,8 @@ def _changes_by_call(node: ast.Call, lookup: Lookup, filename: str, depth: int) 
         summary = _summary(tree, _scope(plain, passed, values), filename, depth + 1)
         for outer, way in summary.outer:
             yield Change(outer, node, (plain.__name__, *way))
-        yield from _changed_arguments(node, plain, given, summary)
+        defaults = _defaults(plain)
+        yield from _changed_arguments(node, _name_of(tree), given, defaults, summary)
 
 
 def _draws(function: Any, owner: Any) -> bool:
@@ -199,16 +200,15 @@ def _given(node: ast.Call, function: Any, tree: Function) -> dict[str, ast.expr]
 
 
 def _changed_arguments(
-    node: ast.Call, plain: FunctionType, given: dict[str, ast.expr], summary: _Summary
+    node: ast.Call, name: str, given: dict[str, ast.expr], defaults: dict[str, Any], summary: _Summary
 ) -> Iterator[Change]:
     """The changes of what a call gives a function, and of the defaults of what it does not give."""
-    defaults = _defaults(plain)
     for parameter, way in summary.parameters.items():
         base = _base(given.get(parameter))
         if base is not None:
-            yield Change(base.id, node, (plain.__name__, *way))
+            yield Change(base.id, node, (name, *way))
         elif parameter not in given and not isinstance(defaults.get(parameter), _CONSTANT):
-            yield Change(parameter, node, (plain.__name__, *way))
+            yield Change(parameter, node, (name, *way))
 
 
 _CONSTANT = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
@@ -226,14 +226,17 @@ def _defaults(function: FunctionType) -> dict[str, Any]:
 
 
 def changes_of(function: Any) -> Iterator[str]:
-    """The variables around a function, and its defaults, that a call of it changes."""
+    """The variables around a function, its defaults and the object whose method it is that a call changes."""
     plain = _plain(function)
     tree = None if plain is None else node_of_function(plain)
     if plain is None or tree is None:
         return
     summary = _summary(tree, _scope(plain, function, {}), plain.__code__.co_filename, 1)
     yield from (name for name, _ in summary.outer)
-    yield from (name for name in summary.parameters if not isinstance(_defaults(plain).get(name), _CONSTANT))
+    kept = {name for name, value in _defaults(plain).items() if not isinstance(value, _CONSTANT)}
+    if isinstance(function, MethodType) or _is_instance(function):
+        kept.update(plain.__code__.co_varnames[:1])
+    yield from (name for name in summary.parameters if name in kept)
 
 
 def _tree_in(function: FunctionType | None, filename: str) -> Function | None:

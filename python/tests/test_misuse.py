@@ -431,6 +431,18 @@ def key_of_random_numbers() -> None:
 
 
 @CASES.add(errors.ScheduleError, "WSP1201", "lambda t: t.batch")
+def key_of_random_numbers_by_a_method() -> None:
+    class Keys:
+        def __init__(self) -> None:
+            self.numbers = random.Random(1)
+
+        def key(self, t):  # here
+            return self.numbers.randrange(4)
+
+    copies.stream_by(Keys().key).streams(2).compile()
+
+
+@CASES.add(errors.ScheduleError, "WSP1201", "lambda t: t.batch")
 def key_that_counts() -> None:
     count = itertools.count()
     copies.stream_by(lambda t: t.i + next(count)).streams(2).compile()  # here
