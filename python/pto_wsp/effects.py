@@ -6,8 +6,11 @@ Functions are looked into where their source lies in the same file as the block.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import io
+import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, FunctionType, MethodType, ModuleType
@@ -155,20 +158,30 @@ def _changes_by_call(node: ast.Call, lookup: Lookup, filename: str, depth: int) 
         return
     if depth >= _MOST_CALLS:
         return
-    for passed in (function, *(_resolve(arg, lookup) for arg in node.args)):
+    for arg in (node.func, *node.args, *(keyword.value for keyword in node.keywords)):
+        passed = function if arg is node.func else _resolve(arg, lookup)
+        if arg is not node.func and _draws(passed, _resolve(getattr(arg, "value", None), lookup)):
+            # `map(rng.integers, …)`
+            yield Change(getattr(_base(arg), "id", name), node)
         plain = _plain(passed)
         tree = _tree_in(plain, filename)
         if plain is None or tree is None:
             continue
-        summary = _summary(tree, _scope(plain, passed), filename, depth + 1)
+        given = _given(node, function, tree) if passed is function else {}
+        values = {parameter: _resolve(value, lookup) for parameter, value in given.items()}
+        summary = _summary(tree, _scope(plain, passed, values), filename, depth + 1)
         for outer, way in summary.outer:
             yield Change(outer, node, (plain.__name__, *way))
-        if passed is function:
-            yield from _changed_arguments(node, function, tree, summary)
+        defaults = _defaults(plain)
+        yield from _changed_arguments(node, _name_of(tree), given, defaults, summary)
 
 
 def _draws(function: Any, owner: Any) -> bool:
     """Whether a call takes the next number of a generator of random numbers, which has another one then."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if getattr(function, "__module__", None) == "secrets" or function is os.urandom:
+        return True
     generator = owner if owner is not _UNKNOWN and not isinstance(owner, ModuleType) else None
     if generator is None:
         generator = getattr(function, "__self__", None)
@@ -176,17 +189,54 @@ def _draws(function: Any, owner: Any) -> bool:
     return any(module == "random" or str(module).startswith("numpy.random.") for module in modules)
 
 
-def _changed_arguments(node: ast.Call, function: Any, tree: Function, summary: _Summary) -> Iterator[Change]:
+def _given(node: ast.Call, function: Any, tree: Function) -> dict[str, ast.expr]:
+    """What a call gives the parameters of the function that it calls, as far as its text says it."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     bound = [receiver] if isinstance(function, MethodType) else [node.func] if _is_instance(function) else []
-    arguments = [*bound, *node.args]
+    plain = list(itertools.takewhile(lambda arg: not isinstance(arg, ast.Starred), node.args))
+    names = [arg.arg for arg in (*tree.args.posonlyargs, *tree.args.args)]
+    pairs = [*zip(names, [*bound, *plain], strict=False), *((k.arg, k.value) for k in node.keywords)]
+    return {name: value for name, value in pairs if name is not None and value is not None}
+
+
+def _changed_arguments(
+    node: ast.Call, name: str, given: dict[str, ast.expr], defaults: dict[str, Any], summary: _Summary
+) -> Iterator[Change]:
+    """The changes of what a call gives a function, and of the defaults of what it does not give."""
     for parameter, way in summary.parameters.items():
-        names = [arg.arg for arg in (*tree.args.posonlyargs, *tree.args.args)]
-        at = names.index(parameter) if parameter in names else len(arguments)
-        keyword = next((k.value for k in node.keywords if k.arg == parameter), None)
-        given = _base(arguments[at] if at < len(arguments) else keyword)
-        if given is not None:
-            yield Change(given.id, node, (_name_of(tree), *way))
+        base = _base(given.get(parameter))
+        if base is not None:
+            yield Change(base.id, node, (name, *way))
+        elif parameter not in given and not isinstance(defaults.get(parameter), _CONSTANT):
+            yield Change(parameter, node, (name, *way))
+
+
+_CONSTANT = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
+"""Types of defaults that no call changes."""
+
+
+def _defaults(function: FunctionType) -> dict[str, Any]:
+    """The defaults of parameters, which are the same objects in all calls."""
+    defaults = function.__defaults__ or ()
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return {
+        **dict(zip(names[len(names) - len(defaults) :], defaults, strict=True)),
+        **(function.__kwdefaults__ or {}),
+    }
+
+
+def changes_of(function: Any) -> Iterator[str]:
+    """The variables around a function, its defaults and the object whose method it is that a call changes."""
+    plain = _plain(function)
+    tree = None if plain is None else node_of_function(plain)
+    if plain is None or tree is None:
+        return
+    summary = _summary(tree, _scope(plain, function, {}), plain.__code__.co_filename, 1)
+    yield from (name for name, _ in summary.outer)
+    kept = {name for name, value in _defaults(plain).items() if not isinstance(value, _CONSTANT)}
+    if isinstance(function, MethodType) or _is_instance(function):
+        kept.update(plain.__code__.co_varnames[:1])
+    yield from (name for name in summary.parameters if name in kept)
 
 
 def _tree_in(function: FunctionType | None, filename: str) -> Function | None:
@@ -204,14 +254,43 @@ def _summary(node: Function, lookup: Lookup, filename: str, depth: int) -> _Summ
     nodes = list(own_nodes(body))
     shared = {name for n in nodes if isinstance(n, (ast.Nonlocal, ast.Global)) for name in n.names}
     own = (set(stores(body)) | parameters) - shared
+    aliases = _aliases(body, own - parameters)
+
+    def inside(name: str) -> Any:
+        if name in aliases:
+            return _resolve(aliases[name], inside)
+        return _UNKNOWN if name in own - parameters else lookup(name)
+
+    def add(name: str, way: tuple[str, ...]) -> None:
+        while name in aliases and (base := _base(aliases[name])) is not None:
+            name = base.id
+        if name in parameters:
+            found.parameters.setdefault(name, way)
+        elif name not in own:
+            found.outer.append((name, way))
+
     for at in nodes:
         if isinstance(at, ast.Name) and isinstance(at.ctx, ast.Store) and at.id in shared:
             found.outer.append((at.id, ()))
-        for change in _changes_at(at, lookup, filename, depth):
-            if change.name in parameters:
-                found.parameters.setdefault(change.name, change.way)
-            elif change.name not in own:
-                found.outer.append((change.name, change.way))
+        for change in _changes_at(at, inside, filename, depth):
+            add(change.name, change.way)
+        if isinstance(at, Function) and depth < _MOST_CALLS:
+            for name, way in _summary(at, inside, filename, depth + 1).outer:
+                add(name, (_name_of(at), *way))
+    return found
+
+
+def _aliases(body: list[ast.AST], own: set[str]) -> dict[str, ast.expr]:
+    """`a = b`, `a = b.c[d]`: names that are assigned once and are others of what is not made here."""
+    assigned = [n.id for n in own_nodes(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    found: dict[str, ast.expr] = {}
+    for node in own_nodes(body):
+        base = _base(node.value) if isinstance(node, ast.Assign) else None
+        if base is None or (base.id in own and base.id not in found):
+            continue
+        for target in node.targets:
+            if isinstance(target, ast.Name) and target.id in own and assigned.count(target.id) == 1:
+                found[target.id] = node.value
     return found
 
 
@@ -270,16 +349,24 @@ def _is_namespace(owner: Any, function: Any) -> bool:
     )
 
 
-def _scope(function: FunctionType, called: Any) -> Lookup:
-    """What names stand for in a function: the object whose method is called, and what is around it."""
+def _scope(function: FunctionType, called: Any, given: dict[str, Any]) -> Lookup:
+    """What names stand for in a function: the object whose method is called, what parameters are given or
+    have as defaults, and what is around it.
+    """
     first = function.__code__.co_varnames[:1] if function.__code__.co_argcount else ()
     owner = (
         called.__self__ if isinstance(called, MethodType) else called if _is_instance(called) else _UNKNOWN
     )
 
+    code = function.__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = {**_defaults(function), **given}
+
     def lookup(name: str) -> Any:
-        if name in first:
+        if name in first and owner is not _UNKNOWN:
             return owner
+        if name in parameters:
+            return known.get(name, _UNKNOWN)
         if name in function.__code__.co_freevars:
             cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
             try:

@@ -269,7 +269,7 @@ _RANGES: tuple[tuple[int, type[WspError]], ...] = (
     (1264, CompileError),
     (1265, ArgumentError),
     (1269, ExecutionError),
-    (1270, ArgumentError),
+    (1271, ArgumentError),
     (1300, FormatError),
     (1400, CompileError),  # task graphs: text
     (1430, FormatError),

@@ -12,6 +12,7 @@ from . import errors
 from ._raise import MADE, schedule_error
 from ._seam import Span
 from .axes import Size
+from .effects import changes_of
 from .expr import Expr, as_expr, constant, describe
 from .spans import PACKAGE, caller_span, span_of_frame, span_of_function
 
@@ -150,6 +151,14 @@ def trace_key(function: Any, what: str, accepted: str = ACCEPTED) -> Expr:
 
 def call_key(function: Callable[..., Any], task: Any, what: str, accepted: str) -> Expr:
     """What the function gives for a task."""
+    for name in changes_of(function):
+        raise schedule_error(
+            1201,
+            f"{what} changes `{name}`, and is called once for all tasks",
+            span=span_of_function(function),
+            notes="numbers of a generator, counters and the like would be the same for every task",
+            help=accepted,
+        )
     made = MADE.set([])
     try:
         result = function(task)

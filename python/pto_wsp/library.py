@@ -112,6 +112,14 @@ class LibraryKernel:
         handles = tuple(after) if isinstance(after, (list, tuple)) else (after,)
         return add_task(trace, entry, self.name, (), values, handles, span)
 
+    def __getitem__(self, coords: Any) -> Any:
+        raise trace_error(
+            1021,
+            f"kernel `{self.name}` of a `.pto` file has no coordinates",
+            notes=f"fields of its descriptor: {', '.join(f'`{field}`' for field in self.fields) or 'none'}",
+            help=f"call it without the subscript: `{self.name}({', '.join(f'{f}=…' for f in self.fields)})`",
+        )
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(self.fields)}) of {os.path.basename(self.path)}>"
 

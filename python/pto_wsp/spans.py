@@ -79,11 +79,26 @@ def node_of_function(function: Callable[..., Any]) -> Function | None:
     """The syntax tree of a function in that of its file, or None where it is not found."""
     code = function.__code__
     tree = tree_of(code.co_filename, code)
+    found: list[Function] = []
     for node in () if tree is None else tree.functions:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         if first == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
-            return node
-    return None
+            found.append(node)
+    if len(found) > 1 and HAS_COLUMNS:
+        # Of functions in a line, that in which the code lies; of those, the innermost is the last.
+        found = [node for node in found if _holds(node, code)] or found
+        return found[-1]
+    return found[0] if found else None
+
+
+def _holds(node: Function, code: CodeType) -> bool:
+    """Whether all places of a function's code lie in a node."""
+    _, line, col, end_line, end_col = span_of_node("", node)
+    return all(
+        (line, col) <= (at[0], at[2]) and (at[1], at[3]) <= (end_line, end_col)
+        for at in _positions(code)
+        if None not in at and at[0] > 0 and at[2:] != (0, 0)
+    )
 
 
 def span_of_node(filename: str, node: ast.AST) -> Span:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from pto_wsp import In, InOut, Out, TaskGraph, errors, f16, f32, i32, i64
@@ -319,3 +321,45 @@ def test_a_unit_that_runs_nothing_says_so():
     for graph, empty in ((TaskGraph.from_text(""), True), (copying(), False)):
         notes = graph.run({} if empty else {"X": np.ones(64, np.float32)}).notes
         assert any("nothing ran" in note for note in notes) == empty, notes
+
+
+def test_what_is_copied_for_a_run_is_in_use_until_that_ends():
+    graph, begun, end = TaskGraph.from_text(SCALE), threading.Event(), threading.Event()
+    shared, seen = np.ones((64, 2), np.float32), []
+
+    @graph.kernel("double_entry", In[f32], Out[f32])
+    def double(block, x, y):
+        begun.set()
+        assert end.wait(60)
+        y[...] = 2 * x
+
+    graph.kernel("add_entry", InOut[f32])(lambda block, y: None)
+    thread = threading.Thread(target=lambda: seen.append(graph.run({"X": shared[:, 0]}, threads=1)["Y"]))
+    thread.start()
+    try:
+        assert begun.wait(60)
+        # The column that the other run has copied.
+        with pytest.raises(errors.ArgumentError) as refused:
+            scaling().run({"X": np.ones(64, np.float32), "Y": shared.reshape(-1)[:64]})
+        assert refused.value.code == "WSP1268"
+        scaling().run({"X": shared[:, 0]})
+    finally:
+        end.set()
+        thread.join()
+    assert (seen[0] == 2).all()
+
+
+def test_arrays_that_are_copied_are_refused_as_those_that_are_not():
+    x, wide = np.arange(64, dtype=np.float32), np.zeros((64, 2), np.float32)
+    column = wide[:, 0]
+    column.flags.writeable = False
+    for given, code in (
+        ({"X": x, "Y": column}, "WSP0870"),
+        ({"X": x[::-1], "Y": x}, "WSP0871"),
+        ({"X": x, "Y": x[::-1]}, "WSP0871"),
+        ({"X": x, "Y": np.lib.stride_tricks.as_strided(x.copy(), (64,), (0,))}, "WSP0871"),
+    ):
+        with pytest.raises(errors.ArgumentError) as refused:
+            scaling().run(given)
+        assert refused.value.code == code
+    scaling().run({"X": column, "Y": wide[:, 1]})

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from pto_wsp import P, errors, load, workload
+from pto_wsp import In, InOut, P, Tensor, errors, f32, load, python_kernel, workload
 
 KERNEL = """
 PTO_SHAPE(x, rows, 32)
@@ -41,6 +41,28 @@ PTO_DESCRIPTOR_GEN(S) {
     PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .first = r, .from = index[r] }); }
 }
 void go(uint32_t* index, Tensor x, Tensor<float> y) { PTO_LAUNCH(S, { .index = index, .x = x, .y = y }); }
+"""
+
+ADD = """
+PTO_SHAPE(x, rows, 32)
+PTO_SHAPE(total, rows, 32)
+PTO_SHAPE(y, rows, 32)
+struct Row { uint32_t first; };
+PTO_KERNEL_IMPL(add) {
+    auto desc = PTO_GET_DESCRIPTOR<Row>();
+    VecTile<float, 8, 32> t;
+    VecTile<float, 8, 32> u;
+    TLOAD(t, x, {desc.first});
+    TLOAD(u, total, {desc.first});
+    TADD(t, t, u);
+    TSTORE(total, t, {desc.first});
+    TSTORE(y, t, {desc.first});
+}
+PTO_SPACE(S) { PTO_AXIS(r, 0, rows) PTO_TILE(r, 8) }
+PTO_DESCRIPTOR_GEN(S) { PTO_SCHEDULED_FOR(r) { PTO_EMIT_DESCRIPTOR(Row{ .first = r * 8 }); } }
+void go(Tensor<float> x, Tensor<float> total, Tensor<float> y) {
+    PTO_LAUNCH(S, { .x = x, .total = total, .y = y });
+}
 """
 
 
@@ -94,6 +116,94 @@ def test_an_array_that_is_written_is_needed(run):
         run(x=x_and_y()[0])
     assert missing.value.code == "WSP1259" and "`y`" in missing.value.message
     run(x=x_and_y()[0], y=None)
+
+
+@pytest.fixture
+def adding(tmp_path):
+    """A program that adds `x` to `total`, which it reads and writes, and stores the sum to `y` as well."""
+    file = tmp_path / "add.pto"
+    file.write_text(ADD)
+    return load(file).program()
+
+
+def test_what_is_read_as_well_as_written_is_needed(adding):
+    x, y = x_and_y()
+    with pytest.raises(errors.ArgumentError, match="`total` is `None`, and kernels read it") as missing:
+        adding.execute(x=x, total=None, y=y)
+    assert missing.value.code == "WSP1259" and "`total=…`, f32[rows, 32]" in str(missing.value)
+    assert not y.any()
+    with pytest.raises(errors.ArgumentError, match="no array is given for `total`") as missing:
+        adding.execute(x=x, y=y)
+    assert "None" not in str(missing.value)
+    total = np.ones_like(x)
+    adding.execute(x=x, total=total, y=None)
+    assert (total == x + 1).all()
+
+
+def test_a_list_of_lists_for_an_array_of_real_numbers_is_to_be_made_an_array(adding):
+    x, y = x_and_y()
+    with pytest.raises(errors.ArgumentError, match="`x` is no array, but `list`") as refused:
+        adding.execute(x=x.tolist(), total=np.ones_like(x), y=y)
+    assert "np.asarray(x, dtype=np.float32)" in str(refused.value)
+
+
+class Late:
+    """An array that does something when it is looked at."""
+
+    def __init__(self, array, do):
+        self._array, self._do = array, do
+
+    @property
+    def __array_interface__(self):
+        self._do()
+        return self._array.__array_interface__
+
+
+@pytest.mark.parametrize("copied", ["x", "total"])
+def test_what_is_copied_for_a_run_is_claimed_before_it_is_copied(adding, copied):
+    begun, end = threading.Event(), threading.Event()
+
+    @python_kernel
+    def fill(a: In, b: InOut):
+        b[::2] = a[::2]
+        begun.set()
+        assert end.wait(60)
+        b[1::2] = a[1::2]
+
+    @workload
+    def w(a: Tensor[f32, 20, 32], b: Tensor[f32, 20, 32]):
+        fill(a, b)
+
+    x, y = x_and_y()
+    shared, total = np.zeros_like(x), np.zeros_like(x)
+    first = w.compile().execute_async(a=np.ones_like(x), b=shared)
+    assert begun.wait(60)
+
+    def let_it_end():
+        end.set()
+        first.synchronize()
+
+    given = {"x": x, "total": total, copied: shared[::-1]}
+    adding.execute(x=given["x"], total=given["total"], y=Late(y, let_it_end))
+    assert (y == (1 if copied == "x" else x + 1)).all()
+
+
+def test_arrays_that_are_copied_share_no_memory_with_what_is_written(run):
+    whole = np.arange(21 * 33, dtype=np.float32).reshape(21, 33)
+    before = whole.copy()
+    x, y = whole[:20, :32], whole[1:, 1:]
+    dense = np.arange(20 * 32, dtype=np.float32).reshape(20, 32)
+    for pair in ((x, y), (dense, dense[::-1]), (dense[::-1], dense), (dense[::-1], dense[::-1])):
+        with pytest.raises(
+            errors.ArgumentError, match="arrays of tensors `x` and `y` share memory"
+        ) as refused:
+            run(x=pair[0], y=pair[1])
+        assert refused.value.code == "WSP0871"
+    assert (whole == before).all()
+    wide = np.zeros((20, 64), np.float32)
+    wide[:, ::2] = dense
+    run(x=wide[:, ::2], y=wide[:, 1::2])
+    assert (wide[:, 1::2] == 2 * dense).all()
 
 
 def test_an_array_that_is_written_may_not_be_read_only(run, tmp_path):

@@ -4,6 +4,9 @@ code, the user's own line, and what to do instead.
 
 from __future__ import annotations
 
+import itertools
+import random
+
 import pytest
 from misuse import Cases, Misuse, X, Y, check, copies, copy, rows, run_rows
 from pto_wsp import (
@@ -420,6 +423,29 @@ def key_from_a_dictionary() -> None:
 @CASES.add(errors.ScheduleError, "WSP1201", "lambda t: t.batch")
 def key_from_text() -> None:
     copies.stream_by(lambda t: len(str(t.i))).streams(2).compile()  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1201", "lambda t: t.batch")
+def key_of_random_numbers() -> None:
+    copies.stream_by(lambda t: random.randrange(4)).streams(2).compile()  # here
+
+
+@CASES.add(errors.ScheduleError, "WSP1201", "lambda t: t.batch")
+def key_of_random_numbers_by_a_method() -> None:
+    class Keys:
+        def __init__(self) -> None:
+            self.numbers = random.Random(1)
+
+        def key(self, t):  # here
+            return self.numbers.randrange(4)
+
+    copies.stream_by(Keys().key).streams(2).compile()
+
+
+@CASES.add(errors.ScheduleError, "WSP1201", "lambda t: t.batch")
+def key_that_counts() -> None:
+    count = itertools.count()
+    copies.stream_by(lambda t: t.i + next(count)).streams(2).compile()  # here
 
 
 @CASES.add(errors.ScheduleError, "WSP1203", "i")

@@ -113,7 +113,7 @@ def test_ways_to_write_an_out():
     def by_other_names(x: In, y: Out):
         z = w = y
         v = w[1:].T
-        v[...] = 2 * x[1:]
+        v[...] = 2 * x[1:].T
         z[0] = 2 * x[0]
 
     @python_kernel
@@ -141,7 +141,12 @@ def test_ways_to_write_an_out():
     def by_helper(x: In, y: Out):
         helper(y, pto.load(x))
 
-    for k in (by_call, by_variable, by_other_names, by_nested, in_place, by_rows, by_helper):
+    @python_kernel
+    def by_choice(x: In, y: Out):
+        max(y[0:1], key=len)[:] = 2 * x[0]
+        min(y[1:], y[1:], key=len)[...] = 2 * x[1:]
+
+    for k in (by_call, by_variable, by_other_names, by_nested, in_place, by_rows, by_helper, by_choice):
         assert (ran(k, debug=k is not in_place) == 2).all()
 
 

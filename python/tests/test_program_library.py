@@ -53,6 +53,17 @@ def field_of_another_name():
     ir(w)
 
 
+def coordinates():
+    lib = load(PTO)
+
+    @workload
+    def w(n):
+        for i in P(n):
+            lib.softmax_rows[i](first=i)  # HERE
+
+    ir(w)
+
+
 def tensor_for_a_field():
     lib = load(PTO)
 
@@ -90,6 +101,7 @@ def a_file_and_python():
     [
         (1045, "did you mean `softmax_rows`?", unknown_kernel),
         (1021, "no field `begin`", field_of_another_name),
+        (1021, "without the subscript: `softmax_rows(first=…)`", coordinates),
         (1022, "loads and stores", tensor_for_a_field),
         (1040, "one `.pto` file", two_files),
         (1040, "`step` of Python", a_file_and_python),

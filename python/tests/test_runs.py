@@ -209,6 +209,17 @@ def test_a_bound_program_is_used_by_one_thread_at_a_time() -> None:
     bound()
 
 
+def printed(script: str) -> str:
+    """What a script prints that ends well."""
+    folder = str(pathlib.Path(__file__).parent)
+    path = os.pathsep.join([folder, *filter(None, sys.path)])
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
+    env = {**os.environ, "PYTHONPATH": path}
+    ended = subprocess.run(command, check=False, env=env, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
 def test_the_interpreter_ends_while_runs_go_on() -> None:
     script = """
 import sys, threading
@@ -229,9 +240,28 @@ for event in begun:
     event.wait()
 print("leaving")
 """
-    folder = str(pathlib.Path(__file__).parent)
-    path = os.pathsep.join([folder, *filter(None, sys.path)])
-    command = [sys.executable, "-c", script]
-    env = {**os.environ, "PYTHONPATH": path}
-    ended = subprocess.run(command, check=False, env=env, capture_output=True, text=True)
-    assert (ended.returncode, ended.stdout) == (0, "leaving\n"), ended.stderr
+    assert printed(script) == "leaving\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_the_child_of_a_fork_ends_at_once_while_a_run_of_its_parent_goes_on() -> None:
+    script = """
+import os, sys, threading, time
+from copying import pair, program
+begun, end = threading.Event(), threading.Event()
+def kernel(views, scalars):
+    begun.set()
+    end.wait()
+run = program(kernel).start(dict(zip("xy", pair(rows=1))), {"threads": 1})
+begun.wait()
+child = os.fork()
+if child == 0:
+    sys.exit()
+forked = time.monotonic()
+status = os.waitpid(child, 0)[1]
+took = time.monotonic() - forked
+end.set()
+run.wait()
+print(status, "late" if took > 3 else "at once")
+"""
+    assert printed(script) == "0 at once\n"

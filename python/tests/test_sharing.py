@@ -451,3 +451,43 @@ def test_the_child_of_a_fork_has_none_of_the_runs(held):
         finally:
             os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+# Runs inside of tasks.
+
+
+def test_a_run_that_may_outlive_its_task_is_refused():
+    x, y, inner, runs = rows(4), np.zeros((4, 4), np.float32), gathered.compile(), []
+    given = {"ids": [3, 2, 1, 0], "x": x, "y": y}
+
+    @python_kernel
+    def starts(a: InOut):
+        runs.append(inner.execute_async(**given))
+
+    @python_kernel
+    def executes(a: InOut):
+        inner.execute(**given)
+        a += 1
+
+    def over(k):
+        @workload
+        def w(a: Tensor[f32, 4]):
+            k(a)
+
+        return w.compile()
+
+    with pytest.raises(errors.KernelError) as failed:
+        over(starts).execute(a=np.zeros(4, np.float32))
+    cause = failed.value.__cause__
+    assert cause.code == "WSP1270" and "`execute(…)`" in str(cause)
+    assert not runs and not y.any()
+    over(executes).execute(a=np.zeros(4, np.float32))
+    assert (y == x[::-1]).all()
+    graph = TaskGraph.from_text(
+        "extern Y: f32[4]\nTG_BEGIN(G)\n  TG_KERNEL(K, starts, 1, AIV, 0)\n  MC_BIND(K, 0, Y)\nTG_END(G)\n"
+        "TG_LAUNCH(G, default)\n"
+    )
+    graph.kernel("starts", InOut[f32])(lambda block, y: runs.append(inner.execute_async(**given)))
+    with pytest.raises(errors.WspError) as failed:
+        graph.run({"Y": np.zeros(4, np.float32)})
+    assert failed.value.__cause__.code == "WSP1270" and not runs

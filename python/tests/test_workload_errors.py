@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import linecache
+import os
 import random
 import re
+import secrets
 from pathlib import Path
 
 import numpy
@@ -45,6 +48,37 @@ RNG = numpy.random.default_rng(0)
 
 def drawn():
     return int(RNG.integers(1, 100))
+
+
+def drawn_by_default(rng=RNG):
+    return int(rng.integers(1, 100))
+
+
+def drawn_of_a_keyword(*, rng=RNG):
+    return int(rng.integers(1, 100))
+
+
+def drawn_of(rng):
+    again = rng
+    return int(again.integers(1, 100))
+
+
+def drawn_in_a_closure(rng):
+    return lambda: drawn_of(rng)
+
+
+def remembered(value, seen=[]):  # noqa: B006
+    seen.append(value)
+    return len(seen)
+
+
+def forgotten(value, seen=None):
+    seen = seen or []
+    seen.append(value)
+    return len(seen)
+
+
+CLOSURE = drawn_in_a_closure(RNG)
 
 
 CASES: list = []
@@ -467,6 +501,91 @@ def random_number_of_numpy(n):
 def random_number_of_a_function(n):
     for i in P(n):
         number(i + drawn())  # HERE
+
+
+@case(1006, "`rng`", "by `drawn_by_default`")
+@traced
+def random_number_of_a_default(n):
+    for i in P(n):
+        number(i + drawn_by_default())  # HERE
+
+
+@case(1006, "`rng`", "by `drawn_of_a_keyword`")
+@traced
+def random_number_of_a_default_by_keyword(n):
+    for i in P(n):
+        number(i + drawn_of_a_keyword())  # HERE
+
+
+@case(1006, "`RNG`", "by `drawn_of`")
+@traced
+def random_number_of_an_argument(n):
+    for i in P(n):
+        number(i + drawn_of(RNG))  # HERE
+
+
+@case(1006, "`rng`")
+@traced
+def random_number_of_a_closure(n):
+    for i in P(n):
+        number(i + CLOSURE())  # HERE
+
+
+@case(1006, "`RNG`")
+@traced
+def random_number_of_one_of_two_functions_in_a_line(n):
+    _, second = (lambda: 1), (lambda: int(RNG.integers(9)))
+    for i in P(n):
+        number(i + second())  # HERE
+
+
+@case(1006, "`RNG`")
+@traced
+def random_number_of_a_function_inside_of_a_function(n):
+    def outer():
+        def inner():
+            return int(RNG.integers(9))
+
+        return inner()
+
+    for i in P(n):
+        number(i + outer())  # HERE
+
+
+@case(1006, "`RNG`")
+@traced
+def random_numbers_of_a_map(n):
+    for i in P(n):
+        number(i + int(sum(map(RNG.integers, [9]))))  # HERE
+
+
+@case(1006, "`draw`")
+@traced
+def random_number_of_a_partial_function(n):
+    draw = functools.partial(RNG.integers, 1, 100)
+    for i in P(n):
+        number(i + int(draw()))  # HERE
+
+
+@case(1006, "`secrets`")
+@traced
+def random_number_of_the_system(n):
+    for i in P(n):
+        number(i + secrets.randbelow(9))  # HERE
+
+
+@case(1006, "`os`")
+@traced
+def random_bytes_of_the_system(n):
+    for i in P(n):
+        number(i + os.urandom(1)[0])  # HERE
+
+
+@case(1006, "`seen`", "by `remembered`")
+@traced
+def default_that_changes(n):
+    for i in P(n):
+        number(i + remembered(1))  # HERE
 
 
 @case(1011)
@@ -980,16 +1099,19 @@ def test_every_code_is_provoked():
 def test_a_plain_program_is_not_refused():
     """What looks like misuse and is none."""
 
+    first, _ = (lambda: 1), (lambda: int(RNG.integers(9)))
+
     @workload
     def w(n, flag: Constexpr = True):
         scale = 2
         names = []
+        number(drawn_by_default() + CLOSURE())
         for k in range(3):
             names.append(k)
             if k == 2:
                 break
         for i in P(n):
-            local = i * scale
+            local = i * scale + first() + forgotten(2)
             parts = []
             parts.append(local)
             off = 1 if flag else 0

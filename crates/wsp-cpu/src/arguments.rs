@@ -79,6 +79,16 @@ fn sharing_fault(found: Sharing, one: &Argument<'_>, other: &Argument<'_>) -> Di
     ))
 }
 
+/// Two arrays of the caller that share memory which tasks write, or may do so. One of them at least is copied for the run: of arrays that are
+/// used where they lie, the run says it itself.
+pub fn shared_memory(one: &Use, other: &Use) -> Option<Diagnostic> {
+    let [one, other] =
+        [one, other].map(|of| Argument { name: &of.name, view: &of.view, written: of.written, span: None });
+    let found = one.view.sharing(other.view);
+    let refused = (one.written || other.written) && found != Sharing::Disjoint;
+    refused.then(|| sharing_fault(found, &one, &other))
+}
+
 /// What a run of these arguments claims.
 pub(crate) fn uses<'a>(views: impl IntoIterator<Item = Argument<'a>>) -> Uses {
     let each =

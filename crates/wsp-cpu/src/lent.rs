@@ -27,9 +27,9 @@ pub fn lend(mut array: Array) -> Result<View, ViewFault> {
 /// The array that was [lent](lend), with what runs wrote to it.
 ///
 /// # Errors
-/// The view, where another one or a claim still has its memory, or the memory is no array's.
-pub fn take_back(view: View) -> Result<Array, View> {
-    if Arc::strong_count(view.buffer()) != 1 || !view.buffer().is_kept_by::<Lent>() {
+/// The view, where another one or a claim still has its memory or may get it, or the memory is no array's.
+pub fn take_back(mut view: View) -> Result<Array, View> {
+    if !view.is_sole() || !view.buffer().is_kept_by::<Lent>() {
         return Err(view);
     }
     let buffer = Arc::into_inner(view.into_buffer());
@@ -53,6 +53,9 @@ mod tests {
         assert_eq!((view.ptr().cast_const(), view.shape()), (address, &[2, 3][..]));
         let view = take_back(view).expect_err("another view is left");
         drop(other);
+        let weak = Arc::downgrade(view.buffer());
+        let view = take_back(view).expect_err("another view may be made at any time");
+        drop(weak);
         let array = take_back(view).expect("no other view is left");
         assert_eq!((array.bytes().as_ptr(), array.bytes()), (address, &[1, 2, 3, 4, 5, 6][..]));
         let own = Buffer::zeros(8, 64).expect("it is small");

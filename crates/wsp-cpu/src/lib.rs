@@ -28,7 +28,7 @@ mod unwritten;
 pub mod workload;
 mod workspace;
 
-pub use arguments::in_use;
+pub use arguments::{in_use, shared_memory};
 pub use bind::declared_shape;
 pub use lent::{lend, take_back};
 pub use metadata::Metadata;

@@ -1,10 +1,11 @@
 //! Claims: of two runs at the same time, neither writes memory that the other one uses.
 
+use crate::process::PerProcess;
 use crate::view::View;
 use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A view that a run uses.
 #[derive(Clone, Debug)]
@@ -51,28 +52,14 @@ impl fmt::Display for Conflict {
 impl std::error::Error for Conflict {}
 
 /// What a run has claimed.
-struct Running {
+pub(crate) struct Running {
     id: u64,
-    process: u32,
     uses: Uses,
 }
 
-static RUNNING: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+/// The runs of a process.
+pub(crate) static RUNNING: PerProcess<Vec<Running>> = PerProcess::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// The forks between the first process and this one. The child of a fork has the memory of the runs that go on, and none of their
-/// threads.
-static FORKS: AtomicU32 = AtomicU32::new(0);
-
-/// What tells this process from those that it was forked from.
-pub fn process() -> u32 {
-    FORKS.load(Ordering::Relaxed)
-}
-
-/// To be called in the child of a fork, which has none of the threads that run.
-pub fn forked() {
-    FORKS.fetch_add(1, Ordering::Relaxed);
-}
 
 thread_local! {
     /// How many kernels of the caller this thread is in.
@@ -82,7 +69,7 @@ thread_local! {
 /// Runs a kernel of the caller on this thread. What it runs itself is a part of its task and makes no claims.
 ///
 /// # Safety
-/// Runs inside of it use only memory that the kernel's task may use in the same way, or that nobody else has.
+/// Runs inside of it use only memory that the kernel's task may use in the same way, or that nobody else has, and end before it does.
 pub unsafe fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
@@ -98,10 +85,6 @@ pub unsafe fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
 /// Whether this thread runs a kernel of the caller, so that claims are made in vain.
 pub fn is_within_task() -> bool {
     INSIDE.get() != 0
-}
-
-fn running() -> MutexGuard<'static, Vec<Running>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Views that are claimed until this is dropped: for all runs but one, which reads and writes them.
@@ -124,13 +107,10 @@ impl Claim {
         if is_within_task() || uses.is_empty() {
             return Ok(Claim { id: None, uses, lent });
         }
-        let mut all = running();
-        if !all.is_empty() {
-            all.retain(|other| other.process == process());
-            refused(&all, &uses)?;
-        }
+        let mut all = RUNNING.lock();
+        refused(&all, &uses)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        all.push(Running { id, process: process(), uses: uses.clone() });
+        all.push(Running { id, uses: uses.clone() });
         Ok(Claim { id: Some(id), uses, lent })
     }
 
@@ -160,7 +140,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
-        let mut all = running();
+        let mut all = RUNNING.lock();
         let ended = all.iter().position(|other| other.id == id).map(|at| all.swap_remove(at));
         drop(all);
         // Giving arrays back may wait for a lock that a thread holds which waits for the list.
@@ -186,20 +166,8 @@ impl Drop for Claimed {
     }
 }
 
-/// Refuses views that are read at once, for a copy, and that a run writes.
-///
-/// # Errors
-/// A run that goes on writes one of them.
-pub fn may_read(uses: &[Use]) -> Result<(), Conflict> {
-    if is_within_task() || uses.is_empty() {
-        return Ok(());
-    }
-    refused(&running(), uses)
-}
-
 fn refused(all: &[Running], uses: &[Use]) -> Result<(), Conflict> {
-    let others = all.iter().filter(|other| other.process == process());
-    for other in others.flat_map(|other| other.uses.iter()) {
+    for other in all.iter().flat_map(|other| other.uses.iter()) {
         let clash = |mine: &&Use| (mine.written || other.written) && mine.view.may_share_memory(&other.view);
         if let Some(mine) = uses.iter().find(clash) {
             return Err(Conflict {

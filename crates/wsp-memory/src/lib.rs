@@ -23,12 +23,12 @@ mod access;
 mod buffer;
 mod claim;
 mod overlap;
+mod process;
 mod view;
 
 pub use access::{Unusable, load_units, store_units};
 pub use buffer::{Buffer, Owner, Space, ViewAccess};
-pub use claim::{
-    Claim, Claimed, Conflict, Use, Uses, forked, is_within_task, may_read, process, within_task,
-};
+pub use claim::{Claim, Claimed, Conflict, Use, Uses, is_within_task, within_task};
 pub use overlap::Sharing;
+pub use process::{PerProcess, forked, process};
 pub use view::{View, ViewFault};

@@ -214,6 +214,11 @@ impl View {
         &self.buffer
     }
 
+    /// Whether no other view has its buffer, and none can get it meanwhile.
+    pub fn is_sole(&mut self) -> bool {
+        Arc::get_mut(&mut self.buffer).is_some()
+    }
+
     /// Gives up the view for its buffer.
     pub fn into_buffer(self) -> Arc<Buffer> {
         self.buffer

@@ -229,6 +229,19 @@ impl PyArray {
     }
 }
 
+/// Where the elements lie of an array that an object shares, whatever they are; none of what is no array or cannot be addressed.
+pub(crate) fn place_of(name: &str, object: &Bound<'_, PyAny>) -> Option<View> {
+    let (shared, element) = found(name, object).ok()?;
+    let dtype = match element {
+        Element::Of(dtype) => dtype,
+        // As many bytes.
+        Element::Small(integer, _) if integer.size() == 1 => DType::U8,
+        Element::Small(..) => DType::U16,
+        Element::Other(_) | Element::Swapped(_) => return None,
+    };
+    PyArray { shared, dtype }.place(name).ok()
+}
+
 /// The memory that an object shares and what its elements are, by the buffer protocol, the array interface or DLPack, in this
 /// order.
 fn found(name: &str, object: &Bound<'_, PyAny>) -> Result<(Shared, Element), Diagnostic> {

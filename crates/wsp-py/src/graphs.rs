@@ -136,6 +136,8 @@ impl TaskGraph {
         let files = files.read().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let options = given.options().map_err(|faults| errors::exception(py, &faults, &sources))?;
         let payload = PayloadSlot::default();
+        // Arrays that are copied stay claimed as long as those that are used where they lie.
+        let _claim = options.claim.clone();
         let ran = interruptible(py, |cancel| {
             self.session(kernels, &files, options, cancel, &payload, &mut sources)
         })?;

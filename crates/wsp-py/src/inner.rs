@@ -173,15 +173,30 @@ impl Inner {
         }
     }
 
-    /// The arguments of a call.
+    /// The arguments of a call that runs no task, or claims its arrays later.
     pub(crate) fn bind(
         &self,
         py: Python<'_>,
         named: Option<&Bound<'_, PyDict>>,
         need: Need,
     ) -> PyResult<Arguments> {
-        inputs::bind(&self.signature, self.module(), named, need)
-            .map_err(|faults| errors::exception(py, &faults, &self.sources))
+        self.bound(py, named, need, Arguments::read)
+    }
+
+    /// The arguments of a call, with copies of the arrays that need one: `take` makes them.
+    fn bound(
+        &self,
+        py: Python<'_>,
+        named: Option<&Bound<'_, PyDict>>,
+        need: Need,
+        take: impl FnOnce(&mut Arguments) -> Result<(), Diagnostic>,
+    ) -> PyResult<Arguments> {
+        let bound = inputs::bind(&self.signature, self.module(), named, need);
+        let taken = bound.and_then(|mut arguments| match take(&mut arguments) {
+            Ok(()) => Ok(arguments),
+            Err(fault) => Err(vec![fault]),
+        });
+        taken.map_err(|faults| errors::exception(py, &faults, &self.sources))
     }
 
     /// The options of a run.
@@ -207,8 +222,7 @@ impl Inner {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Arguments, WorkloadOptions)> {
         let mut options = self.run_options(py, options)?;
-        let mut arguments = self.bind(py, named, Need::Everything)?;
-        arguments.claim().map_err(|fault| errors::exception(py, &[fault], &self.sources))?;
+        let arguments = self.bound(py, named, Need::Everything, Arguments::claim)?;
         options.claim.clone_from(&arguments.claim);
         Ok((arguments, options))
     }

@@ -3,9 +3,9 @@
 mod library;
 mod shapes;
 
-pub(crate) use library::param_value;
+pub(crate) use library::{Copied, param_value};
 
-use crate::arrays::{PyArray, type_name};
+use crate::arrays::{PyArray, place_of, type_name};
 use crate::integers::{integer_list, is_list, not_integers, of_integers};
 use crate::signature::{Role, Signature, TensorFact};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use wsp_cpu::workload::{Absent, WorkloadInputs};
 use wsp_cpu::{Metadata, in_use};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, WorkloadModule};
-use wsp_memory::{Claim, Use, may_read};
+use wsp_memory::{Claim, Use, View};
 use wsp_plan::{Arrays, ParamValue};
 
 const WRONG_TYPE: Code = Code(1252);
@@ -42,12 +42,10 @@ pub(crate) enum Need {
 pub(crate) struct Arguments {
     /// What the program is given.
     pub(crate) inputs: WorkloadInputs,
-    /// Arrays of a used file that its kernels write, by name: they take what was written.
-    pub(crate) copied: Vec<(String, PyArray)>,
+    /// Arrays of a used file that are read in a copy.
+    pub(crate) copied: Vec<Copied>,
     /// Arrays of a used file of which only element type and shape are taken.
     pub(crate) shapes: Vec<(String, DType, Vec<u64>)>,
-    /// Arrays of a used file that are read in a copy, by name.
-    pub(crate) moved: Vec<String>,
     /// The caller's arrays, of which a run writes some.
     pub(crate) uses: Vec<Use>,
     /// The claim of the run on them.
@@ -61,20 +59,36 @@ impl Arguments {
         self.shapes.iter().fold(whole, |known, (name, dtype, shape)| known.with_shape(name, *dtype, shape))
     }
 
-    /// Claims the arrays for a run, until this is dropped.
+    /// Claims the arrays for a run, until this is dropped, and then copies those that it does not use where they lie.
     ///
     /// # Errors
-    /// Another run uses one of them, and one of the two runs writes it.
+    /// Another run uses one of them, and one of the two runs writes it. There is no memory for a copy.
     pub(crate) fn claim(&mut self) -> Result<(), Diagnostic> {
         let claim = Claim::of(&self.uses.as_slice().into()).map_err(|conflict| in_use(&conflict))?;
         self.claim = Some(Arc::new(claim));
+        self.copy()
+    }
+
+    /// Copies the arrays that are read in a copy, for what runs no task: they are claimed meanwhile only.
+    ///
+    /// # Errors
+    /// A run that goes on writes one of them. There is no memory for a copy.
+    pub(crate) fn read(&mut self) -> Result<(), Diagnostic> {
+        let _claim = reading(self.copied.iter().map(|copied| (copied.name.as_str(), copied.place.clone())))?;
+        self.copy()
+    }
+
+    fn copy(&mut self) -> Result<(), Diagnostic> {
+        for copied in &self.copied {
+            self.inputs.arrays.insert(copied.name.clone(), copied.array.to_array(&copied.name)?);
+        }
         Ok(())
     }
 
-    /// Copies what kernels of a used file wrote into the caller's arrays.
+    /// Copies what kernels of a used file wrote into the caller's arrays. The claim goes on until this is dropped.
     pub(crate) fn give_back(&self, outputs: &Arrays) {
-        for (name, given) in &self.copied {
-            let taken = outputs.get(name).is_some_and(|array| given.copy_from(array));
+        for Copied { name, array, .. } in self.copied.iter().filter(|copied| copied.written) {
+            let taken = outputs.get(name).is_some_and(|written| array.copy_from(written));
             debug_assert!(taken, "a run should write `{name}` with the type and the shape that it was given");
         }
     }
@@ -98,7 +112,6 @@ pub(crate) fn bind(
         copied: Vec::new(),
         declined: Vec::new(),
         shapes: Vec::new(),
-        moved: Vec::new(),
         uses: Vec::new(),
         need,
         sizes: vec![None; signature.params.len()],
@@ -125,13 +138,11 @@ struct Binder<'a> {
     /// By tensor.
     arrays: Vec<Option<PyArray>>,
     /// Of a used file.
-    copied: Vec<(String, PyArray)>,
+    copied: Vec<Copied>,
     /// Names for which `None` is given.
     declined: Vec<String>,
     /// Of a used file, by shape alone.
     shapes: Vec<(String, DType, Vec<u64>)>,
-    /// Of a used file, read in a copy.
-    moved: Vec<String>,
     uses: Vec<Use>,
     need: Need,
     /// By size.
@@ -207,12 +218,8 @@ impl Binder<'_> {
 
     /// The elements of a list of integers, which no run writes meanwhile.
     fn integers(&self, name: &str, object: &Bound<'_, PyAny>) -> Result<Vec<i64>, Diagnostic> {
-        if !is_list(object)
-            && let Ok(view) = PyArray::of(name, object).and_then(|array| array.place(name))
-        {
-            may_read(&[Use { name: name.to_owned(), view, written: false }])
-                .map_err(|conflict| in_use(&conflict))?;
-        }
+        let place = if is_list(object) { None } else { place_of(name, object) };
+        let _claim = reading(place.map(|place| (name, place)))?;
         integer_list(name, object).map_err(|refused| not_integers(name, refused))
     }
 
@@ -256,17 +263,29 @@ impl Binder<'_> {
                 self.faults.push(missing("array", &fact.given, write));
             }
             let inputs = &self.inputs;
-            let given = |name: &String| inputs.arrays.contains_key(name) || inputs.views.contains_key(name);
-            let said = |name: &String| given(name) || self.declined.contains(name);
-            for array in signature.library.arrays.iter().filter(|a| a.written && !said(&a.name)) {
+            let copied = |name: &String| self.copied.iter().any(|copied| copied.name == *name);
+            let given = |name: &String| {
+                inputs.arrays.contains_key(name) || inputs.views.contains_key(name) || copied(name)
+            };
+            for array in signature.library.arrays.iter().filter(|a| a.written && !given(&a.name)) {
                 let (name, what) = (&array.name, &array.what);
-                let fault = missing(
-                    "array",
-                    name,
-                    format!("give it by name, for kernels to write: `{name}=…`, {what}"),
-                );
-                let fault = fault.help(format!("to leave out what they write to it, say `{name}=None`"));
-                self.faults.push(fault);
+                let missing = || {
+                    let write = format!("give it by name, for kernels to write: `{name}=…`, {what}");
+                    missing("array", name, write)
+                };
+                self.faults.push(match (self.declined.contains(name), array.read) {
+                    (true, false) => continue,
+                    (true, true) => {
+                        let message = format!("`{name}` is `None`, and kernels read it as well as write it");
+                        Diagnostic::error(MISSING, message).help(format!(
+                            "give what it begins with: `{name}=…`, {what}; only what is never read may be left out"
+                        ))
+                    }
+                    (false, true) => missing(),
+                    (false, false) => {
+                        missing().help(format!("to leave out what they write to it, say `{name}=None`"))
+                    }
+                });
             }
         }
         for fact in &signature.tables {
@@ -315,9 +334,18 @@ impl Binder<'_> {
         let set =
             set.filter_map(|(fact, size)| Some((fact.name.clone(), ParamValue::Int(i128::from((*size)?)))));
         self.inputs.set.extend(set);
-        let Binder { inputs, copied, shapes, moved, uses, .. } = self;
-        Ok(Arguments { inputs, copied, shapes, moved, uses, claim: None })
+        let Binder { inputs, copied, shapes, uses, .. } = self;
+        Ok(Arguments { inputs, copied, shapes, uses, claim: None })
     }
+}
+
+/// A claim to read arrays, by name, for as long as it takes.
+///
+/// # Errors
+/// A run that goes on writes one of them.
+pub(crate) fn reading<'a>(places: impl IntoIterator<Item = (&'a str, View)>) -> Result<Claim, Diagnostic> {
+    let uses = places.into_iter().map(|(name, view)| Use { name: name.to_owned(), view, written: false });
+    Claim::of(&uses.collect()).map_err(|conflict| in_use(&conflict))
 }
 
 /// Refuses an array for tasks to write that may only be read.

@@ -92,19 +92,20 @@ fn read(path: &Path) -> Result<String, Diagnostic> {
         .map_err(|_| Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` is no UTF-8 text")))
 }
 
-/// What a file takes at a launch; `written` are the names of the arrays that its kernels store to.
-pub(crate) fn facts(module: &Module, written: &BTreeSet<String>) -> LibraryFacts {
+/// What a file takes at a launch; `read` and `written` are the names of the arrays that its kernels load from and store to.
+pub(crate) fn facts(module: &Module, read: &BTreeSet<String>, written: &BTreeSet<String>) -> LibraryFacts {
     let mut facts = LibraryFacts::default();
     let entry = module.entry.clone().unwrap_or_else(|| library_entry(module));
     for (at, param) in entry.params.iter().enumerate() {
-        let mut take = |name: String, what: String, is_cache: bool| {
-            let written = written.contains(&name);
-            facts.arrays.push(LibraryArray { name, what, is_cache, written });
+        let mut take = |name: String, (what, is_float): (String, bool), is_cache: bool| {
+            let (read, written) = (read.contains(&name), written.contains(&name));
+            facts.arrays.push(LibraryArray { name, what, is_float, is_cache, read, written });
         };
         match param.ty {
             EntryTy::PagedKvCache => {
                 for (part, what) in CACHE_PARTS {
-                    take(format!("{}.{part}", param.name), what.to_owned(), what == PAGES);
+                    let is_cache = what == PAGES;
+                    take(format!("{}.{part}", param.name), (what.to_owned(), is_cache), is_cache);
                 }
             }
             EntryTy::Scalar(_) => facts.params.push(param.name.clone()),
@@ -119,21 +120,31 @@ pub(crate) fn facts(module: &Module, written: &BTreeSet<String>) -> LibraryFacts
 
 /// What a file takes of which a plan was made.
 pub(crate) fn facts_of_plan(module: &Module, plan: &LoweredPlan) -> LibraryFacts {
-    let written = plan.tensors.iter().enumerate().filter(|(_, tensor)| tensor.written);
-    let written = written.filter_map(|(at, _)| array_name(&plan.module, TensorId(at as u32)));
-    facts(module, &written.collect())
+    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    for (at, tensor) in plan.tensors.iter().enumerate() {
+        let Some(name) = array_name(&plan.module, TensorId(at as u32)) else { continue };
+        if tensor.read {
+            read.insert(name.clone());
+        }
+        if tensor.written {
+            written.insert(name);
+        }
+    }
+    facts(module, &read, &written)
 }
 
-/// The type and the extents of the tensor that an entry's parameter is bound to: `f32[rows, 32]`.
-fn described(module: &Module, entry: &Entry, param: u32) -> String {
+/// The type and the extents of the tensor that an entry's parameter is bound to, `f32[rows, 32]`, and whether it has real numbers.
+fn described(module: &Module, entry: &Entry, param: u32) -> (String, bool) {
     let bound = entry.launch.bindings.iter().find(|bound| bound.param == param);
-    let Some(BindingSource::Tensor(id)) = bound.map(|bound| bound.source) else { return "array".to_owned() };
-    let tensor = &module.tensors[id.index()];
-    let dtype = match tensor.elem {
-        Elem::Fixed(dtype) => dtype.name(),
-        Elem::Of(_) => "float",
+    let Some(BindingSource::Tensor(id)) = bound.map(|bound| bound.source) else {
+        return ("array".to_owned(), false);
     };
-    format!("{dtype}{}", declared_shape(module, id))
+    let tensor = &module.tensors[id.index()];
+    let (dtype, is_float) = match tensor.elem {
+        Elem::Fixed(dtype) => (dtype.name(), dtype.is_float()),
+        Elem::Of(_) => ("float", true),
+    };
+    (format!("{dtype}{}", declared_shape(module, id)), is_float)
 }
 
 /// What a `.pto` file has: `kernels` (`name`, `fields` of the descriptor), `arrays` and `params` that its
@@ -153,7 +164,7 @@ pub(crate) fn library<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, P
         let fault = Diagnostic::error(NO_KERNEL, format!("`{path}` has no kernel"));
         return Err(errors::fault(py, fault.help("give the path of a file with `PTO_KERNEL_IMPL(…)`")));
     }
-    let facts = facts(&module, &BTreeSet::new());
+    let facts = facts(&module, &BTreeSet::new(), &BTreeSet::new());
     let description = json!({
         "kernels": kernels.collect::<Vec<_>>(),
         "arrays": facts.arrays.iter().map(|array| &array.name).collect::<Vec<_>>(),

@@ -45,7 +45,7 @@ type Large<'a> = (&'a str, usize);
 /// page. `caches` are names of their arrays; what is in `outputs` was written, elsewhere.
 pub(crate) fn notes(caches: &[&str], arguments: &Arguments, outputs: &Arrays) -> Vec<Diagnostic> {
     let read = |name: &&str| !outputs.contains_key(*name);
-    let moved: Vec<&str> = arguments.moved.iter().map(String::as_str).filter(read).collect();
+    let moved: Vec<&str> = arguments.copied.iter().map(|copied| copied.name.as_str()).filter(read).collect();
     let kept = caches.iter().copied().filter(read).filter(|name| !moved.contains(name));
     let moved: Vec<_> = moved.iter().filter_map(|name| large(name, arguments)).collect();
     let kept = kept.filter_map(|name| large(name, arguments));

@@ -52,9 +52,10 @@ impl Bindings {
         named: Bound<'_, PyDict>,
         mut options: WorkloadOptions,
     ) -> PyResult<Bindings> {
+        // Read before they are bound: what a run changes between the two is then seen as a change.
+        let lists = seen_lists(inner, &named);
         let Arguments { inputs, uses, .. } = inner.bind(py, Some(&named), Need::Everything)?;
-        let lists =
-            seen_lists(inner, &named).map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
+        let lists = lists.map_err(|fault| errors::exception(py, &[fault], &inner.sources))?;
         options.sequential |= alone(inner, &inputs, &options);
         let on_caller = inner.on_caller(&options);
         let cancel = Arc::new(AtomicBool::new(false));

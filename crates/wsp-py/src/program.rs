@@ -102,6 +102,7 @@ impl Program {
         named: Option<&Bound<'_, PyDict>>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Run> {
+        runs::may_go_on(py)?;
         let (arguments, options) = self.inner.launch(py, named, options)?;
         Run::start(&self.inner, arguments, options)
     }

@@ -5,26 +5,30 @@
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar};
 use std::time::Duration;
+use wsp_memory::PerProcess;
 
 /// How long the interpreter is kept at most: a Python kernel may wait for something that never comes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { next: 0, going_on: Vec::new(), closed: false });
+/// The child of a fork has none of the threads of its parent: nothing goes on there that somebody would have to wait for.
+static REGISTRY: PerProcess<Registry> = PerProcess::new(Registry { going_on: Vec::new(), closed: false });
+static NEXT: AtomicU64 = AtomicU64::new(0);
 static LESS: Condvar = Condvar::new();
 
+#[derive(Default)]
 struct Registry {
-    next: u64,
     /// Numbers, and what stops each.
     going_on: Vec<(u64, Arc<AtomicBool>)>,
     /// Whether the interpreter is about to go.
     closed: bool,
 }
 
-fn registry() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+/// To be called in the child of a fork.
+pub(crate) fn forked() {
+    REGISTRY.begin();
 }
 
 /// Something goes on as long as this lives.
@@ -37,12 +41,11 @@ impl Registered {
     /// # Errors
     /// The interpreter is about to go.
     pub(crate) fn new(cancel: &Arc<AtomicBool>) -> PyResult<Registered> {
-        let mut registry = registry();
+        let mut registry = REGISTRY.lock();
         if registry.closed {
             return Err(PyRuntimeError::new_err("the interpreter is shutting down"));
         }
-        let number = registry.next;
-        registry.next += 1;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         registry.going_on.push((number, cancel.clone()));
         Ok(Registered(number))
     }
@@ -50,7 +53,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        registry().going_on.retain(|(number, _)| *number != self.0);
+        REGISTRY.lock().going_on.retain(|(number, _)| *number != self.0);
         LESS.notify_all();
     }
 }
@@ -76,7 +79,7 @@ impl Awaited {
 impl Drop for Awaited {
     fn drop(&mut self) {
         drop(self.0.take());
-        if registry().closed {
+        if REGISTRY.lock().closed {
             Python::try_attach(|py| {
                 py.detach(|| {
                     loop {
@@ -92,7 +95,7 @@ impl Drop for Awaited {
 #[pyfunction]
 pub(crate) fn stop_all(py: Python<'_>) {
     py.detach(|| {
-        let mut registry = registry();
+        let mut registry = REGISTRY.lock();
         registry.closed = true;
         registry.going_on.iter().for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
         let still = |registry: &mut Registry| !registry.going_on.is_empty();

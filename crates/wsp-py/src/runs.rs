@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::inner::Inner;
 use crate::inputs::Arguments;
-use crate::registry::{Awaited, Registered};
+use crate::registry::{self, Awaited, Registered};
 use crate::results;
 use crate::timeline::Timeline;
 use pyo3::exceptions::{PyException, PyRuntimeError};
@@ -20,11 +20,24 @@ use wsp_ir::diag::{Code, Diagnostic};
 use wsp_runtime::clock;
 
 const ELSEWHERE: Code = Code(1269);
+const OUTLIVES: Code = Code(1270);
 
 /// Python calls this in the child of a fork.
 #[pyfunction]
 pub(crate) fn forked() {
     wsp_memory::forked();
+    registry::forked();
+}
+
+/// Refuses a run that may go on when its caller does, inside of a task: it would have the arrays of the task without a claim of its own.
+pub(crate) fn may_go_on(py: Python<'_>) -> PyResult<()> {
+    if !wsp_memory::is_within_task() {
+        return Ok(());
+    }
+    let fault = Diagnostic::error(OUTLIVES, "`execute_async` is called inside of a task of a Python kernel")
+        .note("the run could go on when the task has ended, and its arrays belong to others then")
+        .help("call `execute(…)`, which ends before the task does, or start the run outside of the kernel");
+    Err(errors::fault(py, fault))
 }
 
 /// How long Ctrl-C waits at most to be noticed.

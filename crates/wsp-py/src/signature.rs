@@ -67,8 +67,12 @@ pub(crate) struct LibraryArray {
     pub(crate) name: String,
     /// What it is, for people: `f32[rows, 32]`, `table`, `pages`.
     pub(crate) what: String,
+    /// Whether its elements are real numbers.
+    pub(crate) is_float: bool,
     /// Whether it holds keys or values in pages.
     pub(crate) is_cache: bool,
+    /// Whether kernels that run load from it.
+    pub(crate) read: bool,
     /// Whether kernels that run store to it.
     pub(crate) written: bool,
 }

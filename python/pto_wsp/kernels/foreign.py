@@ -105,8 +105,11 @@ _COPYING = frozenset(
 _VIEWING = frozenset("ravel reshape squeeze swapaxes transpose view".split())
 """Methods of an array that may give a view of it."""
 
-_LOOKING = (abs, bool, float, int, isinstance, len, max, min, print, repr, str, sum, type)
-"""Functions that change none of their arguments."""
+_LOOKING = (abs, bool, float, int, isinstance, len, print, repr, str, sum, type)
+"""Functions that change none of their arguments, and give something of their own."""
+
+_CHOOSING = (max, min)
+"""Functions that change none of their arguments, and give one of them, or a view of one."""
 
 
 def never_used(source: Source, outs: Sequence[str]) -> str | None:
@@ -178,6 +181,8 @@ class _Uses:
                         node = at
                     else:
                         return name not in _FACTS
+                case ast.Call(args=args) if node in args and _is_one_of(at, _CHOOSING, self._source):
+                    node = at
                 case ast.Call(args=args) if node in args:
                     return not _only_looks(at, self._source)
                 case ast.Assign(targets=targets) if all(isinstance(t, ast.Name) for t in targets):
@@ -189,14 +194,20 @@ class _Uses:
 
 def _only_looks(call: ast.Call, source: Source) -> bool:
     """Whether a call gives something of its own and leaves its arguments as they are."""
-    function: Any = _found(call.func, source)
-    if any(function is known for known in _LOOKING):
+    if _is_one_of(call, _LOOKING, source):
         return True
+    function: Any = _found(call.func, source)
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(function, numpy.ufunc):
         return False
     plain = all(keyword.arg not in (None, "out") for keyword in call.keywords)
     return plain and len(call.args) <= function.nin and not any(isinstance(a, ast.Starred) for a in call.args)
+
+
+def _is_one_of(call: ast.Call, functions: Sequence[Any], source: Source) -> bool:
+    """Whether a call is one of one of these functions."""
+    function = _found(call.func, source)
+    return any(function is known for known in functions)
 
 
 def _found(node: ast.expr, source: Source) -> Any:

@@ -257,7 +257,8 @@ fn claim<'a>(
         Argument { name, view, written: at.is_some_and(written) || stored(name), span }
     };
     let views: Vec<Argument<'_>> = options.views.iter().map(argument).collect();
-    let faults = arguments::refused(&views);
+    let copied = options.copied.iter().map(argument);
+    let faults = arguments::refused(&views.iter().copied().chain(copied).collect::<Vec<_>>());
     if !faults.is_empty() {
         return Err(faults);
     }

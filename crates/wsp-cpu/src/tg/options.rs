@@ -30,7 +30,9 @@ pub struct SessionOptions {
     /// The same, as arrays of the caller that are read and written where they lie, and are not among the outputs. They are claimed as
     /// long as the session lives.
     pub views: BTreeMap<String, View>,
-    /// The claim on the views that the caller has made for this session; without it the session makes its own.
+    /// Where arrays of the caller lie of which inputs are copies, by name: they are refused as views are, and not claimed.
+    pub copied: BTreeMap<String, View>,
+    /// The claim on the views that the caller has made for this session; without one on all of them the session makes its own.
     pub claim: Option<Arc<Claim>>,
     /// Where inputs come from, by name, such as `read from x.npy`: messages say it if a checkpoint was saved with other contents.
     pub origins: BTreeMap<String, String>,

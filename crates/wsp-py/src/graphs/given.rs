@@ -1,7 +1,7 @@
 //! What a check or a run of task graphs is given.
 
 use crate::arrays::{PyArray, type_name};
-use crate::inputs::param_value;
+use crate::inputs::{param_value, reading};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use wsp_cpu::in_use;
 use wsp_cpu::tg::SessionOptions;
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
-use wsp_memory::{Claim, Use, View, is_within_task, may_read};
-use wsp_plan::{Array, Arrays, ParamValue};
+use wsp_memory::{Claim, Use, View, is_within_task};
+use wsp_plan::{Arrays, ParamValue};
 
 const WRONG_VALUE: Code = Code(1262);
 const BAD_VALUE: Code = Code(1264);
@@ -72,9 +72,9 @@ pub(super) struct Given<'py> {
 }
 
 impl Given<'_> {
-    /// The options of a session. Arrays whose elements lie next to each other are used where they lie, others are copied.
+    /// The options of a session. Arrays whose elements lie next to each other are used where they lie, others are claimed and then copied.
     pub(super) fn options(&self) -> Result<SessionOptions, Vec<Diagnostic>> {
-        let (mut inputs, mut views) = (Arrays::new(), BTreeMap::new());
+        let (mut copies, mut views) = (Vec::new(), BTreeMap::new());
         let mut faults = Vec::new();
         for (name, array) in self.inputs.iter() {
             let Ok(name) = name.extract::<String>() else {
@@ -83,7 +83,7 @@ impl Given<'_> {
             };
             match taken(&name, &array) {
                 Ok(Taken::View(view)) => drop(views.insert(name, view)),
-                Ok(Taken::Copy(array)) => drop(inputs.insert(name, array)),
+                Ok(Taken::Copy(array, place)) => copies.push((name, array, place)),
                 Err(fault) => faults.push(fault),
             }
         }
@@ -92,7 +92,7 @@ impl Given<'_> {
             let value = integer(&format!("scalar `{name}`"), &value, i64::MIN, i64::MAX);
             value.map_err(|fault| faults.push(fault)).ok().map(|value| (name, value))
         });
-        let mut options = SessionOptions { inputs, scalars: scalars.collect(), ..SessionOptions::default() };
+        let mut options = SessionOptions { scalars: scalars.collect(), ..SessionOptions::default() };
         let mut taken = |taken: Result<(), Diagnostic>| faults.extend(taken.err());
         taken(self.events.extract().map_err(|_| not_names("events")).map(|events| options.events = events));
         taken(integer("`devices`", &self.devices, 1, u32::MAX).map(|n| options.runtime.devices = n));
@@ -104,12 +104,16 @@ impl Given<'_> {
             let machine = std::thread::available_parallelism();
             options.runtime.threads = machine.map_or(1, |threads| threads.get() as u32);
         }
-        match claim_within_task(&views) {
-            Ok(claim) => options.claim = claim,
-            Err(fault) => faults.push(fault),
+        if !faults.is_empty() {
+            return Err(faults);
         }
+        let claim = claimed(&copies, &views).map_err(|fault| vec![fault])?;
+        let copied = copies.iter().map(|(name, array, _)| Ok((name.clone(), array.to_array(name)?)));
+        options.inputs = copied.collect::<Result<Arrays, Diagnostic>>().map_err(|fault| vec![fault])?;
+        options.copied = copies.into_iter().map(|(name, _, place)| (name, place)).collect();
+        options.claim = Some(Arc::new(claim));
         options.views = views;
-        if faults.is_empty() { Ok(options) } else { Err(faults) }
+        Ok(options)
     }
 }
 
@@ -135,10 +139,11 @@ fn not_names(what: &str) -> Diagnostic {
 /// How an array is used.
 enum Taken {
     View(View),
-    Copy(Array),
+    /// Its elements, and where they lie.
+    Copy(PyArray, View),
 }
 
-/// An array where it lies, or a copy, which no other run writes meanwhile: the interpreter is held, and a run needs it to begin.
+/// An array where it lies, or to be copied.
 fn taken(name: &str, array: &Bound<'_, PyAny>) -> Result<Taken, Diagnostic> {
     let array = PyArray::of(name, array)?;
     if array.is_dense()
@@ -146,21 +151,18 @@ fn taken(name: &str, array: &Bound<'_, PyAny>) -> Result<Taken, Diagnostic> {
     {
         return Ok(Taken::View(view));
     }
-    if let Ok(view) = array.place(name) {
-        may_read(&[Use { name: name.to_owned(), view, written: false }])
-            .map_err(|conflict| in_use(&conflict))?;
-    }
-    array.to_array(name).map(Taken::Copy)
+    let place = array.place(name)?;
+    Ok(Taken::Copy(array, place))
 }
 
-/// The claim of a run inside of a task, which has the arrays of that: the session is made on another thread, which does not know.
-fn claim_within_task(views: &BTreeMap<String, View>) -> Result<Option<Arc<Claim>>, Diagnostic> {
+/// The claim to read what a run copies. Of a run inside of a task, which has the arrays of that, it is on all arrays: the session is made on
+/// another thread, which does not know.
+fn claimed(copies: &[(String, PyArray, View)], views: &BTreeMap<String, View>) -> Result<Claim, Diagnostic> {
     if !is_within_task() {
-        return Ok(None);
+        return reading(copies.iter().map(|(name, _, place)| (name.as_str(), place.clone())));
     }
     let one = |(name, view): (&String, &View)| Use { name: name.clone(), view: view.clone(), written: true };
-    let claim = Claim::of(&views.iter().map(one).collect()).map_err(|conflict| in_use(&conflict))?;
-    Ok(Some(Arc::new(claim)))
+    Claim::of(&views.iter().map(one).collect()).map_err(|conflict| in_use(&conflict))
 }
 
 /// Checks that some file has each parameter that is set.

@@ -2,17 +2,28 @@
 
 use super::{BAD_SIZE, Binder, Need, writable};
 use crate::arrays::{PyArray, UNSUPPORTED, type_name};
-use crate::errors::IN_USE;
 use crate::integers::{is_list, of_integers};
 use crate::signature::LibraryArray;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use wsp_core::DType;
+use wsp_cpu::shared_memory;
 use wsp_ir::diag::{Code, Diagnostic};
-use wsp_memory::Use;
+use wsp_memory::{Use, View};
 use wsp_plan::ParamValue;
 
 const SHARED: Code = Code(871);
+
+/// An array of a used file that is read in a copy.
+pub(crate) struct Copied {
+    /// Its name.
+    pub(crate) name: String,
+    pub(super) array: PyArray,
+    /// Where its elements lie.
+    pub(super) place: View,
+    /// Whether kernels write it: then it takes what they wrote.
+    pub(super) written: bool,
+}
 
 impl Binder<'_> {
     pub(super) fn library_array(
@@ -28,12 +39,12 @@ impl Binder<'_> {
             self.shapes.push((name.clone(), dtype, dims));
             return Ok(());
         }
-        if is_list(object) && !fact.written {
+        if is_list(object) && !fact.written && !fact.is_float {
             return self.library_integers(name, object);
         }
         let array = match PyArray::of(name, object) {
             // Integers of 8 and 16 bits and truth values: tables are made of them, and tensors are not.
-            Err(fault) if fault.code == UNSUPPORTED && !fact.written => {
+            Err(fault) if fault.code == UNSUPPORTED && !fact.written && !fact.is_float => {
                 return self.library_integers(name, object).map_err(|_| fault);
             }
             array => array?,
@@ -56,15 +67,10 @@ impl Binder<'_> {
                 return Err(Diagnostic::error(SHARED, message).help("give an array of its own elements"));
             }
         }
-        self.uses.push(Use { name: name.clone(), view, written });
-        if let Some(view) = plain {
-            self.inputs.views.insert(name.clone(), view);
-            return Ok(());
-        }
-        self.moved.push(name.clone());
-        self.inputs.arrays.insert(name.clone(), array.to_array(name)?);
-        if written {
-            self.copied.push((name.clone(), array));
+        self.uses.push(Use { name: name.clone(), view: view.clone(), written });
+        match plain {
+            Some(view) => drop(self.inputs.views.insert(name.clone(), view)),
+            None => self.copied.push(Copied { name: name.clone(), array, place: view, written }),
         }
         Ok(())
     }
@@ -76,19 +82,13 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Refuses arrays that share memory and that are both written, one of them in a copy. Of those that are written where they lie, the
-    /// launch says it.
+    /// Refuses arrays that share memory which kernels write, where one of them is read in a copy. Of those that are used where they lie,
+    /// the launch says it.
     pub(super) fn check_copied(&mut self) {
-        let copied = |of: &Use| self.copied.iter().any(|(name, _)| *name == of.name);
-        let written: Vec<&Use> = self.uses.iter().filter(|each| each.written).collect();
-        for (at, one) in written.iter().enumerate() {
-            let shares =
-                |other: &&&Use| (copied(one) || copied(other)) && one.view.may_share_memory(&other.view);
-            if let Some(other) = written[at + 1..].iter().find(shares) {
-                let message =
-                    format!("arrays `{}` and `{}` share memory, and both are written", one.name, other.name);
-                self.faults.push(Diagnostic::error(IN_USE, message).help("give each an array of its own"));
-            }
+        let copied = |of: &Use| self.copied.iter().any(|copied| copied.name == of.name);
+        for (at, one) in self.uses.iter().enumerate() {
+            let others = self.uses[at + 1..].iter().filter(|other| copied(one) || copied(other));
+            self.faults.extend(others.filter_map(|other| shared_memory(one, other)));
         }
     }
 

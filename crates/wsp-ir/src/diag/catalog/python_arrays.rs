@@ -139,8 +139,7 @@ a run of a `.pto` file's program copies it first, which takes longer than most r
 A run that goes on uses memory of this array, and it or the run that was to start writes it, so that the two would overwrite each other's
 elements. Arrays that share a part of a buffer are refused as well; parts without a common element can be used side by side, and so can
 arrays that both runs only read. Wait for the first run, `run.synchronize()`, or give each run an array of its own. The same code is
-given for two arrays of one run of a `.pto` file that share memory and are both written, and for a bound program or a plan that another
-thread uses.",
+given for a bound program or a plan that another thread uses.",
     },
     CodeInfo {
         code: Code(1269),
@@ -149,5 +148,12 @@ thread uses.",
 A run of `execute_async` is waited for in a process that was forked after it began. The threads of the run are in the process that started
 it; the child has the memory as it was then. Wait for runs before a fork, or start processes anew:
 `multiprocessing.set_start_method(\"spawn\")`.",
+    },
+    CodeInfo {
+        code: Code(1270),
+        title: "run that may outlive its task",
+        explanation: "\
+A `@python_kernel` or a function of a task graph calls `execute_async`. What a task runs has the arrays of that task and makes no claims on
+them, so it has to end before the task does. Call `execute`, or start the run outside of the kernel.",
     },
 ];
