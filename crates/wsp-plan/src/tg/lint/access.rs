@@ -47,6 +47,8 @@ impl Access {
 struct Load {
     at: u32,
     tensor: u32,
+    /// First byte that it may read, and one past the last.
+    bytes: (u64, u64),
 }
 
 /// All accesses of a unit.
@@ -116,25 +118,33 @@ impl Accesses {
         self.loads.iter().map(|load| load.tensor)
     }
 
-    /// Tensors that the condition of one instruction reads.
-    pub(super) fn loaded_at(&self, at: u32) -> impl Iterator<Item = u32> + '_ {
-        let from = self.loads.partition_point(|load| load.at < at);
-        self.loads[from..].iter().take_while(move |load| load.at == at).map(|load| load.tensor)
-    }
-
-    /// Kernels and copies before an instruction that may write what its condition reads.
-    pub(super) fn writers_before_load(&self, outline: &Outline, at: u32) -> Vec<u32> {
+    /// Accesses before an instruction that may write what its condition reads, by node, each with that.
+    pub(super) fn writers_before_load(&self, outline: &Outline, at: u32) -> Vec<(Access, Access)> {
         let block = outline.blocks.around(at);
         let graph = outline.graphs.partition_point(|graph| graph.at < at);
-        let mut writers: Vec<u32> = self
-            .loaded_at(at)
-            .flat_map(|tensor| self.of(tensor))
-            .filter(|access| access.graph as usize + 1 == graph && access.place < at && access.writes())
-            .filter(|access| !outline.blocks.exclude(access.block, block))
-            .map(|access| access.node)
-            .collect();
-        writers.sort_unstable();
-        writers.dedup();
+        let from = self.loads.partition_point(|load| load.at < at);
+        let mut writers = Vec::new();
+        for &Load { tensor, bytes: (low, high), .. } in
+            self.loads[from..].iter().take_while(|load| load.at == at)
+        {
+            let before = self.of(tensor).iter().filter(|access| access.place < at && access.writes());
+            let here = before.filter(|access| access.graph as usize + 1 == graph);
+            let together = here.filter(|access| !outline.blocks.exclude(access.block, block));
+            writers.extend(together.map(|&access| {
+                let read = Access {
+                    at,
+                    place: at,
+                    block,
+                    low,
+                    high,
+                    exact: true,
+                    direction: Direction::In,
+                    ..access
+                };
+                (access, read)
+            }));
+        }
+        writers.sort_by_key(|(writer, _)| writer.node);
         writers
     }
 }
@@ -210,12 +220,18 @@ impl Reader<'_> {
         if graph.is_none() {
             return;
         }
+        let mut before = None;
         for op in self.module.scalar(scalar) {
-            if let ExprOp::Load(tensor, _) = *op
+            if let ExprOp::Load(tensor, ty) = *op
                 && let Some(tensor) = self.outline.tensor_index(tensor)
             {
-                self.loads.push(Load { at, tensor });
+                let bytes = match before {
+                    Some(ExprOp::Const(first)) if first >= 0 => (first as u64, first as u64 + ty.size()),
+                    _ => (0, u64::MAX),
+                };
+                self.loads.push(Load { at, tensor, bytes });
             }
+            before = Some(*op);
         }
     }
 

@@ -1,46 +1,46 @@
 //! Edges of the order, out of instructions and blocks.
 
+use super::rounds::{Needs, Rounds};
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
 use crate::tg::lint::pairs::CopyOrder;
-use wsp_core::tg::{DependencyType, Instr, KernelNo, LoopMode, NodeNo, Scalar, UNROLL_LIMIT};
+use wsp_core::tg::{DependencyType, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 
 /// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
 const MAX_JOIN_EDGES: usize = 1 << 24;
 
-/// The points and edges of a unit; copies are in the order of `copies`.
-pub(super) fn build(
-    module: &TgModule,
-    outline: &Outline,
-    accesses: &Accesses,
-    copies: &CopyOrder,
-) -> (Vec<Point>, Vec<Edge>) {
-    let mut builder = Builder::new(module, outline);
-    builder.points_of_blocks(accesses);
-    builder.instructions();
-    builder.copies(copies);
-    (builder.points, builder.edges)
+/// What makes an order.
+pub(super) struct Built {
+    pub(super) points: Vec<Point>,
+    /// The block of each point.
+    pub(super) point_block: Vec<BlockId>,
+    pub(super) edges: Vec<Edge>,
+    /// What edges need that hold in some rounds only.
+    pub(super) needs: Vec<Needs>,
 }
 
-/// Whether the rounds of a loop are laid out one by one, without a border around them.
-fn is_unrolled(module: &TgModule, outline: &Outline, block: BlockId) -> bool {
-    let def = outline.blocks.get(block);
-    match module.instrs.get(def.open as usize) {
-        Some(Instr::CfLoop { count: Scalar::Const(count), mode: LoopMode::Auto, .. }) => {
-            !def.breaks && u64::try_from(*count).is_ok_and(|count| count <= UNROLL_LIMIT)
-        }
-        _ => false,
-    }
+/// The points and edges of a unit; copies are in the order of `copies`.
+pub(super) fn build(rounds: Rounds<'_>, accesses: &Accesses, copies: CopyOrder) -> Built {
+    let mut builder = Builder::new(rounds);
+    builder.points_of_blocks(accesses);
+    builder.instructions();
+    builder.copies(accesses, copies);
+    let Builder { points, point_block, edges, needs, .. } = builder;
+    Built { points, point_block, edges, needs }
 }
 
 struct Builder<'m> {
     module: &'m TgModule,
     outline: &'m Outline,
+    rounds: Rounds<'m>,
     points: Vec<Point>,
     point_block: Vec<BlockId>,
     edges: Vec<Edge>,
+    needs: Vec<Needs>,
+    /// What edges that are made now need.
+    now: Option<u32>,
     /// Per block the begin and the end of the loop that it is, if that has borders.
     borders: Vec<Option<(u32, u32)>>,
     /// The gang's start of each kernel.
@@ -51,7 +51,8 @@ struct Builder<'m> {
 }
 
 impl<'m> Builder<'m> {
-    fn new(module: &'m TgModule, outline: &'m Outline) -> Builder<'m> {
+    fn new(rounds: Rounds<'m>) -> Builder<'m> {
+        let Rounds { module, outline, .. } = rounds;
         let map = || NumberMap::new(module.instrs.len());
         let mut extern_events = map();
         for (event, _) in &module.extern_events {
@@ -60,9 +61,12 @@ impl<'m> Builder<'m> {
         Builder {
             module,
             outline,
+            rounds,
             points: Vec::new(),
             point_block: Vec::new(),
             edges: Vec::new(),
+            needs: Vec::new(),
+            now: None,
             borders: vec![None; outline.blocks.len()],
             gang: map(),
             events: map(),
@@ -109,10 +113,22 @@ impl<'m> Builder<'m> {
             None => self.gang.get(to).filter(|_| why != Why::Gang).unwrap_or(to),
         };
         // What the node itself shows stays with the node.
-        self.edges.push(Edge { from, to, why, origin });
+        self.push(from, to, why, origin);
         if let Some((_, end)) = self.border(a, b) {
-            self.edges.push(Edge { from: end, to, why, origin });
+            self.push(end, to, why, origin);
         }
+    }
+
+    fn push(&mut self, from: u32, to: u32, why: Why, origin: u32) {
+        self.edges.push(Edge { from, to, why, origin, needs: self.now });
+    }
+
+    /// Lets edges from here on need something.
+    fn need(&mut self, needs: Option<Needs>) {
+        self.now = needs.map(|needs| {
+            self.needs.push(needs);
+            self.needs.len() as u32 - 1
+        });
     }
 
     /// Kernels and copies of a graph whose instructions lie in a range.
@@ -133,10 +149,10 @@ impl<'m> Builder<'m> {
             if !in_graph {
                 continue;
             }
-            if block.kind.is_loop() && !is_unrolled(self.module, self.outline, id) {
+            if block.kind.is_loop() && !self.rounds.is_unrolled(id) {
                 let begin = self.point(Point::LoopBegin(block.open), block.parent);
                 let end = self.point(Point::LoopEnd(block.open), block.parent);
-                self.edges.push(Edge { from: begin, to: end, why: Why::Control, origin: block.open });
+                self.push(begin, end, Why::Control, block.open);
                 self.borders[id.0 as usize] = Some((begin, end));
                 self.decided_by(begin, block.open, accesses);
             }
@@ -158,15 +174,15 @@ impl<'m> Builder<'m> {
             let innermost = around.find(|(around, _)| self.borders[around.0 as usize].is_some());
             if innermost.is_some_and(|(around, _)| around == id) {
                 let first = self.gang.get(node).unwrap_or(node);
-                self.edges.push(Edge { from: begin, to: first, why: Why::Control, origin: open });
-                self.edges.push(Edge { from: node, to: end, why: Why::Control, origin: open });
+                self.push(begin, first, Why::Control, open);
+                self.push(node, end, Why::Control, open);
             }
         }
         let mut around = self.outline.blocks.outwards(self.outline.blocks.get(id).parent);
         let outer = around.find_map(|(around, _)| self.borders[around.0 as usize]);
         if let Some((outer_begin, outer_end)) = outer {
-            self.edges.push(Edge { from: outer_begin, to: begin, why: Why::Control, origin: open });
-            self.edges.push(Edge { from: end, to: outer_end, why: Why::Control, origin: open });
+            self.push(outer_begin, begin, Why::Control, open);
+            self.push(end, outer_end, Why::Control, open);
         }
     }
 
@@ -179,14 +195,19 @@ impl<'m> Builder<'m> {
         self.decided_by(decision, open, accesses);
         let other = self.outline.blocks.opened_by(close).map(|other| self.outline.blocks.get(other));
         let close = other.map_or(close, |other| other.close);
+        self.need(self.rounds.standing(parent));
         for node in self.nodes_within(open, close) {
             self.edge(decision, node, Why::Control, open);
         }
+        self.need(None);
     }
 
     fn decided_by(&mut self, decision: u32, at: u32, accesses: &Accesses) {
-        for writer in accesses.writers_before_load(self.outline, at) {
-            self.edge(writer, decision, Why::Control, at);
+        let writers = accesses.writers_before_load(self.outline, at);
+        for of_node in writers.chunk_by(|a, b| a.0.node == b.0.node) {
+            self.need(self.rounds.meeting(of_node.to_vec()));
+            self.edge(of_node[0].0.node, decision, Why::Control, at);
+            self.need(None);
         }
     }
 
@@ -247,8 +268,14 @@ impl<'m> Builder<'m> {
         let (point, why) =
             if is_break { (Point::Decision(at), Why::Control) } else { (Point::Join(at), Why::Join) };
         let join = self.point(point, id);
+        let is_settled = is_break && self.rounds.is_settled(at);
+        self.need(match is_settled {
+            true => Some(Needs::Leaving(at)),
+            false => self.rounds.standing(around),
+        });
         before.into_iter().for_each(|node| self.edge(node, join, why, at));
         after.into_iter().for_each(|node| self.edge(join, node, why, at));
+        self.need(None);
     }
 
     /// Where a kernel or copy stands.
@@ -395,12 +422,21 @@ impl<'m> Builder<'m> {
     }
 
     /// Copies are in program order with whoever else uses their bytes.
-    fn copies(&mut self, order: &CopyOrder) {
-        for &(first, second) in &order.pairs {
+    fn copies(&mut self, accesses: &Accesses, order: CopyOrder) {
+        for pair in order.pairs {
+            let (first, second) = (pair.first, pair.second);
             let copy = self.outline.kernels.len() as u32..self.base();
             let copy = if copy.contains(&first) { first } else { second };
             let at = self.outline.copies[(copy - self.outline.kernels.len() as u32) as usize].at;
+            let access = |at: u32| accesses.list[at as usize];
+            let meetings = pair.meetings.into_iter().map(|(a, b)| (access(a), access(b))).collect();
+            self.need(self.rounds.meeting(meetings));
+            if self.now.is_some() {
+                // In rounds in which they meet, the two themselves are in order.
+                self.push(first, second, Why::Copy, at);
+            }
             self.edge(first, second, Why::Copy, at);
+            self.need(None);
         }
     }
 }
