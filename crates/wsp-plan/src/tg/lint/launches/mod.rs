@@ -8,16 +8,18 @@ mod choices;
 mod conditions;
 mod each_device;
 mod events;
+mod items;
 mod open;
 mod order;
 mod restores;
+mod runs;
 mod unlaunched;
 mod ways;
 
 use super::access::Access;
 use super::flow::verb_of;
 use super::order::{Node, Order};
-use super::overlap::{Overlap, overlap, overlap_where};
+use super::overlap::{Overlap, overlap, overlap_where, takes};
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 pub(super) use arms::{Arms, Together};
 use conditions::{Condition, Forms, is_of_launch};
@@ -25,13 +27,14 @@ pub(super) use each_device::OnDevice;
 use events::Events;
 pub use open::{GraphEvents, LaunchUse, OpenLaunches, OpenUse};
 use order::LaunchOrder;
+use runs::{needs, surely_runs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use unlaunched::Needs;
 use ways::{Launch, Way, ways};
 use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo, TensorRef};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::tg::outline::{Block, BlockId, BlockKind, Home, Variable};
+use wsp_ir::tg::outline::{BlockKind, Home, Variable};
 
 /// Steps after which launches are not compared any further.
 const MOST_STEPS: usize = 40_000_000;
@@ -181,16 +184,21 @@ impl<'o> Checker<'o> {
             }
         }
         for free in &way.frees {
-            let uses = |graph: u32| {
-                let uses = &self.uses_of[graph as usize];
-                let from = uses.partition_point(|&at| cx.accesses.list[at].tensor < free.tensor);
-                uses.get(from).is_some_and(|&at| cx.accesses.list[at].tensor == free.tensor)
-            };
             if !self.steps.spend(way.launches.len()) {
                 break;
             }
-            let mut users = (0..free.launches).filter(|&at| uses(way.launches[at].graph));
-            if let Some(user) = users.find(|&at| !order.is_over(at, free.waits, &mut self.steps)) {
+            let uses = |launch: &Launch, steps: &mut Steps, forms: &mut Forms| {
+                let uses = &self.uses_of[launch.graph as usize];
+                let from = uses.partition_point(|&at| cx.accesses.list[at].tensor < free.tensor);
+                let uses = uses[from..].iter().map(|&at| &cx.accesses.list[at]);
+                let mut uses = uses.take_while(|access| access.tensor == free.tensor);
+                uses.any(|access| may_take(cx, (way, &mut *forms), access, launch, steps))
+            };
+            let user = (0..free.launches).find(|&at| {
+                uses(&way.launches[at], &mut self.steps, forms)
+                    && !order.is_over(at, free.waits, &mut self.steps)
+            });
+            if let Some(user) = user {
                 self.frees.entry((free.at, free.tensor)).or_insert(way.launches[user].at);
             }
         }
@@ -226,8 +234,8 @@ impl<'o> Checker<'o> {
                 false => meets_on(cx, (way, forms), (meeting, &a, &b), steps),
             };
             is_told &= meets == Overlap::Surely;
-            // Only a run knows which arms it takes.
-            if meets != Overlap::Never && (meets == Overlap::Maybe || in_arm(cx, meeting)) {
+            // Only a run knows which arms it takes, and which loops it leaves.
+            if meets != Overlap::Never && (meets == Overlap::Maybe || is_conditional(cx, meeting)) {
                 self.uses.extend([(a.graph, meeting.a), (b.graph, meeting.b)]);
             }
             if meets == Overlap::Surely {
@@ -348,9 +356,11 @@ fn meets_on(
     steps: &mut Steps,
 ) -> Overlap {
     let [x, y] = [meeting.a, meeting.b].map(|at| &cx.accesses.list[at]);
-    let arms: Vec<(Condition, bool)> =
-        [(x, a), (y, b)].into_iter().flat_map(|(of, launch)| arms(cx, forms, of, launch.iteration)).collect();
-    if !arms.is_empty() && !way.allows(forms, &arms, steps) {
+    let needs: Vec<(Condition, bool)> = [(x, a), (y, b)]
+        .into_iter()
+        .flat_map(|(of, launch)| needs(cx, forms, of, launch.iteration))
+        .collect();
+    if !needs.is_empty() && !way.allows(forms, &needs, steps) {
         return Overlap::Never;
     }
     match (meeting.is_sure, a.iteration, b.iteration) {
@@ -363,26 +373,26 @@ fn meets_on(
     }
 }
 
-/// What has to hold, and what not, for an access of an iteration to take place.
-fn arms(cx: &Cx<'_>, forms: &mut Forms, access: &Access, iteration: Option<i64>) -> Vec<(Condition, bool)> {
-    let blocks = &cx.outline.blocks;
-    let arms = blocks.outwards(access.block).filter(|(_, block)| block.kind.is_arm());
-    let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
-    let condition = |(_, arm): (BlockId, &Block)| match cx.module.instrs[arm.decided as usize] {
-        Instr::CfIf { condition } => {
-            Some((forms.condition(cx, condition, &now), arm.kind == BlockKind::Then))
-        }
-        _ => None,
-    };
-    arms.filter_map(condition).collect()
+/// Whether a launch on a way may do an access, to its tensor.
+fn may_take(
+    cx: &Cx<'_>,
+    (way, forms): (&Way, &mut Forms),
+    access: &Access,
+    launch: &Launch,
+    steps: &mut Steps,
+) -> bool {
+    let iteration: Vec<(Variable, i64)> =
+        launch.iteration.iter().map(|iteration| (Variable::Iteration, *iteration)).collect();
+    if takes(cx.known, cx.outline, (access, &iteration)) == Some(false) {
+        return false;
+    }
+    let needs = needs(cx, forms, access, launch.iteration);
+    needs.is_empty() || way.allows(forms, &needs, steps)
 }
 
-/// Whether one of two accesses takes place in an arm of a condition.
-fn in_arm(cx: &Cx<'_>, meeting: &Meeting) -> bool {
-    let blocks = &cx.outline.blocks;
-    let is_in =
-        |at: usize| blocks.outwards(cx.accesses.list[at].block).any(|(_, around)| around.kind.is_arm());
-    is_in(meeting.a) || is_in(meeting.b)
+/// Whether one of two accesses does not take place each time that its graph runs.
+fn is_conditional(cx: &Cx<'_>, meeting: &Meeting) -> bool {
+    [meeting.a, meeting.b].iter().any(|&at| !surely_runs(cx, &cx.accesses.list[at]))
 }
 
 /// Whether the tensor or the bytes of an access differ from launch to launch.
@@ -418,7 +428,7 @@ fn launched(cx: &Cx<'_>, at: u32) -> String {
 fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race) {
     let is_same = race.is_same;
     let [a, b] = [race.meeting.a, race.meeting.b].map(|at| &cx.accesses.list[at]);
-    let is_sure = a.is_known() && b.is_known() && !in_arm(cx, &race.meeting) && !is_same;
+    let is_sure = a.is_known() && b.is_known() && !is_conditional(cx, &race.meeting) && !is_same;
     let of = if is_sure { error } else { warning };
     if cx.is_full() {
         return cx.report(of(LAUNCHES, "no order".to_owned()));
