@@ -15,6 +15,7 @@ mod schedule_property;
 mod split;
 mod support;
 mod tg_any_unit;
+mod tg_blocks;
 mod tg_conditions;
 mod tg_launch_loads;
 mod tg_launches;

@@ -47,6 +47,17 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         ("N >= 4", "-1 <= (-1) * min(N, 3)"),
         ("N < 0", "-3 * max(-2, N) < 3"),
         ("N > 2", "max(N, 1) * 3 - 4 < 5"),
+        ("(N > 0) == (N < 5)", "N >= 5"),
+        ("(N > 0) == (N < 5)", "N < 1"),
+        ("!N == 0", "N == 0"),
+        ("(N > 2) > 0", "N <= 2"),
+        ("(N > 0) + (N > 1) == 2", "N == 1"),
+        ("(N > 0) * 3 == 3", "N <= 0"),
+        ("-(N > 0) < 0", "N <= 0"),
+        ("max(N > 0, M > 0) == 0", "M > 3"),
+        ("((N > 0) + 2) % 3 == 0", "N <= 0"),
+        ("M % (3 - (N > 0)) == 2", "N > 0"),
+        ("(N > 0) * M == 4", "M != 4"),
     ] {
         check(&with_args(&twice(first, second)));
     }
@@ -63,6 +74,9 @@ fn launches_under_conditions_that_exclude_each_other_are_no_race() {
         ("N >= 4", "-2 * min(N, 3) >= -6"),
         ("N < 0", "-3 * max(-2, N) <= 3"),
         ("N < 0", "0 * max(-2, N) == 0"),
+        ("(N > 0) == (M > 0)", "N > 0"),
+        ("(N > 0) + (M > 0) == 1", "N > 0"),
+        ("M % (3 - (N > 0)) == 2", "N <= 0"),
     ] {
         let text = with_args(&twice(first, second));
         assert!(findings(&text).iter().any(|finding| finding.code.0 == 1521), "{text}");
@@ -228,8 +242,9 @@ fn races_of_kernels_under_random_conditions_are_those_of_all_values() {
         let (forms, is_exact) = [
             (&["N", "M", "2 * N", "5 - M"][..], true),
             (&["N", "M", "min(N, 2)", "max(N, 1)", "3 - min(max(M, 0), 3)"], true),
+            (&["N", "M", "(N > 0) * 3 - 1", "(N > 1) + (M < 2)", "!N - (M == 1)"], true),
             (&["N", "M", "N - M", "N % 3"], false),
-        ][numbers.below(3) as usize];
+        ][numbers.below(4) as usize];
         // Both arms of each condition, and at times an arm around it.
         let (mut text, mut arms) = (String::new(), Vec::new());
         for at in 0..2 {
@@ -317,6 +332,9 @@ impl Random {
                     "min(N, 2)" => n.min(2),
                     "max(N, 1)" => n.max(1),
                     "3 - min(max(M, 0), 3)" => 3 - m.clamp(0, 3),
+                    "(N > 0) * 3 - 1" => i64::from(n > 0) * 3 - 1,
+                    "(N > 1) + (M < 2)" => i64::from(n > 1) + i64::from(m < 2),
+                    "!N - (M == 1)" => i64::from(n == 0) - i64::from(m == 1),
                     "M * 3 - N * 3" => 3 * (m - n),
                     other => panic!("{other}"),
                 };
@@ -367,8 +385,9 @@ fn races_under_random_conditions_are_those_of_all_values() {
             (&["N - M", "M * 3 - N * 3"], true),
             (&["N % 3"], true),
             (&["N", "M", "min(N, 2)", "max(N, 1)", "3 - min(max(M, 0), 3)"], true),
+            (&["N", "M", "(N > 0) * 3 - 1", "(N > 1) + (M < 2)", "!N - (M == 1)"], true),
             (&["N", "M", "N - M", "N % 3"], false),
-        ][numbers.below(5) as usize];
+        ][numbers.below(6) as usize];
         let uses: Vec<&str> = (0..3).map(|_| ["r", "w", "rw"][numbers.below(3) as usize]).collect();
         let host = host(forms, &mut numbers);
         let mut text = "arg N: i64\narg M: i64\nextern T: u8[16]\n".to_owned();

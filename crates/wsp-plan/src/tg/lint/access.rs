@@ -140,10 +140,25 @@ impl Accesses {
         self.loads[from..].iter().take_while(move |load| load.at == at)
     }
 
-    /// Kernels and copies of the graph, before an instruction and behind it, that may write what its condition or count loads.
-    pub(super) fn writers_around_load(&self, outline: &Outline, at: u32) -> [Vec<u32>; 2] {
+    /// Accesses of the graph, before an instruction and behind it, that write what its condition or count loads, as a run orders them: by node, each with
+    /// the load. Where a run knows the byte, it takes that, else all of the tensor; a byte that is another in each round of an unrolled loop is left out.
+    pub(super) fn writers_around_load(
+        &self,
+        (module, outline): (&TgModule, &Outline),
+        at: u32,
+    ) -> [Vec<(Access, Access)>; 2] {
         let mut writers = [Vec::new(), Vec::new()];
         for load in self.loaded_at(at) {
+            let offset = load.load.map_or(&[][..], |load| load.offset(module));
+            let size = load.load.map_or(0, |load| load.size);
+            let (low, high) = match offset.last() {
+                Some(ExprOp::Const(first)) if *first >= 0 => {
+                    (*first as u64, (*first as u64).saturating_add(size))
+                }
+                Some(ExprOp::Iter(_)) => continue,
+                _ => (0, u64::MAX),
+            };
+            let load = Access { low, high, exact: true, ..*load };
             let meets = |access: &&Access| {
                 access.graph == load.graph
                     && access.writes()
@@ -152,12 +167,11 @@ impl Accesses {
                     && !outline.blocks.exclude(access.block, load.block)
             };
             for access in self.of(load.tensor).iter().filter(meets) {
-                writers[usize::from(access.place > at)].push(access.node);
+                writers[usize::from(access.place > at)].push((*access, load));
             }
         }
         for writers in &mut writers {
-            writers.sort_unstable();
-            writers.dedup();
+            writers.sort_by_key(|(writer, _)| writer.node);
         }
         writers
     }

@@ -1,14 +1,17 @@
 //! Kernels that touch the same bytes: in which order, and whether one sees what the other wrote.
 
 use super::access::Access;
-use super::launches::{Arms, Together};
+use super::launches::{Arms, Steps, Together};
 use super::order::{Node, Order, Why};
 use super::overlap::{Overlap, overlap};
 use super::pairs::{Finder, Guess, Pair};
 use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
-use wsp_core::tg::{Direction, Instr};
+use wsp_core::tg::{Direction, Instr, TensorNo};
 use wsp_ir::diag::Diagnostic;
+
+/// Steps after which ways that hold in some rounds only are not looked for: what they order then counts as in no order.
+const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut list = cx.accesses.list.clone();
@@ -16,7 +19,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut arms = Arms::new();
     let (pairs, open) = pairs(cx, order, &mut list, &mut guessed, &mut arms);
     let flow = Flow { order, list: &list, guessed: &guessed };
-    let ordered = flow.ordered(&pairs);
+    let ordered = flow.ordered(cx, &pairs);
     let mut conditional = Vec::new();
     for (pair, _) in pairs.iter().zip(&ordered).filter(|(_, is_ordered)| !**is_ordered) {
         let together = arms.together(cx, flow.first(*pair).block, flow.second(*pair).block);
@@ -122,7 +125,7 @@ impl Flow<'_> {
     }
 
     /// Per pair whether the second comes after the first. Pairs stand by their first node.
-    pub(super) fn ordered(&self, pairs: &[Pair]) -> Vec<bool> {
+    pub(super) fn ordered(&self, cx: &Cx<'_>, pairs: &[Pair]) -> Vec<bool> {
         let mut answers = vec![false; pairs.len()];
         let mut direct = vec![u32::MAX; self.order.rank.len()];
         let mut lanes = Vec::new();
@@ -149,10 +152,17 @@ impl Flow<'_> {
             at += group.len();
         }
         let reached = self.order.ordered().reached(&lanes);
-        for (pair, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
-            answers[pair] = answer;
+        let mut steps = Steps::new(MOST_STEPS_IN_ROUNDS);
+        for (at, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
+            answers[at] = answer || self.is_behind(cx, pairs[at], None, &mut steps);
         }
         answers
+    }
+
+    /// Whether the second of a pair comes after the first by edges that hold in the rounds that matter.
+    fn is_behind(&self, cx: &Cx<'_>, pair: Pair, shown: Option<TensorNo>, steps: &mut Steps) -> bool {
+        let pair = [self.first(pair), self.second(pair)];
+        cx.rounds().is_behind((self.order, cx.known), pair, shown, steps)
     }
 
     /// Per pair whether the second sees what the first wrote.
@@ -173,11 +183,15 @@ impl Flow<'_> {
             let (from, tensor) = key(&pairs[group[0]]);
             let no = cx.outline.tensors[tensor as usize].no;
             let shown = self.order.from(Node(from)).iter().filter(|edge| edge.why.shows(no));
-            let starts: Vec<u32> = shown.map(|edge| self.rank(edge.to)).collect();
+            let (mut starts, mut direct) = (Vec::new(), Vec::new());
+            for edge in shown {
+                direct.push(self.rank(edge.to));
+                starts.extend(edge.holds_always().then(|| self.rank(edge.to)));
+            }
             let mut targets = Vec::new();
             for &at in group {
                 let to = self.rank(self.second(pairs[at]).node);
-                if starts.len() < 64 && starts.contains(&to) {
+                if direct.len() < 64 && direct.contains(&to) {
                     answers[at] = true;
                 } else {
                     targets.push(to);
@@ -189,8 +203,10 @@ impl Flow<'_> {
             }
         }
         let reached = self.order.ordered().reached(&lanes);
-        for (pair, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
-            answers[pair] = answer;
+        let mut steps = Steps::new(MOST_STEPS_IN_ROUNDS);
+        for (at, answer) in asked.into_iter().zip(reached.into_iter().flatten()) {
+            let no = cx.outline.tensors[self.first(pairs[at]).tensor as usize].no;
+            answers[at] = answer || self.is_behind(cx, pairs[at], Some(no), &mut steps);
         }
         answers
     }

@@ -38,7 +38,7 @@ use super::matrix::DeviceModel;
 use access::Accesses;
 pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
 pub use open::{OpenEnd, OpenPair};
-use order::{Node, Order};
+use order::{Node, Order, Rounds};
 use wsp_core::tg::{GraphNo, Platform};
 use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::outline::{Home, Outline};
@@ -177,7 +177,12 @@ impl<'m> Cx<'m> {
     }
 }
 
-impl Cx<'_> {
+impl<'m> Cx<'m> {
+    /// The unit as a run lays it out.
+    fn rounds(&self) -> Rounds<'m> {
+        Rounds { module: self.module, outline: self.outline }
+    }
+
     fn report(&mut self, diagnostic: Diagnostic) {
         if self.found.len() < MAX_FINDINGS {
             self.found.push(diagnostic);

@@ -80,7 +80,7 @@ impl Flow<'_> {
         let is_kernel =
             |pair: &&Pair| self.first(**pair).node < kernels && self.second(**pair).node < kernels;
         let pairs: Vec<Pair> = pairs.iter().filter(is_kernel).copied().collect();
-        let ordered = self.ordered(&pairs);
+        let ordered = self.ordered(cx, &pairs);
         let follows: Vec<Pair> = pairs
             .iter()
             .zip(&ordered)

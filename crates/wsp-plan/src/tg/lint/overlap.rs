@@ -71,7 +71,7 @@ pub(super) fn overlap_in_any_round(
 }
 
 /// Whether an access is one to its tensor: a binding to one of several tensors may be one to another.
-fn takes(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> Option<bool> {
+pub(super) fn takes(module: &TgModule, outline: &Outline, (access, values): Where<'_>) -> Option<bool> {
     match &module.instrs[access.at as usize] {
         Instr::McBind { tensor_id: tensor_id @ TensorRef::Table { index, .. }, .. } => {
             let index = Affine::of_where(module, Scalar::Expr(*index), values);

@@ -7,6 +7,7 @@
 use super::super::runs::Runs;
 use super::access::{Access, Accesses};
 use super::overlap::{Overlap, overlap};
+use std::collections::BTreeMap;
 use wsp_core::tg::Direction;
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Blocks, Outline};
@@ -106,10 +107,18 @@ impl Finder<'_> {
     }
 }
 
+/// Two nodes, one of them a copy, of which the first comes first in the program.
+pub(super) struct CopyPair {
+    pub(super) first: u32,
+    pub(super) second: u32,
+    /// Their accesses that touch the same bytes in some round, by place in the list.
+    pub(super) meetings: Vec<(u32, u32)>,
+}
+
 /// Copies, and the order of the program between each and the other nodes that use its bytes.
 pub(super) struct CopyOrder {
-    /// Pairs of nodes, one of them a copy, of which the first comes first in the program. Other such pairs are in order by these.
-    pub(super) pairs: Vec<(u32, u32)>,
+    /// Pairs of nodes, one of them a copy. Other such pairs are in order by these.
+    pub(super) pairs: Vec<CopyPair>,
     /// A tensor that has too many users to find all of them.
     pub(super) left_out: Option<u32>,
 }
@@ -149,19 +158,22 @@ impl CopyOrder {
                 }
             }
         }
-        let nodes = std::mem::take(&mut finder.pairs);
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for pair in nodes {
+        let found = std::mem::take(&mut finder.pairs);
+        let mut pairs: BTreeMap<(u32, u32), Vec<(u32, u32)>> = BTreeMap::new();
+        for pair in found {
             let (first, second) = (&list[pair.first as usize], &list[pair.second as usize]);
             if first.node.max(second.node) >= copies
                 && !outline.blocks.exclude(first.block, second.block)
                 && overlap(module, outline, first, second) != Overlap::Never
             {
-                pairs.push((first.node, second.node));
+                pairs.entry((first.node, second.node)).or_default().push((pair.first, pair.second));
             }
         }
-        pairs.sort_unstable();
-        pairs.dedup();
-        CopyOrder { pairs, left_out }
+        let pair = |((first, second), mut meetings): (_, Vec<_>)| {
+            meetings.sort_unstable();
+            meetings.dedup();
+            CopyPair { first, second, meetings }
+        };
+        CopyOrder { pairs: pairs.into_iter().map(pair).collect(), left_out }
     }
 }

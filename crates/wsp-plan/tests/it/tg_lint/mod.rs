@@ -11,6 +11,7 @@ mod left;
 mod memory;
 mod order;
 mod random;
+mod rounds;
 
 use wsp_core::tg::Direction;
 use wsp_ir::SourceMap;

@@ -1,12 +1,12 @@
-//! Which blocks of a graph run together in one launch, as their conditions go.
+//! Which blocks of a graph run together in one launch, as their conditions and the counts of their loops go.
 
 use super::super::Cx;
-use super::super::access::Access;
-use super::conditions::{Condition, Forms, Known, Now};
+use super::conditions::{Condition, Forms, Known};
+use super::runs::need;
 use super::{MOST_STEPS, Steps};
 use std::collections::HashMap;
 use wsp_core::tg::{ExprOp, Instr};
-use wsp_ir::tg::outline::{Block, BlockId, BlockKind};
+use wsp_ir::tg::outline::{Block, BlockId};
 
 /// Whether two blocks run in one round of the loops around both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,16 +51,12 @@ impl Arms {
         let mut conditions = Vec::new();
         let mut is_sure = true;
         for (id, arm) in [a, b].into_iter().flat_map(|block| blocks.outwards(block)) {
-            if !arm.kind.is_arm() {
-                continue;
-            }
             if !self.steps.spend(1) {
                 return Together::Maybe;
             }
-            let condition = self.condition(cx, id, arm, meet);
-            let goes = arm.kind == BlockKind::Then;
-            is_sure &=
-                blocks.is_within(meet, id) || matches!(condition, Condition::Known(holds) if holds == goes);
+            let Some((condition, goes)) = self.need(cx, arm, meet) else { continue };
+            is_sure &= blocks.is_within(meet, id)
+                || (!arm.breaks && matches!(condition, Condition::Known(holds) if holds == goes));
             conditions.push((condition, goes));
         }
         let is_possible = Known::default().allows(&self.forms, &conditions, &mut self.steps);
@@ -71,46 +67,23 @@ impl Arms {
         }
     }
 
-    /// The condition of an arm, as it is in one round of the loops around `meet`.
-    fn condition(&mut self, cx: &Cx<'_>, id: BlockId, arm: &Block, meet: BlockId) -> Condition {
-        let Instr::CfIf { condition } = cx.module.instrs[arm.decided as usize] else {
-            return Condition::Open;
-        };
+    /// What has to hold for an arm or a loop to run, in one round of the loops around `meet`.
+    fn need(&mut self, cx: &Cx<'_>, block: &Block, meet: BlockId) -> Option<(Condition, bool)> {
+        let (condition, goes) = need(cx, &mut self.forms, block, &|_| None)?;
         let differs = |op: &ExprOp| match *op {
             ExprOp::Iter(iter) => {
-                let around = |block| cx.outline.loop_of(cx.module, block, iter);
-                around(id) != around(meet)
+                let around = |of| cx.outline.loop_of(cx.module, of, iter);
+                around(block.parent) != around(meet)
             }
             _ => false,
         };
-        match cx.module.scalar(condition).iter().any(differs) {
-            true => Condition::Open,
-            false => self.forms.condition(cx, condition, &|_| None),
-        }
-    }
-}
-
-/// What has to hold, and what not, for an access of an iteration to take place.
-pub(super) fn all(
-    cx: &Cx<'_>,
-    forms: &mut Forms,
-    access: &Access,
-    iteration: Option<i64>,
-) -> Vec<(Condition, bool)> {
-    let arms = cx.outline.blocks.outwards(access.block).filter(|(_, block)| block.kind.is_arm());
-    let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
-    arms.filter_map(|(_, arm)| condition(cx, forms, arm, &now)).collect()
-}
-
-/// The condition of an arm, and whether it has to hold.
-pub(super) fn condition(
-    cx: &Cx<'_>,
-    forms: &mut Forms,
-    arm: &Block,
-    now: &Now<'_>,
-) -> Option<(Condition, bool)> {
-    match cx.module.instrs[arm.decided as usize] {
-        Instr::CfIf { condition } => Some((forms.condition(cx, condition, now), arm.kind == BlockKind::Then)),
-        _ => None,
+        let decides = if block.kind.is_arm() { block.decided } else { block.open };
+        let is_other = match cx.module.instrs[decides as usize] {
+            Instr::CfIf { condition: scalar }
+            | Instr::CfLoop { count: scalar, .. }
+            | Instr::CfWhile { condition: scalar, .. } => cx.module.scalar(scalar).iter().any(differs),
+            _ => false,
+        };
+        Some((if is_other { Condition::Open } else { condition }, goes))
     }
 }

@@ -6,51 +6,15 @@
 //! than there are, and never fewer.
 
 use super::super::Cx;
+pub(super) use super::items::Condition;
+use super::items::{Choice, Clamped, FAR, Item, MOST_CHOICES, Sum, both, near, not, number, one_of};
 use std::collections::HashMap;
 use wsp_core::int::{BinOp, Range};
 use wsp_core::tg::{ExprOp, Scalar, ScalarType, binary};
 use wsp_ir::tg::ArgSource;
-use wsp_ir::tg::outline::Affine;
 
-/// What stands for no bound. Sums of multiples that come near are not known.
-const FAR: i128 = 1 << 100;
 /// Operations of an expression that is looked into.
 const LONGEST: usize = 256;
-
-/// A condition.
-#[derive(Clone, Debug)]
-pub(super) enum Condition {
-    Known(bool),
-    /// Goes either way, each time anew.
-    Open,
-    /// A form lies between two numbers, which it may be.
-    Within(u32, Range),
-    Not(Box<Condition>),
-    And(Box<Condition>, Box<Condition>),
-}
-
-/// A sum of multiples of values, by the number of the value.
-type Sum = Affine<u32>;
-
-/// A sum that is cut off on both sides, by `min` and `max` with constants.
-#[derive(Clone, Debug)]
-struct Clamped {
-    of: Sum,
-    /// The least and the most that it is; at [`FAR`] it is not cut off.
-    within: Range,
-    /// The same as a value of its own, if it is one.
-    whole: Option<Sum>,
-}
-
-/// What stands on the stack of an expression.
-#[derive(Clone, Debug)]
-enum Item {
-    Number(Sum),
-    Clamped(Box<Clamped>),
-    Truth(Condition),
-    /// Not known, each time anew.
-    Open,
-}
 
 /// What the variable of a loop, or the iteration, is at the moment, if that is known.
 pub(super) type Now<'n> = dyn Fn(ExprOp) -> Option<i64> + 'n;
@@ -91,11 +55,8 @@ impl Forms {
 
     /// Whether a scalar is 0 or less.
     pub(super) fn is_none(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
-        match self.item(cx, scalar, now) {
-            Item::Number(sum) => self.within(&sum, Range::new(-FAR, 0)),
-            Item::Clamped(sum) => self.within_clamped(&sum, Range::new(-FAR, 0)),
-            other => not(self.truth(other)),
-        }
+        let item = self.item(cx, scalar, now);
+        self.is_within(item, Range::new(-FAR, 0))
     }
 
     /// The number that a scalar is, if it is known.
@@ -140,6 +101,12 @@ impl Forms {
 
     /// What an operation makes of its operands; `ops` are those of all of it.
     fn apply(&mut self, cx: &Cx<'_>, op: ExprOp, mut items: Vec<Item>, ops: &[ExprOp]) -> Item {
+        if !matches!(op, ExprOp::And | ExprOp::Or | ExprOp::Not) {
+            items = items.into_iter().map(Item::as_number).collect();
+            if let Some(at) = items.iter().position(|item| matches!(item, Item::Choice(_))) {
+                return self.choose(cx, op, items, at, ops);
+            }
+        }
         let (b, a) = (items.pop(), items.pop());
         match (op, a, b) {
             (ExprOp::Const(value), ..) => number(value.into()),
@@ -159,6 +126,23 @@ impl Forms {
             }
             _ => self.value(cx, ops, ANYWHERE),
         }
+    }
+
+    /// What an operation makes of operands of which one is one of two things.
+    fn choose(&mut self, cx: &Cx<'_>, op: ExprOp, mut items: Vec<Item>, at: usize, ops: &[ExprOp]) -> Item {
+        let choices = items.iter().fold(1usize, |all, item| all.saturating_mul(item.choices()));
+        let Item::Choice(choice) = std::mem::replace(&mut items[at], Item::Open) else { return Item::Open };
+        if choices > MOST_CHOICES {
+            return self.value(cx, ops, ANYWHERE);
+        }
+        let Choice { condition, then, otherwise } = *choice;
+        let [then, otherwise] = [(then, 1), (otherwise, 0)].map(|(item, which)| {
+            items[at] = item;
+            // What comes of each is a value of its own, with bounds of its own.
+            let ops = [ops, &[ExprOp::Const(which)]].concat();
+            self.apply(cx, op, items.clone(), &ops)
+        });
+        Item::chosen(condition, then, otherwise)
     }
 
     /// What an operation makes of a sum that is cut off and a constant, if it is again one or compares them.
@@ -281,10 +265,22 @@ impl Forms {
 
     fn truth(&mut self, item: Item) -> Condition {
         match item {
-            Item::Number(sum) => not(self.within(&sum, Range::point(0))),
-            Item::Clamped(sum) => not(self.within_clamped(&sum, Range::point(0))),
             Item::Truth(condition) => condition,
-            Item::Open => Condition::Open,
+            item => not(self.is_within(item, Range::point(0))),
+        }
+    }
+
+    /// Whether something lies between two numbers.
+    fn is_within(&mut self, item: Item, range: Range) -> Condition {
+        match item.as_number() {
+            Item::Number(sum) => self.within(&sum, range),
+            Item::Clamped(sum) => self.within_clamped(&sum, range),
+            Item::Choice(choice) => {
+                let Choice { condition, then, otherwise } = *choice;
+                let (then, otherwise) = (self.is_within(then, range), self.is_within(otherwise, range));
+                one_of(condition, then, otherwise)
+            }
+            Item::Truth(_) | Item::Open => Condition::Open,
         }
     }
 
@@ -362,10 +358,6 @@ pub(super) fn is_of_launch(cx: &Cx<'_>, arg: u32) -> bool {
     cx.module.args.get(arg as usize).is_some_and(|arg| arg.source == ArgSource::Launch)
 }
 
-fn number(constant: i128) -> Item {
-    Item::Number(Sum { constant, ..Sum::default() })
-}
-
 /// Where the difference of two operands lies if a comparison holds of them, or if it does not.
 fn compares(op: ExprOp) -> Option<(Range, bool)> {
     Some(match op {
@@ -377,23 +369,6 @@ fn compares(op: ExprOp) -> Option<(Range, bool)> {
         ExprOp::Ge => (Range::new(0, FAR), true),
         _ => return None,
     })
-}
-
-fn not(condition: Condition) -> Condition {
-    match condition {
-        Condition::Known(holds) => Condition::Known(!holds),
-        Condition::Open => Condition::Open,
-        Condition::Not(condition) => *condition,
-        other => Condition::Not(Box::new(other)),
-    }
-}
-
-fn both(a: Condition, b: Condition) -> Condition {
-    match (a, b) {
-        (Condition::Known(true), other) | (other, Condition::Known(true)) => other,
-        (Condition::Known(false), _) | (_, Condition::Known(false)) => Condition::Known(false),
-        (a, b) => Condition::And(Box::new(a), Box::new(b)),
-    }
 }
 
 /// The values of a type.
@@ -409,64 +384,4 @@ fn bounds_of(ty: ScalarType) -> Range {
 
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-impl Item {
-    fn clamped(cut: Clamped) -> Item {
-        match cut.within.value() {
-            Some(value) => number(value),
-            None => Item::Clamped(Box::new(cut)),
-        }
-    }
-
-    /// The sum that it is as a value of its own.
-    fn whole(&self) -> Option<Sum> {
-        match self {
-            Item::Number(sum) => Some(sum.clone()),
-            Item::Clamped(cut) => cut.whole.clone(),
-            Item::Truth(_) | Item::Open => None,
-        }
-    }
-}
-
-impl Clamped {
-    /// It and a constant together; none if a number becomes too large.
-    fn plus(&self, constant: i128) -> Option<Clamped> {
-        let more = Sum { constant, ..Sum::default() };
-        let end = |end: i128| if end.abs() == FAR { Some(end) } else { in_reach(end.checked_add(constant)?) };
-        Some(Clamped {
-            of: near(self.of.add(&more))?,
-            within: Range::new(end(self.within.low)?, end(self.within.high)?),
-            whole: self.whole.as_ref().and_then(|whole| near(whole.add(&more))),
-        })
-    }
-
-    fn negative(&self) -> Option<Clamped> {
-        self.times(-1)
-    }
-
-    /// It so many times; none if a number becomes too large.
-    fn times(&self, factor: i128) -> Option<Clamped> {
-        let end = |end: i128| match end.abs() == FAR && factor != 0 {
-            true => Some(end * factor.signum()),
-            false => in_reach(end.checked_mul(factor)?),
-        };
-        let (low, high) = (end(self.within.low)?, end(self.within.high)?);
-        Some(Clamped {
-            of: near(self.of.times(factor))?,
-            within: if factor < 0 { Range::new(high, low) } else { Range::new(low, high) },
-            whole: self.whole.as_ref().and_then(|whole| near(whole.times(factor))),
-        })
-    }
-}
-
-/// A sum of numbers that bounds are compared with.
-fn near(sum: Option<Sum>) -> Option<Sum> {
-    sum.filter(|sum| {
-        in_reach(sum.constant).is_some() && sum.terms.iter().all(|term| in_reach(term.1).is_some())
-    })
-}
-
-fn in_reach(number: i128) -> Option<i128> {
-    (number.abs() < FAR / 2).then_some(number)
 }

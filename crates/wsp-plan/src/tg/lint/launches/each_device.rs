@@ -5,11 +5,12 @@ use super::super::access::Access;
 use super::super::open::with_values;
 use super::super::overlap::{Overlap, Values, overlap_in_any_round};
 use super::conditions::{Condition, Forms};
+use super::runs::{needs, runs_its_loops};
 use super::ways::ways;
-use super::{Steps, arms, parts};
+use super::{Steps, parts};
 use std::collections::BTreeSet;
 use wsp_core::tg::{ExprOp, Instr};
-use wsp_ir::tg::outline::{BlockKind, Variable};
+use wsp_ir::tg::outline::Variable;
 
 /// A launch: the graph, and the iteration if it is known.
 type Launched = (u32, Option<i64>);
@@ -57,7 +58,7 @@ impl OnDevice {
                 if access.low >= access.high {
                     continue;
                 }
-                let goes = arms::all(cx, &mut forms, access, iteration);
+                let goes = needs(cx, &mut forms, access, iteration);
                 if goes.iter().any(|(holds, goes)| matches!(holds, Condition::Known(known) if known != goes))
                 {
                     continue;
@@ -128,14 +129,4 @@ fn launched(cx: &Cx<'_>) -> (BTreeSet<Launched>, BTreeSet<Launched>, bool) {
         true
     });
     (surely.unwrap_or_default(), maybe, is_whole)
-}
-
-/// Whether the loops of the graph around an access surely run, and nothing leaves them.
-fn runs_its_loops(cx: &Cx<'_>, access: &Access) -> bool {
-    let mut around = cx.outline.blocks.outwards(access.block).filter(|(_, block)| block.kind.is_loop());
-    around.all(|(id, block)| {
-        block.kind == BlockKind::Loop
-            && !block.breaks
-            && cx.outline.count_of(cx.known, id).is_some_and(|count| count > 0)
-    })
 }

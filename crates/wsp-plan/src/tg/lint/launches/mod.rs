@@ -8,9 +8,11 @@ mod choices;
 mod conditions;
 mod each_device;
 mod events;
+mod items;
 mod open;
 mod order;
 mod restores;
+mod runs;
 mod skips;
 mod unlaunched;
 mod ways;
@@ -18,7 +20,7 @@ mod ways;
 use super::access::Access;
 use super::flow::verb_of;
 use super::order::Order;
-use super::overlap::{Overlap, overlap, overlap_where};
+use super::overlap::{Overlap, overlap, overlap_where, takes};
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 pub(super) use arms::{Arms, Together};
 use conditions::{Condition, Forms, is_of_launch};
@@ -27,6 +29,7 @@ use events::Events;
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
 use open::{by_event, user_of};
 use order::LaunchOrder;
+use runs::{needs, surely_runs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use unlaunched::Needs;
@@ -189,16 +192,21 @@ impl<'o> Checker<'o> {
             }
         }
         for free in &way.frees {
-            let uses = |graph: u32| {
-                let uses = &self.uses_of[graph as usize];
-                let from = uses.partition_point(|&at| self.list[at].tensor < free.tensor);
-                uses.get(from).is_some_and(|&at| self.list[at].tensor == free.tensor)
-            };
             if !self.steps.spend(way.launches.len()) {
                 break;
             }
-            let mut users = (0..free.launches).filter(|&at| uses(way.launches[at].graph));
-            if let Some(user) = users.find(|&at| !order.is_over(at, free.waits, &mut self.steps)) {
+            let uses = |launch: &Launch, steps: &mut Steps, forms: &mut Forms| {
+                let uses = &self.uses_of[launch.graph as usize];
+                let from = uses.partition_point(|&at| self.list[at].tensor < free.tensor);
+                let uses = uses[from..].iter().map(|&at| &self.list[at]);
+                let mut uses = uses.take_while(|access| access.tensor == free.tensor);
+                uses.any(|access| may_take(cx, (way, &mut *forms), access, launch, steps))
+            };
+            let user = (0..free.launches).find(|&at| {
+                uses(&way.launches[at], &mut self.steps, forms)
+                    && !order.is_over(at, free.waits, &mut self.steps)
+            });
+            if let Some(user) = user {
                 self.frees.entry((free.at, free.tensor)).or_insert(way.launches[user].at);
             }
         }
@@ -240,8 +248,10 @@ impl<'o> Checker<'o> {
             let may_wait = meets != Overlap::Never && is_ordered(true, forms, steps);
             let meets = if may_wait { Overlap::Maybe } else { meets };
             is_told &= meets == Overlap::Surely;
-            // Only a run knows which arms it takes.
-            if meets != Overlap::Never && (meets == Overlap::Maybe || in_arm(cx, &x) || in_arm(cx, &y)) {
+            // Only a run knows which arms it takes, and which loops it leaves.
+            if meets != Overlap::Never
+                && (meets == Overlap::Maybe || !is_certain(cx, &x) || !is_certain(cx, &y))
+            {
                 self.uses.extend([(a.graph, meeting.a), (b.graph, meeting.b)]);
             }
             if meets == Overlap::Surely {
@@ -372,11 +382,11 @@ fn meets_on(
     (is_sure, (x, a), (y, b)): (bool, (&Access, &Launch), (&Access, &Launch)),
     steps: &mut Steps,
 ) -> Overlap {
-    let arms: Vec<(Condition, bool)> = [(x, a), (y, b)]
+    let needs: Vec<(Condition, bool)> = [(x, a), (y, b)]
         .into_iter()
-        .flat_map(|(of, launch)| arms::all(cx, forms, of, launch.iteration))
+        .flat_map(|(of, launch)| needs(cx, forms, of, launch.iteration))
         .collect();
-    if !arms.is_empty() && !way.allows(forms, &arms, steps) {
+    if !needs.is_empty() && !way.allows(forms, &needs, steps) {
         return Overlap::Never;
     }
     let overlap = match (is_sure, a.iteration, b.iteration) {
@@ -393,14 +403,31 @@ fn meets_on(
     }
 }
 
+/// Whether a launch on a way may do an access, to its tensor.
+fn may_take(
+    cx: &Cx<'_>,
+    (way, forms): (&Way, &mut Forms),
+    access: &Access,
+    launch: &Launch,
+    steps: &mut Steps,
+) -> bool {
+    let iteration: Vec<(Variable, i64)> =
+        launch.iteration.iter().map(|iteration| (Variable::Iteration, *iteration)).collect();
+    if takes(cx.known, cx.outline, (access, &iteration)) == Some(false) {
+        return false;
+    }
+    let needs = needs(cx, forms, access, launch.iteration);
+    needs.is_empty() || way.allows(forms, &needs, steps)
+}
+
 /// Whether an access is done only as the left side of an operator goes.
 fn is_conditional(access: &Access) -> bool {
     access.load.is_some_and(|load| load.is_conditional)
 }
 
-/// Whether an access takes place in an arm of a condition.
-fn in_arm(cx: &Cx<'_>, access: &Access) -> bool {
-    cx.outline.blocks.outwards(access.block).any(|(_, around)| around.kind.is_arm())
+/// Whether an access takes place each time that its graph runs.
+fn is_certain(cx: &Cx<'_>, access: &Access) -> bool {
+    surely_runs(cx, access) && !is_conditional(access)
 }
 
 /// Whether the tensor or the bytes of an access differ from launch to launch.
@@ -438,7 +465,7 @@ fn launched(cx: &Cx<'_>, at: u32) -> String {
 
 fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race, [a, b]: &[Access; 2]) {
     let is_same = race.is_same;
-    let is_sure = a.is_known() && b.is_known() && !in_arm(cx, a) && !in_arm(cx, b) && !is_same;
+    let is_sure = a.is_known() && b.is_known() && is_certain(cx, a) && is_certain(cx, b) && !is_same;
     let of = if is_sure { error } else { warning };
     if cx.is_full() {
         return cx.report(of(LAUNCHES, "no order".to_owned()));

@@ -2,12 +2,12 @@
 
 use super::super::Cx;
 use super::super::access::Access;
+use super::Steps;
 use super::arms::Together;
-use super::conditions::{Condition, Forms, Now};
+use super::conditions::{Condition, Forms};
+use super::runs::{need, needs};
 use super::ways::Way;
-use super::{Steps, arms};
-use wsp_core::tg::{ExprOp, Instr};
-use wsp_ir::tg::outline::Block;
+use wsp_core::tg::ExprOp;
 
 /// Whether a kernel runs in a launch of its graph, of an iteration if that is known, on a way if there is one; and with an access of the launch,
 /// whether it does where that takes place. Where no steps are left, it may.
@@ -33,21 +33,13 @@ pub(super) fn runs(
         if with.is_some_and(|access| blocks.is_within(access.block, id)) {
             break;
         }
-        let is_run = match around.kind.is_loop() {
-            true => has_rounds(cx, forms, around, &now),
-            false => None,
-        };
-        match (around.kind.is_arm(), is_run) {
-            (true, _) => needed.extend(arms::condition(cx, forms, around, &now)),
-            (false, Some(false)) => return Together::Never,
-            (false, Some(true)) => is_sure &= !around.breaks,
-            (false, None) => is_sure &= !around.kind.is_loop(),
-        }
+        needed.extend(need(cx, forms, around, &now));
+        is_sure &= !around.breaks;
     }
     if needed.is_empty() {
         return if is_sure { Together::Surely } else { Together::Maybe };
     }
-    let given = with.map_or_else(Vec::new, |access| arms::all(cx, forms, access, iteration));
+    let given = with.map_or_else(Vec::new, |access| needs(cx, forms, access, iteration));
     let empty = Way::default();
     let way = way.unwrap_or(&empty);
     let mut allows = |also: &[(Condition, bool)]| {
@@ -61,17 +53,5 @@ pub(super) fn runs(
     match is_sure && !needed.into_iter().any(may_be_off) {
         true => Together::Surely,
         false => Together::Maybe,
-    }
-}
-
-/// Whether a loop runs a round, if that is known.
-fn has_rounds(cx: &Cx<'_>, forms: &mut Forms, around: &Block, now: &Now<'_>) -> Option<bool> {
-    match cx.module.instrs[around.decided as usize] {
-        Instr::CfLoop { count, .. } => forms.number(cx, count, now).map(|count| count > 0),
-        Instr::CfWhile { condition, .. } => match forms.condition(cx, condition, now) {
-            Condition::Known(holds) => Some(holds),
-            _ => None,
-        },
-        _ => None,
     }
 }

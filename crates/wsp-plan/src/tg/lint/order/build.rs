@@ -1,46 +1,46 @@
 //! Edges of the order, out of instructions and blocks.
 
+use super::rounds::{Needs, Rounds};
 use super::{Edge, Point, Why};
 use crate::tg::lint::access::Accesses;
 use crate::tg::lint::pairs::CopyOrder;
-use wsp_core::tg::{DependencyType, Instr, KernelNo, LoopMode, NodeNo, Scalar, UNROLL_LIMIT};
+use wsp_core::tg::{DependencyType, Instr, KernelNo, NodeNo};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{BlockId, BlockKind, NumberMap, Outline};
 
 /// Edges made of joins of many kernels, over all graphs, beyond which they are left out.
 const MAX_JOIN_EDGES: usize = 1 << 24;
 
-/// The points and edges of a unit; copies are in the order of `copies`.
-pub(super) fn build(
-    module: &TgModule,
-    outline: &Outline,
-    accesses: &Accesses,
-    copies: &CopyOrder,
-) -> (Vec<Point>, Vec<Edge>) {
-    let mut builder = Builder::new(module, outline);
-    builder.points_of_blocks(accesses);
-    builder.instructions();
-    builder.copies(copies);
-    (builder.points, builder.edges)
+/// What makes an order.
+pub(super) struct Built {
+    pub(super) points: Vec<Point>,
+    /// The block of each point.
+    pub(super) point_block: Vec<BlockId>,
+    pub(super) edges: Vec<Edge>,
+    /// What edges need that hold in some rounds only.
+    pub(super) needs: Vec<Needs>,
 }
 
-/// Whether the rounds of a loop are laid out one by one, without a border around them.
-fn is_unrolled(module: &TgModule, outline: &Outline, block: BlockId) -> bool {
-    let def = outline.blocks.get(block);
-    match module.instrs.get(def.open as usize) {
-        Some(Instr::CfLoop { count: Scalar::Const(count), mode: LoopMode::Auto, .. }) => {
-            !def.breaks && u64::try_from(*count).is_ok_and(|count| count <= UNROLL_LIMIT)
-        }
-        _ => false,
-    }
+/// The points and edges of a unit; copies are in the order of `copies`.
+pub(super) fn build(rounds: Rounds<'_>, accesses: &Accesses, copies: CopyOrder) -> Built {
+    let mut builder = Builder::new(rounds);
+    builder.points_of_blocks(accesses);
+    builder.instructions();
+    builder.copies(accesses, copies);
+    let Builder { points, point_block, edges, needs, .. } = builder;
+    Built { points, point_block, edges, needs }
 }
 
 struct Builder<'m> {
     module: &'m TgModule,
     outline: &'m Outline,
+    rounds: Rounds<'m>,
     points: Vec<Point>,
     point_block: Vec<BlockId>,
     edges: Vec<Edge>,
+    needs: Vec<Needs>,
+    /// What edges that are made now need.
+    now: Option<u32>,
     /// Per block the begin and the end of the loop that it is, if that has borders.
     borders: Vec<Option<(u32, u32)>>,
     /// Decisions on data and breaks, by instruction.
@@ -53,7 +53,8 @@ struct Builder<'m> {
 }
 
 impl<'m> Builder<'m> {
-    fn new(module: &'m TgModule, outline: &'m Outline) -> Builder<'m> {
+    fn new(rounds: Rounds<'m>) -> Builder<'m> {
+        let Rounds { module, outline, .. } = rounds;
         let map = || NumberMap::new(module.instrs.len());
         let mut extern_events = map();
         for (event, _) in &module.extern_events {
@@ -62,9 +63,12 @@ impl<'m> Builder<'m> {
         Builder {
             module,
             outline,
+            rounds,
             points: Vec::new(),
             point_block: Vec::new(),
             edges: Vec::new(),
+            needs: Vec::new(),
+            now: None,
             borders: vec![None; outline.blocks.len()],
             decisions: Vec::new(),
             gang: map(),
@@ -112,10 +116,22 @@ impl<'m> Builder<'m> {
             None => self.gang.get(to).filter(|_| why != Why::Gang).unwrap_or(to),
         };
         // What the node itself shows stays with the node.
-        self.edges.push(Edge { from, to, why, origin });
+        self.push(from, to, why, origin);
         if let Some((_, end)) = self.border(a, b) {
-            self.edges.push(Edge { from: end, to, why, origin });
+            self.push(end, to, why, origin);
         }
+    }
+
+    fn push(&mut self, from: u32, to: u32, why: Why, origin: u32) {
+        self.edges.push(Edge { from, to, why, origin, needs: self.now });
+    }
+
+    /// Lets edges from here on need something.
+    fn need(&mut self, needs: Option<Needs>) {
+        self.now = needs.map(|needs| {
+            self.needs.push(needs);
+            self.needs.len() as u32 - 1
+        });
     }
 
     /// Kernels and copies of a graph whose instructions lie in a range.
@@ -144,10 +160,10 @@ impl<'m> Builder<'m> {
             if !in_graph {
                 continue;
             }
-            if block.kind.is_loop() && !is_unrolled(self.module, self.outline, id) {
+            if block.kind.is_loop() && !self.rounds.is_unrolled(id) {
                 let begin = self.point(Point::LoopBegin(block.open), block.parent);
                 let end = self.point(Point::LoopEnd(block.open), block.parent);
-                self.edges.push(Edge { from: begin, to: end, why: Why::Control, origin: block.open });
+                self.push(begin, end, Why::Control, block.open);
                 self.borders[id.0 as usize] = Some((begin, end));
                 self.decided_by((begin, end), (block.open, block.close), accesses);
             }
@@ -170,15 +186,15 @@ impl<'m> Builder<'m> {
             let innermost = around.find(|(around, _)| self.borders[around.0 as usize].is_some());
             if innermost.is_some_and(|(around, _)| around == id) {
                 let first = self.gang.get(node).unwrap_or(node);
-                self.edges.push(Edge { from: begin, to: first, why: Why::Control, origin: open });
-                self.edges.push(Edge { from: node, to: end, why: Why::Control, origin: open });
+                self.push(begin, first, Why::Control, open);
+                self.push(node, end, Why::Control, open);
             }
         }
         let mut around = self.outline.blocks.outwards(self.outline.blocks.get(id).parent);
         let outer = around.find_map(|(around, _)| self.borders[around.0 as usize]);
         if let Some((outer_begin, outer_end)) = outer {
-            self.edges.push(Edge { from: outer_begin, to: begin, why: Why::Control, origin: open });
-            self.edges.push(Edge { from: end, to: outer_end, why: Why::Control, origin: open });
+            self.push(outer_begin, begin, Why::Control, open);
+            self.push(end, outer_end, Why::Control, open);
         }
     }
 
@@ -209,9 +225,11 @@ impl<'m> Builder<'m> {
         let Some(decision) = self.decision(open) else { return };
         let other = self.outline.blocks.opened_by(close).map(|other| self.outline.blocks.get(other));
         let close = other.map_or(close, |other| other.close);
+        self.need(self.rounds.standing(self.outline.blocks.around(open)));
         for node in self.all_within(open + 1, close) {
             self.edge(decision, node, Why::Control, open);
         }
+        self.need(None);
     }
 
     /// The decision of an instruction.
@@ -222,17 +240,22 @@ impl<'m> Builder<'m> {
 
     /// A condition or count comes after whoever writes before it what it loads, and before whoever writes it behind `close`.
     fn decided_by(&mut self, (begin, end): (u32, u32), (at, close): (u32, u32), accesses: &Accesses) {
-        let [before, mut behind] = accesses.writers_around_load(self.outline, at);
-        behind.retain(|writer| self.place(*writer) > close);
-        for writer in before {
-            self.edge(writer, begin, Why::Control, at);
-        }
-        for writer in behind {
-            self.join_edges += 1;
-            if self.join_edges > MAX_JOIN_EDGES {
-                return;
+        let [before, mut behind] = accesses.writers_around_load((self.module, self.outline), at);
+        behind.retain(|(writer, _)| writer.place > close);
+        for (writers, is_before) in [(before, true), (behind, false)] {
+            for of_node in writers.chunk_by(|a, b| a.0.node == b.0.node) {
+                self.join_edges += 1;
+                if self.join_edges > MAX_JOIN_EDGES {
+                    return;
+                }
+                let writer = of_node[0].0.node;
+                self.need(self.rounds.meeting(of_node.to_vec()));
+                match is_before {
+                    true => self.edge(writer, begin, Why::Control, at),
+                    false => self.edge(end, writer, Why::Control, at),
+                }
+                self.need(None);
             }
-            self.edge(end, writer, Why::Control, at);
         }
     }
 
@@ -294,8 +317,14 @@ impl<'m> Builder<'m> {
             Some(decision) => (decision, Why::Control),
             None => (self.point(Point::Join(at), id), Why::Join),
         };
+        let is_settled = is_break && self.rounds.is_settled(at);
+        self.need(match is_settled {
+            true => Some(Needs::Leaving(at)),
+            false => self.rounds.standing(around),
+        });
         before.into_iter().for_each(|node| self.edge(node, join, why, at));
         after.into_iter().for_each(|node| self.edge(join, node, why, at));
+        self.need(None);
     }
 
     /// Where a kernel or copy stands.
@@ -442,12 +471,21 @@ impl<'m> Builder<'m> {
     }
 
     /// Copies are in program order with whoever else uses their bytes.
-    fn copies(&mut self, order: &CopyOrder) {
-        for &(first, second) in &order.pairs {
+    fn copies(&mut self, accesses: &Accesses, order: CopyOrder) {
+        for pair in order.pairs {
+            let (first, second) = (pair.first, pair.second);
             let copy = self.outline.kernels.len() as u32..self.base();
             let copy = if copy.contains(&first) { first } else { second };
             let at = self.outline.copies[(copy - self.outline.kernels.len() as u32) as usize].at;
+            let access = |at: u32| accesses.list[at as usize];
+            let meetings = pair.meetings.into_iter().map(|(a, b)| (access(a), access(b))).collect();
+            self.need(self.rounds.meeting(meetings));
+            if self.now.is_some() {
+                // In rounds in which they meet, the two themselves are in order.
+                self.push(first, second, Why::Copy, at);
+            }
             self.edge(first, second, Why::Copy, at);
+            self.need(None);
         }
     }
 }

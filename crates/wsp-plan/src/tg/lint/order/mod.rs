@@ -2,16 +2,20 @@
 //!
 //! Nodes are kernels and copies, and points between them: the joins of barriers and checkpoints, events, the start of
 //! gangs, decisions on data, the begin and the end of loops that run round by round. An edge that crosses the border of such a loop
-//! holds for the whole loop. Loops of few rounds are unrolled, so their borders hold nothing back.
+//! holds for the whole loop. Loops of few rounds are unrolled, so their borders hold nothing back, and some edges hold in some of their rounds only (`rounds`).
 
 mod build;
+mod rounds;
 
 use super::pairs::CopyOrder;
 use super::reach::Ordered;
 use super::{Cx, cycle};
+use build::Built;
+use rounds::Needs;
+pub(super) use rounds::Rounds;
 use std::collections::HashMap;
 use wsp_core::tg::{EventNo, TensorNo};
-use wsp_ir::tg::outline::Outline;
+use wsp_ir::tg::outline::{BlockId, Outline};
 
 /// A node of the order: kernels first, then copies, then points.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,6 +59,15 @@ pub(super) struct Edge {
     pub(super) why: Why,
     /// The instruction that says so.
     pub(super) origin: u32,
+    /// What it needs to hold in a round, by place in [`Order::needs`]; else it holds in all.
+    needs: Option<u32>,
+}
+
+impl Edge {
+    /// Whether it holds in all rounds.
+    pub(super) fn holds_always(&self) -> bool {
+        self.needs.is_none()
+    }
 }
 
 /// A point between kernels.
@@ -79,6 +92,7 @@ pub(super) struct Order {
     kernels: u32,
     copies: u32,
     pub(super) points: Vec<Point>,
+    point_block: Vec<BlockId>,
     /// Edges, by the node they come from.
     pub(super) edges: Vec<Edge>,
     /// Where the edges of each node begin, and one past the last.
@@ -87,6 +101,7 @@ pub(super) struct Order {
     pub(super) rank: Vec<u32>,
     ranked_first: Vec<u32>,
     ranked_to: Vec<u32>,
+    needs: Vec<Needs>,
 }
 
 impl Order {
@@ -105,12 +120,22 @@ impl Order {
         decisions.collect()
     }
 
+    /// The block of a node.
+    fn block(&self, outline: &Outline, node: u32) -> BlockId {
+        let copy = node.checked_sub(self.kernels);
+        match (copy, copy.and_then(|copy| copy.checked_sub(self.copies))) {
+            (_, Some(point)) => self.point_block[point as usize],
+            (Some(copy), None) => outline.copies[copy as usize].block,
+            (None, None) => outline.kernels[node as usize].block,
+        }
+    }
+
     /// Edges from a node.
     pub(super) fn from(&self, node: Node) -> &[Edge] {
         &self.edges[self.first[node.0 as usize] as usize..self.first[node.0 as usize + 1] as usize]
     }
 
-    /// The edges by rank, for questions of reach.
+    /// The edges that hold in all rounds by rank, for questions of reach.
     pub(super) fn ordered(&self) -> Ordered<'_> {
         Ordered { first: &self.ranked_first, to: &self.ranked_to }
     }
@@ -121,8 +146,7 @@ impl Order {
         if let Some(tensor) = copies.left_out {
             cx.not_all_users(tensor);
         }
-        let (points, edges) = build::build(cx.module, cx.outline, cx.accesses, &copies);
-        let mut order = Order::of(cx.outline, points, &edges);
+        let mut order = Order::of(cx.outline, build::build(cx.rounds(), cx.accesses, copies));
         order.rank();
         if order.rank.is_empty() {
             cycle::report(cx, &order);
@@ -130,19 +154,19 @@ impl Order {
         order
     }
 
-    fn of(outline: &Outline, points: Vec<Point>, edges: &[Edge]) -> Order {
+    fn of(outline: &Outline, Built { points, point_block, edges, needs }: Built) -> Order {
         let (kernels, copies) = (outline.kernels.len() as u32, outline.copies.len() as u32);
         let nodes = (kernels + copies) as usize + points.len();
         let mut first = vec![0u32; nodes + 1];
-        for edge in edges {
+        for edge in &edges {
             first[edge.from as usize + 1] += 1;
         }
         for at in 0..nodes {
             first[at + 1] += first[at];
         }
         let mut next = first.clone();
-        let mut sorted = edges.to_vec();
-        for edge in edges {
+        let mut sorted = edges.clone();
+        for edge in &edges {
             let at = &mut next[edge.from as usize];
             sorted[*at as usize] = *edge;
             *at += 1;
@@ -151,11 +175,13 @@ impl Order {
             kernels,
             copies,
             points,
+            point_block,
             edges: sorted,
             first,
             rank: Vec::new(),
             ranked_first: Vec::new(),
             ranked_to: Vec::new(),
+            needs,
         }
     }
 
@@ -190,7 +216,8 @@ impl Order {
         for &node in &order {
             self.ranked_first.push(self.ranked_to.len() as u32);
             let edges = self.first[node as usize] as usize..self.first[node as usize + 1] as usize;
-            self.ranked_to.extend(self.edges[edges].iter().map(|edge| rank[edge.to as usize]));
+            let always = self.edges[edges].iter().filter(|edge| edge.holds_always());
+            self.ranked_to.extend(always.map(|edge| rank[edge.to as usize]));
         }
         self.ranked_first.push(self.ranked_to.len() as u32);
         self.rank = rank;
