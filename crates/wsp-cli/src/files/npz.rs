@@ -34,13 +34,15 @@ impl Npz {
         file.seek(SeekFrom::Start(0)).map_err(|e| unreadable(path, &e))?;
         let archive = ZipArchive::new(BufReader::with_capacity(1 << 20, file))
             .map_err(|e| not_an_archive(path, &start, bytes, &e))?;
+        let table = table_of_contents(path, archive.central_directory_start())?;
+        refuse_twice(path, &table)?;
         Ok(Npz { path: path.to_owned(), bytes, archive })
     }
 
-    /// Names of the arrays, without `.npy`, sorted.
+    /// Names of the arrays, without `.npy`, sorted. As for NumPy, the ending may be missing.
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.archive.file_names().filter_map(|n| n.strip_suffix(".npy")).map(str::to_owned).collect();
+        let entries = self.archive.file_names().filter(|name| !name.ends_with('/'));
+        let mut names: Vec<String> = entries.map(|name| array_name(name).to_owned()).collect();
         names.sort();
         names
     }
@@ -67,7 +69,8 @@ impl Npz {
         read: impl FnOnce(&mut Stream<'_>) -> Result<T, Fault>,
     ) -> Result<T, Diagnostic> {
         let what = format!("`{}`, entry `{name}`", shown(&self.path));
-        let index = self.archive.index_for_name(&format!("{name}.npy")).ok_or_else(|| self.no_entry(name))?;
+        let index = self.archive.index_for_name(&format!("{name}.npy"));
+        let index = index.or_else(|| self.archive.index_for_name(name)).ok_or_else(|| self.no_entry(name))?;
         let mut file = self.archive.by_index(index).map_err(|e| damaged(&what, &e.to_string()))?;
         check_entry(&what, &file, self.bytes)?;
         let left = file.size();
@@ -94,6 +97,51 @@ impl Npz {
             None => fault,
         }
     }
+}
+
+/// The name of the array that an entry is.
+fn array_name(entry: &str) -> &str {
+    entry.strip_suffix(".npy").unwrap_or(entry)
+}
+
+/// The names of all entries as the table at the end of an archive has them, also those that are there twice.
+fn table_of_contents(path: &Path, start: u64) -> Result<Vec<String>, Diagnostic> {
+    let (mut file, bytes) = open_sized(path)?;
+    let mut table = Vec::new();
+    let read = file.seek(SeekFrom::Start(start.min(bytes)));
+    read.and_then(|_| file.read_to_end(&mut table)).map_err(|e| unreadable(path, &e))?;
+    let (mut names, mut rest) = (Vec::new(), table.as_slice());
+    while let Some((name, next)) = table_entry(rest) {
+        names.push(String::from_utf8_lossy(name).into_owned());
+        rest = next;
+    }
+    Ok(names)
+}
+
+/// The name in the first record of a table of contents, and what follows the record; none where there is none.
+fn table_entry(table: &[u8]) -> Option<(&[u8], &[u8])> {
+    const LENGTHS: usize = 28;
+    const FIXED: usize = 46;
+    let (fixed, rest) =
+        table.split_at_checked(FIXED).filter(|(fixed, _)| fixed.starts_with(b"PK\x01\x02"))?;
+    let length = |at: usize| usize::from(u16::from_le_bytes([fixed[at], fixed[at + 1]]));
+    let [name, extra, comment] = [0, 2, 4].map(|at| length(LENGTHS + at));
+    let (name, rest) = rest.split_at_checked(name)?;
+    Some((name, rest.get(extra + comment..)?))
+}
+
+/// Refuses an archive that holds two arrays of one name, of which only one could be used.
+fn refuse_twice(path: &Path, table: &[String]) -> Result<(), Diagnostic> {
+    let mut names: Vec<&str> = table.iter().map(|entry| array_name(entry)).collect();
+    names.sort_unstable();
+    let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]) else {
+        return Ok(());
+    };
+    let count = names.iter().filter(|name| **name == twice).count();
+    let message = format!("`{}` holds {count} arrays `{twice}`", shown(path));
+    Err(Diagnostic::error(codes::TWICE_GIVEN, message)
+        .note("which of them is meant is not known")
+        .help("write the archive again with one: `numpy.savez(\"FILE.npz\", …)`"))
 }
 
 fn list(names: &[String]) -> String {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::DType;
 use wsp_core::tg::{Direction, ExprOp, GraphNo, Instr, KernelNo, Scalar, TensorNo};
-use wsp_ir::tg::{ArgSignature, Namespace, Signatures, TgModule};
+use wsp_ir::tg::{ArgSignature, Namespace, RefValue, Signatures, TgModule};
 
 /// A tensor that is provided.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub struct UnitTensor {
     pub is_read: bool,
     /// Whether a kernel or a copy may write it.
     pub is_written: bool,
+    /// Whether anything uses it, also a reference.
+    pub is_used: bool,
     /// Whether it belongs to a file of kernels, and not to the unit.
     pub is_resident: bool,
 }
@@ -26,24 +28,32 @@ pub struct UnitTensor {
 pub fn tensors(module: &TgModule, signatures: &Signatures) -> Vec<UnitTensor> {
     let mut uses = Uses::default();
     uses.collect(module, signatures);
+    let residents: BTreeMap<&str, &ArgSignature> =
+        uses.residents.iter().map(|arg| (arg.name.as_str(), *arg)).collect();
+    let is_referenced = |tensor: TensorNo| {
+        let mut values = module.references.iter().flat_map(|reference| &reference.bindings);
+        values.any(|(_, value)| *value == RefValue::Tensor(tensor))
+    };
     let mut all: Vec<UnitTensor> = module
         .externs
         .iter()
         .map(|tensor| {
             let of_kernel = uses.shapes.get(&tensor.tensor);
             let declared = (!tensor.shape.is_empty()).then(|| tensor.shape.clone());
+            let name = module.name(Namespace::Tensor, GraphNo(0), tensor.tensor.0);
+            let is_touched = uses.read.contains(&tensor.tensor) || uses.written.contains(&tensor.tensor);
+            let is_used = is_touched || is_referenced(tensor.tensor) || residents.contains_key(name.as_str());
             UnitTensor {
-                name: module.name(Namespace::Tensor, GraphNo(0), tensor.tensor.0),
+                name,
                 dtype: tensor.dtype.or_else(|| of_kernel.and_then(|(dtype, _)| *dtype)),
                 shape: declared.or_else(|| of_kernel.and_then(|(_, shape)| shape.clone())),
                 is_read: uses.read.contains(&tensor.tensor),
                 is_written: uses.written.contains(&tensor.tensor),
+                is_used,
                 is_resident: false,
             }
         })
         .collect();
-    let residents: BTreeMap<&str, &ArgSignature> =
-        uses.residents.into_iter().map(|arg| (arg.name.as_str(), arg)).collect();
     for (name, arg) in residents {
         // A declaration of the unit says more than a kernel does.
         if !all.iter().any(|tensor| tensor.name == name) {
@@ -53,6 +63,7 @@ pub fn tensors(module: &TgModule, signatures: &Signatures) -> Vec<UnitTensor> {
                 shape: whole_shape(arg),
                 is_read: arg.direction != Direction::Out,
                 is_written: matches!(arg.direction, Direction::Out | Direction::InOut),
+                is_used: true,
                 is_resident: true,
             });
         }

@@ -119,6 +119,44 @@ fn archives_of_numpy_are_read() {
     assert!(npz.read("meta_dtype").unwrap_err().message.contains("`U3`"));
 }
 
+/// An archive of these arrays with other names of entries: `from` is as long as `to`.
+fn renamed(path: &Path, names: [&str; 2], from: &str, to: &str) {
+    let array = |value: f32| {
+        let mut array = Array::zeros(DType::F32, &[1]).unwrap();
+        array.as_slice_mut::<f32>().unwrap().fill(value);
+        array
+    };
+    let arrays = [(names[0].to_owned(), array(1.0)), (names[1].to_owned(), array(2.0))].into();
+    write_npz(path, &arrays).unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    for at in 0..bytes.len() - from.len() {
+        if bytes[at..].starts_with(from.as_bytes()) {
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn an_entry_without_the_ending_is_an_array_as_for_numpy() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.npz");
+    renamed(&path, ["a", "b"], "b.npy", "b_npy");
+    let mut npz = Npz::open(&path).unwrap();
+    assert_eq!(npz.names(), ["a", "b_npy"]);
+    assert_eq!(npz.read("b_npy").unwrap().as_slice::<f32>().unwrap(), [2.0]);
+    assert_eq!(npz.read("a").unwrap().as_slice::<f32>().unwrap(), [1.0]);
+}
+
+#[test]
+fn two_entries_of_one_name_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.npz");
+    renamed(&path, ["a", "b"], "b.npy", "a.npy");
+    let faults = messages(read_inputs(Some(&path), &[], &all));
+    assert_eq!(faults, [format!("WSP0510 `{}` holds 2 arrays `a`", path.display())]);
+}
+
 #[test]
 fn source_must_be_text_of_moderate_length() {
     let dir = tempfile::tempdir().unwrap();

@@ -9,6 +9,7 @@ use wsp_ir::workload::{
     Access, AccessMode, ArgValue, Block, DimRange, IntExpr, IntExprKind, Iteration, NodeKind, Process, Task,
     WorkloadModule,
 };
+use wsp_plan::workload::constant;
 
 /// Tensors of a workload with declared kernels by what their first reads find.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -90,6 +91,10 @@ impl Walk<'_> {
                 NodeKind::Combine(blocks) | NodeKind::Sequential(blocks) => {
                     blocks.iter().for_each(|block| self.block(block, reads));
                 }
+                NodeKind::Cond { condition, then, otherwise } if constant(condition).is_some() => {
+                    let taken = if constant(condition) == Some(0) { otherwise } else { then };
+                    self.block(taken, reads);
+                }
                 NodeKind::Cond { then, otherwise, .. } => {
                     let [one, other] = [then, otherwise].map(|block| {
                         let mut arm = reads.clone();
@@ -98,6 +103,8 @@ impl Walk<'_> {
                     });
                     reads.join(one, other);
                 }
+                NodeKind::ParallelFor { over, .. } | NodeKind::ForEach { over, .. }
+                    if has_no_rounds(over) => {}
                 NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
                     self.rounds(body, is_empty_at_times(over), reads);
                 }
@@ -184,7 +191,8 @@ impl Walk<'_> {
 
     fn task(&self, task: &Task, reads: &mut LiveIns) {
         let task = Accesses::of(task, self.module);
-        for (access, _) in task.0.iter().filter(|(_, mode)| *mode != AccessMode::Out) {
+        let reads_of_task = task.0.iter().filter(|(_, mode)| *mode != AccessMode::Out);
+        for (access, _) in reads_of_task.filter(|(access, _)| !access.ranges.iter().any(is_empty)) {
             if !reads.some.contains(access.tensor) {
                 reads.needed.insert(access.tensor);
             } else if !reads.whole.contains(access.tensor) {
@@ -222,6 +230,24 @@ impl<'a> Accesses<'a> {
     fn reads(&self, tensor: TensorId) -> bool {
         self.0.iter().any(|(access, mode)| *mode != AccessMode::Out && access.tensor == tensor)
     }
+}
+
+/// Whether a box has no indices in a dimension, whatever the run.
+fn is_empty(range: &DimRange) -> bool {
+    match range {
+        DimRange::Whole | DimRange::Index(_) => false,
+        DimRange::Range { lo, hi } => are_in_reverse(lo, hi),
+        DimRange::Sized { len, .. } => constant(len).is_some_and(|len| len <= 0),
+    }
+}
+
+/// Whether a loop has no rounds, whatever the run.
+fn has_no_rounds(over: &Iteration) -> bool {
+    matches!(over, Iteration::Range { lo, hi, .. } if are_in_reverse(lo, hi))
+}
+
+fn are_in_reverse(lo: &IntExpr, hi: &IntExpr) -> bool {
+    constant(lo).zip(constant(hi)).is_some_and(|(lo, hi)| lo >= hi)
 }
 
 /// Whether a loop may have rounds at one time, and none at another of the same launch.

@@ -109,6 +109,21 @@ fn binary(op: IntBinary, left: i64, right: i64) -> Result<i64, FaultKind> {
     })
 }
 
+/// The value of an expression that names nothing; none for others, and for one at fault.
+pub fn constant(expr: &IntExpr) -> Option<i64> {
+    let mut is_closed = true;
+    expr.each(&mut |kind| {
+        is_closed &= matches!(
+            kind,
+            IntExprKind::Const(_)
+                | IntExprKind::Unary(..)
+                | IntExprKind::Binary(..)
+                | IntExprKind::Choose(..)
+        );
+    });
+    if is_closed { eval(expr, &mut Closed(&Values::default())).ok() } else { None }
+}
+
 /// A scope without variables, axes and slots: launch-time expressions.
 pub(super) struct Closed<'a>(pub(super) &'a Values);
 

@@ -15,6 +15,7 @@ mod schedule;
 
 pub use bind::{Bindings, bind};
 pub use count::count;
+pub use eval::constant;
 pub(crate) use expand::no_workload;
 pub use expand::{Dispatched, ExpandError, ExpandStats, Placement, TaskRecord, TaskSink, expand};
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

@@ -35,7 +35,8 @@ pub(super) fn load(
     normalised: &[String],
     args: &DataArgs,
 ) -> Result<UnitData, Vec<Diagnostic>> {
-    let wants = tensors.iter().map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read });
+    let used = tensors.iter().filter(|tensor| tensor.is_used);
+    let wants = used.map(|tensor| Want { name: tensor.name.clone(), needed: tensor.is_read });
     let fill = |_: &Arrays, name: &str| {
         tensors.iter().find(|tensor| tensor.name == name).is_some_and(|tensor| known(tensor).is_ok())
     };
@@ -125,7 +126,8 @@ mod tests {
 
     fn tensor(dtype: Option<DType>, shape: Option<&[u64]>, is_read: bool) -> UnitTensor {
         let shape = shape.map(<[u64]>::to_vec);
-        UnitTensor { name: "X".to_owned(), dtype, shape, is_read, is_written: true, is_resident: false }
+        let name = "X".to_owned();
+        UnitTensor { name, dtype, shape, is_read, is_written: true, is_used: true, is_resident: false }
     }
 
     #[test]

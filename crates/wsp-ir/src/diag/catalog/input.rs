@@ -85,7 +85,8 @@ written to, and that the disk has room.",
         title: "an array is given twice",
         explanation: "\
 Two `--input NAME=FILE.npy` name the same array, or one of them and the archive of `--inputs`, or an array that is given is to
-be made up by `--fill NAME`; or two `--set NAME=VALUE` name the same value. Keep one of them. With `--allow-unused` an array
+be made up by `--fill NAME`; or two `--set NAME=VALUE` name the same value. Keep one of them. Or an archive has two entries of one name,
+where `x` and `x.npy` are one: write it again. With `--allow-unused` an array
 of `--input` takes the place of that in the archive.",
     },
     CodeInfo {

@@ -2,6 +2,8 @@
 
 use super::{Cx, NEVER_READ, NEVER_USED, NEVER_WRITTEN, note, warning};
 use wsp_core::tg::{Direction, GraphNo, Instr, PartitionNo, TensorNo};
+use wsp_ir::Span;
+use wsp_ir::diag::{Diagnostic, UNUSED_ITEM, is_meant, unused};
 use wsp_ir::tg::outline::{Home, NumberMap};
 use wsp_ir::tg::{Namespace, RefValue};
 
@@ -22,13 +24,19 @@ fn tensors(cx: &mut Cx<'_>) {
         let mut values = cx.module.references.iter().flat_map(|reference| &reference.bindings);
         values.any(|(_, value)| *value == RefValue::Tensor(no))
     };
+    let residents = residents(cx);
     let mut found = Vec::new();
     for (at, tensor) in cx.outline.tensors.iter().enumerate() {
-        if tensor.home == Home::Extern {
-            continue;
-        }
         let uses = cx.accesses.of(at as u32);
         let name = cx.tensor_name(at as u32);
+        if tensor.home == Home::Extern {
+            let is_resident = residents.as_ref().is_none_or(|names| names.contains(&name.as_str()));
+            let is_read = is_loaded[at] || host_loads.contains(&tensor.no) || referenced(tensor.no);
+            if uses.is_empty() && !is_read && !is_resident && !is_meant(&name) {
+                found.push(extern_unused(cx, tensor.no, &name));
+            }
+            continue;
+        }
         let is_read = is_loaded[at] || host_loads.contains(&tensor.no) || !uses.is_empty();
         if is_read && uses.iter().all(|access| access.direction == Direction::In) {
             let message = format!("`{name}` is read and never written");
@@ -60,6 +68,28 @@ fn tensors(cx: &mut Cx<'_>) {
         }
     }
     found.into_iter().for_each(|finding| cx.report(finding));
+}
+
+/// An external tensor that nothing uses.
+fn extern_unused(cx: &Cx<'_>, tensor: TensorNo, name: &str) -> Diagnostic {
+    let declared = cx.module.externs.iter().find(|of| of.tensor == tensor);
+    unused(
+        UNUSED_ITEM,
+        format!("external tensor `{name}` is never used"),
+        declared.map_or(Span::default(), |of| of.span),
+    )
+    .help(format!("remove `extern {name}`, or bind it to a kernel: MC_BIND(KERNEL, ARGUMENT, {name})"))
+}
+
+/// Names of what kernels keep resident, which an external tensor of the same name is; none where a kernel has no signature.
+fn residents<'m>(cx: &Cx<'m>) -> Option<Vec<&'m str>> {
+    let mut names = Vec::new();
+    for instr in &cx.module.instrs {
+        let Instr::TgKernel { entry_symbol, .. } = instr else { continue };
+        let signature = cx.signatures.get(cx.module.str(*entry_symbol))?;
+        names.extend(signature.resident.iter().map(|arg| arg.name.as_str()));
+    }
+    Some(names)
 }
 
 /// Tensors that conditions of the host read.
