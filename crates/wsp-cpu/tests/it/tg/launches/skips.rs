@@ -151,10 +151,10 @@ fn a_restored_launch_comes_behind_no_later_signal() {
 fn what_was_complete_when_a_launch_was_saved_meets_nothing() {
     let graphs = [
         saves("G", "8 * N, 8", "8 * (N + 6), 8", ""),
-        graph("J", "inc", "8 * (N + 20), 8", ""),
+        graph("J", "inc", "8 * iteration, 8", ""),
         graph("H", "inc", "8 * iteration, 8", ""),
     ];
-    let host = "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 3)\nTG_SYNC(J)\nTG_SYNC(G)\nTG_RESTORE(G, C)\n";
+    let host = "TG_LAUNCH(G, 1)\nTG_INVOKE(J, 23)\nTG_SYNC(J)\nTG_SYNC(G)\nTG_RESTORE(G, C)\n";
     let of = |iteration: u32| text(&graphs, &format!("{host}TG_INVOKE(H, {iteration})\nTG_SYNC(G)\n"));
     assert_eq!([3, 9, 10].map(|iteration| is_refused_with_store(&of(iteration), 3)), [false, true, false]);
 }
