@@ -102,7 +102,7 @@ impl Forms {
     /// What an operation makes of its operands; `ops` are those of all of it.
     fn apply(&mut self, cx: &Cx<'_>, op: ExprOp, mut items: Vec<Item>, ops: &[ExprOp]) -> Item {
         if !matches!(op, ExprOp::And | ExprOp::Or | ExprOp::Not) {
-            items = items.into_iter().map(Item::as_number).collect();
+            items = items.into_iter().map(Item::into_number).collect();
             if let Some(at) = items.iter().position(|item| matches!(item, Item::Choice(_))) {
                 return self.choose(cx, op, items, at, ops);
             }
@@ -272,7 +272,7 @@ impl Forms {
 
     /// Whether something lies between two numbers.
     fn is_within(&mut self, item: Item, range: Range) -> Condition {
-        match item.as_number() {
+        match item.into_number() {
             Item::Number(sum) => self.within(&sum, range),
             Item::Clamped(sum) => self.within_clamped(&sum, range),
             Item::Choice(choice) => {

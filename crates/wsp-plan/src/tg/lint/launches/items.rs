@@ -98,7 +98,7 @@ impl Item {
     }
 
     /// The same as a number: a truth is 1 or 0.
-    pub(super) fn as_number(self) -> Item {
+    pub(super) fn into_number(self) -> Item {
         match self {
             Item::Truth(condition) => Item::chosen(condition, number(1), number(0)),
             other => other,
