@@ -15,7 +15,7 @@ use std::sync::Arc;
 use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
-use wsp_kernel::{CacheArrays, EarlyLoads, Env, IntArray, Layout, Paged, Stored, TensorMem};
+use wsp_kernel::{CacheArrays, EarlyLoads, Env, IntArray, Layout, Paged, Stored, TensorMem, Value};
 use wsp_memory::View;
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 
@@ -95,7 +95,8 @@ fn tier_sizes(plan: &LoweredPlan, bound: &Bound, fields: u32) -> Result<Vec<u32>
         return Ok(sizes);
     }
     for set in &plan.module.tier_sets {
-        for expr in set.tiers.iter().filter_map(|tier| tier.workspace.as_ref()) {
+        let sizes_of_tiers = set.tiers.iter().filter_map(|tier| tier.workspace.as_ref());
+        for expr in sizes_of_tiers.filter(|expr| bound.knows(expr)) {
             let bytes = launch_u32(plan, bound, expr)?;
             let fits = bytes == 0 || (bytes >= fields && u64::from(bytes) % SLOT_ALIGN == 0);
             if !fits {
@@ -122,7 +123,9 @@ fn gcd(a: u32, b: u32) -> u32 {
 
 /// Surroundings without memory: what generators and access summaries need.
 pub(crate) fn metadata(plan: &LoweredPlan, bound: &Bound, axis_extents: Vec<Option<u32>>) -> Env {
-    let mut env = Env::new(&plan.module, bound.params.clone());
+    // No function that runs names a parameter without a value.
+    let params = bound.params.iter().map(|value| value.unwrap_or(Value::U32(0))).collect();
+    let mut env = Env::new(&plan.module, params);
     env.max_blocks = plan.options.max_blocks;
     env.axis_extents = axis_extents;
     env.arrays = bound.integers.clone();

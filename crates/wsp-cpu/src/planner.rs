@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use wsp_core::{AxisId, SpaceId};
 use wsp_ir::{AxisEnd, Span, TileSize};
-use wsp_kernel::{Env, Extent, Trap, Value, WsRequest, eval_launch_expr};
+use wsp_kernel::{Env, Extent, Trap, WsRequest, eval_launch_expr};
 use wsp_plan::LoweredPlan;
 
 /// Element extents that a generator set.
@@ -222,8 +222,7 @@ impl<'a> Planner<'a> {
 /// # Errors
 /// When it stops, or has another value.
 pub(crate) fn launch_u32(plan: &LoweredPlan, bound: &Bound, expr: &wsp_ir::Expr) -> Result<u32, Trap> {
-    let params: Vec<Option<Value>> = bound.params.iter().copied().map(Some).collect();
-    let value = eval_launch_expr(&plan.module, expr, &params)?;
+    let value = eval_launch_expr(&plan.module, expr, &bound.params)?;
     value.as_u32().ok_or_else(|| {
         Trap::new(codes::TOO_LARGE, format!("{value} is not a valid extent"), expr.span)
             .note("extents lie in 0..=4294967295")
@@ -238,7 +237,9 @@ fn empty_tile(axis: &str, span: Span) -> Trap {
 /// Makes the tiles of fixed size known to kernels, also of axes that no generator asks for.
 pub(crate) fn settle_fixed_tiles(plan: &LoweredPlan, bound: &Bound, env: &Env) -> Result<(), Trap> {
     for (i, axis) in plan.module.axes.iter().enumerate() {
-        if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size) {
+        if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size)
+            && bound.knows(expr)
+        {
             env.set_axis_tile(AxisId(i as u32), launch_u32(plan, bound, expr)?);
         }
     }
@@ -257,11 +258,15 @@ pub(crate) fn axis_extents(plan: &LoweredPlan, bound: &Bound) -> Result<Vec<Opti
         .iter()
         .map(|axis| {
             if let Some(TileSize::Fixed(expr)) = axis.tile.as_ref().map(|tile| &tile.size)
+                && bound.knows(expr)
                 && launch_u32(plan, bound, expr)? == 0
             {
                 return Err(empty_tile(&axis.name, expr.span));
             }
             let AxisEnd::Expr(end) = &axis.end else { return Ok(None) };
+            if !(bound.knows(&axis.start) && bound.knows(end)) {
+                return Ok(None);
+            }
             let (start, end) = (launch_u32(plan, bound, &axis.start)?, launch_u32(plan, bound, end)?);
             match end.checked_sub(start) {
                 Some(extent) => Ok(Some(extent)),

@@ -1,7 +1,7 @@
 //! A plan that can be launched any number of times.
 
 use crate::arguments::{claimed, uses};
-use crate::bind::{Bound, bind};
+use crate::bind::{Bound, Demand, bind};
 use crate::codes;
 use crate::derived;
 use crate::host::PlanHost;
@@ -16,7 +16,7 @@ use crate::sizing::{Sizes, SizingSink};
 use crate::stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times, kernel_stats};
 use crate::submit::SubmitSink;
 use crate::unwritten::Record;
-use crate::workload::{LibraryTasks, settings};
+use crate::workload::{LibraryTasks, settings, stated_tables};
 use std::sync::Arc;
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
@@ -188,7 +188,8 @@ impl Program {
         options: &LaunchOptions,
         keep: bool,
     ) -> Result<(Prepared, Vec<GeneratorCode>), Vec<Diagnostic>> {
-        let mut prepared = self.bind(arrays, options, &[], &|id| self.may_be_absent(id))?;
+        let arrays = &Metadata::from(arrays);
+        let mut prepared = self.bind(arrays, options, self.demand(&|id| self.may_be_absent(id)))?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
         let stages = self.plan.stages.iter();
@@ -221,7 +222,18 @@ impl Program {
             Storage::CacheValues(_) => !self.is_used(id),
             _ => self.plan.tensors[id.index()].written || !self.is_used(id),
         };
-        let mut prepared = self.bind(arrays, &LaunchOptions { set, ..options.clone() }, &tables, &absent)?;
+        let needs = tasks.needs(&self.plan);
+        let demand = Demand {
+            absent: &absent,
+            needed: &|id| needs.params.contains(&id),
+            others: &tables,
+            settings: &tasks.settable(&self.plan, &needs),
+        };
+        let stated = stated_tables(&tasks.module, arrays);
+        let metadata = stated
+            .iter()
+            .fold(Metadata::from(arrays), |all, (name, array)| all.with_array(name.as_str(), array));
+        let mut prepared = self.bind(&metadata, &LaunchOptions { set, ..options.clone() }, demand)?;
         prepared.recording.steps = Recording::On;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();
@@ -237,18 +249,16 @@ impl Program {
         tensor.read || tensor.written
     }
 
-    /// Binds the arrays and prepares the kernels. Arrays of the names `others` are somebody else's; those of tensors that
-    /// may be `absent` need not be given.
+    /// Binds the arrays and prepares the kernels.
     pub(crate) fn bind(
         &self,
-        arrays: &Arrays,
+        arrays: &Metadata<'_>,
         options: &LaunchOptions,
-        others: &[&str],
-        absent: &dyn Fn(TensorId) -> bool,
+        demand: Demand<'_>,
     ) -> Result<Prepared, Vec<Diagnostic>> {
         let mut times = Times::default();
         let started = clock::now();
-        let (bound, env, slots) = self.bind_values(&Metadata::from(arrays), options, others, absent)?;
+        let (bound, env, slots) = self.bind_values(arrays, options, demand)?;
         times.bind = clock::nanos_since(started);
         let started = clock::now();
         let kernels = KernelTable::new(&self.plan, &bound, &env)?;
@@ -268,7 +278,16 @@ impl Program {
         arrays: &Metadata<'_>,
         options: &LaunchOptions,
     ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
-        self.bind_values(arrays, options, &[], &|id| self.may_be_absent(id))
+        self.bind_values(arrays, options, self.demand(&|id| self.may_be_absent(id)))
+    }
+
+    /// What a launch of everything in the file asks for.
+    pub(crate) fn demand<'a>(&self, absent: &'a dyn Fn(TensorId) -> bool) -> Demand<'a> {
+        let settings: &[&str] = match self.plan.module.caches.is_empty() {
+            true => &["max_blocks"],
+            false => &["max_blocks", "kv_layout"],
+        };
+        Demand { absent, needed: &|_| true, others: &[], settings }
     }
 
     /// Whether a tensor needs no array: it is written first of all, or holds values of a cache that no kernel touches.
@@ -283,11 +302,10 @@ impl Program {
         &self,
         arrays: &Metadata<'_>,
         options: &LaunchOptions,
-        others: &[&str],
-        absent: &dyn Fn(TensorId) -> bool,
+        demand: Demand<'_>,
     ) -> Result<(Bound, Env, SlotLayout), Vec<Diagnostic>> {
         let arrays = in_place::with_views(arrays, &options.views)?;
-        let mut bound = bind(&self.plan.module, &arrays, options, absent, others)?;
+        let mut bound = bind(&self.plan.module, &arrays, options, demand)?;
         in_place::check(&self.plan, &bound, &options.views)?;
         bound.last = planner::last_elements(&self.plan, &bound).map_err(one)?;
         let extents = planner::axis_extents(&self.plan, &bound).map_err(one)?;
@@ -339,7 +357,8 @@ impl Program {
     }
 
     fn params(&self, bound: &Bound) -> Vec<(String, Value)> {
-        self.plan.module.params.iter().map(|p| p.name.clone()).zip(bound.params.iter().copied()).collect()
+        let params = self.plan.module.params.iter().zip(&bound.params);
+        params.filter_map(|(param, value)| Some((param.name.clone(), (*value)?))).collect()
     }
 
     fn descriptor_stats(&self, sizes: &Sizes) -> Vec<DescriptorStats> {

@@ -10,6 +10,7 @@ mod capability;
 pub mod expected;
 mod fold;
 mod lower;
+mod needs;
 mod options;
 pub mod ptow;
 mod reads;
@@ -29,6 +30,7 @@ pub use lower::{
     BalancedLine, LoweredPlan, PlanStage, ReadyOrder, ScheduleSummary, TensorUse, array_name, library_entry,
     lower, lower_library,
 };
+pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};

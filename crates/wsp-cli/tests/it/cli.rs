@@ -7,6 +7,7 @@ mod nan;
 mod offers;
 mod slips;
 mod stopped;
+mod taken;
 mod units;
 mod unstored;
 

@@ -51,7 +51,7 @@ fn model(var: Int, end: Int, from: i128, to: i128, left: bool) -> Result<Option<
             return Ok(Some(passes));
         }
         q += 1;
-        if !holds(var, q) && !(left && passes + 1 == LEFT) {
+        if !(holds(var, q) || left && passes + 1 == LEFT) {
             return Ok(None);
         }
     }

@@ -15,16 +15,16 @@ pub(crate) use shapes::{BoundDim, BoundTensor};
 use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
 use crate::options::LaunchOptions;
-use wsp_core::{AxisId, TensorId};
+use wsp_core::{AxisId, ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
-use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Module, Storage};
+use wsp_ir::{BindingSource, Elem, Entry, EntryTy, Expr, Module, Storage};
 use wsp_kernel::{IntArray, Value};
 
 /// A launch whose inputs are checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
-    /// Value of each parameter of the module.
-    pub(crate) params: Vec<Value>,
+    /// Value of each parameter of the module; none where nothing says it and nothing that runs needs it.
+    pub(crate) params: Vec<Option<Value>>,
     /// Each cache of the module.
     pub(crate) caches: Vec<BoundCache>,
     /// Each tensor of the module.
@@ -42,6 +42,24 @@ impl Bound {
     pub(crate) fn last(&self, axis: AxisId) -> u32 {
         self.last.iter().find(|(of, _)| *of == axis).map_or(u32::MAX, |(_, last)| *last)
     }
+
+    /// Whether all parameters that an expression names have values.
+    pub(crate) fn knows(&self, expr: &Expr) -> bool {
+        params::are_known(expr, &self.params)
+    }
+}
+
+/// What a launch asks of its arrays and options.
+#[derive(Clone, Copy)]
+pub(crate) struct Demand<'a> {
+    /// Which tensors need no array.
+    pub(crate) absent: &'a dyn Fn(TensorId) -> bool,
+    /// Which parameters must have a value.
+    pub(crate) needed: &'a dyn Fn(ParamId) -> bool,
+    /// Names of arrays that something else takes.
+    pub(crate) others: &'a [&'a str],
+    /// Names that `--set` takes besides those of parameters of the module.
+    pub(crate) settings: &'a [&'a str],
 }
 
 /// What is known of the launch's arrays before parameters have values.
@@ -49,19 +67,18 @@ pub(crate) struct Inputs<'a> {
     module: &'a Module,
     arrays: &'a Metadata<'a>,
     options: &'a LaunchOptions,
+    demand: Demand<'a>,
     caches: Vec<Option<BoundCache>>,
     /// The array of each launch tensor, with its name.
     of_tensor: Vec<Option<(&'a str, Option<&'a ArrayFact<'a>>)>>,
 }
 
-/// Binds arrays and options to a module. `absent` tells which tensors need no array. Arrays
-/// of the names `others` are somebody else's.
+/// Binds arrays and options to a module.
 pub(crate) fn bind(
     module: &Module,
     arrays: &Metadata<'_>,
     options: &LaunchOptions,
-    absent: &dyn Fn(TensorId) -> bool,
-    others: &[&str],
+    demand: Demand<'_>,
 ) -> Result<Bound, Vec<Diagnostic>> {
     let Some(entry) = &module.entry else {
         return Err(vec![
@@ -69,7 +86,7 @@ pub(crate) fn bind(
                 .help("add a function that calls `PTO_LAUNCH(Space, { .name = parameter, … })`"),
         ]);
     };
-    let inputs = collect(module, entry, arrays, options, absent)?;
+    let inputs = collect(module, entry, arrays, options, demand)?;
     let params = params::bind(&inputs)?;
     let (tensors, integers) = shapes::bind(&inputs, &params)?;
     params::check_requirements(module, &params)?;
@@ -81,7 +98,7 @@ pub(crate) fn bind(
         tensors,
         integers,
         last: Vec::new(),
-        notes: unused_arrays(entry, arrays, others),
+        notes: unused_arrays(entry, arrays, demand.others),
     })
 }
 
@@ -91,8 +108,9 @@ fn collect<'a>(
     entry: &'a Entry,
     arrays: &'a Metadata<'a>,
     options: &'a LaunchOptions,
-    absent: &dyn Fn(TensorId) -> bool,
+    demand: Demand<'a>,
 ) -> Result<Inputs<'a>, Vec<Diagnostic>> {
+    let absent = demand.absent;
     let mut faults = Vec::new();
     let mut caches: Vec<Option<BoundCache>> = module.caches.iter().map(|_| None).collect();
     let mut of_tensor = vec![None; module.tensors.len()];
@@ -139,7 +157,11 @@ fn collect<'a>(
             );
         }
     }
-    if faults.is_empty() { Ok(Inputs { module, arrays, options, caches, of_tensor }) } else { Err(faults) }
+    if faults.is_empty() {
+        Ok(Inputs { module, arrays, options, demand, caches, of_tensor })
+    } else {
+        Err(faults)
+    }
 }
 
 /// Names of the arrays that the parameters of an entry take.

@@ -8,41 +8,52 @@ use wsp_ir::{Dim, Expr, ExprKind, Module, Param, ParamSource, ScalarTy, ShapeOwn
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::ParamValue;
 
-/// The value of every parameter, in order.
-pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Value>, Vec<Diagnostic>> {
+/// The value of every parameter, in order; none where nothing says it and it is not needed.
+pub(super) fn bind(inputs: &Inputs<'_>) -> Result<Vec<Option<Value>>, Vec<Diagnostic>> {
     let module = inputs.module;
     let mut faults = unknown_names(inputs);
     let mut values: Vec<Option<Value>> = vec![None; module.params.len()];
     for i in 0..module.params.len() {
         match value_of(inputs, ParamId(i as u32), &values) {
-            Ok(value) => values[i] = Some(value),
+            Ok(value) => values[i] = value,
             Err(fault) => {
                 faults.push(fault);
                 break;
             }
         }
     }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    Ok(values.into_iter().map(|v| v.expect("every parameter has a value or a fault")).collect())
+    if faults.is_empty() { Ok(values) } else { Err(faults) }
 }
 
-fn value_of(inputs: &Inputs<'_>, id: ParamId, earlier: &[Option<Value>]) -> Result<Value, Diagnostic> {
+/// Whether all parameters that an expression names have values.
+pub(super) fn are_known(expr: &Expr, values: &[Option<Value>]) -> bool {
+    !expr.any(&mut |e| matches!(e.kind, ExprKind::Param(id) if values[id.index()].is_none()))
+}
+
+fn value_of(
+    inputs: &Inputs<'_>,
+    id: ParamId,
+    earlier: &[Option<Value>],
+) -> Result<Option<Value>, Diagnostic> {
     let param = &inputs.module.params[id.index()];
     let is_this = |name: &str| inputs.module.user_names(id).any(|n| n == name);
     let given = inputs.options.set.iter().rev().find(|(name, _)| is_this(name)).map(|(_, value)| *value);
     match (&param.source, given) {
         (ParamSource::Set { .. } | ParamSource::Entry, Some(given)) => {
-            coerce(given, param.ty).ok_or_else(|| bad_value(param, given))
+            coerce(given, param.ty).map(Some).ok_or_else(|| bad_value(param, given))
+        }
+        // What is needed follows from what is needed.
+        (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) if !are_known(expr, earlier) => {
+            Ok(None)
         }
         (ParamSource::Set { default: expr } | ParamSource::Derived(expr), _) => {
-            eval_launch_expr(inputs.module, expr, earlier).map_err(Diagnostic::from)
+            eval_launch_expr(inputs.module, expr, earlier).map(Some).map_err(Diagnostic::from)
         }
-        (ParamSource::Shape { of, dim }, _) => {
-            let (of, dim) = given_shape(inputs, id, *of, *dim);
-            extent(inputs, param, of, dim)
-        }
+        (ParamSource::Shape { of, dim }, _) => match given_shape(inputs, id, *of, *dim) {
+            (ShapeOwner::Tensor(of), _) if !has_array(inputs, of) && !(inputs.demand.needed)(id) => Ok(None),
+            (of, dim) => extent(inputs, param, of, dim).map(Some),
+        },
+        (ParamSource::Entry, None) if !(inputs.demand.needed)(id) => Ok(None),
         (ParamSource::Entry, None) => Err(Diagnostic::error(
             codes::MISSING_ARRAY,
             format!("parameter `{}` of the host entry has no value", param.name),
@@ -52,16 +63,19 @@ fn value_of(inputs: &Inputs<'_>, id: ParamId, earlier: &[Option<Value>]) -> Resu
     }
 }
 
+fn has_array(inputs: &Inputs<'_>, tensor: TensorId) -> bool {
+    inputs.of_tensor[tensor.index()].is_some_and(|(_, array)| array.is_some())
+}
+
 /// Where an extent is read: in the shape that names it first or, where that has no array, in the first one that has.
 fn given_shape(inputs: &Inputs<'_>, id: ParamId, of: ShapeOwner, dim: u32) -> (ShapeOwner, u32) {
-    let is_given = |tensor: usize| inputs.of_tensor[tensor].is_some_and(|(_, array)| array.is_some());
-    if matches!(of, ShapeOwner::Tensor(tensor) if !is_given(tensor.index())) {
+    if matches!(of, ShapeOwner::Tensor(tensor) if !has_array(inputs, tensor)) {
         let names =
             |dim: &Dim| matches!(dim, Dim::Expr(Expr { kind: ExprKind::Param(named), .. }) if *named == id);
         for (i, tensor) in inputs.module.tensors.iter().enumerate() {
             let of = match tensor.storage {
                 Storage::CacheKeys(cache) => ShapeOwner::Cache(cache),
-                _ if is_given(i) => ShapeOwner::Tensor(TensorId(i as u32)),
+                _ if has_array(inputs, TensorId(i as u32)) => ShapeOwner::Tensor(TensorId(i as u32)),
                 _ => continue,
             };
             if let Some(dim) = tensor.dims.iter().position(names) {
@@ -86,19 +100,7 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
         }
         ShapeOwner::Tensor(id) => {
             let Some((name, Some(array))) = inputs.of_tensor[id.index()] else {
-                let tensor = &inputs.module.tensors[id.index()];
-                return Err(Diagnostic::error(
-                    codes::EXTENT_UNKNOWN,
-                    format!(
-                        "extent `{}` is named only by `{}`, which is not an input",
-                        param.name, tensor.name
-                    ),
-                )
-                .at(param.span, "no array gives it a value")
-                .help(format!(
-                    "name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`",
-                    param.name
-                )));
+                return Err(unknown_extent(inputs, param, id));
             };
             let declared = inputs.module.tensors[id.index()].dims.len();
             if array.shape().len() != declared {
@@ -108,6 +110,21 @@ fn extent(inputs: &Inputs<'_>, param: &Param, of: ShapeOwner, dim: u32) -> Resul
             u32::try_from(extent).map(Value::U32).map_err(|_| faults::too_large(name, dim as usize, extent))
         }
     }
+}
+
+/// An extent that is needed and named only by a tensor without an array.
+fn unknown_extent(inputs: &Inputs<'_>, param: &Param, of: TensorId) -> Diagnostic {
+    let tensor = &inputs.module.tensors[of.index()].name;
+    let message = format!("extent `{}` is named only by `{tensor}`, which is not an input", param.name);
+    let fault = Diagnostic::error(codes::EXTENT_UNKNOWN, message).at(param.span, "no array gives it a value");
+    let fault = match inputs.of_tensor[of.index()] {
+        Some((name, _)) => fault.help(format!("give it: `--input {name}=FILE.npy`")),
+        None => fault,
+    };
+    fault.help(format!(
+        "or name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`",
+        param.name
+    ))
 }
 
 /// A user's value as a value of a type, when nothing is lost.
@@ -166,7 +183,7 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
         .filter(|(_, p)| matches!(p.source, ParamSource::Set { .. } | ParamSource::Entry));
     let names: Vec<&str> = settable
         .flat_map(|(i, _)| inputs.module.user_names(ParamId(i as u32)))
-        .chain(["max_blocks", "kv_layout"])
+        .chain(inputs.demand.settings.iter().copied())
         .collect();
     let mut faults = Vec::new();
     for (name, _) in &inputs.options.set {
@@ -184,18 +201,19 @@ fn unknown_names(inputs: &Inputs<'_>) -> Vec<Diagnostic> {
         };
         faults.push(match did_you_mean(name, names.iter().copied()) {
             Some(near) => fault.help(format!("did you mean `{near}`?")),
+            None if names.is_empty() => fault.note("there is nothing that can be set"),
             None => fault.help(format!("parameters that can be set: {}", names.join(", "))),
         });
     }
     faults
 }
 
-/// Evaluates every `PTO_REQUIRE`.
-pub(super) fn check_requirements(module: &Module, params: &[Value]) -> Result<(), Vec<Diagnostic>> {
-    let values: Vec<Option<Value>> = params.iter().copied().map(Some).collect();
+/// Evaluates every `PTO_REQUIRE` whose parameters have values.
+pub(super) fn check_requirements(module: &Module, params: &[Option<Value>]) -> Result<(), Vec<Diagnostic>> {
     let mut faults = Vec::new();
-    for requirement in &module.requirements {
-        match eval_launch_expr(module, &requirement.cond, &values) {
+    // What a requirement says of values that nothing needs has no effect on a run.
+    for requirement in module.requirements.iter().filter(|of| are_known(&of.cond, params)) {
+        match eval_launch_expr(module, &requirement.cond, params) {
             Ok(Value::Bool(true)) => {}
             Ok(_) => faults.push(unmet(module, requirement, params)),
             Err(trap) => faults.push(Diagnostic::from(trap)),
@@ -204,7 +222,7 @@ pub(super) fn check_requirements(module: &Module, params: &[Value]) -> Result<()
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-fn unmet(module: &Module, requirement: &wsp_ir::Requirement, params: &[Value]) -> Diagnostic {
+fn unmet(module: &Module, requirement: &wsp_ir::Requirement, params: &[Option<Value>]) -> Diagnostic {
     let mut names: Vec<ParamId> = Vec::new();
     requirement.cond.any(&mut |e| {
         if let wsp_ir::ExprKind::Param(id) = e.kind
@@ -216,7 +234,7 @@ fn unmet(module: &Module, requirement: &wsp_ir::Requirement, params: &[Value]) -
     });
     let facts: Vec<String> = names
         .iter()
-        .map(|id| format!("{} = {}", module.params[id.index()].name, params[id.index()]))
+        .filter_map(|id| Some(format!("{} = {}", module.params[id.index()].name, params[id.index()]?)))
         .collect();
     Diagnostic::error(codes::REQUIREMENT, "the program does not take these inputs")
         .at(requirement.cond.span, "this is false")

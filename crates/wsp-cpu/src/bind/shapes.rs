@@ -1,5 +1,6 @@
 //! Shapes of tensors, and whether the arrays have them.
 
+use super::params::are_known;
 use super::{Inputs, faults, integers};
 use crate::codes;
 use crate::metadata::ArrayFact;
@@ -33,14 +34,13 @@ pub(crate) struct BoundTensor {
 type Tensors = (Vec<BoundTensor>, Vec<Option<IntArray>>);
 
 /// Shapes of all tensors and contents of the integer ones.
-pub(super) fn bind(inputs: &Inputs<'_>, params: &[Value]) -> Result<Tensors, Vec<Diagnostic>> {
-    let values: Vec<Option<Value>> = params.iter().copied().map(Some).collect();
+pub(super) fn bind(inputs: &Inputs<'_>, values: &[Option<Value>]) -> Result<Tensors, Vec<Diagnostic>> {
     let mut faults = Vec::new();
     let mut tensors = Vec::new();
     let mut contents: Vec<Option<IntArray>> = vec![None; inputs.module.tensors.len()];
     for (i, content) in contents.iter_mut().enumerate() {
         let id = TensorId(i as u32);
-        let bound = match tensor(inputs, id, &values) {
+        let bound = match tensor(inputs, id, values) {
             Ok(bound) => bound,
             Err(mut more) => {
                 faults.append(&mut more);
@@ -81,6 +81,11 @@ fn tensor(
     let mut dims = Vec::new();
     for (d, dim) in tensor.dims.iter().enumerate() {
         match dim {
+            // No kernel that runs uses the tensor.
+            Dim::Expr(expr) if !are_known(expr, values) => {
+                let extent = array.and_then(|array| u32::try_from(array.shape()[d]).ok());
+                dims.push(BoundDim::Fixed(extent.unwrap_or(0)));
+            }
             Dim::Expr(expr) => match dimension(inputs.module, expr, values) {
                 Ok(extent) => {
                     if let (Some(name), Some(array)) = (name, array)

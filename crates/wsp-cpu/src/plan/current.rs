@@ -51,7 +51,7 @@ impl Plan {
 
     fn other_values(&self, bound: &Bound) -> Option<Diagnostic> {
         let params = self.lowered.module.params.iter();
-        let values = self.bound.params.iter().zip(&bound.params);
+        let values = self.bound.params.iter().flatten().zip(bound.params.iter().flatten());
         let (param, (planned, given)) =
             params.zip(values).find(|(_, (planned, given))| bits(planned) != bits(given))?;
         let what = match param.source {

@@ -3,6 +3,7 @@
 use super::Plan;
 use crate::host::Sink;
 use crate::kernels::KernelTable;
+use crate::metadata::Metadata;
 use crate::options::LaunchOptions;
 use crate::planner::Planner;
 use crate::program::{Prepared, Program, generator_fault, one};
@@ -27,7 +28,8 @@ impl Program {
         options: &LaunchOptions,
     ) -> Result<Outcome, Vec<Diagnostic>> {
         let config = self.config(options)?;
-        let mut prepared = self.bind(arrays, options, &[], &|id| self.may_be_absent(id))?;
+        let mut prepared =
+            self.bind(&Metadata::from(arrays), options, self.demand(&|id| self.may_be_absent(id)))?;
         plan.check_current(self, &prepared.bound, &prepared.slots)?;
         let Prepared { bound, env, kernels, sizes, times, .. } = &mut prepared;
         let started = clock::now();

@@ -43,4 +43,5 @@ pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;
 pub use registry::{AlreadyRegistered, Element, KernelCx, KernelFault, KernelRegistry, Payload, PayloadSlot};
 pub use simulated::SimulatedWorkload;
+pub use tables::stated_tables;
 pub use wsp_kernel::{Mode, Poll};

@@ -15,7 +15,7 @@ use super::registry::KernelRegistry;
 use super::run;
 use super::settings;
 use super::simulated::SimulatedWorkload;
-use super::tables::tables;
+use super::tables::{stated_tables, tables};
 use super::tensor_set::TensorSet;
 use super::tensors::slots;
 use super::touch::{Stated, Toucher};
@@ -29,7 +29,7 @@ use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
 use wsp_ir::{BindingSource, Dim, ExprKind, Module, ParamSource, Storage};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, lower_schedule};
-use wsp_plan::{CompileOptions, LoweredPlan, TensorUse, lower_library};
+use wsp_plan::{Arrays, CompileOptions, LoweredPlan, TensorUse, lower_library};
 use wsp_runtime::Deps;
 
 /// A workload with its schedule and with bodies for its kernels.
@@ -173,16 +173,19 @@ impl WorkloadProgram {
     }
 
     /// Tensors of a used file that a run takes arrays for: those that kernels which tasks call load from or store to, those that are tables of
-    /// the workload, and others that name an extent which no array that must be given has; none where kernels are declared.
+    /// the workload, and others that name an extent which these kernels or the workload need and no array that must be given has; none
+    /// where kernels are declared.
     pub fn library_tensors(&self) -> Vec<TensorId> {
         let Kind::Library(library) = &self.kind else { return Vec::new() };
         let plan = library.program.lowered();
         let all = || (0..plan.module.tensors.len()).map(|i| TensorId(i as u32));
+        let needs = library.tasks.needs(plan);
         let known: BTreeSet<ParamId> =
             all().filter(|&id| is_given(plan, id)).flat_map(|id| extents(plan, id)).collect();
         let gives_more = |id: TensorId| {
             let is_array = plan.module.tensors[id.index()].storage == Storage::Launch;
-            is_array && extents(plan, id).any(|extent| !known.contains(&extent))
+            let mut unknown = extents(plan, id).filter(|extent| !known.contains(extent));
+            is_array && unknown.any(|extent| needs.params.contains(&extent))
         };
         let tables = &library.tasks.module.tables;
         let is_table =
@@ -190,7 +193,8 @@ impl WorkloadProgram {
         all().filter(|&id| library.program.is_used(id) || is_table(id) || gives_more(id)).collect()
     }
 
-    /// Those of [`library_tensors`](Self::library_tensors) that begin with values: those to which kernels that tasks call do not only store.
+    /// Those of [`library_tensors`](Self::library_tensors) that begin with values which are given: those to which kernels that tasks call do
+    /// not only store, without tables whose elements the workload states.
     pub fn library_inputs(&self) -> Vec<TensorId> {
         self.library_those(|used| used.read || !used.written)
     }
@@ -203,8 +207,11 @@ impl WorkloadProgram {
 
     fn library_those(&self, wanted: impl Fn(TensorUse) -> bool) -> Vec<TensorId> {
         let Kind::Library(library) = &self.kind else { return Vec::new() };
-        let uses = &library.program.lowered().tensors;
-        self.library_tensors().into_iter().filter(|id| wanted(uses[id.index()])).collect()
+        let plan = library.program.lowered();
+        let stated = stated_tables(&library.tasks.module, &Arrays::new());
+        let is_stated = |id| array_of(&plan.module, id).is_some_and(|name| stated.contains_key(name));
+        let those = self.library_tensors().into_iter();
+        those.filter(|id| wanted(plan.tensors[id.index()]) && !is_stated(*id)).collect()
     }
 
     /// Tensors of a used file that kernels which tasks call store to; none where kernels are declared.
@@ -220,6 +227,11 @@ impl WorkloadProgram {
             Kind::Declared(_) => None,
             Kind::Library(library) => Some(library.program.lowered()),
         }
+    }
+
+    /// Whether kernels that tasks call ask for the number of cores ([`CompileOptions::max_blocks`]).
+    pub fn reads_max_blocks(&self) -> bool {
+        self.library().is_some_and(|plan| plan.needs().max_blocks)
     }
 
     /// Tensors that the workload declares and its tasks access, and those of slots.

@@ -34,6 +34,17 @@ pub(crate) fn tables(
     if faults.is_empty() { Ok(tables) } else { Err(faults) }
 }
 
+/// The tables whose elements the workload states and that are not given, as arrays: kernels of a used file may take them too.
+pub fn stated_tables(module: &WorkloadModule, given: &Arrays) -> Arrays {
+    let stated = module.tables.iter().filter(|table| !given.contains_key(&table.name));
+    let array = |values: &[i64]| {
+        let mut array = Array::zeros(DType::I64, &[values.len() as u64]).ok()?;
+        array.as_slice_mut::<i64>()?.copy_from_slice(values);
+        Some(array)
+    };
+    stated.filter_map(|table| Some((table.name.clone(), array(table.values.as_ref()?)?))).collect()
+}
+
 /// The elements of an array of integers, or place and value of the first that does not fit 64 bits with a sign; none for other arrays.
 fn integers(array: &Array) -> Option<Result<Vec<i64>, (usize, u64)>> {
     fn all<T: Copy + Into<i64>>(elements: &[T]) -> Vec<i64> {

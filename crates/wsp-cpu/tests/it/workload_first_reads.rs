@@ -174,9 +174,9 @@ fn each_run_of_a_prepared_workload_looks_at_its_own_stores() {
 
 #[test]
 fn calls_that_double_at_each_level_are_walked_once() {
-    let mut text = "tensor t: u32[4]; kernel k(inout t); workload w0() { k(t); } ".to_owned();
+    let mut text = "param p = 0; tensor t: u32[4]; kernel k(inout t); workload w0() { k(t); } ".to_owned();
     for level in 1..40 {
-        text += &format!("workload w{level}() {{ if 0 {{ call w{0}(); call w{0}(); }} }} ", level - 1);
+        text += &format!("workload w{level}() {{ if p {{ call w{0}(); call w{0}(); }} }} ", level - 1);
     }
     let linked = program(&format!("{text} workload main {{ call w39(); }}"));
     assert_eq!(linked.needed().collect::<Vec<_>>(), ["t"]);

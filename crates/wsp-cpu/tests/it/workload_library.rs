@@ -293,16 +293,19 @@ fn a_run_takes_the_arrays_that_its_kernels_use() {
         found.collect::<Vec<_>>().join(" ")
     };
     let main = "workload spare { other(0); } workload main { step(0); all(0); }";
-    // The extent `m` has no array but `v`.
-    assert_eq!(names(main, WorkloadProgram::library_tensors), "x y z v");
-    assert_eq!(names(main, WorkloadProgram::library_inputs), "x y v");
+    assert_eq!(names(main, WorkloadProgram::library_tensors), "x y z");
+    assert_eq!(names(main, WorkloadProgram::library_inputs), "x y");
     assert_eq!(names(main, WorkloadProgram::library_needed), "x");
+    // The extent `m` has no array but `v`.
+    let takes = format!("param m; {}", main.replace("step(0);", "step(m);"));
+    assert_eq!(names(&takes, WorkloadProgram::library_tensors), "x y z v");
+    assert_eq!(names(&takes, WorkloadProgram::library_inputs), "x y v");
     let called = main.replace("step(0);", "call spare();");
     assert_eq!(names(&called, WorkloadProgram::library_tensors), "y z w v");
     assert_eq!(names(&called, WorkloadProgram::library_needed), "y w v");
     // A table of the workload is an array of the file that no kernel reads.
     let table = "table w; workload main { step(i = w[0]); all(0); }";
-    assert_eq!(names(table, WorkloadProgram::library_tensors), "x y z w v");
+    assert_eq!(names(table, WorkloadProgram::library_tensors), "x y z w");
 }
 
 #[test]

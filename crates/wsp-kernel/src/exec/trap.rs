@@ -120,7 +120,9 @@ fn help(code: Code) -> Option<&'static str> {
         }
         ARRAY_BOUNDS => "leave out indices from the array's length on with a condition",
         TENSOR_BOUNDS => "take an index that lies inside, load or store fewer rows (0 if none are meant)",
-        NEVER_STORED => "store the element first, in a task that this one depends on, or give the array",
+        NEVER_STORED => {
+            "store the element first, in a task that this one depends on; an array of the launch (`PTO_SHAPE`) may be given instead"
+        }
         TILE_SHAPE => "load or fill the operands with the same rows and columns",
         TILE_CAPACITY => "declare the destination as large as the result can be",
         _ => return None,

@@ -13,9 +13,9 @@ use crate::report::Sources;
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{DType, ParamId, TensorId};
 use wsp_cpu::KvLayout;
-use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadProgram};
+use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadProgram, stated_tables};
 use wsp_ir::Module;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, is_param_used};
 use wsp_plan::{Arrays, ParamValue};
 
@@ -97,9 +97,23 @@ fn refuse_tensors(source: &Source, args: &DataArgs) -> Result<(), Vec<Diagnostic
             .note("the tasks do not depend on what tensors hold")
             .help(format!("leave out `--input {name}=…`"))
     });
+    let tables: Vec<&str> = source.module.tables.iter().map(|table| table.name.as_str()).collect();
+    let is_unknown = |name: &String| !tables.contains(&name.as_str()) && !is_tensor(name);
+    let unknown = args.input.iter().filter(|(name, _)| !args.allow_unused && is_unknown(name));
+    let unknown = unknown.map(|(name, _)| {
+        let message = format!("{THE_WORKLOAD} has no table `{name}`");
+        let fault = Diagnostic::error(codes::OPTION_OF_OTHERS, message);
+        match (did_you_mean(name, tables.iter().copied()), tables.as_slice()) {
+            (Some(near), _) => fault.help(format!("did you mean `{near}`?")),
+            (None, []) => {
+                fault.note("the tasks depend on no array").help(format!("leave out `--input {name}=…`"))
+            }
+            (None, tables) => fault.note(format!("the tasks depend on {}", tables.join(", "))),
+        }
+    });
     let given = [("--fill", !args.fill.is_empty()), ("--generate", args.generate.is_some())];
     let made = refuse(&given, "has no meaning: the tasks do not depend on what tensors hold");
-    let faults: Vec<Diagnostic> = read.chain(made.err()).collect();
+    let faults: Vec<Diagnostic> = read.chain(unknown).chain(made.err()).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
@@ -201,6 +215,7 @@ impl Library<'_> {
 fn known_extents(source: &Source, library: &Module, arrays: &Arrays) -> BTreeMap<ParamId, u32> {
     let module = &source.module;
     let mut known = extents_of(library, arrays, KvLayout::default());
+    known.extend(extents_of(library, &stated_tables(module, arrays), KvLayout::default()));
     for table in &module.tables {
         let (Some(array), Some(len)) = (arrays.get(&table.name), &table.len) else { continue };
         let IntExprKind::Param(param) = len.kind else { continue };

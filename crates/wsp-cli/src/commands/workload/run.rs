@@ -5,7 +5,7 @@ use super::{check_graph_memory, used_files};
 use crate::args::{LaunchArgs, RunArgs, Setting};
 use crate::codes;
 use crate::commands::data::{self, output_names};
-use crate::commands::options::{refuse, refused};
+use crate::commands::options::{refuse, refused, unread_value};
 use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{Emptiness, Empty, compare_arrays, differences, recording};
 use crate::commands::verdict::{RunArrays, Verdict};
@@ -32,6 +32,11 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let outputs = Outputs::of(args, &used)?;
     let (set, max_blocks) = settings(&source, &args.launch);
     let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;
+    if max_blocks.is_some() && !program.reads_max_blocks() {
+        return Err(vec![
+            unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
+        ]);
+    }
     session.warn(program.notes());
     let is_virtual = program.schedule().policy.trace == Trace::Cycles;
     if is_virtual {

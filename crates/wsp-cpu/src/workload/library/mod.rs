@@ -24,7 +24,7 @@ use wsp_ir::workload::{self, WorkloadModule};
 use wsp_ir::{FuncKind, ParamSource, Span};
 use wsp_kernel::{Trap, Value};
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand};
-use wsp_plan::{Arrays, LoweredPlan, ParamValue};
+use wsp_plan::{Arrays, LoweredPlan, Needs, ParamValue};
 use wsp_runtime::Submitter;
 
 /// A linked workload all of whose kernels are those of a library.
@@ -52,7 +52,7 @@ impl LibraryTasks {
         let library = plan.module.params.iter().map(|p| p.name.as_str()).zip(&bound.params);
         let shared = library.filter(|(name, _)| self.module.param_named(name).is_some());
         let shared: Vec<(String, ParamValue)> =
-            shared.filter_map(|(name, value)| Some((name.to_owned(), as_integer(*value)?))).collect();
+            shared.filter_map(|(name, value)| Some((name.to_owned(), as_integer((*value)?)?))).collect();
         let own = set.iter().filter(|(name, _)| !self.is_library_name(plan, name));
         let all: Vec<(String, ParamValue)> = own.cloned().chain(shared).collect();
         bind(&self.module, &all, &tables(&self.module, arrays)?)
@@ -76,6 +76,20 @@ impl LibraryTasks {
             .iter()
             .filter(|(name, _)| self.is_library_name(plan, name) || self.module.param_named(name).is_none());
         defaults.chain(set.cloned()).collect()
+    }
+
+    /// What the kernels that tasks call depend on, and the parameters of the library whose values the workload takes.
+    pub(crate) fn needs(&self, plan: &LoweredPlan) -> Needs {
+        let mut needs = plan.needs();
+        needs.params.extend(self.module.params.iter().filter_map(|p| plan.module.param_named(&p.name)));
+        needs
+    }
+
+    /// Names that the user may set and that are not parameters of the library.
+    pub(crate) fn settable(&self, plan: &LoweredPlan, needs: &Needs) -> Vec<&str> {
+        let own = self.module.params.iter().filter(|p| matches!(p.source, workload::ParamSource::Set(_)));
+        let own = own.map(|p| p.name.as_str()).filter(|name| !self.is_library_name(plan, name));
+        own.chain(needs.max_blocks.then_some("max_blocks")).collect()
     }
 
     fn is_library_name(&self, plan: &LoweredPlan, name: &str) -> bool {
