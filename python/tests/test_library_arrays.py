@@ -237,6 +237,7 @@ def test_arguments_tell_the_arrays(tmp_path):
         file.write_text(text)
         program = load(file).program() if of == "program" else used(load(file))
         assert program.arguments["y"].endswith("[rows, 32]"), program.arguments
+        assert "rows" not in program.arguments
         assert "y" in program.explain()
         program.rebind(y=x_and_y()[1])
 

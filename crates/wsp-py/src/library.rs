@@ -11,7 +11,7 @@ use wsp_core::TensorId;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_cpu::declared_shape;
 use wsp_ir::diag::{Code, Diagnostic};
-use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, SourceMap};
+use wsp_ir::{BindingSource, Elem, Entry, EntryTy, FuncKind, Module, ParamSource, SourceMap};
 use wsp_plan::{LoweredPlan, array_name, library_entry};
 use wsp_trace::Trace;
 
@@ -112,7 +112,10 @@ pub(crate) fn facts(module: &Module, read: &BTreeSet<String>, written: &BTreeSet
             _ => take(param.name.clone(), described(module, &entry, at as u32), false),
         }
     }
-    let launch = module.params.iter().filter(|p| !facts.params.contains(&p.name)).map(|p| p.name.clone());
+    // What follows from arrays or from other values nothing can give.
+    let is_given = |source: &ParamSource| matches!(source, ParamSource::Set { .. } | ParamSource::Entry);
+    let given = module.params.iter().filter(|p| is_given(&p.source));
+    let launch = given.filter(|p| !facts.params.contains(&p.name)).map(|p| p.name.clone());
     let launch: Vec<String> = launch.collect();
     facts.params.extend(launch);
     facts

@@ -396,7 +396,7 @@ impl Random {
                 let Some((word, by_iteration)) = made.looks_at else { continue };
                 let (kernel, condition) = (mine.start + at, nodes.len());
                 let word = word + by_iteration * iteration;
-                let words = vec![word..word + 1];
+                let words = std::iter::once(word..word + 1).collect();
                 nodes.push(Node { launch: launches.len(), graph, writes: false, words });
                 edges.push((condition, kernel));
                 // It waits for a kernel before it in the graph only if that may write the word.
