@@ -27,6 +27,14 @@ pub(super) enum Needs {
 /// Rounds of loops: the loop and its variable's number.
 type Numbers = Vec<(BlockId, i64)>;
 
+/// Which rounds of a loop are gone through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Which {
+    All,
+    First,
+    Last,
+}
+
 /// Bytes of an access as a run lays it out.
 enum Bytes {
     /// All of the tensor, since only the run knows which.
@@ -263,8 +271,9 @@ impl Rounds<'_> {
         }
     }
 
-    /// Whether the second of two accesses comes after the first in every round of the loops around both in which they run and touch the same bytes; by
-    /// a way that begins with an edge which shows a tensor, if one is given. Where no steps are left, the answer is `false`.
+    /// Whether the second of two accesses comes after the first in every round of the loops around them in which they run and touch the same bytes; of
+    /// loops around both, in the same round. By a way that begins with an edge which shows a tensor, if one is given. Where no steps are left, the
+    /// answer is `false`.
     pub(in super::super) fn is_behind(
         &self,
         (order, known): (&Order, &TgModule),
@@ -276,32 +285,56 @@ impl Rounds<'_> {
             return false;
         }
         let (meet, ..) = self.outline.blocks.meet(pair[0].block, pair[1].block);
-        let around = self.outline.blocks.outwards(meet).map(|(id, _)| id);
-        let mut loops: Vec<BlockId> = around
-            .filter(|id| self.outline.blocks.get(*id).kind.is_loop() && self.is_unrolled(*id))
-            .collect();
-        loops.reverse();
+        let mut loops = self.rounds_around(meet, None, Which::All);
+        for (access, nearest) in [(pair[0], Which::Last), (pair[1], Which::First)] {
+            let which = if self.is_carried(access, meet) { nearest } else { Which::All };
+            loops.extend(self.rounds_around(access.block, Some(meet), which));
+        }
         let mut is_behind = |numbers: &Numbers| {
             self.is_apart(known, pair, numbers) || self.leads(order, pair, shown, numbers, steps)
         };
         self.each_round(&loops, &mut Vec::new(), &mut is_behind)
     }
 
-    /// Whether something is so in every round of some loops, the outermost first.
+    /// The unrolled loops around a block, as far as a block around it, the outermost first.
+    fn rounds_around(&self, block: BlockId, end: Option<BlockId>, which: Which) -> Vec<(BlockId, Which)> {
+        let around = self.outline.blocks.outwards(block).take_while(|(id, _)| Some(*id) != end);
+        let unrolled = around.filter(|(id, def)| def.kind.is_loop() && self.is_unrolled(*id));
+        let mut loops: Vec<(BlockId, Which)> = unrolled.map(|(id, _)| (id, which)).collect();
+        loops.reverse();
+        loops
+    }
+
+    /// Whether what an access does in a round comes behind what it does in the one before, in loops up to a block around it: it writes the same bytes in
+    /// each, and runs in each.
+    fn is_carried(&self, access: &Access, end: BlockId) -> bool {
+        let mut around = self.outline.blocks.outwards(access.block).take_while(|(id, _)| *id != end);
+        access.exact
+            && access.writes()
+            && access.is_known()
+            && around.all(|(id, def)| def.kind.is_loop() && self.is_unrolled(id))
+    }
+
+    /// Whether something is so in rounds of some loops, the outermost first.
     fn each_round(
         &self,
-        loops: &[BlockId],
+        loops: &[(BlockId, Which)],
         numbers: &mut Numbers,
         is_so: &mut dyn FnMut(&Numbers) -> bool,
     ) -> bool {
-        let Some((&outermost, inner)) = loops.split_first() else { return is_so(numbers) };
+        let Some((&(outermost, which), inner)) = loops.split_first() else { return is_so(numbers) };
         let def = self.outline.blocks.get(outermost);
         let count = match self.module.instrs[def.open as usize] {
             Instr::CfLoop { count, .. } => self.number(def.parent, count, numbers),
             _ => None,
         };
         count.is_some_and(|count| {
-            (0..count).all(|number| {
+            let mut rounds = match which {
+                Which::All => 0..count,
+                Which::First => 0..count.min(1),
+                Which::Last => (count - 1).max(0)..count,
+            };
+            rounds.all(|number| {
                 numbers.push((outermost, number));
                 let is_so = self.each_round(inner, numbers, is_so);
                 numbers.pop();
@@ -316,18 +349,19 @@ impl Rounds<'_> {
             self.decided(access.block)
                 .any(|(_, def, scalar)| self.stands((def, scalar), numbers) == Some(false))
         };
-        let mut values: Vec<(Variable, i64)> = Vec::new();
-        for &(counted, number) in numbers {
-            let open = self.outline.blocks.get(counted).open;
-            let Instr::CfLoop { iterator, .. } = self.module.instrs[open as usize] else { continue };
-            let is_its =
-                |access: &&Access| self.outline.loop_of(self.module, access.block, iterator) == Some(counted);
-            if pair.iter().all(is_its) {
-                values.push((Variable::Loop(iterator), number));
-            }
-        }
+        let values = |access: &Access| -> Vec<(Variable, i64)> {
+            let of = |&(counted, number): &(BlockId, i64)| {
+                let open = self.outline.blocks.get(counted).open;
+                let Instr::CfLoop { iterator, .. } = self.module.instrs[open as usize] else { return None };
+                let is_its = self.outline.loop_of(self.module, access.block, iterator) == Some(counted);
+                is_its.then_some((Variable::Loop(iterator), number))
+            };
+            numbers.iter().filter_map(of).collect()
+        };
+        let [of_first, of_second] = pair.map(values);
         pair.into_iter().any(is_ruled_out)
-            || overlap_where(known, self.outline, (pair[0], &values), (pair[1], &values)) == Overlap::Never
+            || overlap_where(known, self.outline, (pair[0], &of_first), (pair[1], &of_second))
+                == Overlap::Never
     }
 
     /// Whether one node leads to another with these numbers. Of loops around neither, a way goes through some round.
@@ -388,7 +422,7 @@ impl Rounds<'_> {
         pair: [&Access; 2],
         numbers: &Numbers,
         here: &Numbers,
-    ) -> (Vec<BlockId>, Numbers) {
+    ) -> (Vec<(BlockId, Which)>, Numbers) {
         let (mut loops, mut known) = (Vec::new(), numbers.clone());
         for (id, def) in self.outline.blocks.outwards(block) {
             let is_around_pair = pair.iter().any(|access| self.outline.blocks.is_within(access.block, id));
@@ -397,7 +431,7 @@ impl Rounds<'_> {
             }
             match here.iter().find(|(of, _)| *of == id) {
                 Some(number) => known.push(*number),
-                None => loops.push(id),
+                None => loops.push((id, Which::All)),
             }
         }
         loops.reverse();
