@@ -16,13 +16,14 @@ pub struct Needs {
 }
 
 impl LoweredPlan {
-    /// What the kernels that may run depend on.
-    pub fn needs(&self) -> Needs {
+    /// What the kernels that may run depend on, and what these parameters follow from.
+    pub fn needs(&self, also: impl IntoIterator<Item = ParamId>) -> Needs {
         let all = || (0..self.module.functions.len()).map(|i| FuncId(i as u32)).collect();
         let kernels = self.called.clone().unwrap_or_else(all);
         let mut search = Search::new(&self.module);
         search.functions(&kernels);
         search.used_tensors(&self.tensors);
+        also.into_iter().for_each(|id| search.param(id));
         search.found
     }
 }

@@ -231,7 +231,7 @@ impl WorkloadProgram {
 
     /// Whether kernels that tasks call ask for the number of cores ([`CompileOptions::max_blocks`]).
     pub fn reads_max_blocks(&self) -> bool {
-        self.library().is_some_and(|plan| plan.needs().max_blocks)
+        self.library().is_some_and(|plan| plan.needs([]).max_blocks)
     }
 
     /// Tensors that the workload declares and its tasks access, and those of slots.

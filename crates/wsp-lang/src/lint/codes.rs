@@ -21,5 +21,3 @@ pub(crate) const ENDLESS_LOOP: Code = Code(267);
 pub(crate) const NEVER_WRITTEN: Code = Code(268);
 /// A statement that no path reaches.
 pub(crate) const UNREACHABLE: Code = Code(269);
-/// A tier that reserves no workspace for tasks that use it.
-pub(crate) const NO_SLOT_SIZE: Code = Code(270);

@@ -1,4 +1,4 @@
-//! Slots of workspace that tasks load and that no task stores to, and tiers that reserve none for tasks that use them.
+//! Slots of workspace that tasks load and that no task stores to.
 //!
 //! Calls of `PTO_ALLOC_WS` whose keys have one form may give the same slots, others never do ([`Slots`]). A field of a descriptor that is
 //! nothing but the value of such calls leads to these slots, for loads and for stores; what else a field may be leads a store to any
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::{FuncId, LocalId, TensorId, TierSetId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{
-    BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, Span, StmtKind, Storage, Tier, TileOp,
+    BinOp, Block, Consumer, Expr, ExprKind, FuncKind, Function, Module, Span, StmtKind, Storage, TileOp,
 };
 
 /// Which slots a call may give: those of its generator and of its tiers whose keys have so many words, which forms do not share.
@@ -56,15 +56,13 @@ struct Kernel {
     /// Loads that every task does that gets there; whether loops have rounds is left open.
     loads: Vec<Accessed>,
     stores: Vec<Accessed>,
-    /// Loads and stores that every task does that gets there.
-    certain: Vec<Accessed>,
 }
 
 impl Kernel {
     fn new(module: &Module, function: &Function) -> Kernel {
         let values = values(function);
         let takes_tasks = matches!(function.kind, FuncKind::Kernel { .. });
-        let mut kernel = Kernel { takes_tasks, loads: Vec::new(), stores: Vec::new(), certain: Vec::new() };
+        let mut kernel = Kernel { takes_tasks, loads: Vec::new(), stores: Vec::new() };
         let accessed = |tensor: TensorId, index: &[Expr]| {
             let in_slots = module.tensors[tensor.index()].storage == Storage::Workspace;
             let offset = index.first().filter(|_| in_slots)?;
@@ -80,11 +78,7 @@ impl Kernel {
             StmtKind::StoreScalar { tensor, index, .. } => kernel.stores.extend(accessed(*tensor, index)),
             _ => {}
         });
-        certain_accesses(&function.body, &mut |tensor, index, kind| {
-            let found = accessed(tensor, index);
-            kernel.certain.extend(found.clone());
-            kernel.loads.extend(found.filter(|_| kind == AccessKind::Load));
-        });
+        certain_loads(&function.body, &mut |tensor, index| kernel.loads.extend(accessed(tensor, index)));
         kernel
     }
 }
@@ -140,19 +134,12 @@ fn terms_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, terms: 
     }
 }
 
-/// What is done with an element of a tensor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum AccessKind {
-    Load,
-    Store,
-}
-
-/// Calls `f` with tensor and index of each load and store that stands under no condition but that of a loop. Returns whether what follows
-/// the block is perhaps left out.
-fn certain_accesses<'a>(block: &'a Block, f: &mut dyn FnMut(TensorId, &'a [Expr], AccessKind)) -> bool {
+/// Calls `f` with tensor and index of each load that stands under no condition but that of a loop. Returns whether what follows the block
+/// is perhaps left out.
+fn certain_loads<'a>(block: &'a Block, f: &mut dyn FnMut(TensorId, &'a [Expr])) -> bool {
     for stmt in block {
         for e in parts::exprs(stmt) {
-            scalar_loads(e, &mut |tensor, index| f(tensor, index, AccessKind::Load));
+            scalar_loads(e, f);
         }
         let leaves = match &stmt.kind {
             StmtKind::Tile(TileOp::Load { tensor, at, rows, cols, .. }) => {
@@ -160,19 +147,11 @@ fn certain_accesses<'a>(block: &'a Block, f: &mut dyn FnMut(TensorId, &'a [Expr]
                     count.as_ref().is_none_or(|e| e.as_const_int().is_some_and(|n| n > 0))
                 };
                 if some(rows) && some(cols) {
-                    f(*tensor, &at.index, AccessKind::Load);
+                    f(*tensor, &at.index);
                 }
                 false
             }
-            StmtKind::Tile(TileOp::Store { tensor, at, .. }) => {
-                f(*tensor, &at.index, AccessKind::Store);
-                false
-            }
-            StmtKind::StoreScalar { tensor, index, .. } => {
-                f(*tensor, index, AccessKind::Store);
-                false
-            }
-            StmtKind::For { body, .. } | StmtKind::While { body, .. } => certain_accesses(body, f),
+            StmtKind::For { body, .. } | StmtKind::While { body, .. } => certain_loads(body, f),
             StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) => true,
             _ => {
                 let mut leaves = false;
@@ -212,8 +191,6 @@ struct Uses {
     stored: BTreeSet<(Slots, TensorId)>,
     /// Loads, each with all calls one of which gives its slot.
     loaded: Vec<(Vec<(Slots, Span)>, TensorId)>,
-    /// Tiers, by set and place, that reserve no slots for tasks that use some, each with a field of the workspace.
-    without_size: BTreeMap<(TierSetId, usize), TensorId>,
 }
 
 impl Uses {
@@ -230,27 +207,15 @@ impl Uses {
         };
         parts::each_stmt(&function.body, &mut |stmt| {
             let StmtKind::Emit { descriptor, fields, .. } = &stmt.kind else { return };
-            let consumer = module.structs[descriptor.index()].consumer;
-            let takers: Vec<FuncId> = match consumer {
+            let takers: Vec<FuncId> = match module.structs[descriptor.index()].consumer {
                 Consumer::Kernel(kernel) => vec![kernel],
                 Consumer::Tiers { set, .. } => {
                     module.tier_sets[set.index()].tiers.iter().map(|tier| tier.kernel).collect()
                 }
                 Consumer::None => return,
             };
-            let given = |field: &u32| fields.get(*field as usize).and_then(calls);
-            for (place, kernel) in
-                takers.iter().enumerate().filter_map(|(at, id)| Some((at, kernels.get(id)?)))
-            {
-                for access in &kernel.certain {
-                    let mut terms = access.terms.iter();
-                    if let (Some(term), None) = (terms.next(), terms.next()) {
-                        let sets = given(term).into_iter().flatten().map(|((_, set, _), _)| set);
-                        self.sizes(module, sets, (consumer, place), access.tensor);
-                    }
-                }
-            }
             let takers: Vec<&Kernel> = takers.iter().filter_map(|id| kernels.get(id)).collect();
+            let given = |field: &u32| fields.get(*field as usize).and_then(calls);
             for store in takers.iter().flat_map(|kernel| &kernel.stores) {
                 let slots = store.fields.iter().filter_map(given).flatten();
                 self.stored.extend(slots.map(|(slots, _)| (slots, store.tensor)));
@@ -269,45 +234,6 @@ impl Uses {
                 }
             }
         });
-    }
-
-    /// Notes tiers that reserve nothing where a task of the kernel at this place of its consumer uses a slot of one of these sets: the tier
-    /// that is chosen for the task, or all where another may be.
-    fn sizes(
-        &mut self,
-        module: &Module,
-        sets: impl Iterator<Item = TierSetId>,
-        (consumer, place): (Consumer, usize),
-        tensor: TensorId,
-    ) {
-        for set in sets {
-            let tiers = &module.tier_sets[set.index()].tiers;
-            let is_chosen =
-                |at: usize| !matches!(consumer, Consumer::Tiers { set: of, .. } if of == set) || at == place;
-            let candidates: Vec<usize> = (0..tiers.len()).filter(|&at| is_chosen(at)).collect();
-            if candidates.iter().all(|&at| reserves_nothing(&tiers[at])) {
-                candidates.iter().for_each(|&at| _ = self.without_size.entry((set, at)).or_insert(tensor));
-            }
-        }
-    }
-
-    /// A warning for each tier that reserves no slots for tasks that use some.
-    fn tiers_without_size(&self, module: &Module) -> impl Iterator<Item = Diagnostic> {
-        self.without_size.iter().map(|(&(set, at), tensor)| {
-            let (set, tensor) = (&module.tier_sets[set.index()], &module.tensors[tensor.index()].name);
-            let tier = &set.tiers[at];
-            let kernel = &module.functions[tier.kernel.index()].name;
-            let form = match tier.cond {
-                Some(_) => format!("PTO_TIER(CONDITION, {kernel}, PTO_SLOT_BYTES)"),
-                None => format!("PTO_DEFAULT({kernel}, PTO_SLOT_BYTES)"),
-            };
-            let message =
-                format!("tasks use slots of `{tensor}`, and this tier of `{}` reserves none", set.name);
-            Diagnostic::warning(codes::NO_SLOT_SIZE, message)
-                .at(tier.span, "0 bytes per slot")
-                .note("`PTO_ALLOC_WS` with such a tier gives no slot: every access would lie outside of it")
-                .help(format!("give the size: `{form}`"))
-        })
     }
 
     /// A warning for each call whose slots are loaded and never stored to, where some task stores to others.
@@ -332,14 +258,8 @@ impl Uses {
         never
             .flat_map(|(calls, tensor)| calls.iter().map(|(_, call)| (*call, *tensor)))
             .map(finding)
-            .chain(self.tiers_without_size(module))
             .collect()
     }
-}
-
-/// Whether a tier has no size per slot, or says 0.
-fn reserves_nothing(tier: &Tier) -> bool {
-    tier.workspace.as_ref().is_none_or(|bytes| bytes.as_const_int() == Some(0))
 }
 
 /// Adds the calls that give the value of an expression; whether it is nothing else.

@@ -79,13 +79,17 @@ fn an_extent_that_no_kernel_in_use_needs_has_no_value() {
         let (code, out, err) = run(&["run", &program, "--generate", "rows=6,spare=6"]);
         assert_eq!(code, 0, "{out}{err}");
     }
-    // So does a workload that takes its value.
-    let text = "use \"library.pto\"; param spare; workload main { parallel for i in 0..spare { copy(i); } }";
-    let takes = folder.write("takes.wsp", text);
-    let (_, err) = refused(&["run", &takes, "--input", &x]);
-    assert!(err.contains("WSP0564"), "{err}");
-    let (code, out, err) = run(&["run", &takes, "--input", &x, "--input", &u]);
-    assert_eq!(code, 0, "{out}{err}");
+    // So does a workload that takes its value, or one that follows from it.
+    for (param, tasks) in [("spare", "spare"), ("TWICE", "TWICE / 2"), ("more", "more - 1")] {
+        let text = format!(
+            "use \"library.pto\"; param {param}; workload main {{ parallel for i in 0..{tasks} {{ copy(i); }} }}"
+        );
+        let takes = folder.write("takes.wsp", &text);
+        let (_, err) = refused(&["run", &takes, "--input", &x]);
+        assert!(err.contains("WSP0564"), "{err}");
+        let (code, out, err) = run(&["run", &takes, "--input", &x, "--input", &u]);
+        assert!(code == 0 && out.contains("6 copy"), "{out}{err}");
+    }
 }
 
 #[test]
@@ -233,53 +237,6 @@ TG_SYNC(G)
     let meant = folder.write("meant.tg", &text.replace("SPARE", "_SPARE"));
     let (code, _, err) = run(&["check", "--strict", &meant]);
     assert_eq!(code, 0, "{err}");
-}
-
-#[test]
-fn a_tier_without_a_size_is_found_where_tasks_use_its_slots() {
-    let folder = Folder::new();
-    let text = |of_small: &str, of_large: &str| {
-        format!(
-            "PTO_SHAPE(x, rows, 4) PTO_SHAPE(y, rows, 4) PTO_WORKSPACE(slot, float, 1, 4)
-             struct W {{ uint32_t tier, off, r; }};
-             PTO_KERNEL_IMPL(small) {{
-                 auto d = PTO_GET_DESCRIPTOR<W>();
-                 VecTile<float, 1, 4> t;
-                 TLOAD(t, x, {{d.r}});
-                 TSTORE(slot, t, {{d.off, 0, 0}});
-                 TLOAD(t, slot, {{d.off, 0, 0}});
-                 TSTORE(y, t, {{d.r}});
-             }}
-             PTO_KERNEL_IMPL(large) {{
-                 auto d = PTO_GET_DESCRIPTOR<W>();
-                 VecTile<float, 1, 4> t;
-                 TLOAD(t, x, {{d.r}});
-                 TSTORE(y, t, {{d.r}});
-             }}
-             PTO_TIER_DEF(T) {{
-                 PTO_TIER(length <= 8, small{of_small})
-                 PTO_DEFAULT(large{of_large})
-             }}
-             PTO_SPACE(S) {{ PTO_AXIS(a, 0, rows) }}
-             PTO_DESCRIPTOR_GEN(S) {{
-                 uint32_t tier = PTO_SELECT_TIER(T, rows);
-                 PTO_SCHEDULED_FOR(i) {{
-                     PTO_EMIT_DESCRIPTOR(W{{ .tier = tier, .off = PTO_ALLOC_WS(tier, i), .r = i }});
-                 }}
-             }}
-             void go(Tensor<float> x, Tensor<float> y) {{ PTO_LAUNCH(S, {{ .x = x, .y = y }}); }}"
-        )
-    };
-    // The other kernel has no use for slots.
-    for (of_small, is_found) in [("", true), (", 0", true), (", PTO_SLOT_BYTES", false)] {
-        let file = folder.write("tiers.pto", &text(of_small, ""));
-        let (code, _, err) = run(&["check", &file]);
-        assert_eq!((code, err.contains("WSP0270")), (0, is_found), "{of_small}: {err}");
-        assert_eq!(err.contains("`PTO_TIER(CONDITION, small, PTO_SLOT_BYTES)`"), is_found, "{err}");
-        let (code, out, err) = run(&["run", &file, "--generate", "rows=3"]);
-        assert_eq!(code, i32::from(is_found), "{out}{err}");
-        assert_eq!(run(&["check", "--strict", &file]).0, i32::from(is_found));
-    }
 }
 
 #[test]

@@ -80,9 +80,7 @@ impl LibraryTasks {
 
     /// What the kernels that tasks call depend on, and the parameters of the library whose values the workload takes.
     pub(crate) fn needs(&self, plan: &LoweredPlan) -> Needs {
-        let mut needs = plan.needs();
-        needs.params.extend(self.module.params.iter().filter_map(|p| plan.module.param_named(&p.name)));
-        needs
+        plan.needs(self.module.params.iter().filter_map(|p| plan.module.param_named(&p.name)))
     }
 
     /// Names that the user may set and that are not parameters of the library.

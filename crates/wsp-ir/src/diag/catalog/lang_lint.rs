@@ -21,8 +21,7 @@ no kernel, generator or other declaration. An array of the launch counts as used
 it is the only array that gives an extent which is used; that a reference names an output does not write it. A tensor that is only written is
 reported too: `PTO_TENSOR` and `PTO_WORKSPACE` are gone after the launch. Remove the declaration, or begin its name with `_`.
 Files that a program includes are not searched: what they declare may serve other programs. In a `.wsp` file, a tensor is
-reported that no task of any workload is given; in a `.tg` unit, an external tensor that no kernel, copy, expression or reference names and
-that no kernel keeps resident.",
+reported that no task of any workload is given.",
     },
     CodeInfo {
         code: Code(262),
@@ -92,13 +91,5 @@ give it the offset that the tasks before it have.",
 A statement stands after `return`, `break` or `continue`, or after an `if` of which both branches leave, so that it never
 runs. A store there does not count as one: its tensor is no output of the program. Remove the statement, or leave under a
 condition only.",
-    },
-    CodeInfo {
-        code: Code(270),
-        title: "tier that reserves no workspace for tasks that use it",
-        explanation: "\
-A kernel loads from or stores to a `PTO_WORKSPACE` at the offset that `PTO_ALLOC_WS` gives its descriptor, and the tier has no size per
-slot, which is its last argument, or 0: then there is no slot, and the access stops the run. Write the size:
-`PTO_TIER(cond, kernel, PTO_SLOT_BYTES)`, `PTO_DEFAULT(kernel, PTO_SLOT_BYTES)`.",
     },
 ];

@@ -192,6 +192,33 @@ fn around(graph: &GraphPlan, name: &str) -> Option<(Vec<IterNo>, usize)> {
     Some((fixed.iter().map(|(iter, _)| *iter).collect(), path(graph, kernel.node).len()))
 }
 
+/// ISA-TG-24: a kernel in a loop and one outside of it, with a copy of the loop between them in some round.
+#[test]
+fn a_copy_of_one_round_orders_kernels_on_both_sides_of_a_loop() {
+    let kernel = |name: &str, bytes: &str| {
+        format!("TG_KERNEL({name}, w, 1, AIV, 0)\nMC_BIND({name}, 0, T, {bytes}, 4)\n")
+    };
+    let copy = |rows: u32| format!("MC_COPY(T, Y, {}, 0, 0)\n", 4 * rows);
+    let arm = |condition: &str, inner: &str| format!("CF_IF({condition})\n{inner}CF_ENDIF\n");
+    let looped = |inner: &str| format!("CF_LOOP(3, i)\n{inner}CF_ENDLOOP\n");
+    for (body, is_race) in [
+        // Each round touches a row of its own, and all rows are copied in the last.
+        (looped(&(kernel("A", "4 * i") + &arm("i == 2", &copy(3)))) + &kernel("B", "8"), false),
+        (looped(&(kernel("A", "4 * i") + &arm("i == 1", &copy(3)))) + &kernel("B", "8"), true),
+        (looped(&(kernel("A", "4 * i") + &copy(3))) + &kernel("B", "4"), false),
+        // Rounds that write the same row are in order.
+        (looped(&(kernel("A", "0") + &arm("i == 2", &copy(1)))) + &kernel("B", "0"), false),
+        (looped(&(kernel("A", "0") + &arm("i == 1", &copy(1)))) + &kernel("B", "0"), true),
+        (kernel("A", "0") + &looped(&(arm("i == 0", &copy(1)) + &kernel("B", "0"))), false),
+        (kernel("A", "0") + &looped(&(arm("i == 1", &copy(1)) + &kernel("B", "0"))), true),
+    ] {
+        let text = format!("extern T: u8[64]\nextern Y: u8[64]\nTG_BEGIN(G)\n{body}TG_END(G)\n");
+        let races = check(&read(&text).0, &kernels(), &LintOptions::default(), &[]);
+        let races: Vec<_> = races.findings.iter().filter(|found| found.code.0 == 1501).collect();
+        assert_eq!(!races.is_empty(), is_race, "{text}{races:#?}");
+    }
+}
+
 /// ISA-MC-09, ISA-CF-07: what a run does not order is reported, and no pair in the same loops that it orders is an error. Of others later rounds may come
 /// between the two, which is not looked for, and a loop that runs round by round is in order by all bytes between those of its copies.
 #[test]
