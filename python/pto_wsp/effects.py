@@ -190,7 +190,7 @@ def _draws(function: Any, owner: Any) -> bool:
 
 
 def _given(node: ast.Call, function: Any, tree: Function) -> dict[str, ast.expr]:
-    """What a call gives the parameters of the function that it calls, as far as its text says it."""
+    """What a call gives the parameters of the function that it calls, where its text says it."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     bound = [receiver] if isinstance(function, MethodType) else [node.func] if _is_instance(function) else []
     plain = list(itertools.takewhile(lambda arg: not isinstance(arg, ast.Starred), node.args))

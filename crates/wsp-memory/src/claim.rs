@@ -69,7 +69,7 @@ thread_local! {
 /// Runs a kernel of the caller on this thread. What it runs itself is a part of its task and makes no claims.
 ///
 /// # Safety
-/// Runs inside of it use only memory that the kernel's task may use in the same way, or that nobody else has, and end before it does.
+/// Runs inside of it use only memory that the kernel's task may use in the same way, or that no other run has, and end before it does.
 pub unsafe fn within_task<R>(kernel: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {

@@ -52,13 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_child_of_a_fork_has_a_lock_that_nobody_holds_and_a_value_of_its_own() {
+    fn the_child_of_a_fork_has_a_free_lock_and_a_value_of_its_own() {
         let runs = PerProcess::new(vec![1]);
-        let held = runs.own.lock().expect("nobody has it");
+        let held = runs.own.lock().expect("it is free");
         for forks in [1, 2] {
             assert!(runs.after(forks).own.try_lock().expect("no thread of the child has it").is_empty());
         }
         drop(held);
-        assert_eq!(*runs.after(0).own.lock().expect("nobody has it"), [1]);
+        assert_eq!(*runs.after(0).own.lock().expect("it is free"), [1]);
     }
 }

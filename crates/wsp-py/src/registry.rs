@@ -13,7 +13,7 @@ use wsp_memory::PerProcess;
 /// How long the interpreter is kept at most: a Python kernel may wait for something that never comes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The child of a fork has none of the threads of its parent: nothing goes on there that somebody would have to wait for.
+/// The child of a fork has none of the threads of its parent: nothing goes on there that has to be waited for.
 static REGISTRY: PerProcess<Registry> = PerProcess::new(Registry { going_on: Vec::new(), closed: false });
 static NEXT: AtomicU64 = AtomicU64::new(0);
 static LESS: Condvar = Condvar::new();

@@ -1,6 +1,7 @@
 //! The dense reference against results computed elsewhere, on data made by formula.
 
-use crate::decode_cases::{cases, is_latent, merges, names, root};
+use crate::command::root;
+use crate::decode_cases::{cases, is_latent, merges, names};
 use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::files::to_u32;

@@ -11,28 +11,21 @@ mod taken;
 mod units;
 mod unstored;
 
+use crate::command::{self, ended, root};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
+use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn wsp(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_wsp"))
-        .current_dir(root())
-        .env_remove("NO_COLOR")
-        .args(args)
-        .output()
-        .unwrap()
+/// `wsp` as it is where nothing is said of colours.
+fn wsp(args: &[&str]) -> Command {
+    let mut command = command::wsp(args);
+    command.env_remove("NO_COLOR");
+    command
 }
 
 /// Exit code, stdout, stderr.
 fn run(args: &[&str]) -> (i32, String, String) {
-    let output = wsp(args);
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    ended(wsp(args))
 }
 
 const EXAMPLE: &str = "examples/decode_attention.pto";

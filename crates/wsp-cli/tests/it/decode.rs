@@ -1,6 +1,6 @@
 //! Decode attention against the reference cases: every case, both layouts, several threads and schedules.
 
-use std::path::PathBuf;
+use crate::command::root;
 use wsp_cli::KvLayout;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
@@ -36,10 +36,6 @@ PTO_SCHEDULE(Free) {
 }
 PTO_SCHEDULE(Blocked) { PTO_ORDER(batch, PTO_BLOCKED(2)) PTO_PREFETCH(kv_chunk, 1) }
 ";
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn case(name: &str) -> Case {
     let path = root().join("testdata/decode_cases").join(format!("{name}.npz"));

@@ -1,30 +1,11 @@
 //! Tasks that AICPUs generate, from the command line: `wsp run --aicpus`, `wsp plan --bytes`, `wsp bench generate`.
 
+use crate::command::{printed, run};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 const LLAMA: &str = "examples/generate/llama_attention.wsp";
 const SOFTMAX: &str = "examples/graphs/softmax.wsp";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Exit code, stdout, stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
-    let output = command.current_dir(root()).env("NO_COLOR", "1").args(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-/// What a command prints when all is well.
-fn printed(args: &[&str]) -> String {
-    let (code, out, err) = run(args);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
-    out
-}
 
 fn json(args: &[&str]) -> Value {
     serde_json::from_str(&printed(args)).unwrap()

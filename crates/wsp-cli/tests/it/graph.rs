@@ -1,34 +1,10 @@
 //! `wsp graph` against recorded graphs, formulas and hazard counts; and what happens to those who misuse it.
 
+use crate::command::{Folder, printed, root, run, wsp};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn wsp(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
-    command.current_dir(root()).env("NO_COLOR", "1").args(args);
-    command
-}
-
-/// Exit code, stdout, stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let output = wsp(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-/// What a command prints when all is well.
-fn printed(args: &[&str]) -> String {
-    let (code, out, err) = run(args);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
-    out
-}
 
 fn summary(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&[&["graph"], args, &["--summary", "--json"]].concat())).unwrap()
@@ -137,31 +113,6 @@ fn exact_dependences_name_the_hazards_they_miss() {
     assert!(text.contains("missed") && text.contains("the first: task "), "{text}");
     let tree = summary(&[&file("bgemm_tree"), "--deps", "exact"]);
     assert_eq!(tree["missed"]["hazards"], 0, "{tree}");
-}
-
-/// A folder with a few small files.
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn with(files: &[(&str, &str)]) -> Folder {
-        let folder = Folder(tempfile::tempdir().unwrap());
-        for (name, text) in files {
-            std::fs::write(folder.path(name), text).unwrap();
-        }
-        folder
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn at(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).unwrap()
-    }
 }
 
 /// Two ordered steps of two tasks, and a table.

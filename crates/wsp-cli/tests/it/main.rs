@@ -15,6 +15,7 @@ mod bench_plan;
 mod bench_runtime;
 mod cases;
 mod cli;
+mod command;
 mod decode;
 mod decode_cases;
 mod files;

@@ -1,7 +1,8 @@
 //! What happens to those who give wrong arrays, options and programs: a diagnostic with what, where and numbers, and
 //! never a wrong result.
 
-use std::path::{Path, PathBuf};
+use crate::command::root;
+use std::path::Path;
 use std::process::Command;
 use wsp_cli::KvLayout;
 use wsp_cli::engine::{Options, RunOutcome, compile, execute};
@@ -10,10 +11,6 @@ use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Module, SourceMap};
 use wsp_plan::{Array, Arrays, ParamValue};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn example(name: &str) -> Module {
     let path = root().join("examples").join(name);

@@ -1,30 +1,10 @@
 //! `wsp run` and `wsp check` of workloads: what is checked, what is written, and what happens to those who misuse them.
 
+use crate::command::{Folder, printed, run};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use wsp_cli::files::{Npz, write_npz};
 use wsp_core::DType;
 use wsp_plan::{Array, Arrays};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Exit code, stdout, stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wsp"));
-    let output = command.current_dir(root()).env("NO_COLOR", "1").args(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-/// What a command prints when all is well.
-fn printed(args: &[&str]) -> String {
-    let (code, out, err) = run(args);
-    assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
-    out
-}
 
 fn stats(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&[&["run"], args, &["--stats", "json"]].concat())).unwrap()
@@ -36,27 +16,6 @@ fn faults(args: &[&str]) -> (Vec<String>, String) {
     assert_eq!((code, out.as_str()), (1, ""), "{args:?}: {err}");
     let code = |line: &str| serde_json::from_str::<Value>(line).unwrap()["code"].as_str().unwrap().to_owned();
     (err.lines().map(code).collect(), err)
-}
-
-/// A folder with a few small files.
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn with(files: &[(&str, &str)]) -> Folder {
-        let folder = Folder(tempfile::tempdir().unwrap());
-        for (name, text) in files {
-            std::fs::write(folder.path(name), text).unwrap();
-        }
-        folder
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn at(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
 }
 
 /// Tasks in a chain over one row, and independent ones over another tensor.

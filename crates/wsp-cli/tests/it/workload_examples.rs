@@ -1,18 +1,14 @@
 //! The workloads over real kernels: each matches its f64 reference, and gives the bits of the program that generates the
 //! same tasks itself.
 
+use crate::command;
 use std::path::Path;
-use std::process::Command;
 use wsp_cli::files::Npz;
 
 /// Runs an example; what it prints.
 fn run(args: &[&str]) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_wsp")).current_dir(root).env("NO_COLOR", "1").args(args).output();
-    let output = output.unwrap();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert!(output.status.success(), "{args:?}\n{out}\n{err}");
+    let (code, out, err) = command::run(args);
+    assert_eq!(code, 0, "{args:?}\n{out}\n{err}");
     out
 }
 

@@ -307,7 +307,7 @@ impl LaunchOrder {
         }
     }
 
-    /// Whether a use of bytes by one launch is complete before a use by another begins, as far as that is known.
+    /// Whether a use of bytes by one launch is known to be complete before a use by another begins.
     pub(super) fn is_before(&self, one: UseOf<'_>, other: UseOf<'_>) -> bool {
         let (Some(first), Some(second)) = (self.entries.get(&one.launch), self.entries.get(&other.launch))
         else {

@@ -231,7 +231,7 @@ impl Launches {
         told.into_iter().try_for_each(|finding| shared.found(finding))
     }
 
-    /// Compares what a launch uses, as far as that is known before it begins; a launch that goes on from a state says which nodes are complete.
+    /// Compares the uses of a launch that are known before it begins; a launch that goes on from a state says which nodes are complete.
     ///
     /// # Errors
     /// It uses bytes that another launch uses in no order; or a kernel cannot be bound.

@@ -40,7 +40,7 @@ impl Values<'_> {
     pub(crate) fn loaded(&self, value: Scalar) -> Vec<(u32, Range<u64>)> {
         let loads = Loads { values: self, loaded: RefCell::default() };
         if let Scalar::Expr(_) = value {
-            // Whoever needs the value says why there is none.
+            // The evaluation of the condition itself says why there is no value.
             let _ = eval(self.code.plan.expr(value), &loads);
         }
         loads.loaded.into_inner()

@@ -4,7 +4,8 @@
 mod prefill;
 mod targets;
 
-use crate::decode_cases::{cases, merges, names, root};
+use crate::command::root;
+use crate::decode_cases::{cases, merges, names};
 use std::collections::BTreeMap;
 use targets::{TARGETS, Target};
 use wsp_cli::KvLayout;

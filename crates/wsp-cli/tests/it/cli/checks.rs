@@ -21,6 +21,19 @@ void f(Tensor x, Tensor<float> y) { PTO_LAUNCH(Rows, { .x = x, .y = y }); }
 ";
 pub(super) const COPY: &str = "TLOAD(t, x, {desc.idx}); TSTORE(y, t, {desc.idx});";
 
+/// A kernel without a host entry.
+pub(super) const LIBRARY: &str = "
+PTO_SHAPE(x, 4, 4)
+PTO_SHAPE(y, 4, 4)
+struct Row { uint32_t i; };
+PTO_KERNEL_IMPL(copy_row) {
+    auto d = PTO_GET_DESCRIPTOR<Row>();
+    VecTile<float, 1, 4> t;
+    TLOAD(t, x, {d.i});
+    TSTORE(y, t, {d.i});
+}
+";
+
 pub(super) struct Folder(TempDir);
 
 impl Folder {

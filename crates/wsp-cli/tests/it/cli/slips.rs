@@ -1,21 +1,8 @@
 //! Files that hold nothing, are no files or are of no known kind, and what is said of them.
 
-use super::checks::{COPY, Folder, refused, rows};
+use super::checks::{COPY, Folder, LIBRARY, refused, rows};
 use super::{root, run};
 use std::process::Command;
-
-/// Kernels without a host entry.
-const LIBRARY: &str = "
-PTO_SHAPE(x, 4, 4)
-PTO_SHAPE(y, 4, 4)
-struct Row { uint32_t i; };
-PTO_KERNEL_IMPL(copy_row) {
-    auto d = PTO_GET_DESCRIPTOR<Row>();
-    VecTile<float, 1, 4> t;
-    TLOAD(t, x, {d.i});
-    TSTORE(y, t, {d.i});
-}
-";
 
 #[test]
 fn tensors_of_a_used_file_without_a_host_entry_have_their_own_names() {

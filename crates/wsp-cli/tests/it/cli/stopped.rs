@@ -1,22 +1,11 @@
 //! Runs that stop before they have a summary, and what each kind of file refuses under `--strict`.
 
-use super::checks::{COPY, Folder, json, refused, rows};
+use super::checks::{COPY, Folder, LIBRARY, json, refused, rows};
 use super::run;
 use serde_json::Value;
 
 const WORKLOAD: &str =
     "param n = 4; tensor x: u32[4]; kernel k(inout v); workload main { for i in 0..n { k(x[i]); } }";
-const LIBRARY: &str = "
-PTO_SHAPE(x, 4, 4)
-PTO_SHAPE(y, 4, 4)
-struct Row { uint32_t i; };
-PTO_KERNEL_IMPL(copy_row) {
-    auto d = PTO_GET_DESCRIPTOR<Row>();
-    VecTile<float, 1, 4> t;
-    TLOAD(t, x, {d.i});
-    TSTORE(y, t, {d.i});
-}
-";
 const USER: &str = "use \"rows.pto\"; workload main { parallel for i in 0..4 { copy_row(i = i); } }";
 const UNIT: &str = "extern X: i64[4]\nextern Y: i64[4]\nTG_BEGIN(G)\nMORE\nMC_COPY(X, Y, 32)\nTG_END(G)\nTG_LAUNCH(G, default)\nTG_SYNC(G)";
 

@@ -1,13 +1,9 @@
 //! The case files of `testdata/decode_cases`.
 
+use crate::command::root;
 use std::path::PathBuf;
 use wsp_cli::cases::{Case, MergeCase};
 use wsp_cli::generate::{Names, QueryRows, Values};
-
-/// The repository.
-pub(crate) fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// Names of all files, those of merges apart.
 fn files(merges: bool) -> Vec<PathBuf> {

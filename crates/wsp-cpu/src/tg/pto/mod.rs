@@ -191,7 +191,7 @@ impl PtoEntry {
         Ok(PtoBound { code, env, _ranges: given.iter().filter_map(|one| one.range.cloned()).collect() })
     }
 
-    /// Whether arguments of so many bytes, as far as they are known, fit each other. What resident tensors say is not known.
+    /// Whether arguments fit each other, by those whose number of bytes is known. What resident tensors say is not known.
     ///
     /// # Errors
     /// What does not fit, in words and numbers, for whatever memory is bound.

@@ -141,8 +141,8 @@ fn path(graph: &GraphPlan, node: u32) -> Vec<u32> {
     path
 }
 
-/// Pairs of kernels, by name, of which a run may start two at the same time that touch the same bytes; and whether both surely run, as far as conditions
-/// that only the run knows go.
+/// Pairs of kernels, by name, of which a run may start two at the same time that touch the same bytes; and whether both run whatever
+/// the values of conditions that only the run knows.
 fn races(graph: &GraphPlan) -> BTreeMap<[String; 2], bool> {
     let mut found = BTreeMap::new();
     for (at, a) in graph.kernels.iter().enumerate() {
@@ -166,7 +166,7 @@ fn races(graph: &GraphPlan) -> BTreeMap<[String; 2], bool> {
     found
 }
 
-/// Whether two kernels touch the same bytes, as far as those are numbers in the plan, and one of them writes.
+/// Whether two kernels touch the same bytes, where those are numbers in the plan, and one of them writes.
 fn meets(graph: &GraphPlan, a: &KernelItem, b: &KernelItem) -> bool {
     let ranges = |kernel: &KernelItem| {
         let binds = graph.binds_of(kernel).iter();

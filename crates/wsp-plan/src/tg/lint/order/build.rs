@@ -198,7 +198,8 @@ impl<'m> Builder<'m> {
         }
     }
 
-    /// Makes the points of decisions on data and of breaks in graphs: a condition that loads data decides after whoever writes it before.
+    /// Makes the points of decisions on data and of breaks in graphs: a condition that loads data decides after the kernels and
+    /// copies that write it before.
     fn decisions(&mut self, accesses: &Accesses) {
         let blocks = &self.outline.blocks;
         let in_graph = |block| blocks.outwards(block).any(|(_, around)| around.kind == BlockKind::Graph);
@@ -238,7 +239,7 @@ impl<'m> Builder<'m> {
         found.ok().map(|found| self.decisions[found].1)
     }
 
-    /// A condition or count comes after whoever writes before it what it loads, and before whoever writes it behind `close`.
+    /// A condition or count comes after kernels and copies that write before it what it loads, and before those that write it behind `close`.
     fn decided_by(&mut self, (begin, end): (u32, u32), (at, close): (u32, u32), accesses: &Accesses) {
         let [before, mut behind] = accesses.writers_around_load((self.module, self.outline), at);
         behind.retain(|(writer, _)| writer.place > close);

@@ -5,6 +5,7 @@
 //! holds for the whole loop. Loops of few rounds are unrolled, so their borders hold nothing back, and some edges hold in some of their rounds only (`rounds`).
 
 mod build;
+mod by_round;
 mod rounds;
 
 use super::pairs::CopyOrder;
