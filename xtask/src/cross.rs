@@ -14,8 +14,10 @@ const LINKER: &str = "aarch64-linux-gnu-gcc";
 const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
 
 /// What is tested there: the kernels and both engines, then the attention programs with them, which take some minutes.
-const TESTS: [&[&str]; 2] =
-    [&["--package", "wsp-kernel", "--lib", "--tests"], &["--package", "wsp-cli", "--test", "attention"]];
+pub(crate) const TESTS: [&[&str]; 2] = [
+    &["--package", "wsp-kernel", "--lib", "--tests"],
+    &["--package", "wsp-cli", "--test", "it", "attention::"],
+];
 
 /// Runs the tests; whether all passed. Nothing is run when a tool is missing.
 pub(crate) fn test(project: &Project, tally: &mut Tally) -> Result<bool> {

@@ -116,6 +116,7 @@ impl std::io::Write for Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::files;
 
     #[test]
     fn a_number_of_cases_is_found_as_a_word() {
@@ -123,6 +124,42 @@ mod tests {
         assert!(says("ran 100,000 cases.", 100_000));
         assert!(!says("ran 1000000 cases, 10 skipped", 100_000));
         assert!(!says("", 100_000));
+    }
+
+    /// The value behind an option of `cargo test`.
+    fn option<'a>(cargo: &[&'a str], name: &str) -> Option<&'a str> {
+        cargo.iter().position(|word| *word == name).and_then(|at| cargo.get(at + 1)).copied()
+    }
+
+    #[test]
+    fn rows_name_programs_and_tests_that_exist() {
+        let project = Project::find().unwrap();
+        let commands = ROWS.iter().map(|row| row.cargo).chain(cross::TESTS);
+        for cargo in commands.filter(|cargo| cargo.contains(&"--test")) {
+            let package = option(cargo, "--package").unwrap();
+            let program = option(cargo, "--test").unwrap();
+            let folder = project.root().join("crates").join(package).join("tests");
+            let main = [format!("{program}.rs"), format!("{program}/main.rs")];
+            assert!(
+                main.iter().any(|file| folder.join(file).exists()),
+                "`{cargo:?}` names no program of tests"
+            );
+            let filter = *cargo.last().unwrap();
+            let names: Vec<&str> = filter.split("::").collect();
+            let (last, modules) = names.split_last().unwrap();
+            let sources =
+                files(&folder, |_| true, |path| path.extension().is_some_and(|e| e == "rs")).unwrap();
+            let text: String = sources.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+            let functions = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+            let found = functions.filter_map(|line| line.split('(').next()).any(|name| name.contains(last));
+            assert!(found, "no test is named `{filter}`");
+            for module in modules {
+                assert!(
+                    text.contains(&format!("mod {module};")),
+                    "no module is named `{module}` in `{filter}`"
+                );
+            }
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "random task graphs killed at random moments and resumed",
-        cargo: &["--package", "wsp-cli", "--test", "isa_kill", "random_units_that_are_killed"],
+        cargo: &["--package", "wsp-cli", "--test", "it", "isa_kill::random_units_that_are_killed"],
         cases: Some(10_000),
     },
     Row {
@@ -78,21 +78,12 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "mutations of example kernels",
-        cargo: &["--package", "wsp-cli", "--test", "real_numbers", "mutated_kernels"],
+        cargo: &["--package", "wsp-cli", "--test", "it", "real_numbers::mutations::mutated_kernels"],
         cases: Some(600),
     },
     Row {
         name: "examples without the feature `native`",
-        cargo: &[
-            "--package",
-            "wsp-cli",
-            "--no-default-features",
-            "--test",
-            "workload_examples",
-            "--test",
-            "real_numbers",
-            "examples",
-        ],
+        cargo: &["--package", "wsp-cli", "--no-default-features", "--test", "it", "examples"],
         cases: None,
     },
 ];
