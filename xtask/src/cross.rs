@@ -16,7 +16,7 @@ const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
 /// What is tested there: the kernels and both engines, then the attention programs with them, which take some minutes.
 pub(crate) const TESTS: [&[&str]; 2] = [
     &["--package", "wsp-kernel", "--lib", "--tests"],
-    &["--package", "wsp-cli", "--test", "it", "attention::"],
+    &["--release", "--package", "wsp-cli", "--test", "it", "attention::"],
 ];
 
 /// Runs the tests; whether all passed. Nothing is run when a tool is missing.

@@ -71,7 +71,7 @@ pub(crate) fn steps(filters: &[&str]) -> Result<Vec<Step>> {
 
 /// The tests of a row with its number of cases; whether all passed, and at least one said that it ran so many.
 fn cases(project: &Project, row: &Row, tally: &mut Tally) -> Result<bool> {
-    let mut command = project.cargo(&["test"]);
+    let mut command = project.cargo(&["test", "--profile", "deep"]);
     command.args(row.cargo).args(["--", "--nocapture"]);
     if let Some(cases) = row.cases {
         command.env("WSP_CASES", cases.to_string());

@@ -14,13 +14,39 @@ pub(crate) struct Tally {
     pub(crate) failed: u64,
 }
 
-/// Unit tests, integration tests and doctests of the whole workspace, shown as they run; whether all passed.
+/// What `cargo test` runs, in turn: unit and integration tests of libraries, of the command line, and the code in documentation.
+///
+/// Libraries are compiled without optimisation and with all assertions: that takes a quarter of the time, and most tests are short. The
+/// command line, and what reads deep programs on the stack that there is, are tested as users build them: in the build of the README's
+/// command.
+const TESTS: [&[&str]; 3] = [
+    &[
+        "--workspace",
+        "--exclude=wsp-cli",
+        "--exclude=wsp-lang",
+        "--exclude=wsp-trace",
+        "--lib",
+        "--bins",
+        "--tests",
+    ],
+    &[
+        "--release",
+        "--package=wsp-cli",
+        "--package=wsp-lang",
+        "--package=wsp-trace",
+        "--lib",
+        "--bins",
+        "--tests",
+    ],
+    &["--workspace", "--doc"],
+];
+
+/// All tests in Rust, shown as they run; whether all passed.
 pub(crate) fn all(project: &Project, tally: &mut Tally) -> Result<bool> {
     let mut passed = true;
-    // Lints have compiled the examples of crates, which are tools: they need not be linked as well.
-    for targets in [&["--lib", "--bins", "--tests"][..], &["--doc"]] {
-        let mut command = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
-        command.args(targets);
+    for what in TESTS {
+        let mut command = project.cargo(&["test", "--no-fail-fast"]);
+        command.args(what);
         passed &= counted(command, result_line, tally, &mut std::io::stdout())?;
     }
     Ok(passed)

@@ -1,8 +1,8 @@
 //! The table of randomised tests and drivers that have a large version.
 //!
 //! A test of a row reads its number of cases from the environment variable `WSP_CASES`, has a small default for the test
-//! command, and prints the number that it ran. Give `cargo` the package, the test target and a filter; `--release` where that
-//! pays for the longer compilation.
+//! command, and prints the number that it ran. Give `cargo` the package, the test target and a filter; they are built with the profile
+//! `deep`.
 
 /// One row.
 pub(super) struct Row {

@@ -1,5 +1,6 @@
 //! Every code of names, types and lowering is reported by a small program, at the place that is wrong.
 
+use crate::stack::on_a_plain_stack;
 use std::collections::BTreeSet;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{CATALOG, render};
@@ -394,9 +395,11 @@ fn programs_report_their_code_at_their_fault() {
 
 #[test]
 fn programs_without_bounds_are_refused_in_time() {
-    for (code, program) in generated() {
-        check(code, &program, None);
-    }
+    on_a_plain_stack(|| {
+        for (code, program) in generated() {
+            check(code, &program, None);
+        }
+    });
 }
 
 #[track_caller]

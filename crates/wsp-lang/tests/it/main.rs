@@ -9,4 +9,6 @@ mod messages;
 mod modules;
 mod no_panic;
 mod reference;
+#[path = "../../../wsp-core/tests/stack/mod.rs"]
+mod stack;
 mod warnings;

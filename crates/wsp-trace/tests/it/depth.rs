@@ -1,5 +1,6 @@
 //! Deep documents: what the verifiers take is read and deeper ones are refused, on the stack of a test thread.
 
+use crate::stack::on_a_plain_stack;
 use crate::support::{kernel, small};
 use serde_json::{Value, json};
 use wsp_core::limits::MAX_NESTING;
@@ -41,50 +42,58 @@ fn loops(depth: u32) -> String {
 
 #[test]
 fn statements_nest_as_deep_as_the_verifier_allows() {
-    assert_eq!(code(loops(MAX_NESTING)), None);
-    assert_eq!(code(loops(MAX_NESTING + 1)), Some(Code(760)));
+    on_a_plain_stack(|| {
+        assert_eq!(code(loops(MAX_NESTING)), None);
+        assert_eq!(code(loops(MAX_NESTING + 1)), Some(Code(760)));
+    });
 }
 
 #[test]
 fn blocks_of_blocks_nest_as_deep_as_the_verifier_allows() {
-    let combined = |depth| {
-        let text = nested(depth, r#"{"k": "combine", "blocks": [["#, TASK, "]]}");
-        filled(&small(json!(["@"])), &text)
-    };
-    assert_eq!(code(combined(MAX_NESTING - 1)), None);
-    assert_eq!(code(combined(MAX_NESTING)), Some(Code(760)));
-    assert_eq!(code(combined(300)), Some(Code(760)));
-    assert_eq!(code(combined(400)), Some(Code(1301)));
+    on_a_plain_stack(|| {
+        let combined = |depth| {
+            let text = nested(depth, r#"{"k": "combine", "blocks": [["#, TASK, "]]}");
+            filled(&small(json!(["@"])), &text)
+        };
+        assert_eq!(code(combined(MAX_NESTING - 1)), None);
+        assert_eq!(code(combined(MAX_NESTING)), Some(Code(760)));
+        assert_eq!(code(combined(300)), Some(Code(760)));
+        assert_eq!(code(combined(400)), Some(Code(1301)));
+    });
 }
 
 #[test]
 fn expressions_nest_as_deep_as_the_verifier_allows() {
-    let mut document = small(json!([]));
-    document["workload"]["params"] = json!([{"name": "n", "value": "@"}]);
-    let deep = |depth| filled(&document, &nested(depth - 1, r#"{"k": "add", "b": 1, "a": "#, "1", "}"));
-    assert_eq!(code(deep(MAX_NESTING)), None);
-    assert_eq!(code(deep(MAX_NESTING + 1)), Some(Code(760)));
-    assert_eq!(code(deep(900)), Some(Code(1301)));
-    assert_eq!(code(deep(100_000)), Some(Code(1301)));
+    on_a_plain_stack(|| {
+        let mut document = small(json!([]));
+        document["workload"]["params"] = json!([{"name": "n", "value": "@"}]);
+        let deep = |depth| filled(&document, &nested(depth - 1, r#"{"k": "add", "b": 1, "a": "#, "1", "}"));
+        assert_eq!(code(deep(MAX_NESTING)), None);
+        assert_eq!(code(deep(MAX_NESTING + 1)), Some(Code(760)));
+        assert_eq!(code(deep(900)), Some(Code(1301)));
+        assert_eq!(code(deep(100_000)), Some(Code(1301)));
+    });
 }
 
 #[test]
 fn kernels_nest_as_deep_as_the_verifier_allows() {
-    let exprs = |depth| {
-        let before = format!(r#"{{"k": "add", "ty": "f32", "b": {ONE}, "a": "#);
-        let document = kernel(json!([{"k": "assign", "local": 3, "value": "@"}]));
-        filled(&document, &nested(depth, &before, ONE, "}"))
-    };
-    let blocks = |depth| {
-        let before = r#"{"k": "if", "cond": {"k": "bool", "v": true}, "then": ["#;
-        filled(&kernel(json!(["@"])), &nested(depth, before, r#"{"k": "return"}"#, "]}"))
-    };
-    let most = 4 * MAX_NESTING;
-    for (good, deep, deeper) in
-        [(exprs(most - 2), exprs(most), exprs(1000)), (blocks(most - 2), blocks(most), blocks(530))]
-    {
-        assert_eq!(code(good), None);
-        assert_eq!(code(deep), Some(Code(300)));
-        assert_eq!(code(deeper), Some(Code(1301)));
-    }
+    on_a_plain_stack(|| {
+        let exprs = |depth| {
+            let before = format!(r#"{{"k": "add", "ty": "f32", "b": {ONE}, "a": "#);
+            let document = kernel(json!([{"k": "assign", "local": 3, "value": "@"}]));
+            filled(&document, &nested(depth, &before, ONE, "}"))
+        };
+        let blocks = |depth| {
+            let before = r#"{"k": "if", "cond": {"k": "bool", "v": true}, "then": ["#;
+            filled(&kernel(json!(["@"])), &nested(depth, before, r#"{"k": "return"}"#, "]}"))
+        };
+        let most = 4 * MAX_NESTING;
+        for (good, deep, deeper) in
+            [(exprs(most - 2), exprs(most), exprs(1000)), (blocks(most - 2), blocks(most), blocks(530))]
+        {
+            assert_eq!(code(good), None);
+            assert_eq!(code(deep), Some(Code(300)));
+            assert_eq!(code(deeper), Some(Code(1301)));
+        }
+    });
 }

@@ -5,5 +5,7 @@ mod faults;
 mod names;
 mod no_panic;
 mod places;
+#[path = "../../../wsp-core/tests/stack/mod.rs"]
+mod stack;
 mod support;
 mod tour;

@@ -6,6 +6,8 @@ mod generators;
 mod kernels;
 mod property;
 mod scalars;
+#[path = "../../../../wsp-core/tests/stack/mod.rs"]
+mod stack;
 mod statements;
 mod tiers;
 mod together;

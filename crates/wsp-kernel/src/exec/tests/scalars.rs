@@ -1,5 +1,6 @@
 //! Scalar expressions: every operator, every fault.
 
+use super::stack::on_a_plain_stack;
 use super::*;
 use crate::{IntArray, ScalarCode, Scratch, eval_launch_expr};
 use std::sync::Arc;
@@ -184,11 +185,13 @@ fn launch_expressions_need_their_parameters_and_nothing_else() {
 
 #[test]
 fn a_deep_expression_is_an_error_and_not_a_stack_overflow() {
-    let mut deep = u(0);
-    for _ in 0..5000 {
-        deep = add(deep, u(0));
-    }
-    assert_eq!(eval_launch_expr(&Module::default(), &deep, &[]).unwrap_err().code.0, 624);
+    on_a_plain_stack(|| {
+        let mut deep = u(0);
+        for _ in 0..5000 {
+            deep = add(deep, u(0));
+        }
+        assert_eq!(eval_launch_expr(&Module::default(), &deep, &[]).unwrap_err().code.0, 624);
+    });
 }
 
 #[test]
