@@ -10,6 +10,7 @@
 mod args;
 pub mod bench;
 pub mod cases;
+pub mod catalog;
 mod codes;
 mod commands;
 pub mod engine;

@@ -1,11 +1,12 @@
 //! Where output goes: results to stdout, diagnostics to stderr.
 
 use crate::args::{Color, ErrorFormat};
+use crate::catalog::to_json;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use wsp_core::limits;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, render, to_json};
+use wsp_ir::diag::{Diagnostic, Severity, render};
 
 /// Diagnostics with one code and one message that are printed: more of them say nothing new.
 const MOST_ALIKE: usize = 5;

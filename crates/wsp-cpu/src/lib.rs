@@ -38,3 +38,6 @@ pub use program::Program;
 pub use sizing::PlannedDescriptor;
 pub use stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
 pub use unwritten::{Unwritten, unravel};
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes = &[codes::CODES, workload::codes::CODES, tg::codes::CODES];

@@ -5,12 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod capability;
-pub mod diag;
 mod expr;
 mod func;
 mod kernel_entry;
 mod module;
-pub mod span;
 mod stmt;
 pub mod text;
 pub mod tg;
@@ -31,7 +29,6 @@ pub use module::{
     Reference, Requirement, Schedule, ShapeOwner, Space, Split, SplitPolicy, Stage, Storage, StructDef,
     Tensor, Tier, TierSet, TileSize,
 };
-pub use span::{FileId, SourceMap, Span};
 pub use stmt::{
     BinaryTileOp, Block, EmitHints, ExtentSource, Operand, Place, PrefetchHint, ReduceOp, Stmt, StmtKind,
     TileOp, UnaryTileOp,
@@ -40,3 +37,14 @@ pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};
 pub use wsp_core::int::BinOp;
 pub use wsp_core::policy::{AffinityPolicy, OrderPolicy};
+pub use wsp_diag as diag;
+pub use wsp_diag::{FileId, SourceMap, Span};
+
+/// The codes of this crate.
+pub const CODES: diag::Codes = &[
+    text::CODES,
+    verify::rule::CODES,
+    workload::text::codes::CODES,
+    workload::verify::rule::CODES,
+    tg::verify::rule::CODES,
+];

@@ -15,3 +15,7 @@
 
 pub mod ptow;
 pub mod tg;
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes =
+    &[ptow::codes::CODES, tg::text::codes::CODES, tg::binary::codes::CODES];

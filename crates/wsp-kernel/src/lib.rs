@@ -35,3 +35,6 @@ pub use memory::{
     EarlyLoads, Fault, IntView, Layout, Missing, Paged, Shape, Stored, StoredState, TensorMem, Unstored,
 };
 pub use simd::{Level, Mode};
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes = &[exec::trap::codes::CODES];

@@ -19,3 +19,6 @@ pub use compile::{Purpose, check_with, compile, compile_with};
 pub use include::Reader;
 pub use parser::parse;
 pub use part::part_of_programs;
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes = &[codes::CODES, sema::codes::CODES, lint::codes::CODES];

@@ -35,3 +35,13 @@ pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
 pub use wsp_ir::{Capability, Support};
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes = &[
+    lower::codes::CODES,
+    workload::codes::CODES,
+    ptow::codes::CODES,
+    tg::lint::codes::CODES,
+    tg::matrix::CODES,
+    tg::elaborate::codes::CODES,
+];

@@ -8,15 +8,10 @@ use wsp_core::DType;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_memory::{View, ViewFault};
 use wsp_plan::Array;
+pub(crate) use wsp_trace::python::arrays::UNSUPPORTED_ELEMENT as UNSUPPORTED;
+use wsp_trace::python::arrays::{BYTE_ORDER, DEVICE, LAYOUT, NOT_AN_ARRAY, REFUSED};
 
 const NO_MEMORY: Code = Code(855);
-const NOT_AN_ARRAY: Code = Code(1250);
-/// Elements of a type that no tensor can have.
-pub(crate) const UNSUPPORTED: Code = Code(1251);
-const LAYOUT: Code = Code(1254);
-const BYTE_ORDER: Code = Code(1256);
-const DEVICE: Code = Code(1257);
-const REFUSED: Code = Code(1258);
 
 /// DLPack's numbers of devices whose memory the processor reads and writes: main memory, and such that CUDA or ROCm pinned.
 const HOST_DEVICES: [i32; 3] = [1, 3, 11];

@@ -16,12 +16,10 @@ use wsp_cpu::workload::{KernelRegistry, WorkloadProgram};
 use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
 use wsp_ir::{FuncKind, Module, SourceMap};
 use wsp_runtime::clock;
+use wsp_trace::python::arrays::{BAD_OPTION, MISSING, SURPLUS};
 use wsp_trace::{KernelBody, Trace};
 
 const NO_BODY: Code = Code(850);
-const MISSING: Code = Code(1259);
-const SURPLUS: Code = Code(1260);
-const BAD_OPTION: Code = Code(1264);
 
 /// Compiles a trace: checks it, compiles its kernels, links them, applies its schedule. The interpreter is released.
 ///

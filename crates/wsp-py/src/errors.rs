@@ -7,11 +7,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use wsp_ir::diag::{self, Code, Diagnostic};
 use wsp_ir::{FileId, SourceMap, Span};
+pub(crate) use wsp_trace::python::arrays::IN_USE;
 
 /// The module that defines the exceptions.
 const ERRORS: &str = "pto_wsp.errors";
-/// Something is used at the same time by another run or thread.
-pub(crate) const IN_USE: Code = Code(1268);
 /// Lines that a made-up text has at most, in place of a source that cannot be read.
 const MOST_LINES: u32 = 1 << 20;
 

@@ -26,9 +26,9 @@ use wsp_ir::tg::TgModule;
 use wsp_isa::tg::{binary, text};
 use wsp_plan::tg::{LintOptions, lint, matrix};
 use wsp_plan::{Arrays, ParamValue};
+use wsp_trace::python::arrays::BAD_OPTION as UNUSED;
 
 const NOTHING_RAN: Code = Code(545);
-const UNUSED: Code = Code(1264);
 const CONTRADICTION: Code = Code(1518);
 
 /// A unit of task graphs. It may be used from several threads at once; each run is separate.

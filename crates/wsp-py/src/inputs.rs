@@ -15,16 +15,11 @@ use std::sync::Arc;
 use wsp_core::DType;
 use wsp_cpu::workload::{Absent, WorkloadInputs};
 use wsp_cpu::{Metadata, in_use};
-use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{IntExprKind, WorkloadModule};
 use wsp_memory::{Claim, Use, View};
 use wsp_plan::{Arrays, ParamValue};
-
-const WRONG_TYPE: Code = Code(1252);
-const READ_ONLY: Code = Code(1255);
-const MISSING: Code = Code(1259);
-const SURPLUS: Code = Code(1260);
-const BAD_SIZE: Code = Code(1262);
+use wsp_trace::python::arrays::{MISSING, READ_ONLY, SURPLUS, WRONG_TYPE, WRONG_VALUE as BAD_SIZE};
 
 /// What is needed of the arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]

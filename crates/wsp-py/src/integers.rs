@@ -4,10 +4,9 @@ use crate::arrays::IntegerArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyRange, PyTuple};
 use wsp_core::DType;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
-
-const BAD_TABLE: Code = Code(1263);
+use wsp_trace::python::arrays::BAD_TABLE;
 
 /// Why something is no list of integers.
 pub(crate) enum Refused {

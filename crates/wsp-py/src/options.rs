@@ -6,11 +6,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 use wsp_cpu::workload::{Expand, Mode, WorkloadOptions};
 use wsp_cpu::{KvLayout, Recording};
-use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
 use wsp_plan::CompileOptions;
-
-const BAD_OPTION: Code = Code(1264);
+use wsp_trace::python::arrays::BAD_OPTION;
 
 /// Options of a compilation.
 pub(crate) struct Compilation {

@@ -7,12 +7,11 @@ use pyo3::prelude::*;
 use wsp_core::DType;
 use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_plan::{Array, ArrayError, Arrays};
+use wsp_trace::python::arrays::{
+    BAD_PAGES as BAD_SHAPE, COPIED, OFF_PAGE, UNSUPPORTED_ELEMENT as UNSUPPORTED,
+};
 
 const NO_MEMORY: Code = Code(855);
-const UNSUPPORTED: Code = Code(1251);
-const BAD_SHAPE: Code = Code(1265);
-const OFF_PAGE: Code = Code(1266);
-const COPIED: Code = Code(1267);
 
 /// Bytes of a page of memory: processors fetch ahead up to its end.
 const PAGE: usize = 4096;

@@ -18,9 +18,7 @@ use std::time::{Duration, Instant};
 use wsp_cpu::workload::{Payload, PayloadSlot, Poll, WorkloadOptions, WorkloadOutcome};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_runtime::clock;
-
-const ELSEWHERE: Code = Code(1269);
-const OUTLIVES: Code = Code(1270);
+use wsp_trace::python::arrays::{ELSEWHERE, OUTLIVES};
 
 /// Python calls this in the child of a fork.
 #[pyfunction]

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod decode;
+pub mod python;
 mod wire;
 
 use wsp_core::limits::MAX_DIAGNOSTICS;
@@ -146,3 +147,12 @@ pub fn kernel_text(trace: &Trace, kernel: usize) -> String {
         Some(KernelBody::Compiled(source)) => wsp_ir::text::print(&source.module),
     }
 }
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes = &[
+    wire::codes::CODES,
+    python::workload::CODES,
+    python::workload::SCHEDULE_CODES,
+    python::kernel::CODES,
+    python::arrays::CODES,
+];

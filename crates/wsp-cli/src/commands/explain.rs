@@ -2,9 +2,10 @@
 
 use super::Outcome;
 use crate::args::ExplainArgs;
+use crate::catalog::{all, lookup};
 use crate::terminal::Terminal;
 use std::fmt::Write as _;
-use wsp_ir::diag::{CATALOG, Code, CodeInfo, Diagnostic, lookup};
+use wsp_ir::diag::{Code, CodeInfo, Diagnostic};
 
 /// Prints the catalog's text of a code, or all codes.
 pub(super) fn explain(terminal: &Terminal, args: &ExplainArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -50,12 +51,6 @@ fn page(info: &CodeInfo) -> String {
 
 fn list(infos: &[&CodeInfo]) -> String {
     infos.iter().map(|info| format!("  {}  {}\n", info.code, info.title)).collect()
-}
-
-fn all() -> Vec<&'static CodeInfo> {
-    let mut all: Vec<&CodeInfo> = CATALOG.iter().flat_map(|group| group.iter()).collect();
-    all.sort_by_key(|info| info.code);
-    all
 }
 
 /// The three codes nearest in number.

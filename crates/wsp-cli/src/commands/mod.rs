@@ -27,6 +27,7 @@ mod workload;
 
 use self::kind::{Kind, wrong_kind};
 use crate::args::{BenchCommand, Cli, Command, LaunchArgs, Setting, StatsFormat};
+use crate::catalog::to_json;
 use crate::codes;
 use crate::engine::{Compiled, Options, Purpose};
 use crate::files::{Filled, Output, keep_last, read_source};
@@ -39,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wsp_cpu::KvLayout;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, UNUSED_ITEM, to_json};
+use wsp_ir::diag::{Diagnostic, Severity, UNUSED_ITEM};
 use wsp_plan::ParamValue;
 
 /// How a command ended.

@@ -1,9 +1,10 @@
 //! One array under several names, pages that requests share, tiles: programs whose result must not depend on timing.
 
+use wsp_cli::catalog::lookup;
 use wsp_cli::engine::{Loaded, Options, RunOutcome, compile, execute};
 use wsp_core::DType;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, lookup};
+use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
 fn try_run(text: &str, arrays: &[(&str, Array)]) -> Result<RunOutcome, Vec<Diagnostic>> {

@@ -12,7 +12,7 @@ mod bodies;
 mod build;
 mod checkpoint;
 mod code;
-mod codes;
+pub(crate) mod codes;
 mod cx;
 mod faults;
 mod host;

@@ -1,27 +1,102 @@
-//! Diagnostic codes of running workloads; `wsp_ir::diag` explains each.
+//! Diagnostic codes of running workloads.
 
 use wsp_ir::diag::Code;
 
-pub(crate) const NO_BODY: Code = Code(850);
-pub(crate) const UNKNOWN_KERNEL: Code = Code(851);
-pub(crate) const KERNEL_FIELDS: Code = Code(852);
-pub(crate) const BOTH_SIDES: Code = Code(853);
-pub(crate) const SLOT_IN_GRAPH: Code = Code(854);
-pub(crate) const NO_MEMORY: Code = Code(855);
-pub(crate) const TASK_FAILED: Code = Code(856);
-pub(crate) const TASK_PANICKED: Code = Code(857);
-pub(crate) const WINDOW_OVERFLOW: Code = Code(859);
-pub(crate) const MISSED_HAZARD: Code = Code(860);
-pub(crate) const TOO_MANY_TASKS: Code = Code(861);
-pub(crate) const FIELD_VALUE: Code = Code(862);
-pub(crate) const WRONG_ARRAY: Code = Code(863);
-pub(crate) const BAD_OPTION: Code = Code(864);
-pub(crate) const COST: Code = Code(866);
-pub(crate) const PROGRAM_REFUSED: Code = Code(867);
-pub(crate) const READ_ONLY: Code = Code(870);
-pub(crate) const SHARED_MEMORY: Code = Code(871);
-pub(crate) const VIEW_KERNEL: Code = Code(872);
+wsp_ir::diag::codes! {
+    pub(crate) NO_BODY = 850, "kernel has no body",
+        "\
+A workload mixes kernels of a used file with kernels that are only declared: `kernel k(in a, out b);` says what a kernel
+takes, not what it does. Write the kernel in the used `.pto` file.
+A workload all of whose kernels are only declared can be run if that is asked for: each task then mixes what it reads into what
+it writes. `wsp run` asks for it and says so in its summary; in Rust it is `WorkloadInputs::mixing`, and otherwise each kernel
+needs a function in the `KernelRegistry`.";
+    pub(crate) UNKNOWN_KERNEL = 851, "unknown kernel",
+        "\
+A task calls a kernel that neither the file declares nor a used file defines, or a function was registered for a kernel
+that the workload does not declare. Correct the name, or add `use \"file.pto\";` with the file that defines it.";
+    pub(crate) KERNEL_FIELDS = 852, "arguments do not fit the descriptor",
+        "\
+A task of a library kernel sets the fields of its descriptor, by name or in declared order: each exactly once, all with
+integers. What the kernel reads and writes follows from its own loads and stores and is not passed.
+The message lists the fields.";
+    pub(crate) BOTH_SIDES = 853, "name declared on both sides",
+        "\
+A workload file and a file that it uses give one name two meanings: a tensor of both, a `let` that has the name of a
+parameter there, a parameter that is an integer here and a real number there, or one that has a default here and follows
+from a shape or from others there. Remove one of the two declarations, or rename it, or write `param n;` to take the value
+that the used file has: its kernels see the tensors and parameters of that file.";
+    pub(crate) SLOT_IN_GRAPH = 854, "task graph depends on computed values",
+        "\
+A condition reads a slot that tasks write, so that which tasks there are is known only while they run.
+`wsp run` runs such a workload. A graph of it, explicit dependences and virtual time need tasks that are known before.
+Kernels of a used file cannot write slots: with them a condition takes a parameter instead.";
+    pub(crate) NO_MEMORY = 855, "no memory for a tensor",
+        "The extents of a tensor, as the launch gives them, need more memory than there is. Use smaller parameters.";
+    pub(crate) TASK_FAILED = 856, "task failed",
+        "\
+The body of a kernel returned an error. The message names the kernel, the indices of the loops around the task, and its
+arguments. Tasks that had not started were dropped; the program can be run again.";
+    pub(crate) TASK_PANICKED = 857, "kernel panicked",
+        "\
+The body of a kernel panicked. The message names the kernel, the indices of the loops around the task, and its arguments.
+Tasks that had not started were dropped; the program can be run again.";
+    pub(crate) WINDOW_OVERFLOW = 859, "task window overflowed",
+        "\
+With `task_window(n, abort)` a run fails when more than `n` tasks are between submission and completion.
+Use a larger window, or `stall`, with which generation waits.";
+    pub(crate) MISSED_HAZARD = 860, "dependences of the schedule miss a hazard",
+        "\
+Two tasks touch the same elements, one of them writes, and the dependences that the schedule asks for do not order them,
+so that the result would depend on luck. `exact` sees equal boxes only: make the boxes equal or disjoint, or use
+`deps = overlap`. `explicit` sees `after`, ordered loops and streams only: add what is missing, or use `deps = hybrid`.";
+    pub(crate) TOO_MANY_TASKS = 861, "too many tasks",
+        "\
+The workload has more tasks than one graph or run can have. `wsp config` prints the limits. Use larger tiles, or smaller
+parameters; `wsp run` keeps only a window of tasks and takes more than a stored graph.";
+    pub(crate) FIELD_VALUE = 862, "value does not fit a descriptor field",
+        "\
+Fields of descriptors have 32 bits without sign: an argument of a library kernel must lie in 0..=4294967295.
+The message shows the value and the indices of the task.";
+    pub(crate) WRONG_ARRAY = 863, "array does not fit what it is for",
+        "\
+An array of the launch has another element type or shape than the tensor or slot of that name, or it has the name of a
+table and is not integers in one dimension. Extents of tensors follow from parameters: set them with `--set name=value`,
+or pass another array.";
+    pub(crate) BAD_OPTION = 864, "option cannot be used",
+        "\
+An option of the launch contradicts the schedule or another option, has no meaning for what is asked, or is out of the
+range that the message names; or the machine has no more threads to give.";
+    pub(crate) COST = 866, "cost is no number of cycles",
+        "\
+The `cost` of a kernel gives a negative number for some task, or the costs together exceed 2^64 cycles.
+Virtual time counts whole cycles from 0.";
+    pub(crate) PROGRAM_REFUSED = 867, "AICPUs do not take the program",
+        "\
+The program of a workload is correct, but it or its launch asks for something that the AICPUs of this target do not have, or
+generating its tasks went wrong in a way that only AICPUs notice. The message says what. Without `--aicpus` the host
+generates the tasks, and says more of what is wrong with values that tasks compute.";
+    pub(crate) READ_ONLY = 870, "array may only be read",
+        "\
+Tasks write a tensor that is bound to an array of the caller which must not be written, such as a NumPy array whose
+`flags.writeable` is false. Pass an array that may be written, or a copy; or declare the kernels' parameters `in` if they
+only read.";
+    pub(crate) SHARED_MEMORY = 871, "arrays share memory that tasks write",
+        "\
+Tensors are bound to arrays of the caller where they lie, and tasks are ordered by the boxes of tensors that they touch. So
+memory that tasks write must belong to one tensor, and to one element of it: two tensors that share memory, or an array
+whose elements share memory with each other (a stride of 0, a sliding window), would give results that depend on chance.
+Arrays that interleave without sharing an element, such as the two halves of every row, are let through.
+Pass a copy of one of the arrays, or declare one tensor and give kernels both parts of it.";
+    pub(crate) VIEW_KERNEL = 872, "a kernel over views cannot be used",
+        "\
+A kernel over views of its tasks' boxes does not fit its own description or the kernel that the workload declares: another
+number of views, dimensions or descriptor words, a scalar that is not there, or a store to a parameter that is declared
+`in`. The message has the numbers of both.";
+    pub(crate) VIEW_ARGUMENT = 873, "a task does not fit its kernel",
+        "\
+A kernel over views was compiled for boxes of certain extents and element types, and for scalars of 32 bits without a sign.
+A task gives it something else. The message has the value, and what the kernel takes; the notes say which task it is.";
+}
 pub(crate) const IN_USE: Code = Code(1268);
-pub(crate) const VIEW_ARGUMENT: Code = Code(873);
 pub(crate) const PARTITION: Code = Code(831);
 pub(crate) const START_FORCED: Code = Code(833);

@@ -49,7 +49,7 @@ mod tables;
 mod tests;
 mod tree;
 
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::{BinOp, Const, ExprKind, FileId, Module, SourceMap, Span, StmtKind, UnOp};
 use node::{Args, Choice, Names, Parsed, Text};
 use tree::{Fault, Tree};
@@ -57,8 +57,12 @@ use tree::{Fault, Tree};
 /// The version of the text form.
 pub const VERSION: u32 = 1;
 
-/// The text is not the text form of a module.
-pub(crate) const MALFORMED: Code = Code(390);
+wsp_diag::codes! {
+    /// The text is not the text form of a module.
+    pub(crate) MALFORMED = 390, "not the text form of a module",
+        "The text does not follow the grammar of IR text, or is of another version. The message says what was expected at\n\
+         the place shown.";
+}
 
 /// The first word of every text.
 const HEAD: &str = "wsp-ir";

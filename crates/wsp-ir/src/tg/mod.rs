@@ -8,7 +8,7 @@ mod module;
 mod names;
 pub mod outline;
 pub mod signature;
-mod verify;
+pub(crate) mod verify;
 
 pub use builder::{ArgRef, Expr, IntoOperand, Table, TgBuilder};
 pub use module::{ArgDecl, ArgSource, ExternTensor, RefValue, Reference, SetPool, TgModule, Use};

@@ -76,6 +76,7 @@ mod entry;
 mod expr;
 mod func;
 mod kernel_entry;
+pub(crate) mod rule;
 mod stmt;
 mod tables;
 #[cfg(test)]
@@ -89,44 +90,6 @@ use crate::{Function, Module, Span};
 use std::ops::Deref;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_core::{FuncId, LocalId, TensorId};
-
-/// The codes of the rules.
-pub(crate) mod rule {
-    use crate::diag::Code;
-
-    pub(crate) const TOO_DEEP: Code = Code(300);
-    pub(crate) const UNKNOWN_ID: Code = Code(301);
-    pub(crate) const PARAM_ORDER: Code = Code(302);
-    pub(crate) const NOT_AT_LAUNCH: Code = Code(303);
-    pub(crate) const TENSOR: Code = Code(304);
-    pub(crate) const SPACE: Code = Code(305);
-    pub(crate) const TIERS: Code = Code(306);
-    pub(crate) const SELECTOR: Code = Code(307);
-    pub(crate) const CONSUMER: Code = Code(308);
-    pub(crate) const SIGNATURE: Code = Code(309);
-    pub(crate) const OPERAND: Code = Code(310);
-    pub(crate) const CONDITION: Code = Code(311);
-    pub(crate) const CALL: Code = Code(312);
-    pub(crate) const FIELD: Code = Code(313);
-    pub(crate) const ARRAY: Code = Code(314);
-    pub(crate) const GENERATOR_ONLY: Code = Code(315);
-    pub(crate) const KERNEL_ONLY: Code = Code(316);
-    pub(crate) const JUMP: Code = Code(317);
-    pub(crate) const RETURN: Code = Code(318);
-    pub(crate) const VARIABLE: Code = Code(319);
-    pub(crate) const LOOP_VARIABLE: Code = Code(320);
-    pub(crate) const EMIT: Code = Code(321);
-    pub(crate) const SCHEDULED_FOR: Code = Code(322);
-    pub(crate) const AXIS: Code = Code(323);
-    pub(crate) const PLACE: Code = Code(324);
-    pub(crate) const TILE: Code = Code(325);
-    pub(crate) const TILE_SCALAR: Code = Code(326);
-    pub(crate) const RECURSION: Code = Code(327);
-    pub(crate) const BINDING: Code = Code(328);
-    pub(crate) const LITERAL: Code = Code(329);
-    pub(crate) const KERNEL_ENTRY: Code = Code(330);
-    pub(crate) const ENTRY_TENSOR: Code = Code(331);
-}
 
 /// A module that keeps every rule of [this module](self).
 ///

@@ -40,7 +40,11 @@ fn check(text: &str) -> Vec<Diagnostic> {
     for fault in &found {
         assert!(fault.is_error());
         assert!(!fault.help.is_empty(), "{} has no help", fault.message);
-        assert!(wsp_ir::diag::lookup(fault.code).is_some(), "{} is not explained", fault.code);
+        assert!(
+            wsp_ir::diag::lookup(&[wsp_ir::CODES], fault.code).is_some(),
+            "{} is not explained",
+            fault.code
+        );
     }
     found
 }

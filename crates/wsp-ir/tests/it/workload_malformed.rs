@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{CATALOG, Severity, render};
+use wsp_ir::diag::{Severity, render};
 use wsp_ir::workload::text;
 
 /// Codes that no text under the size limit provokes, or that need more than a few lines; each has a test elsewhere.
@@ -99,7 +99,7 @@ fn every_malformed_workload_is_refused_with_its_codes() {
 fn every_code_of_workloads_has_a_case() {
     let provoked: BTreeSet<String> =
         all_cases().into_iter().flat_map(|(_, cases)| cases).flat_map(|case| case.codes).collect();
-    let codes = CATALOG.iter().flat_map(|group| group.iter()).map(|info| info.code);
+    let codes = wsp_ir::CODES.iter().flat_map(|group| group.iter()).map(|info| info.code);
     let missing: Vec<String> = codes
         .filter(|code| (700..800).contains(&code.0) && !NOT_HERE.contains(&code.0))
         .map(|code| code.to_string())

@@ -12,7 +12,7 @@
 //! Expressions stand where they are used. In bytes they form a pool in which equal expressions are shared, in the order of
 //! their first use in the text; a program with another order gets `.expr` lines, which put expressions there beforehand.
 
-mod codes;
+pub(crate) mod codes;
 mod image;
 mod names;
 mod operators;

@@ -33,7 +33,7 @@ mod tile_code;
 mod tile_run;
 mod tile_trap;
 mod together;
-mod trap;
+pub(crate) mod trap;
 mod value;
 mod vm;
 

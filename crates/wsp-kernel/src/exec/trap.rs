@@ -1,50 +1,10 @@
 //! Why a function stopped.
 
+pub(crate) mod codes;
+
+pub(crate) use codes::*;
 use wsp_ir::Span;
 use wsp_ir::diag::{Code, Diagnostic};
-
-/// `+ - * <<` or negation left the range of the type.
-pub(crate) const OVERFLOW: Code = Code(600);
-/// Integer division or remainder by zero.
-pub(crate) const DIVISION_BY_ZERO: Code = Code(601);
-/// A conversion would change the value.
-pub(crate) const LOSSY_CONVERSION: Code = Code(602);
-/// A shift by the width of the type or more.
-pub(crate) const SHIFT_RANGE: Code = Code(603);
-/// An index past the end of an integer array.
-pub(crate) const ARRAY_BOUNDS: Code = Code(604);
-/// A counted loop with a step below 1.
-pub(crate) const LOOP_STEP: Code = Code(605);
-/// Too many steps: taken to loop for ever.
-pub(crate) const STEP_LIMIT: Code = Code(606);
-/// The run was cancelled from outside.
-pub(crate) const CANCELLED: Code = Code(607);
-/// An index past the end of a tensor.
-pub(crate) const TENSOR_BOUNDS: Code = Code(610);
-/// Operands of a tile operation whose shapes do not go together.
-pub(crate) const TILE_SHAPE: Code = Code(611);
-/// A result larger than its destination's capacity.
-pub(crate) const TILE_CAPACITY: Code = Code(612);
-/// A tile without elements, or larger than the limit.
-pub(crate) const TILE_SIZE: Code = Code(613);
-/// A tile that is read before anything was written to it.
-pub(crate) const TILE_UNWRITTEN: Code = Code(614);
-/// A tile or scalar access whose element type is not a float type.
-pub(crate) const TILE_ELEMENT: Code = Code(615);
-/// A load of elements that no task has stored.
-pub(crate) const NEVER_STORED: Code = Code(616);
-/// A tier index past the end of its tier set.
-pub(crate) const TIER_INDEX: Code = Code(620);
-/// A workspace slot at or past the reserved count.
-pub(crate) const WORKSPACE_INDEX: Code = Code(621);
-/// An axis whose tile or extent is not known.
-pub(crate) const AXIS_UNKNOWN: Code = Code(622);
-/// An array, tensor or parameter that the launch did not bind.
-pub(crate) const UNBOUND: Code = Code(623);
-/// Code that is too large or too deep to run.
-pub(crate) const TOO_COMPLEX: Code = Code(624);
-/// A fault of PTO-WSP itself.
-pub(crate) const INTERNAL: Code = Code(639);
 
 /// Why a function stopped, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]

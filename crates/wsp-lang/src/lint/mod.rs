@@ -12,7 +12,7 @@
 //! **Invariant:** a correct program has none. A check that cannot decide is silent. A name that begins with `_`, and a
 //! field with `[[maybe_unused]]`, are meant to be unused.
 
-mod codes;
+pub(crate) mod codes;
 mod conditions;
 mod items;
 mod launches;

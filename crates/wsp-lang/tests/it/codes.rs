@@ -3,7 +3,7 @@
 use crate::stack::on_a_plain_stack;
 use std::collections::BTreeSet;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{CATALOG, render};
+use wsp_ir::diag::render;
 
 /// What most of the programs below need.
 const PRELUDE: &str = "
@@ -448,7 +448,7 @@ fn a_float_is_no_index_of_a_slot() {
 fn every_code_has_a_program() {
     let shown: BTreeSet<u16> =
         WITH_PRELUDE.iter().chain(ALONE).map(|c| c.0).chain(generated().iter().map(|c| c.0)).collect();
-    let listed: BTreeSet<u16> = CATALOG
+    let listed: BTreeSet<u16> = wsp_lang::CODES
         .iter()
         .flat_map(|group| group.iter())
         .map(|i| i.code.0)

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{CATALOG, Diagnostic, render};
+use wsp_ir::diag::{CODES, Diagnostic, render};
 use wsp_lang::Purpose;
 
 /// Compiles with warnings; files that are included lie in the folder of the program.
@@ -15,7 +15,7 @@ use wsp_lang::Purpose;
 fn check(name: &str, text: &str, sources: &mut SourceMap) -> Vec<Diagnostic> {
     let mut read = |path: &Path| {
         let text = std::fs::read_to_string(path);
-        text.map_err(|why| Diagnostic::error(CATALOG[0][0].code, format!("{}: {why}", path.display())))
+        text.map_err(|why| Diagnostic::error(CODES[0][0].code, format!("{}: {why}", path.display())))
     };
     wsp_lang::check_with(name, text, Purpose::Program, sources, &mut read).1
 }
@@ -70,7 +70,7 @@ fn every_program_has_the_warnings_that_it_announces() {
     assert!(failures.is_empty(), "{} of {} fail:\n\n{}", failures.len(), cases.len(), failures.join("\n"));
     let shown: BTreeSet<String> =
         cases.iter().flat_map(|(_, source)| announced(source)).map(|(_, code, _)| code.to_owned()).collect();
-    let codes = CATALOG.iter().flat_map(|group| group.iter()).map(|info| info.code);
+    let codes = CODES.iter().chain(wsp_lang::CODES).flat_map(|group| group.iter()).map(|info| info.code);
     let listed: BTreeSet<String> =
         codes.filter(|code| (260..280).contains(&code.0)).map(|code| code.to_string()).collect();
     let missing: Vec<&String> = listed.difference(&shown).collect();

@@ -14,7 +14,7 @@
 //! **Boundary:** makes programs and their launches; what interprets them is elsewhere.
 
 mod buffer;
-mod codes;
+pub(crate) mod codes;
 mod dispatch;
 mod emit;
 mod launch;

@@ -13,17 +13,27 @@
 
 use wsp_core::policy::Hints;
 use wsp_core::tg::{FenceScope, Instr, Op, Platform, Support};
-use wsp_ir::diag::{Code, Diagnostic, Severity};
+use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::tg::TgModule;
 
-/// An instruction that the platform does not have.
-const NOT_THERE: Code = Code(1525);
-/// One that does nothing there.
-const NO_EFFECT: Code = Code(1526);
-/// One that may be ignored there.
-const HINT: Code = Code(1527);
-/// One that does more than it says there.
-const STRONGER: Code = Code(1528);
+wsp_ir::diag::codes! {
+    /// An instruction that the platform does not have.
+    NOT_THERE = 1525, "the platform does not have this instruction",
+        "\
+The platform matrix (`wsp targets --matrix`) says No. Choose another platform, or do what the help says.";
+    /// One that does nothing there.
+    NO_EFFECT = 1526, "no effect on this platform",
+        "\
+The platform matrix says N/A: the instruction is accepted and does nothing there. One unit can so be written for all platforms.";
+    /// One that may be ignored there.
+    HINT = 1527, "a hint on this platform",
+        "\
+The platform matrix says Hint: the instruction is recorded and may be ignored.";
+    /// One that does more than it says there.
+    STRONGER = 1528, "something stronger on this platform",
+        "\
+The platform matrix says Partial: what the platform lacks is replaced by something that does the same and more.";
+}
 
 /// A row of the platform matrix: instructions that are listed together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

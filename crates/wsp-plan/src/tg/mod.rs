@@ -1,6 +1,6 @@
 //! Task-graph units: what of them is checked before a run, and the plan of each graph.
 
-mod elaborate;
+pub(crate) mod elaborate;
 pub mod entry;
 pub mod lint;
 pub mod matrix;

@@ -7,7 +7,7 @@
 //! **Boundary:** knows no runtime: a sink decides what becomes of tasks.
 
 mod bind;
-mod codes;
+pub(crate) mod codes;
 mod count;
 mod eval;
 mod expand;

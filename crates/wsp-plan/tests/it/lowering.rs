@@ -20,7 +20,7 @@ fn refused(module: &Module, options: &CompileOptions) -> Diagnostic {
     assert_eq!(found.len(), 1, "{found:#?}");
     let only = found.remove(0);
     assert!(only.is_error());
-    assert!(lookup(only.code).is_some(), "{} is not explained", only.code);
+    assert!(lookup(&[wsp_plan::CODES], only.code).is_some(), "{} is not explained", only.code);
     only
 }
 

@@ -138,7 +138,11 @@ fn what_a_unit_is_told_follows_the_table() {
             }
         }
         for finding in &found {
-            assert!(wsp_ir::diag::lookup(finding.code).is_some(), "{} is not explained", finding.code);
+            assert!(
+                wsp_ir::diag::lookup(&[wsp_plan::CODES], finding.code).is_some(),
+                "{} is not explained",
+                finding.code
+            );
         }
     }
 }

@@ -8,12 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wsp_cpu::in_use;
 use wsp_cpu::tg::SessionOptions;
-use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_memory::{Claim, Use, View, is_within_task};
 use wsp_plan::{Arrays, ParamValue};
-
-const WRONG_VALUE: Code = Code(1262);
-const BAD_VALUE: Code = Code(1264);
+use wsp_trace::python::arrays::{BAD_OPTION as BAD_VALUE, WRONG_VALUE};
 
 /// Files of kernels, and values of their parameters.
 #[derive(FromPyObject)]

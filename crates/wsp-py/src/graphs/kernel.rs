@@ -10,10 +10,9 @@ use wsp_core::DType;
 use wsp_core::tg::Direction;
 use wsp_cpu::tg::{TgCx, TgKernels};
 use wsp_cpu::workload::KernelFault;
-use wsp_ir::diag::{Code, Diagnostic, did_you_mean};
+use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSignature, KernelSignature};
-
-const BAD_KERNEL: Code = Code(1264);
+use wsp_trace::python::arrays::BAD_OPTION as BAD_KERNEL;
 
 /// A function and what it does with its arguments.
 #[derive(FromPyObject)]

@@ -3,11 +3,9 @@
 use super::Binder;
 use crate::arrays::PyArray;
 use crate::signature::{TensorFact, value};
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::IntExprKind;
-
-const WRONG_SHAPE: Code = Code(1253);
-const CONTRADICTION: Code = Code(1261);
+use wsp_trace::python::arrays::{CONTRADICTION, WRONG_SHAPE};
 
 /// Where a size comes from.
 #[derive(Clone)]

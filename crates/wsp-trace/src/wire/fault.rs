@@ -3,20 +3,7 @@
 use wsp_ir::Span;
 use wsp_ir::diag::{Code, Diagnostic};
 
-/// The codes of this crate.
-pub(crate) mod codes {
-    use wsp_ir::diag::Code;
-
-    pub(crate) const NOT_JSON: Code = Code(1300);
-    pub(crate) const TOO_LARGE: Code = Code(1301);
-    pub(crate) const VERSION: Code = Code(1302);
-    pub(crate) const UNKNOWN_FIELD: Code = Code(1303);
-    pub(crate) const MISSING_FIELD: Code = Code(1304);
-    pub(crate) const WRONG_VALUE: Code = Code(1305);
-    pub(crate) const UNKNOWN_WORD: Code = Code(1306);
-    pub(crate) const UNKNOWN_ID: Code = Code(1307);
-    pub(crate) const BODY: Code = Code(1308);
-}
+pub(crate) mod codes;
 
 /// A value, or the first thing that is wrong with the part of the document that describes it.
 pub(crate) type Decoded<T> = Result<T, Box<Fault>>;

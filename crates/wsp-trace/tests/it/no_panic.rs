@@ -16,7 +16,11 @@ fn check(bytes: &[u8]) {
         Err((sources, found)) => {
             assert!(found.iter().any(|d| d.is_error()));
             for diagnostic in found {
-                assert!(lookup(diagnostic.code).is_some(), "{} is in no catalog", diagnostic.code);
+                assert!(
+                    lookup(&[wsp_ir::CODES, wsp_trace::CODES], diagnostic.code).is_some(),
+                    "{} is in no catalog",
+                    diagnostic.code
+                );
                 render(&diagnostic, &sources, false);
             }
         }

@@ -37,7 +37,7 @@ mod declare;
 mod graph;
 mod host;
 mod memory;
-pub(in crate::tg) mod rule;
+pub(crate) mod rule;
 mod scalar;
 mod sync;
 

@@ -13,7 +13,7 @@
 //!
 //! **Invariant:** every loop consumes a token per turn or ends; `Parser::depth` and `Parser::expr_depth` bound recursion.
 
-mod codes;
+pub(crate) mod codes;
 mod cursor;
 mod expr;
 mod item;

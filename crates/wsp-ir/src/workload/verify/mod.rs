@@ -66,7 +66,7 @@ mod body;
 mod channel;
 mod depth;
 mod expr;
-pub(super) mod rule;
+pub(crate) mod rule;
 mod schedule;
 mod tables;
 mod task;

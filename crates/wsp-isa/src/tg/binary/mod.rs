@@ -13,7 +13,7 @@
 //! assert_eq!(wsp_isa::tg::binary::decode("unit.ptog", &bytes).unwrap(), unit);
 //! ```
 
-mod codes;
+pub(crate) mod codes;
 mod decode;
 mod document;
 mod encode;

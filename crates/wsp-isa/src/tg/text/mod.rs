@@ -7,7 +7,7 @@
 //! of its kind, one more than the largest before it. A text says the number of a name itself (`name kernel K = 7`) only
 //! where that would give another one.
 
-mod codes;
+pub(crate) mod codes;
 mod idents;
 mod lexer;
 mod parse;

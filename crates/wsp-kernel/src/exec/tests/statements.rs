@@ -272,7 +272,7 @@ fn a_trap_becomes_a_diagnostic_with_its_place_and_notes() {
     let diagnostic = wsp_ir::diag::Diagnostic::from(trap);
     assert_eq!(diagnostic.primary.map(|p| p.span), Some(at(9)));
     assert_eq!(diagnostic.notes, ["here"]);
-    assert!(wsp_ir::diag::lookup(diagnostic.code).is_some());
+    assert!(wsp_ir::diag::lookup(&[crate::CODES], diagnostic.code).is_some());
 }
 
 #[test]

@@ -459,12 +459,3 @@ fn a_file_above_the_limit_is_refused() {
     assert!(tree.items.is_empty());
     assert_eq!(diagnostics[0].code, codes::SOURCE_TOO_LARGE);
 }
-
-#[test]
-fn every_code_is_explained() {
-    for code in 1..=50 {
-        if !matches!(code, 19 | 28 | 29) {
-            assert!(wsp_ir::diag::lookup(wsp_ir::diag::Code(code)).is_some(), "{code}");
-        }
-    }
-}

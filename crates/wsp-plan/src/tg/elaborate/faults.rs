@@ -1,7 +1,8 @@
 //! What elaboration can find wrong, as diagnostics.
 
+use super::codes;
 use wsp_core::tg::EvalFault;
-use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::TgModule;
 
 /// Most faults that are kept.
@@ -33,7 +34,7 @@ impl Faults {
     /// An instruction does what verification would have refused.
     pub(super) fn unverified(&mut self, module: &TgModule, instr: usize, what: &str) {
         let name = module.instrs.get(instr).map_or("instruction", |instr| instr.op().info().mnemonic);
-        let fault = Diagnostic::error(Code(1531), format!("`{name}` {what}"))
+        let fault = Diagnostic::error(codes::UNVERIFIED, format!("`{name}` {what}"))
             .help("check the unit with `wsp check`, which explains the rule");
         self.add(module, instr, fault);
     }
@@ -42,7 +43,7 @@ impl Faults {
     pub(super) fn circle(&mut self, module: &TgModule, names: &[String], instr: Option<u32>) {
         let mut path = names.to_vec();
         path.extend(names.first().cloned());
-        let fault = Diagnostic::error(Code(1530), "instructions of a graph wait for each other")
+        let fault = Diagnostic::error(codes::CIRCLE, "instructions of a graph wait for each other")
             .note(format!("each waits for the one before: {}", path.join(" -> ")))
             .help("leave out one of the edges; copies, releases and conditions follow program order where they touch the same bytes");
         self.add(module, instr.map_or(usize::MAX, |instr| instr as usize), fault);
@@ -50,35 +51,35 @@ impl Faults {
 
     /// A graph has too many nodes.
     pub(super) fn nodes(&mut self, module: &TgModule, instr: usize, most: u32) {
-        let fault = Diagnostic::error(Code(1532), format!("the graph has more than {most} nodes"))
+        let fault = Diagnostic::error(codes::TOO_MANY_NODES, format!("the graph has more than {most} nodes"))
             .help("make its loops `SEQUENTIAL`, so that they are not unrolled, or split it");
         self.add(module, instr, fault);
     }
 
     /// A gang that cannot start together.
     pub(super) fn gang(&mut self, module: &TgModule, instr: usize, why: &str) {
-        let fault = Diagnostic::error(Code(1533), format!("these kernels cannot start together: {why}"))
+        let fault = Diagnostic::error(codes::GANG, format!("these kernels cannot start together: {why}"))
             .help("put all kernels of an `SY_BARRIER` into the same loop, each into one barrier");
         self.add(module, instr, fault);
     }
 
     /// A loop with an impossible count.
     pub(super) fn count(&mut self, module: &TgModule, instr: usize, count: i64) {
-        let fault = Diagnostic::error(Code(1534), format!("a loop cannot have {count} iterations"))
+        let fault = Diagnostic::error(codes::LOOP_COUNT, format!("a loop cannot have {count} iterations"))
             .help("give it 0 to 4294967294 iterations");
         self.add(module, instr, fault);
     }
 
     /// A constant that has no value.
     pub(super) fn value(&mut self, module: &TgModule, instr: usize, fault: EvalFault) {
-        let fault = Diagnostic::error(Code(1535), format!("an operand has no value: {fault}"))
+        let fault = Diagnostic::error(codes::NO_VALUE, format!("an operand has no value: {fault}"))
             .note("loops that are unrolled put the numbers of their iterations into expressions");
         self.add(module, instr, fault);
     }
 
     /// A table without the tensor that a constant names.
     pub(super) fn table(&mut self, module: &TgModule, instr: usize, at: i64, len: usize) {
-        let fault = Diagnostic::error(Code(1536), format!("a table of {len} tensors has none at {at}"))
+        let fault = Diagnostic::error(codes::NO_TENSOR, format!("a table of {len} tensors has none at {at}"))
             .help("take the remainder of a division by the number of tensors");
         self.add(module, instr, fault);
     }

@@ -11,6 +11,7 @@
 
 mod attributes;
 mod body;
+pub(crate) mod codes;
 mod emit;
 mod faults;
 mod flows;

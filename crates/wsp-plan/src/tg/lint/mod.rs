@@ -20,6 +20,7 @@
 
 mod access;
 mod arguments;
+pub(crate) mod codes;
 mod control;
 mod cores;
 mod cycle;
@@ -36,6 +37,7 @@ mod unused;
 
 use super::matrix::DeviceModel;
 use access::Accesses;
+use codes::*;
 pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order, Rounds};
@@ -44,32 +46,6 @@ use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::outline::{Home, Outline};
 use wsp_ir::tg::{Namespace, Signatures, TgModule, verify_with_outline};
 
-const CYCLE: Code = Code(1500);
-const RACE: Code = Code(1501);
-const NOT_VISIBLE: Code = Code(1502);
-const NO_DATA_EDGE: Code = Code(1503);
-const NEVER_USED: Code = Code(1504);
-const NEVER_READ: Code = Code(1505);
-const ARGUMENT: Code = Code(1506);
-const TOO_SMALL: Code = Code(1507);
-const UNKNOWN_DIRECTION: Code = Code(1508);
-const WRONG_EDGE: Code = Code(1509);
-const REDUNDANT: Code = Code(1510);
-const GANG: Code = Code(1511);
-const CAPACITY: Code = Code(1512);
-const SHARED_CORES: Code = Code(1513);
-const UNORDERED_BY_BARRIER: Code = Code(1514);
-const NEVER_HAPPENS: Code = Code(1515);
-const NEVER_RUNS: Code = Code(1516);
-const NEVER_CHANGES: Code = Code(1517);
-const CONTRADICTION: Code = Code(1518);
-const NOT_ALL: Code = Code(1519);
-const PARTITION: Code = Code(1520);
-const LAUNCHES: Code = Code(1521);
-const AT_LAUNCH: Code = Code(1522);
-const NEVER_WRITTEN: Code = Code(1523);
-const MISALIGNED: Code = Code(1524);
-const READ_AS: Code = Code(1529);
 const NEVER_LAUNCHED: Code = Code(1551);
 const NEVER_SAVED: Code = Code(1558);
 

@@ -83,7 +83,11 @@ fn check_with(text: &str, signatures: &Signatures, options: &LintOptions) -> Vec
     for finding in &found {
         let is_told = !finding.help.is_empty() || finding.severity == Severity::Note;
         assert!(is_told, "{} has no help", finding.message);
-        assert!(wsp_ir::diag::lookup(finding.code).is_some(), "{} is not explained", finding.code);
+        assert!(
+            wsp_ir::diag::lookup(&[wsp_ir::CODES, wsp_plan::CODES], finding.code).is_some(),
+            "{} is not explained",
+            finding.code
+        );
     }
     found
 }

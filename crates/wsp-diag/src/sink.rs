@@ -1,6 +1,6 @@
 //! A bounded collection of diagnostics.
 
-use super::{Code, Diagnostic};
+use crate::{Code, Diagnostic};
 use wsp_core::limits::MAX_DIAGNOSTICS;
 
 /// Keeps the first [`MAX_DIAGNOSTICS`] diagnostics and counts the others.

@@ -1,10 +1,9 @@
 //! Workloads of the Python package: WSP1000-WSP1099, its schedules, options and saved programs: WSP1200-WSP1249.
 
-use super::CodeInfo;
-use crate::diag::Code;
+use wsp_ir::diag::{Code, CodeInfo};
 
 /// What workload functions do.
-pub(super) const CODES: &[CodeInfo] = &[
+pub(crate) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1000),
         title: "the source of a workload is not at hand",
@@ -336,7 +335,7 @@ method, which sees `self` as a variable around it, or leave `self` out.",
 ];
 
 /// What schedules, options and saved programs say.
-pub(super) const SCHEDULE_CODES: &[CodeInfo] = &[
+pub(crate) const SCHEDULE_CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1200),
         title: "a schedule says something twice",

@@ -1,28 +1,23 @@
-//! Diagnostics: what is wrong with the user's program or data, as data.
+//! Diagnostics: what is wrong with the user's program or data, as data, with the positions in source files that they name.
 //!
-//! A diagnostic is built where the fault is found and rendered in one place, [`render()`].
+//! A diagnostic is built where the fault is found and rendered in one place, [`render()`]. Its code is declared beside the check
+//! that reports it ([`codes!`]); each crate exports its codes as `CODES`, and the command line joins them.
+#![forbid(unsafe_code)]
 
-mod catalog;
+mod codes;
 mod render;
 mod sink;
+pub mod span;
 mod unused;
 
-pub use catalog::{CATALOG, CodeInfo, lookup};
+pub use codes::{Code, CodeInfo, Codes, lookup};
 pub use render::{render, render_all, to_json};
 pub use sink::Sink;
+pub use span::{FileId, SourceFile, SourceMap, Span};
 pub use unused::{UNUSED_ITEM, is_meant, unused};
 
-use crate::Span;
-
-/// A stable code such as `WSP0031`; [`CATALOG`] explains each.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Code(pub u16);
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "WSP{:04}", self.0)
-    }
-}
+/// The codes of this crate.
+pub const CODES: Codes = &[unused::CODES];
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -216,10 +211,5 @@ mod tests {
     fn very_long_names_are_compared_in_bounded_time() {
         let long = "x".repeat(1 << 20);
         assert_eq!(did_you_mean(&long, ["batch_size"]), None);
-    }
-
-    #[test]
-    fn a_code_prints_with_four_digits() {
-        assert_eq!(Code(31).to_string(), "WSP0031");
     }
 }

@@ -1,10 +1,9 @@
 //! The source of kernels written in Python: WSP1100-WSP1199.
 
-use super::CodeInfo;
-use crate::diag::Code;
+use wsp_ir::diag::{Code, CodeInfo};
 
 /// The codes of this group.
-pub(super) const CODES: &[CodeInfo] = &[
+pub(crate) const CODES: &[CodeInfo] = &[
     CodeInfo {
         code: Code(1100),
         title: "the source of a kernel cannot be read",

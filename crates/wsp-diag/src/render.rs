@@ -3,8 +3,7 @@
 //! [`render`] draws one finding as compilers do, [`render_all`] a whole run with a closing count, [`to_json`] gives the
 //! same for programs. All three take any span: what lies outside the file is clamped.
 
-use super::{Diagnostic, Label, Severity, lookup};
-use crate::{FileId, SourceMap, Span};
+use crate::{Diagnostic, FileId, Label, Severity, SourceMap, Span};
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Renderer, Snippet, normalize_untrusted_str,
 };
@@ -60,13 +59,12 @@ pub fn render_all(diagnostics: &[Diagnostic], sources: &SourceMap, color: bool) 
 
 /// One diagnostic as JSON.
 ///
-/// Keys: `code`, `severity`, `title`, `message`, `label`, `labels`, `notes`, `help`, and the place: `file`, `line`,
+/// Keys: `code`, `severity`, `message`, `label`, `labels`, `notes`, `help`, and the place: `file`, `line`,
 /// `column`, `end_line`, `end_column` (one-based, columns in characters, the end exclusive), `null` without one.
 pub fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> serde_json::Value {
     let mut json = place_json(diagnostic.primary.as_ref(), sources);
     json["code"] = diagnostic.code.to_string().into();
     json["severity"] = severity_name(diagnostic.severity).into();
-    json["title"] = lookup(diagnostic.code).map(|info| info.title).into();
     json["message"] = diagnostic.message.as_str().into();
     json["labels"] = diagnostic.labels.iter().map(|l| place_json(Some(l), sources)).collect();
     json["notes"] = diagnostic.notes.clone().into();
@@ -504,8 +502,7 @@ mod tests {
               "notes": [
                 "have 2 tiers"
               ],
-              "severity": "error",
-              "title": "type parameter of a template"
+              "severity": "error"
             }"#]]
         .assert_eq(&json);
         let nowhere = to_json(&Diagnostic::error(Code(500), "no array for `q`"), &sources());

@@ -1,0 +1,98 @@
+//! What every code means, of all crates: each declares its codes beside its checks.
+
+use serde_json::Value;
+use wsp_ir::SourceMap;
+use wsp_ir::diag::{self, Code, CodeInfo, Codes, Diagnostic};
+
+/// The codes of all crates.
+const CRATES: [Codes; 9] = [
+    diag::CODES,
+    wsp_ir::CODES,
+    wsp_lang::CODES,
+    wsp_isa::CODES,
+    wsp_plan::CODES,
+    wsp_trace::CODES,
+    wsp_kernel::CODES,
+    wsp_cpu::CODES,
+    &[crate::codes::CODES],
+];
+
+/// What each code means, by number.
+pub(crate) fn all() -> Vec<&'static CodeInfo> {
+    let groups = CRATES.iter().flat_map(|groups| groups.iter());
+    let mut all: Vec<&CodeInfo> = groups.flat_map(|group| group.iter()).collect();
+    all.sort_by_key(|info| info.code);
+    all
+}
+
+/// What a code means.
+pub fn lookup(code: Code) -> Option<&'static CodeInfo> {
+    diag::lookup(&CRATES, code)
+}
+
+/// A diagnostic as JSON, with the title of its code.
+pub(crate) fn to_json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
+    let mut json = diag::to_json(diagnostic, sources);
+    json["title"] = lookup(diagnostic.code).map(|info| info.title).into();
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The codes of each crate, by numbers from and to.
+    const RANGES: [&[(u16, u16)]; 9] = [
+        &[(261, 261)],
+        &[(300, 399), (700, 799), (1450, 1499)],
+        &[(1, 299), (515, 515)],
+        &[(910, 921), (1400, 1449)],
+        &[(400, 499), (800, 849), (890, 899), (1500, 1539)],
+        &[(1000, 1349)],
+        &[(600, 699)],
+        &[(550, 599), (850, 879), (1540, 1589)],
+        &[(500, 549), (880, 889), (922, 939), (1590, 1599)],
+    ];
+
+    #[test]
+    fn no_two_codes_have_one_number() {
+        for pair in all().windows(2) {
+            assert!(pair[0].code < pair[1].code, "{} is declared twice", pair[0].code);
+        }
+    }
+
+    #[test]
+    fn every_crate_keeps_to_its_ranges() {
+        for (groups, ranges) in CRATES.iter().zip(RANGES) {
+            for info in groups.iter().flat_map(|group| group.iter()) {
+                let within = |range: &(u16, u16)| (range.0..=range.1).contains(&info.code.0);
+                assert!(ranges.iter().any(within), "{} is in no range of its crate", info.code);
+            }
+        }
+    }
+
+    #[test]
+    fn every_code_is_explained() {
+        for info in all() {
+            assert!(!info.title.trim().is_empty(), "{} has no title", info.code);
+            assert!(!info.explanation.trim().is_empty(), "{} has no explanation", info.code);
+            assert_eq!(info.title.trim_end_matches('.'), info.title, "{}: a title is a phrase", info.code);
+            assert_eq!(lookup(info.code).map(|found| found.title), Some(info.title));
+        }
+    }
+
+    #[test]
+    fn an_unknown_code_is_not_found() {
+        assert!(lookup(Code(0)).is_none());
+        assert!(lookup(Code(9999)).is_none());
+    }
+
+    #[test]
+    fn json_has_the_title_of_the_code() {
+        let json = to_json(&Diagnostic::error(Code(31), "twice"), &SourceMap::default());
+        assert_eq!(
+            (&json["code"], &json["title"]),
+            (&"WSP0031".into(), &"type parameter of a template".into())
+        );
+    }
+}
