@@ -18,7 +18,7 @@ mod ty;
 use std::rc::Rc;
 use wsp_ir::Span;
 
-pub use expr::{BinaryOp, Expr, ExprKind, FieldInit, FloatLit, IntLit, UnaryOp};
+pub use expr::{Expr, ExprKind, FieldInit, FloatLit, IntLit, UnaryOp};
 pub use item::{
     Const, Extent, FnParam, Function, Generator, Kernel, Param, Reference, Require, Resident, Role, Shape,
     Struct, StructField, TemplateParam, Tensor, Workspace,
@@ -29,6 +29,7 @@ pub use member::{
 };
 pub use stmt::{AssignOp, Block, Decl, Declarator, Stmt, StmtKind};
 pub use ty::{Indirection, TemplateArg, Type, TypeBase};
+pub use wsp_core::int::BinOp;
 
 /// A name and where it stands. Qualified names keep their `::` (`std::max_element`).
 #[derive(Clone, PartialEq, Debug)]

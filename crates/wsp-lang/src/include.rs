@@ -1,7 +1,7 @@
 //! `#include "file"`: the files that one compilation is made of.
 
 use crate::codes;
-use crate::lexer::{self, Include, Lexed};
+use crate::tokens::{self, Include, Lexed};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
@@ -56,7 +56,7 @@ impl Loader<'_, '_> {
             self.reports.push(too_large(file, text.len()));
             return;
         }
-        let lexed = lexer::lex(file, text);
+        let lexed = tokens::lex(file, text);
         let includes = lexed.includes.clone();
         self.loaded.push(Loaded { file, text: text.into(), lexed });
         for include in includes {

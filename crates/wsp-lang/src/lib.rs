@@ -8,12 +8,12 @@ pub mod ast;
 mod codes;
 mod compile;
 mod include;
-mod lexer;
 mod lint;
 mod number;
 mod parser;
 mod part;
 mod sema;
+mod tokens;
 
 pub use compile::{Purpose, check_with, compile, compile_with};
 pub use include::Reader;

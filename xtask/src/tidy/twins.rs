@@ -19,16 +19,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "wsp-isa/src/ptow/random/expr.rs Over",
         "random programs say what may be named without asking the verifier that they test",
     ),
-    (
-        "wsp-core/src/int/mod.rs BinOp",
-        "wsp-lang/src/ast/expr.rs BinaryOp",
-        "the text has no operator for the least, the greatest and rounded-up division, and its parser knows no IR",
-    ),
-    (
-        "wsp-ir/src/workload/text/lexer.rs Tok",
-        "wsp-lang/src/lexer.rs Tok",
-        "tokens of two languages: each has signs and words of its own",
-    ),
 ];
 
 /// An enum of a source file.

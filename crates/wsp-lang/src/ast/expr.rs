@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::{Ident, TemplateArg, Type};
+use super::{BinOp, Ident, TemplateArg, Type};
 use std::rc::Rc;
 use wsp_ir::Span;
 
@@ -27,7 +27,7 @@ pub enum ExprKind {
     /// One operand.
     Unary(UnaryOp, Box<Expr>),
     /// Two operands.
-    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    Binary(BinOp, Box<Expr>, Box<Expr>),
     /// `c ? a : b`
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `(T)e`, `static_cast<T>(e)`, `T(e)` for a scalar type
@@ -117,73 +117,6 @@ pub enum UnaryOp {
     BitNot,
     /// `*`
     Deref,
-}
-
-/// Two-operand operators.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BinaryOp {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`
-    Div,
-    /// `%`
-    Rem,
-    /// `<<`
-    Shl,
-    /// `>>`
-    Shr,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `&`
-    BitAnd,
-    /// `^`
-    BitXor,
-    /// `|`
-    BitOr,
-    /// `&&`
-    And,
-    /// `||`
-    Or,
-}
-
-impl BinaryOp {
-    /// The operator as written.
-    pub fn symbol(self) -> &'static str {
-        match self {
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Mul => "*",
-            BinaryOp::Div => "/",
-            BinaryOp::Rem => "%",
-            BinaryOp::Shl => "<<",
-            BinaryOp::Shr => ">>",
-            BinaryOp::Lt => "<",
-            BinaryOp::Le => "<=",
-            BinaryOp::Gt => ">",
-            BinaryOp::Ge => ">=",
-            BinaryOp::Eq => "==",
-            BinaryOp::Ne => "!=",
-            BinaryOp::BitAnd => "&",
-            BinaryOp::BitXor => "^",
-            BinaryOp::BitOr => "|",
-            BinaryOp::And => "&&",
-            BinaryOp::Or => "||",
-        }
-    }
 }
 
 impl Expr {

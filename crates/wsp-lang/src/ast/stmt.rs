@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{BinaryOp, Expr, Ident, Type};
+use super::{BinOp, Expr, Ident, Type};
 use wsp_ir::Span;
 
 /// `{ … }` of statements.
@@ -125,5 +125,5 @@ pub enum AssignOp {
     /// `=`
     Set,
     /// `+=`, `<<=`, …
-    Compound(BinaryOp),
+    Compound(BinOp),
 }

@@ -1,127 +1,14 @@
-//! Token access, and the reports that every construct shares.
+//! The reports that every construct shares.
 
-use super::{Open, Parsed, Parser, Skip};
+use super::{Parsed, Parser, Skip};
 use crate::ast::Ident;
 use crate::codes;
-use crate::lexer::{Tok, Token, shorten};
 use std::rc::Rc;
 use wsp_core::limits::MAX_NESTING;
-use wsp_ir::Span;
 use wsp_ir::diag::{Code, Diagnostic};
+use wsp_syntax::{Tok, Token, partner, shorten};
 
-impl<'t> Parser<'t> {
-    /// The current token; at the end, [`Tok::Eof`] for ever.
-    pub(super) fn token(&self) -> Token {
-        self.tokens[self.pos]
-    }
-
-    /// The kind of the current token.
-    pub(super) fn tok(&self) -> Tok {
-        self.token().kind
-    }
-
-    /// The token `n` after the current one.
-    pub(super) fn peek(&self, n: usize) -> Token {
-        self.tokens[(self.pos + n).min(self.tokens.len() - 1)]
-    }
-
-    /// The text of a token.
-    pub(super) fn text_of(&self, token: Token) -> &'t str {
-        &self.text[token.start as usize..token.end as usize]
-    }
-
-    /// The current token's text when it is a word.
-    pub(super) fn word(&self) -> Option<&'t str> {
-        self.word_at(0)
-    }
-
-    /// The text of the token `n` after the current one when it is a word.
-    pub(super) fn word_at(&self, n: usize) -> Option<&'t str> {
-        let token = self.peek(n);
-        (token.kind == Tok::Ident).then(|| self.text_of(token))
-    }
-
-    pub(super) fn at(&self, tok: Tok) -> bool {
-        self.tok() == tok
-    }
-
-    pub(super) fn at_word(&self, word: &str) -> bool {
-        self.word() == Some(word)
-    }
-
-    /// Consumes the current token and keeps [`Parser::open`] up to date.
-    pub(super) fn bump(&mut self) -> Token {
-        let token = self.token();
-        match token.kind {
-            Tok::LParen | Tok::LBracket | Tok::LBrace => {
-                let braces = self.open_braces() + u32::from(token.kind == Tok::LBrace);
-                self.open.push(Open { token, braces });
-            }
-            Tok::RParen | Tok::RBracket | Tok::RBrace if self.closes_last(token.kind) => {
-                self.open.pop();
-            }
-            Tok::Eof => return token,
-            _ => {}
-        }
-        self.pos += 1;
-        token
-    }
-
-    fn closes_last(&self, closer: Tok) -> bool {
-        self.open.last().is_some_and(|open| open.token.kind == opener(closer))
-    }
-
-    /// How many `{` are open.
-    pub(super) fn open_braces(&self) -> u32 {
-        self.open.last().map_or(0, |open| open.braces)
-    }
-
-    pub(super) fn eat(&mut self, tok: Tok) -> bool {
-        let found = self.at(tok);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        let found = self.at_word(word);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    /// The place of a token.
-    pub(super) fn span_of(&self, token: Token) -> Span {
-        Span::new(self.file, token.start, token.end)
-    }
-
-    /// The place of the current token.
-    pub(super) fn span(&self) -> Span {
-        self.span_of(self.token())
-    }
-
-    /// From `start` to the end of the last token consumed.
-    pub(super) fn span_from(&self, start: Span) -> Span {
-        start.to(self.last_span())
-    }
-
-    /// The place of the last token consumed.
-    pub(super) fn last_span(&self) -> Span {
-        self.span_of(self.tokens[self.pos.saturating_sub(1)])
-    }
-
-    /// Where something is missing: at the current token, or behind the last one when the current one is on another line.
-    pub(super) fn gap(&self) -> Span {
-        let token = self.token();
-        if self.pos > 0 && (token.starts_line || token.kind == Tok::Eof) {
-            let end = self.last_span().end;
-            return Span::new(self.file, end, end);
-        }
-        self.span_of(token)
-    }
-
+impl Parser<'_> {
     pub(super) fn ident_of(&mut self, token: Token) -> Ident {
         let text = self.text_of(token);
         let name = self.names.entry(text).or_insert_with(|| Rc::from(text)).clone();
@@ -133,22 +20,12 @@ impl<'t> Parser<'t> {
         Skip
     }
 
-    /// The current token as a message names it.
-    pub(super) fn found(&self) -> String {
-        let token = self.token();
-        match token.kind {
-            Tok::Eof => "the end of the file".to_owned(),
-            _ => format!("`{}`", shorten(self.text_of(token))),
-        }
-    }
-
     /// Reports that something else is needed here; silent where the lexer has reported.
-    pub(super) fn unexpected(&mut self, code: Code, expected: &str) -> Skip {
+    pub(super) fn unexpected(&mut self, code: Code, what: &str) -> Skip {
         if self.at(Tok::Bad) {
             return Skip;
         }
-        let label = format!("found {}", self.found());
-        let diagnostic = Diagnostic::error(code, format!("expected {expected}")).at(self.gap(), label);
+        let diagnostic = self.expected(code, what);
         self.report(diagnostic)
     }
 
@@ -162,7 +39,7 @@ impl<'t> Parser<'t> {
 
     /// Consumes the partner of an opening delimiter.
     pub(super) fn close(&mut self, open: Token, expected: &str) -> Parsed<()> {
-        if self.at(closer(open.kind)) {
+        if partner(open.kind) == Some(self.tok()) {
             self.bump();
             return Ok(());
         }
@@ -175,10 +52,7 @@ impl<'t> Parser<'t> {
         ) {
             return Err(self.unexpected(codes::EXPECTED_TOKEN, expected));
         }
-        let label = format!("found {}", self.found());
-        let diagnostic = Diagnostic::error(codes::UNCLOSED, format!("expected {expected}"))
-            .at(self.gap(), label)
-            .label(self.span_of(open), format!("this `{}` is not closed", self.text_of(open)));
+        let diagnostic = self.unclosed(codes::UNCLOSED, open, expected);
         Err(self.report(diagnostic))
     }
 
@@ -199,9 +73,7 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn unmatched_closer(&mut self) -> Skip {
-        let found = self.found();
-        let diagnostic = Diagnostic::error(codes::UNMATCHED_CLOSER, format!("unmatched {found}"))
-            .at(self.span(), "nothing is open here");
+        let diagnostic = self.unmatched(codes::UNMATCHED_CLOSER);
         self.report(diagnostic)
     }
 
@@ -261,21 +133,5 @@ impl<'t> Parser<'t> {
         if self.pos == before {
             self.bump();
         }
-    }
-}
-
-pub(super) fn opener(closer: Tok) -> Tok {
-    match closer {
-        Tok::RParen => Tok::LParen,
-        Tok::RBracket => Tok::LBracket,
-        _ => Tok::LBrace,
-    }
-}
-
-fn closer(opener: Tok) -> Tok {
-    match opener {
-        Tok::LParen => Tok::RParen,
-        Tok::LBracket => Tok::RBracket,
-        _ => Tok::RBrace,
     }
 }

@@ -3,12 +3,12 @@
 use super::form::lookup;
 use super::types::is_scalar;
 use super::{Parsed, Parser, Skip};
-use crate::ast::{BinaryOp, Expr, ExprKind, FieldInit, FloatLit, Ident, IntLit, TemplateArg, Type, UnaryOp};
+use crate::ast::{BinOp, Expr, ExprKind, FieldInit, FloatLit, Ident, IntLit, TemplateArg, Type, UnaryOp};
 use crate::codes;
-use crate::lexer::{Tok, Token};
 use crate::number::{self, Literal};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Operators, TERNARY, Tok, Token, infix};
 
 /// Words that mean something in one argument only.
 const ARGUMENT_WORDS: &[(&str, &str)] = &[
@@ -17,32 +17,39 @@ const ARGUMENT_WORDS: &[(&str, &str)] = &[
     ("PTO_PAD_LAST", "it is the last argument of `PTO_TILE(axis, size, PTO_PAD_LAST)`"),
 ];
 
-/// Binding power of `?:`; that of the binary operators is above it.
-const TERNARY: u8 = 1;
+impl Operators for Parser<'_> {
+    type Tree = Expr;
+    type Stop = Skip;
 
-fn binary_op(tok: Tok) -> Option<(BinaryOp, u8)> {
-    let found = match tok {
-        Tok::PipePipe => (BinaryOp::Or, 2),
-        Tok::AmpAmp => (BinaryOp::And, 3),
-        Tok::Pipe => (BinaryOp::BitOr, 4),
-        Tok::Caret => (BinaryOp::BitXor, 5),
-        Tok::Amp => (BinaryOp::BitAnd, 6),
-        Tok::EqEq => (BinaryOp::Eq, 7),
-        Tok::Ne => (BinaryOp::Ne, 7),
-        Tok::Lt => (BinaryOp::Lt, 8),
-        Tok::Le => (BinaryOp::Le, 8),
-        Tok::Gt => (BinaryOp::Gt, 8),
-        Tok::Ge => (BinaryOp::Ge, 8),
-        Tok::Shl => (BinaryOp::Shl, 9),
-        Tok::Shr => (BinaryOp::Shr, 9),
-        Tok::Plus => (BinaryOp::Add, 10),
-        Tok::Minus => (BinaryOp::Sub, 10),
-        Tok::Star => (BinaryOp::Mul, 11),
-        Tok::Slash => (BinaryOp::Div, 11),
-        Tok::Percent => (BinaryOp::Rem, 11),
-        _ => return None,
-    };
-    Some(found)
+    fn sign(&self) -> Tok {
+        let tok = self.tok();
+        let ends_list = self.stop_at_gt && matches!(tok, Tok::Gt | Tok::Ge | Tok::Shr);
+        if ends_list { Tok::Eof } else { tok }
+    }
+
+    fn operand(&mut self) -> Parsed<Expr> {
+        self.unary()
+    }
+
+    /// Each operator of a chain makes the tree deeper, so each counts as a level.
+    fn binary(&mut self, left: Expr, op: BinOp, power: u8) -> Parsed<Expr> {
+        self.enter()?;
+        self.bump();
+        let right = self.expr_from(power + 1)?;
+        let span = left.span.to(right.span);
+        Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span })
+    }
+
+    fn choose(&mut self, condition: Expr) -> Parsed<Expr> {
+        self.enter()?;
+        self.bump();
+        let then = self.delimited(Self::expr)?;
+        self.expect(Tok::Colon, "`:` of `?:`")?;
+        let otherwise = self.expr_from(TERNARY)?;
+        let span = condition.span.to(otherwise.span);
+        let kind = ExprKind::Ternary(Box::new(condition), Box::new(then), Box::new(otherwise));
+        Ok(Expr { kind, span })
+    }
 }
 
 impl Parser<'_> {
@@ -55,41 +62,12 @@ impl Parser<'_> {
         if self.at(Tok::LBrace) { self.nested(|p| p.braces(None)) } else { self.expr() }
     }
 
-    /// An expression whose operators bind at least as tightly as `min`.
-    fn expr_from(&mut self, min: u8) -> Parsed<Expr> {
+    /// An expression whose operators bind at least as tightly as `least`.
+    fn expr_from(&mut self, least: u8) -> Parsed<Expr> {
         let depth = self.depth;
-        let expr = self.operators(min);
+        let expr = self.enter().and_then(|()| infix(self, least));
         self.depth = depth;
         expr
-    }
-
-    /// Each operator of a chain makes the tree deeper, so each counts as a level.
-    fn operators(&mut self, min: u8) -> Parsed<Expr> {
-        self.enter()?;
-        let mut left = self.unary()?;
-        loop {
-            if self.at(Tok::Question) && min <= TERNARY {
-                self.enter()?;
-                self.bump();
-                let then = self.delimited(Self::expr)?;
-                self.expect(Tok::Colon, "`:` of `?:`")?;
-                let otherwise = self.expr_from(TERNARY)?;
-                let span = left.span.to(otherwise.span);
-                let kind = ExprKind::Ternary(Box::new(left), Box::new(then), Box::new(otherwise));
-                left = Expr { kind, span };
-                continue;
-            }
-            let Some((op, power)) = binary_op(self.tok()) else { return Ok(left) };
-            let ends_list = self.stop_at_gt && matches!(self.tok(), Tok::Gt | Tok::Ge | Tok::Shr);
-            if power < min || ends_list {
-                return Ok(left);
-            }
-            self.enter()?;
-            self.bump();
-            let right = self.expr_from(power + 1)?;
-            let span = left.span.to(right.span);
-            left = Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span };
-        }
     }
 
     fn unary(&mut self) -> Parsed<Expr> {

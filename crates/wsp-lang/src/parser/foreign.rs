@@ -2,8 +2,8 @@
 
 use super::{Parser, Skip};
 use crate::codes;
-use crate::lexer::Tok;
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::Tok;
 
 /// C++ keywords without a meaning here, and what to use.
 const FOREIGN: &[(&str, &str)] = &[

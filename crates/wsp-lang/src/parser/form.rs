@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser, Skip};
 use crate::codes;
-use crate::lexer::{Tok, Token, shorten};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_syntax::{Tok, Token, shorten};
 
 /// Where a form may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,9 +3,9 @@
 use super::{Parsed, Parser, Skip};
 use crate::ast::{FnParam, Function, Ident, TemplateParam, Type};
 use crate::codes;
-use crate::lexer::Tok;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::Tok;
 
 impl Parser<'_> {
     /// `template <…> T name(…) { … }`; none for what [`Parser::function`] leaves out.

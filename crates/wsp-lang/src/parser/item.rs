@@ -7,9 +7,9 @@ use crate::ast::{
     Struct, StructField, Tensor, Type, Workspace,
 };
 use crate::codes;
-use crate::lexer::Tok;
 use wsp_ir::Span;
 use wsp_ir::diag::{Code, Diagnostic};
+use wsp_syntax::Tok;
 
 /// What may stand at file level, in a report.
 const HERE: &str = "a declaration, a function or a `PTO_` form";

@@ -7,12 +7,12 @@ use crate::ast::{
     ScheduleMember, Space, SpaceMember, Split, SplitPolicy, Stage, StageRef, Tier, TierDef, TileSize, Where,
 };
 use crate::codes;
-use crate::lexer::{Tok, shorten};
 use std::rc::Rc;
 use wsp_core::limits::SPLIT_ALIGN;
 use wsp_core::policy::{AffinityPolicy, OrderPolicy};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_syntax::{Tok, shorten};
 
 const AFFINITIES: &[&str] = &["PTO_CORE_GROUP", "PTO_CORE_LOCAL", "PTO_SPREAD"];
 

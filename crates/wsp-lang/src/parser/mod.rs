@@ -3,7 +3,7 @@
 //! # Recovery
 //! A function that cannot go on reports once and returns [`Skip`]; nobody reports on the way up. Whoever can resume
 //! catches it: [`Parser::file`] at the next item, a block at the next statement, a `PTO_` block form at its next member.
-//! What was broken is absent from the tree. [`Parser::open`] holds the delimiters that are open, so that a resume point
+//! What was broken is absent from the tree. [`Cursor::open`] holds the delimiters that are open, so that a resume point
 //! inside a broken list is not mistaken for the end of the statement around it.
 //!
 //! **Invariant:** every loop consumes a token per turn or ends, and [`Parser::depth`] bounds recursion and tree depth.
@@ -22,12 +22,14 @@ mod types;
 use crate::ast;
 use crate::codes;
 use crate::include;
-use crate::lexer::{self, Lexed, Tok, Token};
+use crate::tokens::{self, Lexed};
 use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_ir::FileId;
 use wsp_ir::diag::{Diagnostic, Sink};
+use wsp_syntax::{Cursor, Ends, Tok, Token};
 
 /// Parses one file.
 ///
@@ -37,7 +39,7 @@ pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE_BYTES as usize {
         return (ast::File::default(), vec![include::too_large(file, text.len())]);
     }
-    let lexed = lexer::lex(file, text);
+    let lexed = tokens::lex(file, text);
     let templates = template_names(text, &lexed.tokens);
     parse_tokens(file, text, lexed, &templates)
 }
@@ -81,21 +83,8 @@ struct Skip;
 
 type Parsed<T> = Result<T, Skip>;
 
-/// A delimiter that is open.
-#[derive(Clone, Copy)]
-struct Open {
-    token: Token,
-    /// How many of it and those around it are `{`.
-    braces: u32,
-}
-
 struct Parser<'t> {
-    file: FileId,
-    text: &'t str,
-    tokens: Vec<Token>,
-    pos: usize,
-    /// The delimiters that are open at `pos`.
-    open: Vec<Open>,
+    cursor: Cursor<'t>,
     depth: u32,
     /// `>` ends the expression, which is a template argument.
     stop_at_gt: bool,
@@ -103,7 +92,7 @@ struct Parser<'t> {
     stop_at_brace: bool,
     /// How many delimiters are open in the list of fields around the current value.
     fields_level: Option<usize>,
-    /// `pos` is at an item although blocks are open: a `}` is missing and that is reported.
+    /// The current token is at an item although blocks are open: a `}` is missing and that is reported.
     item_ahead: bool,
     /// An item was out of place and none has parsed since.
     lost: bool,
@@ -117,29 +106,37 @@ struct Parser<'t> {
     sink: Sink,
 }
 
+impl<'t> Deref for Parser<'t> {
+    type Target = Cursor<'t>;
+
+    fn deref(&self) -> &Cursor<'t> {
+        &self.cursor
+    }
+}
+
+impl DerefMut for Parser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cursor
+    }
+}
+
 impl<'t> Parser<'t> {
     fn new(file: FileId, text: &'t str, tokens: Vec<Token>, templates: &'t HashSet<&'t str>) -> Parser<'t> {
-        let mut parser = Parser {
-            file,
-            text,
-            tokens,
-            pos: 0,
-            open: Vec::new(),
+        let count = |kind| tokens.iter().filter(|t| t.kind == kind).count() as i64;
+        Parser {
             depth: 0,
             stop_at_gt: false,
             stop_at_brace: false,
             fields_level: None,
             item_ahead: false,
             lost: false,
-            brace_excess: 0,
+            brace_excess: count(Tok::LBrace) - count(Tok::RBrace),
             suspect: None,
             templates,
             names: HashMap::new(),
             sink: Sink::default(),
-        };
-        let count = |kind| parser.tokens.iter().filter(|t| t.kind == kind).count() as i64;
-        parser.brace_excess = count(Tok::LBrace) - count(Tok::RBrace);
-        parser
+            cursor: Cursor::new(file, text, tokens, Ends::File),
+        }
     }
 
     fn file(&mut self) -> Vec<ast::Item> {

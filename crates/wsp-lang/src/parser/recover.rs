@@ -1,11 +1,9 @@
 //! Where parsing goes on after a report.
 
-use super::cursor::opener;
 use super::form::{self, Place};
 use super::{Parsed, Parser, Skip};
 use crate::codes;
-use crate::lexer::{Tok, Token};
-use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Tok, Token};
 
 impl Parser<'_> {
     /// Whether the current token can only start an item.
@@ -154,9 +152,17 @@ impl Parser<'_> {
         let kind = self.tok();
         if matches!(kind, Tok::RParen | Tok::RBracket | Tok::RBrace) {
             let above = self.open.len().saturating_sub(base).min(REACH);
-            let partner = self.open.iter().rev().take(above).position(|open| open.token.kind == opener(kind));
+            let partner = self
+                .open
+                .iter()
+                .rev()
+                .take(above)
+                .position(|open| Some(open.token.kind) == wsp_syntax::partner(kind));
             match partner {
-                Some(inner) => self.open.truncate(self.open.len() - inner),
+                Some(inner) => {
+                    let left = self.open.len() - inner;
+                    self.open.truncate(left);
+                }
                 None => {
                     self.pos += 1;
                     return;
@@ -199,38 +205,15 @@ impl Parser<'_> {
 
     /// Reports that a block is still open where it cannot be.
     pub(super) fn unclosed_block(&mut self, open: Token) -> Skip {
-        let culprit = self.suspect.take().unwrap_or(open);
-        let mut diagnostic = Diagnostic::error(codes::UNCLOSED, "expected `}`")
-            .at(self.gap(), format!("found {}", self.found()))
-            .label(self.span_of(culprit), "this `{` is not closed");
-        if culprit.start != open.start {
-            diagnostic = diagnostic.note("its `}`, by indentation, closes an outer block");
-        }
+        let suspect = self.suspect.take();
+        let diagnostic = self.unclosed_block_at(self.gap(), codes::UNCLOSED, open, suspect);
         self.report(diagnostic)
     }
 
     /// Notes a block whose `}` is indented less than the line that opens it.
     pub(super) fn check_indentation(&mut self, open: Token, close: Token) {
-        if self.suspect.is_some() || !close.starts_line {
-            return;
-        }
-        if let (Some(outer), Some(inner)) = (self.indentation(close), self.indentation(open))
-            && outer < inner
-        {
+        if self.suspect.is_none() && self.is_outdented(open, close) {
             self.suspect = Some(open);
         }
-    }
-
-    /// Blanks before the first token of a token's line; none when the line is very long.
-    fn indentation(&self, token: Token) -> Option<usize> {
-        const REACH: usize = 200;
-        let before = &self.text.as_bytes()[..token.start as usize];
-        let window = &before[before.len().saturating_sub(REACH)..];
-        let line = match window.iter().rposition(|&b| b == b'\n') {
-            Some(newline) => &window[newline + 1..],
-            None if window.len() == before.len() => window,
-            None => return None,
-        };
-        Some(line.iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count())
     }
 }

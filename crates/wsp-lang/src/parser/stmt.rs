@@ -2,26 +2,26 @@
 
 use super::form::{Form, Place, lookup};
 use super::{Parsed, Parser, Skip};
-use crate::ast::{AssignOp, BinaryOp, Block, Decl, Declarator, Expr, ExprKind, IntLit, Stmt, StmtKind, Type};
+use crate::ast::{AssignOp, BinOp, Block, Decl, Declarator, Expr, ExprKind, IntLit, Stmt, StmtKind, Type};
 use crate::codes;
-use crate::lexer::{Tok, Token};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_syntax::{Tok, Token};
 
 /// The assignment that a token stands for.
 pub(super) fn assign_op(tok: Tok) -> Option<AssignOp> {
     let op = match tok {
         Tok::Eq => return Some(AssignOp::Set),
-        Tok::PlusEq => BinaryOp::Add,
-        Tok::MinusEq => BinaryOp::Sub,
-        Tok::StarEq => BinaryOp::Mul,
-        Tok::SlashEq => BinaryOp::Div,
-        Tok::PercentEq => BinaryOp::Rem,
-        Tok::ShlEq => BinaryOp::Shl,
-        Tok::ShrEq => BinaryOp::Shr,
-        Tok::AmpEq => BinaryOp::BitAnd,
-        Tok::PipeEq => BinaryOp::BitOr,
-        Tok::CaretEq => BinaryOp::BitXor,
+        Tok::PlusEq => BinOp::Add,
+        Tok::MinusEq => BinOp::Sub,
+        Tok::StarEq => BinOp::Mul,
+        Tok::SlashEq => BinOp::Div,
+        Tok::PercentEq => BinOp::Rem,
+        Tok::ShlEq => BinOp::Shl,
+        Tok::ShrEq => BinOp::Shr,
+        Tok::AmpEq => BinOp::BitAnd,
+        Tok::PipeEq => BinOp::BitOr,
+        Tok::CaretEq => BinOp::BitXor,
         _ => return None,
     };
     Some(AssignOp::Compound(op))
@@ -220,7 +220,7 @@ impl Parser<'_> {
     /// `++x` and `x--` as `x += 1` and `x -= 1`.
     fn step(&mut self, sign: Token, target: Expr, start: Span) -> Parsed<Stmt> {
         self.check_assignable(&target)?;
-        let op = if sign.kind == Tok::PlusPlus { BinaryOp::Add } else { BinaryOp::Sub };
+        let op = if sign.kind == Tok::PlusPlus { BinOp::Add } else { BinOp::Sub };
         let one = IntLit { value: 1, unsigned: false, long: false };
         let value = Expr { kind: ExprKind::Int(one), span: self.span_of(sign) };
         Ok(self.stmt(StmtKind::Assign { target, op: AssignOp::Compound(op), value }, start))

@@ -3,10 +3,10 @@
 use super::{Parsed, Parser, Skip};
 use crate::ast::{Ident, Indirection, TemplateArg, Type, TypeBase};
 use crate::codes;
-use crate::lexer::{Tok, Token};
 use std::rc::Rc;
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Tok, Token};
 
 /// Scalar types by their fixed names.
 const SCALARS: &[&str] = &[
@@ -203,8 +203,7 @@ impl Parser<'_> {
             }
             // The first half of `>>` closes this list, the second an outer one.
             Tok::Shr => {
-                let token = &mut self.tokens[self.pos];
-                *token = Token { kind: Tok::Gt, start: token.start + 1, ..*token };
+                self.split(Tok::Gt);
                 Ok(args)
             }
             _ => {

@@ -8,34 +8,11 @@ use super::convert::{common_type, constant};
 use super::diags::{Reported, Res};
 use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::{Head, dtype_of};
-use crate::ast::{self, BinaryOp, ExprKind, IntLit, UnaryOp};
+use crate::ast::{self, ExprKind, IntLit, UnaryOp};
 use wsp_core::{LocalId, StructId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Const, Expr, ExprKind as Ir, ScalarTy, Span};
-
-/// The operator of the IR; logic is lowered apart.
-pub(crate) fn ir_op(op: BinaryOp) -> BinOp {
-    match op {
-        BinaryOp::Add => BinOp::Add,
-        BinaryOp::Sub => BinOp::Sub,
-        BinaryOp::Mul => BinOp::Mul,
-        BinaryOp::Div => BinOp::Div,
-        BinaryOp::Rem => BinOp::Rem,
-        BinaryOp::Shl => BinOp::Shl,
-        BinaryOp::Shr => BinOp::Shr,
-        BinaryOp::Lt => BinOp::Lt,
-        BinaryOp::Le => BinOp::Le,
-        BinaryOp::Gt => BinOp::Gt,
-        BinaryOp::Ge => BinOp::Ge,
-        BinaryOp::Eq => BinOp::Eq,
-        BinaryOp::Ne => BinOp::Ne,
-        BinaryOp::BitAnd => BinOp::BitAnd,
-        BinaryOp::BitXor => BinOp::BitXor,
-        BinaryOp::BitOr => BinOp::BitOr,
-        BinaryOp::And => BinOp::And,
-        BinaryOp::Or => BinOp::Or,
-    }
-}
+use wsp_syntax::symbol;
 
 /// The type C gives an integer literal, in decimal: the first of `int`, 64-bit and unsigned 64-bit that holds it.
 fn literal(lit: IntLit, span: Span) -> Expr {
@@ -89,14 +66,14 @@ impl Sema<'_> {
                 let left = self.scalar(b, left);
                 // Both sides are looked at, so that both can be wrong.
                 let right = match op {
-                    BinaryOp::And => self.evaluated_if(&left, true, |cx| cx.scalar(b, right)),
-                    BinaryOp::Or => self.evaluated_if(&left, false, |cx| cx.scalar(b, right)),
+                    BinOp::And => self.evaluated_if(&left, true, |cx| cx.scalar(b, right)),
+                    BinOp::Or => self.evaluated_if(&left, false, |cx| cx.scalar(b, right)),
                     _ => self.scalar(b, right),
                 };
                 let (right, left) = (right?, left?);
                 match op {
-                    BinaryOp::And | BinaryOp::Or => self.logic(ir_op(*op), left, right, e.span),
-                    _ => self.arithmetic(ir_op(*op), left, right, op.symbol(), e.span),
+                    BinOp::And | BinOp::Or => self.logic(*op, left, right, e.span),
+                    _ => self.arithmetic(*op, left, right, symbol(*op), e.span),
                 }
             }
             ExprKind::Ternary(cond, yes, no) => self.ternary(b, cond, yes, no, e.span),

@@ -6,7 +6,7 @@ use super::codes;
 use super::convert::{common_type, constant};
 use super::diags::Res;
 use super::types::Head;
-use crate::ast::{self, AssignOp, BinaryOp, ExprKind, Ident, StmtKind as Ast};
+use crate::ast::{self, AssignOp, BinOp, ExprKind, Ident, StmtKind as Ast};
 use crate::lint::leaves;
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
@@ -237,9 +237,9 @@ impl Sema<'_> {
 fn counted<'a>((init, cond, step, _): ForParts<'a>) -> Option<Counted<'a>> {
     let Ast::Decl(decl) = &init?.kind else { return None };
     let [var] = &decl.vars[..] else { return None };
-    let ExprKind::Binary(BinaryOp::Lt, left, end) = &cond?.kind else { return None };
+    let ExprKind::Binary(BinOp::Lt, left, end) = &cond?.kind else { return None };
     let [step] = step else { return None };
-    let Ast::Assign { target, op: AssignOp::Compound(BinaryOp::Add), value } = &step.kind else {
+    let Ast::Assign { target, op: AssignOp::Compound(BinOp::Add), value } = &step.kind else {
         return None;
     };
     let is_var = |e: &ast::Expr| matches!(&e.kind, ExprKind::Name(name) if *name == var.name.name);

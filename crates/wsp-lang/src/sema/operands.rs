@@ -7,7 +7,7 @@ use super::codes;
 use super::diags::{Reported, Res};
 use super::names::{Named, Symbol, quoted, with_suggestion};
 use super::types::element_scalar;
-use crate::ast::{self, BinaryOp, ExprKind, Ident};
+use crate::ast::{self, BinOp, ExprKind, Ident};
 use wsp_core::{CacheId, LocalId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{ArrayRef, Elem, Expr, MetaKind, ScalarTy, Storage};
@@ -22,7 +22,7 @@ impl Sema<'_> {
         last: &ast::Expr,
     ) -> Res<(ArrayRef, ScalarTy, Expr)> {
         let (array, ty) = self.array(b, first)?;
-        if let ExprKind::Binary(BinaryOp::Add, base, count) = &last.kind
+        if let ExprKind::Binary(BinOp::Add, base, count) = &last.kind
             && base.kind == first.kind
         {
             let count = self.scalar_as(b, count, ScalarTy::U32)?;

@@ -8,10 +8,11 @@ use super::convert::constant;
 use super::diags::{Reported, Res};
 use super::names::{Named, Symbol};
 use super::tiles;
-use crate::ast::{self, AssignOp, BinaryOp, ExprKind, StmtKind as Ast, UnaryOp};
+use crate::ast::{self, AssignOp, BinOp, ExprKind, StmtKind as Ast, UnaryOp};
 use wsp_core::LocalId;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Block, Const, Expr, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_ir::{Block, Const, Expr, LocalTy, ScalarTy, Span, Stmt, StmtKind};
+use wsp_syntax::symbol;
 
 /// Where what tiles are computed with is listed.
 const TILE_OPERATIONS: &str =
@@ -117,12 +118,12 @@ impl Sema<'_> {
                 let left = Expr::local(local, ty, target.span);
                 let right = self.scalar(b, value)?;
                 let result = match op {
-                    BinaryOp::And | BinaryOp::Or => {
+                    BinOp::And | BinOp::Or => {
                         return Err(self.fail(
                             Diagnostic::error(codes::BAD_OPERANDS, "no such assignment").at(span, ""),
                         ));
                     }
-                    _ => self.arithmetic(super::expr::ir_op(op), left, right, op.symbol(), span)?,
+                    _ => self.arithmetic(op, left, right, symbol(op), span)?,
                 };
                 self.convert(result, ty)?
             }
@@ -150,13 +151,13 @@ impl Sema<'_> {
             }
         };
         let operation = match op {
-            BinaryOp::Add => "TADD",
-            BinaryOp::Sub => "TSUB",
-            BinaryOp::Mul => "TMUL",
-            BinaryOp::Div => "TDIV",
+            BinOp::Add => "TADD",
+            BinOp::Sub => "TSUB",
+            BinOp::Mul => "TMUL",
+            BinOp::Div => "TDIV",
             _ => return None,
         };
-        let commutes = matches!(op, BinaryOp::Add | BinaryOp::Mul);
+        let commutes = matches!(op, BinOp::Add | BinOp::Mul);
         let (form, first, second) = match (self.is_tile(b, left), self.is_tile(b, right)) {
             (true, true) => ("", left, right),
             (true, false) => ("S", left, right),
