@@ -1,7 +1,7 @@
 //! Scalar expressions.
 
 use crate::{ScalarTy, Span};
-use wsp_core::int::BinOp;
+use wsp_core::int::{BinOp, UnOp};
 use wsp_core::{AxisId, FuncId, LocalId, ParamId, TensorId, TierSetId};
 
 /// A typed scalar expression.
@@ -34,15 +34,6 @@ pub enum Const {
     Int(i128),
     /// A value of a float type; an `f32` is held exactly.
     Float(f64),
-}
-
-/// One-operand operators.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum UnOp {
-    /// `-x`
-    Neg,
-    /// `!x` on `bool`
-    Not,
 }
 
 /// Functions of one float argument.

@@ -18,8 +18,7 @@ pub mod workload;
 
 pub use capability::{Capability, CapabilityRow, Support};
 pub use expr::{
-    Arg, ArrayRef, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind, UnOp,
-    WsSlot,
+    Arg, ArrayRef, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind, WsSlot,
 };
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};
@@ -35,7 +34,7 @@ pub use stmt::{
 };
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};
-pub use wsp_core::int::BinOp;
+pub use wsp_core::int::{BinOp, UnOp};
 pub use wsp_core::policy::{AffinityPolicy, OrderPolicy};
 pub use wsp_diag as diag;
 pub use wsp_diag::{FileId, SourceMap, Span};

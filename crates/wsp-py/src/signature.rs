@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeSet;
 use wsp_core::DType;
-use wsp_core::int::Int as _;
-use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary, ParamSource, WorkloadModule};
+use wsp_core::int::{BinOp, Int as _, UnOp};
+use wsp_ir::workload::{IntExpr, IntExprKind, ParamSource, WorkloadModule};
 use wsp_trace::Trace;
 
 /// Who makes a tensor.
@@ -163,11 +163,11 @@ impl Signature {
             IntExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.extent(a), self.extent(b));
                 match op {
-                    IntBinary::Add => format!("({a} + {b})"),
-                    IntBinary::Sub => format!("({a} - {b})"),
-                    IntBinary::Mul => format!("({a} * {b})"),
-                    IntBinary::Div => format!("({a} // {b})"),
-                    IntBinary::CeilDiv => format!("ceildiv({a}, {b})"),
+                    BinOp::Add => format!("({a} + {b})"),
+                    BinOp::Sub => format!("({a} - {b})"),
+                    BinOp::Mul => format!("({a} * {b})"),
+                    BinOp::Div => format!("({a} // {b})"),
+                    BinOp::CeilDiv => format!("ceildiv({a}, {b})"),
                     _ => "…".to_owned(),
                 }
             }
@@ -243,9 +243,9 @@ pub(crate) fn value(expr: &IntExpr, module: &WorkloadModule, sizes: &[Option<i64
             }
             (None, ParamSource::Set(None)) => None,
         },
-        IntExprKind::Unary(IntUnary::Neg, a) => value(a, module, sizes)?.negated().ok(),
+        IntExprKind::Unary(UnOp::Neg, a) => value(a, module, sizes)?.negated().ok(),
         IntExprKind::Binary(op, a, b) => {
-            i64::binary(op.operator(), value(a, module, sizes)?, value(b, module, sizes)?).ok()
+            i64::binary(*op, value(a, module, sizes)?, value(b, module, sizes)?).ok()
         }
         _ => None,
     }

@@ -1,8 +1,13 @@
-//! How many files compute integer operators: each is one more place where an operator can mean something else.
+//! How many files compute integer operators, and which enums list them: each is one more place where an operator can mean something
+//! else.
+//!
+//! An enum lists operators when it has a sum, a difference, a product and a remainder: `wsp_core::int::BinOp` is the one. Stored forms
+//! that list them beside what they load are named here, with the reason.
 //!
 //! An evaluator is known by its remainder: an arm of a `match` on operators, or a line of a table, whose result is a remainder that is
 //! computed there. Emitted C++ is text, and does not count.
 
+use super::twins::{enums, variants};
 use crate::rust::Source;
 
 /// Most files that do.
@@ -12,10 +17,24 @@ const MOST: usize = 3;
 const REMAINDERS: [&str; 7] =
     ["checked_rem", "wrapping_rem", "overflowing_rem", "rem_euclid", ".urem(", ".srem(", " % "];
 
-/// The files that compute integer operators.
+/// What an enum of operators has.
+const OPERATORS: [&str; 4] = ["Add", "Sub", "Mul", "Rem"];
+
+/// Enums that list operators, each with the reason.
+const LISTS: [(&str, &str); 3] = [
+    ("crates/wsp-core/src/int/mod.rs BinOp", "the table of operators"),
+    ("crates/wsp-lang/src/ast/expr.rs BinaryOp", "the operators that `.pto` writes with signs"),
+    (
+        "crates/wsp-core/src/tg/scalar.rs ExprOp",
+        "words of stored task graphs: each is one byte beside those that load; `ExprOp::operator` says which operator it is",
+    ),
+];
+
+/// The files that compute integer operators, and the enums that list them.
 #[derive(Default, Debug)]
 pub(super) struct Evaluators {
     files: Vec<String>,
+    lists: Vec<String>,
 }
 
 impl Evaluators {
@@ -28,21 +47,41 @@ impl Evaluators {
             return;
         }
         let source = Source::new(inside.to_owned(), text.to_owned());
+        for (title, body) in enums(&source.code) {
+            let names = variants(body);
+            let has =
+                |operator: &str| names.keys().any(|name| name.strip_prefix('X').unwrap_or(name) == operator);
+            if OPERATORS.into_iter().all(has) {
+                self.lists.push(format!("{name} {title}"));
+            }
+        }
         if source.code.lines().any(is_remainder) {
             self.files.push(name.to_owned());
         }
     }
 
-    /// A fault when there are too many.
+    /// A fault when there are too many, one for each enum that is not named, and one for each name that is no such enum.
     pub(super) fn faults(&self) -> Vec<String> {
-        if self.files.len() <= MOST {
-            return Vec::new();
+        let mut faults = Vec::new();
+        if self.files.len() > MOST {
+            let files = self.files.join(", ");
+            let found = self.files.len();
+            faults.push(format!(
+                "{found} files compute integer operators, at most {MOST} may; use `wsp_core::int`: {files}"
+            ));
         }
-        let files = self.files.join(", ");
-        let found = self.files.len();
-        vec![format!(
-            "{found} files compute integer operators, at most {MOST} may; use `wsp_core::int`: {files}"
-        )]
+        let is_named = |list: &String| LISTS.iter().any(|(named, _)| named == list);
+        let more = self.lists.iter().filter(|list| !is_named(list));
+        faults.extend(
+            more.map(|list| format!("{list}: a second enum of operators; use `wsp_core::int::BinOp`")),
+        );
+        let gone = LISTS.iter().filter(|(named, _)| !self.lists.iter().any(|list| list == named));
+        faults.extend(
+            gone.map(|(named, why)| {
+                format!("{named} ({why}): named among the enums of operators, and is none")
+            }),
+        );
+        faults
     }
 }
 
@@ -66,7 +105,8 @@ mod tests {
     ];
 
     fn found(count: usize, more: &str) -> Vec<String> {
-        let mut evaluators = Evaluators::default();
+        let lists = LISTS.map(|(named, _)| named.to_owned()).to_vec();
+        let mut evaluators = Evaluators { files: Vec::new(), lists };
         for (at, text) in ARMS[..count].iter().enumerate() {
             evaluators.source(&format!("crates/a/src/x{at}.rs"), text);
         }
@@ -80,6 +120,26 @@ mod tests {
         let faults = found(4, "");
         assert!(faults.len() == 1 && faults[0].starts_with("4 files compute"), "{faults:?}");
         assert!(faults[0].ends_with("x0.rs, crates/a/src/x1.rs, crates/a/src/x2.rs, crates/a/src/x3.rs"));
+    }
+
+    #[test]
+    fn a_second_enum_of_operators_is_a_fault_and_one_of_other_things_is_none() {
+        let faults = found(0, "/// Of two.\npub enum IntBinary { Add, Sub, Mul, Div, Rem, Min(u8) }\n");
+        assert_eq!(
+            faults,
+            ["crates/a/src/more.rs IntBinary: a second enum of operators; use `wsp_core::int::BinOp`"]
+        );
+        assert_eq!(
+            found(0, "words! { enum W { XAdd => 1, XSub => 2, XMul => 3, XRem => 4, XLoad => 5 } }").len(),
+            1
+        );
+        assert!(found(0, "enum Tile { Add, Sub, Mul, Div, Max, Min } // Rem").is_empty());
+        assert!(found(0, "enum Typed { AddU32, SubU32, MulU32, RemU32 }").is_empty());
+    }
+
+    #[test]
+    fn an_enum_that_is_named_and_is_none_is_a_fault() {
+        assert_eq!(Evaluators::default().faults().len(), LISTS.len());
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Twins {
         let source = Source::new(inside.to_owned(), text.to_owned());
         for (title, body) in enums(&source.code) {
             let place = format!("{path} {title}");
-            let variants = variants(&body.replace("=>", "=").replace("->", ""));
+            let variants = variants(body);
             self.enums.push(Enum { place, krate: krate.to_owned(), variants });
         }
     }
@@ -87,7 +87,7 @@ fn are_twins(a: &Enum, b: &Enum) -> bool {
 }
 
 /// Names and bodies of the enums of a text.
-fn enums(text: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn enums(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices("enum ").filter_map(|(at, word)| {
         let starts = text[..at].chars().next_back().is_none_or(char::is_whitespace);
         let rest = &text[at + word.len()..];
@@ -109,7 +109,9 @@ fn closing(text: &str) -> Option<usize> {
 
 /// The variants of an enum's body with what they carry: types without their paths and without blanks. What stands after `=`
 /// is a number, or a macro's.
-fn variants(body: &str) -> BTreeMap<String, String> {
+pub(super) fn variants(body: &str) -> BTreeMap<String, String> {
+    // Of arrows, what is no bracket.
+    let body = body.replace("=>", "=").replace("->", "");
     let mut found = BTreeMap::new();
     let mut rest = body.trim_start();
     while !rest.is_empty() {

@@ -59,11 +59,6 @@ impl Rng {
     }
 }
 
-/// Operators of integers that `.pto` alone has.
-fn is_of_pto(op: BinOp) -> bool {
-    matches!(op, BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr)
-}
-
 /// An expression of a language, with an operator at its top.
 pub(crate) fn tree(rng: &mut Rng, language: Language) -> Tree {
     let (depth, mut made) = (2 + rng.below(4), Tree::Literal(0));
@@ -100,8 +95,8 @@ fn part(rng: &mut Rng, language: Language, depth: usize) -> Tree {
             // A third join truth values, so that they stand in each other.
             let mut op = [BinOp::And, BinOp::Or][rng.below(2)];
             let has = |op: BinOp| match language {
-                Language::Tg => !is_of_pto(op) && op != BinOp::CeilDiv,
-                Language::Wsp => !is_of_pto(op),
+                Language::Tg => !op.is_bitwise() && op != BinOp::CeilDiv,
+                Language::Wsp => !op.is_bitwise(),
                 Language::Pto => true,
             };
             if rng.below(3) > 0 {
@@ -151,29 +146,10 @@ impl Tree {
             }
             Tree::Binary(op, sides) => {
                 let [left, right] = [sides[0].text(), sides[1].text()];
-                let sign = match op {
-                    BinOp::Min => return format!("min({left}, {right})"),
-                    BinOp::Max => return format!("max({left}, {right})"),
-                    BinOp::CeilDiv => return format!("ceildiv({left}, {right})"),
-                    BinOp::Add => "+",
-                    BinOp::Sub => "-",
-                    BinOp::Mul => "*",
-                    BinOp::Div => "/",
-                    BinOp::Rem => "%",
-                    BinOp::Lt => "<",
-                    BinOp::Le => "<=",
-                    BinOp::Gt => ">",
-                    BinOp::Ge => ">=",
-                    BinOp::Eq => "==",
-                    BinOp::Ne => "!=",
-                    BinOp::And => "&&",
-                    BinOp::Or => "||",
-                    BinOp::BitAnd => "&",
-                    BinOp::BitOr => "|",
-                    BinOp::BitXor => "^",
-                    BinOp::Shl => "<<",
-                    BinOp::Shr => ">>",
-                };
+                let sign = op.sign();
+                if matches!(op, BinOp::Min | BinOp::Max | BinOp::CeilDiv) {
+                    return format!("{sign}({left}, {right})");
+                }
                 format!("({left} {sign} {right})")
             }
         }

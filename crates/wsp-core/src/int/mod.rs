@@ -18,79 +18,86 @@ mod stack;
 pub use range::Range;
 pub(crate) use stack::Stack;
 
-/// Two-operand operators. Comparisons give truth values; `And` and `Or` do too, and do not evaluate a right side that does not decide.
+macro_rules! operators {
+    ($(#[$meta:meta])* enum BinOp { $($(#[$doc:meta])* $name:ident => $sign:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum BinOp {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl BinOp {
+            /// Every operator.
+            pub const ALL: &[BinOp] = &[$(BinOp::$name,)*];
+
+            /// Its sign between two operands; of `Min`, `Max` and `CeilDiv` the name of a function of two.
+            pub const fn sign(self) -> &'static str {
+                match self {
+                    $(BinOp::$name => $sign,)*
+                }
+            }
+        }
+    };
+}
+
+operators! {
+    /// Two-operand operators. Comparisons give truth values; `And` and `Or` do too, and do not evaluate a right side that does not decide.
+    enum BinOp {
+        /// `+`
+        Add => "+",
+        /// `-`
+        Sub => "-",
+        /// `*`
+        Mul => "*",
+        /// `/`, towards zero
+        Div => "/",
+        /// `%`, with the sign of the left side
+        Rem => "%",
+        /// `<`
+        Lt => "<",
+        /// `<=`
+        Le => "<=",
+        /// `>`
+        Gt => ">",
+        /// `>=`
+        Ge => ">=",
+        /// `==`
+        Eq => "==",
+        /// `!=`
+        Ne => "!=",
+        /// `&&`
+        And => "&&",
+        /// `||`
+        Or => "||",
+        /// `&` on integers
+        BitAnd => "&",
+        /// `|` on integers
+        BitOr => "|",
+        /// `^` on integers
+        BitXor => "^",
+        /// `<<`
+        Shl => "<<",
+        /// `>>`
+        Shr => ">>",
+        /// The smaller
+        Min => "min",
+        /// The larger
+        Max => "max",
+        /// `⌈a / b⌉` without overflow
+        CeilDiv => "ceildiv",
+    }
+}
+
+/// One-operand operators.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BinOp {
-    /// `+`
-    Add,
-    /// `-`
-    Sub,
-    /// `*`
-    Mul,
-    /// `/`, towards zero
-    Div,
-    /// `%`, with the sign of the left side
-    Rem,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `&&`
-    And,
-    /// `||`
-    Or,
-    /// `&` on integers
-    BitAnd,
-    /// `|` on integers
-    BitOr,
-    /// `^` on integers
-    BitXor,
-    /// `<<`
-    Shl,
-    /// `>>`
-    Shr,
-    /// The smaller
-    Min,
-    /// The larger
-    Max,
-    /// `⌈a / b⌉` without overflow
-    CeilDiv,
+pub enum UnOp {
+    /// `-x`
+    Neg,
+    /// `!x`, of a truth value; of an integer, whether it is 0
+    Not,
 }
 
 impl BinOp {
-    /// Every operator.
-    pub const ALL: [BinOp; 21] = [
-        BinOp::Add,
-        BinOp::Sub,
-        BinOp::Mul,
-        BinOp::Div,
-        BinOp::Rem,
-        BinOp::Lt,
-        BinOp::Le,
-        BinOp::Gt,
-        BinOp::Ge,
-        BinOp::Eq,
-        BinOp::Ne,
-        BinOp::And,
-        BinOp::Or,
-        BinOp::BitAnd,
-        BinOp::BitOr,
-        BinOp::BitXor,
-        BinOp::Shl,
-        BinOp::Shr,
-        BinOp::Min,
-        BinOp::Max,
-        BinOp::CeilDiv,
-    ];
-
     /// Whether the operator compares its operands.
     pub const fn is_comparison(self) -> bool {
         matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
@@ -99,6 +106,11 @@ impl BinOp {
     /// Whether the operator joins two truth values.
     pub const fn is_logic(self) -> bool {
         matches!(self, BinOp::And | BinOp::Or)
+    }
+
+    /// Whether the operator joins or moves bits of integers: `.pto` has these, workloads and task graphs do not.
+    pub const fn is_bitwise(self) -> bool {
+        matches!(self, BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr)
     }
 
     /// Whether the operator divides, so that it has no result for a right side of 0.

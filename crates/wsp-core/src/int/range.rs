@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn results_lie_in_their_range() {
         let ranges = || (-4..=4i128).flat_map(|low| (low..=4).map(move |high| Range::new(low, high)));
-        for op in BinOp::ALL {
+        for &op in BinOp::ALL {
             for (a, b) in ranges().flat_map(|a| ranges().map(move |b| (a, b))) {
                 let Some(within) = Range::binary(op, a, b) else { continue };
                 for (x, y) in (a.low..=a.high).flat_map(|x| (b.low..=b.high).map(move |y| (x, y))) {

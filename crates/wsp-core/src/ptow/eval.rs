@@ -3,7 +3,7 @@
 //! Arithmetic is of 64-bit integers, checked. Evaluation is total: whatever the words, the launch and the variables are, it
 //! ends with a value or says why there is none.
 
-use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOp};
+use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOPS, XOp};
 use crate::SlotId;
 use crate::int::{BinOp, Fault, Int, Stack};
 use core::fmt;
@@ -299,6 +299,11 @@ impl XOp {
         })
     }
 
+    /// The operation of an operator; none for `&&` and `||`, which are skips, and for those of bits.
+    pub fn of(operator: BinOp) -> Option<XOp> {
+        XOPS.iter().map(|row| row.op).find(|op| op.operator() == Some(operator))
+    }
+
     /// How many operands it takes.
     #[inline]
     pub(super) const fn operands(self) -> u8 {
@@ -312,12 +317,21 @@ impl XOp {
 
 #[cfg(test)]
 mod tests {
-    use super::super::XOPS;
+    use super::*;
 
     #[test]
     fn operations_take_what_the_table_says() {
         for row in XOPS {
             assert_eq!(row.op.operands(), row.pops, "{}", row.mnemonic);
+        }
+    }
+
+    #[test]
+    fn operators_that_evaluate_both_sides_have_one_operation_each_but_those_of_bits() {
+        for &operator in BinOp::ALL {
+            let found = XOPS.iter().filter(|row| row.op.operator() == Some(operator)).count();
+            let expected = usize::from(!operator.is_logic() && !operator.is_bitwise());
+            assert_eq!((found, XOp::of(operator).iter().count()), (expected, expected), "{operator:?}");
         }
     }
 }

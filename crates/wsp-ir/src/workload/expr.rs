@@ -1,7 +1,7 @@
 //! Integer expressions of workloads.
 
 use crate::Span;
-use wsp_core::int::BinOp;
+use wsp_core::int::{BinOp, UnOp};
 use wsp_core::{AxisId, ParamId, SlotId, TableId, VarId};
 
 /// An integer expression: 64-bit, checked. Truth values are 0 and 1; anything but 0 is true.
@@ -11,76 +11,6 @@ pub struct IntExpr {
     pub kind: IntExprKind,
     /// Where it stands.
     pub span: Span,
-}
-
-/// An operation with one operand.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum IntUnary {
-    /// `-x`.
-    Neg,
-    /// `!x`.
-    Not,
-}
-
-/// An operation with two operands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum IntBinary {
-    /// `a + b`.
-    Add,
-    /// `a - b`.
-    Sub,
-    /// `a * b`.
-    Mul,
-    /// `a / b`, towards zero; by 0 is a fault.
-    Div,
-    /// `a % b`, with the sign of `a`; by 0 is a fault.
-    Rem,
-    /// `ceildiv(a, b)`, towards positive infinity; by 0 is a fault.
-    CeilDiv,
-    /// `min(a, b)`.
-    Min,
-    /// `max(a, b)`.
-    Max,
-    /// `a == b`.
-    Eq,
-    /// `a != b`.
-    Ne,
-    /// `a < b`.
-    Lt,
-    /// `a <= b`.
-    Le,
-    /// `a > b`.
-    Gt,
-    /// `a >= b`.
-    Ge,
-    /// `a && b`; `b` is evaluated only when `a` is true.
-    And,
-    /// `a || b`; `b` is evaluated only when `a` is false.
-    Or,
-}
-
-impl IntBinary {
-    /// The operator of all languages that it is.
-    pub const fn operator(self) -> BinOp {
-        match self {
-            IntBinary::Add => BinOp::Add,
-            IntBinary::Sub => BinOp::Sub,
-            IntBinary::Mul => BinOp::Mul,
-            IntBinary::Div => BinOp::Div,
-            IntBinary::Rem => BinOp::Rem,
-            IntBinary::CeilDiv => BinOp::CeilDiv,
-            IntBinary::Min => BinOp::Min,
-            IntBinary::Max => BinOp::Max,
-            IntBinary::Eq => BinOp::Eq,
-            IntBinary::Ne => BinOp::Ne,
-            IntBinary::Lt => BinOp::Lt,
-            IntBinary::Le => BinOp::Le,
-            IntBinary::Gt => BinOp::Gt,
-            IntBinary::Ge => BinOp::Ge,
-            IntBinary::And => BinOp::And,
-            IntBinary::Or => BinOp::Or,
-        }
-    }
 }
 
 /// The forms of an expression.
@@ -102,9 +32,9 @@ pub enum IntExprKind {
     /// The number of elements of a table.
     TableLen(TableId),
     /// One operand.
-    Unary(IntUnary, Box<IntExpr>),
-    /// Two operands.
-    Binary(IntBinary, Box<IntExpr>, Box<IntExpr>),
+    Unary(UnOp, Box<IntExpr>),
+    /// Two operands; a division by 0 is a fault. No operator of bits, see [`BinOp::is_bitwise`].
+    Binary(BinOp, Box<IntExpr>, Box<IntExpr>),
     /// `c ? a : b`; only the one taken is evaluated.
     Choose(Box<IntExpr>, Box<IntExpr>, Box<IntExpr>),
 }

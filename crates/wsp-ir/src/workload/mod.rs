@@ -33,7 +33,7 @@ pub use directive::{
     BatchDeps, Directive, DirectiveKind, Dispatch, DispatchThreshold, Priority, Schedule, SchedulePolicy,
     SpatialMap, StreamBy, Streams, ThresholdPolicy, Timing,
 };
-pub use expr::{IntBinary, IntExpr, IntExprKind, IntUnary};
+pub use expr::{IntExpr, IntExprKind};
 pub use lint::{is_param_used, warnings};
 pub use model::{
     Access, Arg, ArgValue, Axis, AxisKind, Block, Channel, DimRange, Iteration, Kernel, KernelParam, Label,

@@ -1,11 +1,11 @@
 //! What `.wsp` text means, and that a printed module reads as itself.
 
 use wsp_core::{ParamId, VarId, WorkloadId};
-use wsp_ir::SourceMap;
 use wsp_ir::diag::render;
 use wsp_ir::workload::{
-    ArgValue, Block, IntExprKind, IntUnary, NodeKind, ParamSource, Signature, WorkloadModule, text,
+    ArgValue, Block, IntExprKind, NodeKind, ParamSource, Signature, WorkloadModule, text,
 };
+use wsp_ir::{SourceMap, UnOp};
 
 /// Every construct once.
 const TOUR: &str = include_str!("workload_text/tour.wsp");
@@ -55,7 +55,7 @@ fn operators_group_as_in_c() {
     assert_eq!(value("-9223372036854775808"), IntExprKind::Const(i64::MIN));
     assert_eq!(value("0x1F"), IntExprKind::Const(31));
     assert_eq!(value("1_000"), IntExprKind::Const(1000));
-    assert!(matches!(value("-(1)"), IntExprKind::Unary(IntUnary::Neg, _)));
+    assert!(matches!(value("-(1)"), IntExprKind::Unary(UnOp::Neg, _)));
 }
 
 #[test]

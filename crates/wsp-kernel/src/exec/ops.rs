@@ -195,27 +195,10 @@ fn truncated(value: f64) -> Option<i128> {
 /// The sign of an operator as `.pto` source writes it.
 pub(crate) fn symbol(op: BinOp) -> &'static str {
     match op {
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Rem => "%",
-        BinOp::Lt => "<",
-        BinOp::Le => "<=",
-        BinOp::Gt => ">",
-        BinOp::Ge => ">=",
-        BinOp::Eq => "==",
-        BinOp::Ne => "!=",
-        BinOp::And => "&&",
-        BinOp::Or => "||",
-        BinOp::BitAnd => "&",
-        BinOp::BitOr => "|",
-        BinOp::BitXor => "^",
-        BinOp::Shl => "<<",
-        BinOp::Shr => ">>",
         BinOp::Min => "PTO_MIN",
         BinOp::Max => "PTO_MAX",
         BinOp::CeilDiv => "PTO_CEIL_DIV",
+        _ => op.sign(),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::Bindings;
 use super::codes;
-use wsp_core::int::{self, Int as _};
+use wsp_core::int::{self, BinOp, Int as _, UnOp};
 use wsp_core::{AxisId, SlotId, TableId, VarId};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary, WorkloadModule};
+use wsp_ir::workload::{IntExpr, IntExprKind, WorkloadModule};
 
 /// What names stand for while an expression is evaluated.
 pub(super) trait Scope {
@@ -55,7 +55,7 @@ pub(super) struct Fault {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum FaultKind {
     /// The result of an operation does not fit.
-    Overflow { op: IntBinary, left: i64, right: i64 },
+    Overflow { op: BinOp, left: i64, right: i64 },
     /// The negation of the smallest integer.
     NegOverflow,
     /// `op` by zero.
@@ -80,14 +80,14 @@ pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<
             let found = usize::try_from(index).ok().and_then(|i| elements.get(i));
             found.copied().ok_or_else(|| fault(FaultKind::TableIndex { table: *table, index }))
         }
-        IntExprKind::Unary(IntUnary::Not, operand) => Ok(i64::from(eval(operand, scope)? == 0)),
-        IntExprKind::Unary(IntUnary::Neg, operand) => {
+        IntExprKind::Unary(UnOp::Not, operand) => Ok(i64::from(eval(operand, scope)? == 0)),
+        IntExprKind::Unary(UnOp::Neg, operand) => {
             eval(operand, scope)?.negated().map_err(|_| fault(FaultKind::NegOverflow))
         }
-        IntExprKind::Binary(IntBinary::And, left, right) => {
+        IntExprKind::Binary(BinOp::And, left, right) => {
             Ok(i64::from(eval(left, scope)? != 0 && eval(right, scope)? != 0))
         }
-        IntExprKind::Binary(IntBinary::Or, left, right) => {
+        IntExprKind::Binary(BinOp::Or, left, right) => {
             Ok(i64::from(eval(left, scope)? != 0 || eval(right, scope)? != 0))
         }
         IntExprKind::Binary(op, left, right) => {
@@ -102,8 +102,8 @@ pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<
 }
 
 /// An operation whose operands are both evaluated.
-fn binary(op: IntBinary, left: i64, right: i64) -> Result<i64, FaultKind> {
-    i64::binary(op.operator(), left, right).map_err(|fault| match fault {
+fn binary(op: BinOp, left: i64, right: i64) -> Result<i64, FaultKind> {
+    i64::binary(op, left, right).map_err(|fault| match fault {
         int::Fault::DivisionByZero => FaultKind::DivisionByZero { left },
         int::Fault::Overflow | int::Fault::ShiftRange => FaultKind::Overflow { op, left, right },
     })
@@ -205,7 +205,7 @@ impl Fault {
         let error = |code, message: String| Diagnostic::error(code, message);
         match self.kind {
             FaultKind::Overflow { op, left, right } => {
-                error(codes::OVERFLOW, format!("`{}` overflows", spelled(op)))
+                error(codes::OVERFLOW, format!("`{}` overflows", op.sign()))
                     .at(self.span, "does not fit into 64 bits")
                     .note(format!("the operands are {left} and {right}"))
             }
@@ -227,28 +227,6 @@ impl Fault {
                     .help("let the loop end earlier, bind a longer table, or bound the index")
             }
         }
-    }
-}
-
-/// An operation as it is written.
-fn spelled(op: IntBinary) -> &'static str {
-    match op {
-        IntBinary::Add => "+",
-        IntBinary::Sub => "-",
-        IntBinary::Mul => "*",
-        IntBinary::Div => "/",
-        IntBinary::Rem => "%",
-        IntBinary::CeilDiv => "ceildiv",
-        IntBinary::Min => "min",
-        IntBinary::Max => "max",
-        IntBinary::Eq => "==",
-        IntBinary::Ne => "!=",
-        IntBinary::Lt => "<",
-        IntBinary::Le => "<=",
-        IntBinary::Gt => ">",
-        IntBinary::Ge => ">=",
-        IntBinary::And => "&&",
-        IntBinary::Or => "||",
     }
 }
 

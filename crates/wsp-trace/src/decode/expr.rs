@@ -3,27 +3,34 @@
 use super::place::At;
 use crate::wire::{Decoded, Json, unknown_word};
 use wsp_core::{AxisId, ParamId, SlotId, TableId, VarId};
-use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use wsp_ir::workload::{IntExpr, IntExprKind};
+use wsp_ir::{BinOp, UnOp};
 
-const UNARY: &[(&str, IntUnary)] = &[("neg", IntUnary::Neg), ("not", IntUnary::Not)];
+const UNARY: &[(&str, UnOp)] = &[("neg", UnOp::Neg), ("not", UnOp::Not)];
 
-const BINARY: &[(&str, IntBinary)] = &[
-    ("add", IntBinary::Add),
-    ("sub", IntBinary::Sub),
-    ("mul", IntBinary::Mul),
-    ("div", IntBinary::Div),
-    ("rem", IntBinary::Rem),
-    ("ceildiv", IntBinary::CeilDiv),
-    ("min", IntBinary::Min),
-    ("max", IntBinary::Max),
-    ("eq", IntBinary::Eq),
-    ("ne", IntBinary::Ne),
-    ("lt", IntBinary::Lt),
-    ("le", IntBinary::Le),
-    ("gt", IntBinary::Gt),
-    ("ge", IntBinary::Ge),
-    ("and", IntBinary::And),
-    ("or", IntBinary::Or),
+/// Operators of two operands. Workloads have those that are not of bits.
+pub(super) const BINARY: &[(&str, BinOp)] = &[
+    ("add", BinOp::Add),
+    ("sub", BinOp::Sub),
+    ("mul", BinOp::Mul),
+    ("div", BinOp::Div),
+    ("rem", BinOp::Rem),
+    ("lt", BinOp::Lt),
+    ("le", BinOp::Le),
+    ("gt", BinOp::Gt),
+    ("ge", BinOp::Ge),
+    ("eq", BinOp::Eq),
+    ("ne", BinOp::Ne),
+    ("and", BinOp::And),
+    ("or", BinOp::Or),
+    ("bitand", BinOp::BitAnd),
+    ("bitor", BinOp::BitOr),
+    ("bitxor", BinOp::BitXor),
+    ("shl", BinOp::Shl),
+    ("shr", BinOp::Shr),
+    ("min", BinOp::Min),
+    ("max", BinOp::Max),
+    ("ceildiv", BinOp::CeilDiv),
 ];
 
 /// The other forms.
@@ -60,13 +67,14 @@ impl At<'_> {
                     fields.required("b", boxed)?,
                 ),
                 _ => {
-                    if let Some(operator) = operator(BINARY, word) {
+                    if let Some(operator) = operator(BINARY, word).filter(|op| !op.is_bitwise()) {
                         let (a, b) = (fields.required("a", boxed)?, fields.required("b", boxed)?);
                         IntExprKind::Binary(operator, a, b)
                     } else if let Some(operator) = operator(UNARY, word) {
                         IntExprKind::Unary(operator, fields.required("a", boxed)?)
                     } else {
-                        let operators = BINARY.iter().map(|(word, _)| *word);
+                        let operators =
+                            BINARY.iter().filter(|(_, op)| !op.is_bitwise()).map(|(word, _)| *word);
                         let words = operators.chain(UNARY.iter().map(|(word, _)| *word));
                         return Err(unknown_word(word, FORMS.iter().copied().chain(words)).in_field("k"));
                     }

@@ -1,7 +1,8 @@
 //! Integer expressions, written with Rust's operators.
 
 use super::origin::{Origin, Owner};
-use crate::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use crate::workload::{IntExpr, IntExprKind};
+use crate::{BinOp, UnOp};
 use std::ops::{Add, Div, Mul, Neg, Not, Rem, Sub};
 use wsp_core::{ParamId, SlotId, TableId, VarId};
 
@@ -47,11 +48,11 @@ impl Expr {
         Expr { tree: IntExpr::new(kind), origin }
     }
 
-    fn binary(op: IntBinary, a: Expr, b: Expr) -> Expr {
+    fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
         Expr::leaf(IntExprKind::Binary(op, Box::new(a.tree), Box::new(b.tree)), a.origin.and(b.origin))
     }
 
-    fn unary(op: IntUnary, a: Expr) -> Expr {
+    fn unary(op: UnOp, a: Expr) -> Expr {
         Expr::leaf(IntExprKind::Unary(op, Box::new(a.tree)), a.origin)
     }
 }
@@ -121,67 +122,67 @@ pub trait Int: Into<Expr> {
     /// `a / b`, towards positive infinity.
     #[must_use]
     fn ceil_div(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::CeilDiv, self.into(), other.into())
+        Expr::binary(BinOp::CeilDiv, self.into(), other.into())
     }
 
     /// The smaller.
     #[must_use]
     fn min(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Min, self.into(), other.into())
+        Expr::binary(BinOp::Min, self.into(), other.into())
     }
 
     /// The larger.
     #[must_use]
     fn max(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Max, self.into(), other.into())
+        Expr::binary(BinOp::Max, self.into(), other.into())
     }
 
     /// `a == b`.
     #[must_use]
     fn equals(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Eq, self.into(), other.into())
+        Expr::binary(BinOp::Eq, self.into(), other.into())
     }
 
     /// `a != b`.
     #[must_use]
     fn differs(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Ne, self.into(), other.into())
+        Expr::binary(BinOp::Ne, self.into(), other.into())
     }
 
     /// `a < b`.
     #[must_use]
     fn less(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Lt, self.into(), other.into())
+        Expr::binary(BinOp::Lt, self.into(), other.into())
     }
 
     /// `a <= b`.
     #[must_use]
     fn at_most(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Le, self.into(), other.into())
+        Expr::binary(BinOp::Le, self.into(), other.into())
     }
 
     /// `a > b`.
     #[must_use]
     fn greater(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Gt, self.into(), other.into())
+        Expr::binary(BinOp::Gt, self.into(), other.into())
     }
 
     /// `a >= b`.
     #[must_use]
     fn at_least(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Ge, self.into(), other.into())
+        Expr::binary(BinOp::Ge, self.into(), other.into())
     }
 
     /// `a && b`.
     #[must_use]
     fn and(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::And, self.into(), other.into())
+        Expr::binary(BinOp::And, self.into(), other.into())
     }
 
     /// `a || b`.
     #[must_use]
     fn or(self, other: impl Into<Expr>) -> Expr {
-        Expr::binary(IntBinary::Or, self.into(), other.into())
+        Expr::binary(BinOp::Or, self.into(), other.into())
     }
 
     /// `self ? then : otherwise`; only the one taken is evaluated.
@@ -202,7 +203,7 @@ macro_rules! operator {
                 type Output = Expr;
 
                 fn $method(self, other: T) -> Expr {
-                    Expr::binary(IntBinary::$op, self.into(), other.into())
+                    Expr::binary(BinOp::$op, self.into(), other.into())
                 }
             }
         )*
@@ -214,7 +215,7 @@ macro_rules! operator {
             type Output = Expr;
 
             fn $method(self, other: $right) -> Expr {
-                Expr::binary(IntBinary::$op, self.into(), other.into())
+                Expr::binary(BinOp::$op, self.into(), other.into())
             }
         }
     )*};
@@ -234,7 +235,7 @@ macro_rules! integers {
             type Output = Expr;
 
             fn neg(self) -> Expr {
-                Expr::unary(IntUnary::Neg, self.into())
+                Expr::unary(UnOp::Neg, self.into())
             }
         }
 
@@ -242,7 +243,7 @@ macro_rules! integers {
             type Output = Expr;
 
             fn not(self) -> Expr {
-                Expr::unary(IntUnary::Not, self.into())
+                Expr::unary(UnOp::Not, self.into())
             }
         }
     )*};

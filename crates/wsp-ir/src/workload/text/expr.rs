@@ -4,9 +4,9 @@ use super::lexer::{self, Tok, Token};
 use super::scope::Entity;
 use super::words::FUNCTIONS;
 use super::{Parsed, Parser, Skip, codes};
-use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
-use crate::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use crate::workload::{IntExpr, IntExprKind};
+use crate::{BinOp, Span, UnOp};
 use wsp_core::limits::MAX_NESTING;
 
 /// The level of comparisons of order; they and those of equality, one below, do not chain.
@@ -14,21 +14,21 @@ const ORDER: u32 = 3;
 const EQUALITY: u32 = 2;
 
 /// An operator and its level; higher binds tighter.
-fn operator(tok: Tok) -> Option<(IntBinary, u32)> {
+fn operator(tok: Tok) -> Option<(BinOp, u32)> {
     Some(match tok {
-        Tok::PipePipe => (IntBinary::Or, 0),
-        Tok::AmpAmp => (IntBinary::And, 1),
-        Tok::EqEq => (IntBinary::Eq, EQUALITY),
-        Tok::Ne => (IntBinary::Ne, EQUALITY),
-        Tok::Lt => (IntBinary::Lt, ORDER),
-        Tok::Le => (IntBinary::Le, ORDER),
-        Tok::Gt => (IntBinary::Gt, ORDER),
-        Tok::Ge => (IntBinary::Ge, ORDER),
-        Tok::Plus => (IntBinary::Add, 4),
-        Tok::Minus => (IntBinary::Sub, 4),
-        Tok::Star => (IntBinary::Mul, 5),
-        Tok::Slash => (IntBinary::Div, 5),
-        Tok::Percent => (IntBinary::Rem, 5),
+        Tok::PipePipe => (BinOp::Or, 0),
+        Tok::AmpAmp => (BinOp::And, 1),
+        Tok::EqEq => (BinOp::Eq, EQUALITY),
+        Tok::Ne => (BinOp::Ne, EQUALITY),
+        Tok::Lt => (BinOp::Lt, ORDER),
+        Tok::Le => (BinOp::Le, ORDER),
+        Tok::Gt => (BinOp::Gt, ORDER),
+        Tok::Ge => (BinOp::Ge, ORDER),
+        Tok::Plus => (BinOp::Add, 4),
+        Tok::Minus => (BinOp::Sub, 4),
+        Tok::Star => (BinOp::Mul, 5),
+        Tok::Slash => (BinOp::Div, 5),
+        Tok::Percent => (BinOp::Rem, 5),
         _ => return None,
     })
 }
@@ -128,8 +128,8 @@ impl<'t> Parser<'t> {
                 let value = self.signed_number(true)?;
                 return Ok(Tree::leaf(IntExprKind::Const(value), self.span_from(start)));
             }
-            Tok::Minus => IntUnary::Neg,
-            Tok::Bang => IntUnary::Not,
+            Tok::Minus => UnOp::Neg,
+            Tok::Bang => UnOp::Not,
             _ => return self.primary(),
         };
         self.bump();
@@ -218,9 +218,9 @@ impl<'t> Parser<'t> {
         let token = self.bump();
         let (name, start) = (self.text_of(token), self.span_of(token));
         let op = match name {
-            "min" => IntBinary::Min,
-            "max" => IntBinary::Max,
-            "ceildiv" => IntBinary::CeilDiv,
+            "min" => BinOp::Min,
+            "max" => BinOp::Max,
+            "ceildiv" => BinOp::CeilDiv,
             "len" => return self.table_length(start),
             _ => return Err(self.unknown_function(name, start)),
         };

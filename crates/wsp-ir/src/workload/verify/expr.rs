@@ -47,7 +47,12 @@ impl<'m> Checker<'m> {
                 self.expr(index, place);
             }
             IntExprKind::Unary(_, operand) => self.expr(operand, place),
-            IntExprKind::Binary(_, a, b) => {
+            IntExprKind::Binary(op, a, b) => {
+                self.require(!op.is_bitwise(), || {
+                    let message = format!("`{}` is no operator of workloads", op.sign());
+                    error(rule::MISPLACED_VALUE, tree.span, message)
+                        .help("multiply, divide or take the remainder by a power of two, or let a kernel compute it")
+                });
                 self.expr(a, place);
                 self.expr(b, place);
             }

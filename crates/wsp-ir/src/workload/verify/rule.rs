@@ -20,7 +20,8 @@ declaration up.";
         "\
 Extents, lengths of tables and first values of slots are over parameters; bounds of axes also over tables; costs over
 parameters and the kernel's integers; schedules over parameters, tables and axes; workloads over everything but axes.
-An axis has a value in schedules only: in a workload use the variable of the loop over it.";
+An axis has a value in schedules only: in a workload use the variable of the loop over it. Operators of bits (`&`, `|`,
+`^`, `<<`, `>>`) are those of kernels; builders can put one into a module of their own, text cannot.";
     pub(in crate::workload) VARIABLE = 765, "variable outside its scope",
         "\
 A variable of a workload is used outside the loop that binds it, or is bound twice or never. Text never makes such a

@@ -6,10 +6,11 @@ use wsp_core::{AxisId, DType, ParamId, TableId, TensorId};
 use wsp_ir::Span;
 use wsp_ir::workload::{
     AccessMode, Axis, AxisKind, BatchDeps, Deps, Directive, DirectiveKind, Dispatch, DispatchThreshold,
-    ExecPool, Gate, GateScope, IntBinary, IntExpr, IntExprKind, IntUnary, Kernel, KernelParam, Param,
-    ParamKind, ParamSource, PoolSizes, Priority, Ready, Schedule, Signature, Slot, Start, StreamBy, Streams,
-    Table, Tensor, ThresholdPolicy, Trace, Use, Window, WindowMode, WorkloadModule,
+    ExecPool, Gate, GateScope, IntExpr, IntExprKind, Kernel, KernelParam, Param, ParamKind, ParamSource,
+    PoolSizes, Priority, Ready, Schedule, Signature, Slot, Start, StreamBy, Streams, Table, Tensor,
+    ThresholdPolicy, Trace, Use, Window, WindowMode, WorkloadModule,
 };
+use wsp_ir::{BinOp, UnOp};
 
 /// Bytes that decide; when they run out every decision is the first, which ends all recursion.
 pub(crate) struct Bytes<'b> {
@@ -54,23 +55,23 @@ impl Values {
     }
 }
 
-const BINARY: [IntBinary; 16] = [
-    IntBinary::Add,
-    IntBinary::Sub,
-    IntBinary::Mul,
-    IntBinary::Div,
-    IntBinary::Rem,
-    IntBinary::CeilDiv,
-    IntBinary::Min,
-    IntBinary::Max,
-    IntBinary::Eq,
-    IntBinary::Ne,
-    IntBinary::Lt,
-    IntBinary::Le,
-    IntBinary::Gt,
-    IntBinary::Ge,
-    IntBinary::And,
-    IntBinary::Or,
+const BINARY: [BinOp; 16] = [
+    BinOp::Add,
+    BinOp::Sub,
+    BinOp::Mul,
+    BinOp::Div,
+    BinOp::Rem,
+    BinOp::CeilDiv,
+    BinOp::Min,
+    BinOp::Max,
+    BinOp::Eq,
+    BinOp::Ne,
+    BinOp::Lt,
+    BinOp::Le,
+    BinOp::Gt,
+    BinOp::Ge,
+    BinOp::And,
+    BinOp::Or,
 ];
 
 pub(crate) fn expr(b: &mut Bytes<'_>, values: &Values, depth: u32) -> IntExpr {
@@ -83,7 +84,7 @@ pub(crate) fn expr(b: &mut Bytes<'_>, values: &Values, depth: u32) -> IntExpr {
         5 if values.axes > 0 => IntExprKind::Axis(AxisId(b.below(values.axes) as u32)),
         6 if values.tables > 0 => IntExprKind::TableLen(TableId(b.below(values.tables) as u32)),
         7 if values.tables > 0 => IntExprKind::Table(TableId(b.below(values.tables) as u32), inner(b)),
-        8 => IntExprKind::Unary(b.pick(&[IntUnary::Neg, IntUnary::Not]), inner(b)),
+        8 => IntExprKind::Unary(b.pick(&[UnOp::Neg, UnOp::Not]), inner(b)),
         9 => IntExprKind::Choose(inner(b), inner(b), inner(b)),
         10 => IntExprKind::Binary(b.pick(&BINARY), inner(b), inner(b)),
         _ => IntExprKind::Const(b.number()),

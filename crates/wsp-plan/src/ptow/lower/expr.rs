@@ -6,9 +6,9 @@ use super::Lowering;
 use super::scope::{Binding, Scope};
 use wsp_core::ptow::{MAX_EXPR_STACK, MAX_EXPR_WORDS, XOp};
 use wsp_core::{ParamId, SlotId, TableId};
-use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use wsp_ir::workload::{IntExpr, IntExprKind};
+use wsp_ir::{BinOp, Span, UnOp};
 
 impl<'m> Lowering<'m> {
     /// The first word of an expression of a statement.
@@ -62,20 +62,19 @@ impl<'m> Lowering<'m> {
             IntExprKind::Unary(op, operand) => {
                 self.write(operand, scope, words);
                 let op = match op {
-                    IntUnary::Neg => XOp::XNeg,
-                    IntUnary::Not => XOp::XNot,
+                    UnOp::Neg => XOp::XNeg,
+                    UnOp::Not => XOp::XNot,
                 };
                 words.push(op, 0);
             }
             IntExprKind::Binary(op, left, right) => {
                 self.write(left, scope, words);
-                match strict(*op) {
-                    Some(op) => {
-                        self.write(right, scope, words);
-                        words.push(op, 0);
-                    }
-                    None => self.lazy(*op, right, scope, words),
+                if op.is_logic() {
+                    return self.lazy(*op, right, scope, words);
                 }
+                self.write(right, scope, words);
+                let op = XOp::of(*op).expect("the verifier should refuse operators that have no word");
+                words.push(op, 0);
             }
             IntExprKind::Choose(condition, then, otherwise) => {
                 self.write(condition, scope, words);
@@ -90,9 +89,9 @@ impl<'m> Lowering<'m> {
     }
 
     /// Appends `&& right` or `|| right`, behind the left operand.
-    fn lazy(&mut self, op: IntBinary, right: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
+    fn lazy(&mut self, op: BinOp, right: &IntExpr, scope: Option<&Scope<'m>>, words: &mut Postfix) {
         let left_is_zero = words.skip(XOp::XSkipZero);
-        let end = if op == IntBinary::And {
+        let end = if op == BinOp::And {
             self.truth(right, scope, words);
             let end = words.skip(XOp::XSkip);
             words.other_way(&left_is_zero);
@@ -140,41 +139,10 @@ fn row<T: PartialEq>(used: &mut Vec<T>, id: T) -> u32 {
 /// Whether an expression is always 0 or 1.
 fn is_truth(expr: &IntExpr) -> bool {
     match &expr.kind {
-        IntExprKind::Unary(op, _) => matches!(op, IntUnary::Not),
-        IntExprKind::Binary(op, _, _) => matches!(
-            op,
-            IntBinary::Eq
-                | IntBinary::Ne
-                | IntBinary::Lt
-                | IntBinary::Le
-                | IntBinary::Gt
-                | IntBinary::Ge
-                | IntBinary::And
-                | IntBinary::Or
-        ),
+        IntExprKind::Unary(op, _) => matches!(op, UnOp::Not),
+        IntExprKind::Binary(op, _, _) => op.is_comparison() || op.is_logic(),
         _ => false,
     }
-}
-
-/// The word of an operation that evaluates both operands; none for `&&` and `||`.
-fn strict(op: IntBinary) -> Option<XOp> {
-    Some(match op {
-        IntBinary::Add => XOp::XAdd,
-        IntBinary::Sub => XOp::XSub,
-        IntBinary::Mul => XOp::XMul,
-        IntBinary::Div => XOp::XDiv,
-        IntBinary::Rem => XOp::XRem,
-        IntBinary::CeilDiv => XOp::XCeilDiv,
-        IntBinary::Min => XOp::XMin,
-        IntBinary::Max => XOp::XMax,
-        IntBinary::Eq => XOp::XEq,
-        IntBinary::Ne => XOp::XNe,
-        IntBinary::Lt => XOp::XLt,
-        IntBinary::Le => XOp::XLe,
-        IntBinary::Gt => XOp::XGt,
-        IntBinary::Ge => XOp::XGe,
-        IntBinary::And | IntBinary::Or => return None,
-    })
 }
 
 fn too_large(span: Span, needs: usize, most: usize, what: &str) -> Diagnostic {

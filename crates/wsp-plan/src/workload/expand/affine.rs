@@ -4,7 +4,8 @@
 //! expression overflows, as the scales of every sub-expression stay within [`SCALE_BOUND`] in sum.
 
 use super::super::eval::{Closed, Values, eval};
-use wsp_ir::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use wsp_ir::workload::{IntExpr, IntExprKind};
+use wsp_ir::{BinOp, UnOp};
 
 /// Registers of forms lie in `[-2^31, 2^31)`.
 pub(super) const REGISTER_BOUND: i64 = 1 << 31;
@@ -32,14 +33,10 @@ pub(super) fn form(expr: &IntExpr, values: &Values, base: u32) -> Option<Form> {
         IntExprKind::Var(var) => {
             Some(Form { terms: vec![Term { register: base + var.0, scale: 1 }], offset: 0 })
         }
-        IntExprKind::Binary(IntBinary::Add, left, right) => {
-            of(left).zip(of(right)).map(|(l, r)| l.plus(&r, 1))
-        }
-        IntExprKind::Binary(IntBinary::Sub, left, right) => {
-            of(left).zip(of(right)).map(|(l, r)| l.plus(&r, -1))
-        }
-        IntExprKind::Unary(IntUnary::Neg, operand) => of(operand).map(|form| Form::default().plus(&form, -1)),
-        IntExprKind::Binary(IntBinary::Mul, left, right) => of(left).zip(of(right)).and_then(|(l, r)| {
+        IntExprKind::Binary(BinOp::Add, left, right) => of(left).zip(of(right)).map(|(l, r)| l.plus(&r, 1)),
+        IntExprKind::Binary(BinOp::Sub, left, right) => of(left).zip(of(right)).map(|(l, r)| l.plus(&r, -1)),
+        IntExprKind::Unary(UnOp::Neg, operand) => of(operand).map(|form| Form::default().plus(&form, -1)),
+        IntExprKind::Binary(BinOp::Mul, left, right) => of(left).zip(of(right)).and_then(|(l, r)| {
             let (form, scale) = if r.terms.is_empty() { (l, r.offset) } else { (r, l.constant()?) };
             Some(Form::default().plus(&form, scale))
         }),
@@ -104,14 +101,14 @@ mod tests {
         IntExpr::new(IntExprKind::Var(VarId(n)))
     }
 
-    fn binary(op: IntBinary, left: IntExpr, right: IntExpr) -> IntExpr {
+    fn binary(op: BinOp, left: IntExpr, right: IntExpr) -> IntExpr {
         IntExpr::new(IntExprKind::Binary(op, Box::new(left), Box::new(right)))
     }
 
     #[test]
     fn sums_of_scaled_variables_have_a_form() {
-        let scaled = binary(IntBinary::Mul, 64.into(), binary(IntBinary::Sub, var(1), 1.into()));
-        let sum = binary(IntBinary::Add, scaled, var(0));
+        let scaled = binary(BinOp::Mul, 64.into(), binary(BinOp::Sub, var(1), 1.into()));
+        let sum = binary(BinOp::Add, scaled, var(0));
         let found = form(&sum, &Values::default(), 10).expect("a form");
         let terms = vec![Term { register: 10, scale: 1 }, Term { register: 11, scale: 64 }];
         assert_eq!(found, Form { terms, offset: -64 });
@@ -120,16 +117,16 @@ mod tests {
     #[test]
     fn products_quotients_and_large_scales_have_none() {
         let none = |expr| assert_eq!(form(&expr, &Values::default(), 0), None);
-        none(binary(IntBinary::Mul, var(0), var(1)));
-        none(binary(IntBinary::Div, var(0), 2.into()));
-        let large = binary(IntBinary::Mul, var(0), (1i64 << 40).into());
-        none(binary(IntBinary::Sub, large.clone(), large));
-        none(binary(IntBinary::Div, 1.into(), 0.into()));
+        none(binary(BinOp::Mul, var(0), var(1)));
+        none(binary(BinOp::Div, var(0), 2.into()));
+        let large = binary(BinOp::Mul, var(0), (1i64 << 40).into());
+        none(binary(BinOp::Sub, large.clone(), large));
+        none(binary(BinOp::Div, 1.into(), 0.into()));
     }
 
     #[test]
     fn variables_that_cancel_leave_a_constant() {
-        let zero = binary(IntBinary::Sub, var(3), var(3));
+        let zero = binary(BinOp::Sub, var(3), var(3));
         assert_eq!(form(&zero, &Values::default(), 0).and_then(|form| form.constant()), Some(0));
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::workload_support::random::Rng;
 use wsp_core::{AxisId, ParamId, TableId};
-use wsp_ir::Span;
 use wsp_ir::workload::*;
+use wsp_ir::{BinOp, Span};
 
 /// The directives of a schedule; `tasks` is how many tasks there are, where that is known.
 pub(crate) fn random_schedule(rng: &mut Rng, tasks: Option<u64>) -> Schedule {
@@ -78,14 +78,14 @@ fn key(rng: &mut Rng, depth: u32) -> IntExpr {
         0..=3 => return axis(rng),
         4 => IntExprKind::Param(ParamId(rng.below(2) as u32)),
         5 => return (rng.below(9) as i64 - 3).into(),
-        6..=8 => binary(rng, IntBinary::Add, depth),
-        9 => binary(rng, IntBinary::Sub, depth),
+        6..=8 => binary(rng, BinOp::Add, depth),
+        9 => binary(rng, BinOp::Sub, depth),
         10 | 11 => {
             let scale = IntExpr::from(rng.below(7) as i64 - 2);
-            IntExprKind::Binary(IntBinary::Mul, Box::new(key(rng, depth + 1)), Box::new(scale))
+            IntExprKind::Binary(BinOp::Mul, Box::new(key(rng, depth + 1)), Box::new(scale))
         }
         12 => {
-            let ops = [IntBinary::Mul, IntBinary::Rem, IntBinary::Min, IntBinary::Lt, IntBinary::And];
+            let ops = [BinOp::Mul, BinOp::Rem, BinOp::Min, BinOp::Lt, BinOp::And];
             let op = ops[rng.below(ops.len() as u64) as usize];
             binary(rng, op, depth)
         }
@@ -94,6 +94,6 @@ fn key(rng: &mut Rng, depth: u32) -> IntExpr {
     IntExpr::new(kind)
 }
 
-fn binary(rng: &mut Rng, op: IntBinary, depth: u32) -> IntExprKind {
+fn binary(rng: &mut Rng, op: BinOp, depth: u32) -> IntExprKind {
     IntExprKind::Binary(op, Box::new(key(rng, depth + 1)), Box::new(key(rng, depth + 1)))
 }

@@ -4,9 +4,10 @@ use super::{Event, Record, Seen};
 use std::collections::BTreeMap;
 use wsp_core::{ChannelId, LabelId, MAX_RANK, Region, VarId, WorkloadId, limits};
 use wsp_ir::workload::{
-    Access, AccessMode, ArgValue, AxisKind, Block, DimRange, IntBinary, IntExpr, IntExprKind, IntUnary,
-    Iteration, Node, NodeKind, ParamKind, Process, Signature, Task, WorkloadModule,
+    Access, AccessMode, ArgValue, AxisKind, Block, DimRange, IntExpr, IntExprKind, Iteration, Node, NodeKind,
+    ParamKind, Process, Signature, Task, WorkloadModule,
 };
+use wsp_ir::{BinOp, UnOp};
 use wsp_plan::workload::{Bindings, Placement};
 
 /// A run ended at a fault.
@@ -428,8 +429,8 @@ impl<'m> Oracle<'m> {
                 let index = usize::try_from(self.eval(index, frame)?).map_err(|_| Fault)?;
                 i128::from(*self.bindings.table(*table).get(index).ok_or(Fault)?)
             }
-            IntExprKind::Unary(IntUnary::Neg, x) => -i128::from(self.eval(x, frame)?),
-            IntExprKind::Unary(IntUnary::Not, x) => i128::from(self.eval(x, frame)? == 0),
+            IntExprKind::Unary(UnOp::Neg, x) => -i128::from(self.eval(x, frame)?),
+            IntExprKind::Unary(UnOp::Not, x) => i128::from(self.eval(x, frame)? == 0),
             IntExprKind::Choose(c, a, b) => {
                 let taken = if self.eval(c, frame)? != 0 { a } else { b };
                 i128::from(self.eval(taken, frame)?)
@@ -437,8 +438,8 @@ impl<'m> Oracle<'m> {
             IntExprKind::Binary(op, a, b) => {
                 let a = i128::from(self.eval(a, frame)?);
                 match (op, a) {
-                    (IntBinary::And, 0) => 0,
-                    (IntBinary::Or, a) if a != 0 => 1,
+                    (BinOp::And, 0) => 0,
+                    (BinOp::Or, a) if a != 0 => 1,
                     _ => wide(*op, a, i128::from(self.eval(b, frame)?))?,
                 }
             }
@@ -448,26 +449,27 @@ impl<'m> Oracle<'m> {
 }
 
 /// An operation in twice the width.
-fn wide(op: IntBinary, a: i128, b: i128) -> Result<i128, Fault> {
+fn wide(op: BinOp, a: i128, b: i128) -> Result<i128, Fault> {
     Ok(match op {
-        IntBinary::Add => a + b,
-        IntBinary::Sub => a - b,
-        IntBinary::Mul => a * b,
-        IntBinary::Div => a.checked_div(b).ok_or(Fault)?,
-        IntBinary::Rem => a.checked_rem(b).ok_or(Fault)?,
-        IntBinary::CeilDiv => {
+        BinOp::Add => a + b,
+        BinOp::Sub => a - b,
+        BinOp::Mul => a * b,
+        BinOp::Div => a.checked_div(b).ok_or(Fault)?,
+        BinOp::Rem => a.checked_rem(b).ok_or(Fault)?,
+        BinOp::CeilDiv => {
             let floor = a.checked_div_euclid(b).ok_or(Fault)?;
             // Euclid rounds down for positive and up for negative divisors; up is what is asked for.
             if b > 0 && a.rem_euclid(b) != 0 { floor + 1 } else { floor }
         }
-        IntBinary::Min => a.min(b),
-        IntBinary::Max => a.max(b),
-        IntBinary::Eq => i128::from(a == b),
-        IntBinary::Ne => i128::from(a != b),
-        IntBinary::Lt => i128::from(a < b),
-        IntBinary::Le => i128::from(a <= b),
-        IntBinary::Gt => i128::from(a > b),
-        IntBinary::Ge => i128::from(a >= b),
-        IntBinary::And | IntBinary::Or => i128::from(b != 0),
+        BinOp::Min => a.min(b),
+        BinOp::Max => a.max(b),
+        BinOp::Eq => i128::from(a == b),
+        BinOp::Ne => i128::from(a != b),
+        BinOp::Lt => i128::from(a < b),
+        BinOp::Le => i128::from(a <= b),
+        BinOp::Gt => i128::from(a > b),
+        BinOp::Ge => i128::from(a >= b),
+        BinOp::And | BinOp::Or => i128::from(b != 0),
+        BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr => return Err(Fault),
     })
 }

@@ -3,8 +3,8 @@
 use wsp_core::{
     AxisId, ChannelId, DType, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId,
 };
-use wsp_ir::Span;
 use wsp_ir::workload::*;
+use wsp_ir::{BinOp, Span, UnOp};
 
 /// A generator of numbers.
 pub(crate) struct Rng(u64);
@@ -395,7 +395,7 @@ impl Maker {
         match self.rng.below(4) {
             0 if !self.scope.is_empty() => {
                 let var = self.any_var();
-                self.binary(IntBinary::Min, var, 4)
+                self.binary(BinOp::Min, var, 4)
             }
             1 => IntExpr::new(IntExprKind::Param(ParamId(self.rng.below(2) as u32))),
             _ => self.rng.between(-1, 4).into(),
@@ -410,7 +410,7 @@ impl Maker {
         IntExpr::new(IntExprKind::Var(var))
     }
 
-    fn binary(&mut self, op: IntBinary, left: IntExpr, right: i64) -> IntExpr {
+    fn binary(&mut self, op: BinOp, left: IntExpr, right: i64) -> IntExpr {
         IntExpr::new(IntExprKind::Binary(op, Box::new(left), Box::new(right.into())))
     }
 
@@ -421,29 +421,29 @@ impl Maker {
             0 | 1 => return self.any_var(),
             2 => IntExprKind::Const(self.rng.between(-2, 9)),
             3 => IntExprKind::Param(ParamId(self.rng.below(2) as u32)),
-            4..=6 => IntExprKind::Binary(IntBinary::Add, sub(self), sub(self)),
-            7 => IntExprKind::Binary(IntBinary::Sub, sub(self), sub(self)),
+            4..=6 => IntExprKind::Binary(BinOp::Add, sub(self), sub(self)),
+            7 => IntExprKind::Binary(BinOp::Sub, sub(self), sub(self)),
             8 | 9 => {
                 let scale = if self.rng.one_in(10) { 1 << 40 } else { self.rng.between(0, 6) };
-                IntExprKind::Binary(IntBinary::Mul, sub(self), Box::new(scale.into()))
+                IntExprKind::Binary(BinOp::Mul, sub(self), Box::new(scale.into()))
             }
             10 => {
                 let all = [
-                    IntBinary::Mul,
-                    IntBinary::Div,
-                    IntBinary::Rem,
-                    IntBinary::CeilDiv,
-                    IntBinary::Min,
-                    IntBinary::Max,
-                    IntBinary::And,
-                    IntBinary::Or,
-                    IntBinary::Lt,
-                    IntBinary::Ne,
+                    BinOp::Mul,
+                    BinOp::Div,
+                    BinOp::Rem,
+                    BinOp::CeilDiv,
+                    BinOp::Min,
+                    BinOp::Max,
+                    BinOp::And,
+                    BinOp::Or,
+                    BinOp::Lt,
+                    BinOp::Ne,
                 ];
                 let op = all[self.rng.below(all.len() as u64) as usize];
                 IntExprKind::Binary(op, sub(self), sub(self))
             }
-            11 => IntExprKind::Unary(IntUnary::Neg, sub(self)),
+            11 => IntExprKind::Unary(UnOp::Neg, sub(self)),
             12 => IntExprKind::Choose(sub(self), sub(self), sub(self)),
             13 => IntExprKind::Table(LENGTHS, Box::new(self.any_var())),
             14 => IntExprKind::Table(COLUMNS, Box::new(self.rng.between(0, 2).into())),
@@ -457,11 +457,7 @@ impl Maker {
         if self.process.is_none() && self.rng.one_in(8) {
             self.not_callable();
             let slot = IntExpr::new(IntExprKind::Slot(SlotId(0)));
-            return IntExpr::new(IntExprKind::Binary(
-                IntBinary::Add,
-                Box::new(slot),
-                Box::new(self.any_var()),
-            ));
+            return IntExpr::new(IntExprKind::Binary(BinOp::Add, Box::new(slot), Box::new(self.any_var())));
         }
         self.expr(0)
     }
@@ -509,7 +505,7 @@ impl Maker {
             1 => DimRange::Index(lo),
             2 => {
                 let hi = IntExpr::new(IntExprKind::Binary(
-                    IntBinary::Add,
+                    BinOp::Add,
                     Box::new(lo.clone()),
                     Box::new(if self.rng.one_in(3) { self.any_var() } else { self.rng.between(0, 4).into() }),
                 ));
@@ -524,6 +520,6 @@ impl Maker {
 
     fn scaled(&mut self) -> IntExpr {
         let (var, scale) = (self.any_var(), self.rng.between(0, 3));
-        self.binary(IntBinary::Mul, var, scale)
+        self.binary(BinOp::Mul, var, scale)
     }
 }

@@ -1,35 +1,11 @@
 //! Typed scalar expressions of kernels.
 
 use super::{exprs, local, scalar_type, view};
-use crate::decode::expr::operator;
+use crate::decode::expr::{BINARY, operator};
 use crate::decode::place::At;
 use crate::wire::{Decoded, Fault, Fields, Json, codes, unknown_word};
 use wsp_core::LocalId;
-use wsp_ir::{ArrayRef, BinOp, Const, Expr, ExprKind, MathFn, ScalarTy, UnOp};
-
-const BINARY: &[(&str, BinOp)] = &[
-    ("add", BinOp::Add),
-    ("sub", BinOp::Sub),
-    ("mul", BinOp::Mul),
-    ("div", BinOp::Div),
-    ("rem", BinOp::Rem),
-    ("lt", BinOp::Lt),
-    ("le", BinOp::Le),
-    ("gt", BinOp::Gt),
-    ("ge", BinOp::Ge),
-    ("eq", BinOp::Eq),
-    ("ne", BinOp::Ne),
-    ("and", BinOp::And),
-    ("or", BinOp::Or),
-    ("bitand", BinOp::BitAnd),
-    ("bitor", BinOp::BitOr),
-    ("bitxor", BinOp::BitXor),
-    ("shl", BinOp::Shl),
-    ("shr", BinOp::Shr),
-    ("min", BinOp::Min),
-    ("max", BinOp::Max),
-    ("ceildiv", BinOp::CeilDiv),
-];
+use wsp_ir::{ArrayRef, Const, Expr, ExprKind, MathFn, ScalarTy, UnOp};
 
 const MATH: &[(&str, MathFn)] = &[
     ("exp", MathFn::Exp),

@@ -1,7 +1,8 @@
 //! Expressions, with the parentheses that they need.
 
 use super::{Printer, name_of};
-use crate::workload::{IntBinary, IntExpr, IntExprKind, IntUnary};
+use crate::workload::{IntExpr, IntExprKind};
+use crate::{BinOp, UnOp};
 
 /// How an operator is written: its sign and level, or the function's name.
 enum Form {
@@ -14,25 +15,18 @@ const EQUALITY: u32 = 3;
 const ORDER: u32 = 4;
 const UNARY: u32 = 7;
 
-fn form(op: IntBinary) -> Form {
-    match op {
-        IntBinary::Or => Form::Infix("||", 1),
-        IntBinary::And => Form::Infix("&&", 2),
-        IntBinary::Eq => Form::Infix("==", EQUALITY),
-        IntBinary::Ne => Form::Infix("!=", EQUALITY),
-        IntBinary::Lt => Form::Infix("<", ORDER),
-        IntBinary::Le => Form::Infix("<=", ORDER),
-        IntBinary::Gt => Form::Infix(">", ORDER),
-        IntBinary::Ge => Form::Infix(">=", ORDER),
-        IntBinary::Add => Form::Infix("+", 5),
-        IntBinary::Sub => Form::Infix("-", 5),
-        IntBinary::Mul => Form::Infix("*", 6),
-        IntBinary::Div => Form::Infix("/", 6),
-        IntBinary::Rem => Form::Infix("%", 6),
-        IntBinary::CeilDiv => Form::Function("ceildiv"),
-        IntBinary::Min => Form::Function("min"),
-        IntBinary::Max => Form::Function("max"),
-    }
+fn form(op: BinOp) -> Form {
+    let level = match op {
+        BinOp::Or => 1,
+        BinOp::And => 2,
+        BinOp::Eq | BinOp::Ne => EQUALITY,
+        BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge => ORDER,
+        BinOp::Add | BinOp::Sub => 5,
+        BinOp::Mul | BinOp::Div | BinOp::Rem => 6,
+        // Functions; the verifier refuses operators of bits.
+        _ => return Form::Function(op.sign()),
+    };
+    Form::Infix(op.sign(), level)
 }
 
 impl Printer<'_> {
@@ -99,16 +93,16 @@ impl Printer<'_> {
     }
 
     /// A number behind `-` would read as a negative number.
-    fn unary(&mut self, op: IntUnary, operand: &IntExpr) {
-        self.text(if op == IntUnary::Neg { "-" } else { "!" });
+    fn unary(&mut self, op: UnOp, operand: &IntExpr) {
+        self.text(if op == UnOp::Neg { "-" } else { "!" });
         match operand.as_const() {
-            Some(value) if value >= 0 && op == IntUnary::Neg => self.text(&format!("({value})")),
+            Some(value) if value >= 0 && op == UnOp::Neg => self.text(&format!("({value})")),
             _ => self.expr_at(operand, UNARY),
         }
     }
 
     /// Operators of one level group to the left; comparisons do not chain.
-    fn binary(&mut self, op: IntBinary, a: &IntExpr, b: &IntExpr) {
+    fn binary(&mut self, op: BinOp, a: &IntExpr, b: &IntExpr) {
         match form(op) {
             Form::Function(name) => {
                 self.text(name);

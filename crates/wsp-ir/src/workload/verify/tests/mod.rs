@@ -1,10 +1,10 @@
 //! Modules that no text makes: a module that keeps the rules, with one thing changed, breaks the rule that it should.
 
 use super::verify;
+use crate::BinOp;
 use crate::SourceMap;
 use crate::workload::{
-    Access, ArgValue, Block, IntBinary, IntExpr, IntExprKind, Iteration, Node, NodeKind, Task,
-    WorkloadModule, text,
+    Access, ArgValue, Block, IntExpr, IntExprKind, Iteration, Node, NodeKind, Task, WorkloadModule, text,
 };
 use wsp_core::limits::MAX_NESTING;
 use wsp_core::{
@@ -67,7 +67,7 @@ fn value(kind: IntExprKind) -> IntExpr {
 }
 
 #[test]
-fn every_id_is_checked() {
+fn every_id_and_operator_is_checked() {
     let far = 99;
     let scalar = |kind: IntExprKind| {
         codes(move |m| task(&mut main_of(m)[3]).args[2].value = ArgValue::Scalar(value(kind)))
@@ -81,6 +81,11 @@ fn every_id_is_checked() {
         IntExprKind::Table(TableId(far), Box::new(0.into())),
     ] {
         assert_eq!(scalar(kind.clone()), [761], "{kind:?}");
+    }
+    for &op in BinOp::ALL {
+        let refused: &[u16] = if op.is_bitwise() { &[764] } else { &[] };
+        let of_two = IntExprKind::Binary(op, Box::new(6.into()), Box::new(3.into()));
+        assert_eq!(scalar(of_two), refused, "{op:?}");
     }
     let access =
         |tensor| ArgValue::Access(Access { tensor, ranges: Vec::new(), span: crate::Span::default() });
@@ -208,9 +213,8 @@ fn names_are_names() {
 fn what_is_nested_too_deeply_is_not_walked() {
     let deep = |depth: u32| {
         let one = || Box::new(IntExpr::from(1));
-        (1..depth).fold(IntExpr::from(1), |tree, _| {
-            value(IntExprKind::Binary(IntBinary::Add, Box::new(tree), one()))
-        })
+        (1..depth)
+            .fold(IntExpr::from(1), |tree, _| value(IntExprKind::Binary(BinOp::Add, Box::new(tree), one())))
     };
     let init = |depth: u32| codes(move |m| m.slots[0].init = deep(depth));
     assert_eq!(init(MAX_NESTING), [] as [u16; 0]);
