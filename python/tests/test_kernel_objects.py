@@ -50,7 +50,7 @@ def test_signature_and_representation():
 
 def test_source_ir_shows_the_function():
     text = scale.source_ir(x=np.zeros((4, 8), np.float32), y=np.zeros((4, 8), np.float32), factor=3.0)
-    assert "tile_load" in text and "3.0:f32" in text
+    assert "(load dst:" in text and "3.0:f32" in text
     assert text in repr(scale)
 
 

@@ -12,6 +12,7 @@ mod module;
 mod stmt;
 pub mod text;
 pub mod tg;
+mod tile;
 mod types;
 pub mod verify;
 pub mod workload;
@@ -28,9 +29,10 @@ pub use module::{
     Reference, Requirement, Schedule, ShapeOwner, Space, Split, SplitPolicy, Stage, Storage, StructDef,
     Tensor, Tier, TierSet, TileSize,
 };
-pub use stmt::{
-    BinaryTileOp, Block, EmitHints, ExtentSource, Operand, Place, PrefetchHint, ReduceOp, Stmt, StmtKind,
-    TileOp, UnaryTileOp,
+pub use stmt::{Block, EmitHints, ExtentSource, PrefetchHint, Stmt, StmtKind};
+pub use tile::{
+    BinaryTileOp, Operand, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS, TileExtent, TileMap, TileOp,
+    TileOpKind, TileOpRow, TilePart, TileSource, TileUse, TileWork, UnaryTileOp, find_pto,
 };
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};

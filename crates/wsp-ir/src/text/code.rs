@@ -58,30 +58,49 @@ choice! {
         "store_scalar" => StoreScalar { tensor, index, value },
     }
     ExtentSource { "scalar" => Scalar(value), "per_outer" => PerOuter(array) }
-    UnaryTileOp {
-        "copy" => Copy, "neg" => Neg, "abs" => Abs, "exp" => Exp, "exp2" => Exp2, "log" => Log, "log2" => Log2,
-        "sqrt" => Sqrt, "rsqrt" => Rsqrt, "recip" => Recip, "relu" => Relu, "tanh" => Tanh,
-    }
-    BinaryTileOp {
-        "add" => Add, "sub" => Sub, "mul" => Mul, "div" => Div, "max" => Max, "min" => Min,
-    }
-    ReduceOp { "max" => Max, "min" => Min, "sum" => Sum }
     Operand { "tile" => Tile(tile), "column" => Column(tile), "row" => Row(tile), "scalar" => Scalar(value) }
-    TileOp {
-        "tile_load" => Load { dst, tensor, at, rows, cols }, "tile_store" => Store { tensor, src, at },
-        "tile_fill" => Fill { dst, value, rows, cols }, "tile_unary" => Unary { op, dst, src },
-        "tile_binary" => Binary { op, dst, a, b }, "row_reduce" => RowReduce { op, dst, src },
-        "col_reduce" => ColReduce { op, dst, src }, "matmul" => MatMul { dst, a, b, transpose_b, accumulate },
-        "transpose" => Transpose { dst, src }, "mask" => Mask { tile, rows, cols, value },
-        "mask_causal" => MaskCausal { tile, cols, value },
-        "mask_band" => MaskBand { tile, begin, end, group, value }, "tile_iota" => Iota { dst, start, cols },
-        "tile_insert" => Insert { dst, src, row, col }, "tile_extract" => Extract { dst, src, row, col },
-        "top_k" => TopK { values, indices, src, first },
-    }
 }
 
+/// Text forms of tile operations: the word of the form, then its fields.
+macro_rules! tile_choice {
+    ($($(#[$doc:meta])* $form:ident $word:literal {
+        $($(#[$field_doc:meta])* $field:ident: $ty:ty = $role:ident $($what:literal)?,)*
+    } $rest:tt)*) => {
+        choice! { TileOp { $($word => $form { $($field),* }),* } }
+    };
+}
+crate::tile::tile_forms!(tile_choice);
+
+/// Text forms of the operations of a form: their words.
+macro_rules! words {
+    ($($ty:ident)*) => {$(
+        impl Text for $ty {
+            fn print(&self, _: Names<'_>) -> Tree {
+                Tree::word(self.word())
+            }
+
+            fn parse(tree: &Tree) -> Parsed<$ty> {
+                let args = Args::of(tree)?;
+                let found = $ty::ALL.iter().copied().find(|op| op.word() == args.head);
+                let words: Vec<&str> = $ty::ALL.iter().map(|op| op.word()).collect();
+                let op = found.ok_or_else(|| args.unknown(args.head, &words))?;
+                args.done()?;
+                Ok(op)
+            }
+        }
+
+        #[cfg(test)]
+        impl crate::text::random::Random for $ty {
+            fn random(bytes: &mut crate::text::random::Bytes<'_>) -> $ty {
+                $ty::ALL[bytes.below($ty::ALL.len())]
+            }
+        }
+    )*};
+}
+words! { UnaryTileOp BinaryTileOp ReduceOp }
+
 plain_choice! {
-    UnOp BinOp MathFn MetaKind ArrayRef Derivation LaunchArray Arg ExtentSource UnaryTileOp BinaryTileOp ReduceOp Operand TileOp StmtKind
+    UnOp BinOp MathFn MetaKind ArrayRef Derivation LaunchArray Arg ExtentSource Operand TileOp StmtKind
 }
 
 impl Text for EmitHints {

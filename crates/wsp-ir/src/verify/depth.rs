@@ -2,8 +2,8 @@
 
 use super::{Checker, rule};
 use crate::{
-    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, Operand, ParamSource, Place, Span, SplitPolicy, Stmt,
-    StmtKind, TileOp, TileSize,
+    AxisEnd, Block, Dim, Expr, ExtentSource, LocalTy, ParamSource, Span, SplitPolicy, Stmt, StmtKind,
+    TileSize,
 };
 use wsp_core::limits::MAX_NESTING;
 
@@ -124,7 +124,7 @@ impl Walk {
                     self.expr(extent, depth);
                 }
             }
-            StmtKind::Tile(op) => self.tile_op(op, depth),
+            StmtKind::Tile(op) => op.exprs(|e| self.expr(e, depth)),
             StmtKind::StoreScalar { tensor: _, index, value } => {
                 self.exprs(index, depth);
                 self.expr(value, depth);
@@ -134,34 +134,6 @@ impl Walk {
             | StmtKind::Continue
             | StmtKind::Fence
             | StmtKind::ApplySchedule(_) => {}
-        }
-    }
-
-    fn tile_op(&mut self, op: &TileOp, depth: u32) {
-        match op {
-            TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
-                self.exprs(index.iter().chain(rows).chain(cols), depth);
-            }
-            TileOp::Store { at: Place { index, .. }, .. } => self.exprs(index, depth),
-            TileOp::Binary { b: Operand::Scalar(value), .. } => self.expr(value, depth),
-            TileOp::Fill { rows, cols, value, .. } | TileOp::Mask { rows, cols, value, .. } => {
-                self.exprs(rows.iter().chain(cols).chain([value]), depth);
-            }
-            TileOp::MaskCausal { cols, value, .. } => self.exprs([cols, value], depth),
-            TileOp::MaskBand { begin, end, group, value, .. } => {
-                self.exprs([begin, end, group, value], depth)
-            }
-            TileOp::Iota { start, cols, .. } => self.exprs([start].into_iter().chain(cols), depth),
-            TileOp::Insert { row, col, .. } | TileOp::Extract { row, col, .. } => {
-                self.exprs([row, col], depth)
-            }
-            TileOp::TopK { first, .. } => self.expr(first, depth),
-            TileOp::Unary { .. }
-            | TileOp::Binary { b: Operand::Tile(_) | Operand::Column(_) | Operand::Row(_), .. }
-            | TileOp::RowReduce { .. }
-            | TileOp::ColReduce { .. }
-            | TileOp::MatMul { .. }
-            | TileOp::Transpose { .. } => {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::expr::Scope;
 use super::{Checker, rule};
-use crate::{Expr, LocalTy, Operand, Place, ScalarTy, Span, TileOp, TileTy};
+use crate::{LocalTy, Place, Span, TileOp, TilePart, TileTy};
 use wsp_core::{LocalId, TensorId};
 
 impl<'m> Checker<'m> {
@@ -18,83 +18,28 @@ impl<'m> Checker<'m> {
     }
 
     pub(super) fn tile_op(&mut self, op: &'m TileOp, span: Span) {
-        match op {
-            TileOp::Load { dst, tensor, at, rows, cols } => {
-                self.place(*dst, *tensor, at, span);
-                rows.iter().chain(cols).for_each(|e| self.count(e));
+        let (mut tiles, mut ty, mut accessed) = (Vec::new(), None, None);
+        op.each(|part| match part {
+            TilePart::Tile(tile, _) => {
+                ty = self.tile(*tile, span);
+                tiles.push(*tile);
             }
-            TileOp::Store { tensor, src, at } => self.place(*src, *tensor, at, span),
-            TileOp::Fill { dst, value, rows, cols } => {
-                self.tile(*dst, span);
-                rows.iter().chain(cols).for_each(|e| self.count(e));
-                self.tile_value(value);
-            }
-            TileOp::Binary { op: _, dst, a, b } => {
-                self.tiles(&[*dst, *a], span);
-                match b {
-                    Operand::Tile(b) | Operand::Column(b) | Operand::Row(b) => self.tiles(&[*b], span),
-                    Operand::Scalar(value) => self.tile_value(value),
+            TilePart::Number(number, ty, what) => self.typed(number, ty, rule::TILE_SCALAR, what),
+            TilePart::Tensor(tensor, _) => accessed = Some(*tensor),
+            TilePart::Place(at) => {
+                if let Some(tensor) = accessed {
+                    self.place(ty, tensor, at, span);
                 }
             }
-            TileOp::Unary { op: _, dst, src }
-            | TileOp::RowReduce { op: _, dst, src }
-            | TileOp::ColReduce { op: _, dst, src }
-            | TileOp::Transpose { dst, src } => self.tiles(&[*dst, *src], span),
-            TileOp::MatMul { dst, a, b, transpose_b: _, accumulate: _ } => self.tiles(&[*dst, *a, *b], span),
-            TileOp::Mask { tile, rows, cols, value } => {
-                self.tiles(&[*tile], span);
-                rows.iter().chain(cols).for_each(|e| self.count(e));
-                self.tile_value(value);
-            }
-            TileOp::MaskCausal { tile, cols, value } => {
-                self.tiles(&[*tile], span);
-                self.typed(cols, ScalarTy::I32, rule::TILE_SCALAR, "the first column of row 0");
-                self.tile_value(value);
-            }
-            TileOp::MaskBand { tile, begin, end, group, value } => {
-                self.tiles(&[*tile], span);
-                self.typed(begin, ScalarTy::I32, rule::TILE_SCALAR, "the first column of a band");
-                self.typed(end, ScalarTy::I32, rule::TILE_SCALAR, "the end of a band");
-                self.count(group);
-                self.tile_value(value);
-            }
-            TileOp::Iota { dst, start, cols } => {
-                self.tiles(&[*dst], span);
-                self.typed(start, ScalarTy::I32, rule::TILE_SCALAR, "the number of column 0");
-                cols.iter().for_each(|e| self.count(e));
-            }
-            TileOp::Insert { dst, src, row, col } | TileOp::Extract { dst, src, row, col } => {
-                self.tiles(&[*dst, *src], span);
-                self.require(dst != src, rule::TILE, span, || "a part of a tile goes to another tile".into());
-                self.count(row);
-                self.count(col);
-            }
-            TileOp::TopK { values, indices, src, first } => {
-                self.tiles(&[*values, *indices, *src], span);
-                let apart = values != indices && values != src && indices != src;
-                self.require(apart, rule::TILE, span, || "a selection takes three different tiles".into());
-                self.count(first);
-            }
+        });
+        if let Some(why) = op.apart() {
+            let distinct = (1..tiles.len()).all(|i| !tiles[..i].contains(&tiles[i]));
+            self.require(distinct, rule::TILE, span, || why.into());
         }
     }
 
-    fn tiles(&mut self, ids: &[LocalId], span: Span) {
-        for id in ids {
-            self.tile(*id, span);
-        }
-    }
-
-    fn tile_value(&mut self, value: &'m Expr) {
-        self.typed(value, ScalarTy::F32, rule::TILE_SCALAR, "a value that meets a tile");
-    }
-
-    fn count(&mut self, value: &'m Expr) {
-        self.typed(value, ScalarTy::U32, rule::TILE_SCALAR, "a row or column count");
-    }
-
-    fn place(&mut self, tile: LocalId, tensor: TensorId, at: &'m Place, span: Span) {
+    fn place(&mut self, tile: Option<&TileTy>, tensor: TensorId, at: &'m Place, span: Span) {
         at.index.iter().for_each(|e| self.expr(e, Scope::Body));
-        let tile = self.tile(tile, span);
         let Some(tensor) = self.float_tensor(tensor, span) else { return };
         self.indices(tensor, &at.index, span);
         let (rank, name) = (tensor.rank(), &tensor.name);
