@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, LocalId, TensorId};
-use wsp_ir::{
-    Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, Operand, Place, PrefetchHint, Stmt, StmtKind,
-    TileOp,
-};
+use wsp_ir::{Arg, ArrayRef, Block, Expr, ExprKind, ExtentSource, Module, PrefetchHint, Stmt, StmtKind};
 
 /// Calls `$f` on the expressions of the statement `$kind`; `$iter` and `$tile` say whether it may change them.
 macro_rules! visit_stmt {
@@ -31,7 +28,7 @@ macro_rules! visit_stmt {
                 }
                 last.$iter().for_each($f);
             }
-            StmtKind::Tile(op) => $tile(op, $f),
+            StmtKind::Tile(op) => op.$tile($f),
             StmtKind::StoreScalar { index, value, .. } => {
                 index.$iter().for_each(&mut *$f);
                 $f(value);
@@ -46,70 +43,23 @@ macro_rules! visit_stmt {
     };
 }
 
-/// Calls `$f` on the expressions of the tile operation `$op`.
-macro_rules! visit_tile {
-    ($op:expr, $f:ident, $iter:ident) => {
-        match $op {
-            TileOp::Load { at: Place { index, .. }, rows, cols, .. } => {
-                index.$iter().chain(rows).chain(cols).for_each($f);
-            }
-            TileOp::Store { at: Place { index, .. }, .. } => index.$iter().for_each($f),
-            TileOp::Binary { b: Operand::Scalar(e), .. } => $f(e),
-            TileOp::Fill { rows, cols, value, .. } | TileOp::Mask { rows, cols, value, .. } => {
-                rows.$iter().chain(cols).for_each(&mut *$f);
-                $f(value);
-            }
-            TileOp::MaskCausal { cols, value, .. } => {
-                $f(cols);
-                $f(value);
-            }
-            TileOp::MaskBand { begin, end, group, value, .. } => {
-                [begin, end, group, value].into_iter().for_each($f);
-            }
-            TileOp::Iota { start, cols, .. } => {
-                $f(start);
-                cols.$iter().for_each($f);
-            }
-            TileOp::Insert { row, col, .. } | TileOp::Extract { row, col, .. } => {
-                $f(row);
-                $f(col);
-            }
-            TileOp::TopK { first, .. } => $f(first),
-            TileOp::Binary { .. }
-            | TileOp::Unary { .. }
-            | TileOp::RowReduce { .. }
-            | TileOp::ColReduce { .. }
-            | TileOp::MatMul { .. }
-            | TileOp::Transpose { .. } => {}
-        }
-    };
-}
-
 /// Calls `f` on the expressions that a statement itself evaluates, not on those of the blocks inside it.
 pub(crate) fn exprs<'a>(stmt: &'a Stmt, f: &mut impl FnMut(&'a Expr)) {
-    visit_stmt!(&stmt.kind, f, iter, tile_exprs);
-}
-
-fn tile_exprs<'a>(op: &'a TileOp, f: &mut impl FnMut(&'a Expr)) {
-    visit_tile!(op, f, iter);
+    visit_stmt!(&stmt.kind, f, iter, exprs);
 }
 
 /// Calls `f` on the expressions that a statement itself evaluates, for change in place.
 pub(crate) fn exprs_mut(stmt: &mut Stmt, f: &mut impl FnMut(&mut Expr)) {
-    visit_stmt!(&mut stmt.kind, f, iter_mut, tile_exprs_mut);
-}
-
-fn tile_exprs_mut(op: &mut TileOp, f: &mut impl FnMut(&mut Expr)) {
-    visit_tile!(op, f, iter_mut);
+    visit_stmt!(&mut stmt.kind, f, iter_mut, exprs_mut);
 }
 
 /// Calls `f` on every name of a tensor that a block loads from or stores to, for change in place.
 pub(crate) fn tensors_mut(block: &mut Block, f: &mut dyn FnMut(&mut TensorId)) {
     for stmt in block {
-        if let StmtKind::StoreScalar { tensor, .. }
-        | StmtKind::Tile(TileOp::Load { tensor, .. } | TileOp::Store { tensor, .. }) = &mut stmt.kind
-        {
-            f(tensor);
+        match &mut stmt.kind {
+            StmtKind::StoreScalar { tensor, .. } => f(tensor),
+            StmtKind::Tile(op) => op.tensor_mut().into_iter().for_each(&mut *f),
+            _ => {}
         }
         exprs_mut(stmt, &mut |e| loads_mut(e, f));
         blocks_mut(stmt).for_each(|inner| tensors_mut(inner, f));

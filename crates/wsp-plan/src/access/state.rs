@@ -5,7 +5,7 @@ use super::sym;
 use crate::{fold, walk};
 use std::collections::BTreeSet;
 use wsp_core::LocalId;
-use wsp_ir::{Block, Expr, Function, LocalTy, ScalarTy, Span, StmtKind, TileOp, TileTy};
+use wsp_ir::{Block, Expr, Function, LocalTy, ScalarTy, Span, StmtKind, TileTy};
 
 /// What is known of a scalar. Expressions are over descriptor fields, parameters and loop variables in scope.
 #[derive(Clone, PartialEq, Debug)]
@@ -154,30 +154,8 @@ fn written(block: &Block) -> BTreeSet<LocalId> {
         StmtKind::For { var, .. } => {
             out.insert(*var);
         }
-        StmtKind::Tile(op) => out.extend(destinations(op).into_iter().flatten()),
+        StmtKind::Tile(op) => out.extend(op.resizes()),
         _ => {}
     });
     out
-}
-
-/// The tiles whose valid part an operation sets.
-fn destinations(op: &TileOp) -> [Option<LocalId>; 2] {
-    match op {
-        TileOp::Load { dst, .. }
-        | TileOp::Fill { dst, .. }
-        | TileOp::Unary { dst, .. }
-        | TileOp::Binary { dst, .. }
-        | TileOp::RowReduce { dst, .. }
-        | TileOp::ColReduce { dst, .. }
-        | TileOp::MatMul { dst, .. }
-        | TileOp::Transpose { dst, .. }
-        | TileOp::Iota { dst, .. }
-        | TileOp::Extract { dst, .. } => [Some(*dst), None],
-        TileOp::TopK { values, indices, .. } => [Some(*values), Some(*indices)],
-        TileOp::Store { .. }
-        | TileOp::Mask { .. }
-        | TileOp::MaskCausal { .. }
-        | TileOp::MaskBand { .. }
-        | TileOp::Insert { .. } => [None; 2],
-    }
 }

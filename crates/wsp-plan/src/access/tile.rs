@@ -5,72 +5,39 @@ use super::state::{Shape, State, Value};
 use super::sym;
 use super::walk::Walker;
 use crate::fold;
-use wsp_core::{AccessKind, LocalId};
-use wsp_ir::{Expr, LocalTy, Place, ScalarTy, Span, TileOp};
+use wsp_core::LocalId;
+use wsp_ir::{Expr, LocalTy, Place, ScalarTy, Span, TileExtent, TileOp, TilePart, TileWork};
 
 impl Walker<'_> {
     /// One tile operation.
     pub(super) fn tile(&mut self, op: &TileOp, state: &mut State) {
-        let one = || Expr::u32(1, Span::default());
-        let (dst, shape) = match op {
-            TileOp::Load { dst, tensor, at, rows, cols } => {
-                let all = self.capacity(*dst);
-                let shape = Shape {
-                    rows: self.at_most(state, rows.as_ref(), all.rows),
-                    cols: self.at_most(state, cols.as_ref(), all.cols),
-                };
-                self.record(state, *tensor, AccessKind::Read, &at.index, &Reach { dims: &reach(at, &shape) });
-                (*dst, shape)
+        let mut accessed = None;
+        op.each(|part| match part {
+            TilePart::Tensor(tensor, mode) => accessed = Some((*tensor, mode)),
+            TilePart::Place(at) => {
+                let (Some((tensor, mode)), TileWork::Each(tile)) = (accessed, op.work()) else { return };
+                let shape = self.result(op, state, tile).unwrap_or_else(|| self.shape(state, tile));
+                self.record(state, tensor, mode, &at.index, &Reach { dims: &reach(at, &shape) });
             }
-            TileOp::Store { tensor, src, at } => {
-                let shape = self.shape(state, *src);
-                self.record(
-                    state,
-                    *tensor,
-                    AccessKind::Write,
-                    &at.index,
-                    &Reach { dims: &reach(at, &shape) },
-                );
-                return;
-            }
-            TileOp::Fill { dst, rows, cols, .. } => {
-                let all = self.capacity(*dst);
-                let shape = Shape {
-                    rows: self.at_most(state, rows.as_ref(), all.rows),
-                    cols: self.at_most(state, cols.as_ref(), all.cols),
-                };
-                (*dst, shape)
-            }
-            TileOp::Unary { dst, src, .. } => (*dst, self.shape(state, *src)),
-            TileOp::Binary { dst, a, .. } => (*dst, self.shape(state, *a)),
-            TileOp::RowReduce { dst, src, .. } => (*dst, Shape { cols: one(), ..self.shape(state, *src) }),
-            TileOp::ColReduce { dst, src, .. } => (*dst, Shape { rows: one(), ..self.shape(state, *src) }),
-            TileOp::MatMul { dst, a, b, transpose_b, .. } => {
-                let (a, b) = (self.shape(state, *a), self.shape(state, *b));
-                (*dst, Shape { rows: a.rows, cols: if *transpose_b { b.rows } else { b.cols } })
-            }
-            TileOp::Transpose { dst, src } => {
-                let src = self.shape(state, *src);
-                (*dst, Shape { rows: src.cols, cols: src.rows })
-            }
-            TileOp::Iota { dst, cols, .. } => {
-                let all = self.capacity(*dst);
-                (*dst, Shape { cols: self.at_most(state, cols.as_ref(), all.cols), ..all })
-            }
-            TileOp::Extract { dst, .. } => (*dst, self.capacity(*dst)),
-            TileOp::Mask { .. }
-            | TileOp::MaskCausal { .. }
-            | TileOp::MaskBand { .. }
-            | TileOp::Insert { .. } => return,
-            TileOp::TopK { values, indices, src, .. } => {
-                let rows = self.shape(state, *src).rows;
-                for tile in [*values, *indices] {
-                    state.shapes[tile.index()] = Some(Shape { rows: rows.clone(), ..self.capacity(tile) });
-                }
-                return;
-            }
+            TilePart::Tile(..) | TilePart::Number(..) => {}
+        });
+        for tile in op.resizes() {
+            state.shapes[tile.index()] = self.result(op, state, tile);
+        }
+    }
+
+    /// At most this many valid rows and columns of a result in a tile; none where an operation gives none.
+    fn result(&self, op: &TileOp, state: &State, dst: LocalId) -> Option<Shape> {
+        let all = self.capacity(dst);
+        let extent = |extent: TileExtent<'_>, all: Expr| match extent {
+            TileExtent::Rows(tile) | TileExtent::Outer(tile, true) => self.shape(state, tile).rows,
+            TileExtent::Cols(tile) | TileExtent::Outer(tile, false) => self.shape(state, tile).cols,
+            TileExtent::One => Expr::u32(1, Span::default()),
+            TileExtent::Room => all,
+            TileExtent::AtMost(asked) => self.at_most(state, asked, all),
         };
-        state.shapes[dst.index()] = Some(shape);
+        let (rows, cols) = op.gives()?;
+        Some(Shape { rows: extent(rows, all.rows), cols: extent(cols, all.cols) })
     }
 
     /// At most this many valid rows and columns of a tile, here.

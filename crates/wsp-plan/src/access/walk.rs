@@ -10,7 +10,7 @@ use crate::{fold, walk};
 use std::collections::BTreeSet;
 use wsp_core::{AccessKind, FuncId, LocalId};
 use wsp_ir::{
-    BinOp, Block, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind, TileOp, UnOp,
+    BinOp, Block, Expr, ExprKind, FuncKind, Function, LocalTy, Module, ScalarTy, Stmt, StmtKind, UnOp,
 };
 
 /// What a task of a kernel may touch; empty for other functions.
@@ -228,11 +228,11 @@ impl Walker<'_> {
                 false
             });
             walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
-                StmtKind::StoreScalar { tensor, .. } | StmtKind::Tile(TileOp::Store { tensor, .. }) => {
+                StmtKind::StoreScalar { tensor, .. } => {
                     touched.insert((*tensor, true));
                 }
-                StmtKind::Tile(TileOp::Load { tensor, .. }) => {
-                    touched.insert((*tensor, false));
+                StmtKind::Tile(op) => {
+                    touched.extend(op.tensor().map(|(tensor, access)| (tensor, access == AccessKind::Write)));
                 }
                 _ => {}
             });
