@@ -2,7 +2,7 @@
 
 use super::{Program, codes, is_meant, parts, unused};
 use std::collections::BTreeSet;
-use wsp_core::{FuncId, SpaceId, TensorId};
+use wsp_core::{AccessKind, FuncId, SpaceId, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Consumer, ExprKind, FuncKind, Function, LaunchTarget, Module, Span, StmtKind, Storage};
 
@@ -78,11 +78,11 @@ fn launched_kernels(module: &Module, spaces: &BTreeSet<SpaceId>) -> BTreeSet<Fun
 fn accesses(function: &Function) -> (BTreeSet<TensorId>, BTreeSet<TensorId>) {
     let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
     parts::each_stmt(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Tile(op) => {
-            let effects = parts::effects(op);
-            loaded.extend(effects.loads);
-            stored.extend(effects.stores);
-        }
+        StmtKind::Tile(op) => match op.tensor() {
+            Some((tensor, AccessKind::Read)) => _ = loaded.insert(tensor),
+            Some((tensor, AccessKind::Write)) => _ = stored.insert(tensor),
+            None => {}
+        },
         StmtKind::StoreScalar { tensor, .. } => {
             stored.insert(*tensor);
         }

@@ -89,12 +89,11 @@ impl<'a> Flow<'a> {
                 written.remove(local);
             }
             StmtKind::Tile(op) => {
-                let effects = parts::effects(op);
                 let stored = matches!(op, TileOp::Store { .. });
-                for tile in effects.reads {
+                for tile in op.reads() {
                     self.read(tile, Read { span: stmt.span, stored }, written);
                 }
-                written.extend(effects.writes);
+                written.extend(op.writes());
             }
             StmtKind::If { then, otherwise, .. } => {
                 let mut other = written.clone();
@@ -115,7 +114,7 @@ impl<'a> Flow<'a> {
         let (mut carried, mut own) = (BTreeSet::new(), BTreeSet::new());
         for block in blocks {
             parts::each_stmt(block, &mut |stmt| match &stmt.kind {
-                StmtKind::Tile(op) => carried.extend(parts::effects(op).writes),
+                StmtKind::Tile(op) => carried.extend(op.writes()),
                 StmtKind::Let { local, .. } => {
                     own.insert(*local);
                 }

@@ -8,7 +8,7 @@ use super::{Program, codes, is_meant};
 use crate::ast::{
     AssignOp, Block, Decl, Expr, ExprKind, FnParam, Ident, Item, Stmt, StmtKind, TemplateArg, Type, TypeBase,
 };
-use crate::sema::tiles::{self, TileForm};
+use crate::sema::tiles;
 use crate::sema::walk::{each_expr, each_subexpr};
 use std::rc::Rc;
 use wsp_ir::Span;
@@ -184,12 +184,9 @@ impl Scopes {
     /// A statement that is an expression: a tile operation writes its first arguments.
     fn expression(&mut self, e: &Expr) {
         let ExprKind::Call { callee, args, .. } = &e.kind else { return self.read(e, None) };
-        let Some(row) = tiles::find(callee.as_str()) else { return self.read(e, None) };
-        let results = match row.form {
-            // A selection goes on from the values and indices that are there.
-            TileForm::Store | TileForm::StoreScalar | TileForm::TopK => 0,
-            _ => 1,
-        };
+        let Some(call) = tiles::find(callee.as_str()) else { return self.read(e, None) };
+        // Stores have no result, and a selection goes on from the values and indices that are there.
+        let results = usize::from(matches!(call.word.args, ["dst" | "tile", ..]));
         let (written, read) = args.split_at(results.min(args.len()));
         let own = written.first().and_then(Expr::as_name);
         for target in written {

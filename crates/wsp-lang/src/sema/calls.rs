@@ -6,10 +6,10 @@ use super::builtins::{self, Builtin, BuiltinFn, Where};
 use super::codes;
 use super::diags::{Reported, Res};
 use super::names::{Symbol, with_suggestion};
-use super::tiles::{self, TileForm};
+use super::tiles::{self, TileCall};
 use crate::ast::{self, ExprKind, Ident, TemplateArg};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, Span};
+use wsp_ir::{BinOp, Expr, ExprKind as Ir, KernelEntry, MathFn, ReduceOp, ScalarTy, Span, TileOpKind};
 
 impl Sema<'_> {
     /// The value of a call.
@@ -33,8 +33,8 @@ impl Sema<'_> {
             self.check_call(b, builtin, callee, args, span)?;
             return self.builtin_value(b, builtin, callee, args, span);
         }
-        if let Some(row) = tiles::find(name) {
-            return self.tile_value(b, row, callee, args, span);
+        if let Some(call) = tiles::find(name) {
+            return self.tile_value(b, call, callee, args, span);
         }
         Err(self.unknown_function(callee))
     }
@@ -104,7 +104,7 @@ impl Sema<'_> {
             format!("`{}` takes {needed} argument{}", callee.as_str(), if needed == "1" { "" } else { "s" });
         let d = Diagnostic::error(codes::ARGUMENT_COUNT, message).at(span, format!("{given} given"));
         Err(self.fail(match tiles::find(callee.as_str()) {
-            Some(row) => d.help(format!("it is written `{}`", row.usage())),
+            Some(call) => d.help(format!("it is written `{}`", call.word.usage())),
             None => d,
         }))
     }
@@ -282,15 +282,15 @@ impl Sema<'_> {
     fn tile_value(
         &mut self,
         b: &mut Body,
-        row: &tiles::TileRow,
+        call: TileCall,
         callee: &Ident,
         args: &[ast::Expr],
         span: Span,
     ) -> Res<Expr> {
         self.check_tile_place(b, callee)?;
-        let max = match row.form {
-            TileForm::RowReduce(ReduceOp::Max) => true,
-            TileForm::RowReduce(ReduceOp::Sum) => false,
+        let max = match call.row.map(|row| (row.form, row.kind)) {
+            Some(("row_reduce", TileOpKind::Reduce(ReduceOp::Max))) => true,
+            Some(("row_reduce", TileOpKind::Reduce(ReduceOp::Sum))) => false,
             _ => return Err(self.not_here(callee, "it is a statement, without a value")),
         };
         self.check_arity(callee, (1, 1), args.len(), span)?;

@@ -33,7 +33,6 @@ mod stmt;
 mod structs;
 mod tiers;
 mod tile_ops;
-mod tile_parts;
 mod tile_shapes;
 pub(crate) mod tiles;
 mod types;

@@ -241,7 +241,7 @@ impl Sema<'_> {
             return self.inline_call(b, index, callee, template_args, args, e.span, out);
         }
         let kind = match (tiles::find(name), builtins::find(name)) {
-            (Some(row), _) => self.tile_statement(b, row, callee, args, e.span)?,
+            (Some(call), _) => self.tile_statement(b, call, callee, args, e.span)?,
             (None, Some(builtin)) => match self.builtin_statement(b, builtin, callee, args, e.span)? {
                 Some(kind) => kind,
                 None => {

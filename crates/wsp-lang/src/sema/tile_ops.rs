@@ -5,12 +5,14 @@ use super::body::{Binding, Body, BodyKind};
 use super::codes;
 use super::diags::{Reported, Res};
 use super::place::Access;
-use super::tile_shapes::{may_agree, may_be_one};
-use super::tiles::{self, TileForm, TileRow};
+use super::tiles::TileCall;
 use crate::ast::{self, ExprKind, Ident};
-use wsp_core::{DType, LocalId};
+use wsp_core::{AccessKind, LocalId, TensorId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{BinaryTileOp, Elem, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp, TileRole, TileTy};
+use wsp_ir::{
+    BinaryTileOp, Expr, LocalTy, Operand, Place, PtoWord, ReduceOp, ScalarTy, Span, StmtKind, TileOp,
+    TileOpKind, TileOpRow, TileSource, TileTy, UnaryTileOp,
+};
 
 impl Sema<'_> {
     /// The type of a tile variable.
@@ -35,243 +37,197 @@ impl Sema<'_> {
     pub(crate) fn tile_statement(
         &mut self,
         b: &mut Body,
-        row: &TileRow,
+        call: TileCall,
         callee: &Ident,
         args: &[ast::Expr],
         span: Span,
     ) -> Res<StmtKind> {
         self.check_tile_place(b, callee)?;
-        self.check_arity(callee, row.form.arity(), args.len(), span)?;
-        let op = match row.form {
-            TileForm::Load => self.load(b, args)?,
-            TileForm::Store => self.store(b, callee, args)?,
-            TileForm::Fill => {
-                let (dst, value) = (self.tile(b, &args[0]), self.scalar_as(b, &args[1], ScalarTy::F32));
-                let rows = args.get(2).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
-                let cols = args.get(3).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
-                TileOp::Fill { dst: dst?, value: value?, rows: rows?, cols: cols? }
-            }
-            TileForm::Unary(op) => {
-                let (dst, src) = self.two_tiles(b, args)?;
-                self.same_shape(b, callee, dst, src, args[1].span)?;
-                TileOp::Unary { op, dst, src }
-            }
-            TileForm::Binary(op) | TileForm::Scalar(op) | TileForm::Column(op) | TileForm::Row(op) => {
-                self.binary_op(b, row, op, callee, args)?
-            }
-            TileForm::RowReduce(_) | TileForm::ColReduce(_) => self.reduce(b, row.form, callee, args)?,
-            TileForm::MatMul => self.matmul(b, callee, args, false)?,
-            TileForm::MatMulAcc => self.matmul(b, callee, args, true)?,
-            TileForm::Transpose => self.transpose(b, callee, args)?,
-            TileForm::MaskCols | TileForm::MaskRows | TileForm::MaskCausal | TileForm::MaskBand => {
-                self.mask(b, row.form, args)?
-            }
-            TileForm::Iota => self.iota(b, args)?,
-            TileForm::Insert | TileForm::Extract => self.part(b, row.form, callee, args)?,
-            TileForm::TopK => self.top_k(b, callee, args)?,
-            TileForm::StoreScalar => {
-                let tensor =
-                    self.element_tensor(b, &args[0]).and_then(|id| self.check_stored(id, args[0].span));
-                let ty =
-                    tensor.as_ref().map_or(ScalarTy::F32, |id| self.module.tensors[id.index()].elem.scalar());
-                let value = self.scalar_as(b, &args[1], ty);
-                let tensor = tensor?;
-                let index = self.full_index(b, tensor, &args[2])?;
-                return Ok(StmtKind::StoreScalar { tensor, index, value: value? });
-            }
+        self.check_arity(callee, call.word.arity(), args.len(), span)?;
+        let Some(row) = call.row else { return self.store_element(b, args) };
+        let mut from = Arguments {
+            sema: self,
+            b,
+            callee,
+            word: call.word,
+            row,
+            args,
+            tensor: None,
+            tile: None,
+            transposed: false,
+            spans: Vec::new(),
+            failed: None,
         };
+        let op = TileOp::build(row.form, &mut from)?;
+        let Arguments { spans, failed, .. } = from;
+        let op = op.unwrap_or_else(|| unreachable!("the table names forms, and `{}` is none", row.form));
+        if let Some(reported) = failed {
+            return Err(reported);
+        }
+        self.check_tiles(b, callee, &op, &spans, args)?;
         Ok(StmtKind::Tile(op))
     }
 
-    fn load(&mut self, b: &mut Body, args: &[ast::Expr]) -> Res<TileOp> {
-        let (dst, tensor) = (self.tile(b, &args[0]), self.float_tensor(b, &args[1]));
-        let rows = args.get(3).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
-        let cols = args.get(4).map(|e| self.scalar_as(b, e, ScalarTy::U32)).transpose();
-        let (dst, tensor) = (dst?, tensor?);
-        let at = self.place(b, tensor, dst, &args[2], Access::Load)?;
-        Ok(TileOp::Load { dst, tensor, at, rows: rows?, cols: cols? })
-    }
-
-    fn store(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
-        let tensor = self.float_tensor(b, &args[0]);
-        if let ExprKind::Braces(_) = args[1].kind {
-            let message = format!("`{}` stores a tile", callee.as_str());
-            return Err(self.fail(
-                Diagnostic::error(codes::TYPE_MISMATCH, message)
-                    .at(args[1].span, "this is a list of values")
-                    .help("store each value by itself: `PTO_STORE_SCALAR(tensor, value, {…})`"),
-            ));
-        }
-        let src = self.tile(b, &args[1]);
-        let (tensor, src) = (tensor?, src?);
-        let at = self.place(b, tensor, src, &args[2], Access::Store)?;
-        Ok(TileOp::Store { tensor, src, at })
-    }
-
-    pub(super) fn two_tiles(&mut self, b: &Body, args: &[ast::Expr]) -> Res<(LocalId, LocalId)> {
-        let (first, second) = (self.tile(b, &args[0]), self.tile(b, &args[1]));
-        Ok((first?, second?))
+    /// `PTO_STORE_SCALAR(tensor, value, {…})`.
+    fn store_element(&mut self, b: &mut Body, args: &[ast::Expr]) -> Res<StmtKind> {
+        let tensor = self.element_tensor(b, &args[0]).and_then(|id| self.check_stored(id, args[0].span));
+        let ty = tensor.as_ref().map_or(ScalarTy::F32, |id| self.module.tensors[id.index()].elem.scalar());
+        let value = self.scalar_as(b, &args[1], ty);
+        let tensor = tensor?;
+        let index = self.full_index(b, tensor, &args[2])?;
+        Ok(StmtKind::StoreScalar { tensor, index, value: value? })
     }
 
     pub(super) fn is_tile(&self, b: &Body, e: &ast::Expr) -> bool {
         matches!(&e.kind, ExprKind::Name(name) if matches!(b.find(name), Some(Binding::Tile(_))))
     }
+}
 
-    fn binary_op(
-        &mut self,
-        b: &mut Body,
-        row: &TileRow,
-        op: BinaryTileOp,
-        callee: &Ident,
-        args: &[ast::Expr],
-    ) -> Res<TileOp> {
-        let tiles = self.two_tiles(b, args);
-        let scalar = match row.form {
-            TileForm::Scalar(_) => true,
-            TileForm::Binary(_) => !self.is_tile(b, &args[2]),
-            _ => false,
-        };
-        if scalar {
-            let value = self.scalar_as(b, &args[2], ScalarTy::F32);
-            let (dst, a) = tiles?;
-            self.same_shape(b, callee, dst, a, args[1].span)?;
-            return Ok(TileOp::Binary { op, dst, a, b: Operand::Scalar(value?) });
-        }
-        let other = self.tile(b, &args[2]);
-        let ((dst, a), other) = (tiles?, other?);
-        self.same_shape(b, callee, dst, a, args[1].span)?;
-        let (whole, part) = (self.tile_ty(b, a), self.tile_ty(b, other));
-        let (fits, needed) = match row.form {
-            TileForm::Column(_) => {
-                (may_agree(&whole.rows, &part.rows) && may_be_one(&part.cols), "one value per row")
-            }
-            TileForm::Row(_) => {
-                (may_agree(&whole.cols, &part.cols) && may_be_one(&part.rows), "one value per column")
-            }
-            _ => (may_agree(&whole.rows, &part.rows) && may_agree(&whole.cols, &part.cols), "the same shape"),
-        };
-        if !fits {
-            let help = match row.form {
-                TileForm::Binary(_)
-                    if may_agree(&whole.rows, &part.rows) && part.cols.as_const_int() == Some(1) =>
-                {
-                    Some("TROWEXPAND")
-                }
-                TileForm::Binary(_)
-                    if may_agree(&whole.cols, &part.cols) && part.rows.as_const_int() == Some(1) =>
-                {
-                    Some("TCOLEXPAND")
-                }
-                _ => None,
-            };
-            let d = self.shape_error(
-                callee,
-                args[2].span,
-                needed,
-                [(&whole, args[1].span), (&part, args[2].span)],
-            );
-            let base = callee.as_str().strip_prefix('T').unwrap_or(callee.as_str());
-            let spread = help.map(|h| format!("{h}{base}")).filter(|name| tiles::find(name).is_some());
-            return Err(self.fail(match spread {
-                Some(name) => d.help(format!("to spread it over the tile, use `{name}`")),
-                None => d,
-            }));
-        }
-        let operand = match row.form {
-            TileForm::Column(_) => Operand::Column(other),
-            TileForm::Row(_) => Operand::Row(other),
-            _ => Operand::Tile(other),
-        };
-        Ok(TileOp::Binary { op, dst, a, b: operand })
+/// The arguments of a call as operands. What is wrong with each is reported: its operand is then any, and the call fails.
+struct Arguments<'s, 'm> {
+    sema: &'s mut Sema<'m>,
+    b: &'s mut Body,
+    callee: &'s Ident,
+    word: &'static PtoWord,
+    row: &'static TileOpRow,
+    args: &'s [ast::Expr],
+    /// The tensor, and the tile that was named last: what a place is for.
+    tensor: Option<(TensorId, Access)>,
+    tile: Option<LocalId>,
+    /// The right operand is in `PTO_TRANSPOSE`.
+    transposed: bool,
+    /// Where each tile is named.
+    spans: Vec<Span>,
+    failed: Option<Reported>,
+}
+
+impl<'s> Arguments<'s, '_> {
+    fn given(&self, field: &str) -> Option<&'s ast::Expr> {
+        self.args.get(self.word.position(field)?)
     }
 
-    fn reduce(&mut self, b: &mut Body, form: TileForm, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
-        let (dst, src) = self.two_tiles(b, args)?;
-        self.check_apart(callee, dst, src, args[1].span)?;
-        let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
-        let (fits, needed) = match form {
-            TileForm::RowReduce(_) => {
-                (may_agree(&to.rows, &from.rows) && may_be_one(&to.cols), "one value per row")
-            }
-            _ => (may_agree(&to.cols, &from.cols) && may_be_one(&to.rows), "one value per column"),
-        };
-        if !fits {
-            let d =
-                self.shape_error(callee, args[0].span, needed, [(&from, args[1].span), (&to, args[0].span)]);
-            return Err(self.fail(d));
+    /// The argument of a field that a call must have.
+    fn needed(&self, field: &str) -> &'s ast::Expr {
+        self.given(field)
+            .unwrap_or_else(|| unreachable!("the arguments of `{}` have no `{field}`", self.word.name))
+    }
+
+    fn keep<V>(&mut self, value: Res<V>) -> Option<V> {
+        value.map_err(|reported| self.failed = Some(reported)).ok()
+    }
+
+    fn tile_in(&mut self, e: &ast::Expr) -> Option<LocalId> {
+        let tile = self.sema.tile(self.b, e);
+        self.tile = self.keep(tile);
+        self.spans.push(e.span);
+        self.tile
+    }
+
+    fn number_in(&mut self, e: &ast::Expr, ty: ScalarTy) -> Expr {
+        let number = self.sema.scalar_as(self.b, e, ty);
+        self.keep(number).unwrap_or_else(|| Expr::u32(0, e.span))
+    }
+
+    /// The tile in `PTO_TRANSPOSE`.
+    fn transposed<'e>(&mut self, e: &'e ast::Expr) -> Option<&'e ast::Expr> {
+        let ExprKind::Call { callee, args, .. } = &e.kind else { return Some(e) };
+        if callee.as_str() != "PTO_TRANSPOSE" {
+            return Some(e);
         }
-        Ok(match form {
-            TileForm::RowReduce(op) => TileOp::RowReduce { op, dst, src },
-            TileForm::ColReduce(op) => TileOp::ColReduce { op, dst, src },
-            other => unreachable!("{other:?} is no reduction"),
+        let arity = self.sema.check_arity(callee, (1, 1), args.len(), e.span);
+        self.keep(arity)?;
+        self.transposed = true;
+        args.first()
+    }
+}
+
+/// Stands for a tile that could not be read; the call fails.
+const NO_TILE: LocalId = LocalId(0);
+
+impl TileSource<LocalId, Expr, Place> for Arguments<'_, '_> {
+    type Error = Reported;
+
+    fn tile(&mut self, field: &'static str) -> Res<LocalId> {
+        let e = self.needed(field);
+        if let (ExprKind::Braces(_), "store") = (&e.kind, self.row.form) {
+            let message = format!("`{}` stores a tile", self.callee.as_str());
+            return Err(self.sema.fail(
+                Diagnostic::error(codes::TYPE_MISMATCH, message)
+                    .at(e.span, "this is a list of values")
+                    .help("store each value by itself: `PTO_STORE_SCALAR(tensor, value, {…})`"),
+            ));
+        }
+        let named = if (self.row.form, field) == ("matmul", "b") { self.transposed(e) } else { Some(e) };
+        Ok(named.and_then(|e| self.tile_in(e)).unwrap_or(NO_TILE))
+    }
+
+    fn number(&mut self, field: &'static str, ty: ScalarTy) -> Res<Expr> {
+        let e = self.needed(field);
+        Ok(self.number_in(e, ty))
+    }
+
+    fn optional(&mut self, field: &'static str, ty: ScalarTy) -> Res<Option<Expr>> {
+        Ok(self.given(field).map(|e| self.number_in(e, ty)))
+    }
+
+    fn tensor(&mut self, field: &'static str, access: AccessKind) -> Res<TensorId> {
+        let tensor = self.sema.float_tensor(self.b, self.needed(field));
+        let tensor = self.keep(tensor);
+        let access = if access == AccessKind::Read { Access::Load } else { Access::Store };
+        self.tensor = tensor.map(|tensor| (tensor, access));
+        Ok(tensor.unwrap_or(TensorId(0)))
+    }
+
+    fn place(&mut self, field: &'static str) -> Res<Place> {
+        let list = self.needed(field);
+        let place = match (self.tensor, self.tile) {
+            (Some((tensor, access)), Some(tile)) => {
+                let place = self.sema.place(self.b, tensor, tile, list, access);
+                self.keep(place)
+            }
+            _ => None,
+        };
+        Ok(place.unwrap_or_else(|| Place { index: Vec::new(), row_dim: None, col_dim: None }))
+    }
+
+    fn operand(&mut self, field: &'static str) -> Res<Operand> {
+        let (name, e) = [field, "value", "column", "row"]
+            .into_iter()
+            .find_map(|name| Some((name, self.given(name)?)))
+            .unwrap_or_else(|| unreachable!("`{}` has a second operand", self.word.name));
+        let tile = |tile: Option<LocalId>| tile.unwrap_or(NO_TILE);
+        Ok(match name {
+            "column" => Operand::Column(tile(self.tile_in(e))),
+            "row" => Operand::Row(tile(self.tile_in(e))),
+            "value" => Operand::Scalar(self.number_in(e, ScalarTy::F32)),
+            _ if self.sema.is_tile(self.b, e) => Operand::Tile(tile(self.tile_in(e))),
+            _ => Operand::Scalar(self.number_in(e, ScalarTy::F32)),
         })
     }
 
-    fn transpose(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
-        let (dst, src) = self.two_tiles(b, args)?;
-        self.check_apart(callee, dst, src, args[1].span)?;
-        let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
-        if !(may_agree(&to.rows, &from.cols) && may_agree(&to.cols, &from.rows)) {
-            let places = [(&from, args[1].span), (&to, args[0].span)];
-            let d = self.shape_error(callee, args[0].span, "rows and columns exchanged", places);
-            return Err(self.fail(d));
-        }
-        Ok(TileOp::Transpose { dst, src })
+    fn flag(&mut self, field: &'static str) -> Res<bool> {
+        Ok(self.word.flag == Some(field) || (field == "transpose_b" && self.transposed))
     }
 
-    fn top_k(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr]) -> Res<TileOp> {
-        let tiles = self.two_tiles(b, args);
-        let src = self.tile(b, &args[2]);
-        let first = self.scalar_as(b, &args[3], ScalarTy::U32);
-        let ((values, indices), src, first) = (tiles?, src?, first?);
-        self.check_apart(callee, values, indices, args[1].span)?;
-        self.check_apart(callee, values, src, args[2].span)?;
-        self.check_apart(callee, indices, src, args[2].span)?;
-        self.same_shape(b, callee, values, indices, args[1].span)?;
-        let (to, from) = (self.tile_ty(b, values), self.tile_ty(b, src));
-        if !may_agree(&to.rows, &from.rows) {
-            let places = [(&from, args[2].span), (&to, args[0].span)];
-            let d = self.shape_error(callee, args[0].span, "one list per row", places);
-            return Err(self.fail(d));
+    fn unary(&mut self) -> Res<UnaryTileOp> {
+        match self.row.kind {
+            TileOpKind::Unary(op) => Ok(op),
+            other => unreachable!("{other:?} is no function of one tile"),
         }
-        for (tile, arg) in [(values, &args[0]), (indices, &args[1])] {
-            if self.tile_ty(b, tile).elem != Elem::Fixed(DType::F32) {
-                let declared = b.locals[tile.index()].span;
-                let message = format!("the lists of `{}` need `float` elements", callee.as_str());
-                return Err(self.fail(
-                    Diagnostic::error(codes::TYPE_MISMATCH, message)
-                        .at(arg.span, "this list")
-                        .label(declared, "declared here")
-                        .note(
-                            "a narrower type does not hold every index, and would change the order of values",
-                        ),
-                ));
-            }
-        }
-        Ok(TileOp::TopK { values, indices, src, first })
     }
 
-    fn matmul(&mut self, b: &mut Body, callee: &Ident, args: &[ast::Expr], accumulate: bool) -> Res<TileOp> {
-        let tiles = self.two_tiles(b, args);
-        let (right, transposed) = match &args[2].kind {
-            ExprKind::Call { callee: marker, args: inner, .. } if marker.as_str() == "PTO_TRANSPOSE" => {
-                self.check_arity(marker, (1, 1), inner.len(), args[2].span)?;
-                (&inner[0], true)
-            }
-            _ => (&args[2], false),
-        };
-        let other = self.tile(b, right);
-        let ((dst, a), other) = (tiles?, other?);
-        self.check_apart(callee, dst, a, args[1].span)?;
-        self.check_apart(callee, dst, other, right.span)?;
-        let roles = self.check_role(b, callee, other, right, "right", &[TileRole::Right, TileRole::Vec]);
-        let left_roles = [TileRole::Left, TileRole::Vec, TileRole::Acc];
-        let left = self.check_role(b, callee, a, &args[1], "left", &left_roles);
-        let result =
-            self.check_role(b, callee, dst, &args[0], "destination", &[TileRole::Acc, TileRole::Vec]);
-        let shapes = self.check_product(b, callee, (dst, a, other), args, transposed);
-        roles.and(left).and(result).and(shapes)?;
-        Ok(TileOp::MatMul { dst, a, b: other, transpose_b: transposed, accumulate })
+    fn binary(&mut self) -> Res<BinaryTileOp> {
+        match self.row.kind {
+            TileOpKind::Binary(op) => Ok(op),
+            other => unreachable!("{other:?} is no function of two operands"),
+        }
+    }
+
+    fn reduce(&mut self) -> Res<ReduceOp> {
+        match self.row.kind {
+            TileOpKind::Reduce(op) => Ok(op),
+            other => unreachable!("{other:?} is no reduction"),
+        }
     }
 }
 

@@ -6,9 +6,18 @@ use super::codes;
 use super::diags::Res;
 use super::types::role_name;
 use crate::ast::{self, Ident};
-use wsp_core::LocalId;
+use wsp_core::{DType, LocalId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Expr, Span, TileRole, TileTy};
+use wsp_ir::{Elem, Expr, Operand, Span, TileExtent, TileOp, TilePart, TileRole, TileTy, TileUse, find_pto};
+
+/// A tile of an operation.
+#[derive(Clone, Copy)]
+struct Named {
+    tile: LocalId,
+    used: TileUse,
+    /// Where it is named.
+    span: Span,
+}
 
 /// Whether two extents may turn out equal: constants are compared, other expressions must be the same one; a constant
 /// and an expression are compared at launch.
@@ -21,17 +30,154 @@ pub(crate) fn may_agree(a: &Expr, b: &Expr) -> bool {
 }
 
 /// Whether an extent may turn out to be 1.
-pub(super) fn may_be_one(e: &Expr) -> bool {
+fn may_be_one(e: &Expr) -> bool {
     e.as_const_int().is_none_or(|v| v == 1)
 }
 
 impl Sema<'_> {
-    pub(super) fn check_role(
+    /// Checks the tiles of an operation: which differ, their roles and shapes. `spans` says where each is named.
+    pub(super) fn check_tiles(
         &mut self,
         b: &Body,
         callee: &Ident,
-        tile: LocalId,
-        e: &ast::Expr,
+        op: &TileOp,
+        spans: &[Span],
+        args: &[ast::Expr],
+    ) -> Res<()> {
+        let mut tiles = Vec::new();
+        op.each(|part| {
+            if let TilePart::Tile(tile, used) = part {
+                tiles.push(Named { tile: *tile, used, span: spans[tiles.len()] });
+            }
+        });
+        match op {
+            TileOp::Unary { .. } => return self.same_shape(b, callee, &tiles),
+            TileOp::Binary { b: right, .. } => {
+                self.same_shape(b, callee, &tiles[..2])?;
+                return self.check_right(b, callee, right, &tiles);
+            }
+            _ => {}
+        }
+        for (at, second) in tiles.iter().enumerate() {
+            for first in &tiles[..at] {
+                if first.used.writes() || second.used.writes() {
+                    self.check_apart(callee, first.tile, second.tile, second.span)?;
+                }
+            }
+        }
+        match op {
+            TileOp::MatMul { transpose_b, .. } => self.check_matmul(b, callee, &tiles, args, *transpose_b),
+            _ => {
+                let lists: Vec<Named> =
+                    tiles.iter().filter(|named| named.used == TileUse::Listed).copied().collect();
+                self.same_shape(b, callee, &lists)?;
+                self.check_result(b, callee, op, &tiles)?;
+                lists.iter().try_for_each(|list| self.check_list(b, callee, *list))
+            }
+        }
+    }
+
+    /// Checks the shape of a result that does not have that of an operand.
+    fn check_result(&mut self, b: &Body, callee: &Ident, op: &TileOp, tiles: &[Named]) -> Res<()> {
+        let result = tiles.iter().find(|named| named.used.resizes());
+        let source = tiles.iter().find(|named| named.used == TileUse::Read);
+        let (Some((rows, cols)), Some(result), Some(source)) = (op.gives(), result, source) else {
+            return Ok(());
+        };
+        let to = self.tile_ty(b, result.tile);
+        let agrees = |extent: &TileExtent<'_>, have: &Expr| match extent {
+            TileExtent::Rows(tile) | TileExtent::Outer(tile, true) => {
+                may_agree(have, &self.tile_ty(b, *tile).rows)
+            }
+            TileExtent::Cols(tile) | TileExtent::Outer(tile, false) => {
+                may_agree(have, &self.tile_ty(b, *tile).cols)
+            }
+            TileExtent::One => may_be_one(have),
+            TileExtent::Room | TileExtent::AtMost(_) => true,
+        };
+        if agrees(&rows, &to.rows) && agrees(&cols, &to.cols) {
+            return Ok(());
+        }
+        let needed = match (rows, cols) {
+            (TileExtent::Rows(_), TileExtent::One) => "one value per row",
+            (TileExtent::One, TileExtent::Cols(_)) => "one value per column",
+            (TileExtent::Cols(_), TileExtent::Rows(_)) => "rows and columns exchanged",
+            (TileExtent::Rows(_), TileExtent::Room) => "one list per row",
+            _ => "another shape",
+        };
+        let from = self.tile_ty(b, source.tile);
+        let d = self.shape_error(callee, result.span, needed, [(&from, source.span), (&to, result.span)]);
+        Err(self.fail(d))
+    }
+
+    /// Checks the second operand of an element-wise operation; its tiles are the result, the first operand and, where it is one,
+    /// the second.
+    fn check_right(&mut self, b: &Body, callee: &Ident, right: &Operand, tiles: &[Named]) -> Res<()> {
+        let &[_, a, other] = tiles else { return Ok(()) };
+        let (whole, part) = (self.tile_ty(b, a.tile), self.tile_ty(b, other.tile));
+        let rows_agree = may_agree(&whole.rows, &part.rows);
+        let cols_agree = may_agree(&whole.cols, &part.cols);
+        let (fits, needed, spread) = match right {
+            Operand::Column(_) => (rows_agree && may_be_one(&part.cols), "one value per row", None),
+            Operand::Row(_) => (cols_agree && may_be_one(&part.rows), "one value per column", None),
+            _ if rows_agree && part.cols.as_const_int() == Some(1) => {
+                (cols_agree, "the same shape", Some("TROWEXPAND"))
+            }
+            _ if cols_agree && part.rows.as_const_int() == Some(1) => {
+                (rows_agree, "the same shape", Some("TCOLEXPAND"))
+            }
+            _ => (rows_agree && cols_agree, "the same shape", None),
+        };
+        if fits {
+            return Ok(());
+        }
+        let d = self.shape_error(callee, other.span, needed, [(&whole, a.span), (&part, other.span)]);
+        let base = callee.as_str().strip_prefix('T').unwrap_or(callee.as_str());
+        let spread = spread.map(|prefix| format!("{prefix}{base}")).filter(|name| find_pto(name).is_some());
+        Err(self.fail(match spread {
+            Some(name) => d.help(format!("to spread it over the tile, use `{name}`")),
+            None => d,
+        }))
+    }
+
+    /// Checks the elements of a list of largest values.
+    fn check_list(&mut self, b: &Body, callee: &Ident, list: Named) -> Res<()> {
+        if self.tile_ty(b, list.tile).elem == Elem::Fixed(DType::F32) {
+            return Ok(());
+        }
+        let declared = b.locals[list.tile.index()].span;
+        let message = format!("the lists of `{}` need `float` elements", callee.as_str());
+        Err(self.fail(
+            Diagnostic::error(codes::TYPE_MISMATCH, message)
+                .at(list.span, "this list")
+                .label(declared, "declared here")
+                .note("a narrower type does not hold every index, and would change the order of values"),
+        ))
+    }
+
+    /// Checks the tiles of a product: the result, the left and the right operand.
+    fn check_matmul(
+        &mut self,
+        b: &Body,
+        callee: &Ident,
+        tiles: &[Named],
+        args: &[ast::Expr],
+        transposed: bool,
+    ) -> Res<()> {
+        let &[dst, a, other] = tiles else { return Ok(()) };
+        let roles = self.check_role(b, callee, other, "right", &[TileRole::Right, TileRole::Vec]);
+        let left_roles = [TileRole::Left, TileRole::Vec, TileRole::Acc];
+        let left = self.check_role(b, callee, a, "left", &left_roles);
+        let result = self.check_role(b, callee, dst, "destination", &[TileRole::Acc, TileRole::Vec]);
+        let shapes = self.check_product(b, callee, (dst.tile, a.tile, other.tile), args, transposed);
+        roles.and(left).and(result).and(shapes)
+    }
+
+    fn check_role(
+        &mut self,
+        b: &Body,
+        callee: &Ident,
+        Named { tile, span, .. }: Named,
         side: &str,
         allowed: &[TileRole],
     ) -> Res<()> {
@@ -45,13 +191,13 @@ impl Sema<'_> {
         let message = format!("a `{}` cannot be the {side} of `{}`", role_name(role), callee.as_str());
         Err(self.fail(
             Diagnostic::error(codes::MATMUL_ROLE, message)
-                .at(e.span, format!("the {side}"))
+                .at(span, format!("the {side}"))
                 .label(declared, "declared here")
                 .help(format!("declare `{name}` as a `{}`", role_name(allowed[0]))),
         ))
     }
 
-    pub(super) fn check_product(
+    fn check_product(
         &mut self,
         b: &Body,
         callee: &Ident,
@@ -94,13 +240,7 @@ impl Sema<'_> {
         Err(self.fail(d))
     }
 
-    pub(super) fn check_apart(
-        &mut self,
-        callee: &Ident,
-        dst: LocalId,
-        operand: LocalId,
-        span: Span,
-    ) -> Res<()> {
+    fn check_apart(&mut self, callee: &Ident, dst: LocalId, operand: LocalId, span: Span) -> Res<()> {
         if dst != operand {
             return Ok(());
         }
@@ -112,30 +252,19 @@ impl Sema<'_> {
         ))
     }
 
-    pub(super) fn same_shape(
-        &mut self,
-        b: &Body,
-        callee: &Ident,
-        dst: LocalId,
-        src: LocalId,
-        span: Span,
-    ) -> Res<()> {
-        let (to, from) = (self.tile_ty(b, dst), self.tile_ty(b, src));
+    /// Checks that the first of some tiles may have the shape of the second.
+    fn same_shape(&mut self, b: &Body, callee: &Ident, tiles: &[Named]) -> Res<()> {
+        let &[dst, src] = tiles else { return Ok(()) };
+        let (to, from) = (self.tile_ty(b, dst.tile), self.tile_ty(b, src.tile));
         if may_agree(&to.rows, &from.rows) && may_agree(&to.cols, &from.cols) {
             return Ok(());
         }
-        let declared = b.locals[dst.index()].span;
-        let d = self.shape_error(callee, span, "the same shape", [(&to, declared), (&from, span)]);
+        let declared = b.locals[dst.tile.index()].span;
+        let d = self.shape_error(callee, src.span, "the same shape", [(&to, declared), (&from, src.span)]);
         Err(self.fail(d))
     }
 
-    pub(super) fn shape_error(
-        &self,
-        callee: &Ident,
-        at: Span,
-        needed: &str,
-        tiles: [(&TileTy, Span); 2],
-    ) -> Diagnostic {
+    fn shape_error(&self, callee: &Ident, at: Span, needed: &str, tiles: [(&TileTy, Span); 2]) -> Diagnostic {
         let message = format!("tile shapes do not fit `{}`", callee.as_str());
         let mut d = Diagnostic::error(codes::TILE_SHAPE, message).at(at, format!("{needed} is needed"));
         for (ty, span) in tiles {
