@@ -2,138 +2,17 @@
 
 use super::{exprs, local, view};
 use crate::decode::place::At;
-use crate::wire::{Decoded, Fields, Json};
-use wsp_core::LocalId;
-use wsp_ir::{BinaryTileOp, Operand, Place, ReduceOp, TileOp, UnaryTileOp};
+use crate::wire::{Decoded, Fault, Fields, Json, unknown_word};
+use wsp_core::{AccessKind, LocalId, TensorId};
+use wsp_ir::{BinaryTileOp, Expr, Operand, Place, ReduceOp, ScalarTy, TileOp, TileSource, UnaryTileOp};
 
 /// The forms of a tile operation.
-pub(in crate::decode) const FORMS: &[&str] = &[
-    "load",
-    "store",
-    "fill",
-    "unary",
-    "binary",
-    "row_reduce",
-    "col_reduce",
-    "matmul",
-    "transpose",
-    "mask",
-    "mask_causal",
-    "top_k",
-];
-
-const UNARY: &[(&str, UnaryTileOp)] = &[
-    ("copy", UnaryTileOp::Copy),
-    ("neg", UnaryTileOp::Neg),
-    ("abs", UnaryTileOp::Abs),
-    ("exp", UnaryTileOp::Exp),
-    ("exp2", UnaryTileOp::Exp2),
-    ("log", UnaryTileOp::Log),
-    ("log2", UnaryTileOp::Log2),
-    ("sqrt", UnaryTileOp::Sqrt),
-    ("rsqrt", UnaryTileOp::Rsqrt),
-    ("recip", UnaryTileOp::Recip),
-    ("relu", UnaryTileOp::Relu),
-    ("tanh", UnaryTileOp::Tanh),
-];
-
-const BINARY: &[(&str, BinaryTileOp)] = &[
-    ("add", BinaryTileOp::Add),
-    ("sub", BinaryTileOp::Sub),
-    ("mul", BinaryTileOp::Mul),
-    ("div", BinaryTileOp::Div),
-    ("max", BinaryTileOp::Max),
-    ("min", BinaryTileOp::Min),
-];
-
-const REDUCE: &[(&str, ReduceOp)] = &[("max", ReduceOp::Max), ("min", ReduceOp::Min), ("sum", ReduceOp::Sum)];
-
-fn tile(fields: &mut Fields<'_>, name: &'static str) -> Decoded<LocalId> {
-    fields.required(name, local)
-}
+pub(in crate::decode) const FORMS: &[&str] = TileOp::<LocalId, Expr, Place>::WORDS;
 
 impl At<'_> {
     /// The tile operation that a word begins, if it begins one.
     pub(super) fn tile_op(self, word: &str, fields: &mut Fields<'_>) -> Decoded<Option<TileOp>> {
-        Ok(Some(match word {
-            "load" => self.load(fields)?,
-            "store" => TileOp::Store {
-                tensor: fields.required("tensor", view)?,
-                src: tile(fields, "src")?,
-                at: self.tile_place(fields)?,
-            },
-            "fill" => TileOp::Fill {
-                dst: tile(fields, "dst")?,
-                value: self.value(fields, "value")?,
-                rows: fields.optional("rows", |json| self.scalar(json))?,
-                cols: fields.optional("cols", |json| self.scalar(json))?,
-            },
-            "unary" => TileOp::Unary {
-                op: fields.word("op", UNARY)?,
-                dst: tile(fields, "dst")?,
-                src: tile(fields, "src")?,
-            },
-            "binary" => TileOp::Binary {
-                op: fields.word("op", BINARY)?,
-                dst: tile(fields, "dst")?,
-                a: tile(fields, "a")?,
-                b: fields.required("b", |json| self.tile_operand(json))?,
-            },
-            "row_reduce" => TileOp::RowReduce {
-                op: fields.word("op", REDUCE)?,
-                dst: tile(fields, "dst")?,
-                src: tile(fields, "src")?,
-            },
-            "col_reduce" => TileOp::ColReduce {
-                op: fields.word("op", REDUCE)?,
-                dst: tile(fields, "dst")?,
-                src: tile(fields, "src")?,
-            },
-            "matmul" => TileOp::MatMul {
-                dst: tile(fields, "dst")?,
-                a: tile(fields, "a")?,
-                b: tile(fields, "b")?,
-                transpose_b: fields.flag("transpose_b")?,
-                accumulate: fields.flag("accumulate")?,
-            },
-            "transpose" => TileOp::Transpose { dst: tile(fields, "dst")?, src: tile(fields, "src")? },
-            "mask" => TileOp::Mask {
-                tile: tile(fields, "tile")?,
-                rows: fields.optional("rows", |json| self.scalar(json))?,
-                cols: fields.optional("cols", |json| self.scalar(json))?,
-                value: self.value(fields, "value")?,
-            },
-            "mask_causal" => TileOp::MaskCausal {
-                tile: tile(fields, "tile")?,
-                cols: self.value(fields, "cols")?,
-                value: self.value(fields, "value")?,
-            },
-            "top_k" => TileOp::TopK {
-                values: tile(fields, "values")?,
-                indices: tile(fields, "indices")?,
-                src: tile(fields, "src")?,
-                first: self.value(fields, "first")?,
-            },
-            _ => return Ok(None),
-        }))
-    }
-
-    fn load(self, fields: &mut Fields<'_>) -> Decoded<TileOp> {
-        Ok(TileOp::Load {
-            dst: tile(fields, "dst")?,
-            tensor: fields.required("tensor", view)?,
-            at: self.tile_place(fields)?,
-            rows: fields.optional("rows", |json| self.scalar(json))?,
-            cols: fields.optional("cols", |json| self.scalar(json))?,
-        })
-    }
-
-    fn tile_place(self, fields: &mut Fields<'_>) -> Decoded<Place> {
-        Ok(Place {
-            index: fields.required("index", |json| exprs(self, json))?,
-            row_dim: fields.optional("row_dim", Json::number)?,
-            col_dim: fields.optional("col_dim", Json::number)?,
-        })
+        TileOp::build(word, &mut Operands { at: self, fields })
     }
 
     fn tile_operand(self, json: &Json<'_>) -> Decoded<Operand> {
@@ -149,5 +28,73 @@ impl At<'_> {
             }
             at.value(fields, "scalar").map(Operand::Scalar)
         })
+    }
+}
+
+/// The fields of an operation.
+struct Operands<'o, 'w, 'j> {
+    at: At<'w>,
+    fields: &'o mut Fields<'j>,
+}
+
+impl Operands<'_, '_, '_> {
+    /// The operation of the form that the field `op` names.
+    fn op<T: Copy>(&mut self, all: &[T], word: fn(T) -> &'static str) -> Decoded<T> {
+        self.fields.required("op", |json| {
+            let text = json.text()?;
+            let found = all.iter().copied().find(|op| word(*op) == text);
+            found.ok_or_else(|| unknown_word(text, all.iter().map(|op| word(*op))))
+        })
+    }
+}
+
+impl TileSource<LocalId, Expr, Place> for Operands<'_, '_, '_> {
+    type Error = Box<Fault>;
+
+    fn tile(&mut self, field: &'static str) -> Decoded<LocalId> {
+        self.fields.required(field, local)
+    }
+
+    fn number(&mut self, field: &'static str, _: ScalarTy) -> Decoded<Expr> {
+        self.at.value(self.fields, field)
+    }
+
+    fn optional(&mut self, field: &'static str, _: ScalarTy) -> Decoded<Option<Expr>> {
+        let at = self.at;
+        self.fields.optional(field, |json| at.scalar(json))
+    }
+
+    fn tensor(&mut self, field: &'static str, _: AccessKind) -> Decoded<TensorId> {
+        self.fields.required(field, view)
+    }
+
+    fn place(&mut self, _: &'static str) -> Decoded<Place> {
+        let at = self.at;
+        Ok(Place {
+            index: self.fields.required("index", |json| exprs(at, json))?,
+            row_dim: self.fields.optional("row_dim", Json::number)?,
+            col_dim: self.fields.optional("col_dim", Json::number)?,
+        })
+    }
+
+    fn operand(&mut self, field: &'static str) -> Decoded<Operand> {
+        let at = self.at;
+        self.fields.required(field, |json| at.tile_operand(json))
+    }
+
+    fn flag(&mut self, field: &'static str) -> Decoded<bool> {
+        self.fields.flag(field)
+    }
+
+    fn unary(&mut self) -> Decoded<UnaryTileOp> {
+        self.op(UnaryTileOp::ALL, UnaryTileOp::word)
+    }
+
+    fn binary(&mut self) -> Decoded<BinaryTileOp> {
+        self.op(BinaryTileOp::ALL, BinaryTileOp::word)
+    }
+
+    fn reduce(&mut self) -> Decoded<ReduceOp> {
+        self.op(ReduceOp::ALL, ReduceOp::word)
     }
 }
