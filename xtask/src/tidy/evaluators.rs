@@ -21,9 +21,8 @@ const REMAINDERS: [&str; 7] =
 const OPERATORS: [&str; 4] = ["Add", "Sub", "Mul", "Rem"];
 
 /// Enums that list operators, each with the reason.
-const LISTS: [(&str, &str); 3] = [
+const LISTS: [(&str, &str); 2] = [
     ("crates/wsp-core/src/int/mod.rs BinOp", "the table of operators"),
-    ("crates/wsp-lang/src/ast/expr.rs BinaryOp", "the operators that `.pto` writes with signs"),
     (
         "crates/wsp-core/src/tg/scalar.rs ExprOp",
         "words of stored task graphs: each is one byte beside those that load; `ExprOp::operator` says which operator it is",
