@@ -1,111 +1,16 @@
-//! Token access, and the reports that every construct shares.
+//! The reports that every construct shares.
 
-use super::lexer::{Tok, Token, shorten};
 use super::words::{RESERVED, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Code, Diagnostic};
 use wsp_core::limits::MAX_NESTING;
+use wsp_syntax::{Tok, Token, partner};
 
 impl<'t> Parser<'t> {
-    /// The current token; at the end of the item, one of kind [`Tok::Eof`] for ever.
-    pub(super) fn token(&self) -> Token {
-        self.peek(0)
-    }
-
-    /// The token `n` after the current one.
-    pub(super) fn peek(&self, n: usize) -> Token {
-        let at = (self.pos + n).min(self.end);
-        let token = self.tokens[at];
-        if at == self.end { Token { kind: Tok::Eof, ..token } } else { token }
-    }
-
-    pub(super) fn tok(&self) -> Tok {
-        self.token().kind
-    }
-
-    pub(super) fn text_of(&self, token: Token) -> &'t str {
-        &self.text[token.start as usize..token.end as usize]
-    }
-
-    /// The current token's text when it is a word.
-    pub(in crate::workload) fn word(&self) -> Option<&'t str> {
-        let token = self.token();
-        (token.kind == Tok::Ident).then(|| self.text_of(token))
-    }
-
-    pub(in crate::workload) fn at(&self, tok: Tok) -> bool {
-        self.tok() == tok
-    }
-
-    pub(super) fn at_word(&self, word: &str) -> bool {
-        self.word() == Some(word)
-    }
-
-    pub(in crate::workload) fn bump(&mut self) -> Token {
-        let token = self.token();
-        if self.pos < self.end {
-            self.pos += 1;
-        }
-        token
-    }
-
-    pub(in crate::workload) fn eat(&mut self, tok: Tok) -> bool {
-        let found = self.at(tok) && tok != Tok::Eof;
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    pub(super) fn eat_word(&mut self, word: &str) -> bool {
-        let found = self.at_word(word);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    pub(super) fn span_of(&self, token: Token) -> Span {
-        Span::new(self.file, token.start, token.end)
-    }
-
-    /// The place of the current token.
-    pub(super) fn span(&self) -> Span {
-        self.span_of(self.token())
-    }
-
-    /// From `start` to the end of the last token consumed.
-    pub(super) fn span_from(&self, start: Span) -> Span {
-        start.to(self.last_span())
-    }
-
-    fn last_span(&self) -> Span {
-        self.span_of(self.tokens[self.pos.saturating_sub(1)])
-    }
-
-    /// Where something is missing: at the current token, or behind the last one when the current one is on another line.
-    fn gap(&self) -> Span {
-        let token = self.token();
-        if self.pos > 0 && (token.starts_line || token.kind == Tok::Eof) {
-            let end = self.last_span().end;
-            return Span::new(self.file, end, end);
-        }
-        self.span_of(token)
-    }
-
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Skip {
         self.sink.push(diagnostic);
         Skip
-    }
-
-    /// The current token as a message names it.
-    pub(super) fn found(&self) -> String {
-        let token = self.token();
-        if self.pos >= self.tokens.len() - 1 {
-            return "the end of the file".to_owned();
-        }
-        format!("`{}`", shorten(self.text_of(token)))
     }
 
     /// Reports that something else is needed here; silent where the lexer has reported.
@@ -118,8 +23,7 @@ impl<'t> Parser<'t> {
         if self.at(Tok::Bad) {
             return Skip;
         }
-        let label = format!("found {}", self.found());
-        let diagnostic = Diagnostic::error(code, format!("expected {expected}")).at(self.gap(), label);
+        let diagnostic = self.expected(code, expected);
         self.report(if help.is_empty() { diagnostic } else { diagnostic.help(help) })
     }
 
@@ -133,8 +37,7 @@ impl<'t> Parser<'t> {
 
     /// Consumes the partner of `(` or `[`.
     pub(in crate::workload) fn close(&mut self, open: Token, expected: &str) -> Parsed<()> {
-        let closer = if open.kind == Tok::LParen { Tok::RParen } else { Tok::RBracket };
-        if self.eat(closer) {
+        if partner(open.kind).is_some_and(|closer| self.eat(closer)) {
             return Ok(());
         }
         if let Some(skip) = self.foreign_operator() {
@@ -144,10 +47,7 @@ impl<'t> Parser<'t> {
         if !ends && !self.at(Tok::Eof) && !self.at_statement() {
             return Err(self.unexpected(codes::EXPECTED_TOKEN, expected));
         }
-        let label = format!("found {}", self.found());
-        let diagnostic = Diagnostic::error(codes::UNCLOSED, format!("expected {expected}"))
-            .at(self.gap(), label)
-            .label(self.span_of(open), format!("this `{}` is not closed", self.text_of(open)));
+        let diagnostic = self.unclosed(codes::UNCLOSED, open, expected);
         Err(self.report(diagnostic))
     }
 
@@ -168,8 +68,7 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn unmatched_closer(&mut self) -> Skip {
-        let diagnostic = Diagnostic::error(codes::UNMATCHED_CLOSER, format!("unmatched {}", self.found()))
-            .at(self.span(), "nothing is open here");
+        let diagnostic = self.unmatched(codes::UNMATCHED_CLOSER);
         self.report(diagnostic)
     }
 

@@ -1,6 +1,5 @@
 //! Expressions.
 
-use super::lexer::{self, Tok, Token};
 use super::scope::Entity;
 use super::words::FUNCTIONS;
 use super::{Parsed, Parser, Skip, codes};
@@ -8,40 +7,60 @@ use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{IntExpr, IntExprKind};
 use crate::{BinOp, Span, UnOp};
 use wsp_core::limits::MAX_NESTING;
-
-/// The level of comparisons of order; they and those of equality, one below, do not chain.
-const ORDER: u32 = 3;
-const EQUALITY: u32 = 2;
-
-/// An operator and its level; higher binds tighter.
-fn operator(tok: Tok) -> Option<(BinOp, u32)> {
-    Some(match tok {
-        Tok::PipePipe => (BinOp::Or, 0),
-        Tok::AmpAmp => (BinOp::And, 1),
-        Tok::EqEq => (BinOp::Eq, EQUALITY),
-        Tok::Ne => (BinOp::Ne, EQUALITY),
-        Tok::Lt => (BinOp::Lt, ORDER),
-        Tok::Le => (BinOp::Le, ORDER),
-        Tok::Gt => (BinOp::Gt, ORDER),
-        Tok::Ge => (BinOp::Ge, ORDER),
-        Tok::Plus => (BinOp::Add, 4),
-        Tok::Minus => (BinOp::Sub, 4),
-        Tok::Star => (BinOp::Mul, 5),
-        Tok::Slash => (BinOp::Div, 5),
-        Tok::Percent => (BinOp::Rem, 5),
-        _ => return None,
-    })
-}
+use wsp_syntax::{Operators, TERNARY, Tok, Token, infix, integer};
 
 /// An expression and the height of its tree.
-struct Tree {
+pub(in crate::workload) struct Tree {
     expr: IntExpr,
     height: u32,
+    /// It is a comparison without parentheses: one of equality, or one of order.
+    compares: Option<u8>,
 }
 
 impl Tree {
     fn leaf(kind: IntExprKind, span: Span) -> Tree {
-        Tree { expr: IntExpr { kind, span }, height: 1 }
+        Tree { expr: IntExpr { kind, span }, height: 1, compares: None }
+    }
+}
+
+impl Operators for Parser<'_> {
+    type Tree = Tree;
+    type Stop = Skip;
+
+    fn sign(&self) -> Tok {
+        self.tok()
+    }
+
+    fn operand(&mut self) -> Parsed<Tree> {
+        self.unary()
+    }
+
+    fn binary(&mut self, left: Tree, op: BinOp, power: u8) -> Parsed<Tree> {
+        if left.compares == Some(power) {
+            return Err(self.comparison_chain());
+        }
+        if op.is_bitwise() {
+            return Err(self.unexpected(codes::EXPECTED_TOKEN, "an operator"));
+        }
+        self.bump();
+        let right = self.deeper(|p| infix(p, power + 1))?;
+        let span = left.expr.span.to(right.expr.span);
+        let heights = [left.height, right.height];
+        let kind = IntExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
+        let tree = self.node(kind, span, &heights)?;
+        Ok(Tree { compares: op.is_comparison().then_some(power), ..tree })
+    }
+
+    fn choose(&mut self, condition: Tree) -> Parsed<Tree> {
+        self.bump();
+        let then = self.deeper(Self::choice)?;
+        self.expect(Tok::Colon, "`:` and the value for a false condition")?;
+        let otherwise = self.deeper(Self::choice)?;
+        let span = condition.expr.span.to(otherwise.expr.span);
+        let heights = [condition.height, then.height, otherwise.height];
+        let kind =
+            IntExprKind::Choose(Box::new(condition.expr), Box::new(then.expr), Box::new(otherwise.expr));
+        self.node(kind, span, &heights)
     }
 }
 
@@ -58,7 +77,7 @@ impl<'t> Parser<'t> {
         if height > MAX_NESTING {
             return Err(self.expression_too_deep());
         }
-        Ok(Tree { expr: IntExpr { kind, span }, height })
+        Ok(Tree { expr: IntExpr { kind, span }, height, compares: None })
     }
 
     fn expression_too_deep(&mut self) -> Skip {
@@ -80,37 +99,7 @@ impl<'t> Parser<'t> {
     }
 
     fn choice(&mut self) -> Parsed<Tree> {
-        let condition = self.binary(0)?;
-        if !self.eat(Tok::Question) {
-            return Ok(condition);
-        }
-        let then = self.deeper(Self::choice)?;
-        self.expect(Tok::Colon, "`:` and the value for a false condition")?;
-        let otherwise = self.deeper(Self::choice)?;
-        let span = condition.expr.span.to(otherwise.expr.span);
-        let heights = [condition.height, then.height, otherwise.height];
-        let kind =
-            IntExprKind::Choose(Box::new(condition.expr), Box::new(then.expr), Box::new(otherwise.expr));
-        self.node(kind, span, &heights)
-    }
-
-    /// Operands joined by operators of at least this level.
-    fn binary(&mut self, least: u32) -> Parsed<Tree> {
-        let mut left = self.unary()?;
-        let mut compared = None;
-        while let Some((op, level)) = operator(self.tok()).filter(|(_, level)| *level >= least) {
-            if compared == Some(level) {
-                return Err(self.comparison_chain());
-            }
-            self.bump();
-            let right = self.deeper(|p| p.binary(level + 1))?;
-            let span = left.expr.span.to(right.expr.span);
-            let heights = [left.height, right.height];
-            let kind = IntExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
-            left = self.node(kind, span, &heights)?;
-            compared = matches!(level, EQUALITY | ORDER).then_some(level);
-        }
-        Ok(left)
+        infix(self, TERNARY)
     }
 
     fn comparison_chain(&mut self) -> Skip {
@@ -150,7 +139,7 @@ impl<'t> Parser<'t> {
                 let inner = self.deeper(Self::choice)?;
                 self.close(open, "`)` after the expression")?;
                 let expr = IntExpr { span: self.span_from(start), ..inner.expr };
-                Ok(Tree { expr, ..inner })
+                Ok(Tree { expr, compares: None, ..inner })
             }
             Tok::Ident if self.peek(1).kind == Tok::LParen => self.function(),
             Tok::Ident => self.named(),
@@ -179,7 +168,7 @@ impl<'t> Parser<'t> {
     /// A number of a 64-bit integer whose `-`, if any, is consumed.
     fn signed_number(&mut self, negative: bool) -> Parsed<i64> {
         let token = self.bump();
-        let value = lexer::number(self.text_of(token)).unwrap_or(u64::MAX);
+        let value = integer(self.text_of(token), false).unwrap_or(u64::MAX);
         let signed = if negative { 0i64.checked_sub_unsigned(value) } else { i64::try_from(value).ok() };
         signed.ok_or_else(|| self.number_too_large(token, &format!("{}", i64::MAX)))
     }
@@ -206,7 +195,7 @@ impl<'t> Parser<'t> {
             return Err(self.unexpected(codes::EXPECTED_EXPRESSION, what));
         }
         let token = self.bump();
-        let value = lexer::number(self.text_of(token)).unwrap_or(u64::MAX);
+        let value = integer(self.text_of(token), false).unwrap_or(u64::MAX);
         if value > largest {
             return Err(self.number_too_large(token, &largest.to_string()));
         }
@@ -256,7 +245,7 @@ impl<'t> Parser<'t> {
                 "a kernel runs as a statement of its own: `k(…);`; a value that it computes is a `slot`";
             return self.wrong_kind(name, span, "a function", help);
         }
-        let message = format!("there is no function `{}`", lexer::shorten(name));
+        let message = format!("there is no function `{}`", wsp_syntax::shorten(name));
         let diagnostic = Diagnostic::error(codes::UNDECLARED_NAME, message).at(span, "");
         let help = match did_you_mean(name, FUNCTIONS.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),

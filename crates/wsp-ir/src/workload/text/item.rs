@@ -1,6 +1,5 @@
 //! Items, except workloads' bodies and schedules.
 
-use super::lexer::{Tok, shorten};
 use super::outline::{Item, ItemKind};
 use super::scope::Entity;
 use super::words::Words;
@@ -12,6 +11,7 @@ use crate::workload::{
     Signature, Slot, Table, Tensor, Use,
 };
 use wsp_core::{AxisId, DType, ParamId, TableId, TensorId, VarId};
+use wsp_syntax::{Tok, shorten};
 
 impl<'t> Parser<'t> {
     /// Reads one item. Every item but `use` and schedules adds one entry to its table, broken or not, as declared.

@@ -17,7 +17,6 @@ pub(crate) mod codes;
 mod cursor;
 mod expr;
 mod item;
-mod lexer;
 mod outline;
 mod pipeline;
 mod print;
@@ -26,20 +25,22 @@ mod schedule;
 mod scope;
 mod stmt;
 mod task;
+mod tokens;
 pub(crate) mod words;
 
-pub(super) use lexer::Tok;
 pub(super) use print::Printer;
 pub use print::print;
 pub use words::is_name;
+pub(super) use wsp_syntax::Tok;
 
-use self::lexer::Token;
 use self::scope::Scope;
 use super::WorkloadModule;
 use super::verify::verify;
 use crate::diag::{Diagnostic, Sink};
 use crate::{FileId, SourceMap, Span};
+use std::ops::{Deref, DerefMut};
 use wsp_core::limits::MAX_SOURCE_BYTES;
+use wsp_syntax::{Cursor, Ends, Token};
 
 /// Reads a `.wsp` file, adds it to `sources` under `name`, and checks it.
 ///
@@ -74,7 +75,7 @@ pub fn parse(name: &str, text: &str, sources: &mut SourceMap) -> (Option<Workloa
 
 /// Reads a text without checking the module.
 fn read(file: FileId, text: &str) -> (WorkloadModule, Vec<Diagnostic>) {
-    let (tokens, lexical) = lexer::lex(file, text);
+    let (tokens, lexical) = tokens::lex(file, text);
     let mut parser = Parser::new(file, text, tokens);
     parser.file();
     (parser.module, lexical.merge(parser.sink, codes::TOO_MANY_ERRORS))
@@ -87,12 +88,7 @@ pub(super) struct Skip;
 pub(super) type Parsed<T> = Result<T, Skip>;
 
 pub(super) struct Parser<'t> {
-    file: FileId,
-    text: &'t str,
-    tokens: Vec<Token>,
-    pos: usize,
-    /// Where the tokens of the current item end.
-    end: usize,
+    cursor: Cursor<'t>,
     /// Statements around the current one.
     depth: u32,
     /// Expressions around the current one, in its statement.
@@ -106,15 +102,24 @@ pub(super) struct Parser<'t> {
     sink: Sink,
 }
 
+impl<'t> Deref for Parser<'t> {
+    type Target = Cursor<'t>;
+
+    fn deref(&self) -> &Cursor<'t> {
+        &self.cursor
+    }
+}
+
+impl DerefMut for Parser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cursor
+    }
+}
+
 impl<'t> Parser<'t> {
     fn new(file: FileId, text: &'t str, tokens: Vec<Token>) -> Parser<'t> {
-        let end = tokens.len() - 1;
         Parser {
-            file,
-            text,
-            tokens,
-            pos: 0,
-            end,
+            cursor: Cursor::new(file, text, tokens, Ends::File),
             depth: 0,
             expr_depth: 0,
             unclosed: false,
@@ -131,6 +136,7 @@ impl<'t> Parser<'t> {
         for group in outline::GROUPS {
             for item in items.iter().filter(|item| group.contains(&item.kind)) {
                 (self.pos, self.end) = (item.first, item.end);
+                self.open.clear();
                 (self.depth, self.expr_depth) = (0, 0);
                 (self.unclosed, self.suspect) = (false, None);
                 self.scope.close(0);

@@ -1,11 +1,11 @@
 //! The items of a file and their names, found before any item is read.
 
-use super::lexer::Tok;
 use super::scope::Entity;
 use super::words::ITEMS;
 use super::{Parser, codes};
 use crate::diag::Diagnostic;
 use wsp_core::{AxisId, KernelId, ParamId, SlotId, TableId, TensorId, WorkloadId};
+use wsp_syntax::Tok;
 
 /// The kinds of items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,10 +1,10 @@
 //! Where parsing goes on after a report.
 
 use super::codes;
-use super::lexer::{Tok, Token};
 use super::words::ITEMS;
 use super::{Parser, Skip};
 use crate::diag::{Diagnostic, did_you_mean};
+use wsp_syntax::{Tok, Token};
 
 impl Parser<'_> {
     /// Skips the rest of a broken statement that began at `start`.
@@ -74,39 +74,16 @@ impl Parser<'_> {
         if std::mem::replace(&mut self.unclosed, true) {
             return Skip;
         }
-        let culprit = self.suspect.take().unwrap_or(open);
-        let mut diagnostic = Diagnostic::error(codes::UNCLOSED, "expected `}`")
-            .at(self.span(), format!("found {}", self.found()))
-            .label(self.span_of(culprit), "this `{` is not closed");
-        if culprit.start != open.start {
-            diagnostic = diagnostic.note("its `}`, by indentation, closes an outer block");
-        }
+        let suspect = self.suspect.take();
+        let diagnostic = self.unclosed_block_at(self.span(), codes::UNCLOSED, open, suspect);
         self.report(diagnostic)
     }
 
     /// Notes a block whose `}` is indented less than the line that opens it: the `}` of that block is probably missing.
     pub(super) fn check_indentation(&mut self, open: Token, close: Token) {
-        if self.suspect.is_some() || !close.starts_line {
-            return;
-        }
-        if let (Some(outer), Some(inner)) = (self.indentation(close), self.indentation(open))
-            && outer < inner
-        {
+        if self.suspect.is_none() && self.is_outdented(open, close) {
             self.suspect = Some(open);
         }
-    }
-
-    /// Blanks before the first token of a token's line; none when the line is very long.
-    fn indentation(&self, token: Token) -> Option<usize> {
-        const REACH: usize = 200;
-        let before = &self.text.as_bytes()[..token.start as usize];
-        let window = &before[before.len().saturating_sub(REACH)..];
-        let line = match window.iter().rposition(|&b| b == b'\n') {
-            Some(newline) => &window[newline + 1..],
-            None if window.len() == before.len() => window,
-            None => return None,
-        };
-        Some(line.iter().take_while(|&&b| matches!(b, b' ' | b'\t')).count())
     }
 
     /// Reports a token that starts no item.

@@ -1,11 +1,11 @@
 //! Schedules.
 
-use super::lexer::{Tok, Token, shorten};
 use super::{Parsed, Parser, Skip, codes};
 use crate::Span;
 use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::workload::directive::Form;
 use crate::workload::{Directive, DirectiveKind, Schedule};
+use wsp_syntax::{Tok, Token, shorten};
 
 /// The statement that holds settings.
 const SETTINGS: &str = "task_graph";

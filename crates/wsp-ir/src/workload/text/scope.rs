@@ -1,12 +1,12 @@
 //! What names stand for.
 
 use super::codes;
-use super::lexer::shorten;
 use super::{Parser, Skip};
 use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
 use std::collections::BTreeMap;
 use wsp_core::{AxisId, ChannelId, KernelId, LabelId, ParamId, SlotId, TableId, TensorId, VarId, WorkloadId};
+use wsp_syntax::shorten;
 
 /// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,5 @@
 //! Workloads and their statements, except tasks.
 
-use super::lexer::{Tok, shorten};
 use super::scope::Entity;
 use super::words::{PIPELINE_STATEMENTS, STATEMENTS};
 use super::{Parsed, Parser, Skip, codes};
@@ -8,6 +7,7 @@ use crate::Span;
 use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{Block, IntExpr, Iteration, Node, NodeKind, Var, Workload};
 use wsp_core::{AxisId, VarId, WorkloadId};
+use wsp_syntax::{Tok, shorten};
 
 /// What a loop says of its iterations.
 #[derive(Clone, Copy)]

@@ -1,6 +1,5 @@
 //! Tasks: kernels with their arguments.
 
-use super::lexer::{Tok, shorten};
 use super::scope::Entity;
 use super::words::is_name;
 use super::{Parsed, Parser, Skip, codes};
@@ -10,6 +9,7 @@ use crate::workload::{
     Access, Arg, ArgValue, DimRange, ExecPool, Kernel, Label, NodeKind, ParamKind, Signature, Task,
 };
 use wsp_core::{KernelId, LabelId, TensorId};
+use wsp_syntax::{Tok, shorten};
 
 impl<'t> Parser<'t> {
     /// `let l = k(…);`.
