@@ -40,7 +40,7 @@ def unknown_option() -> None:
 
 @CASES.add(errors.CompileError, "WSP0400", "cpu_sim")
 def unknown_target() -> None:
-    copies.compile(target="cpu")  # here
+    copies.compile(target="gpu")  # here
 
 
 @CASES.add(errors.CompileError, "WSP1221", "3")

@@ -52,10 +52,11 @@ pub mod workload;
 
 /// What a program that compiles and runs a source needs.
 pub mod prelude {
+    pub use wsp_backend::{KvLayout, Recording, Unwritten};
     pub use wsp_core::DType;
     pub use wsp_cpu::{
-        Advance, Balance, Capacity, Growth, KvLayout, LaunchOptions, Metadata, Outcome, Plan, PlanNeed,
-        Program, Recording, Unwritten, lend, take_back,
+        Advance, Balance, Capacity, Growth, LaunchOptions, Metadata, Outcome, Plan, PlanNeed, Program, lend,
+        take_back,
     };
     pub use wsp_ir::diag::{Diagnostic, render_all};
     pub use wsp_ir::{Module, SourceMap};

@@ -43,16 +43,14 @@
 //! assert_eq!((report.stats.kernels, report.stats.blocks), (2, 9));
 //! ```
 
+pub use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind, Released};
+pub use wsp_backend::{Recording, Unwritten};
 pub use wsp_core::tg::{
     AffinityType, CheckpointNo, CoreType, DependencyType, Direction, FenceScope, GraphNo, LoopMode,
     MemLocation, StreamNo,
 };
-pub use wsp_cpu::tg::{
-    BoundArg, CheckpointKey, CheckpointStore, MemoryStore, Prepared, RecordKind, Released, Report, Session,
-    SessionOptions, TensorRange, TgCx, TgKernels,
-};
+pub use wsp_cpu::tg::{BoundArg, Prepared, Report, Session, SessionOptions, TensorRange, TgCx, TgKernels};
 pub use wsp_cpu::workload::{Element, KernelFault};
-pub use wsp_cpu::{Recording, Unwritten};
 pub use wsp_ir::tg::{ArgSignature, Expr, KernelSignature, Signatures, Table, TgBuilder, TgModule, verify};
 pub use wsp_plan::tg::lint;
 pub use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Stats, Trace, Tracing};

@@ -35,11 +35,11 @@
 //! assert_eq!(outcome.runtime.tasks, 17);
 //! ```
 
+pub use wsp_backend::{Recording, Unwritten};
 pub use wsp_cpu::workload::{
     Bodies, Detail, Element, GraphListing, KernelCx, KernelFault, KernelRegistry, WorkloadInputs,
     WorkloadOptions, WorkloadOutcome, WorkloadProgram,
 };
-pub use wsp_cpu::{Recording, Unwritten};
 pub use wsp_ir::workload::build::{
     ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step, round_robin, sized,
     static_partition, work_steal,

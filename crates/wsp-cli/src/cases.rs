@@ -4,8 +4,8 @@ use crate::codes;
 use crate::files::{Npz, to_u32};
 use crate::generate::{Fill, Names, PageTable, Problem, QueryRows, Side, Unused, Values};
 use std::path::Path;
+use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 

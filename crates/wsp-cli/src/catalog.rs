@@ -5,12 +5,13 @@ use wsp_ir::SourceMap;
 use wsp_ir::diag::{self, Code, CodeInfo, Codes, Diagnostic};
 
 /// The codes of all crates.
-const CRATES: [Codes; 9] = [
+const CRATES: [Codes; 10] = [
     diag::CODES,
     wsp_ir::CODES,
     wsp_lang::CODES,
     wsp_isa::CODES,
     wsp_plan::CODES,
+    wsp_backend::CODES,
     wsp_trace::CODES,
     wsp_kernel::CODES,
     wsp_cpu::CODES,
@@ -42,15 +43,16 @@ mod tests {
     use super::*;
 
     /// The codes of each crate, by numbers from and to.
-    const RANGES: [&[(u16, u16)]; 9] = [
+    const RANGES: [&[(u16, u16)]; 10] = [
         &[(261, 261)],
         &[(300, 399), (700, 799), (1450, 1499)],
         &[(1, 299), (515, 515)],
         &[(910, 921), (1400, 1449)],
-        &[(400, 499), (800, 849), (890, 899), (1500, 1539)],
+        &[(400, 499), (800, 853), (890, 899), (1500, 1539)],
+        &[(1600, 1619)],
         &[(1000, 1349)],
         &[(600, 699)],
-        &[(550, 599), (850, 879), (1540, 1589)],
+        &[(550, 599), (854, 879), (1540, 1589)],
         &[(500, 549), (880, 889), (922, 939), (1590, 1599)],
     ];
 

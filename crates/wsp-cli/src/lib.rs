@@ -25,7 +25,7 @@ pub mod report;
 mod terminal;
 pub mod unit;
 
-pub use wsp_cpu::KvLayout;
+pub use wsp_backend::KvLayout;
 
 use std::process::ExitCode;
 

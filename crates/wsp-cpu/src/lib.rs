@@ -4,6 +4,7 @@
 //! while workers execute the tasks that it emits.
 
 mod arguments;
+mod backend;
 mod bind;
 mod codes;
 mod derived;
@@ -29,15 +30,15 @@ pub mod workload;
 mod workspace;
 
 pub use arguments::{in_use, shared_memory};
+pub use backend::CpuSimBackend;
 pub use bind::declared_shape;
 pub use lent::{lend, take_back};
 pub use metadata::Metadata;
-pub use options::{KvLayout, LaunchOptions, Recording};
+pub use options::LaunchOptions;
 pub use plan::{Advance, Balance, Capacity, Growth, Plan, PlanDescriptor, PlanNeed};
 pub use program::Program;
 pub use sizing::PlannedDescriptor;
-pub use stats::{DescriptorStats, KernelStats, Outcome, PlanReport, RunStats, TileStats, Times};
-pub use unwritten::{Unwritten, unravel};
+pub use stats::{DescriptorStats, Outcome, PlanReport, RunStats, TileStats, Times};
 
 /// The codes of this crate.
 pub const CODES: wsp_ir::diag::Codes = &[codes::CODES, workload::codes::CODES, tg::codes::CODES];

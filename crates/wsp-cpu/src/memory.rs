@@ -7,11 +7,11 @@
 use crate::bind::{Bound, BoundCache, BoundDim, BoundTensor};
 use crate::codes;
 use crate::in_place::{self, Views};
-use crate::options::{KvLayout, Recording};
 use crate::planner::launch_u32;
 use crate::sizing::Sizes;
 use crate::unwritten::Record;
 use std::sync::Arc;
+use wsp_backend::{KvLayout, Recording};
 use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;

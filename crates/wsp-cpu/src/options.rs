@@ -3,76 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::{KvLayout, Recording};
 use wsp_core::limits;
 use wsp_kernel::{Engine, Mode};
 use wsp_memory::{Claim, View};
 use wsp_plan::ParamValue;
-
-/// Order of tokens and heads inside a page of a KV cache.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum KvLayout {
-    /// `[pages, page_size, heads, dim]`
-    #[default]
-    Nhd,
-    /// `[pages, heads, page_size, dim]`
-    Hnd,
-}
-
-impl KvLayout {
-    /// Its name in files, in Python and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            KvLayout::Nhd => "NHD",
-            KvLayout::Hnd => "HND",
-        }
-    }
-
-    /// The layout with this name, in either case.
-    pub fn from_name(name: &str) -> Option<KvLayout> {
-        [KvLayout::Nhd, KvLayout::Hnd].into_iter().find(|l| l.name().eq_ignore_ascii_case(name))
-    }
-
-    /// The shape of an array of pages.
-    pub fn shape(self, pages: u64, page_size: u64, heads: u64, dim: u64) -> [u64; 4] {
-        match self {
-            KvLayout::Nhd => [pages, page_size, heads, dim],
-            KvLayout::Hnd => [pages, heads, page_size, dim],
-        }
-    }
-
-    /// The dimensions of a page array.
-    pub(crate) fn axes(self) -> &'static str {
-        match self {
-            KvLayout::Nhd => "[pages, page_size, heads, dim]",
-            KvLayout::Hnd => "[pages, heads, page_size, dim]",
-        }
-    }
-
-    /// The other one.
-    pub(crate) fn other(self) -> KvLayout {
-        match self {
-            KvLayout::Nhd => KvLayout::Hnd,
-            KvLayout::Hnd => KvLayout::Nhd,
-        }
-    }
-}
-
-impl std::fmt::Display for KvLayout {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Whether a run records what tasks store.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Recording {
-    /// It does not, and costs nothing.
-    #[default]
-    Off,
-    /// The outcome lists the elements of outputs that were never stored, and a load of elements of a workspace slot, a temporary
-    /// or an output that was not given is a fault where no task has stored them.
-    On,
-}
 
 /// Options of a launch.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use crate::in_place::{self, Views};
 use crate::kernels::KernelTable;
 use crate::memory::{self, Recorded, SlotLayout};
 use crate::metadata::Metadata;
-use crate::options::{LaunchOptions, Recording};
+use crate::options::LaunchOptions;
 use crate::planner::{self, Planner, at};
 use crate::runner::KernelRunner;
 use crate::sizing::{Sizes, SizingSink};
@@ -18,6 +18,7 @@ use crate::submit::SubmitSink;
 use crate::unwritten::Record;
 use crate::workload::{LibraryTasks, settings, stated_tables};
 use std::sync::Arc;
+use wsp_backend::Recording;
 use wsp_core::{KernelId, TensorId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Span, Storage};
@@ -52,6 +53,20 @@ pub(crate) struct Prepared {
     pub(crate) times: Times,
 }
 
+/// A launch of generators whose tasks can start, once.
+pub(crate) struct ReadyLaunch {
+    prepared: Prepared,
+    generators: Vec<GeneratorCode>,
+    config: RunConfig,
+}
+
+impl ReadyLaunch {
+    /// Warnings.
+    pub(crate) fn notes(&self) -> &[Diagnostic] {
+        &self.prepared.bound.notes
+    }
+}
+
 /// A launch whose tasks can start.
 pub(crate) struct Launched<'l, 'k> {
     pub(crate) runner: &'l KernelRunner<'k>,
@@ -62,7 +77,12 @@ pub(crate) struct Launched<'l, 'k> {
 impl Program {
     /// A program from a plan.
     pub fn new(plan: LoweredPlan) -> Program {
-        Program { plan: Arc::new(plan), code: CodeCache::default() }
+        Program::of(Arc::new(plan))
+    }
+
+    /// A program from a plan that others have too.
+    pub(crate) fn of(plan: Arc<LoweredPlan>) -> Program {
+        Program { plan, code: CodeCache::default() }
     }
 
     /// What it runs: the module with lowered generators.
@@ -98,8 +118,28 @@ impl Program {
     /// # Errors
     /// What is wrong with the arrays, the options or the plan; the first fault of a kernel. The program stays usable.
     pub fn execute(&self, arrays: &Arrays, options: &LaunchOptions) -> Result<Outcome, Vec<Diagnostic>> {
+        self.run(self.ready(arrays, options)?, arrays)
+    }
+
+    /// Everything up to the point where tasks could start.
+    ///
+    /// # Errors
+    /// What is wrong with the arrays, the options or the plan; faults of generators.
+    pub(crate) fn ready(
+        &self,
+        arrays: &Arrays,
+        options: &LaunchOptions,
+    ) -> Result<ReadyLaunch, Vec<Diagnostic>> {
         let (prepared, generators) = self.prepare(arrays, options, false)?;
-        let config = self.config(options)?;
+        Ok(ReadyLaunch { prepared, generators, config: self.config(options)? })
+    }
+
+    /// Runs the tasks of a launch, which was made ready for these arrays.
+    ///
+    /// # Errors
+    /// There is no memory, arrays of the caller are in use; the first fault of a generator or kernel.
+    pub(crate) fn run(&self, ready: ReadyLaunch, arrays: &Arrays) -> Result<Outcome, Vec<Diagnostic>> {
+        let ReadyLaunch { prepared, generators, config } = ready;
         self.launch(prepared, arrays, &config, |planner, kernels, submitter| {
             let env = planner.env;
             let mut host = PlanHost { planner, sink: SubmitSink::new(kernels, submitter) };

@@ -1,19 +1,8 @@
 //! What a launch reports.
 
 use crate::sizing::PlannedDescriptor;
-use crate::unwritten::Unwritten;
+use wsp_backend::{KernelStats, Unwritten};
 use wsp_plan::Arrays;
-
-/// Tasks of one kernel.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct KernelStats {
-    /// The kernel.
-    pub name: String,
-    /// Tasks that ran.
-    pub tasks: u64,
-    /// Time in the kernel, over all workers, in nanoseconds.
-    pub busy_ns: u64,
-}
 
 /// Descriptors of one type.
 #[derive(Clone, PartialEq, Eq, Debug)]

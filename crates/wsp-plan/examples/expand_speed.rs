@@ -7,6 +7,7 @@ use wsp_core::SlotId;
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text;
 use wsp_plan::ParamValue;
+use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{TaskRecord, TaskSink, bind, count, expand, lower_schedule};
 
 /// Looks at every box, so that none can be left out.
@@ -54,7 +55,7 @@ fn main() {
     let (module, _) = text::parse(&file, &source, &mut SourceMap::default());
     let module = module.expect("the file should have no errors");
     let bindings = bind(&module, &set, &BTreeMap::new()).expect("values should be given");
-    let schedule = lower_schedule(&module, None, "cpu_sim").expect("the schedule should be supported");
+    let schedule = lower_schedule(&module, None, CPU_SIM).expect("the schedule should be supported");
     println!("{file}: {:?} tasks counted", count(&module, &bindings));
     let mut best = f64::INFINITY;
     for _ in 0..20 {

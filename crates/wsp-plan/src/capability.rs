@@ -1,11 +1,9 @@
 //! Which target does what with each schedule primitive: of spaces in `.pto`, and of workloads in `.wsp`.
 
+use crate::target::CPU_SIM;
 use std::fmt::Write;
 use wsp_ir::workload::DirectiveKind;
 use wsp_ir::{AffinityPolicy, AxisTile, Capability, OrderPolicy, SplitPolicy, Support, TileSize};
-
-/// Targets for which plans can be made.
-pub const TARGETS: &[&str] = &["cpu_sim"];
 
 macro_rules! table {
     (#[doc = $doc:literal] $table:ident; $($name:ident: $primitive:literal, $support:ident, $meaning:literal;)*) => {
@@ -137,7 +135,7 @@ pub fn aicpu_capabilities_markdown() -> String {
 }
 
 fn markdown(table: impl Iterator<Item = Capability>) -> String {
-    let mut out = String::from("| primitive | `cpu_sim` | what it means |\n|---|---|---|\n");
+    let mut out = format!("| primitive | `{}` | what it means |\n|---|---|---|\n", CPU_SIM.name);
     for row in table {
         let _ = writeln!(out, "| `{}` | {} | {} |", row.primitive, row.support.name(), row.meaning);
     }

@@ -14,7 +14,9 @@ mod needs;
 mod options;
 pub mod ptow;
 mod reads;
+mod source;
 pub mod split;
+pub mod target;
 pub mod tg;
 pub mod view_kernel;
 mod walk;
@@ -23,7 +25,7 @@ pub mod workload;
 pub use access::{Access, Bound, SlotLayout, slot_layout, summarise};
 pub use array::{Array, ArrayError, Arrays};
 pub use capability::{
-    CAPABILITIES, TARGETS, aicpu_capabilities, aicpu_capabilities_markdown, capabilities_markdown,
+    CAPABILITIES, aicpu_capabilities, aicpu_capabilities_markdown, capabilities_markdown,
     workload_capabilities, workload_capabilities_markdown,
 };
 pub use lower::{
@@ -33,6 +35,8 @@ pub use lower::{
 pub use needs::Needs;
 pub use options::{CompileOptions, ParamValue};
 pub use reads::arrays_read;
+pub use source::{KernelFile, PlanSource, ProgramKind, UnitSource};
+pub use target::Target;
 pub use view_kernel::{FieldSource, ViewKernelSource, ViewShape};
 pub use wsp_ir::{Capability, Support};
 

@@ -24,7 +24,8 @@ use wsp_ir::SourceMap;
 use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::TgModule;
 use wsp_isa::tg::{binary, text};
-use wsp_plan::tg::{LintOptions, lint, matrix};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::tg::{LintOptions, lint};
 use wsp_plan::{Arrays, ParamValue};
 use wsp_trace::python::arrays::BAD_OPTION as UNUSED;
 
@@ -108,7 +109,7 @@ impl TaskGraph {
             Err(faults) => found.extend(faults),
             Ok(known) => {
                 let broken = wsp_ir::tg::verify(&self.unit);
-                let device = matrix::DeviceModel::of(wsp_core::tg::Platform::Cpu);
+                let device = CPU_SIM.device;
                 let options = LintOptions { device, ..LintOptions::default() };
                 let linted = if broken.is_empty() {
                     lint(&self.unit, &known.signatures(), &options)

@@ -4,11 +4,11 @@ use crate::arrays::type_name;
 use crate::errors;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
-use wsp_cpu::workload::{Expand, Mode, WorkloadOptions};
-use wsp_cpu::{KvLayout, Recording};
+use wsp_backend::{Expand, KvLayout, Recording};
+use wsp_cpu::workload::{Mode, WorkloadOptions};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::Deps;
-use wsp_plan::CompileOptions;
+use wsp_plan::{CompileOptions, Target};
 use wsp_trace::python::arrays::BAD_OPTION;
 
 /// Options of a compilation.
@@ -28,7 +28,9 @@ pub(crate) fn compilation(py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> 
     let known = ["target", "schedule", "max_blocks", "kv_layout", "optimization_level"];
     each(py, given, &known, |name, value| {
         match name {
-            "target" => found.options.target = read(name, value, "a string")?,
+            "target" => {
+                found.options.target = Target::named(&read::<String>(name, value, "a string")?)?;
+            }
             "schedule" => found.options.schedule = Some(read(name, value, "a string")?),
             "max_blocks" => found.options.max_blocks = integer(name, value, 1, u32::MAX)?,
             "kv_layout" => {

@@ -6,7 +6,7 @@ use crate::wording::in_python;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
-use wsp_cpu::Unwritten;
+use wsp_backend::Unwritten;
 use wsp_cpu::workload::{AicpuFigures, GraphListing, SimulatedWorkload, WorkloadOutcome, WorkloadTransfer};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{self, Code, Diagnostic};

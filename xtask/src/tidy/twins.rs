@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const ALLOWED: &[(&str, &str, &str)] = &[
     (
         "wsp-runtime/src/tg/config.rs Tracing",
-        "wsp-cpu/src/options.rs Recording",
+        "wsp-backend/src/options.rs Recording",
         "two switches: one keeps times of blocks, the other what tasks store",
     ),
     (

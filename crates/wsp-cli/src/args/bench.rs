@@ -5,7 +5,7 @@ use super::values::{Words, engine, seed, words};
 use crate::generate;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_kernel::Engine;
 
 /// What can be measured.

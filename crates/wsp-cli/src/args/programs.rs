@@ -1,10 +1,10 @@
 //! `wsp check`, `wsp plan`, `wsp asm`, `wsp disasm`, `wsp explain` and `wsp targets`.
 
-use super::values::platform;
+use super::values::target;
 use super::{DataArgs, LaunchArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use wsp_core::tg::Platform;
+use wsp_plan::Target;
 
 /// `wsp check`.
 #[derive(Args, Debug)]
@@ -13,9 +13,9 @@ pub(crate) struct CheckArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Also tell what this platform does with the instructions of task graphs: a2, a3, a5, cpu, or the name of a target
-    #[arg(long, value_name = "NAME", value_parser = platform)]
-    pub(crate) target: Option<Platform>,
+    /// Also tell what this target does with the instructions of task graphs: cpu_sim, ascend_910b, ascend_910c, ascend_950, or a2, a3, a5
+    #[arg(long, value_name = "NAME", value_parser = target)]
+    pub(crate) target: Option<&'static Target>,
 
     /// How many devices run a task graph, as `wsp run --devices` has them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -94,9 +94,9 @@ pub(crate) struct AsmArgs {
     #[arg(long, value_name = "NAME", requires = "emit")]
     pub(crate) graph: Option<String>,
 
-    /// Of --emit cpp: the platform [a2]
-    #[arg(long, value_name = "NAME", value_parser = platform, requires = "emit")]
-    pub(crate) target: Option<Platform>,
+    /// Of --emit cpp: the target [ascend_910b]
+    #[arg(long, value_name = "NAME", value_parser = target, requires = "emit")]
+    pub(crate) target: Option<&'static Target>,
 
     /// Of --emit image and cpp: one more file of kernels; may be repeated
     #[arg(long, value_name = "FILE.pto", requires = "emit")]

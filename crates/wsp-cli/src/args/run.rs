@@ -5,7 +5,7 @@ use super::values::{Words, words};
 use super::{DataArgs, LaunchArgs, StatsFormat};
 use clap::Args;
 use std::path::PathBuf;
-use wsp_cpu::workload::Expand;
+use wsp_backend::Expand;
 
 /// `wsp run`.
 #[derive(Args, Debug)]

@@ -3,11 +3,9 @@
 use super::Cores;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
-use wsp_core::tg::Platform;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_kernel::{Engine, Level, Mode};
-use wsp_plan::ParamValue;
-use wsp_plan::tg::matrix;
+use wsp_plan::{ParamValue, Target};
 
 /// More cores of a kind than any device has.
 const MOST_CORES: u32 = 4096;
@@ -147,11 +145,11 @@ pub(super) fn cores(text: &str) -> Result<Cores, String> {
     Ok(cores)
 }
 
-/// A platform, by any of its names.
-pub(super) fn platform(text: &str) -> Result<Platform, String> {
-    matrix::platform(text).ok_or_else(|| {
-        let names: Vec<&str> = matrix::TARGET_NAMES.iter().map(|(name, _)| *name).collect();
-        format!("there is no platform `{text}`; there are {}", names.join(", "))
+/// A target, by any of its names.
+pub(super) fn target(text: &str) -> Result<&'static Target, String> {
+    Target::named(text).map_err(|fault| {
+        let more = fault.notes.into_iter().chain(fault.help);
+        [fault.message].into_iter().chain(more).collect::<Vec<_>>().join("; ")
     })
 }
 
@@ -246,10 +244,10 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_has_several_names() {
-        assert_eq!(platform("a2"), platform("ascend_910b"));
-        assert_eq!(platform("cpu"), Ok(Platform::Cpu));
-        assert!(platform("a4").is_err_and(|fault| fault.contains("ascend_950")));
+    fn a_target_has_several_names() {
+        assert_eq!(target("a2"), target("ascend_910b"));
+        assert_eq!(target("cpu"), Ok(wsp_plan::target::CPU_SIM));
+        assert!(target("a4").is_err_and(|fault| fault.contains("ascend_950")));
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::runtime::measure::Span;
 use crate::args::{BenchClock, SetName};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_cpu::KvLayout;
 
 /// What is measured at one time.
 #[derive(Clone, Copy, Debug)]

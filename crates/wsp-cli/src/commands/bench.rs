@@ -286,7 +286,7 @@ pub(super) fn largest_error(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wsp_cpu::KvLayout;
+    use wsp_backend::KvLayout;
 
     #[test]
     fn set_a_holds_a_quarter_of_a_gigabyte() {

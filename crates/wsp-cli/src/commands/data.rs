@@ -13,8 +13,8 @@ use crate::generate::{
 use crate::reference::{RAGGED_PREFILL, role};
 use crate::report::Sources;
 use std::collections::BTreeMap;
+use wsp_backend::KvLayout;
 use wsp_core::TensorId;
-use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, EntryTy, Module, ParamSource};
 use wsp_plan::{Arrays, array_name};

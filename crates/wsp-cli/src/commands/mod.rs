@@ -38,7 +38,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, Severity, UNUSED_ITEM};
 use wsp_plan::ParamValue;

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use wsp_core::limits;
 use wsp_core::tg::Platform;
 use wsp_ir::diag::Diagnostic;
-use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, target_name, word};
-use wsp_plan::{CAPABILITIES, Capability, Support, aicpu_capabilities, workload_capabilities};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, Row, platform_name, word};
+use wsp_plan::{CAPABILITIES, Capability, Support, Target, aicpu_capabilities, workload_capabilities};
 
 /// Prints every limit.
 pub(super) fn config(terminal: &Terminal, args: &JsonArgs) -> Result<Outcome, Vec<Diagnostic>> {
@@ -36,15 +37,15 @@ pub(super) fn targets(terminal: &Terminal, args: &TargetsArgs) -> Result<Outcome
         return Ok(Outcome::Done);
     }
     if args.json {
-        let row = |c: Capability| json!({ "primitive": c.primitive, "cpu_sim": support(c.support), "meaning": c.meaning });
+        let row = |c: Capability| json!({ "primitive": c.primitive, CPU_SIM.name: support(c.support), "meaning": c.meaning });
         terminal.print_json(&json!({
-            "targets": ["cpu_sim"],
+            "targets": [CPU_SIM.name],
             "primitives": CAPABILITIES.iter().copied().map(row).collect::<Value>(),
             "workload_primitives": workload_capabilities().map(row).collect::<Value>(),
             "aicpu_primitives": aicpu_capabilities().map(row).collect::<Value>(),
         }));
     } else {
-        let heading = |what: &str| [what.to_owned(), "cpu_sim".to_owned(), String::new()];
+        let heading = |what: &str| [what.to_owned(), CPU_SIM.name.to_owned(), String::new()];
         let row =
             |c: Capability| [c.primitive.to_owned(), support(c.support).to_owned(), c.meaning.to_owned()];
         let rows: Vec<[String; 3]> = std::iter::once(heading("primitive of `.pto`"))
@@ -84,7 +85,7 @@ fn matrix_json() -> Value {
         let instructions: Vec<&str> = row.ops.iter().map(|op| op.info().mnemonic).collect();
         json!({ "row": row.name, "instructions": instructions, "support": cells(row) })
     };
-    let platform = |p: &Platform| json!({ "platform": platform_name(*p), "target": target_name(*p) });
+    let platform = |p: &Platform| json!({ "platform": platform_name(*p), "target": Target::of(*p).name });
     json!({
         "platforms": PLATFORMS.iter().map(platform).collect::<Vec<_>>(),
         "words": WORDS.iter().map(|(word, meaning)| json!({ "word": word, "meaning": meaning })).collect::<Vec<_>>(),
@@ -97,7 +98,7 @@ fn matrix_text() -> String {
         format!("{}\n", format!("{name:<24}{}", cells.map(|c| format!("{c:<9}")).concat()).trim_end())
     };
     let mut text = line("instruction", PLATFORMS.map(platform_name));
-    text.push_str(&line("", PLATFORMS.map(|p| target_name(p).trim_start_matches("ascend_"))));
+    text.push_str(&line("", PLATFORMS.map(|p| Target::of(p).name.trim_start_matches("ascend_"))));
     for row in MATRIX {
         text.push_str(&line(row.name, PLATFORMS.map(|p| word(row.support(p)))));
     }

@@ -7,7 +7,7 @@ use crate::files::Filled;
 use crate::reference::Comparison;
 use crate::report::Findings;
 use serde_json::Value;
-use wsp_cpu::Unwritten;
+use wsp_backend::Unwritten;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
 

@@ -1,7 +1,7 @@
 //! Units of task graphs at the boundary to the backend.
 
 use std::time::Duration;
-use wsp_cpu::Unwritten;
+use wsp_backend::Unwritten;
 use wsp_cpu::tg::{Peak, Session, SessionOptions, TgKernels};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::TgModule;

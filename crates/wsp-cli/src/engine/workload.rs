@@ -13,7 +13,7 @@ use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
 use crate::report::{RunTime, TimedTask, Timeline};
 use std::path::Path;
 use std::time::Duration;
-use wsp_cpu::Unwritten;
+use wsp_backend::Unwritten;
 use wsp_cpu::workload::{Bodies, Detail, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;

@@ -6,7 +6,7 @@ use crate::interrupt::Leftover;
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use wsp_cpu::tg::{CheckpointKey, CheckpointStore, RecordKind};
+use wsp_backend::{CheckpointKey, CheckpointStore, RecordKind};
 use wsp_ir::diag::Diagnostic;
 
 /// How names of checkpoints end.

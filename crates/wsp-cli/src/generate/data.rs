@@ -9,8 +9,8 @@ use crate::files::{check_memory, no_array};
 use crate::machine;
 use crate::numbers::{Bf16, Elem, F8E4m3, F8E5m2, F16, F32};
 use crate::reference::alibi_slopes;
+use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 

@@ -6,8 +6,8 @@ use super::pairs::Pairs;
 use super::spec::Spec;
 use crate::reference::{MLA_DECODE, role};
 use std::collections::{BTreeMap, BTreeSet};
+use wsp_backend::KvLayout;
 use wsp_core::{DType, ParamId};
-use wsp_cpu::KvLayout;
 use wsp_ir::{BindingSource, Dim, Expr, ExprKind, Module, ParamSource};
 use wsp_kernel::{Value, eval_launch_expr};
 use wsp_plan::{Array, Arrays, ParamValue};
@@ -280,7 +280,7 @@ mod tests {
         let module = compiled(shapes, DECODE);
         let names = Names::of(&module).unwrap();
         let spec: Spec = "len=3/4,heads=4/2,dim=8".parse().unwrap();
-        let arrays = crate::generate::generate(&spec, 1, wsp_cpu::KvLayout::Nhd, &names).unwrap();
+        let arrays = crate::generate::generate(&spec, 1, wsp_backend::KvLayout::Nhd, &names).unwrap();
         let extents = spec.extents(&module, &names, &arrays);
         let of = |name: &str| extents.get(&module.param_named(name).unwrap()).copied();
         let have = ["batch", "heads", "kv_heads", "dim", "lanes"].map(of);

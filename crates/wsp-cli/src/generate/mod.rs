@@ -26,7 +26,7 @@ pub use spec::{HELP, Lens, Spec};
 pub use tensors::{can_make, check_dtype, extents_asked, generate_tensors};
 pub use unit::{Scale, make_tensor};
 
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
 

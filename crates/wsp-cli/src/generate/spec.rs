@@ -4,8 +4,8 @@ use super::data::Values;
 use super::pairs::{Pairs, SpecError, error};
 use std::path::PathBuf;
 use std::str::FromStr;
+use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_cpu::KvLayout;
 use wsp_ir::diag::did_you_mean;
 
 /// Most requests of a made-up batch.

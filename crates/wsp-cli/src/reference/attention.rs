@@ -317,8 +317,8 @@ impl Checked<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wsp_backend::KvLayout;
     use wsp_core::DType;
-    use wsp_cpu::KvLayout;
 
     fn array(shape: &[u64], values: &[f32]) -> Array {
         let mut array = Array::zeros(DType::F32, shape).unwrap();

@@ -2,8 +2,8 @@
 
 use super::rows::Rows;
 use crate::codes;
+use wsp_backend::unravel;
 use wsp_core::DType;
-use wsp_cpu::unravel;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Array;
 

@@ -27,7 +27,7 @@ pub use merge::merge;
 pub use paged::Cache;
 
 use crate::codes;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::{EntryTy, Module, Reference};
 use wsp_plan::{Array, Arrays};

@@ -1,7 +1,7 @@
 //! Where the tokens of a paged cache are.
 
 use super::rows::Rows;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_plan::Array;
 
 /// A paged cache of keys and values.

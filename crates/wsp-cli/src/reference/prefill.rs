@@ -3,7 +3,7 @@
 use super::dense::{Dense, attend, by_rows, dot, expect_rows, expect_shape, integers, number, unfit};
 use super::{Comparison, Context, Errors, Tolerance, compare, compare_by, find, role};
 use crate::files::to_u32;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 

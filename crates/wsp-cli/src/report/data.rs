@@ -3,7 +3,7 @@
 use super::text::Lines;
 use crate::files::to_u32;
 use serde_json::Value;
-use wsp_cpu::KvLayout;
+use wsp_backend::KvLayout;
 use wsp_ir::{EntryTy, Module};
 use wsp_plan::Arrays;
 

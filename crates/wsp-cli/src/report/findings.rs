@@ -6,7 +6,7 @@ use crate::codes;
 use crate::reference::{Comparison, Special};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use wsp_cpu::Unwritten;
+use wsp_backend::Unwritten;
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_plan::{Array, Arrays};
 

@@ -157,7 +157,7 @@ fn lowered(path: &std::path::Path) -> Option<Vec<u8>> {
     let text = std::fs::read_to_string(path).unwrap();
     let (module, found) = wsp_ir::workload::text::parse("example", &text, &mut wsp_ir::SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));
-    let schedule = wsp_plan::workload::lower_schedule(&module, None, "cpu_sim").unwrap();
+    let schedule = wsp_plan::workload::lower_schedule(&module, None, wsp_plan::target::CPU_SIM).unwrap();
     match wsp_plan::ptow::lower(&module, &schedule) {
         Ok(lowered) => Some(lowered.program.as_bytes().to_vec()),
         Err(faults) => {

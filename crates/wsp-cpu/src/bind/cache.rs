@@ -3,8 +3,8 @@
 use super::integers::to_u32;
 use crate::codes;
 use crate::metadata::{ArrayFact, Metadata};
-use crate::options::KvLayout;
 use std::sync::Arc;
+use wsp_backend::KvLayout;
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 

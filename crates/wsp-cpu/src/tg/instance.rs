@@ -6,10 +6,10 @@ use super::accounts::{Accounts, Claim};
 use super::code::{Bound, GraphCode};
 use super::memory::TensorRange;
 use super::tensors::{POISON, TensorInfo, TensorTable, claim, placed, released};
-use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use wsp_backend::Recording;
 use wsp_core::tg::MemLocation;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{EarlyLoads, Stored};
@@ -127,7 +127,7 @@ impl Instance {
     pub(crate) fn release(
         &self,
         local: u32,
-        poison: super::Released,
+        poison: wsp_backend::Released,
         info: &TensorInfo,
     ) -> Result<(), Box<Diagnostic>> {
         let Some(cell) = self.cells.get(local as usize) else { return Ok(()) };
@@ -137,7 +137,7 @@ impl Instance {
         if let Some(claim) = &cell.claim {
             // The next launch finds memory that nothing has stored to.
             cell.range.stored().into_iter().for_each(Stored::forget);
-            if poison == super::Released::Poison {
+            if poison == wsp_backend::Released::Poison {
                 cell.range.fill(POISON);
             }
             self.account().release(std::slice::from_ref(claim));

@@ -13,9 +13,9 @@
     reason = "blocks on several threads read and write one buffer; the task graph orders conflicts"
 )]
 
-use crate::options::Recording;
 use std::ptr;
 use std::sync::Arc;
+use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
 use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, StoredState, TensorMem};

@@ -1,23 +1,12 @@
 //! What a session is given besides its unit and kernels.
 
-use super::checkpoint::CheckpointStore;
-use crate::options::Recording;
 use crate::workload::PayloadSlot;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_backend::{CheckpointStore, Recording, Released};
 use wsp_memory::{Claim, View};
 use wsp_plan::Arrays;
 use wsp_runtime::tg::RuntimeConfig;
-
-/// What becomes of memory that is released.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Released {
-    /// Nothing.
-    #[default]
-    Keep,
-    /// It is filled with a pattern, so that what still reads it gives wrong results every time.
-    Poison,
-}
 
 /// What a [`Session`](super::Session) is given besides its unit and kernels.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,8 @@ use super::memory::TensorRange;
 use super::session::Session;
 use super::shared::Live;
 use super::tensors::TensorInfo;
-use crate::{Recording, Unwritten};
+use crate::unwritten::unwritten;
+use wsp_backend::{Recording, Unwritten};
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
 use wsp_memory::ViewAccess;
@@ -87,7 +88,7 @@ impl Session {
             let range = memory.held(at, 0)?;
             let stored = range.stored()?;
             let (dtype, shape) = info.elements.clone().unwrap_or((DType::U8, vec![range.bytes()]));
-            Some(Unwritten::of(&info.name, &shape, info.given, |which| stored.missing(which, dtype.size())))
+            Some(unwritten(&info.name, &shape, info.given, |which| stored.missing(which, dtype.size())))
         };
         outputs.into_iter().filter_map(unwritten).flatten().collect()
     }
@@ -134,7 +135,7 @@ impl Session {
         }
         self.check_unused(at, device)?;
         let shared = &self.shared;
-        if shared.released == super::Released::Poison
+        if shared.released == wsp_backend::Released::Poison
             && let Some(range) = shared.memory().held(at, device)
         {
             range.fill(super::tensors::POISON);

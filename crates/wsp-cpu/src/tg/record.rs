@@ -21,9 +21,9 @@
 //! | partitions, streams, affinities, gangs, memory accounts | follow from the unit |
 //! | ready queues, cores, resident kernels, workspaces, bound arguments | made anew: no result depends on them |
 
-use super::checkpoint::{CheckpointKey, RecordKind};
 use super::host::HostState;
 use super::identity::Identity;
+use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::crc::crc32;
 use wsp_kernel::StoredState;
 use wsp_runtime::tg::{LaunchEvent, LaunchEvents, SavedEvent};

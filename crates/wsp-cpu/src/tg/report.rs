@@ -1,7 +1,7 @@
 //! What a run did.
 
 use super::accounts::Peak;
-use super::checkpoint::CheckpointKey;
+use wsp_backend::CheckpointKey;
 use wsp_ir::diag::Diagnostic;
 use wsp_runtime::tg::{Stats, Trace};
 

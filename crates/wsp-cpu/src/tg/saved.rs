@@ -1,7 +1,6 @@
 //! How a graph, or a run, goes on from a checkpoint.
 
 use super::Report;
-use super::checkpoint::{CheckpointKey, RecordKind};
 use super::codes;
 use super::host::HostState;
 use super::identity::Difference;
@@ -12,9 +11,10 @@ use super::record::{Record, SavedTensor, Unreadable};
 use super::session::Session;
 use super::shared::{no_store, store_failed};
 use super::snapshot::{RunState, called, unusable};
-use crate::options::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use wsp_backend::Recording;
+use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_core::tg::{CheckpointNo, EventNo, GraphNo, StreamNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_memory::ViewAccess;
@@ -388,7 +388,7 @@ impl Session {
             if let Some(range) = instance.own(local) {
                 range.go_back(&saved.bytes, saved.stored.as_ref());
                 if saved.released {
-                    instance.release(local as u32, super::Released::Keep, &shared.table[unit])?;
+                    instance.release(local as u32, wsp_backend::Released::Keep, &shared.table[unit])?;
                 }
             }
         }

@@ -2,7 +2,6 @@
 
 use super::Report;
 use super::bodies::LaunchBodies;
-use super::checkpoint::CheckpointKey;
 use super::code::GraphCode;
 use super::codes;
 use super::faults;
@@ -15,6 +14,7 @@ use crate::workload::PayloadSlot;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_backend::CheckpointKey;
 use wsp_core::tg::{CheckpointNo, GraphNo, StreamNo};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ArgSource, Namespace, TgModule};

@@ -2,19 +2,20 @@
 
 use super::accounts::Accounts;
 use super::bodies::{LaunchBodies, cancelled};
-use super::checkpoint::{CheckpointKey, CheckpointStore};
 use super::code::{Bound, GraphCode};
 use super::codes;
 use super::host::HostState;
 use super::identity::Identity;
 use super::memory::TensorRange;
-use super::options::{Released, SessionOptions};
+use super::options::SessionOptions;
 use super::record::SavedLaunch;
 use super::snapshot::{Held, RunState};
 use super::tensors::{TensorTable, UnitMemory};
 use super::touches::Launches;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use wsp_backend::Released;
+use wsp_backend::{CheckpointKey, CheckpointStore};
 use wsp_core::tg::{EvalFault, GraphNo, TensorNo};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Scratch;

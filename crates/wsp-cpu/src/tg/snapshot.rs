@@ -5,7 +5,6 @@
 //! statement whole or not at all, and nothing that it copies can begin to change meanwhile.
 
 use super::bodies::LaunchBodies;
-use super::checkpoint::{CheckpointKey, RecordKind};
 use super::code::GraphCode;
 use super::codes;
 use super::instance::Instance;
@@ -15,6 +14,7 @@ use super::tensors::UnitMemory;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use wsp_backend::{CheckpointKey, RecordKind};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Stored;
 use wsp_runtime::tg::LaunchId;

@@ -3,9 +3,9 @@
 use super::accounts::{Accounts, Claim};
 use super::codes;
 use super::memory::TensorRange;
-use crate::options::Recording;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{ExprOp, Instr, MemLocation, TensorNo};
 use wsp_ir::Span;

@@ -3,28 +3,6 @@
 use wsp_ir::diag::Code;
 
 wsp_ir::diag::codes! {
-    pub(crate) NO_BODY = 850, "kernel has no body",
-        "\
-A workload mixes kernels of a used file with kernels that are only declared: `kernel k(in a, out b);` says what a kernel
-takes, not what it does. Write the kernel in the used `.pto` file.
-A workload all of whose kernels are only declared can be run if that is asked for: each task then mixes what it reads into what
-it writes. `wsp run` asks for it and says so in its summary; in Rust it is `WorkloadInputs::mixing`, and otherwise each kernel
-needs a function in the `KernelRegistry`.";
-    pub(crate) UNKNOWN_KERNEL = 851, "unknown kernel",
-        "\
-A task calls a kernel that neither the file declares nor a used file defines, or a function was registered for a kernel
-that the workload does not declare. Correct the name, or add `use \"file.pto\";` with the file that defines it.";
-    pub(crate) KERNEL_FIELDS = 852, "arguments do not fit the descriptor",
-        "\
-A task of a library kernel sets the fields of its descriptor, by name or in declared order: each exactly once, all with
-integers. What the kernel reads and writes follows from its own loads and stores and is not passed.
-The message lists the fields.";
-    pub(crate) BOTH_SIDES = 853, "name declared on both sides",
-        "\
-A workload file and a file that it uses give one name two meanings: a tensor of both, a `let` that has the name of a
-parameter there, a parameter that is an integer here and a real number there, or one that has a default here and follows
-from a shape or from others there. Remove one of the two declarations, or rename it, or write `param n;` to take the value
-that the used file has: its kernels see the tensors and parameters of that file.";
     pub(crate) SLOT_IN_GRAPH = 854, "task graph depends on computed values",
         "\
 A condition reads a slot that tasks write, so that which tasks there are is known only while they run.
@@ -97,6 +75,8 @@ number of views, dimensions or descriptor words, a scalar that is not there, or 
 A kernel over views was compiled for boxes of certain extents and element types, and for scalars of 32 bits without a sign.
 A task gives it something else. The message has the value, and what the kernel takes; the notes say which task it is.";
 }
+pub(crate) const NO_BODY: Code = Code(850);
+pub(crate) const UNKNOWN_KERNEL: Code = Code(851);
 pub(crate) const IN_USE: Code = Code(1268);
 pub(crate) const PARTITION: Code = Code(831);
 pub(crate) const START_FORCED: Code = Code(833);

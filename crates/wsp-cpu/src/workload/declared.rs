@@ -1,6 +1,6 @@
 //! Runs tasks of declared kernels.
 
-use super::inputs::{Absent, WorkloadInputs};
+use super::inputs::WorkloadInputs;
 use super::memory::{NeverStored, SharedTensor};
 use super::mixing;
 use super::program::DeclaredKernels;
@@ -9,17 +9,20 @@ use super::registry::{KernelBody, KernelCx, KernelFault, KernelRegistry};
 use super::tensors::slot_value;
 use super::view_kernel::{Bound, Interruption, ViewFault};
 use super::watch::Watch;
-use crate::options::Recording;
-use crate::unwritten::Unwritten;
+use crate::unwritten::unwritten;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wsp_backend::Absent;
+use wsp_backend::Recording;
+use wsp_backend::Unwritten;
 use wsp_core::{KernelId, Region, SlotId, TaskId, TensorId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
+use wsp_ir::workload::AccessMode;
 use wsp_kernel::{EarlyLoads, Scratch, Stored, Trap};
 use wsp_plan::Arrays;
+use wsp_plan::workload::modes;
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::Slots;
 
@@ -136,7 +139,7 @@ impl Declared {
         let tensors = self.kernels.module.tensors.iter().zip(&self.tensors).zip(&self.given);
         let unwritten = tensors.flat_map(|((tensor, shared), given)| {
             let given = *given || shared.caller().is_some();
-            Unwritten::of(&tensor.name, &shared.shape(), given, |which| shared.missing(which))
+            unwritten(&tensor.name, &shared.shape(), given, |which| shared.missing(which))
         });
         unwritten.collect()
     }
@@ -280,15 +283,6 @@ impl Slots for Declared {
 /// The box of a tensor of one element.
 pub(crate) fn cell(tensor: TensorId) -> Region {
     Region::new(tensor, &[0], &[1]).expect("one dimension is within the limit")
-}
-
-/// What a kernel does with each tensor parameter.
-pub(crate) fn modes(kernel: &Kernel) -> Vec<AccessMode> {
-    let Signature::Declared(params) = &kernel.signature else { return Vec::new() };
-    params
-        .iter()
-        .filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None })
-        .collect()
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

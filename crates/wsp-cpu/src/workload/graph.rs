@@ -1,7 +1,6 @@
 //! The task graph of a workload, listed.
 
 use super::codes;
-use super::declared::modes;
 use super::settings::{affinity, stopped};
 use super::touch::{Touched, Toucher};
 use smallvec::SmallVec;
@@ -9,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::{ExecPool, Region, SlotId, StreamId, TaskId, limits};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{AccessMode, WorkloadModule};
-use wsp_plan::workload::{TaskRecord, TaskSink};
+use wsp_plan::workload::{TaskRecord, TaskSink, modes};
 use wsp_runtime::infer::{Accesses, MapError, unordered_hazards};
 use wsp_runtime::{Deps, Gate, Stopped, TaskGraph, TaskSpec};
 

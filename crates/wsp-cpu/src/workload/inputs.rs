@@ -1,29 +1,13 @@
 //! What a launch of a workload is given and what it gives.
 
-use super::aicpu::Expand;
 use super::registry::PayloadSlot;
-use crate::options::Recording;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wsp_backend::{Absent, Expand, Recording};
 use wsp_kernel::Poll;
 use wsp_memory::{Claim, View};
 use wsp_plan::{Arrays, ParamValue};
-
-/// What tensors of declared kernels begin with that nothing is given for and that [`WorkloadInputs::made_up`] does not name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Absent {
-    /// Nothing: tasks may read what tasks wrote only. A tensor that they read first is an error before the run, see
-    /// [`WorkloadProgram::needed`](super::WorkloadProgram::needed). Of one that tasks write under a condition or in part, or read
-    /// under a condition that may hold after others have written it, a run records what they store, and a task that loads other
-    /// elements stops it. What is never written is zeros in the outputs.
-    #[default]
-    Refused,
-    /// Made-up elements, which differ from place to place and follow from a seed.
-    MadeUp,
-    /// Zeros.
-    Zeros,
-}
 
 /// Values and arrays of a launch.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,5 @@
 //! Which tensors tasks read before any task has written them, where that is known before a run.
 
-use super::declared::modes;
-use super::link::bodies;
 use super::tensor_set::TensorSet;
 use std::collections::BTreeMap;
 use wsp_core::{TensorId, WorkloadId};
@@ -9,7 +7,7 @@ use wsp_ir::workload::{
     Access, AccessMode, ArgValue, Block, DimRange, IntExpr, IntExprKind, Iteration, NodeKind, Process, Task,
     WorkloadModule,
 };
-use wsp_plan::workload::constant;
+use wsp_plan::workload::{bodies, constant, modes};
 
 /// Tensors of a workload with declared kernels by what their first reads find.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -13,9 +13,9 @@
 
 use super::codes;
 use crate::lent::{lend, take_back};
-use crate::unravel;
 use std::ptr;
 use std::sync::Arc;
+use wsp_backend::unravel;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
@@ -271,7 +271,7 @@ fn allocate(name: &str, dtype: DType, dims: &[u32]) -> Result<Array, Diagnostic>
     Array::zeros(dtype, &shape).map_err(|fault| no_memory(name, fault).note(format!("its shape is {dims:?}")))
 }
 
-fn no_memory(name: &str, fault: ArrayError) -> Diagnostic {
+pub(super) fn no_memory(name: &str, fault: ArrayError) -> Diagnostic {
     let what = match fault {
         ArrayError::TooLarge => format!("tensor `{name}` is too large to be addressed"),
         ArrayError::OutOfMemory { bytes } => {

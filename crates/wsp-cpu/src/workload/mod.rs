@@ -12,13 +12,13 @@ mod faults;
 mod graph;
 mod inputs;
 mod library;
-mod link;
 mod list;
 mod live_ins;
 mod memory;
 mod mixing;
 mod outcome;
 mod prepared;
+mod prepared_run;
 mod program;
 mod records;
 mod registry;
@@ -34,10 +34,11 @@ mod view_kernel;
 mod watch;
 
 pub(crate) use library::LibraryTasks;
+pub(crate) use prepared_run::PreparedRun;
 
-pub use aicpu::{AicpuFigures, Expand, WorkloadTransfer};
+pub use aicpu::{AicpuFigures, WorkloadTransfer};
 pub use graph::{Detail, GraphAccess, GraphKernel, GraphListing, MOST_LISTED, MissedHazard, ORDER_POINT};
-pub use inputs::{Absent, WorkloadInputs, WorkloadOptions};
+pub use inputs::{WorkloadInputs, WorkloadOptions};
 pub use outcome::{Bodies, WorkloadOutcome};
 pub use prepared::PreparedWorkload;
 pub use program::WorkloadProgram;

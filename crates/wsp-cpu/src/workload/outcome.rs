@@ -1,8 +1,8 @@
 //! What a run of a workload gives.
 
 use super::aicpu::AicpuFigures;
-use crate::stats::KernelStats;
-use crate::unwritten::Unwritten;
+use wsp_backend::KernelStats;
+use wsp_backend::Unwritten;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::Arrays;
 use wsp_plan::workload::ScheduleLine;
@@ -21,7 +21,7 @@ pub enum Bodies {
 }
 
 /// What a run computed, and how.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WorkloadOutcome {
     /// Tensors that tasks may write, by name.
     pub outputs: Arrays,

@@ -97,6 +97,11 @@ impl PreparedWorkload {
         Ok(&self.outcome)
     }
 
+    /// Warnings that are known before a run.
+    pub(crate) fn notes(&self) -> &[Diagnostic] {
+        &self.launch.notes
+    }
+
     /// The outcome of the last run; before the first one, one of no tasks.
     pub fn outcome(&self) -> &WorkloadOutcome {
         &self.outcome

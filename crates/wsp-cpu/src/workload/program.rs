@@ -6,7 +6,6 @@ use super::equal::NamedTensor;
 use super::graph::{Detail, GraphListing};
 use super::inputs::{WorkloadInputs, WorkloadOptions};
 use super::library::LibraryTasks;
-use super::link::{link, named, written};
 use super::list::Listing;
 use super::live_ins::LiveIns;
 use super::outcome::WorkloadOutcome;
@@ -26,23 +25,22 @@ use std::sync::atomic::AtomicBool;
 use wsp_core::{ParamId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::WorkloadModule;
-use wsp_ir::workload::verify::verify;
 use wsp_ir::{BindingSource, Dim, ExprKind, Module, ParamSource, Storage};
-use wsp_plan::workload::{Bindings, LoweredSchedule, bind, lower_schedule};
-use wsp_plan::{Arrays, CompileOptions, LoweredPlan, TensorUse, lower_library};
+use wsp_plan::workload::{Bindings, LoweredSchedule, WorkloadLibrary, WorkloadPlan, bind, named, written};
+use wsp_plan::{Arrays, CompileOptions, LoweredPlan, TensorUse};
 use wsp_runtime::Deps;
 
 /// A workload with its schedule and with bodies for its kernels.
 #[derive(Debug)]
 pub struct WorkloadProgram {
-    kind: Kind,
+    pub(super) kind: Kind,
     registry: KernelRegistry,
 }
 
 #[derive(Debug)]
-enum Kind {
+pub(super) enum Kind {
     Declared(Arc<DeclaredKernels>),
-    Library(Box<LibraryKernels>),
+    Library(Arc<LibraryKernels>),
 }
 
 /// A workload whose kernels it declares.
@@ -69,19 +67,18 @@ impl WorkloadProgram {
     /// Links a workload to the kernels of `library`, and applies its schedule.
     ///
     /// # Errors
-    /// A module that breaks a rule of [`wsp_ir::workload::verify`], kernels that are not there, tasks that do not fit
-    /// their descriptors, a schedule that the target cannot keep.
+    /// As [`WorkloadPlan::new`].
     pub fn new(
-        mut module: WorkloadModule,
+        module: WorkloadModule,
         library: Option<&Module>,
         options: &CompileOptions,
     ) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-        let faults: Vec<Diagnostic> = verify(&module).into_iter().filter(Diagnostic::is_error).collect();
-        if !faults.is_empty() {
-            return Err(faults);
-        }
-        let schedule = lower_schedule(&module, options.schedule.as_deref(), &options.target)?;
-        let functions = link(&mut module, library)?;
+        WorkloadPlan::new(module, library, options).map(WorkloadProgram::of)
+    }
+
+    /// The program of a plan.
+    pub fn of(plan: WorkloadPlan) -> WorkloadProgram {
+        let WorkloadPlan { mut module, schedule, library, .. } = plan;
         let kind = match library {
             None => {
                 let written = written(&mut module);
@@ -89,18 +86,12 @@ impl WorkloadProgram {
                 let (needed, unsure) = (names(&module, &needed), names(&module, &unsure));
                 Kind::Declared(Arc::new(DeclaredKernels { module, schedule, written, needed, unsure }))
             }
-            Some(library) => {
-                let called =
-                    named(&module).kernels.into_iter().filter_map(|kernel| functions[kernel.index()]);
-                let called: Vec<_> = called.collect();
-                let program = Program::new(lower_library(library, &called, options)?);
-                Kind::Library(Box::new(LibraryKernels {
-                    program,
-                    tasks: LibraryTasks { module, functions, schedule },
-                }))
-            }
+            Some(WorkloadLibrary { plan, functions }) => Kind::Library(Arc::new(LibraryKernels {
+                program: Program::new(plan),
+                tasks: LibraryTasks { module, functions, schedule },
+            })),
         };
-        Ok(WorkloadProgram { kind, registry: KernelRegistry::new() })
+        WorkloadProgram { kind, registry: KernelRegistry::new() }
     }
 
     /// Takes bodies for declared kernels, in place of those it was given before.
@@ -153,7 +144,7 @@ impl WorkloadProgram {
 
     /// Names of the tensors that tasks read before any task writes them, sorted: a run depends on what they begin with. None where
     /// kernels are those of a used file. Of a tensor that tasks write or read under a condition, or write in part, only a run tells: see
-    /// [`Absent::Refused`](super::Absent::Refused).
+    /// [`Absent::Refused`](wsp_backend::Absent::Refused).
     pub fn needed(&self) -> impl Iterator<Item = &str> {
         let declared = match &self.kind {
             Kind::Declared(declared) => Some(&declared.needed),

@@ -223,7 +223,7 @@ impl KernelCx<'_> {
     ///
     /// # Errors
     /// When there is no such parameter, it is declared `out`, its elements have another type, or no task has stored some of
-    /// them, see [`Absent::Refused`](super::Absent::Refused).
+    /// them, see [`Absent::Refused`](wsp_backend::Absent::Refused).
     pub fn load<T: Element>(&mut self, n: usize) -> Result<Vec<T>, KernelFault> {
         self.check::<T>(n, AccessMode::Out, "load from")?;
         let region = self.boxes[n];
@@ -262,7 +262,7 @@ impl KernelCx<'_> {
     ///
     /// # Errors
     /// When there is no such parameter, or it is not declared `out` and no task has stored some of the elements, see
-    /// [`Absent::Refused`](super::Absent::Refused).
+    /// [`Absent::Refused`](wsp_backend::Absent::Refused).
     pub fn view(&self, n: usize) -> Result<View, KernelFault> {
         let (region, tensor) = self.parameter(n)?;
         let view = tensor.view(region, self.mode(n).unwrap_or(AccessMode::InOut));

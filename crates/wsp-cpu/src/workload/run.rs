@@ -19,6 +19,7 @@ use super::touch::Stated;
 use super::view_kernel::Interruption;
 use crate::LaunchOptions;
 use crate::arguments::{claimed, uses};
+use crate::program::Prepared;
 use crate::stats::kernel_stats;
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,7 +56,7 @@ pub(crate) struct Launch {
     /// Arrays of the caller, which each run claims.
     pub(crate) uses: Uses,
     /// Warnings.
-    notes: Vec<Diagnostic>,
+    pub(crate) notes: Vec<Diagnostic>,
 }
 
 impl Launch {
@@ -270,57 +271,102 @@ pub(crate) fn library(
     inputs: &WorkloadInputs,
     options: &WorkloadOptions,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-    let LibraryKernels { program, tasks } = kernels;
-    refuse_for_library(options).map_err(|fault| vec![fault])?;
-    let (prepared, bindings) =
-        program.prepare_tasks(tasks, &inputs.arrays, &launch_options(inputs, options))?;
-    let (module, schedule) = (&tasks.module, &tasks.schedule);
-    let mut notes = check(module, &bindings, schedule, options)?;
-    if checks_order(schedule, options) {
-        let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
-        let cancel = options.cancel.as_deref();
-        let mut touch = tasks.touch(program.lowered(), &prepared);
-        Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
+    LibraryLaunch::new(kernels, inputs, options)?.run(kernels, &inputs.arrays, options)
+}
+
+/// A run of kernels of a used file with everything checked and bound, once.
+pub(crate) struct LibraryLaunch {
+    prepared: Prepared,
+    bindings: Bindings,
+    way: Way,
+    /// Warnings.
+    notes: Vec<Diagnostic>,
+}
+
+impl LibraryLaunch {
+    /// Checks and binds what is given.
+    ///
+    /// # Errors
+    /// Wrong values, arrays and options, dependences that miss a hazard.
+    pub(crate) fn new(
+        kernels: &LibraryKernels,
+        inputs: &WorkloadInputs,
+        options: &WorkloadOptions,
+    ) -> Result<LibraryLaunch, Vec<Diagnostic>> {
+        let LibraryKernels { program, tasks } = kernels;
+        refuse_for_library(options).map_err(|fault| vec![fault])?;
+        let (prepared, bindings) =
+            program.prepare_tasks(tasks, &inputs.arrays, &launch_options(inputs, options))?;
+        let (module, schedule) = (&tasks.module, &tasks.schedule);
+        let notes = check(module, &bindings, schedule, options)?;
+        if checks_order(schedule, options) {
+            let slots = slots(module, &bindings, inputs, options.claim.as_ref())?;
+            let cancel = options.cancel.as_deref();
+            let mut touch = tasks.touch(program.lowered(), &prepared);
+            Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
+        }
+        let way = Way::new(schedule, options)?;
+        Ok(LibraryLaunch { prepared, bindings, way, notes })
     }
-    let arrays = &inputs.arrays;
-    let (outcome, aicpus) = match Way::new(schedule, options)? {
-        Way::OneByOne(settings) | Way::Workers(settings) => {
-            let ran = program.launch(prepared, arrays, &settings.config, |planner, kernels, submitter| {
-                tasks.submit(&bindings, planner, kernels, submitter, &settings)
-            })?;
-            (ran, None)
-        }
-        Way::Aicpus(config) => {
-            let tensors = NamedTensor::of_library(&program.lowered().module);
-            let generated =
-                Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
-            let mut figures = None;
-            let threads = generated.config.threads;
-            let outcome = program.launch_with(prepared, arrays, threads, |launched| {
-                let ran = generated.library(program, tasks, &launched)?;
-                notes.extend(ran.notes);
-                figures = Some(ran.figures);
-                Ok(ran.stats)
-            })?;
-            (outcome, figures)
-        }
-    };
-    let stats = outcome.stats;
-    notes.extend(outcome.notes);
-    Ok(WorkloadOutcome {
-        outputs: outcome.outputs,
-        unwritten: outcome.unwritten,
-        bodies: Bodies::Library,
-        threads: stats.threads,
-        kernels: stats.kernels,
-        params: params(module, &bindings),
-        library_params: stats.params,
-        schedule: lines(schedule, options),
-        run_ns: stats.times.run,
-        runtime: stats.runtime,
-        aicpus,
-        notes,
-    })
+
+    /// Warnings.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.notes.iter().chain(&self.prepared.bound.notes)
+    }
+
+    /// Runs all tasks on the arrays that this was made for.
+    ///
+    /// # Errors
+    /// Faults of the workload, the first fault of a task.
+    pub(crate) fn run(
+        self,
+        kernels: &LibraryKernels,
+        arrays: &Arrays,
+        options: &WorkloadOptions,
+    ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+        let LibraryKernels { program, tasks } = kernels;
+        let LibraryLaunch { prepared, bindings, way, mut notes } = self;
+        let (module, schedule) = (&tasks.module, &tasks.schedule);
+        let (outcome, aicpus) = match way {
+            Way::OneByOne(settings) | Way::Workers(settings) => {
+                let ran =
+                    program.launch(prepared, arrays, &settings.config, |planner, kernels, submitter| {
+                        tasks.submit(&bindings, planner, kernels, submitter, &settings)
+                    })?;
+                (ran, None)
+            }
+            Way::Aicpus(config) => {
+                let tensors = NamedTensor::of_library(&program.lowered().module);
+                let generated =
+                    Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
+                let mut figures = None;
+                let threads = generated.config.threads;
+                let outcome = program.launch_with(prepared, arrays, threads, |launched| {
+                    let ran = generated.library(program, tasks, &launched)?;
+                    notes.extend(ran.notes);
+                    figures = Some(ran.figures);
+                    Ok(ran.stats)
+                })?;
+                (outcome, figures)
+            }
+        };
+        let stats = outcome.stats;
+        notes.extend(outcome.notes);
+        Ok(WorkloadOutcome {
+            outputs: outcome.outputs,
+            unwritten: outcome.unwritten,
+            bodies: Bodies::Library,
+            threads: stats.threads,
+            kernels: stats.kernels,
+            params: params(module, &bindings),
+            library_params: stats.params,
+            schedule: lines(schedule, options),
+            run_ns: stats.times.run,
+            runtime: stats.runtime,
+            aicpus,
+            notes,
+        })
+    }
 }
 
 /// Options of a launch of library kernels. A sequential one runs the plain tile operations.

@@ -2,13 +2,14 @@
 
 use super::codes;
 use super::declared::cell;
-use super::inputs::{Absent, WorkloadInputs};
+use super::inputs::WorkloadInputs;
 use super::memory::SharedTensor;
 use super::mixing;
 use super::program::DeclaredKernels;
 use crate::arguments::{self, Argument, claimed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_backend::Absent;
 use wsp_core::{DType, SlotId, TensorId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Tensor, WorkloadModule};

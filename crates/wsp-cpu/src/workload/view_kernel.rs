@@ -1,7 +1,6 @@
 //! Kernels over views of their tasks' boxes: compiled once, bound to the boxes of every task.
 
 use super::codes;
-use super::declared::modes;
 use super::memory::{NeverStored, SharedTensor};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use wsp_ir::verify::verify;
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 use wsp_ir::{Elem, FuncKind, Storage};
 use wsp_kernel::{Env, KernelCode, Mode, Poll, Scratch, Trap};
+use wsp_plan::workload::modes;
 use wsp_plan::{FieldSource, ViewKernelSource, ViewShape};
 
 /// A compiled kernel over views.

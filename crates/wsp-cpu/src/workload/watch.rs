@@ -1,7 +1,7 @@
 //! Elements of `out` boxes that a task leaves unwritten, found by filling the boxes with a pattern before it runs.
 
 use super::memory::SharedTensor;
-use crate::unravel;
+use wsp_backend::unravel;
 use wsp_core::{DType, Region};
 use wsp_ir::workload::{AccessMode, Kernel, ParamKind, Signature};
 

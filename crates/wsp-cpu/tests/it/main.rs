@@ -6,6 +6,7 @@ mod plans;
 #[path = "../../../wsp-core/tests/randomised/mod.rs"]
 mod randomised;
 mod schedule_effects;
+mod seam;
 mod splits;
 mod tg;
 mod tg_examples;

@@ -1,9 +1,10 @@
 //! The example units run with the kernels of their files.
 
 use std::sync::Arc;
+use wsp_backend::MemoryStore;
 use wsp_core::DType;
 use wsp_core::tg::Instr;
-use wsp_cpu::tg::{MemoryStore, Session, SessionOptions, TgKernels};
+use wsp_cpu::tg::{Session, SessionOptions, TgKernels};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, render_all};
 use wsp_ir::tg::TgModule;

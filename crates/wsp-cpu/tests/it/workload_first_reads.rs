@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use crate::workloads::{WIDE, program, report};
+use wsp_backend::Absent;
+use wsp_backend::Recording;
 use wsp_core::DType;
-use wsp_cpu::Recording;
-use wsp_cpu::workload::{Absent, KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Code;
 use wsp_plan::{Array, ParamValue};
 

@@ -5,7 +5,8 @@ use crate::workloads::{WIDE, outputs, program, report, run_error};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wsp_cpu::workload::{Detail, Expand, WorkloadInputs, WorkloadOptions};
+use wsp_backend::Expand;
+use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions};
 use wsp_ir::workload::Deps;
 use wsp_plan::ParamValue;
 

@@ -242,7 +242,7 @@ fn a_box_that_is_watched_is_recorded_as_its_task_stores_it() {
     registry.register("part", |cx| cx.store(0, &[1.0_f32; 2])).unwrap();
     let program = program(text).with_kernels(registry).unwrap();
     for whole_outs in [false, true] {
-        let recording = wsp_cpu::Recording::On;
+        let recording = wsp_backend::Recording::On;
         let options = WorkloadOptions { sequential: true, whole_outs, recording, ..WIDE };
         let outcome = program
             .execute(&WorkloadInputs::all_made_up(0), &options)

@@ -4,8 +4,8 @@
 use crate::workloads::{WIDE, program, report};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use wsp_backend::{Recording, Unwritten};
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
-use wsp_cpu::{Recording, Unwritten};
 
 /// Rows and columns of the tensor.
 const SHAPE: [u64; 2] = [7, 11];

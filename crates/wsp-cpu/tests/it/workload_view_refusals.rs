@@ -6,10 +6,11 @@ use crate::workloads::{library_program, program, report};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use wsp_backend::Expand;
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    Detail, Expand, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll, WorkloadInputs,
-    WorkloadOptions, WorkloadOutcome,
+    Detail, KernelCx, KernelFault, KernelRegistry, Mode, PayloadSlot, Poll, WorkloadInputs, WorkloadOptions,
+    WorkloadOutcome,
 };
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{BinaryTileOp, ExprKind, LocalTy, Operand, ScalarTy, Span, StmtKind, TileOp};

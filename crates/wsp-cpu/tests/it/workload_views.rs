@@ -4,10 +4,10 @@
 use crate::workloads::views::{Kernel, Lent, binary, cast, reals, u};
 use crate::workloads::{program, report};
 use std::collections::BTreeMap;
+use wsp_backend::{Absent, Expand};
 use wsp_core::DType;
 use wsp_cpu::workload::{
-    Absent, Expand, KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions,
-    WorkloadProgram,
+    KernelCx, KernelFault, KernelRegistry, Mode, WorkloadInputs, WorkloadOptions, WorkloadProgram,
 };
 use wsp_ir::{ArrayRef, BinOp, BinaryTileOp, ExprKind, Operand, ScalarTy, StmtKind, TileOp};
 use wsp_memory::{View, ViewAccess};

@@ -4,19 +4,20 @@ mod memory;
 
 use memory::Memory;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use wsp_core::DType;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Arrays by the names of the host entry's parameters: `q`, `kv.k`, `kv.indptr`, ….
 pub type Arrays = BTreeMap<String, Array>;
 
-/// A dense array in row-major order.
+/// A dense array in row-major order. Copies share their elements until one of them is written.
 #[derive(Clone)]
 pub struct Array {
     dtype: DType,
     shape: Vec<u64>,
     bytes: usize,
-    memory: Memory,
+    memory: Arc<Memory>,
 }
 
 /// An array that cannot be made.
@@ -49,7 +50,7 @@ impl Array {
     /// When the shape overflows or memory is refused.
     pub fn zeros(dtype: DType, shape: &[u64]) -> Result<Array, ArrayError> {
         let bytes = size(dtype, shape)?;
-        Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::zeros(bytes)? })
+        Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Arc::new(Memory::zeros(bytes)?) })
     }
 
     /// An array of zeros that begins at a page of memory, whatever its size. The system is asked for large pages.
@@ -58,7 +59,7 @@ impl Array {
     /// When the shape overflows or memory is refused.
     pub fn on_pages(dtype: DType, shape: &[u64]) -> Result<Array, ArrayError> {
         let bytes = size(dtype, shape)?;
-        Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Memory::pages(bytes)? })
+        Ok(Array { dtype, shape: shape.to_vec(), bytes, memory: Arc::new(Memory::pages(bytes)?) })
     }
 
     /// Element type.
@@ -86,9 +87,9 @@ impl Array {
         &self.memory.bytes()[..self.bytes]
     }
 
-    /// The elements as little-endian bytes, to be written.
+    /// The elements as little-endian bytes, to be written; no copy of the array has them from here on.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.memory.bytes_mut()[..self.bytes]
+        &mut Arc::make_mut(&mut self.memory).bytes_mut()[..self.bytes]
     }
 
     /// The elements as values of a plain type; `None` when its size is not that of the element type.
@@ -144,6 +145,20 @@ mod tests {
     fn an_absurd_shape_is_an_error_and_not_an_abort() {
         assert_eq!(Array::zeros(DType::F32, &[u64::MAX, 2]).err(), Some(ArrayError::TooLarge));
         assert!(Array::zeros(DType::F64, &[1 << 57]).is_err());
+    }
+
+    #[test]
+    fn a_copy_keeps_its_elements_when_the_other_is_written() {
+        for mut one in [Array::zeros(DType::F32, &[4]), Array::on_pages(DType::F32, &[4])].map(Result::unwrap)
+        {
+            let other = one.clone();
+            assert_eq!(one.bytes().as_ptr(), other.bytes().as_ptr());
+            one.as_slice_mut::<f32>().unwrap()[2] = 1.5;
+            assert_ne!(one.bytes().as_ptr(), other.bytes().as_ptr());
+            assert_eq!((one.as_slice::<f32>().unwrap()[2], other.as_slice::<f32>().unwrap()[2]), (1.5, 0.0));
+            let address = one.bytes().as_ptr();
+            assert_eq!(one.bytes_mut().as_ptr(), address, "one that has no copy is written where it lies");
+        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Diagnostic codes of lowering.
 
 wsp_ir::diag::codes! {
-    pub(crate) UNKNOWN_TARGET = 400, "the target is not known",
-        "A plan is made for one target, and no backend has this name. `wsp targets` lists those there are; \
-            `cpu_sim` runs on this machine.";
+    pub(crate) UNKNOWN_TARGET = 400, "the target is not known, or does not take the program",
+        "A program is made for one target of a table. The table has no such name, or programs of this kind are neither \
+            compiled for the target nor run by a backend. The message lists the targets that will do; `cpu_sim` runs on this machine.";
     pub(crate) NO_ENTRY = 401, "there is nothing to launch",
         "A file without a host entry is a library: it can be checked but not run. Add a function that holds one \
             `PTO_LAUNCH(Space, { .inner = parameter, … });`; its parameters are the arrays and scalars of a run.";

@@ -6,7 +6,6 @@ mod library;
 mod schedule;
 mod stages;
 
-use crate::capability::TARGETS;
 use crate::{Access, CompileOptions, access, walk};
 pub use library::{array_name, library_entry};
 use schedule::{foreign_axes, lower_generator, quoted};
@@ -113,7 +112,7 @@ pub struct LoweredPlan {
 /// something.
 pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, Vec<Diagnostic>> {
     let mut notes = Vec::new();
-    check_target(options)?;
+    options.target.check_plans().map_err(|fault| vec![fault])?;
     // What follows indexes tables and relies on types and on the form of generators without looking again.
     errors(wsp_ir::verify(module))?;
     let sources = stages::of_entry(module)?;
@@ -163,7 +162,7 @@ pub fn lower_library(
     options: &CompileOptions,
 ) -> Result<LoweredPlan, Vec<Diagnostic>> {
     let mut notes = Vec::new();
-    check_target(options)?;
+    options.target.check_plans().map_err(|fault| vec![fault])?;
     errors(wsp_ir::verify(module))?;
     let mut module = module.clone();
     if module.entry.is_none() {
@@ -236,18 +235,6 @@ fn uses(
 
 fn errors(found: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
     if found.is_empty() { Ok(()) } else { Err(found) }
-}
-
-fn check_target(options: &CompileOptions) -> Result<(), Vec<Diagnostic>> {
-    if TARGETS.contains(&options.target.as_str()) {
-        return Ok(());
-    }
-    let mut d = Diagnostic::error(codes::UNKNOWN_TARGET, format!("there is no target `{}`", options.target))
-        .note(format!("targets: {}", quoted(TARGETS)));
-    if let Some(near) = did_you_mean(&options.target, TARGETS.iter().copied()) {
-        d = d.help(format!("did you mean `{near}`?"));
-    }
-    Err(vec![d])
 }
 
 /// The schedule that the options ask for.

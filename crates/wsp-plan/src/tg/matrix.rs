@@ -11,6 +11,7 @@
 //! | N/A | a note: accepted, does nothing |
 //! | No | an error that names the platform and what to do instead |
 
+use crate::target::Target;
 use wsp_core::policy::Hints;
 use wsp_core::tg::{FenceScope, Instr, Op, Platform, Support};
 use wsp_ir::diag::{Diagnostic, Severity};
@@ -108,34 +109,6 @@ pub const fn platform_name(platform: Platform) -> &'static str {
     }
 }
 
-/// The name of a platform as a target of compilation.
-pub const fn target_name(platform: Platform) -> &'static str {
-    match platform {
-        Platform::A2 => "ascend_910b",
-        Platform::A3 => "ascend_910c",
-        Platform::A5 => "ascend_950",
-        Platform::Cpu => "cpu_sim",
-    }
-}
-
-/// Every name under which a platform can be asked for.
-pub const TARGET_NAMES: &[(&str, Platform)] = &[
-    ("cpu_sim", Platform::Cpu),
-    ("ascend_910b", Platform::A2),
-    ("ascend_910c", Platform::A3),
-    ("ascend_950", Platform::A5),
-    ("ascend_npu", Platform::A2),
-    ("cpu", Platform::Cpu),
-    ("a2", Platform::A2),
-    ("a3", Platform::A3),
-    ("a5", Platform::A5),
-];
-
-/// The platform of a name, in either case.
-pub fn platform(name: &str) -> Option<Platform> {
-    TARGET_NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, platform)| *platform)
-}
-
 /// The cores of one device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceModel {
@@ -151,27 +124,16 @@ pub struct DeviceModel {
     pub l2_domains: u32,
 }
 
-impl DeviceModel {
-    /// The device of a platform; that of the simulation is a 910B.
-    pub const fn of(platform: Platform) -> DeviceModel {
-        let a2 = DeviceModel { aic: 24, aiv: 48, aicpu: 4, aiv_per_aic: 2, l2_domains: 2 };
-        match platform {
-            Platform::A2 | Platform::A3 | Platform::Cpu => a2,
-            Platform::A5 => DeviceModel { aic: 36, aiv: 72, aicpu: 5, ..a2 },
-        }
-    }
-}
-
 impl Default for DeviceModel {
     /// A 910B.
     fn default() -> DeviceModel {
-        DeviceModel::of(Platform::A2)
+        Target::of(Platform::A2).device
     }
 }
 
 /// What a unit is checked or compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Target {
+pub struct UnitTarget {
     /// The platform.
     pub platform: Platform,
     /// What the simulation makes of hints on cores.
@@ -180,10 +142,10 @@ pub struct Target {
     pub devices: u32,
 }
 
-impl Target {
+impl UnitTarget {
     /// One device of a platform; hints are ignored by the simulation.
-    pub const fn of(platform: Platform) -> Target {
-        Target { platform, hints: Hints::Ignore, devices: 1 }
+    pub const fn of(platform: Platform) -> UnitTarget {
+        UnitTarget { platform, hints: Hints::Ignore, devices: 1 }
     }
 
     /// What becomes of one instruction.
@@ -206,7 +168,7 @@ impl Target {
 
 /// What a unit is told of a target: an error for each instruction that it does not have, and a note for each kind of
 /// instruction of which it makes less, or more, than it says.
-pub fn diagnose(module: &TgModule, target: &Target) -> Vec<Diagnostic> {
+pub fn diagnose(module: &TgModule, target: &UnitTarget) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut noted: Vec<(Op, Support, usize, u32)> = Vec::new();
     for (at, instr) in module.instrs.iter().enumerate() {
@@ -238,8 +200,9 @@ pub fn diagnose(module: &TgModule, target: &Target) -> Vec<Diagnostic> {
     found
 }
 
-fn described(platform: Platform) -> String {
-    format!("{} ({})", platform_name(platform), target_name(platform))
+/// A platform by both of its names.
+pub(crate) fn described(platform: Platform) -> String {
+    format!("{} ({})", platform_name(platform), Target::of(platform).name)
 }
 
 fn refused(module: &TgModule, at: usize, op: Op, platform: Platform) -> Diagnostic {

@@ -78,4 +78,26 @@ wsp_ir::diag::codes! {
             aborts ends the run.";
     pub(super) NUMBER_TOO_LARGE = 834, "pools have too many workers",
         "`pools = by_unit(v, c)` asks for v + c workers, and a run has at most as many as `wsp config` says.";
+    pub(super) NO_BODY = 850, "kernel has no body",
+        "\
+A workload mixes kernels of a used file with kernels that are only declared: `kernel k(in a, out b);` says what a kernel
+takes, not what it does. Write the kernel in the used `.pto` file.
+A workload all of whose kernels are only declared can be run if that is asked for: each task then mixes what it reads into what
+it writes. `wsp run` asks for it and says so in its summary; in Rust it is `WorkloadInputs::mixing`, and otherwise each kernel
+needs a function in the `KernelRegistry`.";
+    pub(super) UNKNOWN_KERNEL = 851, "unknown kernel",
+        "\
+A task calls a kernel that neither the file declares nor a used file defines, or a function was registered for a kernel
+that the workload does not declare. Correct the name, or add `use \"file.pto\";` with the file that defines it.";
+    pub(super) KERNEL_FIELDS = 852, "arguments do not fit the descriptor",
+        "\
+A task of a library kernel sets the fields of its descriptor, by name or in declared order: each exactly once, all with
+integers. What the kernel reads and writes follows from its own loads and stores and is not passed.
+The message lists the fields.";
+    pub(super) BOTH_SIDES = 853, "name declared on both sides",
+        "\
+A workload file and a file that it uses give one name two meanings: a tensor of both, a `let` that has the name of a
+parameter there, a parameter that is an integer here and a real number there, or one that has a default here and follows
+from a shape or from others there. Remove one of the two declarations, or rename it, or write `param n;` to take the value
+that the used file has: its kernels see the tensors and parameters of that file.";
 }

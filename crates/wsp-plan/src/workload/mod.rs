@@ -2,6 +2,7 @@
 //!
 //! [`bind()`] gives parameters and tables their values and checks all that depends on them. [`lower_schedule`] turns a
 //! schedule into plain data. [`expand`] walks the module in elaboration order and hands every task to a [`TaskSink`].
+//! A [`WorkloadPlan`] is a module that is tied to the kernels of its used file and has a schedule.
 //! [`count`] tells how many tasks that will be, without making them.
 //!
 //! **Boundary:** knows no runtime: a sink decides what becomes of tasks.
@@ -11,6 +12,8 @@ pub(crate) mod codes;
 mod count;
 mod eval;
 mod expand;
+mod link;
+mod plan;
 mod schedule;
 
 pub use bind::{Bindings, bind};
@@ -18,4 +21,6 @@ pub use count::count;
 pub use eval::constant;
 pub(crate) use expand::no_workload;
 pub use expand::{Dispatched, ExpandError, ExpandStats, Placement, TaskRecord, TaskSink, expand};
+pub use link::{Functions, Named, bodies, modes, named, written};
+pub use plan::{WorkloadLibrary, WorkloadPlan};
 pub use schedule::{LoweredSchedule, ScheduleLine, check_schedule, lower_schedule};

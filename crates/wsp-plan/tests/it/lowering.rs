@@ -1,10 +1,11 @@
 //! What `lower` refuses, what it remarks on, and what it says of a plan.
 
 use crate::support::build::*;
+use wsp_core::tg::Platform;
 use wsp_core::*;
 use wsp_ir::diag::{Diagnostic, Severity, lookup};
 use wsp_ir::*;
-use wsp_plan::{CompileOptions, LoweredPlan, TensorUse, lower};
+use wsp_plan::{CompileOptions, LoweredPlan, Target, TensorUse, lower};
 
 fn options(schedule: Option<&str>) -> CompileOptions {
     CompileOptions { schedule: schedule.map(str::to_owned), ..CompileOptions::default() }
@@ -34,12 +35,12 @@ fn apply(index: u32) -> Stmt {
 }
 
 #[test]
-fn an_unknown_target_is_refused_with_those_there_are() {
-    let options = CompileOptions { target: "cpu_simm".into(), ..CompileOptions::default() };
+fn a_target_without_plans_is_refused_with_those_that_have_them() {
+    let options = CompileOptions { target: Target::of(Platform::A5), ..CompileOptions::default() };
     let d = refused(&decode().module(None), &options);
     assert_eq!(d.code.0, 400);
-    assert_eq!(d.help, ["did you mean `cpu_sim`?"]);
-    assert_eq!(d.notes, ["targets: `cpu_sim`"]);
+    assert_eq!(d.message, "neither programs nor workloads can be compiled for target `ascend_950`");
+    assert_eq!(d.notes, ["the table of what schedules say has `cpu_sim` (cpu) only"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use wsp_core::tg::{
 };
 use wsp_ir::tg::{Signatures, TgModule, verify};
 use wsp_isa::tg::random::{Choices, Limits, bytes, valid_unit};
-use wsp_plan::tg::matrix::{Target, diagnose};
+use wsp_plan::tg::matrix::{UnitTarget, diagnose};
 use wsp_plan::tg::{LintOptions, lint};
 
 /// Numbers, one after the other, and then zeros.
@@ -210,7 +210,7 @@ proptest! {
         verify(&module);
         lint(&module, &Signatures::new(), &LintOptions::default());
         for platform in [Platform::A2, Platform::A3, Platform::A5, Platform::Cpu] {
-            diagnose(&module, &Target::of(platform));
+            diagnose(&module, &UnitTarget::of(platform));
         }
     }
 }

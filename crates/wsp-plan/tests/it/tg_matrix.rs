@@ -5,10 +5,8 @@ use wsp_core::tg::{OPS, Op, Platform, Support};
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_ir::tg::{TgModule, verify};
-use wsp_plan::tg::matrix::{
-    DeviceModel, MATRIX, PLATFORMS, TARGET_NAMES, Target, diagnose, platform, platform_name, support,
-    target_name, word,
-};
+use wsp_plan::Target;
+use wsp_plan::tg::matrix::{MATRIX, PLATFORMS, UnitTarget, diagnose, platform_name, support, word};
 
 /// Rows of document 000, section 11, as it has them.
 const DOCUMENT: &[(&str, [&str; 4])] = &[
@@ -119,7 +117,7 @@ fn about(found: &[Diagnostic], op: Op) -> Vec<&Diagnostic> {
 fn what_a_unit_is_told_follows_the_table() {
     let module = read(EVERYTHING);
     for platform in PLATFORMS {
-        let found = diagnose(&module, &Target::of(platform));
+        let found = diagnose(&module, &UnitTarget::of(platform));
         for info in OPS {
             assert!(module.instrs.iter().any(|instr| instr.op() == info.op), "{} is missing", info.mnemonic);
             let told = about(&found, info.op);
@@ -129,7 +127,7 @@ fn what_a_unit_is_told_follows_the_table() {
                 Support::No => {
                     assert_eq!(told.len(), count, "{} on {platform:?}", info.mnemonic);
                     assert!(told.iter().all(|finding| finding.is_error() && finding.help.len() == 2));
-                    assert!(told.iter().all(|finding| finding.message.contains(target_name(platform))));
+                    assert!(told.iter().all(|finding| finding.message.contains(Target::of(platform).name)));
                 }
                 Support::Hint | Support::Na | Support::Partial => {
                     assert_eq!(told.len(), 1, "{} on {platform:?}", info.mnemonic);
@@ -154,8 +152,8 @@ fn notifications_are_refused_on_a_platform_without_them() {
     for (target, refused) in
         [("ascend_910b", true), ("ascend_910c", true), ("ascend_950", false), ("cpu_sim", false)]
     {
-        let target = platform(target).expect("the target should be known");
-        let found = diagnose(&module, &Target::of(target));
+        let target = Target::named(target).expect("the target should be known").platform;
+        let found = diagnose(&module, &UnitTarget::of(target));
         assert_eq!(found.iter().any(Diagnostic::is_error), refused, "{target:?}");
         if refused {
             assert!(found[0].help[0].contains("A5"), "{:?}", found[0].help);
@@ -167,7 +165,7 @@ fn notifications_are_refused_on_a_platform_without_them() {
 #[test]
 fn an_l2_fence_becomes_a_stronger_one_on_a2() {
     let unit = |scope: &str| read(&format!("TG_BEGIN(0)\nMC_FENCE({scope})\nMC_FENCE({scope})\nTG_END(0)\n"));
-    let told = |scope: &str| diagnose(&unit(scope), &Target::of(Platform::A2));
+    let told = |scope: &str| diagnose(&unit(scope), &UnitTarget::of(Platform::A2));
     assert!(told("DEVICE").is_empty());
     assert!(told("GM").is_empty());
     let found = told("L2");
@@ -180,7 +178,7 @@ fn an_l2_fence_becomes_a_stronger_one_on_a2() {
 #[test]
 fn hints_that_are_honoured_are_not_told() {
     let module = read(EVERYTHING);
-    let told = |hints, devices| diagnose(&module, &Target { platform: Platform::Cpu, hints, devices });
+    let told = |hints, devices| diagnose(&module, &UnitTarget { platform: Platform::Cpu, hints, devices });
     let cores = [Op::CaRequest, Op::CaAffinity, Op::CaPartition];
     assert!(cores.iter().all(|op| about(&told(Hints::Ignore, 1), *op).len() == 1));
     assert!(cores.iter().all(|op| about(&told(Hints::Honour, 1), *op).is_empty()));
@@ -191,15 +189,14 @@ fn hints_that_are_honoured_are_not_told() {
 /// ISA-PM-01.
 #[test]
 fn platforms_are_selected_by_name() {
+    let platform = |name: &str| Target::named(name).ok().map(|of| of.platform);
     assert_eq!(platform("ascend_npu"), Some(Platform::A2));
     assert_eq!(platform("A5"), Some(Platform::A5));
     assert_eq!(platform("tpu"), None);
     for known in PLATFORMS {
-        assert_eq!(platform(target_name(known)), Some(known));
+        let Target { name, device, .. } = Target::of(known);
+        assert_eq!(platform(name), Some(known));
         assert!(!platform_name(known).is_empty());
-        assert!(TARGET_NAMES.iter().any(|(_, platform)| *platform == known));
-        assert!(
-            DeviceModel::of(known).aiv >= DeviceModel::of(known).aic * DeviceModel::of(known).aiv_per_aic
-        );
+        assert!(device.aiv >= device.aic * device.aiv_per_aic);
     }
 }

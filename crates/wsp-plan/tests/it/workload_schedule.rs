@@ -1,12 +1,14 @@
 //! Schedules of workloads: what lowering makes of them, where tasks go, and what cannot work.
 
 use crate::workload_support::{bound, expanded, fault, module, schedule, tasks};
+use wsp_core::tg::Platform;
 use wsp_ir::diag::{Code, Severity};
 use wsp_ir::workload::{
     Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };
+use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{Dispatched, LoweredSchedule, Placement, check_schedule, lower_schedule};
-use wsp_plan::{Support, workload_capabilities};
+use wsp_plan::{Support, Target, workload_capabilities};
 
 /// Loops over two axes, five tasks for each pair of indices.
 fn grid(directives: &str) -> String {
@@ -33,9 +35,9 @@ fn dispatched(directives: &str) -> Vec<Dispatched> {
 #[test]
 fn a_module_without_a_schedule_has_the_defaults() {
     let module = module("kernel k(); workload main { k(); } schedule fast { streams(2); }");
-    let none = lower_schedule(&module, None, "cpu_sim").expect("it is supported");
+    let none = lower_schedule(&module, None, CPU_SIM).expect("it is supported");
     assert_eq!(none, LoweredSchedule::default());
-    let fast = lower_schedule(&module, Some("fast"), "cpu_sim").expect("it is supported");
+    let fast = lower_schedule(&module, Some("fast"), CPU_SIM).expect("it is supported");
     assert_eq!((fast.name.as_deref(), fast.policy.streams), (Some("fast"), Some(2)));
 }
 
@@ -101,7 +103,7 @@ fn what_no_target_does_is_refused_with_what_comes_nearest() {
     ];
     for (written, primitive, instead) in cases {
         let module = module(&grid(&format!("{written};")));
-        let found = lower_schedule(&module, None, "cpu_sim").expect_err("it is not supported");
+        let found = lower_schedule(&module, None, CPU_SIM).expect_err("it is not supported");
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].code, Code(415));
         assert_eq!(found[0].message, format!("`cpu_sim` does not support `{primitive}`"));
@@ -178,16 +180,17 @@ fn priorities_fit_into_32_bits() {
 }
 
 #[test]
-fn targets_and_schedules_that_do_not_exist_are_refused() {
+fn targets_without_plans_and_schedules_that_do_not_exist_are_refused() {
     let module = module("kernel k(); workload main { k(); } schedule fast { streams(2); }");
     let refused = |chosen, target| {
         let found = lower_schedule(&module, chosen, target).expect_err("it does not exist");
         format!("{:?}", found[0])
     };
-    assert!(refused(None, "gpu").contains("`cpu_sim`"));
-    assert!(refused(Some("fsat"), "cpu_sim").contains("did you mean `fast`?"));
-    assert!(refused(Some("slow"), "cpu_sim").contains("the schedules are `fast`"));
-    let code = |chosen| lower_schedule(&module, chosen, "cpu_sim").expect_err("it does not exist")[0].code;
+    let ascend = Target::of(Platform::A2);
+    assert!(refused(None, ascend).contains("`ascend_910b`") && refused(None, ascend).contains("`cpu_sim`"));
+    assert!(refused(Some("fsat"), CPU_SIM).contains("did you mean `fast`?"));
+    assert!(refused(Some("slow"), CPU_SIM).contains("the schedules are `fast`"));
+    let code = |chosen| lower_schedule(&module, chosen, CPU_SIM).expect_err("it does not exist")[0].code;
     assert_eq!(code(Some("slow")), Code(830));
 }
 
@@ -195,7 +198,7 @@ fn targets_and_schedules_that_do_not_exist_are_refused() {
 fn pools_have_no_more_workers_than_a_run() {
     let lowered = |sizes: &str| {
         let source = grid(&format!("task_graph(pools = by_unit({sizes}));"));
-        lower_schedule(&module(&source), None, "cpu_sim").map_err(|found| found[0].code)
+        lower_schedule(&module(&source), None, CPU_SIM).map_err(|found| found[0].code)
     };
     assert_eq!(lowered("1000, 25").err(), Some(Code(834)));
     assert!(lowered("1000, 24").is_ok());
@@ -252,7 +255,7 @@ fn the_blocks_of_the_reference_page_are_supported_and_use_every_primitive() {
         let bindings = bound(&module, &[]);
         assert!(expanded(&module, &bindings, &[]).1.is_ok(), "{block}");
         for name in module.schedules.iter().map(|s| Some(s.name.as_str()).filter(|name| !name.is_empty())) {
-            let lowered = lower_schedule(&module, name, "cpu_sim").expect("it is supported");
+            let lowered = lower_schedule(&module, name, CPU_SIM).expect("it is supported");
             let errors = check_schedule(&module, &bindings, &lowered);
             assert!(!errors.iter().any(|d| d.is_error()), "{errors:?}");
             used.extend(lowered.lines.iter().map(|line| line.primitive));

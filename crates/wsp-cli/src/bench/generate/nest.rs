@@ -12,6 +12,7 @@ use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::text::parse;
 use wsp_plan::ParamValue;
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower, prefix_sums};
+use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand, lower_schedule};
 
 /// Steps of an interpreter at a time: as many as it takes, as nothing else is to be done.
@@ -48,7 +49,7 @@ impl Nest {
         let Some(module) = module else { return Err(first(found)) };
         let set: Vec<(String, ParamValue)> =
             set.iter().map(|(name, n)| ((*name).to_owned(), ParamValue::Int((*n).into()))).collect();
-        let schedule = lower_schedule(&module, None, "cpu_sim").map_err(first)?;
+        let schedule = lower_schedule(&module, None, CPU_SIM).map_err(first)?;
         let bindings = bind(&module, &set, tables).map_err(first)?;
         let lowered = lower(&module, &schedule).map_err(first)?;
         Ok(Nest { module, schedule, bindings, lowered })

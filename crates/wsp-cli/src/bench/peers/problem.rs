@@ -6,8 +6,8 @@ use serde_json::json;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use wsp_backend::KvLayout;
 use wsp_core::DType;
-use wsp_cpu::KvLayout;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, ArrayError};
 

@@ -65,7 +65,8 @@ fn planned(
         write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
         return Ok(Outcome::Done);
     }
-    let source = emit_graph(&module, &plan, at, args.target.unwrap_or(Platform::A2)).map_err(|fault| {
+    let source = emit_graph(&module, &plan, at, args.target.map_or(Platform::A2, |target| target.platform))
+        .map_err(|fault| {
         let message = format!("there is no C++ for graph `{}`", plan.graphs[at].name);
         vec![Diagnostic::error(codes::CANNOT_EMIT, message).note(fault.to_string())]
     })?;

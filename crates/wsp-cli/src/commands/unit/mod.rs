@@ -19,12 +19,12 @@ use super::kind::Kind;
 use super::{Outcome, Session, options};
 use crate::args::{CheckArgs, DisasmArgs};
 use std::path::{Path, PathBuf};
-use wsp_core::tg::Platform;
 use wsp_cpu::tg::check_sizes;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::verify;
 use wsp_isa::tg::text;
-use wsp_plan::tg::matrix::{DeviceModel, Target, diagnose};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::tg::matrix::{UnitTarget, diagnose};
 use wsp_plan::tg::{ElaborateOptions, LintOptions, elaborate, lint};
 
 /// Prints a unit as text, also one that breaks rules.
@@ -58,11 +58,11 @@ pub(super) fn check(
         let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;
         idle.retain(|file| kernels.idle.contains(file));
         found.extend(kernels.unresolved(&module));
-        let platform = args.target;
-        let device = DeviceModel::of(platform.unwrap_or(Platform::Cpu));
+        let platform = args.target.map(|target| target.platform);
+        let device = args.target.unwrap_or(CPU_SIM).device;
         let signatures = kernels.signatures();
         found.extend(lint(&module, &signatures, &LintOptions { platform, device, devices: args.devices }));
-        found.extend(platform.map_or_else(Vec::new, |p| diagnose(&module, &Target::of(p))));
+        found.extend(platform.map_or_else(Vec::new, |p| diagnose(&module, &UnitTarget::of(p))));
         found.extend(references::verify(&module));
         if !found.iter().any(Diagnostic::is_error) {
             let planned = elaborate(&module, &signatures, &ElaborateOptions::default());

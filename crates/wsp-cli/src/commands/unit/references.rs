@@ -3,8 +3,8 @@
 use crate::machine;
 use crate::reference::{self, Comparison, Context};
 use std::collections::BTreeMap;
+use wsp_backend::KvLayout;
 use wsp_core::tg::GraphNo;
-use wsp_cpu::KvLayout;
 use wsp_ir::Reference;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::{Namespace, RefValue, TgModule};

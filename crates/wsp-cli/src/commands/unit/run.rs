@@ -18,9 +18,10 @@ use crate::reference::Comparison;
 use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
 use std::sync::Arc;
+use wsp_backend::Recording;
+use wsp_backend::{CheckpointStore, MemoryStore, Released};
 use wsp_core::tg::{GraphNo, Instr, Platform};
-use wsp_cpu::Recording;
-use wsp_cpu::tg::{CANNOT_RESUME, CheckpointStore, MemoryStore, Released, SessionOptions};
+use wsp_cpu::tg::{CANNOT_RESUME, SessionOptions};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
 use wsp_plan::tg::matrix;
@@ -131,7 +132,7 @@ fn judge(
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
 fn platform_notes(module: &TgModule, runtime: &RuntimeConfig) -> Vec<Diagnostic> {
     let RuntimeConfig { hints, devices, .. } = *runtime;
-    matrix::diagnose(module, &matrix::Target { platform: Platform::Cpu, hints, devices })
+    matrix::diagnose(module, &matrix::UnitTarget { platform: Platform::Cpu, hints, devices })
 }
 
 /// Reads a unit, its kernels and its tensors, and makes up what is not given.

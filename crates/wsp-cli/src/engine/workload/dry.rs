@@ -30,7 +30,7 @@ pub fn known_tasks(module: &WorkloadModule, set: &[(String, ParamValue)]) -> Opt
 /// Warnings, or faults.
 fn expand_defaults(module: &WorkloadModule) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let bindings = bind(module, &[], &BTreeMap::new())?;
-    let schedule = lower_schedule(module, None, &CompileOptions::default().target)?;
+    let schedule = lower_schedule(module, None, CompileOptions::default().target)?;
     let found = check_schedule(module, &bindings, &schedule);
     if found.iter().any(Diagnostic::is_error) {
         return Ok(found);

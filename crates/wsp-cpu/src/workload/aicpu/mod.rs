@@ -30,6 +30,7 @@ use super::library::LibraryTasks;
 use super::{codes, faults};
 use crate::program::{Launched, Program};
 use std::collections::HashMap;
+use wsp_backend::Expand;
 use wsp_core::ptow::interp::{Fault, Interpreter, Mode, workspace_words};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
@@ -42,16 +43,6 @@ use wsp_plan::ptow::{
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::{AicpuConfig, AicpuStats, Generator, NoSlots, Slots, run_aicpus};
-
-/// Who makes the tasks that AICPUs issue.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Expand {
-    /// The host, all of them before the run: every AICPU is given its part of the list.
-    Host,
-    /// Every AICPU its own, from the workload's program.
-    #[default]
-    Bytecode,
-}
 
 /// Why an AICPU generates no more.
 #[derive(Debug)]

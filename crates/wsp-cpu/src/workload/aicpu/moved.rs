@@ -1,12 +1,13 @@
 //! What AICPUs are given, without running anything.
 
-use super::super::declared::modes;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wsp_core::SlotId;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::WorkloadModule;
 use wsp_plan::ptow::{HostList, LaunchData, ProgramBuf, Transfer, dispatch_configs, lower, transfer};
-use wsp_plan::workload::{Bindings, ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand};
+use wsp_plan::workload::{
+    Bindings, ExpandError, LoweredSchedule, TaskRecord, TaskSink, count, expand, modes,
+};
 
 /// Most tasks whose parameters and accesses are counted one by one.
 const MOST_LOOKED_AT: u64 = 1 << 26;

@@ -9,7 +9,6 @@ pub(crate) use touch::LibraryTouch;
 use self::sinks::{Sizing, SubmitFault, Submitting};
 use super::equal::{EqualBoxes, NamedTensor};
 use super::faults::generation;
-use super::link::Functions;
 use super::settings::{RunSettings, stopped};
 use super::tables::tables;
 use crate::bind::Bound;
@@ -23,7 +22,7 @@ use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{self, WorkloadModule};
 use wsp_ir::{FuncKind, ParamSource, Span};
 use wsp_kernel::{Trap, Value};
-use wsp_plan::workload::{Bindings, LoweredSchedule, bind, expand};
+use wsp_plan::workload::{Bindings, Functions, LoweredSchedule, bind, expand};
 use wsp_plan::{Arrays, LoweredPlan, Needs, ParamValue};
 use wsp_runtime::Submitter;
 

@@ -3,9 +3,10 @@
 use super::data::{DECODE, arrays, bits, options, program, report};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions};
-use wsp_cpu::{LaunchOptions, Outcome, Program, Recording, lend, take_back};
+use wsp_cpu::{LaunchOptions, Outcome, Program, lend, take_back};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_memory::{Buffer, Claim, Use, View};
 use wsp_plan::{Array, Arrays};

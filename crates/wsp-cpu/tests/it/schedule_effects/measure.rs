@@ -3,8 +3,9 @@
 use crate::workloads::{program, report};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+use wsp_backend::Absent;
 use wsp_cpu::workload::{
-    Absent, KernelCx, KernelRegistry, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
+    KernelCx, KernelRegistry, SimulatedWorkload, WorkloadInputs, WorkloadOptions, WorkloadOutcome,
 };
 use wsp_ir::diag::Diagnostic;
 

@@ -6,7 +6,8 @@ use super::measure::{
     starts, traced_workers, try_simulated, workers,
 };
 use crate::workloads::{program, report};
-use wsp_cpu::workload::{Absent, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::Absent;
+use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::SourceMap;
 use wsp_ir::workload::text::parse;
 use wsp_plan::CompileOptions;

@@ -2,8 +2,9 @@
 
 use super::common::{all, inputs, kernels, session, session_with, signature, threads, unit, values};
 use std::sync::{Arc, Mutex};
+use wsp_backend::Released;
 use wsp_core::tg::Direction;
-use wsp_cpu::tg::{Released, Session, SessionOptions};
+use wsp_cpu::tg::{Session, SessionOptions};
 
 fn said(text: &str, options: SessionOptions) -> String {
     match Session::new(&unit(text), &kernels(), options) {

@@ -1,6 +1,6 @@
 //! Sessions of task-graph units: what runs, and what it gives.
 
-mod common;
+pub(crate) mod common;
 mod control;
 mod devices;
 mod events;

@@ -6,10 +6,11 @@ use super::common::{all, inputs, kernels, refusal, session, session_with, signat
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use wsp_backend::Recording;
+use wsp_backend::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
 use wsp_core::tg::crc::crc32;
 use wsp_core::tg::{CheckpointNo, Direction};
-use wsp_cpu::Recording;
-use wsp_cpu::tg::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind, SessionOptions, TgKernels};
+use wsp_cpu::tg::{SessionOptions, TgKernels};
 
 fn kept(store: &Arc<MemoryStore>) -> SessionOptions {
     let store: Arc<dyn CheckpointStore> = store.clone();

@@ -60,7 +60,7 @@ impl Order {
     pub(crate) fn of(text: &str) -> Order {
         let (module, _) = parse("test.wsp", text, &mut SourceMap::default());
         let module = module.expect("it is well formed");
-        let schedule = lower_schedule(&module, None, "cpu_sim").expect("it is supported");
+        let schedule = lower_schedule(&module, None, wsp_plan::target::CPU_SIM).expect("it is supported");
         let bindings = bind(&module, &[], &BTreeMap::new()).expect("nothing is missing");
         let mut places = Places(Vec::new());
         expand(&module, &bindings, &schedule, &mut places).map(|_| ()).expect("it expands");

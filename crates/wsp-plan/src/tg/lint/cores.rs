@@ -3,7 +3,7 @@
 use super::order::Order;
 use super::reach::Lane;
 use super::{CAPACITY, Cx, GANG, PARTITION, SHARED_CORES, UNORDERED_BY_BARRIER, error, note, warning};
-use crate::tg::matrix::{platform_name, target_name};
+use crate::tg::matrix::described;
 use wsp_core::tg::{CoreType, DependencyType, Instr, PartitionNo};
 use wsp_ir::tg::outline::{KernelDef, NumberMap};
 
@@ -73,9 +73,7 @@ fn capacity(cx: &Cx<'_>, partition: PartitionNo) -> (Cores, String) {
             ([u64::from(def.aic.1), u64::from(def.aiv.1), all[2]], format!("partition `{name}`"))
         }
         None => match cx.options.platform {
-            Some(platform) => {
-                (all, format!("a device of {} ({})", platform_name(platform), target_name(platform)))
-            }
+            Some(platform) => (all, format!("a device of {}", described(platform))),
             None => (all, "the device".to_owned()),
         },
     }

@@ -3,8 +3,8 @@
 use super::super::codes;
 use super::{LoweredSchedule, ScheduleLine};
 use crate::Support;
-use crate::capability::TARGETS;
-use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED, UNKNOWN_TARGET};
+use crate::lower::codes::{NO_EFFECT, NOT_SUPPORTED};
+use crate::target::Target;
 use wsp_core::limits;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadModule};
@@ -12,18 +12,14 @@ use wsp_ir::workload::{Directive, DirectiveKind, PoolSizes, Schedule, WorkloadMo
 /// What the chosen schedule of a verified module, or else its unnamed one, comes to on a target.
 ///
 /// # Errors
-/// When the target or the schedule does not exist, the target does not support a directive, or pools have more workers
+/// When nothing can be lowered for the target, the schedule does not exist, the target does not support a directive, or pools have more workers
 /// than a run can have.
 pub fn lower_schedule(
     module: &WorkloadModule,
     chosen: Option<&str>,
-    target: &str,
+    target: &Target,
 ) -> Result<LoweredSchedule, Vec<Diagnostic>> {
-    if !TARGETS.contains(&target) {
-        let known: Vec<String> = TARGETS.iter().map(|name| format!("`{name}`")).collect();
-        let diagnostic = Diagnostic::error(UNKNOWN_TARGET, format!("there is no target `{target}`"));
-        return Err(vec![diagnostic.note(format!("the targets are {}", known.join(", ")))]);
-    }
+    target.check_plans().map_err(|fault| vec![fault])?;
     let Some(schedule) = find(module, chosen)? else { return Ok(LoweredSchedule::default()) };
     let mut lowered = LoweredSchedule {
         name: Some(schedule.name.clone()).filter(|name| !name.is_empty()),
@@ -74,13 +70,13 @@ fn too_large(directive: &Directive) -> Option<Diagnostic> {
     })
 }
 
-fn unsupported(directive: &Directive, target: &str) -> Diagnostic {
+fn unsupported(directive: &Directive, target: &Target) -> Diagnostic {
     let row = directive.kind.row().host;
     let (code, says) = match row.support {
         Support::Error => (NOT_SUPPORTED, "does not support"),
         _ => (NO_EFFECT, "ignores"),
     };
-    let message = format!("`{target}` {says} `{}`", row.primitive);
+    let message = format!("`{}` {says} `{}`", target.name, row.primitive);
     let severity = if row.support == Support::Error { Diagnostic::error } else { Diagnostic::warning };
     let diagnostic = severity(code, message).at(directive.span, row.meaning);
     match directive.kind.instead() {

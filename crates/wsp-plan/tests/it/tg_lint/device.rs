@@ -3,6 +3,7 @@
 use super::{check, check_with, graph, kernels, read};
 use wsp_core::tg::Platform;
 use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_plan::Target;
 use wsp_plan::tg::matrix::DeviceModel;
 use wsp_plan::tg::{LintOptions, lint};
 
@@ -21,7 +22,7 @@ fn a_gang_fits_the_device_and_its_partition() {
     check(&unit([4, 4], ", P", ""));
     check(&unit([4, 5], ", P", " //! 1511"));
     let options =
-        LintOptions { platform: Some(Platform::A5), device: DeviceModel::of(Platform::A5), devices: None };
+        LintOptions { platform: Some(Platform::A5), device: Target::of(Platform::A5).device, devices: None };
     check_with(&unit([17, 8], "", ""), &kernels(), &options);
 }
 
@@ -51,7 +52,7 @@ fn partitions_lie_in_the_device() {
         )
     };
     let on = |platform: Platform, aic: u32| {
-        let device = DeviceModel { aic, ..DeviceModel::of(platform) };
+        let device = DeviceModel { aic, ..Target::of(platform).device };
         LintOptions { platform: Some(platform), device, devices: None }
     };
     check(&unit("0, 24, 0, 48", ""));

@@ -10,6 +10,7 @@ use wsp_ir::SourceMap;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{WorkloadModule, text};
 use wsp_plan::ParamValue;
+use wsp_plan::target::CPU_SIM;
 use wsp_plan::workload::{
     Bindings, ExpandError, ExpandStats, LoweredSchedule, Placement, TaskRecord, TaskSink, bind, expand,
     lower_schedule,
@@ -39,7 +40,7 @@ pub(crate) fn bound(module: &WorkloadModule, set: &[(&str, i64)]) -> Bindings {
 
 /// The applied schedule.
 pub(crate) fn schedule(module: &WorkloadModule) -> LoweredSchedule {
-    lower_schedule(module, None, "cpu_sim").expect("the schedule is supported")
+    lower_schedule(module, None, CPU_SIM).expect("the schedule is supported")
 }
 
 /// What a sink was told.

@@ -2,7 +2,8 @@
 
 use super::{all, graph, is_refused, options, text, told, unit, with_look};
 use std::sync::Arc;
-use wsp_cpu::tg::{CheckpointStore, MemoryStore, Session, SessionOptions};
+use wsp_backend::{CheckpointStore, MemoryStore};
+use wsp_cpu::tg::{Session, SessionOptions};
 
 /// Graph `H`, whose kernel `W` waits for `E` in blocks that `open` begins; `rest` stands behind them.
 fn waits(open: &str, close: &str, rest: &str) -> String {

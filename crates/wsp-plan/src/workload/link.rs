@@ -1,20 +1,20 @@
 //! Ties a workload to the file of kernels that it uses.
 
 use super::codes;
-use super::declared::modes;
 use std::collections::BTreeSet;
 use wsp_core::{FuncId, KernelId, ParamId, TensorId, WorkloadId};
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::workload::{
-    AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamSource, Signature, Task, WorkloadModule,
+    AccessMode, Arg, ArgValue, Block, Kernel, NodeKind, ParamKind, ParamSource, Signature, Task,
+    WorkloadModule,
 };
 use wsp_ir::{Field, FuncKind, Function, Module, ScalarTy, Span};
 
 /// The function of each kernel of the workload; none for kernels that are only declared.
-pub(crate) type Functions = Vec<Option<FuncId>>;
+pub type Functions = Vec<Option<FuncId>>;
 
 /// Finds every library kernel, and puts the arguments of its tasks into the order of its descriptor's fields.
-pub(crate) fn link(
+pub(super) fn link(
     module: &mut WorkloadModule,
     library: Option<&Module>,
 ) -> Result<Functions, Vec<Diagnostic>> {
@@ -32,7 +32,7 @@ pub(crate) fn link(
 }
 
 /// Names of the tensors that some task of a workload with declared kernels may write.
-pub(crate) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
+pub fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
     let WorkloadModule { workloads, kernels, tensors, .. } = module;
     let mut names = BTreeSet::new();
     for workload in workloads {
@@ -47,13 +47,15 @@ pub(crate) fn written(module: &mut WorkloadModule) -> BTreeSet<String> {
 
 /// What tasks of the entry, and of the workloads that it calls, name.
 #[derive(Default, Debug)]
-pub(crate) struct Named {
-    pub(crate) kernels: BTreeSet<KernelId>,
-    pub(crate) tensors: BTreeSet<TensorId>,
+pub struct Named {
+    /// Kernels.
+    pub kernels: BTreeSet<KernelId>,
+    /// Tensors of boxes.
+    pub tensors: BTreeSet<TensorId>,
 }
 
 /// Collects what tasks of the entry, and of the workloads that it calls, name.
-pub(crate) fn named(module: &WorkloadModule) -> Named {
+pub fn named(module: &WorkloadModule) -> Named {
     let (mut found, mut seen) = (Named::default(), BTreeSet::new());
     let mut enter =
         |workload: WorkloadId| seen.insert(workload).then(|| &module.workloads[workload.index()].body);
@@ -81,8 +83,17 @@ fn accesses(task: &Task) -> impl Iterator<Item = TensorId> {
     })
 }
 
+/// How a declared kernel accesses its tensor arguments, in their order.
+pub fn modes(kernel: &Kernel) -> Vec<AccessMode> {
+    let Signature::Declared(params) = &kernel.signature else { return Vec::new() };
+    params
+        .iter()
+        .filter_map(|p| if let ParamKind::Tensor(mode) = p.kind { Some(mode) } else { None })
+        .collect()
+}
+
 /// The blocks inside a statement.
-pub(super) fn bodies(kind: &NodeKind) -> Vec<&Block> {
+pub fn bodies(kind: &NodeKind) -> Vec<&Block> {
     match kind {
         NodeKind::ParallelFor { body, .. }
         | NodeKind::ForEach { body, .. }

@@ -1,0 +1,35 @@
+//! The seam between plans and backends.
+//!
+//! A [`Backend`] compiles a plan ([`PlanSource`](wsp_plan::PlanSource)) of any front end to a [`Program`]. A program is
+//! given [`Args`] and [`RunOptions`] and gives an [`Outcome`] or a [`RunError`]; [`Prepared`] runs any number of times, [`Run`] goes on
+//! while its caller does other things. A [`Registry`] knows the backends and selects one for a plan.
+//!
+//! There is one call through a trait object for each run, and none for each task.
+//!
+//! **Boundary:** knows neither how anything runs nor any one backend.
+#![forbid(unsafe_code)]
+
+mod args;
+mod backend;
+mod checkpoint;
+mod codes;
+mod error;
+mod options;
+mod outcome;
+mod registry;
+mod run;
+
+pub use args::{Arg, Args};
+pub use backend::{Backend, Prepared, Program};
+pub use checkpoint::{CheckpointKey, CheckpointStore, MemoryStore, RecordKind};
+pub use error::RunError;
+pub use options::{
+    Absent, Begin, Expand, KvLayout, Recording, Released, RunOptions, SpaceOptions, UnitOptions,
+    WorkloadRunOptions,
+};
+pub use outcome::{Explanation, KernelStats, Outcome, Stats, Unwritten, unravel};
+pub use registry::{Registry, Selection};
+pub use run::Run;
+
+/// The codes of this crate.
+pub const CODES: wsp_ir::diag::Codes = &[codes::CODES];

@@ -1,0 +1,299 @@
+//! How a run goes.
+
+use crate::checkpoint::CheckpointStore;
+use crate::codes::OPTION_OF_OTHERS;
+use crate::error::RunError;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wsp_core::policy::Hints;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::ProgramKind;
+use wsp_plan::tg::matrix::DeviceModel;
+
+/// Order of tokens and heads inside a page of a KV cache.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum KvLayout {
+    /// `[pages, page_size, heads, dim]`
+    #[default]
+    Nhd,
+    /// `[pages, heads, page_size, dim]`
+    Hnd,
+}
+
+impl KvLayout {
+    /// Its name in files, in Python and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            KvLayout::Nhd => "NHD",
+            KvLayout::Hnd => "HND",
+        }
+    }
+
+    /// The layout with this name, in either case.
+    pub fn from_name(name: &str) -> Option<KvLayout> {
+        [KvLayout::Nhd, KvLayout::Hnd].into_iter().find(|l| l.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The shape of an array of pages.
+    pub fn shape(self, pages: u64, page_size: u64, heads: u64, dim: u64) -> [u64; 4] {
+        match self {
+            KvLayout::Nhd => [pages, page_size, heads, dim],
+            KvLayout::Hnd => [pages, heads, page_size, dim],
+        }
+    }
+
+    /// The dimensions of a page array.
+    pub fn axes(self) -> &'static str {
+        match self {
+            KvLayout::Nhd => "[pages, page_size, heads, dim]",
+            KvLayout::Hnd => "[pages, heads, page_size, dim]",
+        }
+    }
+
+    /// The other one.
+    pub fn other(self) -> KvLayout {
+        match self {
+            KvLayout::Nhd => KvLayout::Hnd,
+            KvLayout::Hnd => KvLayout::Nhd,
+        }
+    }
+}
+
+impl std::fmt::Display for KvLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Whether a run records what tasks store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Recording {
+    /// It does not, and costs nothing.
+    #[default]
+    Off,
+    /// The outcome lists the elements of outputs that were never stored, and a load of elements of a workspace slot, a temporary
+    /// or an output that was not given is a fault where no task has stored them.
+    On,
+}
+
+/// What tensors of declared kernels begin with that nothing is given for and that [`WorkloadRunOptions::made_up`] does not name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Absent {
+    /// Nothing: tasks may read what tasks wrote only. A tensor that they read first is an error before the run. Of one that tasks write under a condition or in part, or read
+    /// under a condition that may hold after others have written it, a run records what they store, and a task that loads other
+    /// elements stops it. What is never written is zeros in the outputs.
+    #[default]
+    Refused,
+    /// Made-up elements, which differ from place to place and follow from a seed.
+    MadeUp,
+    /// Zeros.
+    Zeros,
+}
+
+/// Who makes the tasks that AICPUs issue.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Expand {
+    /// The host, all of them before the run: every AICPU is given its part of the list.
+    Host,
+    /// Every AICPU its own, from the workload's program.
+    #[default]
+    Bytecode,
+}
+
+/// What becomes of memory that is released.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Released {
+    /// Nothing.
+    #[default]
+    Keep,
+    /// It is filled with a pattern, so that what still reads it gives wrong results every time.
+    Poison,
+}
+
+/// How a run of a unit begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Begin {
+    /// With the first statement of the host.
+    #[default]
+    Start,
+    /// From the newest checkpoint.
+    Resume,
+}
+
+/// Options of a run. Those of one kind of program are refused for others.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Threads that run tasks; 0 takes what the schedule's pools need, else one per core of this machine.
+    pub threads: u32,
+    /// Picks among choices that schedules leave open; never changes a result. Not of task graphs.
+    pub seed: u64,
+    /// Most tasks in flight, in place of what the schedule says. Not of task graphs.
+    pub window: Option<u32>,
+    /// Records when and where each task ran.
+    pub trace: bool,
+    /// Whether to record what tasks store.
+    pub recording: Recording,
+    /// Runs on one thread, in elaboration order and with plain tile operations: the oracle for all other ways. It takes the place of
+    /// threads, seed, window, AICPUs, hints and schedule, fills memory that is released with a pattern, and is refused with
+    /// `trace`.
+    pub sequential: bool,
+    /// Stops the run when it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
+    /// Of programs of spaces.
+    pub spaces: SpaceOptions,
+    /// Of workloads.
+    pub workload: WorkloadRunOptions,
+    /// Of task graphs.
+    pub unit: UnitOptions,
+}
+
+/// Options of programs of spaces.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SpaceOptions {
+    /// Layout of every paged cache.
+    pub kv_layout: KvLayout,
+}
+
+/// Options of workloads.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WorkloadRunOptions {
+    /// AICPUs that generate the tasks, each its own, and issue them to cores; 0 leaves generation to the host.
+    pub aicpus: u16,
+    /// Who makes the tasks that AICPUs issue. Without AICPUs it has no meaning.
+    pub expand: Expand,
+    /// Tensors of declared kernels whose elements are made up. Refused for one that an array or view is given for.
+    pub made_up: Vec<String>,
+    /// What tensors of declared kernels begin with that neither array nor view is given for.
+    pub absent: Absent,
+    /// Made-up elements follow from it.
+    pub data_seed: u64,
+    /// Has tasks of kernels without a body mix what they read into what they write. Without it such a kernel is an error.
+    pub mixing: bool,
+    /// Fails tasks of declared kernels that leave elements of a box unwritten which their kernel declares `out`.
+    pub whole_outs: bool,
+}
+
+/// Options of task graphs.
+#[derive(Clone, Debug)]
+pub struct UnitOptions {
+    /// Simulated devices.
+    pub devices: u32,
+    /// Cores of each device; none takes those of the target.
+    pub cores: Option<DeviceModel>,
+    /// What becomes of partitions, requests and affinities.
+    pub hints: Hints,
+    /// External events that are signalled before anything runs.
+    pub events: Vec<String>,
+    /// Bytes of memory of each device; without it only the machine sets a bound.
+    pub memory: Option<u64>,
+    /// What becomes of memory that is released.
+    pub released: Released,
+    /// Where checkpoints are kept.
+    pub checkpoints: Option<Arc<dyn CheckpointStore>>,
+    /// How the run begins.
+    pub begin: Begin,
+    /// Where arrays come from, by name, such as `read from x.npy`: messages say it if a checkpoint was saved with other contents.
+    pub origins: BTreeMap<String, String>,
+}
+
+impl Default for UnitOptions {
+    fn default() -> UnitOptions {
+        UnitOptions {
+            devices: 1,
+            cores: None,
+            hints: Hints::Ignore,
+            events: Vec::new(),
+            memory: None,
+            released: Released::Keep,
+            checkpoints: None,
+            begin: Begin::Start,
+            origins: BTreeMap::new(),
+        }
+    }
+}
+
+impl RunOptions {
+    /// Refuses options that a kind of program does not take.
+    ///
+    /// # Errors
+    /// One for each such option, by its name.
+    pub fn check(&self, kind: ProgramKind) -> Result<(), RunError> {
+        use ProgramKind::{Spaces, Unit, Workload};
+        let UnitOptions { devices, cores, hints, events, memory, released, checkpoints, begin, origins } =
+            &self.unit;
+        let WorkloadRunOptions { aicpus, expand, made_up, absent, data_seed, mixing, whole_outs } =
+            &self.workload;
+        let usual = UnitOptions::default();
+        let given: [(&str, &[ProgramKind], bool); 20] = [
+            ("seed", &[Spaces, Workload], self.seed != 0),
+            ("window", &[Spaces, Workload], self.window.is_some()),
+            ("kv_layout", &[Spaces], self.spaces.kv_layout != KvLayout::default()),
+            ("aicpus", &[Workload], *aicpus != 0),
+            ("expand", &[Workload], *expand != Expand::default()),
+            ("made_up", &[Workload], !made_up.is_empty()),
+            ("absent", &[Workload], *absent != Absent::default()),
+            ("data_seed", &[Workload], *data_seed != 0),
+            ("mixing", &[Workload], *mixing),
+            ("whole_outs", &[Workload], *whole_outs),
+            ("devices", &[Unit], *devices != usual.devices),
+            ("cores", &[Unit], cores.is_some()),
+            ("hints", &[Unit], *hints != usual.hints),
+            ("events", &[Unit], !events.is_empty()),
+            ("memory", &[Unit], memory.is_some()),
+            ("released", &[Unit], *released != usual.released),
+            ("checkpoints", &[Unit], checkpoints.is_some()),
+            ("begin", &[Unit], *begin != usual.begin),
+            ("origins", &[Unit], !origins.is_empty()),
+            ("trace", &[], self.trace && self.sequential),
+        ];
+        let refused = |(name, kinds, _): (&str, &[ProgramKind], bool)| {
+            let of = if kinds.is_empty() { "a sequential run".to_owned() } else { format!("a {kind}") };
+            let fault = format!("option `{name}` has no meaning for {of}");
+            let fault = Diagnostic::error(OPTION_OF_OTHERS, fault).help("leave it out");
+            match kinds {
+                [] => fault,
+                kinds => {
+                    let kinds: Vec<String> = kinds.iter().map(|kind| format!("a {kind}")).collect();
+                    fault.note(format!("it is an option of {}", kinds.join(" or ")))
+                }
+            }
+        };
+        let refused: Vec<Diagnostic> = given
+            .into_iter()
+            .filter(|(_, kinds, given)| *given && !kinds.contains(&kind))
+            .map(refused)
+            .collect();
+        if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_other_kinds_are_refused_by_name() {
+        let unit = UnitOptions { devices: 2, ..UnitOptions::default() };
+        let workload = WorkloadRunOptions { aicpus: 4, ..WorkloadRunOptions::default() };
+        let spaces = SpaceOptions { kv_layout: KvLayout::Hnd };
+        let all = RunOptions { window: Some(8), spaces, workload, unit, ..RunOptions::default() };
+        let refused = |kind| {
+            let error = all.check(kind).expect_err("some are of others");
+            let named = |fault: &Diagnostic| fault.message.split('`').nth(1).unwrap_or_default().to_owned();
+            error.diagnostics().iter().map(named).collect::<Vec<_>>()
+        };
+        assert_eq!(refused(ProgramKind::Spaces), ["aicpus", "devices"]);
+        assert_eq!(refused(ProgramKind::Workload), ["kv_layout", "devices"]);
+        assert_eq!(refused(ProgramKind::Unit), ["window", "kv_layout", "aicpus"]);
+        for kind in [ProgramKind::Spaces, ProgramKind::Workload, ProgramKind::Unit] {
+            assert_eq!(RunOptions::default().check(kind), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_sequential_run_has_no_trace() {
+        let options = RunOptions { sequential: true, trace: true, ..RunOptions::default() };
+        assert!(options.check(ProgramKind::Workload).is_err());
+    }
+}

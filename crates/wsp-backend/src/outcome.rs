@@ -1,0 +1,106 @@
+//! What a run gives.
+
+use std::any::Any;
+use std::time::Duration;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::{Arrays, ParamValue};
+
+/// What a run computed, and how.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Arrays that tasks wrote, by name, without those of the caller.
+    pub outputs: Arrays,
+    /// Elements of what tasks may write that none has stored; empty where that is not recorded.
+    pub unwritten: Vec<Unwritten>,
+    /// How it ran.
+    pub stats: Stats,
+    /// Warnings and notes.
+    pub notes: Vec<Diagnostic>,
+    /// What the backend tells beside, in a type of its own.
+    pub own: Box<dyn Any + Send>,
+}
+
+/// How a program ran.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Stats {
+    /// Tasks that ran; of a task graph kernels, each as often as it ran.
+    pub tasks: u64,
+    /// Streams that the program names; at least 1.
+    pub streams: u32,
+    /// Threads that ran tasks.
+    pub executors: u32,
+    /// From the plan to code, with what was compiled for the arguments.
+    pub compile: Duration,
+    /// From the start of the run to the end of its last task.
+    pub run: Duration,
+    /// Tasks by kernel, in the order of the program; empty where a kernel is not counted by itself.
+    pub kernels: Vec<KernelStats>,
+    /// Values of parameters.
+    pub params: Vec<(String, ParamValue)>,
+}
+
+impl Stats {
+    /// How long the run took, in milliseconds.
+    pub fn elapsed_ms(&self) -> f64 {
+        self.run.as_secs_f64() * 1e3
+    }
+}
+
+/// Tasks of one kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelStats {
+    /// The kernel.
+    pub name: String,
+    /// Tasks that ran.
+    pub tasks: u64,
+    /// Time in the kernel, over all workers, in nanoseconds.
+    pub busy_ns: u64,
+}
+
+/// What a run would do.
+#[derive(Debug)]
+pub struct Explanation {
+    /// Tasks by kernel, in the order of the program.
+    pub kernels: Vec<(String, u64)>,
+    /// What the target does with each statement of the schedule.
+    pub schedule: Vec<String>,
+    /// Warnings and notes.
+    pub notes: Vec<Diagnostic>,
+    /// What the backend tells beside, in a type of its own.
+    pub own: Box<dyn Any + Send>,
+}
+
+impl Explanation {
+    /// Tasks of all kernels.
+    pub fn tasks(&self) -> u64 {
+        self.kernels.iter().map(|(_, tasks)| tasks).sum()
+    }
+}
+
+/// Elements of an output that no task has stored, of a run that records what is stored ([`Recording`](crate::Recording)).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unwritten {
+    /// The output.
+    pub tensor: String,
+    /// Whether some task has loaded each of them, which makes them inputs; else none has loaded any. Where tasks have stored none of the
+    /// output, all of its elements count as not loaded.
+    pub loaded: bool,
+    /// How many elements were never stored; at least 1.
+    pub elements: u64,
+    /// How many it has.
+    pub of: u64,
+    /// Index of the first, in row-major order.
+    pub first: Vec<u64>,
+    /// Whether the launch was given the array that these elements still hold the values of.
+    pub given: bool,
+}
+
+/// The index of the element with this number, in row-major order, of an array with these extents. An extent of 0 counts as 1.
+pub fn unravel(mut at: u64, shape: &[u64]) -> Vec<u64> {
+    let mut index = vec![0; shape.len()];
+    for (index, extent) in index.iter_mut().zip(shape).rev() {
+        *index = at % extent.max(&1);
+        at /= extent.max(&1);
+    }
+    index
+}

@@ -1,0 +1,178 @@
+//! The backends that there are.
+
+use crate::backend::Backend;
+use crate::codes::{BACKEND_EXISTS, NO_BACKEND, UNKNOWN_BACKEND};
+use std::fmt;
+use std::sync::Arc;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_plan::target::listed;
+use wsp_plan::{PlanSource, Target};
+
+/// Backends by name. Of those that take a plan, the one that was registered first is selected.
+#[derive(Clone, Default)]
+pub struct Registry {
+    backends: Vec<Arc<dyn Backend>>,
+}
+
+/// The backend for a plan, and why it is that one.
+#[derive(Clone)]
+pub struct Selection {
+    backend: Arc<dyn Backend>,
+    target: &'static Target,
+    /// Those that were asked before, with what they cannot do.
+    passed_over: Vec<PassedOver>,
+}
+
+/// A backend that does not take a plan.
+#[derive(Clone, Debug)]
+struct PassedOver {
+    name: &'static str,
+    why: Why,
+}
+
+#[derive(Clone, Debug)]
+enum Why {
+    /// It runs other targets.
+    Targets(Vec<&'static Target>),
+    /// It cannot do all of the plan.
+    Findings(Vec<Diagnostic>),
+}
+
+impl Registry {
+    /// No backends.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Adds a backend.
+    ///
+    /// # Errors
+    /// There is one of this name.
+    pub fn register(&mut self, backend: Arc<dyn Backend>) -> Result<(), Diagnostic> {
+        if self.backends.iter().any(|known| known.name() == backend.name()) {
+            let message = format!("backend `{}` is registered already", backend.name());
+            return Err(Diagnostic::error(BACKEND_EXISTS, message).help("give one of them another name"));
+        }
+        self.backends.push(backend);
+        Ok(())
+    }
+
+    /// The backend of a name.
+    ///
+    /// # Errors
+    /// There is none: the names that there are.
+    pub fn backend(&self, name: &str) -> Result<&Arc<dyn Backend>, Diagnostic> {
+        let found = self.backends.iter().find(|backend| backend.name() == name);
+        found.ok_or_else(|| {
+            let fault = Diagnostic::error(UNKNOWN_BACKEND, format!("there is no backend `{name}`"));
+            let fault = fault.note(format!("backends: {}", quoted(self.names())));
+            match did_you_mean(name, self.names()) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault,
+            }
+        })
+    }
+
+    /// Names of the backends, in the order in which they were registered.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.backends.iter().map(|backend| backend.name())
+    }
+
+    /// Targets that some backend runs, each once.
+    pub fn targets(&self) -> Vec<&'static Target> {
+        let mut all = Vec::new();
+        for target in self.backends.iter().flat_map(|backend| backend.targets()) {
+            if !all.contains(target) {
+                all.push(*target);
+            }
+        }
+        all
+    }
+
+    /// The target of a name, which some backend runs.
+    ///
+    /// # Errors
+    /// There is no such target, or nothing runs it: those that can be run.
+    pub fn target(&self, name: &str) -> Result<&'static Target, Diagnostic> {
+        let target = Target::named(name)?;
+        let runs = self.targets();
+        if runs.contains(&target) {
+            return Ok(target);
+        }
+        Err(Diagnostic::error(NO_BACKEND, format!("no backend runs target `{}`", target.name))
+            .note(format!("targets that run here: {}", listed(runs.into_iter()))))
+    }
+
+    /// The backend for a plan.
+    ///
+    /// # Errors
+    /// None runs its target or takes all of it: what each of them says.
+    pub fn select(&self, plan: &PlanSource) -> Result<Selection, Vec<Diagnostic>> {
+        let target = plan.target();
+        let mut passed_over = Vec::new();
+        for backend in &self.backends {
+            let why = match backend.targets().contains(&target) {
+                false => Why::Targets(backend.targets().to_vec()),
+                true => match backend.supports(plan) {
+                    found if found.is_empty() => {
+                        return Ok(Selection { backend: backend.clone(), target, passed_over });
+                    }
+                    found => Why::Findings(found),
+                },
+            };
+            passed_over.push(PassedOver { name: backend.name(), why });
+        }
+        let message = format!("no backend runs this {} on target `{}`", plan.kind(), target.name);
+        let fault = Diagnostic::error(NO_BACKEND, message);
+        let fault = passed_over.iter().fold(fault, |fault, of| fault.note(of.to_string()));
+        let findings = passed_over.into_iter().flat_map(|of| match of.why {
+            Why::Targets(_) => Vec::new(),
+            Why::Findings(found) => found,
+        });
+        Err([fault].into_iter().chain(findings).collect())
+    }
+}
+
+impl Selection {
+    /// The backend.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` runs target `{}` and takes all of the plan", self.backend.name(), self.target.name)?;
+        self.passed_over.iter().try_for_each(|of| write!(f, "; {of}"))
+    }
+}
+
+impl fmt::Display for PassedOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
+            Why::Targets(targets) => {
+                write!(f, "`{}` runs {}", self.name, listed(targets.iter().copied()))
+            }
+            Why::Findings(found) => {
+                let found: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
+                write!(f, "`{}` does not take it: {}", self.name, found.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
+    }
+}
+
+impl fmt::Debug for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_string())
+    }
+}
+
+fn quoted<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

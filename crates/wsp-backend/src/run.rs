@@ -1,0 +1,68 @@
+//! Runs that go on while their caller does other things.
+
+use crate::backend::Prepared;
+use crate::codes::NOT_STARTED;
+use crate::error::RunError;
+use crate::outcome::Outcome;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use wsp_ir::diag::Diagnostic;
+
+/// A run on a thread of its own. A run that is dropped is cancelled, and its end waited for.
+#[must_use = "a run that is dropped is cancelled"]
+#[derive(Debug)]
+pub struct Run {
+    /// None when its end was waited for.
+    thread: Option<JoinHandle<Result<Outcome, RunError>>>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Run {
+    /// Starts a run that `cancel` stops.
+    ///
+    /// # Errors
+    /// The system makes no thread.
+    pub fn start(mut prepared: Box<dyn Prepared>, cancel: Arc<AtomicBool>) -> Result<Run, RunError> {
+        let thread = std::thread::Builder::new().name("wsp-run".to_owned());
+        let thread = thread.spawn(move || prepared.run()).map_err(|fault| {
+            let message = "the run has no thread".to_owned();
+            RunError::Refused(vec![Diagnostic::error(NOT_STARTED, message).note(fault.to_string())])
+        })?;
+        Ok(Run { thread: Some(thread), cancel })
+    }
+
+    /// Whether it has ended, well or not.
+    pub fn is_complete(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Asks it to stop; what is running ends first.
+    pub fn cancel(&self) {
+        // Relaxed: nothing is published with it.
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// What failed it.
+    ///
+    /// # Panics
+    /// When the run did.
+    pub fn synchronize(mut self) -> Result<Outcome, RunError> {
+        let thread = self.thread.take().expect("a run should be waited for once: it is taken by value");
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.cancel();
+            // What it came to has no taker, a panic neither.
+            let _ = thread.join();
+        }
+    }
+}

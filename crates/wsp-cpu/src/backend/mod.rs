@@ -1,0 +1,92 @@
+//! `cpu_sim` behind the seam of backends.
+
+mod spaces;
+mod unit;
+mod workload;
+
+use crate::codes;
+use crate::tg::{TgKernels, codes as tg_codes};
+use crate::workload::{KernelRegistry, codes as workload_codes};
+use spaces::SpaceProgram;
+use unit::UnitProgram;
+use workload::TaskProgram;
+use wsp_backend::{Backend, Program, RunError};
+use wsp_ir::diag::Diagnostic;
+use wsp_kernel::{Engine, Mode};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::{PlanSource, ProgramKind, Target};
+
+/// The backend `cpu_sim`: threads, real numbers, SIMD kernels. Its fields are what no other backend has.
+#[derive(Clone, Debug, Default)]
+pub struct CpuSimBackend {
+    /// Functions for the kernels that a workload declares.
+    pub kernels: KernelRegistry,
+    /// Functions for entry symbols of task graphs, beside the kernels of their files.
+    pub unit_kernels: TgKernels,
+    /// How tile operations are computed. Workloads take `plain` and `auto` only.
+    pub mode: Mode,
+    /// What runs scalar code of programs of spaces.
+    pub engine: Engine,
+}
+
+impl Backend for CpuSimBackend {
+    fn name(&self) -> &'static str {
+        "cpu_sim"
+    }
+
+    fn targets(&self) -> &'static [&'static Target] {
+        &[CPU_SIM]
+    }
+
+    /// Everything: what it cannot do is refused when a plan is made for its target.
+    fn supports(&self, _plan: &PlanSource) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
+        self.refuse_options(plan.kind()).map_err(|fault| vec![fault])?;
+        Ok(match plan {
+            PlanSource::Spaces(plan) => Box::new(SpaceProgram::new(plan.clone(), self)),
+            PlanSource::Workload(plan) => Box::new(TaskProgram::new(plan, self)?),
+            PlanSource::Unit(unit) => Box::new(UnitProgram::new(unit.clone(), self)?),
+        })
+    }
+}
+
+impl CpuSimBackend {
+    /// Refuses what would be without effect on a kind of program.
+    fn refuse_options(&self, kind: ProgramKind) -> Result<(), Diagnostic> {
+        let refused = |name: &str, says: &str| {
+            let message = format!("option `{name}` of `cpu_sim` {says} a {kind}");
+            Err(Diagnostic::error(codes::BAD_OPTION, message).help("leave it out"))
+        };
+        if kind != ProgramKind::Spaces && self.engine != Engine::default() {
+            return refused("engine", "has no meaning for");
+        }
+        if kind == ProgramKind::Workload && !matches!(self.mode, Mode::Fast | Mode::Plain) {
+            return refused("mode", "is `auto` or `plain` for");
+        }
+        Ok(())
+    }
+}
+
+/// Why a run was not begun.
+fn refused(found: Vec<Diagnostic>) -> RunError {
+    if is_cancelled(&found) { RunError::Cancelled(found) } else { RunError::Refused(found) }
+}
+
+/// Why a run that was begun gave nothing. What is found before its first task refuses it.
+fn failed(found: Vec<Diagnostic>) -> RunError {
+    match found.first().map(|first| first.code) {
+        _ if is_cancelled(&found) => RunError::Cancelled(found),
+        Some(tg_codes::STUCK) => RunError::Stuck(found),
+        Some(workload_codes::IN_USE | workload_codes::BAD_OPTION | codes::BAD_OPTION) => {
+            RunError::Refused(found)
+        }
+        _ => RunError::Failed(found),
+    }
+}
+
+fn is_cancelled(found: &[Diagnostic]) -> bool {
+    found.first().is_some_and(|first| [codes::STOPPED, tg_codes::CANCELLED].contains(&first.code))
+}

@@ -1,0 +1,150 @@
+//! Programs of spaces behind the seam.
+
+use super::{CpuSimBackend, failed, refused};
+use crate::codes::BAD_OPTION;
+use crate::options::LaunchOptions;
+use crate::program::{Program, ReadyLaunch};
+use crate::stats::{Outcome, RunStats};
+use std::sync::Arc;
+use std::time::Duration;
+use wsp_backend::{Args, Explanation, Prepared, RunError, RunOptions, SpaceOptions, Stats};
+use wsp_ir::diag::Diagnostic;
+use wsp_kernel::{Engine, Mode, Value};
+use wsp_plan::{LoweredPlan, ParamValue, ProgramKind};
+
+/// A program of spaces.
+pub(super) struct SpaceProgram {
+    program: Arc<Program>,
+    mode: Mode,
+    engine: Engine,
+}
+
+impl SpaceProgram {
+    pub(super) fn new(plan: Arc<LoweredPlan>, backend: &CpuSimBackend) -> SpaceProgram {
+        SpaceProgram { program: Arc::new(Program::of(plan)), mode: backend.mode, engine: backend.engine }
+    }
+
+    /// Options as a launch takes them.
+    ///
+    /// # Errors
+    /// Options that have no effect on this program.
+    fn launch_options(&self, args: &Args, options: &RunOptions) -> Result<LaunchOptions, RunError> {
+        options.check(ProgramKind::Spaces)?;
+        if options.spaces != SpaceOptions::default() && self.program.lowered().module.caches.is_empty() {
+            let fault = Diagnostic::error(BAD_OPTION, "option `kv_layout` has no meaning: there is no cache");
+            return Err(RunError::Refused(vec![fault.help("leave it out")]));
+        }
+        let common = LaunchOptions {
+            kv_layout: options.spaces.kv_layout,
+            set: args.values.clone(),
+            recording: options.recording,
+            engine: self.engine,
+            views: args.views.clone(),
+            cancel: options.cancel.clone(),
+            ..LaunchOptions::default()
+        };
+        if options.sequential {
+            return Ok(LaunchOptions { threads: 1, window: Some(1), mode: Mode::Plain, ..common });
+        }
+        let RunOptions { threads, window, seed, trace, .. } = *options;
+        Ok(LaunchOptions { threads, window, seed, trace, mode: self.mode, ..common })
+    }
+}
+
+impl wsp_backend::Program for SpaceProgram {
+    fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
+        let launch = self.launch_options(args, options)?;
+        let report = self.program.explain(&args.arrays, &launch).map_err(refused)?;
+        let plan = self.program.lowered();
+        let mut kernels: Vec<(String, u64)> = Vec::new();
+        for descriptor in &report.list {
+            match kernels.iter_mut().find(|(name, _)| *name == descriptor.kernel) {
+                Some((_, tasks)) => *tasks += 1,
+                None => kernels.push((descriptor.kernel.clone(), 1)),
+            }
+        }
+        Ok(Explanation {
+            kernels,
+            schedule: plan.stages.iter().flat_map(|stage| stage.schedule.lines.iter().cloned()).collect(),
+            notes: plan.notes.iter().chain(&report.notes).cloned().collect(),
+            own: Box::new(report),
+        })
+    }
+
+    fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
+        let launch = self.launch_options(&args, &options)?;
+        let ready = self.program.ready(&args.arrays, &launch).map_err(refused)?;
+        let notes = self.program.lowered().notes.iter().chain(ready.notes()).cloned().collect();
+        Ok(Box::new(PreparedSpaces {
+            program: self.program.clone(),
+            args,
+            launch,
+            notes,
+            ready: Some(ready),
+        }))
+    }
+}
+
+/// A program of spaces with arrays.
+struct PreparedSpaces {
+    program: Arc<Program>,
+    args: Args,
+    launch: LaunchOptions,
+    notes: Vec<Diagnostic>,
+    /// What the next run begins with; a run uses it up.
+    ready: Option<ReadyLaunch>,
+}
+
+impl Prepared for PreparedSpaces {
+    fn notes(&self) -> &[Diagnostic] {
+        &self.notes
+    }
+
+    fn run(&mut self) -> Result<wsp_backend::Outcome, RunError> {
+        let ready = match self.ready.take() {
+            Some(ready) => ready,
+            None => self.program.ready(&self.args.arrays, &self.launch).map_err(refused)?,
+        };
+        let outcome = self.program.run(ready, &self.args.arrays).map_err(failed)?;
+        Ok(told(self.program.lowered(), outcome))
+    }
+
+    fn rebind(&mut self, args: Args) -> Result<(), RunError> {
+        let mut all = self.args.clone();
+        all.replace(args);
+        let launch =
+            LaunchOptions { set: all.values.clone(), views: all.views.clone(), ..self.launch.clone() };
+        let ready = self.program.ready(&all.arrays, &launch).map_err(refused)?;
+        self.notes = self.program.lowered().notes.iter().chain(ready.notes()).cloned().collect();
+        (self.args, self.launch, self.ready) = (all, launch, Some(ready));
+        Ok(())
+    }
+}
+
+fn told(plan: &LoweredPlan, outcome: Outcome) -> wsp_backend::Outcome {
+    let Outcome { outputs, unwritten, stats, notes } = outcome;
+    let RunStats { threads, kernels, params, times, runtime, .. } = &stats;
+    let told = Stats {
+        tasks: runtime.tasks,
+        streams: 1,
+        executors: *threads,
+        compile: Duration::from_nanos(times.compile),
+        run: Duration::from_nanos(times.run),
+        kernels: kernels.clone(),
+        params: params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
+    };
+    let notes = plan.notes.iter().cloned().chain(notes).collect();
+    wsp_backend::Outcome { outputs, unwritten, stats: told, notes, own: Box::new(stats) }
+}
+
+/// The value of a parameter as the seam has it.
+pub(super) fn param_value(value: Value) -> ParamValue {
+    match value {
+        Value::Bool(b) => ParamValue::Bool(b),
+        Value::F32(x) => ParamValue::Float(f64::from(x)),
+        Value::F64(x) => ParamValue::Float(x),
+        Value::I32(_) | Value::U32(_) | Value::I64(_) | Value::U64(_) => {
+            ParamValue::Int(value.as_int().expect("integer values should have an integer form"))
+        }
+    }
+}

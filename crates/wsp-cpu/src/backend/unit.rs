@@ -1,0 +1,194 @@
+//! Task graphs behind the seam.
+
+use super::{CpuSimBackend, failed, refused};
+use crate::tg::{Session, SessionOptions, TgKernels};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use wsp_backend::{
+    Args, Begin, Explanation, Outcome, Prepared, Released, RunError, RunOptions, Stats, UnitOptions,
+};
+use wsp_core::limits;
+use wsp_core::policy::Hints;
+use wsp_core::tg::Instr;
+use wsp_ir::diag::Diagnostic;
+use wsp_ir::tg::TgModule;
+use wsp_plan::{ProgramKind, UnitSource};
+use wsp_runtime::clock;
+use wsp_runtime::tg::{CoreCounts, RuntimeConfig, Tracing};
+
+/// A unit of task graphs with its kernels.
+pub(super) struct UnitProgram {
+    unit: Arc<UnitSource>,
+    kernels: Arc<TgKernels>,
+    compiled: Duration,
+}
+
+impl UnitProgram {
+    pub(super) fn new(
+        unit: Arc<UnitSource>,
+        backend: &CpuSimBackend,
+    ) -> Result<UnitProgram, Vec<Diagnostic>> {
+        let started = clock::now();
+        let mut kernels = backend.unit_kernels.clone();
+        for file in &unit.files {
+            kernels.add_library(&file.module, &file.set, backend.mode)?;
+        }
+        let compiled = Duration::from_nanos(clock::nanos_since(started));
+        Ok(UnitProgram { unit, kernels: Arc::new(kernels), compiled })
+    }
+}
+
+impl wsp_backend::Program for UnitProgram {
+    fn explain(&self, _args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
+        options.check(ProgramKind::Unit)?;
+        let message = "how often each kernel of a task graph runs is known when it has run";
+        let fault = Diagnostic::error(crate::codes::BAD_OPTION, message);
+        Err(RunError::Refused(vec![fault.help("run it: the statistics of the run have it")]))
+    }
+
+    fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
+        options.check(ProgramKind::Unit)?;
+        let (unit, kernels) = (self.unit.clone(), self.kernels.clone());
+        let session = Session::new(&unit.module, &kernels, session_options(&unit, &args, &options)?);
+        let session = session.map_err(refused)?;
+        let notes = session.findings().to_vec();
+        let compiled = self.compiled;
+        Ok(Box::new(PreparedUnit { unit, kernels, args, options, notes, compiled, session: Some(session) }))
+    }
+}
+
+/// Options of a session.
+fn session_options(unit: &UnitSource, args: &Args, options: &RunOptions) -> Result<SessionOptions, RunError> {
+    let UnitOptions { devices, cores, hints, events, memory, released, checkpoints, origins, begin: _ } =
+        &options.unit;
+    let cores = cores.unwrap_or(unit.target.device);
+    let usual = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS),
+        threads => threads,
+    };
+    let (threads, hints, released) = match options.sequential {
+        true => (1, Hints::Ignore, Released::Poison),
+        false => (usual, *hints, *released),
+    };
+    let runtime = RuntimeConfig {
+        threads,
+        devices: *devices,
+        cores: CoreCounts {
+            aic: cores.aic,
+            aiv: cores.aiv,
+            aicpu: cores.aicpu,
+            aiv_per_aic: cores.aiv_per_aic,
+            l2_domains: cores.l2_domains,
+        },
+        hints,
+        tracing: if options.trace { Tracing::On } else { Tracing::Off },
+        cancel: options.cancel.clone(),
+        ..RuntimeConfig::default()
+    };
+    Ok(SessionOptions {
+        runtime,
+        inputs: args.arrays.clone(),
+        views: args.views.clone(),
+        origins: origins.clone(),
+        scalars: args.integers()?,
+        events: events.clone(),
+        memory: *memory,
+        released,
+        recording: options.recording,
+        checkpoints: checkpoints.clone(),
+        ..SessionOptions::default()
+    })
+}
+
+/// A unit with its memory. It has its arrays of the caller until it has run.
+struct PreparedUnit {
+    unit: Arc<UnitSource>,
+    kernels: Arc<TgKernels>,
+    args: Args,
+    options: RunOptions,
+    notes: Vec<Diagnostic>,
+    compiled: Duration,
+    /// What the next run begins with: tensors of a session keep what a run leaves in them, so that each run has a session of its own.
+    session: Option<Session>,
+}
+
+impl PreparedUnit {
+    fn session(&self, args: &Args) -> Result<Session, RunError> {
+        let options = session_options(&self.unit, args, &self.options)?;
+        Session::new(&self.unit.module, &self.kernels, options).map_err(refused)
+    }
+}
+
+impl Prepared for PreparedUnit {
+    fn notes(&self) -> &[Diagnostic] {
+        &self.notes
+    }
+
+    fn run(&mut self) -> Result<Outcome, RunError> {
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => self.session(&self.args)?,
+        };
+        let started = clock::now();
+        let report = match self.options.unit.begin {
+            Begin::Start => session.run(),
+            Begin::Resume => session.resume(),
+        };
+        let mut report = report.map_err(failed)?;
+        let run = Duration::from_nanos(clock::nanos_since(started));
+        let stats = Stats {
+            tasks: report.stats.kernels,
+            streams: streams(&self.unit.module),
+            executors: threads(&self.options),
+            compile: self.compiled,
+            run,
+            kernels: Vec::new(),
+            params: Vec::new(),
+        };
+        let notes = self.notes.iter().cloned().chain(std::mem::take(&mut report.notes)).collect();
+        let unwritten = session.unwritten();
+        let outputs = session.outputs().map_err(|fault| failed(vec![*fault]))?;
+        Ok(Outcome { outputs, unwritten, stats, notes, own: Box::new(report) })
+    }
+
+    fn rebind(&mut self, args: Args) -> Result<(), RunError> {
+        let mut all = self.args.clone();
+        all.replace(args);
+        // The session that was made claims arrays which the next one may take again.
+        let before = self.session.take();
+        let had = before.is_some();
+        drop(before);
+        match self.session(&all) {
+            Ok(session) => {
+                self.notes = session.findings().to_vec();
+                (self.args, self.session) = (all, Some(session));
+                Ok(())
+            }
+            Err(fault) => {
+                if had {
+                    self.session = Some(self.session(&self.args)?);
+                }
+                Err(fault)
+            }
+        }
+    }
+}
+
+/// Threads of a run.
+fn threads(options: &RunOptions) -> u32 {
+    match options.threads {
+        _ if options.sequential => 1,
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get() as u32).min(limits::MAX_THREADS),
+        threads => threads,
+    }
+}
+
+/// Streams that launches of a unit name, and the default one.
+fn streams(module: &TgModule) -> u32 {
+    let named = module.instrs.iter().filter_map(|instr| match instr {
+        Instr::TgLaunch { stream, .. } => Some(stream.0),
+        _ => None,
+    });
+    named.chain([0]).collect::<BTreeSet<u32>>().len() as u32
+}

@@ -1,0 +1,111 @@
+//! Workloads of either kind of kernels, checked and bound for any number of runs.
+
+use super::inputs::{WorkloadInputs, WorkloadOptions};
+use super::memory::no_memory;
+use super::outcome::WorkloadOutcome;
+use super::prepared::PreparedWorkload;
+use super::program::{Kind, LibraryKernels, WorkloadProgram};
+use super::run::LibraryLaunch;
+use std::sync::Arc;
+use wsp_backend::Args;
+use wsp_ir::diag::Diagnostic;
+use wsp_plan::Arrays;
+
+/// A workload with everything checked and bound.
+pub(crate) enum PreparedRun {
+    /// Of declared kernels.
+    Declared { program: Arc<WorkloadProgram>, bound: Box<PreparedWorkload> },
+    /// Of kernels of a used file.
+    Library(Box<PreparedLibrary>),
+}
+
+/// A workload over kernels of a used file: bound for one run, and again for each further one.
+pub(crate) struct PreparedLibrary {
+    kernels: Arc<LibraryKernels>,
+    inputs: WorkloadInputs,
+    options: WorkloadOptions,
+    /// What the next run begins with; a run uses it up.
+    ready: Option<LibraryLaunch>,
+}
+
+impl PreparedRun {
+    /// Checks and binds what is given.
+    ///
+    /// # Errors
+    /// Wrong values, arrays and options, dependences that miss a hazard.
+    pub(crate) fn new(
+        program: &Arc<WorkloadProgram>,
+        inputs: WorkloadInputs,
+        options: WorkloadOptions,
+    ) -> Result<PreparedRun, Vec<Diagnostic>> {
+        Ok(match &program.kind {
+            Kind::Declared(_) => {
+                let bound = Box::new(program.prepare(inputs, options)?);
+                PreparedRun::Declared { program: program.clone(), bound }
+            }
+            Kind::Library(kernels) => {
+                let ready = Some(LibraryLaunch::new(kernels, &inputs, &options)?);
+                PreparedRun::Library(Box::new(PreparedLibrary {
+                    kernels: kernels.clone(),
+                    inputs,
+                    options,
+                    ready,
+                }))
+            }
+        })
+    }
+
+    /// Warnings that are known before a run.
+    pub(crate) fn notes(&self) -> Vec<Diagnostic> {
+        match self {
+            PreparedRun::Declared { bound, .. } => bound.notes().to_vec(),
+            PreparedRun::Library(of) => of.ready.iter().flat_map(LibraryLaunch::notes).cloned().collect(),
+        }
+    }
+
+    /// Runs the workload; tensors that are not the caller's begin as they began the first run.
+    ///
+    /// # Errors
+    /// Arrays of the caller are in use; faults of the workload, the first fault of a task.
+    pub(crate) fn run(&mut self) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
+        match self {
+            PreparedRun::Declared { program, bound } => {
+                let outcome = bound.run()?.clone();
+                let mut outputs = Arrays::new();
+                for name in program.written() {
+                    let output = bound.output(name).map_err(|fault| vec![no_memory(name, fault)])?;
+                    outputs.extend(output.map(|array| (name.to_owned(), array)));
+                }
+                Ok(WorkloadOutcome { outputs, ..outcome })
+            }
+            PreparedRun::Library(of) => {
+                let PreparedLibrary { kernels, inputs, options, ready } = &mut **of;
+                let ready = match ready.take() {
+                    Some(ready) => ready,
+                    None => LibraryLaunch::new(kernels, inputs, options)?,
+                };
+                ready.run(kernels, &inputs.arrays, options)
+            }
+        }
+    }
+
+    /// Takes arguments in place of those of the same names.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new). Then everything stays as it was.
+    pub(crate) fn rebind(&mut self, args: Args) -> Result<(), Vec<Diagnostic>> {
+        match self {
+            PreparedRun::Declared { bound, .. } => bound.rebind(args.values, args.arrays, args.views),
+            PreparedRun::Library(of) => {
+                let WorkloadInputs { set, arrays, views, .. } = of.inputs.clone();
+                let mut all = Args { arrays, views, values: set };
+                all.replace(args);
+                let Args { arrays, views, values } = all;
+                let inputs = WorkloadInputs { set: values, arrays, views, ..of.inputs.clone() };
+                let ready = LibraryLaunch::new(&of.kernels, &inputs, &of.options)?;
+                (of.inputs, of.ready) = (inputs, Some(ready));
+                Ok(())
+            }
+        }
+    }
+}

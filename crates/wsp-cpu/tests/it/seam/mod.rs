@@ -1,0 +1,55 @@
+//! Programs behind the seam give the bits, the failures and the refusals of the programs themselves.
+
+mod spaces;
+mod units;
+mod workloads;
+
+use wsp_backend::{Args, Backend, Outcome, Prepared, Program, RunError, RunOptions};
+use wsp_cpu::CpuSimBackend;
+use wsp_ir::diag::Diagnostic;
+use wsp_memory::View;
+use wsp_plan::{Arrays, PlanSource};
+
+/// A plan on `cpu_sim`.
+fn compiled(plan: impl Into<PlanSource>) -> Box<dyn Program> {
+    compiled_by(&CpuSimBackend::default(), plan)
+}
+
+fn compiled_by(backend: &CpuSimBackend, plan: impl Into<PlanSource>) -> Box<dyn Program> {
+    backend.compile(&plan.into()).unwrap_or_else(|found| panic!("{found:?}"))
+}
+
+fn ran(program: &dyn Program, args: &Args, options: &RunOptions) -> Outcome {
+    program.execute(args.clone(), options.clone()).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// The findings of a run that fails, is refused or is cancelled.
+fn fault(result: Result<Outcome, RunError>) -> RunError {
+    result.expect_err("it should give nothing")
+}
+
+fn bits(arrays: &Arrays) -> Vec<(&str, &[u8])> {
+    arrays.iter().map(|(name, array)| (name.as_str(), array.bytes())).collect()
+}
+
+/// An array that is lent, in place of that of the same name.
+fn lent(args: &Args, name: &str) -> (Args, View) {
+    let view = wsp_cpu::lend(args.arrays[name].clone()).expect("it fits");
+    (args.clone().with(name, view.clone()), view)
+}
+
+/// Runs a prepared program twice; the outputs of both runs are equal.
+fn twice(mut prepared: Box<dyn Prepared>) -> Outcome {
+    let first = prepared.run().unwrap_or_else(|fault| panic!("{fault}"));
+    let second = prepared.run().unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(bits(&first.outputs), bits(&second.outputs), "each run begins as the first");
+    assert_eq!(first.stats.tasks, second.stats.tasks);
+    second
+}
+
+/// The option that is refused, by its name.
+fn named(fault: &RunError) -> &str {
+    let RunError::Refused(found) = fault else { panic!("{fault}") };
+    let [Diagnostic { message, .. }] = found.as_slice() else { panic!("{fault}") };
+    message.split('`').nth(1).expect("the message should name it")
+}

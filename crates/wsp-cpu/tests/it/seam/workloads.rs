@@ -1,0 +1,221 @@
+//! Workloads behind the seam.
+
+use super::{bits, compiled, compiled_by, fault, lent, named, ran, twice};
+use crate::workloads::views::reals;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use wsp_backend::{Absent, Args, Backend, RunError, RunOptions, WorkloadRunOptions};
+use wsp_core::DType;
+use wsp_cpu::workload::{KernelRegistry, WorkloadInputs, WorkloadOptions, WorkloadOutcome, WorkloadProgram};
+use wsp_cpu::{CpuSimBackend, take_back};
+use wsp_ir::SourceMap;
+use wsp_ir::workload::text::parse;
+use wsp_kernel::{Engine, Level, Mode};
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{Array, CompileOptions};
+
+/// Sums of rows, then their total.
+const SUMS: &str = "
+tensor x: f32[32, 4]; tensor part: f32[32]; tensor total: f32[1];
+kernel row(in x, out s); kernel all(in s, out t);
+workload main {
+    parallel for i in 0..32 { row(x[i], part[i]); }
+    all(part[0..32], total[0]);
+}
+schedule { streams(3); task_graph(deps = overlap); }
+";
+
+const TWICE: &str = "
+PTO_SHAPE(x, n)
+PTO_SHAPE(y, n)
+struct Part { uint32_t first; };
+PTO_KERNEL_IMPL(twice) {
+    auto part = PTO_GET_DESCRIPTOR<Part>();
+    VecTile<float, 8, 1> t;
+    TLOAD(t, x, {part.first});
+    TMULS(t, t, 2.0f);
+    TSTORE(y, t, {part.first});
+}
+";
+
+fn plan(text: &str, library: Option<&str>) -> WorkloadPlan {
+    let mut sources = SourceMap::default();
+    let (module, found) = parse("test.wsp", text, &mut sources);
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let library = library.map(|text| {
+        let (module, found) = wsp_lang::compile("test.pto", text, &mut sources);
+        module.unwrap_or_else(|| panic!("{found:?}"))
+    });
+    WorkloadPlan::new(module, library.as_ref(), &CompileOptions::default())
+        .unwrap_or_else(|f| panic!("{f:?}"))
+}
+
+fn sums() -> KernelRegistry {
+    let mut kernels = KernelRegistry::new();
+    for name in ["row", "all"] {
+        let sum = kernels.register(name, |cx| {
+            let sum: f32 = cx.load::<f32>(0)?.iter().sum();
+            cx.store(1, &[sum])
+        });
+        sum.expect("each is registered once");
+    }
+    kernels
+}
+
+fn with(kernels: KernelRegistry) -> CpuSimBackend {
+    CpuSimBackend { kernels, ..CpuSimBackend::default() }
+}
+
+fn args() -> Args {
+    Args::new().with("x", reals(&[32, 4], (0..128).map(|i| i as f32 / 8.0)))
+}
+
+fn inputs(args: &Args) -> WorkloadInputs {
+    WorkloadInputs { arrays: args.arrays.clone(), ..WorkloadInputs::default() }
+}
+
+#[test]
+fn the_bits_are_those_of_the_program_whoever_makes_the_tasks() {
+    let direct =
+        WorkloadProgram::of(plan(SUMS, None)).with_kernels(sums()).expect("the kernels are declared");
+    let expected = direct.execute(&inputs(&args()), &WorkloadOptions::default()).expect("the arrays fit");
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    for (aicpus, sequential) in [(0, false), (2, false), (0, true)] {
+        let workload = WorkloadRunOptions { aicpus, ..WorkloadRunOptions::default() };
+        let options = RunOptions { threads: 2, workload, sequential, ..RunOptions::default() };
+        let outcome = ran(&*program, &args(), &options);
+        assert_eq!(bits(&outcome.outputs), bits(&expected.outputs), "{aicpus} {sequential}");
+        assert_eq!((outcome.stats.tasks, outcome.stats.streams), (33, 3));
+        let own = outcome.own.downcast::<WorkloadOutcome>().expect("it is what the program tells");
+        assert_eq!(own.aicpus.is_some(), aicpus != 0);
+        let again = twice(program.prepare(args(), options).expect("the arrays fit"));
+        assert_eq!(bits(&again.outputs), bits(&expected.outputs));
+    }
+    let explained = program.explain(&args(), &RunOptions::default()).expect("the arrays fit");
+    assert_eq!(explained.kernels, [("row".to_owned(), 32), ("all".to_owned(), 1)]);
+}
+
+#[test]
+fn kernels_of_a_used_file_give_the_bits_of_the_program() {
+    let text =
+        "use \"test.pto\"; param rounds = 3; workload main { for i in 0..rounds { twice(first = i * 8); } }";
+    let args = Args::new()
+        .with("x", reals(&[24], (0..24).map(|i| i as f32)))
+        .with("y", Array::zeros(DType::F32, &[24]).expect("it is small"));
+    let direct = WorkloadProgram::of(plan(text, Some(TWICE)));
+    let expected = direct.execute(&inputs(&args), &WorkloadOptions::default()).expect("the arrays fit");
+    let program = compiled(plan(text, Some(TWICE)));
+    let outcome = twice(program.prepare(args.clone(), RunOptions::default()).expect("the arrays fit"));
+    assert_eq!(bits(&outcome.outputs), bits(&expected.outputs));
+    let (args, view) = lent(&args, "y");
+    let place = view.ptr().cast_const();
+    let mut prepared = program.prepare(args, RunOptions::default()).expect("the arrays fit");
+    assert!(prepared.run().expect("the arrays fit").outputs.is_empty());
+    prepared.rebind(Args::new().with("rounds", 1)).expect("it is a parameter");
+    assert_eq!(prepared.run().expect("the arrays fit").stats.tasks, 1);
+    drop(prepared);
+    let y = take_back(view).expect("nobody else has it");
+    assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["y"].bytes()));
+}
+
+#[test]
+fn written_arrays_of_declared_kernels_are_used_in_place() {
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    let expected = ran(&*program, &args(), &RunOptions::default());
+    let (args, view) = lent(&args().with("total", reals(&[1], [0.0])), "total");
+    let place = view.ptr().cast_const();
+    let outcome = ran(&*program, &args, &RunOptions::default());
+    assert!(outcome.outputs.keys().eq(["part"]));
+    drop(args);
+    let total = take_back(view).expect("nobody else has it");
+    assert_eq!((total.bytes().as_ptr(), total.bytes()), (place, expected.outputs["total"].bytes()));
+}
+
+#[test]
+fn what_fails_or_is_refused_says_what_the_program_says() {
+    let failing = || {
+        let mut kernels = sums();
+        kernels.replace("all", |_| Err("as it should".into()));
+        kernels
+    };
+    let direct = WorkloadProgram::of(plan(SUMS, None)).with_kernels(failing()).expect("they are declared");
+    let program = compiled_by(&with(failing()), plan(SUMS, None));
+    let failed = fault(program.execute(args(), RunOptions::default()));
+    let said = |inputs: &WorkloadInputs| direct.execute(inputs, &WorkloadOptions::default()).err();
+    assert!(matches!(failed, RunError::Failed(_)), "{failed}");
+    assert_eq!(Some(failed.diagnostics()), said(&inputs(&args())).as_deref());
+    let refused = program.prepare(Args::new(), RunOptions::default()).err().expect("there is no array");
+    assert!(matches!(refused, RunError::Refused(_)), "{refused}");
+    assert_eq!(Some(refused.diagnostics()), said(&inputs(&Args::new())).as_deref());
+    let unknown = with(sums()).compile(&plan("kernel k(); workload main { k(); }", None).into());
+    assert!(unknown.err().expect("it declares neither")[0].message.contains("declares no kernel"));
+    let without = compiled(plan(SUMS, None)).prepare(args(), RunOptions::default());
+    assert!(without.err().expect("no kernel has a body").to_string().contains("has no body"));
+}
+
+#[test]
+fn what_is_made_up_is_made_up_as_by_the_program() {
+    let program = compiled(plan(SUMS, None));
+    let workload = WorkloadRunOptions {
+        absent: Absent::MadeUp,
+        data_seed: 7,
+        mixing: true,
+        ..WorkloadRunOptions::default()
+    };
+    let outcome = ran(&*program, &Args::new(), &RunOptions { workload, ..RunOptions::default() });
+    let direct = WorkloadProgram::of(plan(SUMS, None));
+    let expected = direct.execute(&WorkloadInputs::all_made_up(7), &WorkloadOptions::default());
+    assert_eq!(bits(&outcome.outputs), bits(&expected.expect("nothing is missing").outputs));
+}
+
+#[test]
+fn a_run_goes_on_by_itself_until_it_is_cancelled() {
+    let (started, waits) = mpsc::channel();
+    let (go, gone) = mpsc::channel::<()>();
+    let gone = Mutex::new(gone);
+    let mut kernels = sums();
+    kernels.replace("row", move |_| {
+        let _ = started.send(());
+        let _ = gone.lock().map(|gone| gone.recv());
+        Ok(())
+    });
+    let program = compiled_by(&with(kernels), plan(SUMS, None));
+    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    let run = program.execute_async(args(), options).expect("the arrays fit");
+    waits.recv().expect("a task should begin");
+    assert!(!run.is_complete());
+    run.cancel();
+    drop(go);
+    let cancelled = fault(run.synchronize());
+    assert!(matches!(cancelled, RunError::Cancelled(_)), "{cancelled}");
+}
+
+#[test]
+fn a_run_that_is_dropped_has_ended() {
+    let ended = Arc::new(AtomicBool::new(false));
+    let mut kernels = sums();
+    let flag = ended.clone();
+    kernels.replace("row", move |_| {
+        flag.store(true, Ordering::Relaxed);
+        Ok(())
+    });
+    let (args, view) = lent(&args(), "x");
+    let program = compiled_by(&with(kernels), plan(SUMS, None));
+    drop(program.execute_async(args, RunOptions::default()).expect("the arrays fit"));
+    assert!(take_back(view).is_ok(), "nobody else has it");
+}
+
+#[test]
+fn options_that_have_no_effect_are_refused_by_name() {
+    let program = compiled_by(&with(sums()), plan(SUMS, None));
+    let mut options = RunOptions::default();
+    options.unit.events.push("GO".to_owned());
+    assert_eq!(named(&fault(program.execute(args(), options))), "events");
+    for (backend, name) in [
+        (CpuSimBackend { engine: Engine::Interpreter, ..with(sums()) }, "engine"),
+        (CpuSimBackend { mode: Mode::At(Level::ALL[0]), ..with(sums()) }, "mode"),
+    ] {
+        let refused = backend.compile(&plan(SUMS, None).into()).err().expect("it has no effect");
+        assert!(refused[0].message.contains(&format!("`{name}`")), "{refused:?}");
+    }
+}

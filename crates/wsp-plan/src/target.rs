@@ -1,0 +1,155 @@
+//! The targets: what programs are made for, by name.
+//!
+//! [`TARGETS`] is the one table of them. Options of compilations, the command line, the platform matrix and the table of what
+//! schedules say take names, platforms and devices from it.
+
+use crate::lower::codes::UNKNOWN_TARGET;
+use crate::tg::matrix::DeviceModel;
+use wsp_core::ExecDomain;
+use wsp_core::tg::Platform;
+use wsp_ir::diag::{Diagnostic, did_you_mean};
+
+/// Whether `.pto` programs and workloads can be lowered for a target.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Plans {
+    /// The table of what schedules say has a column for it.
+    Made,
+    /// It has none.
+    NotMade,
+}
+
+/// A target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// Its column of the platform matrix.
+    pub platform: Platform,
+    /// What executes its tasks.
+    pub domain: ExecDomain,
+    /// The cores of one device; the simulation has those of a 910B.
+    pub device: DeviceModel,
+    /// Whether `.pto` programs and workloads can be lowered for it.
+    pub plans: Plans,
+}
+
+/// A 910B.
+const ASCEND_910B: DeviceModel = DeviceModel { aic: 24, aiv: 48, aicpu: 4, aiv_per_aic: 2, l2_domains: 2 };
+
+/// All targets; the first is that of [`CompileOptions::default`](crate::CompileOptions).
+pub static TARGETS: [Target; 4] = [
+    Target {
+        name: "cpu_sim",
+        aliases: &["cpu"],
+        platform: Platform::Cpu,
+        domain: ExecDomain::HostCpu,
+        device: ASCEND_910B,
+        plans: Plans::Made,
+    },
+    Target {
+        name: "ascend_910b",
+        aliases: &["ascend_npu", "a2"],
+        platform: Platform::A2,
+        domain: ExecDomain::AscendAiCore,
+        device: ASCEND_910B,
+        plans: Plans::NotMade,
+    },
+    Target {
+        name: "ascend_910c",
+        aliases: &["a3"],
+        platform: Platform::A3,
+        domain: ExecDomain::AscendAiCore,
+        device: ASCEND_910B,
+        plans: Plans::NotMade,
+    },
+    Target {
+        name: "ascend_950",
+        aliases: &["a5"],
+        platform: Platform::A5,
+        domain: ExecDomain::AscendAiCore,
+        device: DeviceModel { aic: 36, aiv: 72, aicpu: 5, ..ASCEND_910B },
+        plans: Plans::NotMade,
+    },
+];
+
+/// The simulation on this machine's processor.
+pub const CPU_SIM: &Target = &TARGETS[0];
+
+impl Target {
+    /// The target of a name or alias, in either case.
+    ///
+    /// # Errors
+    /// There is none: the names that there are, and the nearest.
+    pub fn named(name: &str) -> Result<&'static Target, Diagnostic> {
+        let is = |known: &str| known.eq_ignore_ascii_case(name);
+        let found = TARGETS.iter().find(|of| is(of.name) || of.aliases.iter().any(|alias| is(alias)));
+        found.ok_or_else(|| {
+            let fault = Diagnostic::error(UNKNOWN_TARGET, format!("there is no target `{name}`"));
+            let fault = fault.note(format!("targets: {}", listed(TARGETS.iter())));
+            let known = TARGETS.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied()));
+            match did_you_mean(name, known) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault,
+            }
+        })
+    }
+
+    /// The target with a column of the platform matrix.
+    pub fn of(platform: Platform) -> &'static Target {
+        TARGETS.iter().find(|of| of.platform == platform).expect("each platform should have a target")
+    }
+
+    /// Refuses a target for which no `.pto` program or workload can be lowered.
+    ///
+    /// # Errors
+    /// It is one: those that can be.
+    pub(crate) fn check_plans(&self) -> Result<(), Diagnostic> {
+        if self.plans == Plans::Made {
+            return Ok(());
+        }
+        let message = format!("neither programs nor workloads can be compiled for target `{}`", self.name);
+        let made = TARGETS.iter().filter(|of| of.plans == Plans::Made);
+        Err(Diagnostic::error(UNKNOWN_TARGET, message)
+            .note(format!("the table of what schedules say has {} only", listed(made))))
+    }
+}
+
+/// Names of targets, as messages list them: each with its aliases.
+pub fn listed<'t>(targets: impl Iterator<Item = &'t Target>) -> String {
+    let one = |of: &Target| match of.aliases {
+        [] => format!("`{}`", of.name),
+        aliases => format!("`{}` ({})", of.name, aliases.join(", ")),
+    };
+    targets.map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_and_aliases_are_those_of_one_target() {
+        let names: Vec<&str> =
+            TARGETS.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied())).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+        for name in names {
+            assert_eq!(Target::named(name), Target::named(&name.to_uppercase()), "{name}");
+            assert!(Target::named(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_target_is_refused_with_those_there_are() {
+        let fault = Target::named("cpu_simm").expect_err("it does not exist");
+        assert_eq!(fault.help, ["did you mean `cpu_sim`?"]);
+        assert_eq!(
+            fault.notes,
+            [
+                "targets: `cpu_sim` (cpu), `ascend_910b` (ascend_npu, a2), `ascend_910c` (a3), `ascend_950` (a5)"
+            ]
+        );
+    }
+}
