@@ -4,6 +4,7 @@
 //! It knows no front end and no backend. [`workload`] holds the trees that generate tasks.
 #![forbid(unsafe_code)]
 
+pub mod affine;
 mod capability;
 mod expr;
 mod func;

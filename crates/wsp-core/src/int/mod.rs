@@ -12,9 +12,11 @@
 //! assert_eq!(u32::binary(BinOp::Sub, 1, 2), Err(Fault::Overflow));
 //! ```
 
+mod affine;
 mod range;
 mod stack;
 
+pub use affine::Affine;
 pub use range::Range;
 pub(crate) use stack::Stack;
 

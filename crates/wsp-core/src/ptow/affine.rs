@@ -4,22 +4,17 @@
 //! expression overflows, as the scales and the offset of every sub-expression stay within that bound in sum. Parts without
 //! variables are numbers, computed as they stand; a form without scales is one, and may be any.
 
-use super::eval::{binary, unary};
+use super::eval::unary;
 use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOp};
+use crate::int::Affine;
 
 /// Variables of forms lie in `[-2^31, 2^31)`.
 pub const VARIABLE_BOUND: i64 = 1 << 31;
 /// Scales and offset of a form with variables are at most this in sum.
 const SCALE_BOUND: u64 = 1 << 31;
 
-/// `offset + scales[0] * variable 0 + scales[1] * variable 1 + …`
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Affine {
-    /// The part that never changes.
-    pub offset: i64,
-    /// What each variable is multiplied by, by depth.
-    pub scales: [i64; MAX_LOOP_DEPTH],
-}
+/// A form over the variables of loops, by depth.
+pub type Form = Affine<i64, MAX_LOOP_DEPTH>;
 
 /// Whether a variable lies where forms stand for their expressions.
 #[inline]
@@ -27,45 +22,15 @@ pub fn is_within_bound(variable: i64) -> bool {
     (-VARIABLE_BOUND..VARIABLE_BOUND).contains(&variable)
 }
 
-impl Affine {
-    /// A form without variables.
-    pub fn constant(value: i64) -> Affine {
-        Affine { offset: value, scales: [0; MAX_LOOP_DEPTH] }
-    }
-
-    /// Whether no variable has a scale.
-    #[inline]
-    pub fn is_constant(&self) -> bool {
-        self.scales.iter().all(|scale| *scale == 0)
-    }
-
-    /// Its value with these variables, outermost first. Variables outside the bound give a number without meaning.
-    #[inline]
-    pub fn value(&self, variables: &[i64]) -> i64 {
-        let products = self.scales.iter().zip(variables).map(|(scale, value)| scale.wrapping_mul(*value));
-        products.fold(self.offset, i64::wrapping_add)
-    }
-
-    /// `self + factor * other`; none when it is not small.
-    fn plus(&self, other: &Affine, factor: i64) -> Option<Affine> {
-        let mut sum = *self;
-        sum.offset = sum.offset.checked_add(other.offset.checked_mul(factor)?)?;
-        for (scale, other) in sum.scales.iter_mut().zip(other.scales) {
-            *scale = scale.checked_add(other.checked_mul(factor)?)?;
-        }
-        sum.is_small().then_some(sum)
-    }
-
-    /// Whether scales and offset are within their bound in sum, or there are no scales.
-    fn is_small(&self) -> bool {
-        let sum = self.scales.iter().fold(0u64, |sum, scale| sum.saturating_add(scale.unsigned_abs()));
-        sum == 0 || sum.saturating_add(self.offset.unsigned_abs()) <= SCALE_BOUND
-    }
+/// Whether scales and offset are within their bound in sum, or there are no scales.
+fn is_small(form: &Form) -> bool {
+    let sum = form.scales.iter().fold(0u64, |sum, scale| sum.saturating_add(scale.unsigned_abs()));
+    sum == 0 || sum.saturating_add(form.offset.unsigned_abs()) <= SCALE_BOUND
 }
 
 /// The form of an expression over loop variables; none if it has none, or a part without variables is at fault.
-pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<Affine> {
-    let mut stack = [Affine::constant(0); MAX_EXPR_STACK];
+pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<Form> {
+    let mut stack = [Form::constant(0); MAX_EXPR_STACK];
     let mut height = 0usize;
     let mut at = expr;
     loop {
@@ -82,7 +47,7 @@ pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<A
                 let top = stack.get_mut(height.checked_sub(1)?)?;
                 if op == XOp::XSkipZero {
                     height = height.checked_sub(1)?;
-                    past = if number(top)? == 0 { word.operand2 } else { 0 };
+                    past = if top.as_constant()? == 0 { word.operand2 } else { 0 };
                 } else {
                     *top = one(op, top, word, launch)?;
                 }
@@ -91,7 +56,7 @@ pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<A
                 height = height.checked_sub(1)?;
                 let right = *stack.get(height)?;
                 let left = stack.get_mut(height.checked_sub(1)?)?;
-                *left = two(op, left, &right)?;
+                *left = Form::binary(op.operator()?, left, &right).filter(is_small)?;
             }
         }
         let last = at.checked_add(past)?;
@@ -103,15 +68,15 @@ pub fn affine(program: &Program<'_>, launch: &Launch<'_>, expr: u32) -> Option<A
 }
 
 /// The form of a word without operands.
-fn leaf(op: XOp, word: &Word, launch: &Launch<'_>) -> Option<Affine> {
+fn leaf(op: XOp, word: &Word, launch: &Launch<'_>) -> Option<Form> {
     match op {
-        XOp::XConst => Some(Affine::constant(i64::from(word.operand2.cast_signed()))),
-        XOp::XValue => launch.values.get(word.operand2 as usize).copied().map(Affine::constant),
+        XOp::XConst => Some(Form::constant(i64::from(word.operand2.cast_signed()))),
+        XOp::XValue => launch.values.get(word.operand2 as usize).copied().map(Form::constant),
         XOp::XLen => {
-            launch.tables.get(word.operand2 as usize).map(|table| Affine::constant(table.len() as i64))
+            launch.tables.get(word.operand2 as usize).map(|table| Form::constant(table.len() as i64))
         }
         XOp::XVar => {
-            let mut form = Affine::constant(0);
+            let mut form = Form::constant(0);
             *form.scales.get_mut(word.operand2 as usize)? = 1;
             Some(form)
         }
@@ -120,27 +85,10 @@ fn leaf(op: XOp, word: &Word, launch: &Launch<'_>) -> Option<Affine> {
 }
 
 /// The form of an operation with one operand.
-fn one(op: XOp, top: &Affine, word: &Word, launch: &Launch<'_>) -> Option<Affine> {
-    match number(top) {
-        Some(value) => unary(op, value, word, launch).ok().map(Affine::constant),
-        None if op == XOp::XNeg => Affine::constant(0).plus(top, -1),
+fn one(op: XOp, top: &Form, word: &Word, launch: &Launch<'_>) -> Option<Form> {
+    match top.as_constant() {
+        Some(value) => unary(op, value, word, launch).ok().map(Form::constant),
+        None if op == XOp::XNeg => top.times(-1),
         None => None,
     }
-}
-
-/// The form of an operation with two operands.
-fn two(op: XOp, left: &Affine, right: &Affine) -> Option<Affine> {
-    match (op, number(left), number(right)) {
-        (_, Some(left), Some(right)) => binary(op, left, right).ok().map(Affine::constant),
-        (XOp::XAdd, ..) => left.plus(right, 1),
-        (XOp::XSub, ..) => left.plus(right, -1),
-        (XOp::XMul, Some(factor), None) => Affine::constant(0).plus(right, factor),
-        (XOp::XMul, None, Some(factor)) => Affine::constant(0).plus(left, factor),
-        _ => None,
-    }
-}
-
-/// The value of a form without variables.
-fn number(form: &Affine) -> Option<i64> {
-    form.is_constant().then_some(form.offset)
 }

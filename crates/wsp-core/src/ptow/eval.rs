@@ -5,7 +5,7 @@
 
 use super::{Launch, MAX_EXPR_STACK, MAX_LOOP_DEPTH, Program, Word, X_LAST, XOPS, XOp};
 use crate::SlotId;
-use crate::int::{BinOp, Fault, Int, Stack};
+use crate::int::{BinOp, Fault, Int as _, Stack};
 use core::fmt;
 
 /// What the names of an expression stand for.
@@ -230,13 +230,6 @@ pub(super) fn unary(op: XOp, top: i64, word: &Word, launch: &Launch<'_>) -> Resu
         }
         _ => Err(ExprFaultKind::Malformed),
     }
-}
-
-/// What an operation with two operands gives.
-#[inline]
-pub(super) fn binary(op: XOp, left: i64, right: i64) -> Result<i64, ExprFaultKind> {
-    let operator = op.operator().ok_or(ExprFaultKind::Malformed)?;
-    i64::binary(operator, left, right).map_err(|fault| kind(op, fault, left, right))
 }
 
 /// Replaces the two on top by what an operation makes of them.

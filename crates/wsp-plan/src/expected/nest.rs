@@ -1,19 +1,15 @@
 //! Statements that generate tasks, the loops around them, and their boxes as sums over the numbers of iterations.
 
 use wsp_core::TensorId;
-use wsp_core::int::Range;
-use wsp_core::ptow::affine::{Affine, affine, is_within_bound};
+use wsp_core::int::Affine;
+use wsp_core::ptow::affine::{affine, is_within_bound};
 use wsp_core::ptow::bounds::{AxisRow, axis_row, bounds};
 use wsp_core::ptow::eval::Vars;
 use wsp_core::ptow::interp::AccessMode;
 use wsp_core::ptow::{DimKind, Launch, MAX_LOOP_DEPTH, Op, Program, Word};
 
-/// `offset + Σ scale * iteration`, over the loops around.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Form {
-    pub(super) offset: i64,
-    pub(super) scales: Vec<i64>,
-}
+/// A sum of multiples of the numbers of iterations of the loops around, outermost first.
+pub(super) type Form = Affine<i64, MAX_LOOP_DEPTH>;
 
 /// A loop around a statement, whose bounds are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +53,7 @@ impl Dim {
     /// Whether the bounds lie within an extent in every iteration. Then sums of scaled iterations fit into 64 bits.
     pub(super) fn is_inside(&self, extent: u32, loops: &[Loop]) -> bool {
         let last = i64::from(extent).checked_sub(self.len);
-        self.lo.range(loops).zip(last).is_some_and(|((least, most), last)| 0 <= least && most <= last)
+        range(&self.lo, loops).zip(last).is_some_and(|((least, most), last)| 0 <= least && most <= last)
     }
 }
 
@@ -82,33 +78,9 @@ impl Site {
     }
 }
 
-impl Form {
-    fn constant(offset: i64) -> Form {
-        Form { offset, scales: Vec::new() }
-    }
-
-    fn is_constant(&self) -> bool {
-        self.scales.iter().all(|scale| *scale == 0)
-    }
-
-    /// `self + factor * other`; none when it does not fit.
-    fn plus(mut self, other: &Form, factor: i64) -> Option<Form> {
-        self.offset = self.offset.checked_add(other.offset.checked_mul(factor)?)?;
-        self.scales.resize(self.scales.len().max(other.scales.len()), 0);
-        for (scale, other) in self.scales.iter_mut().zip(&other.scales) {
-            *scale = scale.checked_add(other.checked_mul(factor)?)?;
-        }
-        Some(self)
-    }
-
-    /// Its smallest and its largest value in these loops; none when they do not fit.
-    fn range(&self, loops: &[Loop]) -> Option<(i64, i64)> {
-        let mut range = Range::point(self.offset.into());
-        for (scale, loop_) in self.scales.iter().zip(loops) {
-            range = range.plus_steps(i128::from(*scale), i128::from(loop_.trip - 1))?;
-        }
-        Some((i64::try_from(range.low).ok()?, i64::try_from(range.high).ok()?))
-    }
+/// The smallest and the largest value of a form in these loops; none when they do not fit.
+fn range(form: &Form, loops: &[Loop]) -> Option<(i64, i64)> {
+    form.range(loops.iter().map(|loop_| loop_.trip - 1))
 }
 
 /// The statements of a program.
@@ -198,8 +170,8 @@ impl Walk<'_> {
 
     fn branch(&mut self, word: &Word, at: u32) {
         let otherwise = self.ext(at, 0).operand2;
-        match self.form(word.operand1.into()).filter(Form::is_constant) {
-            Some(condition) if condition.offset != 0 => self.body(word.operand2),
+        match self.constant(word.operand1.into()) {
+            Some(condition) if condition != 0 => self.body(word.operand2),
             Some(_) if otherwise == 0 => {}
             Some(_) => self.body(otherwise),
             None => self.uncounted(|walk| {
@@ -216,10 +188,12 @@ impl Walk<'_> {
         match self.bounds(word, at) {
             Some((_, _, 0)) => {}
             Some((start, step, trip)) => {
-                let mut scales = vec![0; self.loops.len()];
-                scales.push(step);
+                let mut index = Form::constant(start);
+                if let Some(scale) = index.scales.get_mut(self.loops.len()) {
+                    *scale = step;
+                }
                 self.loops.push(Loop { word: at, depth, start, step, trip });
-                self.with(Some(Form { offset: start, scales }), word.operand2);
+                self.with(Some(index), word.operand2);
                 self.loops.pop();
             }
             None => self.uncounted(|walk| walk.with(None, word.operand2)),
@@ -275,28 +249,28 @@ impl Walk<'_> {
             DimKind::Sized => (first()?, second()?),
             DimKind::Range => {
                 let lo = first()?;
-                let len = second()?.plus(&lo, -1)?;
+                let len = second()?.minus(&lo)?;
                 (lo, len)
             }
         };
-        len.is_constant().then_some(Dim { lo, len: len.offset })
+        Some(Dim { lo, len: len.as_constant()? })
     }
 
     fn constant(&self, expr: u32) -> Option<i64> {
-        self.form(expr).filter(Form::is_constant).map(|form| form.offset)
+        self.form(expr)?.as_constant()
     }
 
     /// An expression over the iterations of the loops around; none when it has no such form.
     fn form(&self, expr: u32) -> Option<Form> {
-        let Affine { offset, scales } = affine(self.program, self.launch, expr)?;
-        let mut form = Form::constant(offset);
-        for (depth, scale) in scales.into_iter().enumerate().filter(|(_, scale)| *scale != 0) {
+        let of_variables = affine(self.program, self.launch, expr)?;
+        let mut form = Form::constant(of_variables.offset);
+        for (depth, scale) in of_variables.scales.into_iter().enumerate().filter(|(_, scale)| *scale != 0) {
             let var = self.vars.get(depth)?.as_ref()?;
-            let (least, most) = var.range(&self.loops)?;
+            let (least, most) = range(var, &self.loops)?;
             if !is_within_bound(least) || !is_within_bound(most) {
                 return None;
             }
-            form = form.plus(var, scale)?;
+            form = form.plus(&var.times(scale)?)?;
         }
         Some(form)
     }

@@ -39,20 +39,21 @@ struct Moving {
 
 impl Moving {
     fn new(line: Line) -> Moving {
-        Moving { line, row: line.first }
+        Moving { line, row: line.offset }
     }
 
     /// Settles the iterations of the outer loops.
     fn settle(&mut self, at: &[u64; LEVELS]) {
-        let outer = self.line.deltas.iter().zip(at).skip(1);
-        self.row = outer
-            .fold(self.line.first, |sum, (delta, at)| sum.wrapping_add(delta.wrapping_mul(at.cast_signed())));
+        let outer = self.line.scales.iter().zip(at).skip(1);
+        self.row = outer.fold(self.line.offset, |sum, (delta, at)| {
+            sum.wrapping_add(delta.wrapping_mul(at.cast_signed()))
+        });
     }
 
     /// Its value in an iteration of the innermost loop.
     #[inline]
     fn at(&self, iteration: u64) -> i64 {
-        self.row.wrapping_add(self.line.deltas[0].wrapping_mul(iteration.cast_signed()))
+        self.row.wrapping_add(self.line.scales[0].wrapping_mul(iteration.cast_signed()))
     }
 }
 
@@ -330,27 +331,27 @@ impl Fields {
     fn param(&mut self, line: Option<Line>, late: Late) -> Option<()> {
         let place = self.params.count;
         match line {
-            Some(line) if line.constant().is_none() => {
-                let moves = line.deltas[0] != 0;
+            Some(line) if !line.is_constant() => {
+                let moves = line.scales[0] != 0;
                 let list = if moves { &mut self.moving_params } else { &mut self.outer_params };
                 list.push(MovingParam { value: Moving::new(line), place })?;
             }
             Some(_) => {}
             None => self.late_params.push(LateParam { value: late, place })?,
         }
-        self.params.push(line.map_or(0, |line| line.first))
+        self.params.push(line.map_or(0, |line| line.offset))
     }
 
     /// Sets the bounds of the last box in a dimension.
     fn bounds(&mut self, dim: usize, (lo, hi): (Line, Line)) -> Option<()> {
         let place = self.regions.count.checked_sub(1)?;
         let region = self.regions.at(place);
-        *region.lo.get_mut(dim)? = lo.first as u32;
-        *region.hi.get_mut(dim)? = hi.first as u32;
-        if lo.constant().is_some() && hi.constant().is_some() {
+        *region.lo.get_mut(dim)? = lo.offset as u32;
+        *region.hi.get_mut(dim)? = hi.offset as u32;
+        if lo.is_constant() && hi.is_constant() {
             return Some(());
         }
-        let moves = lo.deltas[0] != 0 || hi.deltas[0] != 0;
+        let moves = lo.scales[0] != 0 || hi.scales[0] != 0;
         let list = if moves { &mut self.moving_bounds } else { &mut self.outer_bounds };
         list.push(MovingBounds { lo: Moving::new(lo), hi: Moving::new(hi), place, dim: dim as u8 })
     }
@@ -378,8 +379,10 @@ impl Along<'_, '_> {
             let word = self.program.words.get(next as usize)?;
             match Op::from_code(word.opcode)? {
                 Op::ParamConst => {
-                    fields
-                        .param(Some(Line::flat(i64::from(word.operand2.cast_signed()))), Late::default())?;
+                    fields.param(
+                        Some(Line::constant(i64::from(word.operand2.cast_signed()))),
+                        Late::default(),
+                    )?;
                 }
                 Op::ParamLoopvar => {
                     fields.param(self.variable(word.operand1), Late::Variable(word.operand1))?;
@@ -416,7 +419,7 @@ impl Along<'_, '_> {
         fields.regions.push(Region { tensor, lo: [0; MAX_RANK], hi: [1; MAX_RANK] })?;
         for (dim, extent) in extents.iter().enumerate().take(rank) {
             if dim >= usize::from(word.flags) {
-                fields.bounds(dim, (Line::flat(0), Line::flat(i64::from(*extent))))?;
+                fields.bounds(dim, (Line::constant(0), Line::constant(i64::from(*extent))))?;
                 continue;
             }
             let bounds_at = at.wrapping_add(1).wrapping_add(dim as u32);
@@ -436,18 +439,18 @@ impl Along<'_, '_> {
     fn bounds_of(&self, word: &Word, extent: i64) -> Option<(Line, Line)> {
         let (kind, _) = DimKind::from_flags(word.flags)?;
         if kind == DimKind::Whole {
-            return Some((Line::flat(0), Line::flat(extent)));
+            return Some((Line::constant(0), Line::constant(extent)));
         }
         let lo = self.line(u32::from(word.operand1))?;
         let second = || {
             if word.flags & DIM_IMMEDIATE != 0 {
-                Some(Line::flat(i64::from(word.operand2.cast_signed())))
+                Some(Line::constant(i64::from(word.operand2.cast_signed())))
             } else {
                 self.line(word.operand2)
             }
         };
         let hi = match kind {
-            DimKind::Whole | DimKind::Index => self.plus(lo, Line::flat(1))?,
+            DimKind::Whole | DimKind::Index => self.plus(lo, Line::constant(1))?,
             DimKind::Range => second()?,
             DimKind::Sized => self.plus(lo, second()?)?,
         };

@@ -6,11 +6,12 @@
 //! thus at fault in no iteration, and has the same values here as evaluated on its own.
 
 use super::super::bounds::Bounds;
-use super::super::eval::{Env, binary, unary};
+use super::super::eval::{Env, unary};
 use super::super::{Launch, MAX_EXPR_STACK, MAX_EXPR_WORDS, Program, Word, X_LAST, XOp};
 use super::frame::Attrs;
 use super::values::Scope;
 use crate::SlotId;
+use crate::int::Affine;
 
 /// Most loops that are followed at once.
 pub(super) const LEVELS: usize = 3;
@@ -22,24 +23,8 @@ pub(super) struct LoopLevel {
     pub(super) axis: u32,
 }
 
-/// What an expression is along loops, the innermost first: `first` plus, of each, its iteration times its delta.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Line {
-    pub(super) first: i64,
-    pub(super) deltas: [i64; LEVELS],
-}
-
-impl Line {
-    /// The same in every iteration.
-    pub(super) fn flat(first: i64) -> Line {
-        Line { first, deltas: [0; LEVELS] }
-    }
-
-    /// The value that is the same in every iteration.
-    pub(super) fn constant(self) -> Option<i64> {
-        (self.deltas == [0; LEVELS]).then_some(self.first)
-    }
-}
+/// What an expression is along loops, the innermost first: its value in the first iteration plus, of each, its iteration times its scale.
+pub(super) type Line = Affine<i64, LEVELS>;
 
 /// Loops that are about to be entered, along which expressions are followed.
 #[derive(Clone, Copy)]
@@ -81,7 +66,7 @@ impl Along<'_, '_> {
     #[inline]
     pub(super) fn variable(&self, depth: u16) -> Option<Line> {
         let Some(inside) = usize::from(depth).checked_sub(self.scope.depth) else {
-            return Some(Line::flat(self.scope.var(depth)));
+            return Some(Line::constant(self.scope.var(depth)));
         };
         let level = self.levels.len().checked_sub(inside.wrapping_add(1))?;
         let bounds = &self.levels.get(level)?.bounds;
@@ -91,7 +76,7 @@ impl Along<'_, '_> {
     /// A position along the loops.
     fn position(&self, depth: u16) -> Option<Line> {
         let Some(inside) = usize::from(depth).checked_sub(self.scope.depth) else {
-            return Some(Line::flat(self.scope.pos(depth)));
+            return Some(Line::constant(self.scope.pos(depth)));
         };
         let level = self.levels.len().checked_sub(inside.wrapping_add(1))?;
         index(&self.levels.get(level)?.bounds, level)
@@ -104,58 +89,28 @@ impl Along<'_, '_> {
                 let bounds = &self.levels.get(level)?.bounds;
                 if bounds.is_sparse() { None } else { index(bounds, level) }
             }
-            None => Some(Line::flat(self.scope.axis(axis as u16))),
+            None => Some(Line::constant(self.scope.axis(axis as u16))),
         }
     }
 
     /// The smallest and the largest value of a line; none when they do not fit.
     pub(super) fn range(&self, line: &Line) -> Option<(i64, i64)> {
-        let (mut least, mut most) = (line.first, line.first);
-        for (level, delta) in self.levels.iter().zip(line.deltas) {
-            let last = i64::try_from(level.bounds.trip.saturating_sub(1)).ok()?;
-            let change = delta.checked_mul(last)?;
-            least = least.checked_add(change.min(0))?;
-            most = most.checked_add(change.max(0))?;
-        }
-        Some((least, most))
+        line.range(self.levels.iter().map(|level| level.bounds.trip.saturating_sub(1)))
     }
 
-    /// A line from what an operation makes of two; none when it does not fit.
-    fn both(&self, left: Line, right: Line, f: fn(i64, i64) -> Option<i64>) -> Option<Line> {
-        let mut line = Line::flat(f(left.first, right.first)?);
-        for ((delta, left), right) in line.deltas.iter_mut().zip(left.deltas).zip(right.deltas) {
-            *delta = f(left, right)?;
-        }
-        self.range(&line)?;
-        Some(line)
+    /// A line whose values fit in every iteration.
+    fn fitting(&self, line: Option<Line>) -> Option<Line> {
+        line.filter(|line| self.range(line).is_some())
     }
 
     /// The sum; none when it does not fit.
     pub(super) fn plus(&self, left: Line, right: Line) -> Option<Line> {
-        self.both(left, right, i64::checked_add)
+        self.fitting(left.plus(&right))
     }
 
     /// The difference; none when it does not fit.
     pub(super) fn minus(&self, left: Line, right: Line) -> Option<Line> {
-        self.both(left, right, i64::checked_sub)
-    }
-
-    fn times(&self, line: Line, scale: i64) -> Option<Line> {
-        self.both(line, Line { first: scale, deltas: [scale; LEVELS] }, i64::checked_mul)
-    }
-
-    /// What an operation of two lines gives.
-    fn combined(&self, op: XOp, left: Line, right: Line) -> Option<Line> {
-        match op {
-            XOp::XAdd => self.plus(left, right),
-            XOp::XSub => self.minus(left, right),
-            XOp::XMul => match (left.constant(), right.constant()) {
-                (_, Some(scale)) => self.times(left, scale),
-                (Some(scale), None) => self.times(right, scale),
-                (None, None) => None,
-            },
-            _ => binary(op, left.constant()?, right.constant()?).ok().map(Line::flat),
-        }
+        self.fitting(left.minus(&right))
     }
 
     /// An expression along the loops; none when it is no line, or at fault in some iteration, or names a slot.
@@ -186,7 +141,7 @@ impl Along<'_, '_> {
                     height = height.checked_sub(1)?;
                     let top = *stack.get(height)?;
                     if op == XOp::XSkipZero {
-                        past = if top.constant()? == 0 { word.operand2 as usize } else { 0 };
+                        past = if top.as_constant()? == 0 { word.operand2 as usize } else { 0 };
                         None
                     } else {
                         Some(self.unary(word, op, top)?)
@@ -195,7 +150,7 @@ impl Along<'_, '_> {
                 _ => {
                     let right = *stack.get(height.checked_sub(1)?)?;
                     height = height.checked_sub(2)?;
-                    Some(self.combined(op, *stack.get(height)?, right)?)
+                    Some(self.fitting(Line::binary(op.operator()?, stack.get(height)?, &right))?)
                 }
             };
             if let Some(value) = value {
@@ -215,9 +170,9 @@ impl Along<'_, '_> {
     fn leaf(&self, word: &Word, op: XOp) -> Option<Line> {
         let operand = word.operand2 as u16;
         match op {
-            XOp::XConst => Some(Line::flat(i64::from(word.operand2.cast_signed()))),
-            XOp::XValue => self.launch.values.get(usize::from(operand)).map(|value| Line::flat(*value)),
-            XOp::XLen => self.launch.tables.get(usize::from(operand)).map(|t| Line::flat(t.len() as i64)),
+            XOp::XConst => Some(Line::constant(i64::from(word.operand2.cast_signed()))),
+            XOp::XValue => self.launch.values.get(usize::from(operand)).map(|value| Line::constant(*value)),
+            XOp::XLen => self.launch.tables.get(usize::from(operand)).map(|t| Line::constant(t.len() as i64)),
             XOp::XVar => self.variable(operand),
             XOp::XPos => self.position(operand),
             XOp::XAxis => self.axis(word.operand2),
@@ -227,15 +182,15 @@ impl Along<'_, '_> {
 
     fn unary(&self, word: &Word, op: XOp, top: Line) -> Option<Line> {
         match op {
-            XOp::XNeg => self.minus(Line::flat(0), top),
-            _ => unary(op, top.constant()?, word, self.launch).ok().map(Line::flat),
+            XOp::XNeg => self.minus(Line::constant(0), top),
+            _ => unary(op, top.as_constant()?, word, self.launch).ok().map(Line::constant),
         }
     }
 }
 
 /// The index of a loop along itself: of a SELECT the position.
 fn index(bounds: &Bounds, level: usize) -> Option<Line> {
-    let mut line = Line::flat(bounds.start);
-    *line.deltas.get_mut(level)? = bounds.step;
+    let mut line = Line::constant(bounds.start);
+    *line.scales.get_mut(level)? = bounds.step;
     Some(line)
 }

@@ -110,8 +110,8 @@ impl<'a> Interpreter<'a> {
             _ => None,
         };
         match line {
-            Some(Line { first, deltas: [delta, ..] }) => {
-                self.by_stride(at, bounds, solve(delta, first, self.n, self.me), deciding)
+            Some(Line { offset, scales: [scale, ..] }) => {
+                self.by_stride(at, bounds, solve(scale, offset, self.n, self.me), deciding)
             }
             None => Choice::Go(Plan::Walk, Own::Rule(deciding)),
         }

@@ -20,65 +20,8 @@ pub enum Variable {
     Devices,
 }
 
-/// A constant plus multiples of variables.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Affine<V = Variable> {
-    /// What is added.
-    pub constant: i128,
-    /// Variables and their factors, none of them 0, by variable.
-    pub terms: Vec<(V, i128)>,
-}
-
-impl<V> Default for Affine<V> {
-    fn default() -> Affine<V> {
-        Affine { constant: 0, terms: Vec::new() }
-    }
-}
-
-impl<V: Copy + Ord> Affine<V> {
-    /// A constant.
-    pub fn constant(value: i64) -> Affine<V> {
-        Affine { constant: i128::from(value), terms: Vec::new() }
-    }
-
-    /// A variable.
-    pub fn variable(variable: V) -> Affine<V> {
-        Affine { constant: 0, terms: vec![(variable, 1)] }
-    }
-
-    /// The sum; `None` if a number becomes too large to matter.
-    pub fn add(&self, other: &Affine<V>) -> Option<Affine<V>> {
-        let mut sum =
-            Affine { constant: self.constant.checked_add(other.constant)?, terms: self.terms.clone() };
-        for &(variable, factor) in &other.terms {
-            match sum.terms.iter_mut().find(|term| term.0 == variable) {
-                Some(term) => term.1 = term.1.checked_add(factor)?,
-                None => sum.terms.push((variable, factor)),
-            }
-        }
-        sum.terms.retain(|term| term.1 != 0);
-        sum.terms.sort_unstable();
-        Some(sum)
-    }
-
-    /// A multiple; `None` if a number becomes too large to matter.
-    pub fn times(&self, factor: i128) -> Option<Affine<V>> {
-        if factor == 0 {
-            return Some(Affine::default());
-        }
-        let terms = self.terms.iter().map(|&(variable, have)| Some((variable, have.checked_mul(factor)?)));
-        Some(Affine { constant: self.constant.checked_mul(factor)?, terms: terms.collect::<Option<_>>()? })
-    }
-
-    /// The product, if one of the two is a constant.
-    pub fn multiply(&self, other: &Affine<V>) -> Option<Affine<V>> {
-        match (self.terms.is_empty(), other.terms.is_empty()) {
-            (true, _) => other.times(self.constant),
-            (_, true) => self.times(other.constant),
-            _ => None,
-        }
-    }
-}
+/// A sum of multiples of what scalars depend on.
+pub type Affine<V = Variable> = crate::affine::Affine<V>;
 
 impl Affine {
     /// What an operation of expressions makes of the values on a stack, of which `None` is any other value. `false` if the
@@ -98,7 +41,7 @@ impl Affine {
             (ExprOp::Devices, ..) => Some(Affine::variable(Variable::Devices)),
             (ExprOp::Neg, Some(a), _) => a.times(-1),
             (ExprOp::Add, Some(a), Some(b)) => a.add(&b),
-            (ExprOp::Sub, Some(a), Some(b)) => b.times(-1).and_then(|b| a.add(&b)),
+            (ExprOp::Sub, Some(a), Some(b)) => a.minus(&b),
             (ExprOp::Mul, Some(a), Some(b)) => a.multiply(&b),
             (op, Some(a), Some(b)) => Affine::of_constants(op, &a, &b),
             _ => None,
@@ -110,7 +53,7 @@ impl Affine {
 
     /// What an operation that knows no variables makes of two constants.
     fn of_constants(op: ExprOp, a: &Affine, b: &Affine) -> Option<Affine> {
-        let constant = |of: &Affine| i64::try_from(of.constant).ok().filter(|_| of.terms.is_empty());
+        let constant = |of: &Affine| i64::try_from(of.as_constant()?).ok();
         binary(op, constant(a)?, constant(b)?).ok().map(Affine::constant)
     }
 
@@ -173,8 +116,7 @@ impl Outline {
     pub fn count_of(&self, module: &TgModule, block: BlockId) -> Option<i64> {
         match module.instrs.get(self.blocks.get(block).open as usize) {
             Some(Instr::CfLoop { count, .. }) => {
-                let count = Affine::of(module, *count).filter(|count| count.terms.is_empty())?;
-                i64::try_from(count.constant).ok()
+                i64::try_from(Affine::of(module, *count)?.as_constant()?).ok()
             }
             _ => None,
         }

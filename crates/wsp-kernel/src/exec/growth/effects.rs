@@ -1,6 +1,6 @@
 //! Where lengths come in, and where what follows from them goes.
 
-use super::linear::Linear;
+use super::linear::{Linear, above, linear};
 use super::run::{Mark, Run, int};
 use super::{GrowingWord, Rate, TierOf, TierWord};
 use crate::exec::code::{Code, Inst, Op};
@@ -18,15 +18,15 @@ impl Run<'_> {
             self.found.tables.push(thresholds.clone());
             self.found.tables.len() - 1
         });
-        let value = Linear::new(int(i.ty, values[i.a as usize]), rate);
+        let value = int(i.ty, values[i.a as usize]);
         match thresholds.bounds.last() {
             _ if rate < 0 => self.reach.end(),
             Some(&last) if !thresholds.default => {
-                self.reach.keep(Linear { value: last - value.value, rate: -value.rate });
+                self.reach.keep(above(&Linear::constant(last), &linear(value, rate), 0));
             }
             _ => {}
         }
-        self.tiers.push(TierOf { table, value: value.value, rate });
+        self.tiers.push(TierOf { table, value, rate });
         match u32::try_from(self.tiers.len()) {
             Ok(number) => mark.tier = number,
             Err(_) => self.reach.end(),

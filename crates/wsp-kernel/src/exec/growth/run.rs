@@ -1,6 +1,6 @@
 //! A run of a generator on linear integers: instruction by instruction as the interpreter, which computes the values.
 
-use super::linear::{Linear, Reach};
+use super::linear::{Reach, above, linear};
 use super::{Growing, Rate, TierOf};
 use crate::exec::code::{Code, Inst, Op, Program, What};
 use crate::exec::ops;
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
             Op::Load | Op::ArrayMax | Op::ArraySum => {
                 let value = self.vm.outlined(code, pc, values)?;
                 mark.rate = self.loaded(i, values, marks);
-                self.reach.keep_in(i.ty, Linear::new(int(i.ty, value), mark.rate));
+                self.reach.keep_in(i.ty, &linear(int(i.ty, value), mark.rate));
                 return Ok((value, mark));
             }
             Op::Tier => {
@@ -137,7 +137,7 @@ impl<'a> Run<'a> {
             Op::SetTile | Op::SetExtentScalar => self.freeze(b, marks),
             Op::CheckStep => {
                 let rate = self.settle(a, marks);
-                self.reach.keep(Linear::new(int(i.ty, values[a]) - 1, rate));
+                self.reach.keep(Some(linear(int(i.ty, values[a]) - 1, rate)));
             }
             Op::Cast | Op::Unary | Op::Math => mark.rate = self.cast(code, pc, values, marks),
             op => {
@@ -181,9 +181,9 @@ impl<'a> Run<'a> {
         let value = ops::binary(op, ty, values[a], values[b]).map_err(|_| binary_trap(code, pc, values))?;
         let (left, right) = (self.settle(a, marks), self.settle(b, marks));
         if (left, right) != (0, 0) {
-            let linear = |slot: usize, rate| Linear::new(int(ty, values[slot]), rate);
+            let (a, b) = (linear(int(ty, values[a]), left), linear(int(ty, values[b]), right));
             mark.rate = match ty.range() {
-                Some(_) => self.reach.binary(op, ty, linear(a, left), linear(b, right), int(ty, value)),
+                Some(_) => self.reach.binary(op, ty, &a, &b, int(ty, value)),
                 None => {
                     self.reach.end();
                     0
@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
         match code.origins[pc].what {
             _ if rate == 0 => 0,
             What::From(from) if from.is_int() && ty.is_int() => {
-                self.reach.keep_in(ty, Linear::new(int(from, values[a as usize]), rate));
+                self.reach.keep_in(ty, &linear(int(from, values[a as usize]), rate));
                 rate
             }
             _ => {
@@ -216,16 +216,14 @@ impl<'a> Run<'a> {
         let ty = if i.op == Op::NextU { ScalarTy::U64 } else { ScalarTy::I64 };
         let rates = [var, end, stride].map(|slot| self.settle(slot, marks));
         let [at, end, by] = [var, end, stride].map(|slot| int(ty, values[slot]));
-        let next = Linear::new(at + by, rates[0].saturating_add(rates[2]));
-        let end = Linear::new(end, rates[1]);
-        self.reach.keep_in(ty, next);
-        let goes_on = next.value < end.value;
-        let (more, less) = if goes_on { (end, next) } else { (next, end) };
-        let apart =
-            Linear { value: more.value - less.value - i128::from(goes_on), rate: more.rate - less.rate };
-        self.reach.keep(apart);
+        let next = linear(at + by, rates[0].saturating_add(rates[2]));
+        let end = linear(end, rates[1]);
+        self.reach.keep_in(ty, &next);
+        let goes_on = next.offset < end.offset;
+        let (more, less) = if goes_on { (&end, &next) } else { (&next, &end) };
+        self.reach.keep(above(more, less, goes_on.into()));
         if goes_on {
-            values[var] = next.value as u64;
+            values[var] = next.offset as u64;
             marks[var] = Mark { rate: rates[0].saturating_add(rates[2]), tier: 0 };
         }
         goes_on

@@ -1,6 +1,6 @@
 //! Task statements: where their arguments are kept, and when they are brought up to date.
 
-use super::affine::{Form, Term, form, names_slot};
+use super::affine::{Form, form, is_small, names_slot};
 use super::compile::{Compiler, Depth, Within};
 use super::program::{
     FastBox, FastScalar, Op, Partial, Places, Site, SiteArg, Sum, TreeBox, TreeScalar, Upper, set_bounds,
@@ -148,21 +148,21 @@ impl<'m> Compiler<'m> {
             DimRange::Whole => return None,
             DimRange::Index(lo) => {
                 let lo = form(lo, values, base)?;
-                let hi = lo.plus(&Form { terms: Vec::new(), offset: 1 }, 1);
+                let hi = lo.add(&Form::constant(1))?;
                 (lo, hi)
             }
             DimRange::Range { lo, hi } => (form(lo, values, base)?, form(hi, values, base)?),
             DimRange::Sized { lo, len } => {
                 let lo = form(lo, values, base)?;
-                let hi = lo.plus(&form(len, values, base)?, 1);
+                let hi = lo.add(&form(len, values, base)?)?;
                 (lo, hi)
             }
         };
-        if !hi.is_small() {
+        if !is_small(&hi) {
             return None;
         }
-        let upper = match hi.plus(&lo, -1).constant() {
-            Some(len) => Upper::Len(len),
+        let upper = match hi.minus(&lo)?.as_constant() {
+            Some(len) => Upper::Len(number(len)),
             None => Upper::Sum(self.sum(&hi, base)),
         };
         Some((self.sum(&lo, base), upper))
@@ -170,15 +170,17 @@ impl<'m> Compiler<'m> {
 
     /// A form, cut where its variables change.
     fn sum(&mut self, form: &Form, base: u32) -> Sum {
-        let depth = |term: &Term| self.scopes[(term.register - base) as usize];
-        let mut terms: Vec<(Depth, Term)> = form.terms.iter().map(|term| (depth(term), *term)).collect();
-        terms.sort_by_key(|(depth, term)| (*depth, term.register));
-        let Some((_, last)) = terms.pop() else { return Sum { offset: form.offset, ..Sum::default() } };
+        let depth = |register: u32| self.scopes[(register - base) as usize];
+        let mut terms: Vec<(Depth, u32, i128)> =
+            form.terms.iter().map(|&(register, scale)| (depth(register), register, scale)).collect();
+        terms.sort_unstable();
+        let offset = number(form.constant);
+        let Some((_, register, scale)) = terms.pop() else { return Sum { offset, ..Sum::default() } };
         let mut outer = 0;
-        for (depth, Term { register, scale }) in terms {
-            outer = self.partial(Sum { outer, register, scale, offset: 0 }, depth.level);
+        for (depth, register, scale) in terms {
+            outer = self.partial(Sum { outer, register, scale: number(scale), offset: 0 }, depth.level);
         }
-        Sum { outer, register: last.register, scale: last.scale, offset: form.offset }
+        Sum { outer, register, scale: number(scale), offset }
     }
 
     /// The register that holds a sum whose last variable is of a level.
@@ -192,6 +194,11 @@ impl<'m> Compiler<'m> {
         self.partials.insert(sum, to);
         to
     }
+}
+
+/// A scale or an offset of a small form, or the difference of two.
+fn number(part: i128) -> i64 {
+    i64::try_from(part).expect("numbers of small forms should have 32 bits")
 }
 
 /// Where the boxes of a statement are.
