@@ -1,28 +1,33 @@
 //! Every evaluator of integer expressions that is left, against values computed in 128 bits: the same value, or the same fault.
 //!
-//! `.tg`: its evaluator, and emitted C++. `.wsp`: expansion on the host, the interpreter of PTOW, and emitted C++. `.pto`: slot code.
-//! Compiled code of `.pto` runs against slot code in the random generators of `wsp-cpu`.
+//! `.tg`: its evaluator, and emitted C++. `.wsp`: expansion on the host, the interpreter of PTOW, and emitted C++. `.pto`: expressions of a
+//! launch, and those of a generator in slot code and compiled for this machine. Python's tracer is compared with the same values in
+//! `python/tests/test_integers.py`, which reads them from `testdata/integers.txt`.
 
+mod native;
 #[path = "../support/mod.rs"]
 mod support;
 mod tree;
 #[path = "../../../wsp-plan/tests/it/workload_support/mod.rs"]
 mod workload_support;
 
+use expect_test::expect_file;
+use native::Generator;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::toolchain::{compiler, write};
 use support::{Code, Event, Harness, Run, Seen, interpreted};
-use tree::{Fault, Language, Rng, Tree, tree, words};
+use tree::{Fault, Language, Rng, Rounding, Tree, at_the_edges, edges, tree, words};
 use workload_support::{bound, module, schedule};
 use wsp_ascend::graph::{HEADERS, emit_graph};
+use wsp_core::ParamId;
 use wsp_core::ptow::interp::Mode;
 use wsp_core::tg::{Env, EvalFault, ExprOp, Platform, eval};
 use wsp_ir::workload::WorkloadModule;
-use wsp_ir::{Module, SourceMap};
-use wsp_kernel::{Value, eval_launch_expr};
+use wsp_ir::{ExprKind, Module, SourceMap};
+use wsp_kernel::{Trap, Value, eval_launch_expr};
 use wsp_plan::ptow::{LaunchData, Lowered, dispatch_configs, lower};
 use wsp_plan::tg::elaborate;
 use wsp_plan::tg::plan::ElaborateOptions;
@@ -58,15 +63,22 @@ fn tg_value(ops: &[ExprOp], vars: [i64; 3]) -> Outcome {
 
 fn pto_value(tree: &Tree, vars: [i64; 3]) -> Outcome {
     let params = vars.map(|var| Some(Value::I64(var)));
-    match eval_launch_expr(&Module::default(), &tree.number(), &params) {
+    let expr = tree.number(&|var| ExprKind::Param(ParamId(var)));
+    match eval_launch_expr(&Module::default(), &expr, &params) {
         Ok(Value::I64(value)) => Ok(value),
         Ok(other) => panic!("{other:?}"),
-        Err(trap) if trap.message.starts_with("division by zero") => Err(Fault::DivisionByZero),
-        Err(trap) if trap.message.starts_with("shift out of range") => Err(Fault::ShiftRange),
-        Err(trap) => {
-            assert!(trap.message.starts_with("arithmetic overflow"), "{}", trap.message);
-            Err(Fault::Overflow)
-        }
+        Err(trap) => Err(of_trap(&trap)),
+    }
+}
+
+/// Why code of `.pto` stopped.
+fn of_trap(trap: &Trap) -> Fault {
+    let is = |what: &str| trap.message.starts_with(what);
+    match () {
+        () if is("division by zero") => Fault::DivisionByZero,
+        () if is("shift out of range") => Fault::ShiftRange,
+        () if is("arithmetic overflow") => Fault::Overflow,
+        () => panic!("{}", trap.message),
     }
 }
 
@@ -225,9 +237,34 @@ impl Conditions {
     }
 }
 
-/// Programs of expressions of one language, with values of their variables.
-fn programs(language: Language, count: usize, rng: &mut Rng) -> Vec<Vec<Tree>> {
-    (0..count).map(|_| (0..EACH).map(|_| tree(rng, language)).collect()).collect()
+/// Programs of one language: expressions, and values of their variables for each.
+struct Programs {
+    each: Vec<Vec<Tree>>,
+    vars: Vec<Vec<Vec<[i64; 3]>>>,
+}
+
+impl Programs {
+    fn new(language: Language, count: usize, values: usize, rng: &mut Rng) -> Programs {
+        let random = (0..count).map(|_| (0..EACH).map(|_| tree(rng, language)).collect());
+        let mut each: Vec<Vec<Tree>> = random.collect();
+        let any = |rng: &mut Rng| (0..values).map(|_| [rng.value(), rng.value(), rng.value()]).collect();
+        let mut vars: Vec<Vec<_>> =
+            each.iter().map(|trees| trees.iter().map(|_| any(rng)).collect()).collect();
+        let at_edges = edges(language);
+        vars.push(vec![at_the_edges(); at_edges.len()]);
+        each.push(at_edges);
+        Programs { each, vars }
+    }
+
+    /// Each expression of a program with the values of its variables.
+    fn of(&self, program: usize) -> impl Iterator<Item = (usize, &Tree, &[[i64; 3]])> {
+        let all = self.each[program].iter().zip(&self.vars[program]).enumerate();
+        all.map(|(place, (tree, vars))| (place, tree, vars.as_slice()))
+    }
+
+    fn count(&self) -> usize {
+        self.vars.iter().flatten().map(Vec::len).sum()
+    }
 }
 
 #[test]
@@ -236,22 +273,65 @@ fn every_evaluator_gives_the_same_value_or_the_same_fault() {
     let values = if cases > 10_000 { 400 } else { 50 };
     let count = cases.div_ceil(values * EACH).max(1);
     let mut rng = Rng(18);
-    let faults = task_graphs(&programs(Language::Tg, count, &mut rng), values, &mut rng)
-        + workloads(&programs(Language::Wsp, count, &mut rng), values, &mut rng)
-        + kernels(&programs(Language::Pto, count, &mut rng), values, &mut rng);
-    let all = 3 * count * EACH * values;
+    let all =
+        [Language::Tg, Language::Wsp, Language::Pto].map(|of| Programs::new(of, count, values, &mut rng));
+    let faults = task_graphs(&all[0]) + workloads(&all[1]) + kernels(&all[2]);
+    let all: usize = all.iter().map(Programs::count).sum();
     println!("{all} expressions evaluated, {faults} faults");
     assert!(faults > all / 20 && faults < all * 3 / 4, "{faults} of {all} are faults");
 }
 
+#[test]
+fn values_at_the_edges_are_those_of_the_documents() {
+    let of = |tree: usize, vars| edges(Language::Wsp)[tree].value(vars);
+    let least = i64::MIN;
+    assert_eq!([of(0, [least, -1, 0]), of(1, [least, -1, 0])], [Err(Fault::Overflow), Ok(0)]);
+    assert_eq!([0, 1, 7].map(|tree| of(tree, [7, 0, 0])), [Err(Fault::DivisionByZero); 3]);
+    assert_eq!([of(2, [least, 0, 0]), of(7, [least, -1, 0])], [Err(Fault::Overflow); 2]);
+    // The left side decides, so that nothing is divided by 0.
+    assert_eq!([3, 4, 5].map(|tree| of(tree, [7, 0, 0])), [Ok(0), Ok(1), Ok(0)]);
+    assert_eq!([6, 8, 9].map(|tree| of(tree, [7, 0, -1])), [Ok(1), Ok(-1), Ok(-1)]);
+    assert_eq!(edges(Language::Wsp)[0].rounded([-7, 2, 0], Rounding::Down), Ok(-4));
+    assert_eq!(edges(Language::Wsp)[1].rounded([-7, 2, 0], Rounding::Down), Ok(1));
+}
+
+#[test]
+fn python_is_compared_with_the_same_values() {
+    let mut rng = Rng(5);
+    let any = std::iter::repeat_with(|| tree(&mut rng, Language::Wsp)).filter(|tree| !tree.divides_by_zero());
+    let trees: Vec<Tree> = edges(Language::Wsp).into_iter().chain(any.take(54)).collect();
+    let mut text = String::from(
+        "# Integer expressions of Python, each with values of `a`, `b` and `c` and its own: a number, or why there is none.\n\
+         # `crates/wsp-ascend/tests/integers` writes this with `UPDATE_EXPECT=1`, and compares it else.\n",
+    );
+    let mut rng = Rng(6);
+    for (at, tree) in trees.iter().enumerate() {
+        let edge = at_the_edges();
+        let vars: Vec<[i64; 3]> = match at < edges(Language::Wsp).len() {
+            true => edge,
+            false => (0..12).map(|_| [rng.value(), rng.value(), rng.value()]).collect(),
+        };
+        let _ = writeln!(text, "= {}", tree.python());
+        for [a, b, c] in vars {
+            let value = match tree.rounded([a, b, c], Rounding::Down) {
+                Ok(value) => value.to_string(),
+                Err(Fault::Overflow) => "overflow".to_owned(),
+                Err(Fault::DivisionByZero) => "division".to_owned(),
+                Err(Fault::ShiftRange) => unreachable!("workloads have no shifts"),
+            };
+            let _ = writeln!(text, "{a} {b} {c} {value}");
+        }
+    }
+    expect_file!["../../../../testdata/integers.txt"].assert_eq(&text);
+}
+
 /// Compares the evaluator of `.tg` and emitted C++; how many faults there were.
-fn task_graphs(programs: &[Vec<Tree>], values: usize, rng: &mut Rng) -> usize {
-    let units: Vec<Unit> = programs.iter().map(|trees| Unit::new(trees)).collect();
+fn task_graphs(programs: &Programs) -> usize {
+    let units: Vec<Unit> = programs.each.iter().map(|trees| Unit::new(trees)).collect();
     let (mut lines, mut expected) = (String::new(), Vec::new());
-    for (at, (trees, unit)) in programs.iter().zip(&units).enumerate() {
-        for (place, tree) in trees.iter().enumerate() {
-            for _ in 0..values {
-                let vars = [rng.value(), rng.value(), rng.value()];
+    for (at, unit) in units.iter().enumerate() {
+        for (place, tree, given) in programs.of(at) {
+            for &vars in given {
                 let value = tree.value(vars);
                 assert_eq!(tg_value(&unit.conditions[place], vars), value, "{} {vars:?}", tree.text());
                 words(&mut lines, &[at as i64, place as i64, vars[0], vars[1], vars[2]]);
@@ -268,16 +348,15 @@ fn task_graphs(programs: &[Vec<Tree>], values: usize, rng: &mut Rng) -> usize {
 }
 
 /// Compares expansion on the host, the interpreter of PTOW and emitted expanders; how many faults there were.
-fn workloads(programs: &[Vec<Tree>], values: usize, rng: &mut Rng) -> usize {
-    let workloads: Vec<Workload> = programs.iter().map(|trees| Workload::new(trees)).collect();
+fn workloads(programs: &Programs) -> usize {
+    let workloads: Vec<Workload> = programs.each.iter().map(|trees| Workload::new(trees)).collect();
     let codes: Vec<Code> = workloads.iter().map(|w| Code::new(w.lowered.program.as_bytes())).collect();
     let verified: Vec<_> = codes.iter().map(Code::verified).collect();
     let harness = Harness::build("integers", &verified);
     let mut faults = 0;
-    for (program, (trees, workload)) in programs.iter().zip(&workloads).enumerate() {
+    for (program, workload) in workloads.iter().enumerate() {
         let config = dispatch_configs(&workload.lowered, 1).expect("a configuration")[0];
-        for (place, tree) in trees.iter().enumerate() {
-            let given: Vec<[i64; 3]> = (0..values).map(|_| [rng.value(), rng.value(), rng.value()]).collect();
+        for (place, tree, given) in programs.of(program) {
             let bindings: Vec<Bindings> = given.iter().map(|vars| workload.bindings(place, *vars)).collect();
             let data: Vec<LaunchData<'_>> =
                 bindings.iter().map(|b| LaunchData::new(&workload.lowered, &workload.module, b)).collect();
@@ -298,14 +377,18 @@ fn workloads(programs: &[Vec<Tree>], values: usize, rng: &mut Rng) -> usize {
     faults
 }
 
-/// Compares slot code of `.pto`; how many faults there were.
-fn kernels(programs: &[Vec<Tree>], values: usize, rng: &mut Rng) -> usize {
+/// Compares the evaluators of `.pto`; how many faults there were.
+fn kernels(programs: &Programs) -> usize {
     let mut faults = 0;
-    for tree in programs.iter().flatten() {
-        for _ in 0..values {
-            let vars = [rng.value(), rng.value(), rng.value()];
-            let value = tree.value(vars);
-            assert_eq!(pto_value(tree, vars), value, "{} {vars:?}", tree.text());
+    for (_, tree, given) in (0..programs.each.len()).flat_map(|program| programs.of(program)) {
+        let mut generators = Generator::of_each_engine(tree);
+        for &vars in given {
+            let (value, text) = (tree.value(vars), tree.text());
+            assert_eq!(pto_value(tree, vars), value, "of a launch: {text} {vars:?}");
+            for generator in &mut generators {
+                let found = generator.run(vars).map_err(|trap| of_trap(&trap));
+                assert_eq!(found, value, "{:?}: {text} {vars:?}", generator.engine());
+            }
             faults += usize::from(value.is_err());
         }
     }

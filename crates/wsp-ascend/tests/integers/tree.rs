@@ -1,7 +1,6 @@
 //! Random integer expressions: what they are worth, and how the languages write them.
 
 use std::fmt::Write as _;
-use wsp_core::ParamId;
 use wsp_core::int::BinOp;
 use wsp_ir::{Const, Expr, ExprKind, ScalarTy, Span, UnOp};
 
@@ -19,6 +18,14 @@ pub(crate) enum Language {
     Tg,
     Wsp,
     Pto,
+}
+
+/// How quotients of whole numbers are rounded, and with them remainders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rounding {
+    TowardsZero,
+    /// As in Python.
+    Down,
 }
 
 /// An expression over the variables `a`, `b` and `c`.
@@ -57,6 +64,38 @@ impl Rng {
             _ => self.below(19) as i64 - 9,
         }
     }
+}
+
+/// Expressions at whose edges languages differ most: the smallest integer by -1, divisors of 0, and divisions that another part keeps
+/// from being evaluated.
+pub(crate) fn edges(language: Language) -> Vec<Tree> {
+    let var = Tree::Var;
+    let two = |op, left, right| Tree::Binary(op, Box::new([left, right]));
+    let choice = |condition, then, otherwise| Tree::Choice(Box::new([condition, then, otherwise]));
+    let quotient = || two(BinOp::Gt, two(BinOp::Div, var(0), var(1)), Tree::Literal(0));
+    let nonzero = || two(BinOp::Ne, var(1), Tree::Literal(0));
+    let mut all = vec![
+        two(BinOp::Div, var(0), var(1)),
+        two(BinOp::Rem, var(0), var(1)),
+        Tree::Negative(Box::new(var(0))),
+        two(BinOp::And, nonzero(), quotient()),
+        two(BinOp::Or, Tree::Not(Box::new(var(1))), quotient()),
+        two(BinOp::And, var(2), two(BinOp::Rem, var(0), var(1))),
+        two(BinOp::Or, var(2), two(BinOp::Div, var(0), var(1))),
+    ];
+    if language >= Language::Wsp {
+        all.push(two(BinOp::CeilDiv, var(0), var(1)));
+        all.push(choice(nonzero(), two(BinOp::Div, var(0), var(1)), var(2)));
+        all.push(choice(two(BinOp::Eq, var(1), Tree::Literal(0)), var(2), two(BinOp::Rem, var(0), var(1))));
+    }
+    all
+}
+
+/// Every three of these values.
+pub(crate) fn at_the_edges() -> Vec<[i64; 3]> {
+    const VALUES: [i64; 6] = [i64::MIN, -7, -1, 0, 1, i64::MAX];
+    let pairs = VALUES.into_iter().flat_map(|a| VALUES.map(|b| [a, b]));
+    pairs.flat_map(|[a, b]| [-1, 0].map(|c| [a, b, c])).collect()
 }
 
 /// An expression of a language, with an operator at its top.
@@ -114,23 +153,72 @@ fn part(rng: &mut Rng, language: Language, depth: usize) -> Tree {
 impl Tree {
     /// The value, computed in 128 bits.
     pub(crate) fn value(&self, vars: [i64; 3]) -> Result<i64, Fault> {
+        self.rounded(vars, Rounding::TowardsZero)
+    }
+
+    /// The value with quotients rounded so.
+    pub(crate) fn rounded(&self, vars: [i64; 3], rounding: Rounding) -> Result<i64, Fault> {
         let fitting = |value: i128| i64::try_from(value).map_err(|_| Fault::Overflow);
+        let of = |tree: &Tree| tree.rounded(vars, rounding);
         match self {
             Tree::Var(var) => Ok(vars[*var]),
             Tree::Literal(value) => Ok(*value),
-            Tree::Negative(of) => fitting(-i128::from(of.value(vars)?)),
-            Tree::Not(of) => Ok(i64::from(of.value(vars)? == 0)),
-            Tree::Choice(parts) => parts[if parts[0].value(vars)? != 0 { 1 } else { 2 }].value(vars),
-            Tree::Binary(BinOp::And, sides) => {
-                Ok(i64::from(sides[0].value(vars)? != 0 && sides[1].value(vars)? != 0))
-            }
-            Tree::Binary(BinOp::Or, sides) => {
-                Ok(i64::from(sides[0].value(vars)? != 0 || sides[1].value(vars)? != 0))
-            }
+            Tree::Negative(inner) => fitting(-i128::from(of(inner)?)),
+            Tree::Not(inner) => Ok(i64::from(of(inner)? == 0)),
+            Tree::Choice(parts) => of(&parts[if of(&parts[0])? != 0 { 1 } else { 2 }]),
+            Tree::Binary(BinOp::And, sides) => Ok(i64::from(of(&sides[0])? != 0 && of(&sides[1])? != 0)),
+            Tree::Binary(BinOp::Or, sides) => Ok(i64::from(of(&sides[0])? != 0 || of(&sides[1])? != 0)),
             Tree::Binary(op, sides) => {
-                let [left, right] = [i128::from(sides[0].value(vars)?), i128::from(sides[1].value(vars)?)];
-                fitting(exact(*op, left, right)?)
+                let [left, right] = [i128::from(of(&sides[0])?), i128::from(of(&sides[1])?)];
+                fitting(exact(*op, left, right, rounding)?)
             }
+        }
+    }
+
+    /// Whether a division by the number 0 is in it, which Python's tracer refuses.
+    pub(crate) fn divides_by_zero(&self) -> bool {
+        match self {
+            Tree::Var(_) | Tree::Literal(_) => false,
+            Tree::Negative(of) | Tree::Not(of) => of.divides_by_zero(),
+            Tree::Choice(parts) => parts.iter().any(Tree::divides_by_zero),
+            Tree::Binary(op, sides) => {
+                let by_zero = op.is_division() && matches!(sides[1], Tree::Literal(0));
+                by_zero || sides.iter().any(Tree::divides_by_zero)
+            }
+        }
+    }
+
+    /// As a workload in Python writes it.
+    pub(crate) fn python(&self) -> String {
+        match self {
+            Tree::Var(_) | Tree::Literal(_) => self.text(),
+            Tree::Negative(of) => format!("(-{})", of.python()),
+            Tree::Choice(parts) => {
+                format!("P.select({}, {}, {})", parts[0].python_truth(), parts[1].python(), parts[2].python())
+            }
+            Tree::Binary(op, sides) if !op.is_comparison() && !op.is_logic() => {
+                let [left, right] = [sides[0].python(), sides[1].python()];
+                match op {
+                    BinOp::Min | BinOp::Max | BinOp::CeilDiv => format!("P.{}({left}, {right})", op.sign()),
+                    BinOp::Div => format!("({left} // {right})"),
+                    _ => format!("({left} {} {right})", op.sign()),
+                }
+            }
+            Tree::Not(_) | Tree::Binary(..) => format!("P.select({}, 1, 0)", self.python_truth()),
+        }
+    }
+
+    fn python_truth(&self) -> String {
+        match self {
+            Tree::Not(of) => format!("(~{})", of.python_truth()),
+            Tree::Binary(op, sides) if op.is_logic() => {
+                let sign = if *op == BinOp::And { "&" } else { "|" };
+                format!("({} {sign} {})", sides[0].python_truth(), sides[1].python_truth())
+            }
+            Tree::Binary(op, sides) if op.is_comparison() => {
+                format!("({} {} {})", sides[0].python(), op.sign(), sides[1].python())
+            }
+            other => format!("({} != 0)", other.python()),
         }
     }
 
@@ -155,37 +243,37 @@ impl Tree {
         }
     }
 
-    /// As IR of `.pto` over the first three parameters, of type `i64`.
-    pub(crate) fn number(&self) -> Expr {
+    /// As IR of `.pto`, of type `i64`, with an expression of that type for each variable.
+    pub(crate) fn number(&self, leaf: &dyn Fn(u32) -> ExprKind) -> Expr {
         let kind = match self {
-            Tree::Var(var) => ExprKind::Param(ParamId(*var as u32)),
+            Tree::Var(var) => leaf(*var as u32),
             Tree::Literal(value) => ExprKind::Const(Const::Int((*value).into())),
-            Tree::Negative(of) => ExprKind::Unary(UnOp::Neg, Box::new(of.number())),
+            Tree::Negative(of) => ExprKind::Unary(UnOp::Neg, Box::new(of.number(leaf))),
             Tree::Choice(parts) => ExprKind::Select(
-                Box::new(parts[0].truth()),
-                Box::new(parts[1].number()),
-                Box::new(parts[2].number()),
+                Box::new(parts[0].truth(leaf)),
+                Box::new(parts[1].number(leaf)),
+                Box::new(parts[2].number(leaf)),
             ),
             Tree::Binary(op, sides) if !op.is_comparison() && !op.is_logic() => {
-                ExprKind::Binary(*op, Box::new(sides[0].number()), Box::new(sides[1].number()))
+                ExprKind::Binary(*op, Box::new(sides[0].number(leaf)), Box::new(sides[1].number(leaf)))
             }
-            Tree::Not(_) | Tree::Binary(..) => ExprKind::Cast(Box::new(self.truth())),
+            Tree::Not(_) | Tree::Binary(..) => ExprKind::Cast(Box::new(self.truth(leaf))),
         };
         Expr::new(kind, ScalarTy::I64, Span::default())
     }
 
-    fn truth(&self) -> Expr {
+    fn truth(&self, leaf: &dyn Fn(u32) -> ExprKind) -> Expr {
         let kind = match self {
-            Tree::Not(of) => ExprKind::Unary(UnOp::Not, Box::new(of.truth())),
+            Tree::Not(of) => ExprKind::Unary(UnOp::Not, Box::new(of.truth(leaf))),
             Tree::Binary(op, sides) if op.is_logic() => {
-                ExprKind::Binary(*op, Box::new(sides[0].truth()), Box::new(sides[1].truth()))
+                ExprKind::Binary(*op, Box::new(sides[0].truth(leaf)), Box::new(sides[1].truth(leaf)))
             }
             Tree::Binary(op, sides) if op.is_comparison() => {
-                ExprKind::Binary(*op, Box::new(sides[0].number()), Box::new(sides[1].number()))
+                ExprKind::Binary(*op, Box::new(sides[0].number(leaf)), Box::new(sides[1].number(leaf)))
             }
             other => {
-                let zero = Tree::Literal(0).number();
-                ExprKind::Binary(BinOp::Ne, Box::new(other.number()), Box::new(zero))
+                let zero = Tree::Literal(0).number(leaf);
+                ExprKind::Binary(BinOp::Ne, Box::new(other.number(leaf)), Box::new(zero))
             }
         };
         Expr::new(kind, ScalarTy::Bool, Span::default())
@@ -193,19 +281,23 @@ impl Tree {
 }
 
 /// The exact result of an operator that evaluates both sides.
-fn exact(op: BinOp, left: i128, right: i128) -> Result<i128, Fault> {
+fn exact(op: BinOp, left: i128, right: i128, rounding: Rounding) -> Result<i128, Fault> {
     if right == 0 && matches!(op, BinOp::Div | BinOp::Rem | BinOp::CeilDiv) {
         return Err(Fault::DivisionByZero);
     }
     if !(0..64).contains(&right) && matches!(op, BinOp::Shl | BinOp::Shr) {
         return Err(Fault::ShiftRange);
     }
+    // What rounding down takes off a quotient that is rounded towards zero.
+    let less = i128::from(
+        rounding == Rounding::Down && right != 0 && left % right != 0 && (left < 0) != (right < 0),
+    );
     Ok(match op {
         BinOp::Add => left + right,
         BinOp::Sub => left - right,
         BinOp::Mul => left * right,
-        BinOp::Div => left / right,
-        BinOp::Rem => left % right,
+        BinOp::Div => left / right - less,
+        BinOp::Rem => left % right + less * right,
         // The quotient of what is negated is the largest integer that is not above it.
         BinOp::CeilDiv if right > 0 => -(-left).div_euclid(right),
         BinOp::CeilDiv => -left.div_euclid(-right),
