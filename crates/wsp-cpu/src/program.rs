@@ -423,10 +423,8 @@ impl Program {
         match failure {
             Failure::Cancelled => settings::cancelled(),
             Failure::Start(StartError::Config(fault)) => bad_option(&fault),
-            Failure::Start(fault @ StartError::Threads { .. }) => {
-                Diagnostic::error(codes::BAD_OPTION, fault.to_string())
-                    .help("ask for fewer with `--threads N`")
-            }
+            Failure::Start(fault) => Diagnostic::error(codes::BAD_OPTION, fault.to_string())
+                .help("ask for fewer with `--threads N`"),
             Failure::Stuck(report) => settings::stuck(&report),
             Failure::Source(fault) => fault,
             Failure::Task { kernel, payload, failure, .. } => {

@@ -7,7 +7,7 @@
 use wsp_core::{AccessKind, KernelId, Region, TaskId, TensorId};
 use wsp_runtime::TaskRunner;
 use wsp_runtime::aicpu::{
-    AfterEdges, AicpuConfig, AicpuTask, Emit, Generator, Need, NoSlots, Progress, run_aicpus,
+    AfterEdges, AicpuConfig, AicpuTask, Aicpus, Emit, Generator, Need, NoSlots, Progress,
 };
 
 /// Cells that the tasks go round.
@@ -95,7 +95,11 @@ fn main() {
                 after: AfterEdges::Absent,
                 ..AicpuConfig::default()
             };
-            match run_aicpus(&config, (0..aicpus).map(generator).collect(), &Nothing, &NoSlots) {
+            let mut run = match Aicpus::new(&config, aicpus as u32) {
+                Ok(aicpus) => aicpus,
+                Err(fault) => return println!("{fault}"),
+            };
+            match run.run((0..aicpus).map(generator).collect(), &Nothing, &NoSlots) {
                 Ok(stats) => println!(
                     "{order:?}, {aicpus} AICPUs, {threads} threads: {} ns per task, {} cross edges",
                     stats.wall_ns / tasks.max(1),

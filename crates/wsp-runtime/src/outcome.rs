@@ -1,5 +1,6 @@
 //! How a run ends.
 
+use crate::aicpu::AicpuConfigError;
 use crate::infer::MapError;
 use crate::{ConfigError, Report, Stats};
 use std::fmt;
@@ -55,6 +56,8 @@ pub enum Failure<F, E> {
 pub enum StartError {
     /// The configuration.
     Config(ConfigError),
+    /// The configuration of a run on AICPUs.
+    Aicpus(AicpuConfigError),
     /// The system gave fewer threads than asked for.
     Threads {
         /// Threads asked for.
@@ -70,6 +73,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::Config(error) => error.fmt(f),
+            StartError::Aicpus(error) => error.fmt(f),
             StartError::Threads { wanted, started, reason } => {
                 write!(f, "could start {started} of {wanted} worker threads: {reason}")
             }

@@ -88,6 +88,7 @@ impl PreparedWorkload {
         if self.dirty {
             self.start_again();
             self.launch.tasks.forget_records();
+            self.launch.way.arm();
         }
         self.dirty = true;
         match &self.tasks {

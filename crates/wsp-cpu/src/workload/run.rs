@@ -1,6 +1,6 @@
 //! Runs a workload.
 
-use super::aicpu::{self, Generated};
+use super::aicpu::{Generated, ReadyAicpus};
 use super::codes;
 use super::declared::Declared;
 use super::equal::{EqualBoxes, NamedTensor};
@@ -29,7 +29,6 @@ use wsp_kernel::Mode;
 use wsp_memory::Uses;
 use wsp_plan::Arrays;
 use wsp_plan::workload::{Bindings, LoweredSchedule, ScheduleLine, bind, check_schedule, expand};
-use wsp_runtime::aicpu::AicpuConfig;
 use wsp_runtime::{KernelStats, clock};
 
 /// Runs declared kernels.
@@ -39,7 +38,7 @@ pub(crate) fn declared(
     inputs: &WorkloadInputs,
     options: &WorkloadOptions,
 ) -> Result<WorkloadOutcome, Vec<Diagnostic>> {
-    let launch = Launch::new(kernels, registry, inputs, options)?;
+    let mut launch = Launch::new(kernels, registry, inputs, options)?;
     let mut outcome = launch.outcome(registry, options);
     let claim = claimed(options.claim.as_ref(), &launch.uses).map_err(|fault| vec![fault])?;
     launch.run(options, &mut outcome, &mut None)?;
@@ -81,7 +80,7 @@ impl Launch {
             let cancel = options.cancel.as_deref();
             Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut Stated)?;
         }
-        let way = Way::new(schedule, options)?;
+        let way = Way::new(module, schedule, &bindings, options)?;
         let tensors = Given { kernels, bindings: &bindings, inputs }.tensors()?;
         let uses = uses(callers(kernels, &tensors));
         let poll = if matches!(way, Way::OneByOne(_)) { options.poll.clone() } else { None };
@@ -120,7 +119,7 @@ impl Launch {
     /// # Errors
     /// Faults of the workload, the first fault of a task.
     pub(crate) fn run(
-        &self,
+        &mut self,
         options: &WorkloadOptions,
         outcome: &mut WorkloadOutcome,
         kept: &mut Option<Vec<Record>>,
@@ -128,17 +127,16 @@ impl Launch {
         let kernels = &*self.tasks.kernels;
         self.tasks.forget_stored();
         let started = clock::now();
-        match &self.way {
+        match &mut self.way {
             Way::OneByOne(_) => self.one_by_one(options, &mut outcome.runtime, kept)?,
             Way::Workers(settings) => {
                 outcome.runtime = in_parallel(kernels, &self.bindings, &self.tasks, settings, options)?;
             }
-            Way::Aicpus(config) => {
+            Way::Aicpus(ready) => {
                 let tensors = &NamedTensor::of_workload(&kernels.module);
                 let DeclaredKernels { module, schedule, .. } = kernels;
-                let (bindings, config) = (&self.bindings, config.clone());
-                let generated = Generated { module, schedule, bindings, options, config, tensors };
-                let ran = generated.declared(&self.tasks)?;
+                let generated = Generated { module, schedule, bindings: &self.bindings, options, tensors };
+                let ran = generated.declared(ready, &self.tasks)?;
                 outcome.notes.clone_from(&self.notes);
                 outcome.notes.extend(ran.notes);
                 (outcome.runtime, outcome.aicpus) = (ran.stats, Some(ran.figures));
@@ -213,22 +211,34 @@ fn finish(outcome: &mut WorkloadOutcome, started: Instant) {
 pub(crate) enum Way {
     OneByOne(RunSettings),
     Workers(RunSettings),
-    Aicpus(AicpuConfig),
+    Aicpus(Box<ReadyAicpus>),
 }
 
 impl Way {
-    fn new(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<Way, Vec<Diagnostic>> {
+    fn new(
+        module: &WorkloadModule,
+        schedule: &LoweredSchedule,
+        bindings: &Bindings,
+        options: &WorkloadOptions,
+    ) -> Result<Way, Vec<Diagnostic>> {
         if options.aicpus != 0 && !options.sequential {
-            return Ok(Way::Aicpus(aicpu::settings(schedule, options)?));
+            return Ok(Way::Aicpus(Box::new(ReadyAicpus::new(module, schedule, bindings, options)?)));
         }
         let settings = settings::run_settings(schedule, options).map_err(|fault| vec![fault])?;
         Ok(if options.sequential { Way::OneByOne(settings) } else { Way::Workers(settings) })
     }
 
+    /// Makes ready what a run has used up.
+    pub(crate) fn arm(&mut self) {
+        if let Way::Aicpus(ready) = self {
+            ready.arm();
+        }
+    }
+
     fn threads(&self) -> u32 {
         match self {
             Way::OneByOne(settings) | Way::Workers(settings) => settings.config.threads,
-            Way::Aicpus(config) => config.threads,
+            Way::Aicpus(ready) => ready.threads(),
         }
     }
 }
@@ -305,7 +315,7 @@ impl LibraryLaunch {
             let mut touch = tasks.touch(program.lowered(), &prepared);
             Listing { module, schedule, bindings: &bindings, slots, cancel }.check_order(&mut touch)?;
         }
-        let way = Way::new(schedule, options)?;
+        let way = Way::new(module, schedule, &bindings, options)?;
         Ok(LibraryLaunch { prepared, bindings, way, notes })
     }
 
@@ -335,14 +345,13 @@ impl LibraryLaunch {
                     })?;
                 (ran, None)
             }
-            Way::Aicpus(config) => {
+            Way::Aicpus(mut ready) => {
                 let tensors = NamedTensor::of_library(&program.lowered().module);
                 let generated =
-                    Generated { module, schedule, bindings: &bindings, options, config, tensors: &tensors };
+                    Generated { module, schedule, bindings: &bindings, options, tensors: &tensors };
                 let mut figures = None;
-                let threads = generated.config.threads;
-                let outcome = program.launch_with(prepared, arrays, threads, |launched| {
-                    let ran = generated.library(program, tasks, &launched)?;
+                let outcome = program.launch_with(prepared, arrays, ready.threads(), |launched| {
+                    let ran = generated.library(&mut ready, program, tasks, &launched)?;
                     notes.extend(ran.notes);
                     figures = Some(ran.figures);
                     Ok(ran.stats)

@@ -390,7 +390,9 @@ fn a_prepared_workload_runs_again_as_the_first_time() {
     let (inputs, _, z) = lent(Lie::Columns);
     let before = z.bits();
     let program = with(TEXT, compiled());
-    for options in [sequential(), WorkloadOptions { threads: 2, ..WorkloadOptions::default() }] {
+    let on = |aicpus, expand| WorkloadOptions { threads: 2, aicpus, expand, ..WorkloadOptions::default() };
+    let aicpus = [on(4, Expand::Bytecode), on(4, Expand::Host), on(1, Expand::Bytecode)];
+    for options in [sequential(), on(0, Expand::default())].into_iter().chain(aicpus) {
         let mut prepared = program.prepare(inputs.clone(), options).unwrap();
         for _ in 0..3 {
             z.set(&before);

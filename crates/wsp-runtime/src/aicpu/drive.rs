@@ -7,14 +7,15 @@
 //! everything since the last change, and found nothing: whoever does something has not noted this epoch, because it
 //! advances it first. Then tasks that a start policy holds back are started; if none are, the run is stuck.
 
-use super::config::Interleaving;
+use super::config::{AicpuConfig, Interleaving};
 use super::cores::{Core, TaskFailure};
 use super::driven::{Driven, StepKind, Trouble};
 use super::failure::AicpuFailure;
 use super::generator::{Generator, Slots};
 use super::shared::{Shared, Stop};
+use super::threads::Threads;
 use crate::TaskRunner;
-use crate::sync::{AtomicU32, AtomicU64, Mutex, Ordering};
+use crate::sync::{AtomicU64, Mutex, Ordering};
 use crossbeam_utils::CachePadded;
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -100,15 +101,13 @@ pub(super) struct Crew<G> {
 }
 
 impl<G: Generator> Crew<G> {
-    /// A crew without AICPUs.
-    pub(super) fn new(shared: &Shared, thread: u32) -> Crew<G> {
-        let cores =
-            (0..shared.topology.units.len() as u32).filter(|core| core % shared.config.threads == thread);
+    /// A crew of nothing.
+    pub(super) fn new(config: &AicpuConfig, thread: u32) -> Crew<G> {
         Crew {
             thread: thread as usize,
             aicpus: Vec::new(),
-            cores: cores.map(|core| Core::new(shared, core)).collect(),
-            random: match shared.config.interleaving {
+            cores: Vec::new(),
+            random: match config.interleaving {
                 Interleaving::InTurn => None,
                 Interleaving::Random(seed) => {
                     Some(seed ^ u64::from(thread).wrapping_mul(0x9E37_79B9_7F4A_7C15))
@@ -118,7 +117,7 @@ impl<G: Generator> Crew<G> {
         }
     }
 
-    /// Generates a little on the calling thread: then no task has to wait for a thread that has not come to its AICPUs yet.
+    /// Generates a little on the calling thread: then no task has to wait for a thread that is not awake yet.
     /// Steps at random come in any order, this one too.
     fn begin<R: TaskRunner>(&mut self, run: &Run<'_, R, G>) {
         if self.random.is_some() {
@@ -243,73 +242,15 @@ fn run_one<R: TaskRunner, G: Generator>(core: &mut Core, thread: usize, run: &Ru
     }
 }
 
-/// Threads that could not be started.
-pub(super) struct TooFewThreads {
-    pub(super) started: u32,
-    pub(super) reason: String,
-}
-
-/// Drives all crews, the first on this thread, until the run ends, and gives them back in their order.
+/// Drives all crews, each on a thread of its own and the first on this one, until the run ends, and gives them back in their order.
 pub(super) fn drive_all<R: TaskRunner, G: Generator>(
     run: &Run<'_, R, G>,
+    threads: &Threads,
     mut crews: Vec<Crew<G>>,
-) -> Result<Vec<Crew<G>>, TooFewThreads> {
+) -> Vec<Crew<G>> {
     for crew in &mut crews {
         crew.begin(run);
     }
-    let starts = Starts { started: AtomicU32::new(1), refused: Mutex::new(None) };
-    let outcomes = thread::scope(|scope| starts.drive(scope, run, crews, true));
-    let refused = starts.refused.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(reason) = refused {
-        return Err(TooFewThreads { started: starts.started.load(Ordering::Relaxed), reason });
-    }
-    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect())
-}
-
-/// Threads that are started.
-struct Starts {
-    started: AtomicU32,
-    /// Why the system gives no more.
-    refused: Mutex<Option<String>>,
-}
-
-impl Starts {
-    /// Drives the first crew on this thread and the others on threads of their own. Starting a thread takes about as long as all that comes
-    /// before the first task, so the thread that called `is_first` starts one only, and each of the others starts threads for half of those that
-    /// are left to it.
-    fn drive<'scope, R: TaskRunner, G: Generator + 'scope>(
-        &'scope self,
-        scope: &'scope thread::Scope<'scope, '_>,
-        run: &'scope Run<'_, R, G>,
-        mut crews: Vec<Crew<G>>,
-        is_first: bool,
-    ) -> Vec<thread::Result<Crew<G>>> {
-        let mut handles = Vec::new();
-        while crews.len() > 1 {
-            let given = crews.split_off(if is_first { 1 } else { crews.len().div_ceil(2) });
-            let start = move || self.drive(scope, run, given, false);
-            match thread::Builder::new().spawn_scoped(scope, start) {
-                Ok(handle) => {
-                    self.started.fetch_add(1, Ordering::Relaxed);
-                    handles.push(handle);
-                }
-                Err(error) => {
-                    // The others would wait for the crews that nothing drives.
-                    run.shared.stop(Stop::Broken);
-                    let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-                    *refused = Some(error.to_string());
-                    break;
-                }
-            }
-        }
-        let mut outcomes: Vec<_> = crews.into_iter().take(1).map(|crew| crew.driven(run)).collect();
-        // The last crews were given away first.
-        for handle in handles.into_iter().rev() {
-            match handle.join() {
-                Ok(of_thread) => outcomes.extend(of_thread),
-                Err(panic) => outcomes.push(Err(panic)),
-            }
-        }
-        outcomes
-    }
+    let outcomes = threads.each(crews, |crew| crew.driven(run));
+    outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|panic| resume_unwind(panic))).collect()
 }

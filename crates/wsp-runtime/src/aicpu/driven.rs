@@ -90,21 +90,17 @@ pub(super) struct Driven<G> {
 }
 
 impl<G: Generator> Driven<G> {
-    pub(super) fn new(shared: &Shared, id: u16, generator: G) -> Driven<G> {
+    /// Its first step generates about `step_tasks` tasks, the next ones twice as many each.
+    pub(super) fn new(aicpu: Aicpu, generator: G, step_tasks: u32) -> Driven<G> {
         Driven {
-            aicpu: Aicpu::new(shared, id),
+            aicpu,
             generator,
             generation: Generation::Goes,
             stall: Stall::None,
             next_ordinal: 0,
-            step_tasks: shared.config.step_tasks,
+            step_tasks,
             is_done: false,
         }
-    }
-
-    /// With few tasks in its first steps.
-    pub(super) fn starting_small(self) -> Driven<G> {
-        Driven { step_tasks: 1, ..self }
     }
 
     /// Takes all steps once; whether one did something.

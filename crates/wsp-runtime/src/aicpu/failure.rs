@@ -1,6 +1,5 @@
 //! How a run on AICPUs ends early.
 
-use super::config::AicpuConfigError;
 use super::generator::Refused;
 use super::stuck::StuckReport;
 use crate::StartError;
@@ -13,8 +12,6 @@ use wsp_core::KernelId;
 /// failures it is that with the smallest ordinal, which a sequential run meets first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AicpuFailure<F, G> {
-    /// The configuration.
-    Config(AicpuConfigError),
     /// The run could not start.
     Start(StartError),
     /// A task returned an error.
@@ -81,7 +78,6 @@ pub enum AicpuFailure<F, G> {
 impl<F: fmt::Display, G: fmt::Display> fmt::Display for AicpuFailure<F, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AicpuFailure::Config(error) => error.fmt(f),
             AicpuFailure::Start(error) => error.fmt(f),
             AicpuFailure::Task { ordinal, kernel, failure, .. } => {
                 write!(f, "task {ordinal} (kernel {}) failed: {failure}", kernel.0)

@@ -63,6 +63,7 @@ mod shared;
 mod stats;
 mod stuck;
 mod tensor_map;
+mod threads;
 
 #[cfg(all(test, loom))]
 mod models;
@@ -75,18 +76,22 @@ pub use generator::{AicpuTask, Emit, Generator, Need, NoSlots, Progress, Refused
 pub use stats::{AicpuFigures, AicpuStats, AicpuTrace, CoreFigures, WindowStall};
 pub use stuck::{AicpuParty, AicpuWait, StuckReport};
 
-use crate::{KernelStats, StartError, TaskRunner};
+use crate::{KernelStats, StartError, TaskRunner, clock};
+use cores::Core;
 use drive::{Crew, Run};
 use driven::Driven;
+use engine::Aicpu;
 use shared::{Shared, Stop};
+use threads::Threads;
 
-/// Runs what one generator per AICPU generates, until all of it is complete.
+/// AICPUs with the threads that drive them, for any number of runs one after another. Between runs the threads sleep; when this is dropped
+/// they end.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
 /// use wsp_core::{KernelId, Region, TaskId, TensorId};
 /// use wsp_runtime::TaskRunner;
-/// use wsp_runtime::aicpu::{AicpuConfig, AicpuTask, Emit, Generator, NoSlots, Progress, run_aicpus};
+/// use wsp_runtime::aicpu::{AicpuConfig, AicpuTask, Aicpus, Emit, Generator, NoSlots, Progress};
 ///
 /// /// Every second of ten tasks.
 /// struct EverySecond {
@@ -126,54 +131,110 @@ use shared::{Shared, Stop};
 /// }
 ///
 /// let runner = Append(AtomicU32::new(0));
-/// let aicpus = vec![EverySecond { next: 0 }, EverySecond { next: 1 }];
-/// let stats = run_aicpus(&AicpuConfig::default(), aicpus, &runner, &NoSlots).unwrap();
+/// let mut aicpus = Aicpus::new(&AicpuConfig::default(), 2).unwrap();
+/// let stats = aicpus.run(vec![EverySecond { next: 0 }, EverySecond { next: 1 }], &runner, &NoSlots).unwrap();
 /// assert_eq!((stats.tasks, runner.0.into_inner()), (10, 123_456_789));
 /// ```
-///
-/// The runner is told the thread as its worker, and the low 32 bits of the ordinal as the task. Tasks that are ordered never
-/// run at the same time, and what the earlier one wrote is visible to the later.
-///
-/// # Errors
-/// What ends the run early; see [`AicpuFailure`].
-///
-/// # Panics
-/// When a generator or `slots` panics.
-pub fn run_aicpus<R: TaskRunner, G: Generator>(
-    config: &AicpuConfig,
-    mut generators: Vec<G>,
-    runner: &R,
-    slots: &dyn Slots,
-) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
-    let aicpus = u32::try_from(generators.len()).unwrap_or(u32::MAX);
-    config.validate(aicpus).map_err(AicpuFailure::Config)?;
-    let run = Run::new(Shared::new(config, aicpus), runner, slots);
-    let mut crews: Vec<Crew<&mut G>> =
-        (0..config.threads).map(|thread| Crew::new(&run.shared, thread)).collect();
-    // They stay where they are: an interpreter takes tens of kilobytes, and no task starts before all have been passed on.
-    for (id, generator) in (0..).zip(&mut generators) {
-        let driven = Driven::new(&run.shared, id, generator).starting_small();
-        crews[usize::from(id) % config.threads as usize].aicpus.push(driven);
+#[derive(Debug)]
+pub struct Aicpus {
+    config: AicpuConfig,
+    count: u32,
+    threads: Threads,
+    /// What the next run begins with.
+    armed: Option<Armed>,
+}
+
+/// What a run begins with.
+#[derive(Debug)]
+struct Armed {
+    shared: Shared,
+    aicpus: Vec<Aicpu>,
+    cores: Vec<Core>,
+}
+
+impl Armed {
+    fn new(config: &AicpuConfig, count: u32) -> Armed {
+        let shared = Shared::new(config, count);
+        let aicpus = (0..count as u16).map(|id| Aicpu::new(&shared, id)).collect();
+        let cores = (0..shared.topology.units.len() as u32).map(|id| Core::new(&shared, id)).collect();
+        Armed { shared, aicpus, cores }
     }
-    let crews = drive::drive_all(&run, crews).map_err(|failed| {
-        let drive::TooFewThreads { started, reason } = failed;
-        AicpuFailure::Start(StartError::Threads { wanted: config.threads, started, reason })
-    })?;
-    let stats = stats(&run.shared, &crews);
-    if let Some(failure) = run.take_failure() {
-        return Err(with_cancelled(
-            failure,
-            stats.tasks - stats.cores.iter().map(|core| core.tasks).sum::<u64>(),
-        ));
+}
+
+impl Aicpus {
+    /// So many AICPUs, with their threads and all that a run begins with.
+    ///
+    /// # Errors
+    /// A configuration that cannot be; fewer threads than it asks for.
+    pub fn new(config: &AicpuConfig, count: u32) -> Result<Aicpus, StartError> {
+        config.validate(count).map_err(StartError::Aicpus)?;
+        let (config, armed) = (config.clone(), Some(Armed::new(config, count)));
+        Ok(Aicpus { threads: Threads::new(config.threads)?, config, count, armed })
     }
-    match run.shared.stopped() {
-        None => Ok(stats),
-        Some(Stop::Stuck) => {
-            let mut aicpus: Vec<Driven<&mut G>> = crews.into_iter().flat_map(|crew| crew.aicpus).collect();
-            aicpus.sort_unstable_by_key(|driven| driven.aicpu.id);
-            Err(AicpuFailure::Stuck(stuck::report(&run.shared, &aicpus)))
+
+    /// How runs are configured.
+    pub fn config(&self) -> &AicpuConfig {
+        &self.config
+    }
+
+    /// Builds what the next run begins with, if a run has used it up. A run does so itself where this was not called, which takes about as
+    /// long as it takes to get to its first task.
+    pub fn arm(&mut self) {
+        self.armed.get_or_insert_with(|| Armed::new(&self.config, self.count));
+    }
+
+    /// Runs what the generators generate, one of each AICPU, until all of it is complete.
+    ///
+    /// The runner is told the thread as its worker, and the low 32 bits of the ordinal as the task. Tasks that are ordered never
+    /// run at the same time, and what the earlier one wrote is visible to the later.
+    ///
+    /// # Errors
+    /// What ends the run early; see [`AicpuFailure`]. The next run begins as if this one had not been.
+    ///
+    /// # Panics
+    /// When a generator or `slots` panics, and where there are more or fewer generators than AICPUs.
+    pub fn run<R: TaskRunner, G: Generator>(
+        &mut self,
+        mut generators: Vec<G>,
+        runner: &R,
+        slots: &dyn Slots,
+    ) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
+        assert_eq!(generators.len(), self.count as usize, "each AICPU has a generator");
+        let started = clock::now();
+        self.threads.after_fork().map_err(AicpuFailure::Start)?;
+        let Armed { mut shared, aicpus, cores } =
+            self.armed.take().unwrap_or_else(|| Armed::new(&self.config, self.count));
+        shared.origin = started;
+        let threads = self.config.threads;
+        let mut crews: Vec<Crew<&mut G>> =
+            (0..threads).map(|thread| Crew::new(&self.config, thread)).collect();
+        // They stay where they are: an interpreter takes tens of kilobytes, and no task starts before all have been passed on.
+        for (aicpu, generator) in aicpus.into_iter().zip(&mut generators) {
+            // Few tasks at first: the first of the run waits for those that its AICPU generates with it, and for a step of all others.
+            crews[usize::from(aicpu.id) % threads as usize].aicpus.push(Driven::new(aicpu, generator, 1));
         }
-        Some(_) => Err(AicpuFailure::Cancelled),
+        for core in cores {
+            crews[(core.id % threads) as usize].cores.push(core);
+        }
+        let run = Run::new(shared, runner, slots);
+        let crews = drive::drive_all(&run, &self.threads, crews);
+        let stats = stats(&run.shared, &crews);
+        if let Some(failure) = run.take_failure() {
+            return Err(with_cancelled(
+                failure,
+                stats.tasks - stats.cores.iter().map(|core| core.tasks).sum::<u64>(),
+            ));
+        }
+        match run.shared.stopped() {
+            None => Ok(stats),
+            Some(Stop::Stuck) => {
+                let mut aicpus: Vec<Driven<&mut G>> =
+                    crews.into_iter().flat_map(|crew| crew.aicpus).collect();
+                aicpus.sort_unstable_by_key(|driven| driven.aicpu.id);
+                Err(AicpuFailure::Stuck(stuck::report(&run.shared, &aicpus)))
+            }
+            Some(_) => Err(AicpuFailure::Cancelled),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use wsp_core::ptow::prefix::Prefixes;
 use wsp_core::{KernelId, Region, SlotId, TaskId};
 use wsp_plan::ptow::LaunchData;
 use wsp_runtime::aicpu::{
-    AfterEdges, AicpuConfig, AicpuFailure, AicpuTask, Emit, Generator, NoSlots, Progress, Refused, run_aicpus,
+    AfterEdges, AicpuConfig, AicpuFailure, AicpuTask, Aicpus, Emit, Generator, NoSlots, Progress, Refused,
 };
 use wsp_runtime::{TaskRunner, clock};
 
@@ -50,12 +50,15 @@ pub(super) enum Until {
     End,
 }
 
-/// Nanoseconds from the launch to the first task. What a launch begins with is verified; everything else counts.
+/// Nanoseconds from the launch to the first task. A launch begins with a verified program and with AICPUs that wait; everything else counts.
 pub(super) fn run(nest: &Nest, aicpus: u16, threads: u32, until: Until) -> Result<u64, String> {
     let program = nest.lowered.program.verified();
     let configs = (0..aicpus).map(|id| nest.config(aicpus, id)).collect::<Result<Vec<_>, _>>()?;
     let stop = (until == Until::FirstTask).then(|| Arc::new(AtomicBool::new(false)));
-    let runner = Nothing { launched: clock::now(), first: AtomicU64::new(u64::MAX), stop: stop.clone() };
+    let config =
+        AicpuConfig { threads, after: AfterEdges::Absent, cancel: stop.clone(), ..AicpuConfig::default() };
+    let mut waiting = Aicpus::new(&config, aicpus.into()).map_err(|fault| fault.to_string())?;
+    let runner = Nothing { launched: clock::now(), first: AtomicU64::new(u64::MAX), stop };
     let data = LaunchData::new(&nest.lowered, &nest.module, &nest.bindings);
     let mut memory = vec![vec![0; workspace_words(&program)]; configs.len()];
     let generators = configs.iter().zip(&mut memory).map(|(config, memory)| {
@@ -63,8 +66,7 @@ pub(super) fn run(nest: &Nest, aicpus: u16, threads: u32, until: Until) -> Resul
         made.map(|interpreter| Bytecode { interpreter }).map_err(|refusal| refusal.to_string())
     });
     let generators = generators.collect::<Result<Vec<_>, _>>()?;
-    let config = AicpuConfig { threads, after: AfterEdges::Absent, cancel: stop, ..AicpuConfig::default() };
-    match run_aicpus(&config, generators, &runner, &NoSlots) {
+    match waiting.run(generators, &runner, &NoSlots) {
         Ok(_) | Err(AicpuFailure::Cancelled) => Ok(runner.first.into_inner()),
         Err(failure) => Err(format!("{failure:?}")),
     }

@@ -2,11 +2,12 @@
 
 use super::GenerationFault;
 use super::issue::{Issue, Issued};
+use super::ready::AicpuProgram;
 use smallvec::SmallVec;
 use wsp_core::ptow::interp::{self, AccessMode, Fault, Host, Interpreter, Ordered, Task};
 use wsp_core::{AccessKind, ExecPool, Region, SlotId, StreamId};
-use wsp_plan::expected::{self, Expected, Tracking};
-use wsp_plan::ptow::{Lowered, Statement};
+use wsp_plan::expected::{self, Tracking};
+use wsp_plan::ptow::Statement;
 use wsp_plan::workload::{Placement, TaskRecord};
 use wsp_runtime::aicpu::{AicpuTask, Emit, Generator, Need, Progress, Refused};
 
@@ -22,29 +23,27 @@ pub(super) struct Bytecode<'a, I> {
 /// Turns tasks of the interpreter into tasks of the runtime.
 struct Adapter<'a, I> {
     issue: I,
-    source: Source<'a>,
+    program: &'a AicpuProgram,
+    statements: &'a [Statement<'a>],
     reads: SmallVec<[Region; 4]>,
     writes: SmallVec<[Region; 4]>,
     counted: Vec<expected::Need>,
     needs: SmallVec<[Need; 4]>,
 }
 
-/// What all AICPUs know of the program.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) lowered: &'a Lowered,
-    pub(super) statements: &'a [Statement<'a>],
-    /// How many accesses of each tile come before a task's.
-    pub(super) expected: &'a Expected,
-    /// Where the ranges of a static partition end.
-    pub(super) partition: Option<u64>,
-}
-
 impl<'a, I: Issue> Bytecode<'a, I> {
-    pub(super) fn new(interpreter: Interpreter<'a>, source: Source<'a>, issue: I) -> Bytecode<'a, I> {
+    pub(super) fn new(
+        interpreter: Interpreter<'a>,
+        program: &'a AicpuProgram,
+        statements: &'a [Statement<'a>],
+        issue: I,
+    ) -> Bytecode<'a, I> {
         let (reads, writes) = (SmallVec::new(), SmallVec::new());
         let (counted, needs) = (Vec::new(), SmallVec::new());
-        Bytecode { interpreter, adapter: Adapter { issue, source, reads, writes, counted, needs } }
+        Bytecode {
+            interpreter,
+            adapter: Adapter { issue, program, statements, reads, writes, counted, needs },
+        }
     }
 }
 
@@ -62,7 +61,7 @@ impl<I> Bytecode<'_, I> {
     /// Tasks so far that a static partition gives to nobody.
     fn left_over(&self, then: Option<Fault>) -> Option<GenerationFault> {
         let total = self.interpreter.stats().total_ordinals;
-        let end = self.adapter.source.partition.filter(|end| *end < total)?;
+        let end = self.adapter.program.partition.filter(|end| *end < total)?;
         Some(GenerationFault::Partition { end, total, then })
     }
 }
@@ -112,8 +111,8 @@ impl<I: Issue> Host for Handing<'_, '_, I> {
     type Stop = Halt;
 
     fn task(&mut self, task: &Task<'_>) -> Result<(), Halt> {
-        let Adapter { issue, source, reads, writes, counted, needs } = &mut *self.adapter;
-        let Source { lowered, statements, expected, .. } = *source;
+        let Adapter { issue, program, statements, reads, writes, counted, needs } = &mut *self.adapter;
+        let AicpuProgram { lowered, expected, .. } = *program;
         split(task, reads, writes);
         let statement = lowered.site(task.site).and_then(|site| statements.get(site.statement as usize));
         let Some(statement) = statement else {

@@ -2,7 +2,7 @@
 
 use super::super::codes;
 use super::super::library::no_slot;
-use super::super::settings::{bad_option, cancelled, not_started};
+use super::super::settings::{cancelled, not_started};
 use super::{Generated, GenerationFault};
 use wsp_core::ptow::interp::Fault;
 use wsp_core::{KernelId, SlotId};
@@ -29,7 +29,6 @@ impl Generated<'_> {
         of_task: impl FnOnce(TaskFailure<F>) -> Diagnostic,
     ) -> Diagnostic {
         match failure {
-            AicpuFailure::Config(fault) => bad_option(&fault.to_string()),
             AicpuFailure::Start(fault) => not_started(&fault),
             AicpuFailure::Task { kernel, payload, failure, .. } => {
                 of_task(TaskFailure::Fault { kernel, payload, failure })

@@ -10,18 +10,20 @@ mod figures;
 mod host_list;
 mod issue;
 mod moved;
+mod ready;
 mod settings;
 
 pub use figures::AicpuFigures;
 pub(crate) use figures::Ran;
 pub use moved::WorkloadTransfer;
 pub(crate) use moved::moved;
-pub(crate) use settings::settings;
+pub(crate) use ready::ReadyAicpus;
 
-use self::bytecode::{Bytecode, Source};
+use self::bytecode::Bytecode;
 use self::failed::TaskFailure;
 use self::host_list::{Collecting, HostList, NoList, Share};
 use self::issue::{Issue, IssueDeclared, IssueLibrary};
+use self::ready::{AicpuProgram, Source};
 use super::declared::{Declared, TaskFault};
 use super::equal::NamedTensor;
 use super::graph::GraphFault;
@@ -36,13 +38,10 @@ use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Deps, Task, WorkloadModule};
 use wsp_kernel::Trap;
-use wsp_plan::expected::Expected;
-use wsp_plan::ptow::{
-    DispatchPlan, LaunchData, check_ranges, dispatch_configs, lower, prefix_sums, statements, transfer,
-};
+use wsp_plan::ptow::{LaunchData, prefix_sums, statements, transfer};
 use wsp_plan::workload::{Bindings, LoweredSchedule, expand};
 use wsp_runtime::TaskRunner;
-use wsp_runtime::aicpu::{AicpuConfig, AicpuStats, Generator, NoSlots, Slots, run_aicpus};
+use wsp_runtime::aicpu::{Aicpus, NoSlots, Slots};
 
 /// Why an AICPU generates no more.
 #[derive(Debug)]
@@ -63,7 +62,6 @@ pub(crate) struct Generated<'a> {
     pub(crate) schedule: &'a LoweredSchedule,
     pub(crate) bindings: &'a Bindings,
     pub(crate) options: &'a WorkloadOptions,
-    pub(crate) config: AicpuConfig,
     pub(crate) tensors: &'a [NamedTensor],
 }
 
@@ -72,7 +70,7 @@ impl Generated<'_> {
     ///
     /// # Errors
     /// Faults of the workload, the first fault of a task.
-    pub(crate) fn declared(&self, tasks: &Declared) -> Result<Ran, Vec<Diagnostic>> {
+    pub(crate) fn declared(&self, ready: &mut ReadyAicpus, tasks: &Declared) -> Result<Ran, Vec<Diagnostic>> {
         let fault = |failure: TaskFailure<Box<TaskFault>>| match failure {
             TaskFailure::Fault { failure, .. } => {
                 faults::task(self.module, *failure, self.options.payload.as_ref())
@@ -81,7 +79,7 @@ impl Generated<'_> {
                 Diagnostic::error(codes::TASK_PANICKED, format!("a task panicked: {message}"))
             }
         };
-        self.run(tasks, tasks, || IssueDeclared::new(tasks), fault)
+        self.run(ready, (tasks, tasks), || IssueDeclared::new(tasks), fault)
     }
 
     /// Runs tasks of library kernels.
@@ -90,6 +88,7 @@ impl Generated<'_> {
     /// Faults of the workload, the first fault of a task.
     pub(crate) fn library(
         &self,
+        ready: &mut ReadyAicpus,
         program: &Program,
         tasks: &LibraryTasks,
         launched: &Launched<'_, '_>,
@@ -105,7 +104,7 @@ impl Generated<'_> {
                 Diagnostic::from(trap).note(program.describe(kernels, kernel, &payload))
             }
         };
-        self.run(*runner, &NoSlots, issue, fault)
+        self.run(ready, (*runner, &NoSlots), issue, fault)
     }
 
     /// Runs the tasks; `issue` makes what each AICPU needs to hand them over.
@@ -114,22 +113,24 @@ impl Generated<'_> {
     /// Faults of the workload, the first fault of a task.
     fn run<R: TaskRunner, S: Slots, I: Issue>(
         &self,
-        runner: &R,
-        slots: &S,
+        ready: &mut ReadyAicpus,
+        (runner, slots): (&R, &S),
         mut issue: impl FnMut() -> I,
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<Ran, Vec<Diagnostic>> {
         if self.schedule.policy.deps == Deps::Exact {
             check::equal_boxes(self, &mut issue())?;
         }
-        match self.options.expand {
-            Expand::Bytecode => self.run_program(runner, slots, issue, fault),
-            Expand::Host => {
+        let ReadyAicpus { aicpus, source } = ready;
+        match source {
+            Source::Program(program) => self.run_program(aicpus, program, (runner, slots), issue, fault),
+            Source::List => {
                 let list = self.host_list(slots)?;
-                let aicpus = self.options.aicpus.into();
-                let share = |me| Share::new(&list, me, aicpus, self.config.after, issue());
-                let all = (0..aicpus).map(share).collect();
-                Ok(Ran::new(self.launch(&self.config, all, runner, slots, &[], fault)?, None, Vec::new()))
+                let (count, after) = (self.options.aicpus.into(), aicpus.config().after);
+                let all = (0..count).map(|me| Share::new(&list, me, count, after, issue())).collect();
+                let stats = aicpus.run(all, runner, slots);
+                let stats = stats.map_err(|failure| vec![self.failed(failure, &[], fault)])?;
+                Ok(Ran::new(stats, None, Vec::new()))
             }
         }
     }
@@ -137,56 +138,35 @@ impl Generated<'_> {
     /// Runs the tasks of the workload's program.
     fn run_program<R: TaskRunner, S: Slots, I: Issue>(
         &self,
-        runner: &R,
-        slots: &S,
+        aicpus: &mut Aicpus,
+        known: &AicpuProgram,
+        (runner, slots): (&R, &S),
         mut issue: impl FnMut() -> I,
         fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
     ) -> Result<Ran, Vec<Diagnostic>> {
-        let aicpus = self.options.aicpus;
-        let lowered = lower(self.module, self.schedule)?;
+        let AicpuProgram { lowered, configs, .. } = known;
         let program = lowered.program.verified();
-        let configs = dispatch_configs(&lowered, aicpus)?;
-        let data = LaunchData::new(&lowered, self.module, self.bindings);
+        let data = LaunchData::new(lowered, self.module, self.bindings);
         let launch = data.as_launch();
         let statements = statements(self.module);
         let mut memory = vec![vec![0; workspace_words(&program)]; configs.len()];
         let mut sums = Vec::new();
         let prefixes = prefix_sums(&program, &launch, &mut sums);
-        let expected = Expected::analyse(&program, &launch);
-        let partition = match &lowered.dispatch {
-            DispatchPlan::StaticPartition(ranges) => Some(ranges.last().map_or(0, |last| last.1.into())),
-            DispatchPlan::RoundRobin | DispatchPlan::Affinity { .. } => None,
-        };
-        let source = Source { lowered: &lowered, statements: &statements, expected: &expected, partition };
         // They are large, so none is moved to make room for the next.
         let mut all = Vec::with_capacity(configs.len());
-        for (memory, config) in memory.iter_mut().zip(&configs) {
+        for (memory, config) in memory.iter_mut().zip(configs) {
             let interpreter = Interpreter::new(program, launch, config, prefixes, memory, Mode::Skip)
                 .map_err(|refusal| vec![Diagnostic::error(codes::PROGRAM_REFUSED, refusal.to_string())])?;
-            all.push(Bytecode::new(interpreter, source, issue()));
+            all.push(Bytecode::new(interpreter, known, &statements, issue()));
         }
-        let config = AicpuConfig { counters: expected.tiles(), ..self.config.clone() };
-        let stats = self.launch(&config, all, runner, slots, &lowered.spans, fault)?;
-        let moved = transfer(&lowered.program, &data, aicpus);
-        Ok(Ran::new(stats, Some(moved), lowered.notes))
-    }
-
-    fn launch<R: TaskRunner, S: Slots, G: Generator<Fault = GenerationFault>>(
-        &self,
-        config: &AicpuConfig,
-        generators: Vec<G>,
-        runner: &R,
-        slots: &S,
-        spans: &[Span],
-        fault: impl FnOnce(TaskFailure<R::Failure>) -> Diagnostic,
-    ) -> Result<AicpuStats, Vec<Diagnostic>> {
-        run_aicpus(config, generators, runner, slots)
-            .map_err(|failure| vec![self.failed(failure, spans, fault)])
+        let stats = aicpus.run(all, runner, slots);
+        let stats = stats.map_err(|failure| vec![self.failed(failure, &lowered.spans, fault)])?;
+        let moved = transfer(&lowered.program, &data, self.options.aicpus);
+        Ok(Ran::new(stats, Some(moved), lowered.notes.clone()))
     }
 
     /// Everything that the host generates.
     fn host_list(&self, slots: &dyn Slots) -> Result<HostList<'_>, Vec<Diagnostic>> {
-        check_ranges(self.schedule, self.options.aicpus).map_err(|fault| vec![fault])?;
         let known: HashMap<*const Task, &Task> =
             statements(self.module).into_iter().map(|s| (std::ptr::from_ref(s.task), s.task)).collect();
         let find = |task: &Task| known.get(&std::ptr::from_ref(task)).copied();

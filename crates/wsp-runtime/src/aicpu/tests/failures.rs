@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::random::{ALL, Random, script};
+use super::run_aicpus;
 use super::scripted::{CELLS, Item, Memory, Script, ScriptTask, TENSORS, Walk, cells};
 use crate::{ConfigError, WindowMode};
 use std::sync::Arc;
@@ -273,7 +274,8 @@ fn a_configuration_that_cannot_be_is_refused_before_anything_runs() {
     let memory = Memory::new(&Script::default());
     let config = AicpuConfig { batch: 0, ..AicpuConfig::default() };
     let range = |field, value, max| {
-        Err(AicpuFailure::Config(AicpuConfigError::Range(ConfigError::Range { field, value, min: 1, max })))
+        let range = AicpuConfigError::Range(ConfigError::Range { field, value, min: 1, max });
+        Err(AicpuFailure::Start(StartError::Aicpus(range)))
     };
     assert_eq!(run(&Script::default(), 1, &memory, &config), range("batch", 0, 32_768));
     assert_eq!(run(&Script::default(), 0, &memory, &AicpuConfig::default()), range("AICPUs", 0, 32));

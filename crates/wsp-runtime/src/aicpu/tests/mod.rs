@@ -8,3 +8,17 @@ mod random;
 mod scripted;
 mod steps;
 mod streams;
+mod twice;
+
+use super::*;
+
+/// One run.
+fn run_aicpus<R: TaskRunner, G: Generator>(
+    config: &AicpuConfig,
+    generators: Vec<G>,
+    runner: &R,
+    slots: &dyn Slots,
+) -> Result<AicpuStats, AicpuFailure<R::Failure, G::Fault>> {
+    let aicpus = Aicpus::new(config, generators.len() as u32);
+    aicpus.map_err(AicpuFailure::Start)?.run(generators, runner, slots)
+}

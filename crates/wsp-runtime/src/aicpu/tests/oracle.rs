@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::random::{ALL, Features, Random, script};
+use super::run_aicpus;
 use super::scripted::{Script, ScriptTask, cells, check};
 use crate::{Gate, GateScope, PoolSizes, Start, TracePolicy, WindowMode};
 

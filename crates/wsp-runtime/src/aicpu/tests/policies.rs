@@ -1,6 +1,7 @@
 //! What a schedule may ask for shows in when and where tasks run.
 
 use super::super::*;
+use super::run_aicpus;
 use super::scripted::{Item, Memory, Script, ScriptTask, cells, check};
 use crate::{Gate, GateScope, PoolSizes, Start, TracePolicy, WindowMode};
 use std::sync::atomic::{AtomicU32, Ordering};

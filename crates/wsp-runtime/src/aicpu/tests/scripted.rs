@@ -1,6 +1,7 @@
 //! Programs as lists, a generator that walks its part of one, and kernels whose results tell the order in which they ran.
 
 use super::super::*;
+use super::run_aicpus;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 
 use super::super::cores::Core;
 use super::super::driven::{Driven, StepKind, Trouble};
-use super::super::engine::NoticeLost;
+use super::super::engine::{Aicpu, NoticeLost};
 use super::super::ring::OutOfSequence;
 use super::super::shared::Shared;
 use super::super::*;
@@ -20,7 +20,9 @@ impl<'s> Bench<'s> {
     fn new(script: &'s Script, aicpus: u16, config: &AicpuConfig) -> Bench<'s> {
         let shared = Shared::new(config, aicpus.into());
         let generators = script.generators(aicpus).into_iter();
-        let driven = (0..).zip(generators).map(|(id, walk)| Driven::new(&shared, id, walk)).collect();
+        let driven = (0..).zip(generators);
+        let driven = driven.map(|(id, walk)| Driven::new(Aicpu::new(&shared, id), walk, config.step_tasks));
+        let driven = driven.collect();
         let cores = (0..shared.topology.units.len() as u32).map(|id| Core::new(&shared, id)).collect();
         Bench { driven, cores, memory: Memory::new(script), shared }
     }

@@ -1,6 +1,7 @@
 //! Streams of which several tasks may be in flight.
 
 use super::super::*;
+use super::run_aicpus;
 use super::scripted::{Script, ScriptTask, check};
 use crate::{Gate, GateScope, TracePolicy};
 use std::sync::atomic::{AtomicBool, Ordering};
