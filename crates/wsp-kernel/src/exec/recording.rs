@@ -7,7 +7,9 @@ use super::code::Program;
 use super::tile_code::{TileDecl, TileInst, TileStep};
 use crate::Trap;
 use crate::simd::PACK_ROWS;
+use crate::tile::MatMul;
 use crate::{Env, Layout};
+use wsp_ir::TileOp;
 
 /// Operations of one run that are written down at most; longer ones gain little from being taken together.
 const MOST_OPERATIONS: usize = 16 * 1024;
@@ -37,7 +39,7 @@ impl Script {
             lines.push(Line::new(*step));
         }
         let fit = lines.iter().all(|line| match line.step.inst {
-            TileInst::Load { allow_view, .. } => allow_view,
+            TileInst::Op(TileOp::Load { at, .. }) => !at.is_stored,
             inst => !inst.yields(),
         });
         fit.then(|| Script { read_in_place: read_in_place(&lines, tiles), lines })
@@ -54,8 +56,9 @@ impl Script {
 
 impl Line {
     fn new(mut step: TileStep) -> Line {
-        let slots = step.inst.slots_mut().into_iter().zip(0..).map(|(slot, n)| std::mem::replace(slot, n));
-        Line { slots: slots.collect(), step }
+        let mut slots = Vec::new();
+        step.inst.each_slot_mut(|slot| slots.push(std::mem::replace(slot, slots.len() as u32)));
+        Line { slots, step }
     }
 }
 
@@ -63,11 +66,11 @@ impl Line {
 fn read_in_place(lines: &[Line], tiles: &[TileDecl]) -> Vec<(usize, usize, usize)> {
     let is_short = |tile: usize| tiles.get(tile).is_some_and(|tile| tile.rows as usize <= PACK_ROWS);
     let multiplied = |tile: usize| {
-        let is = |line: &Line| matches!(line.step.inst, TileInst::MatMul(p) if p.b == tile && is_short(p.a));
-        lines.iter().any(is)
+        let is = |product: MatMul| product.b == tile && is_short(product.a);
+        lines.iter().any(|line| line.step.inst.product().is_some_and(is))
     };
     let place = |line: &Line| match line.step.inst {
-        TileInst::Load { dst, at, .. } if multiplied(dst) => {
+        TileInst::Op(TileOp::Load { dst, at, .. }) if multiplied(dst) => {
             Some((at.tensor as usize, usize::from(at.row_dim?), usize::from(at.col_dim?)))
         }
         _ => None,

@@ -1,11 +1,11 @@
 //! Tile operations with their operands resolved.
 
-use crate::tile::{MatMul, TopK};
+use crate::tile::MatMul;
 use wsp_core::{DType, MAX_RANK};
-use wsp_ir::{BinaryTileOp, ReduceOp, Span, UnaryTileOp};
+use wsp_ir::{ReduceOp, Span, TileOp, TilePart, TileWork};
 
 /// Slots of a place's indices and the dimensions that the tile follows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PlaceCode {
     /// Index in [`crate::Env::tensors`].
     pub(crate) tensor: u32,
@@ -13,6 +13,8 @@ pub(crate) struct PlaceCode {
     pub(crate) rank: u8,
     pub(crate) row_dim: Option<u8>,
     pub(crate) col_dim: Option<u8>,
+    /// The kernel stores to the tensor.
+    pub(crate) is_stored: bool,
 }
 
 impl PlaceCode {
@@ -21,103 +23,15 @@ impl PlaceCode {
     }
 }
 
-/// The second operand of an element-wise operation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RhsCode {
-    Tile(usize),
-    Column(usize),
-    Row(usize),
-    /// Slot of an `f32`.
-    Scalar(u32),
-}
+/// A tile operation; tiles are ids in the function's [`crate::tile::Tiles`], numbers are slots.
+pub(crate) type TileCode = TileOp<usize, u32, PlaceCode>;
 
-/// A tile operation; tiles are ids in the function's [`crate::tile::Tiles`], scalars are slots.
+/// A tile operation, or something else that has to do with tiles or single elements of tensors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TileInst {
     /// A declaration is reached.
     Clear(usize),
-    Load {
-        dst: usize,
-        at: PlaceCode,
-        rows: Option<u32>,
-        cols: Option<u32>,
-        allow_view: bool,
-    },
-    Store {
-        src: usize,
-        at: PlaceCode,
-    },
-    Fill {
-        dst: usize,
-        value: u32,
-        rows: Option<u32>,
-        cols: Option<u32>,
-    },
-    Unary {
-        op: UnaryTileOp,
-        dst: usize,
-        src: usize,
-    },
-    Binary {
-        op: BinaryTileOp,
-        dst: usize,
-        a: usize,
-        b: RhsCode,
-    },
-    RowReduce {
-        op: ReduceOp,
-        dst: usize,
-        src: usize,
-    },
-    ColReduce {
-        op: ReduceOp,
-        dst: usize,
-        src: usize,
-    },
-    MatMul(MatMul),
-    Transpose {
-        dst: usize,
-        src: usize,
-    },
-    Mask {
-        tile: usize,
-        rows: Option<u32>,
-        cols: Option<u32>,
-        value: u32,
-    },
-    MaskCausal {
-        tile: usize,
-        cols: u32,
-        value: u32,
-    },
-    MaskBand {
-        tile: usize,
-        begin: u32,
-        end: u32,
-        group: u32,
-        value: u32,
-    },
-    Iota {
-        dst: usize,
-        start: u32,
-        cols: Option<u32>,
-    },
-    Insert {
-        dst: usize,
-        src: usize,
-        row: u32,
-        col: u32,
-    },
-    Extract {
-        dst: usize,
-        src: usize,
-        row: u32,
-        col: u32,
-    },
-    TopK {
-        kept: TopK,
-        first: u32,
-    },
+    Op(TileCode),
     /// A reduction of a one-row tile to a scalar.
     RowScalar {
         op: ReduceOp,
@@ -133,21 +47,28 @@ pub(crate) enum TileInst {
 }
 
 impl TileInst {
-    /// About how much it does at most: elements of its result, products of a matrix product.
-    fn work(&self, tiles: &[TileDecl]) -> u64 {
-        let elements = |tile: usize| {
-            tiles.get(tile).map_or(0, |tile| u64::from(tile.rows).saturating_mul(u64::from(tile.cols)))
-        };
+    /// The matrix product that it is.
+    pub(crate) fn product(&self) -> Option<MatMul> {
         match *self {
-            TileInst::MatMul(product) => {
-                let inner = tiles.get(product.a).map_or(0, |a| u64::from(a.cols));
-                elements(product.dst).saturating_mul(inner)
+            TileInst::Op(TileOp::MatMul { dst, a, b, transpose_b, accumulate }) => {
+                Some(MatMul { dst, a, b, transpose_b, accumulate })
             }
-            TileInst::RowReduce { src, .. }
-            | TileInst::ColReduce { src, .. }
-            | TileInst::Store { src, .. } => elements(src),
-            TileInst::TopK { kept, .. } => elements(kept.src).saturating_add(elements(kept.values)),
-            _ => self.writes()[0].map_or(0, elements),
+            _ => None,
+        }
+    }
+
+    /// About how much it does at most: elements of its operands, products of a matrix product.
+    fn work(&self, tiles: &[TileDecl]) -> u64 {
+        let size =
+            |tile: usize| tiles.get(tile).map_or((0, 0), |tile| (u64::from(tile.rows), u64::from(tile.cols)));
+        let elements = |tile: usize| size(tile).0.saturating_mul(size(tile).1);
+        match self {
+            TileInst::Op(op) => match op.work() {
+                TileWork::Each(tile) => elements(tile),
+                TileWork::Both(a, b) => elements(a).saturating_add(elements(b)),
+                TileWork::Products(dst, a) => elements(dst).saturating_mul(size(a).1),
+            },
+            _ => 0,
         }
     }
 
@@ -159,106 +80,47 @@ impl TileInst {
         )
     }
 
-    /// The slots that it reads.
-    pub(crate) fn slots_mut(&mut self) -> Vec<&mut u32> {
+    /// Calls `f` on every slot that it reads.
+    pub(crate) fn each_slot_mut(&mut self, mut f: impl FnMut(&mut u32)) {
         match self {
-            TileInst::Load { at, rows, cols, .. } => at.slots_mut().chain(rows).chain(cols).collect(),
-            TileInst::Store { at, .. } | TileInst::LoadScalar(at) => at.slots_mut().collect(),
-            TileInst::StoreScalar { at, value } => at.slots_mut().chain([value]).collect(),
-            TileInst::Fill { value, rows, cols, .. } | TileInst::Mask { rows, cols, value, .. } => {
-                rows.iter_mut().chain(cols).chain([value]).collect()
+            TileInst::Op(op) => {
+                op.place_mut().into_iter().flat_map(PlaceCode::slots_mut).for_each(&mut f);
+                op.each_number_mut(&mut f);
             }
-            TileInst::Binary { b: RhsCode::Scalar(value), .. } => vec![value],
-            TileInst::MaskCausal { cols, value, .. } => vec![cols, value],
-            TileInst::MaskBand { begin, end, group, value, .. } => vec![begin, end, group, value],
-            TileInst::Iota { start, cols, .. } => [start].into_iter().chain(cols).collect(),
-            TileInst::Insert { row, col, .. } | TileInst::Extract { row, col, .. } => vec![row, col],
-            TileInst::TopK { first, .. } => vec![first],
-            TileInst::Clear(_)
-            | TileInst::Unary { .. }
-            | TileInst::Binary { .. }
-            | TileInst::RowReduce { .. }
-            | TileInst::ColReduce { .. }
-            | TileInst::MatMul(_)
-            | TileInst::Transpose { .. }
-            | TileInst::RowScalar { .. }
-            | TileInst::Rows(_)
-            | TileInst::Cols(_) => Vec::new(),
+            TileInst::LoadScalar(at) => at.slots_mut().for_each(f),
+            TileInst::StoreScalar { at, value } => at.slots_mut().chain([value]).for_each(f),
+            TileInst::Clear(_) | TileInst::RowScalar { .. } | TileInst::Rows(_) | TileInst::Cols(_) => {}
         }
+    }
+
+    /// The tiles of an operation, its destination first.
+    pub(crate) fn tiles(&self) -> Vec<usize> {
+        let mut tiles = Vec::new();
+        match self {
+            TileInst::Op(op) => op.each(|part| {
+                if let TilePart::Tile(tile, _) = part {
+                    tiles.push(*tile);
+                }
+            }),
+            TileInst::RowScalar { tile, .. } => tiles.push(*tile),
+            _ => {}
+        }
+        tiles
     }
 
     /// Whether a tile is an operand or a result.
     pub(crate) fn mentions(&self, tile: usize) -> bool {
         let of_size =
             matches!(*self, TileInst::Clear(t) | TileInst::Rows(t) | TileInst::Cols(t) if t == tile);
-        of_size || self.reads().contains(&Some(tile)) || self.writes().contains(&Some(tile))
+        of_size || self.tiles().contains(&tile)
     }
 
     /// The tile that has nothing afterwards of what it had before.
     pub(crate) fn replaces(&self) -> Option<usize> {
-        let [Some(dst), None] = self.writes() else { return None };
-        (!self.reads().contains(&Some(dst))).then_some(dst)
-    }
-
-    /// Tiles whose elements it reads.
-    fn reads(&self) -> [Option<usize>; 3] {
-        match *self {
-            TileInst::Store { src, .. }
-            | TileInst::Unary { src, .. }
-            | TileInst::RowReduce { src, .. }
-            | TileInst::ColReduce { src, .. }
-            | TileInst::Transpose { src, .. }
-            | TileInst::Mask { tile: src, .. }
-            | TileInst::MaskCausal { tile: src, .. }
-            | TileInst::MaskBand { tile: src, .. }
-            | TileInst::Extract { src, .. }
-            | TileInst::TopK { kept: TopK { src, .. }, .. }
-            | TileInst::RowScalar { tile: src, .. } => [Some(src), None, None],
-            TileInst::Binary { a, b, .. } => match b {
-                RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b) => [Some(a), Some(b), None],
-                RhsCode::Scalar(_) => [Some(a), None, None],
-            },
-            TileInst::Insert { dst, src, .. } => [Some(src), Some(dst), None],
-            TileInst::MatMul(product) => {
-                [Some(product.a), Some(product.b), product.accumulate.then_some(product.dst)]
-            }
-            TileInst::Clear(_)
-            | TileInst::Load { .. }
-            | TileInst::Fill { .. }
-            | TileInst::Iota { .. }
-            | TileInst::Rows(_)
-            | TileInst::Cols(_)
-            | TileInst::LoadScalar(_)
-            | TileInst::StoreScalar { .. } => [None; 3],
-        }
-    }
-
-    /// The tiles that have a value afterwards.
-    fn writes(&self) -> [Option<usize>; 2] {
-        match *self {
-            TileInst::Load { dst, .. }
-            | TileInst::Fill { dst, .. }
-            | TileInst::Unary { dst, .. }
-            | TileInst::Binary { dst, .. }
-            | TileInst::RowReduce { dst, .. }
-            | TileInst::ColReduce { dst, .. }
-            | TileInst::Transpose { dst, .. }
-            | TileInst::Iota { dst, .. }
-            | TileInst::Insert { dst, .. }
-            | TileInst::Extract { dst, .. } => [Some(dst), None],
-            TileInst::MatMul(product) => [Some(product.dst), None],
-            TileInst::TopK { kept, .. } => [Some(kept.values), Some(kept.indices)],
-            TileInst::Clear(_)
-            | TileInst::Store { .. }
-            | TileInst::Mask { .. }
-            | TileInst::MaskCausal { .. }
-            | TileInst::MaskBand { .. }
-            | TileInst::RowScalar { .. }
-            | TileInst::Rows(_)
-            | TileInst::Cols(_)
-            | TileInst::LoadScalar(_)
-            | TileInst::StoreScalar { .. } => [None; 2],
-        }
+        let TileInst::Op(op) = self else { return None };
+        let mut written = op.writes();
+        let (Some(dst), None) = (written.next(), written.next()) else { return None };
+        op.reads().all(|tile| tile != dst).then_some(dst)
     }
 }
 
@@ -280,11 +142,21 @@ pub(crate) struct TileStep {
 impl TileStep {
     /// An operation on some of these tiles.
     pub(super) fn new(inst: TileInst, tiles: &[TileDecl], span: Span) -> TileStep {
-        // Tiles are fewer than their bytes, which are limited.
-        let number = |tile: Option<usize>| tile.map_or(0, |tile| tile as u32 + 1);
-        let (reads, writes) = (inst.reads().map(number), inst.writes().map(number));
+        let (reads, writes) = match inst {
+            TileInst::Op(op) => (numbers(op.reads()), numbers(op.writes())),
+            TileInst::RowScalar { tile, .. } => (numbers([tile].into_iter()), [0; 2]),
+            _ => ([0; 3], [0; 2]),
+        };
         TileStep { inst, span, number: 0, reads, writes, work: inst.work(tiles) }
     }
+}
+
+/// Numbers from 1 on of at most `N` tiles, then 0.
+fn numbers<const N: usize>(mut tiles: impl Iterator<Item = usize>) -> [u32; N] {
+    // Tiles are fewer than their bytes, which are limited.
+    let numbers = std::array::from_fn(|_| tiles.next().map_or(0, |tile| tile as u32 + 1));
+    assert!(tiles.next().is_none(), "a tile operation reads {N} tiles at most");
+    numbers
 }
 
 /// A tile variable.

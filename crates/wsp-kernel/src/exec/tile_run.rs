@@ -2,13 +2,13 @@
 
 use super::recorded;
 use super::recording::Recorder;
-use super::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst, TileStep};
+use super::tile_code::{PlaceCode, TileCode, TileDecl, TileInst, TileStep};
 use super::tile_trap;
 use crate::memory::{Fault, Shape, TensorMem, Window};
-use crate::tile::{Rhs, Tiles};
+use crate::tile::{MatMul, Tiles, TopK};
 use crate::{Env, Trap};
 use wsp_core::MAX_RANK;
-use wsp_ir::Span;
+use wsp_ir::{Operand, Span, TileOp};
 
 /// The tiles of one kernel on one worker.
 pub(crate) struct TileSet {
@@ -164,86 +164,13 @@ impl TileRun<'_> {
     /// A fault of none is a tensor without memory.
     fn operate(&mut self, step: &TileStep, env: &Env, frame: &[u64]) -> Result<u64, Option<Fault>> {
         let tiles = &mut self.set.tiles;
-        let word = |slot: u32| frame[slot as usize] as u32;
-        let real = |slot: u32| f32::from_bits(word(slot));
+        let real = |slot: u32| f32::from_bits(frame[slot as usize] as u32);
         match step.inst {
+            TileInst::Op(ref op) => self.tile_op(op, step.span, env, frame)?,
             TileInst::Clear(tile) => {
                 tiles.clear(tile);
                 self.set.written.forget(tile);
             }
-            TileInst::Load { dst, ref at, rows, cols, allow_view } => {
-                let mut index = [0; MAX_RANK];
-                let window = window(at, frame, &mut index);
-                let (memory, in_place) = (memory(env, at)?, allow_view && env.loads_in_place);
-                let (rows, cols) = (rows.map(word), cols.map(word));
-                tiles.load(dst, memory, window, rows, cols, in_place)?;
-                let shape = tiles.shape(dst);
-                // A load of 0 rows or columns is meant.
-                if (shape.rows == 0 || shape.cols == 0) && rows != Some(0) && cols != Some(0) {
-                    let empty = if shape.rows == 0 { at.row_dim } else { at.col_dim };
-                    let place = empty.map(|dim| {
-                        let index = u64::from(window.index[usize::from(dim)]);
-                        (dim, index, memory.extent_at(dim, window.index))
-                    });
-                    // All of a dimension without elements is no element, and not past its end.
-                    if let Some((dim, index, extent)) = place.filter(|(_, index, extent)| index + extent > 0)
-                    {
-                        let (tensor, span) = (at.tensor, step.span);
-                        self.set.written.load_nothing(PastEnd {
-                            tile: dst,
-                            tensor,
-                            dim,
-                            index,
-                            extent,
-                            span,
-                        });
-                    }
-                }
-                if let Some(stored) = memory.stored() {
-                    recorded::load(stored, memory, window, shape)?;
-                }
-            }
-            TileInst::Store { src, ref at } => {
-                let mut index = [0; MAX_RANK];
-                let (memory, window) = (memory(env, at)?, window(at, frame, &mut index));
-                tiles.store(memory, src, window)?;
-                if let Some(stored) = memory.stored() {
-                    recorded::store(stored, memory, window, tiles.shape(src))?;
-                }
-            }
-            TileInst::Fill { dst, value, rows, cols } => {
-                tiles.fill(dst, real(value), rows.map(word), cols.map(word));
-            }
-            TileInst::Unary { op, dst, src } => tiles.unary(op, dst, src)?,
-            TileInst::Binary { op, dst, a, b } => {
-                let b = match b {
-                    RhsCode::Tile(tile) => Rhs::Tile(tile),
-                    RhsCode::Column(tile) => Rhs::Column(tile),
-                    RhsCode::Row(tile) => Rhs::Row(tile),
-                    RhsCode::Scalar(slot) => Rhs::Scalar(real(slot)),
-                };
-                tiles.binary(op, dst, a, b)?;
-            }
-            TileInst::RowReduce { op, dst, src } => tiles.row_reduce(op, dst, src)?,
-            TileInst::ColReduce { op, dst, src } => tiles.col_reduce(op, dst, src)?,
-            TileInst::MatMul(product) => tiles.matmul(product)?,
-            TileInst::Transpose { dst, src } => tiles.transpose(dst, src)?,
-            TileInst::Mask { tile, rows, cols, value } => {
-                tiles.mask(tile, rows.map(word), cols.map(word), real(value));
-            }
-            TileInst::MaskCausal { tile, cols, value } => {
-                tiles.mask_causal(tile, word(cols).cast_signed(), real(value));
-            }
-            TileInst::MaskBand { tile, begin, end, group, value } => {
-                let (begin, end) = (word(begin).cast_signed(), word(end).cast_signed());
-                tiles.mask_band(tile, begin, end, word(group), real(value));
-            }
-            TileInst::Iota { dst, start, cols } => {
-                tiles.iota(dst, word(start).cast_signed(), cols.map(word));
-            }
-            TileInst::Insert { dst, src, row, col } => tiles.insert(dst, src, (word(row), word(col)))?,
-            TileInst::Extract { dst, src, row, col } => tiles.extract(dst, src, (word(row), word(col))),
-            TileInst::TopK { kept, first } => tiles.top_k(kept, word(first))?,
             TileInst::RowScalar { op, tile } => return Ok(bits32(tiles.row_scalar(op, tile)?)),
             TileInst::Rows(tile) => return Ok(u64::from(tiles.shape(tile).rows)),
             TileInst::Cols(tile) => return Ok(u64::from(tiles.shape(tile).cols)),
@@ -273,6 +200,95 @@ impl TileRun<'_> {
             }
         }
         Ok(0)
+    }
+
+    /// A fault of none is a tensor without memory.
+    fn tile_op(&mut self, op: &TileCode, span: Span, env: &Env, frame: &[u64]) -> Result<(), Option<Fault>> {
+        let tiles = &mut self.set.tiles;
+        let word = |slot: u32| frame[slot as usize] as u32;
+        let real = |slot: u32| f32::from_bits(word(slot));
+        let signed = |slot: u32| word(slot).cast_signed();
+        match *op {
+            TileOp::Load { dst, ref at, rows, cols, .. } => {
+                let (rows, cols) = (rows.map(word), cols.map(word));
+                self.load(dst, at, (rows, cols), span, env, frame)?;
+            }
+            TileOp::Store { src, ref at, .. } => {
+                let mut index = [0; MAX_RANK];
+                let (memory, window) = (memory(env, at)?, window(at, frame, &mut index));
+                tiles.store(memory, src, window)?;
+                if let Some(stored) = memory.stored() {
+                    recorded::store(stored, memory, window, tiles.shape(src))?;
+                }
+            }
+            TileOp::Fill { dst, value, rows, cols } => {
+                tiles.fill(dst, real(value), rows.map(word), cols.map(word));
+            }
+            TileOp::Unary { op, dst, src } => tiles.unary(op, dst, src)?,
+            TileOp::Binary { op, dst, a, b } => {
+                let b = match b {
+                    Operand::Tile(tile) => Operand::Tile(tile),
+                    Operand::Column(tile) => Operand::Column(tile),
+                    Operand::Row(tile) => Operand::Row(tile),
+                    Operand::Scalar(slot) => Operand::Scalar(real(slot)),
+                };
+                tiles.binary(op, dst, a, b)?;
+            }
+            TileOp::RowReduce { op, dst, src } => tiles.row_reduce(op, dst, src)?,
+            TileOp::ColReduce { op, dst, src } => tiles.col_reduce(op, dst, src)?,
+            TileOp::MatMul { dst, a, b, transpose_b, accumulate } => {
+                tiles.matmul(MatMul { dst, a, b, transpose_b, accumulate })?;
+            }
+            TileOp::Transpose { dst, src } => tiles.transpose(dst, src)?,
+            TileOp::Mask { tile, rows, cols, value } => {
+                tiles.mask(tile, rows.map(word), cols.map(word), real(value));
+            }
+            TileOp::MaskCausal { tile, cols, value } => tiles.mask_causal(tile, signed(cols), real(value)),
+            TileOp::MaskBand { tile, begin, end, group, value } => {
+                tiles.mask_band(tile, signed(begin), signed(end), word(group), real(value));
+            }
+            TileOp::Iota { dst, start, cols } => tiles.iota(dst, signed(start), cols.map(word)),
+            TileOp::Insert { dst, src, row, col } => tiles.insert(dst, src, (word(row), word(col)))?,
+            TileOp::Extract { dst, src, row, col } => tiles.extract(dst, src, (word(row), word(col))),
+            TileOp::TopK { values, indices, src, first } => {
+                tiles.top_k(TopK { values, indices, src }, word(first))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(
+        &mut self,
+        dst: usize,
+        at: &PlaceCode,
+        (rows, cols): (Option<u32>, Option<u32>),
+        span: Span,
+        env: &Env,
+        frame: &[u64],
+    ) -> Result<(), Option<Fault>> {
+        let mut index = [0; MAX_RANK];
+        let window = window(at, frame, &mut index);
+        let (memory, in_place) = (memory(env, at)?, !at.is_stored && env.loads_in_place);
+        let tiles = &mut self.set.tiles;
+        tiles.load(dst, memory, window, rows, cols, in_place)?;
+        let shape = tiles.shape(dst);
+        // A load of 0 rows or columns is meant.
+        if (shape.rows == 0 || shape.cols == 0) && rows != Some(0) && cols != Some(0) {
+            let empty = if shape.rows == 0 { at.row_dim } else { at.col_dim };
+            let place = empty.map(|dim| {
+                let index = u64::from(window.index[usize::from(dim)]);
+                (dim, index, memory.extent_at(dim, window.index))
+            });
+            // All of a dimension without elements is no element, and not past its end.
+            if let Some((dim, index, extent)) = place.filter(|(_, index, extent)| index + extent > 0) {
+                let load = PastEnd { tile: dst, tensor: at.tensor, dim, index, extent, span };
+                self.set.written.load_nothing(load);
+            }
+        }
+        if let Some(stored) = memory.stored() {
+            recorded::load(stored, memory, window, shape)?;
+        }
+        Ok(())
     }
 }
 

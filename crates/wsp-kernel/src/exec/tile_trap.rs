@@ -1,6 +1,6 @@
 //! What went wrong in a tile operation, in the words of the source.
 
-use super::tile_code::{RhsCode, TileDecl, TileInst};
+use super::tile_code::{TileDecl, TileInst};
 use super::tile_run::{PastEnd, TileRun};
 use super::trap::{
     TENSOR_BOUNDS, TILE_CAPACITY, TILE_ELEMENT, TILE_SHAPE, TILE_SIZE, TILE_UNWRITTEN, never_stored,
@@ -8,7 +8,7 @@ use super::trap::{
 use crate::Trap;
 use crate::memory::Fault;
 use wsp_core::limits;
-use wsp_ir::Span;
+use wsp_ir::{Operand, Span, TileOp};
 
 /// A tile that cannot exist.
 #[cold]
@@ -54,7 +54,7 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         Fault::ShapeMismatch { have, need } => {
             let mut trap = Trap::new(TILE_SHAPE, shape_message(inst, run), span)
                 .note(format!("an operand's valid part is {have}, the operation needs {need}"));
-            let tiles = inst_tiles(inst);
+            let tiles = inst.tiles();
             for (i, &tile) in tiles.iter().enumerate() {
                 if tiles[..i].contains(&tile) {
                     continue;
@@ -68,7 +68,7 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
             trap
         }
         Fault::Capacity { have, need } => {
-            let name = inst_tiles(inst).first().map_or("?", |tile| &run.decls[*tile].name);
+            let name = inst.tiles().first().map_or("?", |tile| &run.decls[*tile].name);
             Trap::new(TILE_CAPACITY, format!("the result does not fit tile `{name}`"), span)
                 .note(format!("need {need}, have {have}"))
         }
@@ -85,7 +85,7 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
         Fault::NeverStored { at } => {
             let trap = never_stored(tensor_name(inst, run), span);
             match inst {
-                TileInst::Load { .. } => trap.note(format!(
+                TileInst::Op(TileOp::Load { .. }) => trap.note(format!(
                     "the first such element is in row {} and column {} of what is loaded",
                     at.rows, at.cols
                 )),
@@ -128,32 +128,36 @@ pub(crate) fn operation(inst: &TileInst, run: &TileRun<'_>, fault: Fault, span: 
 
 fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
     let name = |tile: usize| &run.decls[tile].name;
-    match inst {
-        TileInst::Binary { a, b: RhsCode::Tile(b), .. } => {
+    let op = match inst {
+        TileInst::RowScalar { tile, .. } => return format!("tile `{}` has more than one row", name(*tile)),
+        TileInst::Op(op) => op,
+        _ => return "tiles do not go together".to_owned(),
+    };
+    match op {
+        TileOp::Binary { a, b: Operand::Tile(b), .. } => {
             format!("tiles `{}` and `{}` have different shapes", name(*a), name(*b))
         }
-        TileInst::Binary { a, b: RhsCode::Column(b), .. } => {
+        TileOp::Binary { a, b: Operand::Column(b), .. } => {
             format!("`{}` is no column with the rows of `{}`", name(*b), name(*a))
         }
-        TileInst::Binary { a, b: RhsCode::Row(b), .. } => {
+        TileOp::Binary { a, b: Operand::Row(b), .. } => {
             format!("`{}` is no row with the columns of `{}`", name(*b), name(*a))
         }
-        TileInst::MatMul(product) if product.accumulate => {
-            let (a, b) = (name(product.a), name(product.b));
-            format!("the product of `{a}` and `{b}` does not have the shape of `{}`", name(product.dst))
+        TileOp::MatMul { dst, a, b, accumulate: true, .. } => {
+            let (a, b) = (name(*a), name(*b));
+            format!("the product of `{a}` and `{b}` does not have the shape of `{}`", name(*dst))
         }
-        TileInst::TopK { kept, .. } => {
-            let (values, indices) = (name(kept.values), name(kept.indices));
-            format!("`{values}` and `{indices}` do not hold one list per row of `{}`", name(kept.src))
+        TileOp::TopK { values, indices, src, .. } => {
+            let (values, indices) = (name(*values), name(*indices));
+            format!("`{values}` and `{indices}` do not hold one list per row of `{}`", name(*src))
         }
-        TileInst::Insert { dst, src, .. } => {
+        TileOp::Insert { dst, src, .. } => {
             format!("`{}` does not fit into what is valid of `{}` from there on", name(*src), name(*dst))
         }
-        TileInst::RowScalar { tile, .. } => format!("tile `{}` has more than one row", name(*tile)),
-        TileInst::Store { src, .. } => {
+        TileOp::Store { src, .. } => {
             format!("tile `{}` does not fit its place in `{}`", name(*src), tensor_name(inst, run))
         }
-        TileInst::Load { dst, .. } => {
+        TileOp::Load { dst, .. } => {
             format!("tile `{}` does not fit its place in `{}`", name(*dst), tensor_name(inst, run))
         }
         _ => "tiles do not go together".to_owned(),
@@ -163,43 +167,11 @@ fn shape_message(inst: &TileInst, run: &TileRun<'_>) -> String {
 /// The tensor that an operation accesses.
 fn tensor_name<'r>(inst: &TileInst, run: &TileRun<'r>) -> &'r str {
     match inst {
-        TileInst::Load { at, .. }
-        | TileInst::Store { at, .. }
+        TileInst::Op(TileOp::Load { at, .. } | TileOp::Store { at, .. })
         | TileInst::LoadScalar(at)
         | TileInst::StoreScalar { at, .. } => {
             run.tensor_names.get(at.tensor as usize).map_or("?", String::as_str)
         }
         _ => "?",
-    }
-}
-
-/// The tiles of an operation, its destination first.
-fn inst_tiles(inst: &TileInst) -> Vec<usize> {
-    match *inst {
-        TileInst::Binary { dst, a, b: RhsCode::Tile(b) | RhsCode::Column(b) | RhsCode::Row(b), .. } => {
-            vec![dst, a, b]
-        }
-        TileInst::MatMul(product) => vec![product.dst, product.a, product.b],
-        TileInst::TopK { kept, .. } => vec![kept.values, kept.indices, kept.src],
-        TileInst::Binary { dst, a, .. } => vec![dst, a],
-        TileInst::Unary { dst, src, .. }
-        | TileInst::RowReduce { dst, src, .. }
-        | TileInst::ColReduce { dst, src, .. }
-        | TileInst::Transpose { dst, src }
-        | TileInst::Insert { dst, src, .. }
-        | TileInst::Extract { dst, src, .. } => vec![dst, src],
-        TileInst::Load { dst: tile, .. }
-        | TileInst::Fill { dst: tile, .. }
-        | TileInst::Store { src: tile, .. }
-        | TileInst::Mask { tile, .. }
-        | TileInst::MaskCausal { tile, .. }
-        | TileInst::MaskBand { tile, .. }
-        | TileInst::Iota { dst: tile, .. }
-        | TileInst::RowScalar { tile, .. } => vec![tile],
-        TileInst::Clear(_)
-        | TileInst::Rows(_)
-        | TileInst::Cols(_)
-        | TileInst::LoadScalar(_)
-        | TileInst::StoreScalar { .. } => Vec::new(),
     }
 }

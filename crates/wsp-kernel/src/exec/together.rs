@@ -6,7 +6,7 @@
 
 use super::kernel::{KernelCode, Scratch, find_set};
 use super::recording::{Recorder, Recording, Script};
-use super::tile_code::{TileInst, TileStep};
+use super::tile_code::TileStep;
 use super::tile_run::{TileRun, TileSet};
 use super::vm::Buffers;
 use crate::tile::{MatMul, Tiles, multiply_together};
@@ -138,9 +138,9 @@ impl Replay<'_> {
                 return 0;
             }
             let (step, _) = members[first].recording.get(script, at);
-            match step.inst {
-                TileInst::MatMul(product) => self.multiply_each(members, at, product, step),
-                _ => each(self.going).for_each(|m| self.step(members, m, at)),
+            match step.inst.product() {
+                Some(product) => self.multiply_each(members, at, product, step),
+                None => each(self.going).for_each(|m| self.step(members, m, at)),
             }
         }
         self.going

@@ -21,42 +21,6 @@ pub(super) fn minimum(a: f32, b: f32) -> f32 {
     if a.is_nan() || a < b { a } else { b }
 }
 
-fn map(op: UnaryTileOp, x: f32) -> f32 {
-    match op {
-        UnaryTileOp::Copy => x,
-        UnaryTileOp::Neg => -x,
-        UnaryTileOp::Abs => x.abs(),
-        UnaryTileOp::Exp => x.exp(),
-        UnaryTileOp::Exp2 => x.exp2(),
-        UnaryTileOp::Log => x.ln(),
-        UnaryTileOp::Log2 => x.log2(),
-        UnaryTileOp::Sqrt => x.sqrt(),
-        UnaryTileOp::Rsqrt => 1.0 / x.sqrt(),
-        UnaryTileOp::Recip => 1.0 / x,
-        UnaryTileOp::Relu => maximum(x, 0.0),
-        UnaryTileOp::Tanh => x.tanh(),
-    }
-}
-
-fn combine(op: BinaryTileOp, a: f32, b: f32) -> f32 {
-    match op {
-        BinaryTileOp::Add => a + b,
-        BinaryTileOp::Sub => a - b,
-        BinaryTileOp::Mul => a * b,
-        BinaryTileOp::Div => a / b,
-        BinaryTileOp::Max => maximum(a, b),
-        BinaryTileOp::Min => minimum(a, b),
-    }
-}
-
-fn neutral(op: ReduceOp) -> f32 {
-    match op {
-        ReduceOp::Max => f32::NEG_INFINITY,
-        ReduceOp::Min => f32::INFINITY,
-        ReduceOp::Sum => 0.0,
-    }
-}
-
 fn reduce(op: ReduceOp, a: f32, b: f32) -> f32 {
     match op {
         ReduceOp::Max => maximum(a, b),
@@ -73,15 +37,17 @@ unsafe fn at(grid: Grid, r: usize, c: usize) -> *mut f32 {
 }
 
 pub(super) unsafe fn unary(op: UnaryTileOp, dst: Grid, src: Grid) {
+    let map = op.plain();
     for r in 0..src.rows {
         for c in 0..src.cols {
             // SAFETY: both grids have these rows and columns.
-            unsafe { *at(dst, r, c) = map(op, *at(src, r, c)) };
+            unsafe { *at(dst, r, c) = map(*at(src, r, c)) };
         }
     }
 }
 
 unsafe fn binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
+    let combine = op.plain();
     for r in 0..a.rows {
         // A column's value is read before its row may be overwritten.
         let splat = match b {
@@ -98,7 +64,7 @@ unsafe fn binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
                     Rhs::Row(b) => *at(b, 0, c),
                     _ => splat,
                 };
-                *at(dst, r, c) = combine(op, *at(a, r, c), right);
+                *at(dst, r, c) = combine(*at(a, r, c), right);
             }
         }
     }
@@ -106,7 +72,7 @@ unsafe fn binary(op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
 
 unsafe fn row_reduce(op: ReduceOp, dst: Grid, src: Grid) {
     for r in 0..src.rows {
-        let mut sum = neutral(op);
+        let mut sum = op.neutral();
         for c in 0..src.cols {
             // SAFETY: within the grid.
             sum = reduce(op, sum, unsafe { *at(src, r, c) });
@@ -118,7 +84,7 @@ unsafe fn row_reduce(op: ReduceOp, dst: Grid, src: Grid) {
 
 unsafe fn col_reduce(op: ReduceOp, dst: Grid, src: Grid) {
     for c in 0..src.cols {
-        let mut sum = neutral(op);
+        let mut sum = op.neutral();
         for r in 0..src.rows {
             // SAFETY: within the grid.
             sum = reduce(op, sum, unsafe { *at(src, r, c) });

@@ -62,7 +62,52 @@ macro_rules! folds {
     )*};
 }
 
-maps! {
+/// The element-wise functions of one tile, and the choice of one.
+macro_rules! unary_kernels {
+    (plain: $($plain:ident),*; $($op:ident($s:ident, $x:ident) = $body:expr;)*) => {
+        maps! { $($op($s, $x) = $body;)* }
+
+        /// See [`super::Kernels::unary`].
+        ///
+        /// # Safety
+        /// The contract of [`super::Kernels`].
+        #[inline(always)]
+        pub(super) unsafe fn unary<S: Simd>(s: S, op: UnaryTileOp, dst: Grid, src: Grid) {
+            // SAFETY: the caller's contract, passed on.
+            unsafe {
+                match op {
+                    $(UnaryTileOp::$op => map::<S, $op>(s, dst, src),)*
+                    $(UnaryTileOp::$plain)|* => super::plain::unary(op, dst, src),
+                }
+            }
+        }
+    };
+}
+
+/// The element-wise functions of two operands, and the choice of one.
+macro_rules! binary_kernels {
+    ($($op:ident = $method:ident;)*) => {
+        zips! { $($op = $method;)* }
+
+        /// See [`super::Kernels::binary`].
+        ///
+        /// # Safety
+        /// The contract of [`super::Kernels`].
+        #[inline(always)]
+        pub(super) unsafe fn binary<S: Simd>(s: S, op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
+            // SAFETY: the caller's contract, passed on.
+            unsafe {
+                match op {
+                    $(BinaryTileOp::$op => zip::<S, $op>(s, dst, a, b),)*
+                }
+            }
+        }
+    };
+}
+
+unary_kernels! {
+    // Taken of a few row sums per task: not worth a polynomial.
+    plain: Log, Log2;
     Copy(_s, x) = x;
     Neg(s, x) = s.neg(x);
     Abs(s, x) = s.abs(x);
@@ -73,13 +118,9 @@ maps! {
     Recip(s, x) = s.div(s.splat(1.0), x);
     Relu(s, x) = s.maximum(x, s.splat(0.0));
     Tanh(s, x) = math::tanh(s, x);
-    RoundF16(s, x) = s.round_f16(x);
-    RoundBf16(s, x) = s.round_bf16(x);
-    RoundE4m3(s, x) = fp8::round_e4m3(s, x);
-    RoundE5m2(s, x) = fp8::round_e5m2(s, x);
 }
 
-zips! {
+binary_kernels! {
     Add = add;
     Sub = sub;
     Mul = mul;
@@ -88,54 +129,17 @@ zips! {
     Min = minimum;
 }
 
+maps! {
+    RoundF16(s, x) = s.round_f16(x);
+    RoundBf16(s, x) = s.round_bf16(x);
+    RoundE4m3(s, x) = fp8::round_e4m3(s, x);
+    RoundE5m2(s, x) = fp8::round_e5m2(s, x);
+}
+
 folds! {
     Add(0.0) = sum;
     Max(f32::NEG_INFINITY) = max_lane;
     Min(f32::INFINITY) = min_lane;
-}
-
-/// See [`super::Kernels::unary`].
-///
-/// # Safety
-/// The contract of [`super::Kernels`].
-#[inline(always)]
-pub(super) unsafe fn unary<S: Simd>(s: S, op: UnaryTileOp, dst: Grid, src: Grid) {
-    // SAFETY: the caller's contract, passed on.
-    unsafe {
-        match op {
-            UnaryTileOp::Copy => map::<S, Copy>(s, dst, src),
-            UnaryTileOp::Neg => map::<S, Neg>(s, dst, src),
-            UnaryTileOp::Abs => map::<S, Abs>(s, dst, src),
-            UnaryTileOp::Exp => map::<S, Exp>(s, dst, src),
-            UnaryTileOp::Exp2 => map::<S, Exp2>(s, dst, src),
-            UnaryTileOp::Sqrt => map::<S, Sqrt>(s, dst, src),
-            UnaryTileOp::Rsqrt => map::<S, Rsqrt>(s, dst, src),
-            UnaryTileOp::Recip => map::<S, Recip>(s, dst, src),
-            UnaryTileOp::Relu => map::<S, Relu>(s, dst, src),
-            UnaryTileOp::Tanh => map::<S, Tanh>(s, dst, src),
-            // Taken of a few row sums per task: not worth a polynomial.
-            UnaryTileOp::Log | UnaryTileOp::Log2 => super::plain::unary(op, dst, src),
-        }
-    }
-}
-
-/// See [`super::Kernels::binary`].
-///
-/// # Safety
-/// The contract of [`super::Kernels`].
-#[inline(always)]
-pub(super) unsafe fn binary<S: Simd>(s: S, op: BinaryTileOp, dst: Grid, a: Grid, b: Rhs) {
-    // SAFETY: the caller's contract, passed on.
-    unsafe {
-        match op {
-            BinaryTileOp::Add => zip::<S, Add>(s, dst, a, b),
-            BinaryTileOp::Sub => zip::<S, Sub>(s, dst, a, b),
-            BinaryTileOp::Mul => zip::<S, Mul>(s, dst, a, b),
-            BinaryTileOp::Div => zip::<S, Div>(s, dst, a, b),
-            BinaryTileOp::Max => zip::<S, Max>(s, dst, a, b),
-            BinaryTileOp::Min => zip::<S, Min>(s, dst, a, b),
-        }
-    }
 }
 
 /// See [`super::Kernels::row_reduce`].

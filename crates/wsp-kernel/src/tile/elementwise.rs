@@ -3,20 +3,7 @@
 use super::Tiles;
 use crate::memory::{Fault, Shape};
 use crate::simd::{self, Grid};
-use wsp_ir::{BinaryTileOp, UnaryTileOp};
-
-/// The right operand of an element-wise operation; tiles are ids of the same [`Tiles`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Rhs {
-    /// A tile of the same valid shape.
-    Tile(usize),
-    /// A one-column tile with as many rows.
-    Column(usize),
-    /// A one-row tile with as many columns.
-    Row(usize),
-    /// One value.
-    Scalar(f32),
-}
+use wsp_ir::{BinaryTileOp, Operand, UnaryTileOp};
 
 impl Tiles {
     /// `TASSIGN`: at most `rows` and `cols` of the capacity become valid, with the value.
@@ -49,13 +36,19 @@ impl Tiles {
     ///
     /// # Errors
     /// `ShapeMismatch` for a right operand that does not have the shape its kind asks for, `Capacity`.
-    pub(crate) fn binary(&mut self, op: BinaryTileOp, dst: usize, a: usize, b: Rhs) -> Result<(), Fault> {
+    pub(crate) fn binary(
+        &mut self,
+        op: BinaryTileOp,
+        dst: usize,
+        a: usize,
+        b: Operand<usize, f32>,
+    ) -> Result<(), Fault> {
         let shape = self.tiles[a].shape;
         let (operand, need) = match b {
-            Rhs::Tile(b) => (Some(b), shape),
-            Rhs::Column(b) => (Some(b), Shape::new(shape.rows, 1)),
-            Rhs::Row(b) => (Some(b), Shape::new(1, shape.cols)),
-            Rhs::Scalar(_) => (None, shape),
+            Operand::Tile(b) => (Some(b), shape),
+            Operand::Column(b) => (Some(b), Shape::new(shape.rows, 1)),
+            Operand::Row(b) => (Some(b), Shape::new(1, shape.cols)),
+            Operand::Scalar(_) => (None, shape),
         };
         if let Some(b) = operand {
             self.check_shape(b, need)?;
@@ -68,12 +61,12 @@ impl Tiles {
         }
         let left = self.grid(a);
         let right = match b {
-            Rhs::Tile(b) => simd::Rhs::Grid(self.grid(b)),
-            Rhs::Column(b) => simd::Rhs::Column(self.grid(b)),
+            Operand::Tile(b) => simd::Rhs::Grid(self.grid(b)),
+            Operand::Column(b) => simd::Rhs::Column(self.grid(b)),
             // The first row of the result would replace the operand of the second.
-            Rhs::Row(b) if b == dst => simd::Rhs::Row(self.copy_of_row(b)),
-            Rhs::Row(b) => simd::Rhs::Row(self.grid(b)),
-            Rhs::Scalar(value) => simd::Rhs::Scalar(value),
+            Operand::Row(b) if b == dst => simd::Rhs::Row(self.copy_of_row(b)),
+            Operand::Row(b) => simd::Rhs::Row(self.grid(b)),
+            Operand::Scalar(value) => simd::Rhs::Scalar(value),
         };
         let to = self.begin(dst, shape);
         // SAFETY: grids of tiles with the shapes checked above: the same one, or different buffers. A column that is also

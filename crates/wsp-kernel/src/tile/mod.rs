@@ -27,7 +27,6 @@ mod transfer;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use elementwise::Rhs;
 pub(crate) use matmul::MatMul;
 pub(crate) use tiles::Tiles;
 pub(crate) use together::multiply_together;

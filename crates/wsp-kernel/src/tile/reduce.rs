@@ -49,11 +49,7 @@ impl Tiles {
             return Err(Fault::ShapeMismatch { have, need: Shape::new(1, have.cols) });
         }
         if have.rows == 0 {
-            return Ok(match op {
-                ReduceOp::Max => f32::NEG_INFINITY,
-                ReduceOp::Min => f32::INFINITY,
-                ReduceOp::Sum => 0.0,
-            });
+            return Ok(op.neutral());
         }
         self.own(tile);
         let src = self.grid(tile);

@@ -4,13 +4,12 @@ use super::{FnCompiler, Home, Role, unbound};
 use crate::Trap;
 use crate::exec::asm::Operand;
 use crate::exec::code::{Op, What};
-use crate::exec::tile_code::{PlaceCode, RhsCode, TileDecl, TileInst, TileStep};
+use crate::exec::tile_code::{PlaceCode, TileCode, TileDecl, TileInst, TileStep};
 use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
-use crate::tile::{MatMul, TopK};
 use std::collections::BTreeSet;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_ir::{
-    Block, Elem, Expr, Local, Operand as TileOperand, Place, ScalarTy, Span, StmtKind, TileOp, TileTy,
+    Block, Elem, Expr, Local, Place, ScalarTy, Span, StmtKind, TileMap, TileOp, TilePart, TileTy, TileUse,
 };
 
 /// Most bytes that the tiles of one kernel may take together.
@@ -118,114 +117,36 @@ impl<'a> FnCompiler<'_, 'a> {
 
     pub(super) fn tile_op(&mut self, op: &'a TileOp, span: Span) -> Result<(), Trap> {
         // Operands stay reserved until the instruction has been added.
-        let mut held = Vec::new();
-        let inst = self.tile_inst(op, &mut held, span)?;
-        self.tile_stmt(inst, span)?;
+        let mut resolve = Resolve { function: self, held: Vec::new(), span };
+        let code = op.map(&mut resolve)?;
+        let held = resolve.held;
+        self.check_tiles(&code, span)?;
+        self.tile_stmt(TileInst::Op(code), span)?;
         self.release_all(held);
         Ok(())
     }
 
-    fn tile_inst(&mut self, op: &'a TileOp, held: &mut Vec<Operand>, span: Span) -> Result<TileInst, Trap> {
-        let id = |f: &Self, local: &LocalId| f.tile_id(*local, span);
-        Ok(match op {
-            TileOp::Load { dst, tensor, at, rows, cols } => TileInst::Load {
-                dst: id(self, dst)?,
-                at: self.place(*tensor, at, held, span)?,
-                rows: self.optional(rows.as_ref(), held)?,
-                cols: self.optional(cols.as_ref(), held)?,
-                allow_view: !self.cx.stored.contains(tensor),
-            },
-            TileOp::Store { tensor, src, at } => {
-                TileInst::Store { src: id(self, src)?, at: self.place(*tensor, at, held, span)? }
+    /// Checks what operations rely on.
+    fn check_tiles(&self, code: &TileCode, span: Span) -> Result<(), Trap> {
+        let (mut tiles, mut lists) = (Vec::new(), Vec::new());
+        code.each(|part| {
+            if let TilePart::Tile(tile, used) = part {
+                tiles.push(*tile);
+                lists.extend((used == TileUse::Listed).then(|| &self.cx.tiles[*tile]));
             }
-            TileOp::Fill { dst, value, rows, cols } => TileInst::Fill {
-                dst: id(self, dst)?,
-                value: self.scalar(value, ScalarTy::F32, held)?,
-                rows: self.optional(rows.as_ref(), held)?,
-                cols: self.optional(cols.as_ref(), held)?,
-            },
-            TileOp::Unary { op, dst, src } => {
-                TileInst::Unary { op: *op, dst: id(self, dst)?, src: id(self, src)? }
+        });
+        if let Some(why) = code.apart()
+            && (1..tiles.len()).any(|i| tiles[..i].contains(&tiles[i]))
+        {
+            return Err(Trap::internal(why, span));
+        }
+        match lists.into_iter().find(|list| list.elem != DType::F32) {
+            Some(list) => {
+                let message = format!("list `{}` would hold `{}` elements", list.name, list.elem);
+                Err(Trap::new(TILE_ELEMENT, message, span).note("selections need `f32` lists"))
             }
-            TileOp::Binary { op, dst, a, b } => {
-                let b = match b {
-                    TileOperand::Tile(t) => RhsCode::Tile(id(self, t)?),
-                    TileOperand::Column(t) => RhsCode::Column(id(self, t)?),
-                    TileOperand::Row(t) => RhsCode::Row(id(self, t)?),
-                    TileOperand::Scalar(e) => RhsCode::Scalar(self.scalar(e, ScalarTy::F32, held)?),
-                };
-                TileInst::Binary { op: *op, dst: id(self, dst)?, a: id(self, a)?, b }
-            }
-            TileOp::RowReduce { op, dst, src } => {
-                TileInst::RowReduce { op: *op, dst: id(self, dst)?, src: id(self, src)? }
-            }
-            TileOp::ColReduce { op, dst, src } => {
-                TileInst::ColReduce { op: *op, dst: id(self, dst)?, src: id(self, src)? }
-            }
-            TileOp::MatMul { dst, a, b, transpose_b, accumulate } => TileInst::MatMul(MatMul {
-                dst: id(self, dst)?,
-                a: id(self, a)?,
-                b: id(self, b)?,
-                transpose_b: *transpose_b,
-                accumulate: *accumulate,
-            }),
-            TileOp::Transpose { dst, src } => {
-                TileInst::Transpose { dst: id(self, dst)?, src: id(self, src)? }
-            }
-            TileOp::Mask { tile, rows, cols, value } => TileInst::Mask {
-                tile: id(self, tile)?,
-                rows: self.optional(rows.as_ref(), held)?,
-                cols: self.optional(cols.as_ref(), held)?,
-                value: self.scalar(value, ScalarTy::F32, held)?,
-            },
-            TileOp::MaskCausal { tile, cols, value } => TileInst::MaskCausal {
-                tile: id(self, tile)?,
-                cols: self.scalar(cols, ScalarTy::I32, held)?,
-                value: self.scalar(value, ScalarTy::F32, held)?,
-            },
-            TileOp::MaskBand { tile, begin, end, group, value } => TileInst::MaskBand {
-                tile: id(self, tile)?,
-                begin: self.scalar(begin, ScalarTy::I32, held)?,
-                end: self.scalar(end, ScalarTy::I32, held)?,
-                group: self.scalar(group, ScalarTy::U32, held)?,
-                value: self.scalar(value, ScalarTy::F32, held)?,
-            },
-            TileOp::Iota { dst, start, cols } => TileInst::Iota {
-                dst: id(self, dst)?,
-                start: self.scalar(start, ScalarTy::I32, held)?,
-                cols: self.optional(cols.as_ref(), held)?,
-            },
-            TileOp::Insert { dst, src, row, col } | TileOp::Extract { dst, src, row, col } => {
-                let insert = matches!(op, TileOp::Insert { .. });
-                let (dst, src) = (id(self, dst)?, id(self, src)?);
-                if dst == src {
-                    return Err(Trap::internal("a part of a tile moved within it", span));
-                }
-                let row = self.scalar(row, ScalarTy::U32, held)?;
-                let col = self.scalar(col, ScalarTy::U32, held)?;
-                if insert {
-                    TileInst::Insert { dst, src, row, col }
-                } else {
-                    TileInst::Extract { dst, src, row, col }
-                }
-            }
-            TileOp::TopK { values, indices, src, first } => {
-                let kept =
-                    TopK { values: id(self, values)?, indices: id(self, indices)?, src: id(self, src)? };
-                if kept.values == kept.indices || kept.values == kept.src || kept.indices == kept.src {
-                    return Err(Trap::internal("a selection with one tile in two places", span));
-                }
-                for list in [kept.values, kept.indices].map(|id| &self.cx.tiles[id]) {
-                    if list.elem != DType::F32 {
-                        let message = format!("list `{}` would hold `{}` elements", list.name, list.elem);
-                        return Err(
-                            Trap::new(TILE_ELEMENT, message, span).note("selections need `f32` lists")
-                        );
-                    }
-                }
-                TileInst::TopK { kept, first: self.scalar(first, ScalarTy::U32, held)? }
-            }
-        })
+            None => Ok(()),
+        }
     }
 
     fn scalar(&mut self, e: &'a Expr, ty: ScalarTy, held: &mut Vec<Operand>) -> Result<u32, Trap> {
@@ -233,10 +154,6 @@ impl<'a> FnCompiler<'_, 'a> {
         let slot = operand.slot;
         held.push(operand);
         Ok(slot)
-    }
-
-    fn optional(&mut self, e: Option<&'a Expr>, held: &mut Vec<Operand>) -> Result<Option<u32>, Trap> {
-        e.map(|e| self.scalar(e, ScalarTy::U32, held)).transpose()
     }
 
     fn place(
@@ -249,6 +166,7 @@ impl<'a> FnCompiler<'_, 'a> {
         let mut place = self.element(tensor, &at.index, Elements::Real, held, span)?;
         place.row_dim = at.row_dim;
         place.col_dim = at.col_dim;
+        place.is_stored = self.cx.stored.contains(&tensor);
         Ok(place)
     }
 
@@ -289,6 +207,7 @@ impl<'a> FnCompiler<'_, 'a> {
             rank: index.len() as u8,
             row_dim: None,
             col_dim: None,
+            is_stored: false,
         })
     }
 
@@ -319,6 +238,29 @@ impl<'a> FnCompiler<'_, 'a> {
         self.tile_stmt(TileInst::StoreScalar { at, value }, span)?;
         self.release_all(held);
         Ok(())
+    }
+}
+
+/// Makes tiles of variables, and slots of expressions.
+struct Resolve<'f, 'c, 'a> {
+    function: &'f mut FnCompiler<'c, 'a>,
+    held: Vec<Operand>,
+    span: Span,
+}
+
+impl<'a> TileMap<'a, LocalId, Expr, Place, usize, u32, PlaceCode> for Resolve<'_, '_, 'a> {
+    type Error = Trap;
+
+    fn tile(&mut self, tile: &'a LocalId) -> Result<usize, Trap> {
+        self.function.tile_id(*tile, self.span)
+    }
+
+    fn number(&mut self, number: &'a Expr, ty: ScalarTy) -> Result<u32, Trap> {
+        self.function.scalar(number, ty, &mut self.held)
+    }
+
+    fn place(&mut self, tensor: TensorId, place: &'a Place) -> Result<PlaceCode, Trap> {
+        self.function.place(tensor, place, &mut self.held, self.span)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Destinations that are operands too.
 
 use super::{Matrix, Random, all_kernels, array_of, bits, get, put, room, window};
-use crate::tile::{MatMul, Rhs, Tiles};
+use crate::tile::{MatMul, Tiles};
 use wsp_core::DType;
-use wsp_ir::{BinaryTileOp, UnaryTileOp};
+use wsp_ir::{BinaryTileOp, Operand, UnaryTileOp};
 
 const OP: BinaryTileOp = BinaryTileOp::Sub;
 
@@ -38,9 +38,9 @@ fn a_destination_may_be_either_operand_of_an_element_wise_operation() {
     let column = Matrix::random(&mut random, 5, 1, DType::F32);
     let row = Matrix::random(&mut random, 1, 19, DType::F32);
     for alias in [0, 1] {
-        same([&a, &b], alias, |t, dst, a, b| t.binary(OP, dst, a, Rhs::Tile(b)).unwrap());
-        same([&a, &column], alias, |t, dst, a, b| t.binary(OP, dst, a, Rhs::Column(b)).unwrap());
-        same([&a, &row], alias, |t, dst, a, b| t.binary(OP, dst, a, Rhs::Row(b)).unwrap());
+        same([&a, &b], alias, |t, dst, a, b| t.binary(OP, dst, a, Operand::Tile(b)).unwrap());
+        same([&a, &column], alias, |t, dst, a, b| t.binary(OP, dst, a, Operand::Column(b)).unwrap());
+        same([&a, &row], alias, |t, dst, a, b| t.binary(OP, dst, a, Operand::Row(b)).unwrap());
     }
     same([&a, &b], 0, |t, dst, a, _| t.unary(UnaryTileOp::Neg, dst, a).unwrap());
 }
@@ -83,7 +83,7 @@ fn writing_a_tile_that_lies_in_an_array_leaves_the_array_alone() {
         let load =
             |tiles: &mut Tiles| tiles.load(tile, &mem, window(&[0, 0], 0, 1), None, None, true).unwrap();
         load(&mut tiles);
-        tiles.binary(OP, tile, tile, Rhs::Scalar(1.0)).unwrap();
+        tiles.binary(OP, tile, tile, Operand::Scalar(1.0)).unwrap();
         load(&mut tiles);
         tiles.mask(tile, Some(1), None, 0.0);
         load(&mut tiles);
