@@ -16,6 +16,6 @@ pub use cursor::{Cursor, Ends, Open, foreign_name, open_comment, partner, tokens
 pub use language::{Language, Names, Numbers, Rules};
 pub use lexer::Lexer;
 pub use number::integer;
-pub use operators::{Operators, PREFIX, TERNARY, binary, infix, symbol};
+pub use operators::{Operators, PREFIX, TERNARY, binary, infix};
 pub use string::{quoted, unescape};
 pub use token::{Fault, Tok, Token, shorten};

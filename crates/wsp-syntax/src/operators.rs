@@ -17,14 +17,6 @@ macro_rules! operators {
                 _ => return None,
             })
         }
-
-        /// How an operator between two operands is written; empty for functions.
-        pub const fn symbol(op: BinOp) -> &'static str {
-            match op {
-                $(BinOp::$op => Tok::$sign.text(),)*
-                BinOp::Min | BinOp::Max | BinOp::CeilDiv => "",
-            }
-        }
     };
 }
 

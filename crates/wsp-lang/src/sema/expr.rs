@@ -12,7 +12,6 @@ use crate::ast::{self, ExprKind, IntLit, UnaryOp};
 use wsp_core::{LocalId, StructId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BinOp, Const, Expr, ExprKind as Ir, ScalarTy, Span};
-use wsp_syntax::symbol;
 
 /// The type C gives an integer literal, in decimal: the first of `int`, 64-bit and unsigned 64-bit that holds it.
 fn literal(lit: IntLit, span: Span) -> Expr {
@@ -73,7 +72,7 @@ impl Sema<'_> {
                 let (right, left) = (right?, left?);
                 match op {
                     BinOp::And | BinOp::Or => self.logic(*op, left, right, e.span),
-                    _ => self.arithmetic(*op, left, right, symbol(*op), e.span),
+                    _ => self.arithmetic(*op, left, right, op.sign(), e.span),
                 }
             }
             ExprKind::Ternary(cond, yes, no) => self.ternary(b, cond, yes, no, e.span),

@@ -12,7 +12,6 @@ use crate::ast::{self, AssignOp, BinOp, ExprKind, StmtKind as Ast, UnaryOp};
 use wsp_core::LocalId;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{Block, Const, Expr, LocalTy, ScalarTy, Span, Stmt, StmtKind};
-use wsp_syntax::symbol;
 
 /// Where what tiles are computed with is listed.
 const TILE_OPERATIONS: &str =
@@ -123,7 +122,7 @@ impl Sema<'_> {
                             Diagnostic::error(codes::BAD_OPERANDS, "no such assignment").at(span, ""),
                         ));
                     }
-                    _ => self.arithmetic(op, left, right, symbol(op), span)?,
+                    _ => self.arithmetic(op, left, right, op.sign(), span)?,
                 };
                 self.convert(result, ty)?
             }
