@@ -9,9 +9,9 @@
 
 pub(crate) mod codes;
 mod idents;
-mod lexer;
 mod parse;
 mod print;
+mod tokens;
 mod words;
 
 pub use parse::parse;

@@ -4,7 +4,7 @@ use super::numbers::Role;
 use super::{Parsed, Parser};
 use crate::tg::text::codes;
 use crate::tg::text::idents::{Ident, NOTHING};
-use crate::tg::text::lexer::{Sign, Tok};
+use crate::tg::text::tokens::{Sign, Tok};
 use crate::tg::text::words::is_expression_word;
 use wsp_core::DType;
 use wsp_core::tg::{EventNo, GraphNo, ScalarType, Symbol, TensorNo};
@@ -63,11 +63,11 @@ impl Parser<'_> {
             }
             // A tensor of that name.
             let span = Span::new(self.file, self.taken - "event".len() as u32, self.taken);
-            let ident = self.lexer.idents.intern("event");
+            let ident = self.tokens.idents.intern("event");
             return self.extern_tensor(start, ident, span);
         }
         match self.token.tok {
-            Tok::Ident(ident) if self.lexer.idents.row(ident).constant == NOTHING => {
+            Tok::Ident(ident) if self.tokens.idents.row(ident).constant == NOTHING => {
                 let span = self.here();
                 self.bump();
                 self.extern_tensor(start, ident, span)
@@ -82,7 +82,7 @@ impl Parser<'_> {
     }
 
     fn extern_tensor(&mut self, start: u32, ident: Ident, span: Span) -> Parsed<()> {
-        let known = self.lexer.idents.row(ident).tensor;
+        let known = self.tokens.idents.row(ident).tensor;
         if let Some(first) = self.unit.externs.iter().find(|e| e.tensor.0 == known).map(|e| e.span) {
             let message = format!("tensor `{}` is declared twice", self.text_at(span));
             let fault = Diagnostic::error(codes::DECLARED_TWICE, message)
@@ -106,12 +106,12 @@ impl Parser<'_> {
         if self.token.fresh || !self.eat(Sign::Colon) {
             return Ok(());
         }
-        let dtype = if self.is(Sign::OpenBracket) { None } else { Some(self.dtype()?) };
+        let dtype = if self.is(Sign::LBracket) { None } else { Some(self.dtype()?) };
         let mut shape = Vec::new();
-        if !self.token.fresh && self.eat(Sign::OpenBracket) && !self.eat(Sign::CloseBracket) {
+        if !self.token.fresh && self.eat(Sign::LBracket) && !self.eat(Sign::RBracket) {
             loop {
                 shape.push(<u64 as super::operand::Operand>::read(self, Role::Uses)?);
-                if self.eat(Sign::CloseBracket) {
+                if self.eat(Sign::RBracket) {
                     break;
                 }
                 if !self.eat(Sign::Comma) {
@@ -130,7 +130,7 @@ impl Parser<'_> {
         let Tok::Ident(ident) = self.token.tok else {
             return Err(self.expected("a type of elements, as `f16`"));
         };
-        let text = self.lexer.idents.row(ident).text;
+        let text = self.tokens.idents.row(ident).text;
         if let Some(dtype) = DType::from_name(text) {
             self.bump();
             return Ok(dtype);
@@ -148,7 +148,7 @@ impl Parser<'_> {
     /// A name for a scalar, which must be free.
     fn scalar_name(&mut self) -> Parsed<Ident> {
         let Tok::Ident(ident) = self.token.tok else { return Err(self.expected("a name")) };
-        let row = self.lexer.idents.row(ident);
+        let row = self.tokens.idents.row(ident);
         let why = if is_expression_word(ident.word()) {
             "is a word of expressions"
         } else if row.constant != NOTHING || row.arg != NOTHING {
@@ -165,9 +165,9 @@ impl Parser<'_> {
 
     fn const_decl(&mut self) -> Parsed<()> {
         let ident = self.scalar_name()?;
-        self.need(Sign::Assign)?;
+        self.need(Sign::Eq)?;
         let value = self.constant()?;
-        self.lexer.idents.row_mut(ident).constant = self.consts.len() as u32;
+        self.tokens.idents.row_mut(ident).constant = self.consts.len() as u32;
         self.consts.push(value);
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Parser<'_> {
             self.unit.strings.intern(&text)
         } else {
             let ident = self.scalar_name()?;
-            self.lexer.idents.row_mut(ident).arg = at;
+            self.tokens.idents.row_mut(ident).arg = at;
             self.symbol(ident)
         };
         // It stands even if what follows is wrong, so that its uses are not.
@@ -193,7 +193,7 @@ impl Parser<'_> {
         self.need(Sign::Colon)?;
         let ty = self.scalar_type()?;
         let mut default = None;
-        if !self.token.fresh && self.eat(Sign::Assign) {
+        if !self.token.fresh && self.eat(Sign::Eq) {
             let from = self.token.start;
             let value = self.constant()?;
             self.in_type(value, ty, from)?;
@@ -238,14 +238,14 @@ impl Parser<'_> {
     /// `reference name(parameter = value, …)`.
     fn reference(&mut self, start: u32) -> Parsed<()> {
         let name = self.word_or_string("the name of a reference")?;
-        self.need(Sign::Open)?;
+        self.need(Sign::LParen)?;
         let mut bindings = Vec::new();
-        if !self.eat(Sign::Close) {
+        if !self.eat(Sign::RParen) {
             loop {
                 let parameter = self.word_or_string("a parameter of the reference")?;
-                self.need(Sign::Assign)?;
+                self.need(Sign::Eq)?;
                 bindings.push((parameter, self.ref_value()?));
-                if self.eat(Sign::Close) {
+                if self.eat(Sign::RParen) {
                     break;
                 }
                 if !self.eat(Sign::Comma) {
@@ -259,12 +259,12 @@ impl Parser<'_> {
 
     fn ref_value(&mut self) -> Parsed<RefValue> {
         if let Tok::Ident(ident) = self.token.tok {
-            let row = *self.lexer.idents.row(ident);
+            let row = *self.tokens.idents.row(ident);
             let span = self.here();
-            if ident.word() == "arg" && self.lexer.dot_follows() {
+            if ident.word() == "arg" && self.tokens.dot_follows() {
                 return Ok(RefValue::Arg(self.dotted()?));
             }
-            if row.text == "tensor" && self.lexer.dot_follows() {
+            if row.text == "tensor" && self.tokens.dot_follows() {
                 let tensor = self.dotted()?;
                 self.tensor_by_number(tensor);
                 return Ok(RefValue::Tensor(TensorNo(tensor)));
@@ -289,7 +289,7 @@ impl Parser<'_> {
     /// `name kind NAME = number`, with `in graph` for names of a graph that is elsewhere.
     fn name_decl(&mut self) -> Parsed<()> {
         let Tok::Ident(kind) = self.token.tok else { return Err(self.expected("what the name is for")) };
-        let text = self.lexer.idents.row(kind).text;
+        let text = self.tokens.idents.row(kind).text;
         let Some((space, _)) = SPACES.into_iter().find(|(_, word)| *word == text) else {
             let words = SPACES.map(|(_, word)| word);
             let fault = Diagnostic::error(codes::UNKNOWN_CHOICE, format!("`{text}` is no kind of numbers"))
@@ -300,7 +300,7 @@ impl Parser<'_> {
         self.bump();
         let ident = if let Tok::Ident(ident) = self.token.tok { Some(ident) } else { None };
         let name = self.word_or_string("a name, in quotes if it is no word")?;
-        self.need(Sign::Assign)?;
+        self.need(Sign::Eq)?;
         let from = self.token.start;
         let value = self.constant()?;
         let Ok(number) = u32::try_from(value) else {

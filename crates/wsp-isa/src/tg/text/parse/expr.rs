@@ -7,36 +7,18 @@ use super::numbers::Role;
 use super::{Parsed, Parser, Skip};
 use crate::tg::text::codes;
 use crate::tg::text::idents::{Ident, NOTHING};
-use crate::tg::text::lexer::{Sign, Tok};
-use crate::tg::text::words::{PREFIX, is_expression_word};
+use crate::tg::text::tokens::{Sign, Tok};
+use crate::tg::text::words::{OPERATORS, is_expression_word};
 use std::collections::HashMap;
+use wsp_core::int::BinOp;
 use wsp_core::tg::{EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Scalar, ScalarType, TensorNo, binary};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ExternTensor, Namespace};
+use wsp_syntax::{Operators, PREFIX, infix};
 
 /// Expressions inside each other. What is nested more deeply is printed as `postfix(…)`.
 pub(in crate::tg::text) const MAX_NESTING: u32 = 300;
-
-/// The operation that a sign between operands is, and how strongly it binds.
-fn between(sign: Sign) -> Option<(u8, ExprOp)> {
-    Some(match sign {
-        Sign::Or => (1, ExprOp::Or),
-        Sign::And => (2, ExprOp::And),
-        Sign::Equal => (3, ExprOp::Eq),
-        Sign::NotEqual => (3, ExprOp::Ne),
-        Sign::Less => (4, ExprOp::Lt),
-        Sign::LessEqual => (4, ExprOp::Le),
-        Sign::Greater => (4, ExprOp::Gt),
-        Sign::GreaterEqual => (4, ExprOp::Ge),
-        Sign::Plus => (5, ExprOp::Add),
-        Sign::Minus => (5, ExprOp::Sub),
-        Sign::Times => (6, ExprOp::Mul),
-        Sign::Over => (6, ExprOp::Div),
-        Sign::Percent => (6, ExprOp::Rem),
-        _ => return None,
-    })
-}
 
 /// The value of an operation on constants. `a` does not matter to operations of one operand.
 fn value(op: ExprOp, a: i64, b: i64) -> Result<i64, EvalFault> {
@@ -44,6 +26,45 @@ fn value(op: ExprOp, a: i64, b: i64) -> Result<i64, EvalFault> {
         ExprOp::Not => Ok(i64::from(b == 0)),
         ExprOp::Neg => b.checked_neg().ok_or(EvalFault::Overflow),
         op => binary(op, a, b),
+    }
+}
+
+/// The operation that an operator between operands is.
+fn operation(op: BinOp) -> Option<ExprOp> {
+    OPERATORS.iter().map(|(operation, _)| *operation).find(|operation| operation.operator() == Some(op))
+}
+
+/// Operations are written behind those of their operands; of an operand its first byte is known.
+impl Operators for Parser<'_> {
+    type Tree = u32;
+    type Stop = Skip;
+
+    fn sign(&self) -> Sign {
+        match self.token.tok {
+            Tok::Sign(sign) => sign,
+            _ => Sign::Eof,
+        }
+    }
+
+    fn operand(&mut self) -> Parsed<u32> {
+        let start = self.token.start;
+        self.prefix().map(|()| start)
+    }
+
+    fn binary(&mut self, left: u32, op: BinOp, power: u8) -> Parsed<u32> {
+        let Some(op) = operation(op) else { return Err(self.expected("an operator")) };
+        self.bump();
+        if let Some(skip) = op.skip(0) {
+            self.right_side(op, skip, power)?;
+        } else {
+            self.infix(power + 1)?;
+            self.apply(op, left)?;
+        }
+        Ok(left)
+    }
+
+    fn choose(&mut self, _: u32) -> Parsed<u32> {
+        Err(self.expected("an operator"))
     }
 }
 
@@ -92,7 +113,7 @@ impl Parser<'_> {
     #[inline]
     fn lone_number(&mut self) -> Option<i64> {
         let Tok::Number(value) = self.token.tok else { return None };
-        if value > i64::MAX as u64 || !self.lexer.operand_ends() {
+        if value > i64::MAX as u64 || !self.tokens.operand_ends() {
             return None;
         }
         self.bump();
@@ -102,11 +123,11 @@ impl Parser<'_> {
     /// A name that is a whole operand and nothing but a tensor, taken if it is next.
     fn lone_tensor(&mut self) -> Parsed<Option<TensorNo>> {
         let Tok::Ident(ident) = self.token.tok else { return Ok(None) };
-        let row = self.lexer.idents.row(ident);
+        let row = self.tokens.idents.row(ident);
         let is_other = row.constant != NOTHING
             || row.arg != NOTHING
             || is_expression_word(ident.word())
-            || !self.lexer.operand_ends()
+            || !self.tokens.operand_ends()
             || self.known(Namespace::Iter, ident).is_some();
         let is_condition =
             self.op.is_some_and(|op| op.info().operands.first().is_some_and(|o| o.name == "condition"));
@@ -154,20 +175,7 @@ impl Parser<'_> {
                 .note(format!("{MAX_NESTING} expressions inside each other are read"));
             return Err(self.report(fault));
         }
-        let start = self.token.start;
-        self.prefix()?;
-        while let Tok::Sign(sign) = self.token.tok
-            && let Some((binds, op)) = between(sign)
-            && binds >= least
-        {
-            self.bump();
-            if let Some(skip) = op.skip(0) {
-                self.right_side(op, skip, binds)?;
-                continue;
-            }
-            self.infix(binds + 1)?;
-            self.apply(op, start)?;
-        }
+        infix(self, least)?;
         self.depth -= 1;
         Ok(())
     }
@@ -236,7 +244,7 @@ impl Parser<'_> {
         let start = self.token.start;
         let op = match self.token.tok {
             Tok::Sign(Sign::Minus) => ExprOp::Neg,
-            Tok::Sign(Sign::Not) => ExprOp::Not,
+            Tok::Sign(Sign::Bang) => ExprOp::Not,
             _ => return self.atom(),
         };
         self.bump();
@@ -271,10 +279,10 @@ impl Parser<'_> {
                 self.ops.push(ExprOp::Const(value));
                 Ok(())
             }
-            Tok::Sign(Sign::Open) => {
+            Tok::Sign(Sign::LParen) => {
                 self.bump();
                 self.infix(1)?;
-                self.need(Sign::Close)
+                self.need(Sign::RParen)
             }
             Tok::Ident(ident) => self.named_atom(ident, span),
             _ => Err(self.expected("an expression")),
@@ -284,10 +292,10 @@ impl Parser<'_> {
     pub(super) fn named_atom(&mut self, ident: Ident, span: Span) -> Parsed<()> {
         let word = ident.word();
         let op = match word {
-            "min" | "max" if self.lexer.parenthesis_follows() => return self.call(word),
-            "load" if self.lexer.parenthesis_follows() => return self.load(),
-            "iter" if self.lexer.dot_follows() => ExprOp::Iter(IterNo(self.dotted()?)),
-            "arg" if self.lexer.dot_follows() => ExprOp::Arg(self.dotted()?),
+            "min" | "max" if self.tokens.parenthesis_follows() => return self.call(word),
+            "load" if self.tokens.parenthesis_follows() => return self.load(),
+            "iter" if self.tokens.dot_follows() => ExprOp::Iter(IterNo(self.dotted()?)),
+            "arg" if self.tokens.dot_follows() => ExprOp::Arg(self.dotted()?),
             "iteration" | "device" | "devices" => {
                 self.bump();
                 match word {
@@ -307,7 +315,7 @@ impl Parser<'_> {
 
     /// What a name stands for in an expression: the constant, the loop variable, the scalar from outside, or the value in a tensor.
     fn variable(&mut self, ident: Ident, span: Span) -> Parsed<ExprOp> {
-        let row = *self.lexer.idents.row(ident);
+        let row = *self.tokens.idents.row(ident);
         if let Some(&value) = self.consts.get(row.constant as usize) {
             return Ok(ExprOp::Const(value));
         }
@@ -330,7 +338,7 @@ impl Parser<'_> {
     fn unknown_variable(&mut self, ident: Ident, span: Span) -> Skip {
         let mut names: Vec<&str> = vec!["iteration", "device", "devices"];
         names.extend(
-            self.lexer
+            self.tokens
                 .idents
                 .iter()
                 .filter(|row| row.constant != NOTHING || row.arg != NOTHING || row.tensor != NOTHING)
@@ -359,22 +367,22 @@ impl Parser<'_> {
     fn call(&mut self, word: &str) -> Parsed<()> {
         let start = self.token.start;
         self.bump();
-        self.need(Sign::Open)?;
+        self.need(Sign::LParen)?;
         self.infix(1)?;
         self.need(Sign::Comma)?;
         self.infix(1)?;
-        self.need(Sign::Close)?;
+        self.need(Sign::RParen)?;
         self.apply(if word == "min" { ExprOp::Min } else { ExprOp::Max }, start)
     }
 
     /// `load(tensor, byte_offset, type)`.
     fn load(&mut self) -> Parsed<()> {
         self.bump();
-        self.need(Sign::Open)?;
+        self.need(Sign::LParen)?;
         // Its number comes when the offset is read: tensors are numbered in the order of operations.
         let (tok, span) = (self.token.tok, self.here());
         let literal = match tok {
-            Tok::Ident(ident) if self.lexer.idents.row(ident).constant == NOTHING => {
+            Tok::Ident(ident) if self.tokens.idents.row(ident).constant == NOTHING => {
                 self.bump();
                 None
             }
@@ -383,7 +391,7 @@ impl Parser<'_> {
         let mut ty = None;
         let mut offset_given = false;
         while self.eat(Sign::Comma) {
-            let is_type = matches!(self.token.tok, Tok::Ident(_)) && self.lexer.assigns();
+            let is_type = matches!(self.token.tok, Tok::Ident(_)) && self.tokens.assigns();
             if is_type {
                 let name = self.text_at(self.here());
                 match name {
@@ -407,7 +415,7 @@ impl Parser<'_> {
             ty = Some(self.scalar_type()?);
             break;
         }
-        self.need(Sign::Close)?;
+        self.need(Sign::RParen)?;
         if !offset_given {
             self.ops.push(ExprOp::Const(0));
         }
@@ -454,7 +462,7 @@ impl Parser<'_> {
         let Tok::Ident(ident) = self.token.tok else {
             return Err(self.expected("a type of scalars, as `i32`"));
         };
-        let text = self.lexer.idents.row(ident).text;
+        let text = self.tokens.idents.row(ident).text;
         if let Some((ty, _)) = ScalarType::ALL.into_iter().find(|(_, name)| *name == text) {
             self.bump();
             return Ok(ty);

@@ -3,7 +3,7 @@
 use super::operand::Operand;
 use super::{Parsed, Parser, Role};
 use crate::tg::text::codes;
-use crate::tg::text::lexer::{Sign, Tok};
+use crate::tg::text::tokens::{Sign, Tok};
 use wsp_core::for_each_tg_op;
 use wsp_core::tg::*;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
@@ -88,7 +88,7 @@ impl Parser<'_> {
     /// Takes the parenthesis before the operands.
     #[inline]
     fn open_operands(&mut self) -> Place {
-        if !self.token.fresh && self.eat(Sign::Open) { Place::First } else { Place::Closed }
+        if !self.token.fresh && self.eat(Sign::LParen) { Place::First } else { Place::Closed }
     }
 
     /// Goes to the next operand; whether there is one that is given by its place.
@@ -99,7 +99,7 @@ impl Parser<'_> {
 
     #[inline]
     fn is_named(&self) -> bool {
-        matches!(self.token.tok, Tok::Ident(_)) && self.lexer.assigns()
+        matches!(self.token.tok, Tok::Ident(_)) && self.tokens.assigns()
     }
 
     /// Passes the comma before an operand or the parenthesis behind the last; whether there is an operand.
@@ -107,14 +107,14 @@ impl Parser<'_> {
     fn separate(&mut self, place: &mut Place) -> Parsed<bool> {
         match *place {
             Place::Closed => return Ok(false),
-            Place::First if self.eat(Sign::Close) => {
+            Place::First if self.eat(Sign::RParen) => {
                 *place = Place::Closed;
                 return Ok(false);
             }
             // The comma was taken when the operand before was looked for by its place.
             Place::First => {}
             Place::Behind if self.eat(Sign::Comma) => {}
-            Place::Behind if self.eat(Sign::Close) => {
+            Place::Behind if self.eat(Sign::RParen) => {
                 *place = Place::Closed;
                 return Ok(false);
             }
@@ -134,7 +134,7 @@ impl Parser<'_> {
         if !self.separate(place)? {
             return Ok(None);
         }
-        if self.is(Sign::Close) {
+        if self.is(Sign::RParen) {
             return Err(self.expected("an operand"));
         }
         if !self.is_named() {
@@ -142,13 +142,13 @@ impl Parser<'_> {
         }
         let given = Given { start: self.token.start, end: self.token.end };
         self.bump();
-        self.need(Sign::Assign)?;
+        self.need(Sign::Eq)?;
         *place = Place::Behind;
         Ok(Some(given))
     }
 
     fn is_operand(&self, given: Given, name: &str) -> bool {
-        let text = &self.lexer.text[given.start as usize..given.end as usize];
+        let text = &self.tokens.text[given.start as usize..given.end as usize];
         text == name || (text == "blockDim" && name == "block_dim")
     }
 

@@ -16,7 +16,7 @@ pub(in crate::tg::text) use self::expr::MAX_NESTING;
 use self::numbers::{Numbers, Role};
 use super::codes;
 use super::idents::{Ident, NOTHING};
-use super::lexer::{Lexer, Sign, Tok, Token};
+use super::tokens::{Sign, Tok, Token, Tokens};
 use super::words::STATEMENTS;
 use wsp_core::limits::MAX_UNIT_BYTES;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, OPS, Op, Symbol};
@@ -52,7 +52,7 @@ pub fn parse(name: &str, text: &str, sources: &mut SourceMap) -> (Option<TgModul
 /// A text while it becomes a unit.
 pub(super) struct Parser<'t> {
     file: FileId,
-    lexer: Lexer<'t>,
+    tokens: Tokens<'t>,
     /// The token that is next.
     token: Token,
     /// One past the last byte that was taken.
@@ -80,15 +80,15 @@ pub(super) struct Parser<'t> {
 
 impl<'t> Parser<'t> {
     fn new(file: FileId, text: &'t str) -> Parser<'t> {
-        let mut lexer = Lexer::new(text);
-        let token = lexer.next();
+        let mut tokens = Tokens::new(text);
+        let token = tokens.next();
         let mut unit = TgModule::default();
         // A short instruction has some 24 bytes.
         unit.instrs.reserve(text.len() / 24);
         unit.spans.reserve(text.len() / 24);
         Parser {
             file,
-            lexer,
+            tokens,
             token,
             taken: 0,
             unit,
@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
         loop {
             match self.token.tok {
                 Tok::End => break,
-                Tok::Sign(Sign::Semicolon) => self.bump(),
+                Tok::Sign(Sign::Semi) => self.bump(),
                 _ => {
                     if self.statement().is_err() {
                         self.recover();
@@ -144,7 +144,7 @@ impl<'t> Parser<'t> {
         } else {
             return Err(self.unknown_statement(ident));
         }
-        if self.token.fresh || matches!(self.token.tok, Tok::End | Tok::Sign(Sign::Semicolon)) {
+        if self.token.fresh || matches!(self.token.tok, Tok::End | Tok::Sign(Sign::Semi)) {
             Ok(())
         } else {
             Err(self.expected("the end of the line"))
@@ -166,7 +166,7 @@ impl<'t> Parser<'t> {
     }
 
     fn unknown_statement(&mut self, ident: Ident) -> Skip {
-        let name = self.lexer.idents.row(ident).text;
+        let name = self.tokens.idents.row(ident).text;
         let known = OPS.iter().map(|info| info.mnemonic).chain(STATEMENTS);
         let meant = did_you_mean(name, known);
         let mut fault =
@@ -189,10 +189,10 @@ impl<'t> Parser<'t> {
         let mut first = self.token.start >= self.taken && !self.begins_statement();
         loop {
             match self.token.tok {
-                Tok::End | Tok::Sign(Sign::Semicolon) => return,
+                Tok::End | Tok::Sign(Sign::Semi) => return,
                 _ if self.token.fresh && !first && (open <= 0 || self.begins_statement()) => return,
-                Tok::Sign(Sign::Open | Sign::OpenBrace | Sign::OpenBracket) => open += 1,
-                Tok::Sign(Sign::Close | Sign::CloseBrace | Sign::CloseBracket) => open -= 1,
+                Tok::Sign(Sign::LParen | Sign::LBrace | Sign::LBracket) => open += 1,
+                Tok::Sign(Sign::RParen | Sign::RBrace | Sign::RBracket) => open -= 1,
                 _ => {}
             }
             first = false;
@@ -211,7 +211,7 @@ impl<'t> Parser<'t> {
     #[inline]
     fn bump(&mut self) {
         self.taken = self.token.end;
-        self.token = self.lexer.next();
+        self.token = self.tokens.next();
     }
 
     #[inline]
@@ -242,7 +242,7 @@ impl<'t> Parser<'t> {
     /// The symbol of an identifier.
     #[inline]
     fn symbol(&mut self, ident: Ident) -> Symbol {
-        let row = self.lexer.idents.row_mut(ident);
+        let row = self.tokens.idents.row_mut(ident);
         if row.symbol == NOTHING {
             row.symbol = self.unit.strings.intern(row.text).0;
         }

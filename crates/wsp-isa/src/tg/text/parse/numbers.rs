@@ -4,7 +4,7 @@ use super::report::MAX_CANDIDATES;
 use super::{Parsed, Parser, Skip};
 use crate::tg::text::codes;
 use crate::tg::text::idents::{Ident, NOTHING};
-use crate::tg::text::lexer::{Sign, Tok};
+use crate::tg::text::tokens::{Sign, Tok};
 use rustc_hash::FxHashMap;
 use wsp_core::limits::MAX_DIAGNOSTICS;
 use wsp_core::tg::{ExprOp, GraphNo, Instr, TensorNo, TensorRef};
@@ -89,13 +89,13 @@ impl Parser<'_> {
     pub(super) fn number(&mut self, space: Namespace, role: Role) -> Parsed<u32> {
         let start = self.token.start;
         if let Tok::Ident(ident) = self.token.tok
-            && self.lexer.idents.row(ident).constant == NOTHING
+            && self.tokens.idents.row(ident).constant == NOTHING
         {
             let span = self.here();
             self.bump();
             return self.resolve(space, ident, span, role);
         }
-        if !matches!(self.token.tok, Tok::Number(_) | Tok::Ident(_) | Tok::Sign(Sign::Open | Sign::Minus)) {
+        if !matches!(self.token.tok, Tok::Number(_) | Tok::Ident(_) | Tok::Sign(Sign::LParen | Sign::Minus)) {
             return Err(self.expected(&format!("a {}", space.noun())));
         }
         let value = self.constant()?;
@@ -124,7 +124,7 @@ impl Parser<'_> {
     #[inline]
     fn kernel(&mut self, ident: Ident, span: Span, role: Role) -> Parsed<u32> {
         let run = self.numbers.run;
-        let row = self.lexer.idents.row_mut(ident);
+        let row = self.tokens.idents.row_mut(ident);
         let known = (row.kernel_in == run).then_some(row.kernel);
         let defined = role == Role::Defines || row.kernel_defined_in == run;
         if defined {
@@ -136,7 +136,7 @@ impl Parser<'_> {
             Some(kernel) => Ok(kernel),
             None => {
                 let kernel = self.next_number(Namespace::Kernel, ident, span)?;
-                let row = self.lexer.idents.row_mut(ident);
+                let row = self.tokens.idents.row_mut(ident);
                 (row.kernel_in, row.kernel) = (run, kernel);
                 Ok(kernel)
             }
@@ -145,7 +145,7 @@ impl Parser<'_> {
 
     #[inline]
     fn tensor(&mut self, ident: Ident, span: Span, role: Role) -> Parsed<u32> {
-        let row = self.lexer.idents.row_mut(ident);
+        let row = self.tokens.idents.row_mut(ident);
         row.tensor_declared |= role == Role::Defines;
         if row.tensor != NOTHING {
             return Ok(row.tensor);
@@ -154,7 +154,7 @@ impl Parser<'_> {
             self.numbers.open_tensors.push((ident, span));
         }
         let tensor = self.next_number(Namespace::Tensor, ident, span)?;
-        self.lexer.idents.row_mut(ident).tensor = tensor;
+        self.tokens.idents.row_mut(ident).tensor = tensor;
         self.numbers.tensors.push(ident);
         Ok(tensor)
     }
@@ -216,11 +216,11 @@ impl Parser<'_> {
         let run = self.numbers.run;
         match space {
             Namespace::Kernel => {
-                let row = self.lexer.idents.row_mut(ident);
+                let row = self.tokens.idents.row_mut(ident);
                 (row.kernel_in, row.kernel, row.kernel_defined_in) = (run, number, run);
             }
             Namespace::Tensor => {
-                let row = self.lexer.idents.row_mut(ident);
+                let row = self.tokens.idents.row_mut(ident);
                 (row.tensor, row.tensor_declared) = (number, true);
             }
             _ => {
@@ -249,7 +249,7 @@ impl Parser<'_> {
     pub(super) fn leave_graph(&mut self) {
         let run = self.numbers.run;
         for (ident, span) in std::mem::take(&mut self.numbers.open_kernels) {
-            if self.lexer.idents.row(ident).kernel_defined_in != run {
+            if self.tokens.idents.row(ident).kernel_defined_in != run {
                 self.undefined_kernel(ident, span);
             }
         }
@@ -265,8 +265,8 @@ impl Parser<'_> {
         let what = format!("kernel of graph `{}`", self.unit.name(Namespace::Graph, graph, graph.0));
         let run = self.numbers.run;
         let most = if self.sink.is_full() { 0 } else { MAX_CANDIDATES };
-        let names = self.lexer.idents.iter().filter(|row| row.kernel_defined_in == run).take(most);
-        let meant = did_you_mean(self.lexer.idents.row(ident).text, names.map(|row| row.text));
+        let names = self.tokens.idents.iter().filter(|row| row.kernel_defined_in == run).take(most);
+        let meant = did_you_mean(self.tokens.idents.row(ident).text, names.map(|row| row.text));
         let _: Skip = self.unknown_name(ident, span, &what, meant);
     }
 
@@ -279,7 +279,7 @@ impl Parser<'_> {
         }
         let mut found = 0;
         for (ident, span) in std::mem::take(&mut self.numbers.open_tensors) {
-            let row = self.lexer.idents.row(ident);
+            let row = self.tokens.idents.row(ident);
             if !row.tensor_declared {
                 let tensor = TensorNo(row.tensor);
                 self.numbers.externs.push(Some(ident));
@@ -293,7 +293,7 @@ impl Parser<'_> {
     }
 
     fn undefined(&mut self, space: Namespace, ident: Ident, span: Span) {
-        let idents = &self.lexer.idents;
+        let idents = &self.tokens.idents;
         let mut names: Vec<&str> = Vec::new();
         for (number_space, _, _, symbol) in self.unit.names.iter() {
             if number_space == space && names.len() < MAX_CANDIDATES && !self.sink.is_full() {
@@ -323,7 +323,7 @@ impl Parser<'_> {
         if self.numbers.tensors_by_number || self.numbers.externs.contains(&None) {
             return;
         }
-        let number_of = |ident: &Ident| self.lexer.idents.row(*ident).tensor;
+        let number_of = |ident: &Ident| self.tokens.idents.row(*ident).tensor;
         let externs: Vec<u32> = self.numbers.externs.iter().flatten().map(number_of).collect();
         if externs.iter().enumerate().all(|(at, &tensor)| tensor == at as u32 + 1) {
             return;

@@ -3,7 +3,7 @@
 use super::numbers::Role;
 use super::{Parsed, Parser};
 use crate::tg::text::codes;
-use crate::tg::text::lexer::{Sign, Tok, unescaped};
+use crate::tg::text::tokens::{Sign, Tok};
 use wsp_core::tg::*;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::Namespace;
@@ -35,7 +35,7 @@ impl Operand for NodeNo {
         let start = parser.token.start;
         if let Tok::Ident(ident) = parser.token.tok
             && ident.word() == "copy"
-            && parser.lexer.dot_follows()
+            && parser.tokens.dot_follows()
         {
             let place = parser.dotted()?;
             return match place < NodeNo::COPY {
@@ -101,7 +101,7 @@ impl Operand for KernelSet {
 impl Operand for TensorRef {
     #[inline]
     fn read(parser: &mut Parser<'_>, role: Role) -> Parsed<Self> {
-        if !parser.is(Sign::OpenBrace) {
+        if !parser.is(Sign::LBrace) {
             return Ok(TensorRef::Tensor(TensorNo::read(parser, role)?));
         }
         let first = parser.unit.sets.tensors.len() as u32;
@@ -111,10 +111,10 @@ impl Operand for TensorRef {
             Ok(())
         })?;
         let len = parser.unit.sets.tensors.len() as u32 - first;
-        parser.need(Sign::OpenBracket)?;
+        parser.need(Sign::LBracket)?;
         parser.expression()?;
         let index = parser.store_expression();
-        parser.need(Sign::CloseBracket)?;
+        parser.need(Sign::RBracket)?;
         Ok(TensorRef::Table { first, len, index })
     }
 }
@@ -190,7 +190,7 @@ impl Parser<'_> {
     #[inline]
     fn choice<T: Copy>(&mut self, noun: &str, all: &[(T, &str, &str)]) -> Parsed<T> {
         let Tok::Ident(ident) = self.token.tok else { return Err(self.expected(&format!("a {noun}"))) };
-        let text = self.lexer.idents.row(ident).text;
+        let text = self.tokens.idents.row(ident).text;
         match all.iter().find(|(_, name, _)| *name == text) {
             Some((choice, ..)) => {
                 self.bump();
@@ -211,15 +211,15 @@ impl Parser<'_> {
 
     /// `{`, things between commas, `}`.
     pub(super) fn braces(&mut self, what: &str, mut each: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
-        if !self.eat(Sign::OpenBrace) {
+        if !self.eat(Sign::LBrace) {
             return Err(self.expected(what));
         }
-        if self.eat(Sign::CloseBrace) {
+        if self.eat(Sign::RBrace) {
             return Ok(());
         }
         loop {
             each(self)?;
-            if self.eat(Sign::CloseBrace) {
+            if self.eat(Sign::RBrace) {
                 return Ok(());
             }
             if !self.eat(Sign::Comma) {
@@ -241,7 +241,7 @@ impl Parser<'_> {
 
     /// What the string that is next says.
     pub(super) fn string(&mut self) -> String {
-        let text = unescaped(self.text_at(self.here())).unwrap_or_default();
+        let text = wsp_syntax::unescape(self.text_at(self.here())).unwrap_or_default();
         self.bump();
         text
     }

@@ -3,7 +3,7 @@
 use super::numbers::Role;
 use super::{Parsed, Parser};
 use crate::tg::text::idents::NOTHING;
-use crate::tg::text::lexer::{Sign, Tok};
+use crate::tg::text::tokens::{Sign, Tok};
 use crate::tg::text::words::{OPERATORS, PREFIX_OPERATORS, SKIPS, is_expression_word};
 use wsp_core::tg::ExprOp;
 use wsp_ir::tg::Namespace;
@@ -12,13 +12,13 @@ impl Parser<'_> {
     /// `postfix(operation, …)`: operations as they are.
     pub(super) fn postfix(&mut self) -> Parsed<()> {
         self.bump();
-        self.need(Sign::Open)?;
-        if self.eat(Sign::Close) {
+        self.need(Sign::LParen)?;
+        if self.eat(Sign::RParen) {
             return Ok(());
         }
         loop {
             self.operation()?;
-            if self.eat(Sign::Close) {
+            if self.eat(Sign::RParen) {
                 return Ok(());
             }
             self.need(Sign::Comma)?;
@@ -34,7 +34,7 @@ impl Parser<'_> {
                 _ => Err(self.expected("an operation")),
             };
         };
-        let text = self.lexer.idents.row(ident).text;
+        let text = self.tokens.idents.row(ident).text;
         let operators = OPERATORS.iter().chain(&PREFIX_OPERATORS);
         if let Some((op, _)) = operators.clone().find(|(_, word)| *word == text) {
             self.bump();
@@ -47,7 +47,7 @@ impl Parser<'_> {
         if let Some((skip, _)) = SKIPS.iter().find(|(_, word)| *word == text) {
             return self.bare_skip(*skip);
         }
-        if self.lexer.dot_follows() || is_expression_word(text) {
+        if self.tokens.dot_follows() || is_expression_word(text) {
             return self.named_atom(ident, span);
         }
         let words = operators.map(|(_, word)| *word).chain(SKIPS.map(|(_, word)| word));
@@ -58,7 +58,7 @@ impl Parser<'_> {
     /// `skipz(operations)` or `skipnz(operations)`.
     fn bare_skip(&mut self, skip: fn(u32) -> ExprOp) -> Parsed<()> {
         self.bump();
-        self.need(Sign::Open)?;
+        self.need(Sign::LParen)?;
         let Tok::Number(value) = self.token.tok else {
             return Err(self.expected("how many operations are skipped"));
         };
@@ -68,15 +68,15 @@ impl Parser<'_> {
         };
         self.bump();
         self.ops.push(skip(past));
-        self.need(Sign::Close)
+        self.need(Sign::RParen)
     }
 
     /// `load(tensor, type)`, whose offset was computed before.
     fn bare_load(&mut self) -> Parsed<()> {
         self.bump();
-        self.need(Sign::Open)?;
+        self.need(Sign::LParen)?;
         let tensor = match self.token.tok {
-            Tok::Ident(ident) if self.lexer.idents.row(ident).constant == NOTHING => {
+            Tok::Ident(ident) if self.tokens.idents.row(ident).constant == NOTHING => {
                 let span = self.here();
                 self.bump();
                 self.resolve(Namespace::Tensor, ident, span, Role::Uses)?
@@ -85,7 +85,7 @@ impl Parser<'_> {
         };
         self.need(Sign::Comma)?;
         let ty = self.scalar_type()?;
-        self.need(Sign::Close)?;
+        self.need(Sign::RParen)?;
         self.push_load(tensor, Some(ty));
         Ok(())
     }

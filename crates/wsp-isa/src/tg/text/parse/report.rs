@@ -3,7 +3,7 @@
 use super::{Parser, Skip};
 use crate::tg::text::codes;
 use crate::tg::text::idents::Ident;
-use crate::tg::text::lexer::{Fault, Tok};
+use crate::tg::text::tokens::{Fault, Tok};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 
@@ -29,7 +29,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn text_at(&self, span: Span) -> &str {
-        self.lexer.text.get(span.start as usize..span.end as usize).unwrap_or("")
+        self.tokens.text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
     /// Reports that something else was needed.
@@ -64,7 +64,7 @@ impl Parser<'_> {
     fn bad_token(&mut self, fault: Fault) -> Skip {
         let text = short(self.text_at(self.here())).to_owned();
         let (message, help) = match fault {
-            Fault::Character => (
+            Fault::Character | Fault::Name => (
                 format!("`{}` cannot stand here", text.escape_debug()),
                 "names are words of letters, digits and `_`; comments begin with `//`",
             ),
@@ -105,7 +105,7 @@ impl Parser<'_> {
     /// Reports a name that nothing defines, with the nearest that something does.
     #[cold]
     pub(super) fn unknown_name(&mut self, ident: Ident, span: Span, what: &str, meant: Option<&str>) -> Skip {
-        let name = self.lexer.idents.row(ident).text;
+        let name = self.tokens.idents.row(ident).text;
         let mut fault =
             Diagnostic::error(codes::UNKNOWN_NAME, format!("no {what} is called `{name}`")).at(span, "");
         if let Some(meant) = meant {
@@ -121,7 +121,7 @@ impl Parser<'_> {
         names: impl IntoIterator<Item = &'c str>,
     ) -> Option<&'c str> {
         let most = if self.sink.is_full() { 0 } else { MAX_CANDIDATES };
-        did_you_mean(self.lexer.idents.row(ident).text, names.into_iter().take(most))
+        did_you_mean(self.tokens.idents.row(ident).text, names.into_iter().take(most))
     }
 }
 

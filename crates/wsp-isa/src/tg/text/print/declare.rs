@@ -2,10 +2,10 @@
 
 use super::Printer;
 use super::operand::Show;
-use crate::tg::text::lexer::quoted;
 use crate::tg::text::parse::SPACES;
 use wsp_core::tg::{GraphNo, ScalarType, Symbol};
 use wsp_ir::tg::{ArgDecl, ArgSource, ExternTensor, Namespace, RefValue};
+use wsp_syntax::quoted;
 
 impl Printer<'_> {
     pub(super) fn declarations(&mut self) {

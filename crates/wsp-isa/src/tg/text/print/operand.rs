@@ -1,10 +1,10 @@
 //! How operands of each type are written, and which numbers they name.
 
 use super::Printer;
-use crate::tg::text::lexer::quoted;
 use crate::tg::text::words::is_identifier;
 use wsp_core::tg::*;
 use wsp_ir::tg::{Namespace, TgModule};
+use wsp_syntax::quoted;
 
 /// A type of operands that can be written.
 pub(super) trait Show: OperandType {
