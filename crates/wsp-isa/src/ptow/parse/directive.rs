@@ -1,7 +1,5 @@
 //! Lines of directives: what stands in the tables and pools of a program.
 
-use super::cursor::Cursor;
-use super::lexer::{Tok, Token};
 use super::{Assembler, NameStyle, Parsed};
 use crate::ptow::codes;
 use crate::ptow::image::EmptyPool;
@@ -12,6 +10,7 @@ use std::rc::Rc;
 use wsp_core::ptow::{AxisDescriptor, AxisForm, Counts, KernelDescriptor, Operand, TensorDescriptor};
 use wsp_core::{DType, MAX_RANK};
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Cursor, Tok, Token, unescape};
 
 /// Directives without a table of their own.
 const OTHERS: [&str; 10] =
@@ -27,7 +26,7 @@ type Counted = fn(&mut Counts) -> &mut u16;
 
 impl Assembler<'_> {
     /// Takes a row's symbol before lines are read that use it.
-    pub(super) fn declare(&mut self, kind: Kind, symbol: &Token) {
+    pub(super) fn declare(&mut self, kind: Kind, symbol: Token) {
         let index = self.symbols.len(kind);
         let name = self.text_of(symbol).to_owned();
         let span = self.span_of(symbol);
@@ -63,7 +62,7 @@ impl Assembler<'_> {
     }
 
     /// A directive whose name is taken already.
-    pub(super) fn directive(&mut self, cursor: &mut Cursor<'_>, token: &Token) -> Parsed<()> {
+    pub(super) fn directive(&mut self, cursor: &mut Cursor<'_>, token: Token) -> Parsed<()> {
         let name = self.text_of(token).get(1..).unwrap_or("").to_owned();
         if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == name) {
             return self.row_of_table(cursor, kind);
@@ -113,7 +112,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn unknown_directive(&mut self, token: &Token) -> super::Skip {
+    fn unknown_directive(&mut self, token: Token) -> super::Skip {
         let name = self.text_of(token).get(1..).unwrap_or("");
         let all = Kind::ALL.into_iter().map(Kind::word).chain(OTHERS).chain([WORD]);
         let meant = wsp_ir::diag::did_you_mean(name, all);
@@ -126,7 +125,7 @@ impl Assembler<'_> {
         self.report(fault)
     }
 
-    fn twice(&mut self, token: &Token) -> super::Skip {
+    fn twice(&mut self, token: Token) -> super::Skip {
         let fault =
             Diagnostic::error(codes::DECLARED_TWICE, format!("`{}` stands twice", self.text_of(token)))
                 .at(self.span_of(token), "");
@@ -134,22 +133,22 @@ impl Assembler<'_> {
     }
 
     /// `.names none` or `.names bytes …`.
-    fn names_directive(&mut self, cursor: &mut Cursor<'_>, token: &Token) -> Parsed<()> {
-        if self.eat_word(cursor, "none") {
+    fn names_directive(&mut self, cursor: &mut Cursor<'_>, token: Token) -> Parsed<()> {
+        if cursor.eat_word("none") {
             if self.name_style != NameStyle::Symbols {
                 return Err(self.twice(token));
             }
             self.name_style = NameStyle::None;
             return Ok(());
         }
-        if !self.eat_word(cursor, "bytes") {
+        if !cursor.eat_word("bytes") {
             return Err(self.expected(cursor, "`none` or `bytes`"));
         }
         if self.name_style == NameStyle::None {
             return Err(self.twice(token));
         }
         self.name_style = NameStyle::Bytes;
-        while !cursor.is_done() {
+        while !cursor.at(Tok::Eof) {
             let byte = self.number(cursor, "a byte", 0xFF)?;
             self.image.names.push(byte as u8);
         }
@@ -161,8 +160,9 @@ impl Assembler<'_> {
         self.ident(cursor, &format!("the name of a {}", kind.word()))?;
         let row = self.next_row[kind as usize];
         self.next_row[kind as usize] += 1;
-        if let Some(Token { tok: Tok::Str(name), .. }) = cursor.peek() {
-            self.rename(cursor, kind, row, name)?;
+        if cursor.at(Tok::Str) {
+            let name = unescape(self.text_of(cursor.token())).unwrap_or_default();
+            self.rename(cursor, kind, row, &name)?;
         }
         match kind {
             Kind::Value | Kind::Table => Ok(()),
@@ -190,10 +190,10 @@ impl Assembler<'_> {
     fn rename(&mut self, cursor: &mut Cursor<'_>, kind: Kind, row: usize, name: &str) -> Parsed<()> {
         if name.contains('\0') {
             let fault = Diagnostic::error(codes::BAD_TOKEN, "a name holds a zero byte")
-                .at(self.here(cursor), "names end with one");
+                .at(cursor.span(), "names end with one");
             return Err(self.report(fault));
         }
-        cursor.next();
+        cursor.bump();
         let none = name.is_empty() && matches!(kind, Kind::Kernel | Kind::Tensor);
         if let Some(place) = self.names[kind as usize].get_mut(row) {
             *place = (!none).then(|| name.to_owned());
@@ -208,7 +208,7 @@ impl Assembler<'_> {
         Ok(match self.text_of(form) {
             "dense" => {
                 let low = self.operand(cursor, Operand::Expr, NONE)?;
-                self.punct(cursor, "..")?;
+                self.sign(cursor, Tok::Range)?;
                 axis(AxisForm::Dense, low, self.expr(cursor)?)
             }
             "dyn" => axis(AxisForm::DenseDyn, self.operand(cursor, Operand::Value, NONE)?, 0),
@@ -218,19 +218,16 @@ impl Assembler<'_> {
             }
             "sparse" => {
                 let indptr = self.operand(cursor, Operand::Table, NONE)?;
-                self.punct(cursor, ",")?;
+                self.sign(cursor, Tok::Comma)?;
                 let columns = self.operand(cursor, Operand::Table, NONE)?;
                 axis(AxisForm::Sparse, self.outer(cursor)?, columns << 16 | indptr)
             }
             "range" => {
                 let low = self.operand(cursor, Operand::Expr, NONE)?;
-                self.punct(cursor, "..")?;
+                self.sign(cursor, Tok::Range)?;
                 let high = self.operand(cursor, Operand::Expr, NONE)?;
-                let step = if self.eat_word(cursor, "step") {
-                    self.operand(cursor, Operand::Expr, NONE)?
-                } else {
-                    NONE
-                };
+                let step =
+                    if cursor.eat_word("step") { self.operand(cursor, Operand::Expr, NONE)? } else { NONE };
                 axis(AxisForm::Range, low, step << 16 | high)
             }
             "set" => axis(AxisForm::Set, 0, 0),
@@ -250,12 +247,12 @@ impl Assembler<'_> {
 
     /// `of AXIS`, or nothing.
     fn outer(&mut self, cursor: &mut Cursor<'_>) -> Parsed<u32> {
-        if self.eat_word(cursor, "of") { self.operand(cursor, Operand::Axis, NONE) } else { Ok(NONE) }
+        if cursor.eat_word("of") { self.operand(cursor, Operand::Axis, NONE) } else { Ok(NONE) }
     }
 
     /// `name N`, or nothing.
     fn name_offset(&mut self, cursor: &mut Cursor<'_>) -> Parsed<u16> {
-        if self.eat_word(cursor, "name") {
+        if cursor.eat_word("name") {
             Ok(self.number(cursor, "the place of a name", NONE)? as u16)
         } else {
             Ok(NO_NAME)
@@ -294,7 +291,7 @@ impl Assembler<'_> {
             };
             tensor.dtype = dtype.code();
             tensor.rank = self.number(cursor, "a rank", MAX_RANK as u32)? as u8;
-            if self.eat_word(cursor, "slot") {
+            if cursor.eat_word("slot") {
                 tensor.slot = self.number(cursor, "the number of a slot", u32::MAX - 1)? + 1;
             }
         }

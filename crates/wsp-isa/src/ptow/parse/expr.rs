@@ -1,54 +1,93 @@
 //! Expressions: infix, or their words in braces.
 //!
-//! Words are written while the text is read, so that no tree is built. **Invariant:** `Cursor::depth` bounds recursion.
+//! Words are written while the text is read, so that no tree is built. **Invariant:** `Assembler::depth` bounds recursion.
 
-use super::cursor::Cursor;
-use super::lexer::Tok;
-use super::{Assembler, Parsed};
+use super::{Assembler, Parsed, Skip};
 use crate::ptow::codes;
-use crate::ptow::operators::{AND, CHOOSE, Form, OR, PREFIX, constant, form};
+use crate::ptow::operators::{Form, constant, form};
 use crate::ptow::symbols::{Kind, variable};
+use wsp_core::int::BinOp;
 use wsp_core::ptow::{Operand, Word, X_LAST, XOPS, XOp};
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Cursor, Operators, PREFIX, TERNARY, Tok, Token, infix};
 
 /// Expressions inside each other.
 const MAX_NESTING: u32 = 64;
-
-/// What stands between operands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Between {
-    Op(XOp),
-    And,
-    Or,
-    Choose,
-}
 
 fn word(op: XOp, operand2: u32) -> Word {
     Word { opcode: op.code(), operand2, ..Word::default() }
 }
 
-/// The operator that a sign is, and how strongly it binds.
-fn between(sign: &str) -> Option<(u8, Between)> {
-    match sign {
-        "?" => return Some((CHOOSE, Between::Choose)),
-        "||" => return Some((OR, Between::Or)),
-        "&&" => return Some((AND, Between::And)),
-        _ => {}
+/// An expression that is being read, and its words so far.
+struct Infix<'a, 't, 'l> {
+    assembler: &'a mut Assembler<'t>,
+    cursor: &'a mut Cursor<'l>,
+    words: &'a mut Vec<Word>,
+}
+
+impl Infix<'_, '_, '_> {
+    /// The words of the right side of an operator, apart.
+    fn right(&mut self, least: u8) -> Parsed<Vec<Word>> {
+        let mut words = Vec::new();
+        self.assembler.infix(self.cursor, least, &mut words)?;
+        Ok(words)
     }
-    XOPS.iter().find_map(|row| match form(row.op) {
-        Form::Infix(binds, found) if found == sign => Some((binds, Between::Op(row.op))),
-        _ => None,
-    })
+}
+
+impl Operators for Infix<'_, '_, '_> {
+    type Tree = ();
+    type Stop = Skip;
+
+    fn sign(&self) -> Tok {
+        self.cursor.tok()
+    }
+
+    fn operand(&mut self) -> Parsed<()> {
+        self.assembler.prefix(self.cursor, self.words)
+    }
+
+    fn binary(&mut self, (): (), op: BinOp, power: u8) -> Parsed<()> {
+        self.cursor.bump();
+        let not_zero = [word(XOp::XConst, 0), word(XOp::XNe, 0)];
+        match op {
+            BinOp::And => {
+                let mut then = self.right(power + 1)?;
+                then.extend(not_zero);
+                choose(self.words, &then, &[word(XOp::XConst, 0)]);
+            }
+            BinOp::Or => {
+                let mut otherwise = self.right(power + 1)?;
+                otherwise.extend(not_zero);
+                choose(self.words, &[word(XOp::XConst, 1)], &otherwise);
+            }
+            _ => {
+                self.assembler.infix(self.cursor, power + 1, self.words)?;
+                let row = XOPS.iter().find(|row| row.op.operator() == Some(op));
+                self.words.extend(row.map(|row| word(row.op, 0)));
+            }
+        }
+        Ok(())
+    }
+
+    fn choose(&mut self, (): ()) -> Parsed<()> {
+        self.cursor.bump();
+        let then = self.right(TERNARY)?;
+        self.assembler.sign(self.cursor, Tok::Colon)?;
+        let otherwise = self.right(TERNARY)?;
+        choose(self.words, &then, &otherwise);
+        Ok(())
+    }
 }
 
 impl Assembler<'_> {
     /// The words of an expression; the last one is marked.
     pub(super) fn expression(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Vec<Word>> {
+        self.depth = 0;
         let mut words = Vec::new();
-        if cursor.is("{") {
+        if cursor.at(Tok::LBrace) {
             self.postfix(cursor, &mut words)?;
         } else {
-            self.infix(cursor, CHOOSE, &mut words)?;
+            self.infix(cursor, TERNARY, &mut words)?;
         }
         if let Some(last) = words.last_mut() {
             last.flags = X_LAST;
@@ -57,7 +96,7 @@ impl Assembler<'_> {
     }
 
     fn postfix(&mut self, cursor: &mut Cursor<'_>, words: &mut Vec<Word>) -> Parsed<()> {
-        self.punct(cursor, "{")?;
+        self.sign(cursor, Tok::LBrace)?;
         loop {
             let name = self.ident(cursor, "the name of an operation")?;
             let Some(row) = XOPS.iter().find(|row| row.mnemonic == self.text_of(name)) else {
@@ -69,85 +108,35 @@ impl Assembler<'_> {
                 kind => self.operand(cursor, kind, u32::MAX)?,
             };
             words.push(word(row.op, operand));
-            if cursor.eat("}") {
+            if cursor.eat(Tok::RBrace) {
                 return Ok(());
             }
-            self.punct(cursor, ",")?;
+            self.sign(cursor, Tok::Comma)?;
         }
     }
 
     /// Operands and operators that bind at least as strongly as `least`.
     fn infix(&mut self, cursor: &mut Cursor<'_>, least: u8, words: &mut Vec<Word>) -> Parsed<()> {
-        cursor.depth += 1;
-        if cursor.depth > MAX_NESTING {
+        self.depth += 1;
+        if self.depth > MAX_NESTING {
             let fault = Diagnostic::error(codes::TOO_DEEP, "the expression is nested too deeply")
-                .at(self.here(cursor), "")
+                .at(cursor.span(), "")
                 .note(format!("{MAX_NESTING} expressions inside each other are read"))
                 .help("give a part of it to a loop variable with `LET`, or write its words in braces");
             return Err(self.report(fault));
         }
-        self.prefix(cursor, words)?;
-        while let Some((binds, sign)) = self.sign(cursor).filter(|(binds, _)| *binds >= least) {
-            cursor.next();
-            self.right(cursor, binds, sign, words)?;
-        }
-        cursor.depth -= 1;
-        Ok(())
-    }
-
-    fn sign(&self, cursor: &Cursor<'_>) -> Option<(u8, Between)> {
-        match &cursor.peek()?.tok {
-            Tok::Punct(punct) => between(punct),
-            _ => None,
-        }
-    }
-
-    /// What follows an operator whose left operand is written.
-    fn right(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        binds: u8,
-        sign: Between,
-        words: &mut Vec<Word>,
-    ) -> Parsed<()> {
-        let not_zero = [word(XOp::XConst, 0), word(XOp::XNe, 0)];
-        match sign {
-            Between::Op(op) => {
-                self.infix(cursor, binds + 1, words)?;
-                words.push(word(op, 0));
-            }
-            Between::And => {
-                let mut then = Vec::new();
-                self.infix(cursor, binds + 1, &mut then)?;
-                then.extend(not_zero);
-                choose(words, &then, &[word(XOp::XConst, 0)]);
-            }
-            Between::Or => {
-                let mut otherwise = Vec::new();
-                self.infix(cursor, binds + 1, &mut otherwise)?;
-                otherwise.extend(not_zero);
-                choose(words, &[word(XOp::XConst, 1)], &otherwise);
-            }
-            Between::Choose => {
-                let (mut then, mut otherwise) = (Vec::new(), Vec::new());
-                self.infix(cursor, CHOOSE, &mut then)?;
-                self.punct(cursor, ":")?;
-                self.infix(cursor, CHOOSE, &mut otherwise)?;
-                choose(words, &then, &otherwise);
-            }
-        }
+        infix(&mut Infix { assembler: self, cursor, words }, least)?;
+        self.depth -= 1;
         Ok(())
     }
 
     fn prefix(&mut self, cursor: &mut Cursor<'_>, words: &mut Vec<Word>) -> Parsed<()> {
-        if cursor.is("-") {
-            let number = cursor.peek_second().map(|t| &t.tok);
-            if let Some(Tok::Number(value)) = number {
-                cursor.next();
-                return self.integer(cursor, -i128::from(*value), words);
-            }
+        if cursor.at(Tok::Minus) && cursor.peek(1).kind == Tok::Number {
+            cursor.bump();
+            let value = self.value(cursor.token());
+            return self.integer(cursor, -i128::from(value), words);
         }
-        for (sign, op) in [("-", XOp::XNeg), ("!", XOp::XNot)] {
+        for (sign, op) in [(Tok::Minus, XOp::XNeg), (Tok::Bang, XOp::XNot)] {
             if cursor.eat(sign) {
                 self.infix(cursor, PREFIX, words)?;
                 words.push(word(op, 0));
@@ -159,8 +148,8 @@ impl Assembler<'_> {
 
     /// The integer that the next token ends.
     fn integer(&mut self, cursor: &mut Cursor<'_>, value: i128, words: &mut Vec<Word>) -> Parsed<()> {
-        let span = self.here(cursor);
-        cursor.next();
+        let span = cursor.span();
+        cursor.bump();
         match i64::try_from(value) {
             Ok(value) => {
                 words.extend(constant(value));
@@ -174,28 +163,27 @@ impl Assembler<'_> {
     }
 
     fn atom(&mut self, cursor: &mut Cursor<'_>, words: &mut Vec<Word>) -> Parsed<()> {
-        if cursor.eat("(") {
-            self.infix(cursor, CHOOSE, words)?;
-            return self.punct(cursor, ")");
+        if cursor.eat(Tok::LParen) {
+            self.infix(cursor, TERNARY, words)?;
+            return self.sign(cursor, Tok::RParen);
         }
-        let Some(token) = cursor.peek() else { return Err(self.expected(cursor, "an expression")) };
-        match token.tok {
-            Tok::Number(value) => self.integer(cursor, i128::from(value), words),
+        let token = cursor.token();
+        match token.kind {
+            Tok::Number => self.integer(cursor, i128::from(self.value(token)), words),
             Tok::Ident => {
-                cursor.next();
-                let name = self.text_of(token).to_owned();
-                let second = |punct| cursor.is(punct);
-                if second("(") {
-                    return self.call(cursor, token, &name, words);
+                cursor.bump();
+                let name = self.text_of(token);
+                if cursor.at(Tok::LParen) {
+                    return self.call(cursor, token, name, words);
                 }
-                if second("[") {
+                if cursor.at(Tok::LBracket) {
                     let table = self.row(token, Kind::Table)?;
-                    self.punct(cursor, "[")?;
-                    self.infix(cursor, CHOOSE, words)?;
+                    self.sign(cursor, Tok::LBracket)?;
+                    self.infix(cursor, TERNARY, words)?;
                     words.push(word(XOp::XTable, table));
-                    return self.punct(cursor, "]");
+                    return self.sign(cursor, Tok::RBracket);
                 }
-                if let Some(depth) = variable(&name) {
+                if let Some(depth) = variable(name) {
                     words.push(word(XOp::XVar, depth));
                     return Ok(());
                 }
@@ -211,7 +199,7 @@ impl Assembler<'_> {
     fn call(
         &mut self,
         cursor: &mut Cursor<'_>,
-        token: &super::lexer::Token,
+        token: Token,
         name: &str,
         words: &mut Vec<Word>,
     ) -> Parsed<()> {
@@ -220,18 +208,18 @@ impl Assembler<'_> {
                 self.nearest(token, XOPS.iter().filter(|row| is_called(row.op)).map(|row| row.mnemonic));
             return Err(self.unknown_name(token, "function", meant));
         };
-        self.punct(cursor, "(")?;
+        self.sign(cursor, Tok::LParen)?;
         let operand = match row.op {
             _ if row.operand != Operand::None => self.operand(cursor, row.operand, u32::MAX)?,
             _ => {
-                self.infix(cursor, CHOOSE, words)?;
-                self.punct(cursor, ",")?;
-                self.infix(cursor, CHOOSE, words)?;
+                self.infix(cursor, TERNARY, words)?;
+                self.sign(cursor, Tok::Comma)?;
+                self.infix(cursor, TERNARY, words)?;
                 0
             }
         };
         words.push(word(row.op, operand));
-        self.punct(cursor, ")")
+        self.sign(cursor, Tok::RParen)
     }
 }
 

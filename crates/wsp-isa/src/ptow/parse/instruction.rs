@@ -1,7 +1,5 @@
 //! Lines of instructions.
 
-use super::cursor::Cursor;
-use super::lexer::{Tok, Token};
 use super::operand::Field;
 use super::{Assembler, Parsed};
 use crate::ptow::codes;
@@ -11,6 +9,7 @@ use wsp_core::ptow::{
     DIM_IMMEDIATE, DimKind, Ext, Group, OPS, Op, OpInfo, Operand, POLICY_POOL, PolicyType, Word,
 };
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Cursor, Tok, Token};
 
 /// Most words that extend an instruction.
 const MAX_EXTS: usize = u8::MAX as usize;
@@ -23,7 +22,7 @@ fn is_written(kind: Operand, info: &OpInfo) -> bool {
 
 impl Assembler<'_> {
     /// An instruction whose name is taken already.
-    pub(super) fn instruction(&mut self, cursor: &mut Cursor<'_>, name: &Token) -> Parsed<()> {
+    pub(super) fn instruction(&mut self, cursor: &mut Cursor<'_>, name: Token) -> Parsed<()> {
         let text = self.text_of(name);
         let written = || OPS.iter().filter(|row| row.group != Group::Extension);
         let Some(info) = written().find(|row| row.mnemonic == text) else {
@@ -56,7 +55,7 @@ impl Assembler<'_> {
             }
             Ext::Optional(one, two) => {
                 let first = self.operands(cursor, info, at)?;
-                if cursor.is_done() { Ok(()) } else { self.extension(cursor, info, at, [one, two], first) }
+                if cursor.at(Tok::Eof) { Ok(()) } else { self.extension(cursor, info, at, [one, two], first) }
             }
         }
     }
@@ -82,7 +81,7 @@ impl Assembler<'_> {
                 continue;
             }
             if !std::mem::take(first) {
-                self.punct(cursor, ",")?;
+                self.sign(cursor, Tok::Comma)?;
             }
             let most = if field == Field::Operand1 { u32::from(u16::MAX) } else { u32::MAX };
             let value = match kind {
@@ -116,7 +115,7 @@ impl Assembler<'_> {
     fn extend(&mut self, cursor: &Cursor<'_>, head: usize, word: Word) -> Parsed<usize> {
         let count = self.image.words.len() - head;
         if count > MAX_EXTS {
-            let span = self.here(cursor);
+            let span = cursor.span();
             return Err(self.out_of_range(
                 span,
                 "the extension words of one instruction",
@@ -141,7 +140,7 @@ impl Assembler<'_> {
         two: Operand,
     ) -> Parsed<()> {
         let mut first = self.operands(cursor, info, at)?;
-        while !cursor.is_done() {
+        while !cursor.at(Tok::Eof) {
             self.extension(cursor, info, at, [one, two], first)?;
             first = false;
         }
@@ -153,27 +152,27 @@ impl Assembler<'_> {
 
     /// `[dim, …]`, or nothing.
     fn dims(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Parsed<()> {
-        if !cursor.eat("[") {
+        if !cursor.eat(Tok::LBracket) {
             return Ok(());
         }
         loop {
             let word = self.dim(cursor)?;
             self.extend(cursor, at, word)?;
-            if cursor.eat("]") {
+            if cursor.eat(Tok::RBracket) {
                 return Ok(());
             }
-            self.punct(cursor, ",")?;
+            self.sign(cursor, Tok::Comma)?;
         }
     }
 
     fn dim(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Word> {
-        if cursor.eat(":") {
+        if cursor.eat(Tok::Colon) {
             return Ok(Word::default());
         }
         let low = self.pool_place(cursor)?;
-        let kind = if cursor.eat("..") {
+        let kind = if cursor.eat(Tok::Range) {
             DimKind::Range
-        } else if cursor.eat("+:") {
+        } else if cursor.eat(Tok::PlusColon) {
             DimKind::Sized
         } else {
             return Ok(Word { flags: DimKind::Index as u8, operand1: low, ..Word::default() });
@@ -198,10 +197,8 @@ impl Assembler<'_> {
 
     /// Whether a bare integer stands here.
     fn is_immediate(&self, cursor: &Cursor<'_>) -> bool {
-        let mut ahead = cursor.ahead();
-        ahead.eat("-");
-        let number = matches!(ahead.next(), Some(Token { tok: Tok::Number(_), .. }));
-        number && (ahead.is(",") || ahead.is("]"))
+        let at = usize::from(cursor.at(Tok::Minus));
+        cursor.peek(at).kind == Tok::Number && matches!(cursor.peek(at + 1).kind, Tok::Comma | Tok::RBracket)
     }
 
     fn policy(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Parsed<()> {
@@ -212,9 +209,9 @@ impl Assembler<'_> {
         match PolicyType::from_code(code) {
             Some(PolicyType::Threshold) => self.threshold(cursor, at),
             Some(PolicyType::StaticPartition) => {
-                while !cursor.is_done() {
+                while !cursor.at(Tok::Eof) {
                     if self.image.words.len() > at + 1 {
-                        self.punct(cursor, ",")?;
+                        self.sign(cursor, Tok::Comma)?;
                     }
                     let operand2 = self.number(cursor, "the end of a range", u32::MAX)?;
                     self.extend(cursor, at, Word { operand2, ..Word::default() })?;
@@ -252,11 +249,11 @@ impl Assembler<'_> {
         let metric = self.operand(cursor, Operand::Key, u32::MAX)?;
         let first = self.extend(cursor, at, Word { operand2: metric, ..Word::default() })?;
         let mut bounds = 0;
-        self.punct(cursor, ",")?;
-        while cursor.is("-") || matches!(cursor.peek(), Some(Token { tok: Tok::Number(_), .. })) {
+        self.sign(cursor, Tok::Comma)?;
+        while matches!(cursor.tok(), Tok::Minus | Tok::Number) {
             let operand2 = self.signed(cursor, "a bound")?;
             self.extend(cursor, at, Word { operand2, ..Word::default() })?;
-            self.punct(cursor, ",")?;
+            self.sign(cursor, Tok::Comma)?;
             bounds += 1;
         }
         if let Some(word) = self.image.words.get_mut(first) {
@@ -264,7 +261,7 @@ impl Assembler<'_> {
         }
         for level in 0..=bounds {
             if level > 0 {
-                self.punct(cursor, ",")?;
+                self.sign(cursor, Tok::Comma)?;
             }
             let operand1 = self.policy_name(cursor, &LEVEL_POOLS)?;
             let operand2 = match policy_operand(operand1) {

@@ -7,12 +7,11 @@ mod cursor;
 mod directive;
 mod expr;
 mod instruction;
-mod lexer;
 mod operand;
+mod tokens;
 
-use self::cursor::Cursor;
-use self::lexer::{Line, Tok, Token};
 use self::operand::Field;
+use self::tokens::Line;
 use super::codes;
 use super::image::{AlignedBytes, EmptyPool, Image};
 use super::names::{self, Layout, NO_NAME, Names};
@@ -25,6 +24,7 @@ use wsp_core::ptow::verify::Place;
 use wsp_core::ptow::{Program, ReadError, Section, Verified, VerifyError, Word, marks_needed};
 use wsp_ir::diag::{Diagnostic, Sink};
 use wsp_ir::{FileId, SourceMap, Span};
+use wsp_syntax::{Cursor, Ends, Tok, Token};
 
 /// Reads the text of a program, adds it to `sources` under `name`, and checks the program.
 ///
@@ -58,11 +58,11 @@ pub fn encode(name: &str, text: &str, sources: &mut SourceMap) -> Result<Vec<u8>
 pub(super) fn expression(symbols: &Rc<Symbols>, text: &str) -> Option<Vec<Word>> {
     let mut assembler = Assembler::new(FileId::default(), text);
     assembler.symbols = Rc::clone(symbols);
-    let lines = lexer::lines(assembler.file, text, &mut assembler.sink);
+    let lines = tokens::lines(assembler.file, text, &mut assembler.sink);
     let [line] = lines.as_slice() else { return None };
-    let mut cursor = Cursor::new(line);
+    let mut cursor = Cursor::new(assembler.file, text, &line.tokens[..], Ends::Line);
     let words = assembler.expression(&mut cursor).ok()?;
-    (cursor.is_done() && !line.broken).then_some(words)
+    (cursor.at(Tok::Eof) && !line.broken).then_some(words)
 }
 
 fn bytes_of(file: FileId, text: &str) -> Result<(Vec<u8>, Places), Vec<Diagnostic>> {
@@ -73,7 +73,7 @@ fn bytes_of(file: FileId, text: &str) -> Result<(Vec<u8>, Places), Vec<Diagnosti
         return Err(vec![fault]);
     }
     let mut assembler = Assembler::new(file, text);
-    let lines = lexer::lines(file, text, &mut assembler.sink);
+    let lines = tokens::lines(file, text, &mut assembler.sink);
     for line in &lines {
         assembler.declarations(line);
     }
@@ -182,6 +182,8 @@ struct Assembler<'t> {
     fixups: Vec<Fixup>,
     /// Where `TASK`s are; their counts follow from the words behind them.
     tasks: Vec<usize>,
+    /// Parentheses and operators around the place.
+    depth: u32,
     /// How the instruction of the line is written.
     usage: Option<String>,
     sink: Sink,
@@ -203,6 +205,7 @@ impl<'t> Assembler<'t> {
             labels: BTreeMap::new(),
             fixups: Vec::new(),
             tasks: Vec::new(),
+            depth: 0,
             usage: None,
             sink: Sink::default(),
         }
@@ -218,19 +221,19 @@ impl<'t> Assembler<'t> {
     /// Takes the symbols that a line declares, behind its labels.
     fn declarations(&mut self, line: &Line) {
         let mut tokens = line.tokens.as_slice();
-        while let [Token { tok: Tok::Ident, .. }, Token { tok: Tok::Punct(":"), .. }, rest @ ..] = tokens {
+        while let [Token { kind: Tok::Ident, .. }, Token { kind: Tok::Colon, .. }, rest @ ..] = tokens {
             tokens = rest;
         }
-        let [directive, second, ..] = tokens else { return };
-        if directive.tok != Tok::Directive {
+        let &[directive, second, ..] = tokens else { return };
+        if directive.kind != Tok::Directive {
             return;
         }
         let name = self.text_of(directive).get(1..).unwrap_or("");
         let kind = Kind::ALL.into_iter().find(|kind| kind.word() == name);
-        match (kind, name, &second.tok) {
+        match (kind, name, second.kind) {
             (Some(kind), _, Tok::Ident) => self.declare(kind, second),
-            (None, "values", Tok::Number(count)) => self.declare_count(Kind::Value, *count),
-            (None, "tables", Tok::Number(count)) => self.declare_count(Kind::Table, *count),
+            (None, "values", Tok::Number) => self.declare_count(Kind::Value, self.value(second)),
+            (None, "tables", Tok::Number) => self.declare_count(Kind::Table, self.value(second)),
             _ => {}
         }
     }
@@ -240,26 +243,28 @@ impl<'t> Assembler<'t> {
             return Err(Skip);
         }
         self.usage = None;
-        let mut cursor = Cursor::new(line);
-        while cursor.peek_second().is_some_and(|t| t.tok == Tok::Punct(":"))
-            && let Some(token) = cursor.peek().filter(|t| t.tok == Tok::Ident)
-        {
+        let mut cursor = Cursor::new(self.file, self.text, &line.tokens[..], Ends::Line);
+        while cursor.at(Tok::Ident) && cursor.peek(1).kind == Tok::Colon {
+            let token = cursor.bump();
             self.label(token)?;
-            cursor.next();
-            cursor.next();
+            cursor.bump();
         }
-        match cursor.next() {
-            None => return Ok(()),
-            Some(token) => match token.tok {
-                Tok::Directive => self.directive(&mut cursor, token)?,
-                Tok::Ident => self.instruction(&mut cursor, token)?,
-                _ => {
-                    let cursor = Cursor::new(line);
-                    return Err(self.expected(&cursor, "an instruction, a directive or a label"));
-                }
-            },
+        match cursor.tok() {
+            Tok::Eof => return Ok(()),
+            Tok::Directive => {
+                let token = cursor.bump();
+                self.directive(&mut cursor, token)?;
+            }
+            Tok::Ident => {
+                let token = cursor.bump();
+                self.instruction(&mut cursor, token)?;
+            }
+            _ => {
+                cursor.pos = 0;
+                return Err(self.expected(&cursor, "an instruction, a directive or a label"));
+            }
         }
-        if cursor.is_done() { Ok(()) } else { Err(self.expected(&cursor, "the end of the line")) }
+        if cursor.at(Tok::Eof) { Ok(()) } else { Err(self.expected(&cursor, "the end of the line")) }
     }
 
     /// What follows from the whole text: places, counts of tasks, names.

@@ -1,13 +1,12 @@
 //! Operands, as the tables of instructions and operations say.
 
-use super::cursor::Cursor;
-use super::lexer::{Tok, Token};
 use super::{Assembler, Fixup, Parsed};
 use crate::ptow::codes;
 use crate::ptow::symbols::{Kind, variable};
 use wsp_core::ptow::{Operand, Word};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
+use wsp_syntax::{Cursor, Tok, Token};
 
 /// Where a place goes once all places are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +18,8 @@ pub(super) enum Field {
 impl Assembler<'_> {
     /// An operand that is no place of the program; at most `most`.
     pub(super) fn operand(&mut self, cursor: &mut Cursor<'_>, kind: Operand, most: u32) -> Parsed<u32> {
-        let start = self.here(cursor);
-        if cursor.eat("#") {
+        let start = cursor.span();
+        if cursor.eat(Tok::Hash) {
             return self.number(cursor, "an operand", most);
         }
         let value = self.operand_value(cursor, kind)?;
@@ -65,11 +64,8 @@ impl Assembler<'_> {
 
     /// Takes a `-` that stands for nothing.
     fn dash(&self, cursor: &mut Cursor<'_>) -> bool {
-        let alone = match cursor.peek_second() {
-            None => true,
-            Some(next) => matches!(next.tok, Tok::Punct("," | "]")),
-        };
-        alone && cursor.eat("-")
+        let alone = matches!(cursor.peek(1).kind, Tok::Eof | Tok::Comma | Tok::RBracket);
+        alone && cursor.eat(Tok::Minus)
     }
 
     fn numbered(&mut self, cursor: &mut Cursor<'_>, word: &str) -> Parsed<u32> {
@@ -78,10 +74,9 @@ impl Assembler<'_> {
     }
 
     fn depth(&mut self, cursor: &mut Cursor<'_>) -> Parsed<u32> {
-        let name = cursor.peek().filter(|t| t.tok == Tok::Ident).and_then(|t| variable(self.text_of(t)));
-        match name {
+        match cursor.word().and_then(variable) {
             Some(depth) => {
-                cursor.next();
+                cursor.bump();
                 Ok(depth)
             }
             None => Err(self.expected(cursor, "a loop variable, such as `i0`")),
@@ -89,7 +84,7 @@ impl Assembler<'_> {
     }
 
     /// The row that a symbol names.
-    pub(super) fn row(&mut self, token: &Token, kind: Kind) -> Parsed<u32> {
+    pub(super) fn row(&mut self, token: Token, kind: Kind) -> Parsed<u32> {
         match self.symbols.row(kind, self.text_of(token)) {
             Some(row) => Ok(row),
             None => {
@@ -101,10 +96,10 @@ impl Assembler<'_> {
 
     /// Where the words of an expression are in the pool; they are added to it unless they are there.
     pub(super) fn expr(&mut self, cursor: &mut Cursor<'_>) -> Parsed<u32> {
-        if cursor.eat("@") {
+        if cursor.eat(Tok::At) {
             return self.number(cursor, "a place in the pool of expressions", u32::MAX);
         }
-        let start = self.here(cursor);
+        let start = cursor.span();
         let words = self.expression(cursor)?;
         if let Some(at) = self.pooled.get(&words) {
             return Ok(*at);
@@ -129,13 +124,13 @@ impl Assembler<'_> {
         at: usize,
         field: Field,
     ) -> Parsed<u32> {
-        if cursor.eat("#") {
+        if cursor.eat(Tok::Hash) {
             return self.number(cursor, "a place", u32::MAX);
         }
         if kind == Operand::OptBody && self.dash(cursor) {
             return Ok(0);
         }
-        let label = self.ident(cursor, "the label of a body")?.clone();
+        let label = self.ident(cursor, "the label of a body")?;
         self.fixups.push(Fixup { word: at, field, label });
         Ok(0)
     }
@@ -143,10 +138,10 @@ impl Assembler<'_> {
     /// Fills in the places of labels.
     pub(super) fn link(&mut self) {
         for fixup in std::mem::take(&mut self.fixups) {
-            let name = self.text_of(&fixup.label).to_owned();
+            let name = self.text_of(fixup.label).to_owned();
             let Some(at) = self.labels.get(&name).map(|(at, _)| *at) else {
-                let meant = self.nearest(&fixup.label, self.labels.keys().map(String::as_str));
-                self.unknown_name(&fixup.label, "label", meant);
+                let meant = self.nearest(fixup.label, self.labels.keys().map(String::as_str));
+                self.unknown_name(fixup.label, "label", meant);
                 continue;
             };
             match (self.image.words.get_mut(fixup.word), fixup.field) {
@@ -154,7 +149,7 @@ impl Assembler<'_> {
                 (Some(word), Field::Operand1) => match u16::try_from(at) {
                     Ok(at) => word.operand1 = at,
                     Err(_) => {
-                        let span = self.span_of(&fixup.label);
+                        let span = self.span_of(fixup.label);
                         self.out_of_range(span, "this operand", &at.to_string(), "0 to 65535");
                     }
                 },
@@ -164,7 +159,7 @@ impl Assembler<'_> {
     }
 
     /// Notes a label.
-    pub(super) fn label(&mut self, token: &Token) -> Parsed<()> {
+    pub(super) fn label(&mut self, token: Token) -> Parsed<()> {
         let name = self.text_of(token).to_owned();
         let span = self.span_of(token);
         let at = u32::try_from(self.image.words.len()).unwrap_or(u32::MAX);
