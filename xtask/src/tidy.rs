@@ -7,6 +7,7 @@
 //! * no file names a place of one machine ([`paths`]);
 //! * no two crates have enums that say the same ([`twins`]);
 //! * at most three files compute integer operators ([`evaluators`]);
+//! * one crate has a lexer ([`lexers`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
@@ -15,6 +16,7 @@ mod conformance;
 mod evaluators;
 mod features;
 mod layers;
+mod lexers;
 mod licence;
 mod paths;
 mod twins;
@@ -48,6 +50,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut conformance = conformance::Conformance::default();
     let mut twins = twins::Twins::default();
     let mut evaluators = evaluators::Evaluators::default();
+    let mut lexers = lexers::Lexers::default();
     let mut vectors = false;
     for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -60,6 +63,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
         if name.ends_with(".rs") {
             twins.source(&name, &text);
             evaluators.source(&name, &text);
+            lexers.source(&name, &text);
         }
         let opening = match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => Some("//!"),
@@ -91,6 +95,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(conformance.faults());
     faults.extend(twins.faults());
     faults.extend(evaluators.faults());
+    faults.extend(lexers.faults());
     let conformance = conformance.summary();
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());

@@ -1,0 +1,113 @@
+//! How many crates have a lexer: each is one more place where a comment, a number or a name can end differently.
+//!
+//! A lexer is known by what it tells apart: a file that asks of characters whether they are blanks, digits and letters of names takes
+//! text into tokens. One crate may have such files.
+
+use crate::rust::Source;
+use std::collections::BTreeMap;
+
+/// Most crates that do.
+const MOST: usize = 1;
+
+/// Ways to ask for each of the three.
+const QUESTIONS: [&[&str]; 3] = [
+    &["is_whitespace", "is_ascii_whitespace", "trim_start", "' '", "'\\t'", "'\\n'"],
+    &["is_digit", "is_ascii_digit", "to_digit", "'0'..='9'", "b'0'..=b'9'"],
+    &[
+        "is_alphabetic",
+        "is_ascii_alphabetic",
+        "is_alphanumeric",
+        "is_ascii_alphanumeric",
+        "'a'..='z'",
+        "b'a'..=b'z'",
+        "'_'",
+    ],
+];
+
+/// The files that take text into tokens, by crate.
+#[derive(Default, Debug)]
+pub(super) struct Lexers {
+    crates: BTreeMap<String, Vec<String>>,
+}
+
+impl Lexers {
+    /// Takes a file; those of tests read what they compare with.
+    pub(super) fn source(&mut self, name: &str, text: &str) {
+        let Some((krate, inside)) = name.strip_prefix("crates/").and_then(|path| path.split_once('/')) else {
+            return;
+        };
+        if !inside.starts_with("src/") || inside.contains("tests") {
+            return;
+        }
+        let source = Source::new(inside.to_owned(), text.to_owned());
+        if QUESTIONS.iter().all(|ways| ways.iter().any(|way| asks(&source, way))) {
+            self.crates.entry(krate.to_owned()).or_default().push(name.to_owned());
+        }
+    }
+
+    /// A fault when there are too many.
+    pub(super) fn faults(&self) -> Vec<String> {
+        if self.crates.len() <= MOST {
+            return Vec::new();
+        }
+        let files: Vec<&str> = self.crates.values().flatten().map(String::as_str).collect();
+        let found = self.crates.len();
+        vec![format!(
+            "{found} crates have a lexer, at most {MOST} may; write the rules of the language for `wsp-syntax`: {}",
+            files.join(", ")
+        )]
+    }
+}
+
+/// Whether the code of a file has a text, be it a character in quotation marks. Comments and tests are spaces in the code.
+fn asks(source: &Source, way: &str) -> bool {
+    source.text.match_indices(way).any(|(at, _)| source.code.as_bytes()[at] != b' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEXERS: [(&str, &str); 3] = [
+        (
+            "crates/a/src/lexer.rs",
+            "fn f() { match c {\n    ' ' => skip(),\n    '0'..='9' => number(),\n    _ if c.is_alphabetic() => name(),\n} }\n",
+        ),
+        (
+            "crates/a/src/more.rs",
+            "fn f(b: u8) { b.is_ascii_whitespace() || b.is_ascii_digit() || b == b'_' }\n",
+        ),
+        (
+            "crates/b/src/scan.rs",
+            "fn f() { let rest = rest.trim_start(); c.to_digit(16); c.is_ascii_alphanumeric(); }\n",
+        ),
+    ];
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let mut lexers = Lexers::default();
+        for (name, text) in files {
+            lexers.source(name, text);
+        }
+        lexers.faults()
+    }
+
+    #[test]
+    fn one_crate_may_have_a_lexer_and_a_second_is_a_fault() {
+        assert!(found(&LEXERS[..2]).is_empty());
+        let faults = found(&LEXERS);
+        assert!(faults.len() == 1 && faults[0].starts_with("2 crates have a lexer"), "{faults:?}");
+        assert!(faults[0].ends_with("crates/a/src/lexer.rs, crates/a/src/more.rs, crates/b/src/scan.rs"));
+    }
+
+    #[test]
+    fn files_that_ask_for_less_comments_and_tests_have_none() {
+        for other in [
+            "fn f() { c.is_ascii_digit() || c.is_alphabetic() }",
+            "fn f() { c.is_whitespace() || c.is_ascii_digit() }",
+            "// is_whitespace, is_digit, is_alphabetic",
+            "#[cfg(test)]\nmod tests {\n    fn f() { is_whitespace(); is_digit(); is_alphabetic() }\n}\n",
+        ] {
+            assert!(found(&[LEXERS[0], ("crates/b/src/x.rs", other)]).is_empty(), "{other}");
+        }
+    }
+}
