@@ -1,13 +1,15 @@
 //! PTO-WSP: workloads, schedules and backends kept apart.
 //!
-//! Re-exports of the crates below, and nothing of its own. [`workload`] is for programs whose tasks are loops over kernels,
-//! [`task_graph`] for units of the task-graph instruction set;
-//! what follows runs a `.pto` source; [`runtime`] is the task graph by itself.
+//! A plan of any front end is compiled by the [`backend`] of its target: [`compile`]. [`workload`] is for programs whose tasks are
+//! loops over kernels, [`task_graph`] for units of the task-graph instruction set; what follows runs a `.pto` source; [`runtime`] is
+//! the task graph by itself. Everything that goes wrong is an [`Error`].
 //!
 //! With the feature `native` scalar code that runs long is compiled for this machine, without it it is interpreted. Results are the same.
 //!
 //! ```
+//! use pto_wsp::backend::{Args, RunOptions};
 //! use pto_wsp::prelude::*;
+//! use pto_wsp::{Error, compile};
 //!
 //! let source = "
 //! PTO_SHAPE(x, n)
@@ -27,15 +29,15 @@
 //! void run(Tensor<float> x, Tensor<float> y) { PTO_LAUNCH(Twice, { .x = x, .y = y }); }
 //! ";
 //! let mut sources = SourceMap::default();
-//! let (module, findings) = compile("twice.pto", source, &mut sources);
-//! let module = module.unwrap_or_else(|| panic!("{}", render_all(&findings, &sources, false)));
-//! let program = Program::new(lower(&module, &CompileOptions::default()).unwrap());
+//! let (module, findings) = pto_wsp::lang::compile("twice.pto", source, &mut sources);
+//! let module = module.ok_or_else(|| Error::in_sources(findings, &sources))?;
+//! let program = compile(lower(&module, &CompileOptions::default())?)?;
 //!
-//! let mut x = Array::zeros(DType::F32, &[100]).unwrap();
+//! let mut x = Array::zeros(DType::F32, &[100])?;
 //! x.as_slice_mut::<f32>().unwrap().fill(1.5);
-//! let arrays = Arrays::from([("x".to_owned(), x)]);
-//! let outcome = program.execute(&arrays, &LaunchOptions::default()).unwrap();
+//! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
 //! assert_eq!(outcome.outputs["y"].as_slice::<f32>().unwrap(), [3.0f32; 100]);
+//! # Ok::<(), Error>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -47,8 +49,13 @@ pub use wsp_memory as memory;
 pub use wsp_plan as plan;
 pub use wsp_runtime as runtime;
 
+pub mod backend;
+mod error;
 pub mod task_graph;
 pub mod workload;
+
+pub use backend::{compile, registry, registry_with};
+pub use error::Error;
 
 /// What a program that compiles and runs a source needs.
 pub mod prelude {

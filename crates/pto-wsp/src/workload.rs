@@ -1,9 +1,12 @@
 //! Workloads from Rust: built or parsed, with kernels in Rust, run on the task-graph runtime.
 //!
 //! ```
+//! use pto_wsp::backend::cpu::CpuSimBackend;
+//! use pto_wsp::backend::{Args, Backend, RunOptions};
 //! use pto_wsp::prelude::*;
-//! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, WorkloadInputs, WorkloadOptions, WorkloadProgram, sized};
+//! use pto_wsp::workload::{KernelRegistry, ModuleBuilder, WorkloadPlan, sized};
 //!
+//! # fn main() -> Result<(), pto_wsp::Error> {
 //! // Partial sums of a matrix by tiles of rows, then their total. The second kernel waits for the first by its data.
 //! let mut m = ModuleBuilder::new();
 //! let rows = m.param("rows", 256);
@@ -17,22 +20,22 @@
 //!     });
 //!     w.task(sum).arg(part).arg(total);
 //! });
-//! let module = m.finish().unwrap();
 //!
 //! let mut kernels = KernelRegistry::new();
 //! kernels.register("sum", |cx| {
 //!     let total: f32 = cx.load::<f32>(0)?.iter().sum();
 //!     cx.store(1, &[total])
-//! }).unwrap();
-//! let program = WorkloadProgram::new(module.into_inner(), None, &CompileOptions::default()).unwrap();
-//! let program = program.with_kernels(kernels).unwrap();
+//! })?;
+//! let plan = WorkloadPlan::new(m.finish()?.into_inner(), None, &CompileOptions::default())?;
+//! let program = CpuSimBackend { kernels, ..CpuSimBackend::default() }.compile(&plan.into())?;
 //!
-//! let mut x = Array::zeros(DType::F32, &[256, 8]).unwrap();
+//! let mut x = Array::zeros(DType::F32, &[256, 8])?;
 //! x.as_slice_mut::<f32>().unwrap().fill(0.5);
-//! let inputs = WorkloadInputs { arrays: Arrays::from([("x".to_owned(), x)]), ..WorkloadInputs::default() };
-//! let outcome = program.execute(&inputs, &WorkloadOptions::default()).unwrap();
+//! let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
 //! assert_eq!(outcome.outputs["total"].as_slice::<f32>().unwrap(), [1024.0]);
-//! assert_eq!(outcome.runtime.tasks, 17);
+//! assert_eq!(outcome.stats.tasks, 17);
+//! # Ok(())
+//! # }
 //! ```
 
 pub use wsp_backend::{Recording, Unwritten};
@@ -48,3 +51,4 @@ pub use wsp_ir::workload::text::{parse, print};
 pub use wsp_ir::workload::{
     Deps, ExecPool, Gate, GateScope, PoolSizes, Ready, Start, Trace, Window, WindowMode, WorkloadModule,
 };
+pub use wsp_plan::workload::{WorkloadLibrary, WorkloadPlan};

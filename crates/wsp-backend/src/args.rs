@@ -95,7 +95,7 @@ impl Args {
         if wrong.is_empty() {
             Ok(self.values.iter().filter_map(integer).collect())
         } else {
-            Err(RunError::Refused(wrong))
+            Err(RunError::Refused(wrong.into()))
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::options::RunOptions;
 use crate::outcome::{Explanation, Outcome};
 use crate::run::Run;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Diagnostics};
 use wsp_plan::{PlanSource, Target};
 
 /// What compiles plans for targets.
@@ -23,7 +23,7 @@ pub trait Backend: Send + Sync {
     ///
     /// # Errors
     /// What it cannot do, kernels without a body, options of the backend that do not fit the plan.
-    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Vec<Diagnostic>>;
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics>;
 }
 
 /// A compiled plan. It may be used from several threads at once; each run is separate.

@@ -1,25 +1,25 @@
 //! Why a run gave nothing.
 
 use std::fmt;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::Diagnostics;
 
 /// Why a run gave nothing. The findings say it, the first of them first; where spans point into sources, who has the sources
 /// renders them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RunError {
     /// Arguments or options do not fit, or arrays are in use: no task ran.
-    Refused(Vec<Diagnostic>),
+    Refused(Diagnostics),
     /// A task, the generation of tasks or a check of them failed.
-    Failed(Vec<Diagnostic>),
+    Failed(Diagnostics),
     /// Nothing could run any more: who waits for what.
-    Stuck(Vec<Diagnostic>),
+    Stuck(Diagnostics),
     /// The run was cancelled.
-    Cancelled(Vec<Diagnostic>),
+    Cancelled(Diagnostics),
 }
 
 impl RunError {
     /// The findings.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
+    pub fn diagnostics(&self) -> &Diagnostics {
         match self {
             RunError::Refused(found)
             | RunError::Failed(found)
@@ -29,7 +29,7 @@ impl RunError {
     }
 
     /// The findings, to be kept.
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+    pub fn into_diagnostics(self) -> Diagnostics {
         match self {
             RunError::Refused(found)
             | RunError::Failed(found)
@@ -47,13 +47,7 @@ impl fmt::Display for RunError {
             RunError::Stuck(_) => "the run cannot go on",
             RunError::Cancelled(_) => "the run was cancelled",
         })?;
-        for found in self.diagnostics() {
-            write!(f, "\n{}: {}", found.code, found.message)?;
-            for more in found.notes.iter().chain(&found.help) {
-                write!(f, "\n    {more}")?;
-            }
-        }
-        Ok(())
+        write!(f, "\n{}", self.diagnostics())
     }
 }
 

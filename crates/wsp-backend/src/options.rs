@@ -264,7 +264,7 @@ impl RunOptions {
             .filter(|(_, kinds, given)| *given && !kinds.contains(&kind))
             .map(refused)
             .collect();
-        if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused)) }
+        if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
     }
 }
 

@@ -14,7 +14,7 @@ pub struct Outcome {
     pub unwritten: Vec<Unwritten>,
     /// How it ran.
     pub stats: Stats,
-    /// Warnings and notes.
+    /// Warnings and notes of the run; those of lowering are the plan's.
     pub notes: Vec<Diagnostic>,
     /// What the backend tells beside, in a type of its own.
     pub own: Box<dyn Any + Send>,
@@ -64,7 +64,7 @@ pub struct Explanation {
     pub kernels: Vec<(String, u64)>,
     /// What the target does with each statement of the schedule.
     pub schedule: Vec<String>,
-    /// Warnings and notes.
+    /// Warnings and notes of the arguments; those of lowering are the plan's.
     pub notes: Vec<Diagnostic>,
     /// What the backend tells beside, in a type of its own.
     pub own: Box<dyn Any + Send>,

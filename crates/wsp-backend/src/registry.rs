@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::codes::{BACKEND_EXISTS, NO_BACKEND, UNKNOWN_BACKEND};
 use std::fmt;
 use std::sync::Arc;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::diag::{Diagnostic, Diagnostics, did_you_mean};
 use wsp_plan::target::listed;
 use wsp_plan::{PlanSource, Target};
 
@@ -107,7 +107,7 @@ impl Registry {
     ///
     /// # Errors
     /// None runs its target or takes all of it: what each of them says.
-    pub fn select(&self, plan: &PlanSource) -> Result<Selection, Vec<Diagnostic>> {
+    pub fn select(&self, plan: &PlanSource) -> Result<Selection, Diagnostics> {
         let target = plan.target();
         let mut passed_over = Vec::new();
         for backend in &self.backends {
@@ -129,7 +129,7 @@ impl Registry {
             Why::Targets(_) => Vec::new(),
             Why::Findings(found) => found,
         });
-        Err([fault].into_iter().chain(findings).collect())
+        Err(Diagnostics([fault].into_iter().chain(findings).collect()))
     }
 }
 

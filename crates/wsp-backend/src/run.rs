@@ -28,7 +28,7 @@ impl Run {
         let thread = std::thread::Builder::new().name("wsp-run".to_owned());
         let thread = thread.spawn(move || prepared.run()).map_err(|fault| {
             let message = "the run has no thread".to_owned();
-            RunError::Refused(vec![Diagnostic::error(NOT_STARTED, message).note(fault.to_string())])
+            RunError::Refused(Diagnostic::error(NOT_STARTED, message).note(fault.to_string()).into())
         })?;
         Ok(Run { thread: Some(thread), cancel })
     }

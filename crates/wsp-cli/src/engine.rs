@@ -5,15 +5,20 @@ pub mod workload;
 
 use crate::files::{files_in, read_source};
 use crate::report::{Descriptor, DescriptorType, GraphStats, PlanReport, RunStats, TaskGroup};
+use pto_wsp::backend::cpu::{self, CpuSimBackend};
+use pto_wsp::registry_with;
+use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{KernelStats, KvLayout, Recording, Unwritten};
+use wsp_backend::{
+    Args, KernelStats, KvLayout, Program, Recording, RunError, RunOptions, SpaceOptions, Unwritten,
+};
 use wsp_core::{FuncId, TensorId};
-use wsp_cpu::{LaunchOptions, PlannedDescriptor, Program};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::{BindingSource, Consumer, EntryTy, FuncKind, LaunchTarget, Module, SourceMap, StructDef};
-use wsp_kernel::{Engine, Mode, Value};
+use wsp_kernel::{Engine, Mode};
 pub use wsp_lang::Purpose;
-use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::{Arrays, CompileOptions, LoweredPlan, ParamValue, PlanSource, Target};
 use wsp_runtime::clock;
 
 /// A compiled source file.
@@ -35,8 +40,10 @@ pub struct Loaded {
 }
 
 /// What a user may choose at launch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
+    /// Where it runs.
+    pub target: &'static Target,
     /// Worker threads; 0 takes one per core.
     pub threads: u32,
     /// Order of heads and tokens in the pages of every cache.
@@ -53,6 +60,22 @@ pub struct Options {
     pub engine: Engine,
     /// Whether to record what tasks store.
     pub recording: Recording,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            target: CPU_SIM,
+            threads: 0,
+            layout: KvLayout::default(),
+            schedule: None,
+            max_blocks: None,
+            set: Vec::new(),
+            mode: Mode::default(),
+            engine: Engine::default(),
+            recording: Recording::Off,
+        }
+    }
 }
 
 /// What a run gave.
@@ -128,27 +151,51 @@ pub fn outputs(module: &Module) -> Result<Vec<TensorId>, Vec<Diagnostic>> {
     Ok((0..plan.tensors.len()).filter(|i| plan.tensors[*i].written).map(|i| TensorId(i as u32)).collect())
 }
 
+/// Compiles a plan by the backend that takes it, with these tile operations and this engine on `cpu_sim`.
+///
+/// # Errors
+/// Nothing runs its target, or what runs it cannot do all of it.
+pub(crate) fn program(
+    plan: &PlanSource,
+    mode: Mode,
+    engine: Engine,
+) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
+    let registry = registry_with(CpuSimBackend { mode, engine, ..CpuSimBackend::default() });
+    let selection = registry.select(plan).map_err(|found| found.0)?;
+    selection.backend().compile(plan).map_err(|found| found.0)
+}
+
+/// The findings of a run that gave nothing.
+pub(crate) fn faults(error: RunError) -> Vec<Diagnostic> {
+    error.into_diagnostics().0
+}
+
 /// Runs the generators only.
 ///
 /// # Errors
 /// What is wrong with data, parameters or schedule, or a fault of a generator.
 pub fn plan(loaded: &Loaded, options: &Options) -> Result<PlanReport, Vec<Diagnostic>> {
-    let program = lower(loaded, options)?;
-    let plan = program.explain(&loaded.arrays, &launch_options(options))?;
-    let module = &program.lowered().module;
-    let (schedule, schedule_lines) = schedule(program.lowered());
-    Ok(PlanReport {
+    let lowered = Arc::new(lower(loaded, options)?);
+    let program = program(&PlanSource::Spaces(lowered.clone()), options.mode, options.engine)?;
+    let explained = program.explain(&args(loaded, options), &run_options(options)).map_err(faults)?;
+    let module = &lowered.module;
+    let (schedule, schedule_lines) = schedule(&lowered);
+    let report = PlanReport {
         types: module.structs.iter().map(descriptor_type).collect(),
+        max_blocks: lowered.options.max_blocks,
+        schedule,
+        schedule_lines,
+        warnings: warnings(&lowered, explained.notes),
+        ..PlanReport::default()
+    };
+    let Ok(plan) = explained.own.downcast::<cpu::PlanReport>() else { return Ok(report) };
+    Ok(PlanReport {
         descriptors: plan.list.iter().map(|item| descriptor(module, item)).collect(),
         tiles: plan.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
         workspace_slots: plan.workspace_slots,
         workspace_bytes: plan.workspace_bytes,
-        max_blocks: program.lowered().options.max_blocks,
-        schedule,
-        schedule_lines,
         plan: Duration::from_nanos(plan.sizing_ns),
-        warnings: warnings(program.lowered(), plan.notes),
-        ..PlanReport::default()
+        ..report
     })
 }
 
@@ -158,43 +205,53 @@ pub fn plan(loaded: &Loaded, options: &Options) -> Result<PlanReport, Vec<Diagno
 /// What is wrong with data, parameters or schedule, or a fault of a generator or kernel.
 pub fn execute(loaded: &Loaded, options: &Options) -> Result<RunOutcome, Vec<Diagnostic>> {
     let started = clock::now();
-    let program = lower(loaded, options)?;
+    let lowered = Arc::new(lower(loaded, options)?);
+    let program = program(&PlanSource::Spaces(lowered.clone()), options.mode, options.engine)?;
     let lowering = clock::nanos_since(started);
-    let outcome = program.execute(&loaded.arrays, &launch_options(options))?;
+    let mut prepared = program.prepare(args(loaded, options), run_options(options)).map_err(faults)?;
+    let outcome = prepared.run().map_err(faults)?;
     let stats = &outcome.stats;
-    let (schedule, schedule_lines) = schedule(program.lowered());
-    let times = stats.times;
-    let before = lowering + times.bind + times.compile + times.sizing + times.allocate;
+    let (schedule, schedule_lines) = schedule(&lowered);
+    let common = RunStats {
+        threads: stats.executors,
+        max_blocks: lowered.options.max_blocks,
+        schedule,
+        schedule_lines,
+        tasks: task_groups(&lowered.module, &stats.kernels),
+        compile: Duration::from_nanos(lowering) + stats.compile,
+        run: stats.run,
+        ..RunStats::default()
+    };
     Ok(RunOutcome {
-        params: stats.params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
-        stats: RunStats {
-            threads: stats.threads,
-            max_blocks: program.lowered().options.max_blocks,
-            schedule,
-            schedule_lines,
-            tiles: stats.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
-            tasks: task_groups(&program.lowered().module, &stats.kernels),
-            workspace_slots: stats.workspace_slots,
-            workspace_bytes: stats.workspace_bytes,
-            costs: Vec::new(),
-            compile: Duration::from_nanos(lowering + times.bind + times.compile),
-            plan: Duration::from_nanos(times.sizing),
-            first_task: Duration::from_nanos(before + stats.runtime.first_start_ns.unwrap_or(0)),
-            run: Duration::from_nanos(times.run),
-            run_computed: Duration::from_nanos(times.run_computed),
-            graph: graph_stats(&stats.runtime),
-            worker_busy: stats
-                .runtime
-                .workers
-                .iter()
-                .map(|w| Duration::from_nanos(w.busy_ns.unwrap_or(0)))
-                .collect(),
+        params: outcome.stats.params,
+        stats: match outcome.own.downcast::<cpu::RunStats>() {
+            Ok(own) => with_own(common, &own, lowering),
+            Err(_) => common,
         },
         outputs: outcome.outputs,
         unwritten: outcome.unwritten,
-        untouched: untouched(program.lowered()),
-        warnings: warnings(program.lowered(), outcome.notes),
+        untouched: untouched(&lowered),
+        warnings: warnings(&lowered, outcome.notes),
     })
+}
+
+/// Counts and times with what `cpu_sim` tells beside; `lowering` is nanoseconds.
+fn with_own(common: RunStats, own: &cpu::RunStats, lowering: u64) -> RunStats {
+    let times = own.times;
+    let before = lowering + times.bind + times.compile + times.sizing + times.allocate;
+    let busy = own.runtime.workers.iter().map(|w| Duration::from_nanos(w.busy_ns.unwrap_or(0)));
+    RunStats {
+        tiles: own.tiles.iter().map(|t| (t.axis.clone(), u64::from(t.size))).collect(),
+        workspace_slots: own.workspace_slots,
+        workspace_bytes: own.workspace_bytes,
+        compile: common.compile + Duration::from_nanos(times.bind),
+        plan: Duration::from_nanos(times.sizing),
+        first_task: Duration::from_nanos(before + own.runtime.first_start_ns.unwrap_or(0)),
+        run_computed: Duration::from_nanos(times.run_computed),
+        graph: graph_stats(&own.runtime),
+        worker_busy: busy.collect(),
+        ..common
+    }
 }
 
 /// Tensors of the host entry that no kernel loads from or stores to, where their names do not say that it is meant. Arrays of integers are for generators too.
@@ -229,23 +286,25 @@ fn graph_stats(runtime: &wsp_runtime::Stats) -> GraphStats {
     }
 }
 
-fn lower(loaded: &Loaded, options: &Options) -> Result<Program, Vec<Diagnostic>> {
-    let mut compile = CompileOptions { schedule: options.schedule.clone(), ..CompileOptions::default() };
+fn lower(loaded: &Loaded, options: &Options) -> Result<LoweredPlan, Vec<Diagnostic>> {
+    let (schedule, target) = (options.schedule.clone(), options.target);
+    let mut compile = CompileOptions { schedule, target, ..CompileOptions::default() };
     if let Some(max_blocks) = options.max_blocks {
         compile.max_blocks = max_blocks;
     }
-    Ok(Program::new(wsp_plan::lower(&loaded.module, &compile)?))
+    wsp_plan::lower(&loaded.module, &compile)
 }
 
-fn launch_options(options: &Options) -> LaunchOptions {
-    LaunchOptions {
+fn args(loaded: &Loaded, options: &Options) -> Args {
+    Args { arrays: loaded.arrays.clone(), values: options.set.clone(), ..Args::default() }
+}
+
+fn run_options(options: &Options) -> RunOptions {
+    RunOptions {
         threads: options.threads,
-        kv_layout: options.layout,
-        set: options.set.clone(),
-        mode: options.mode,
         recording: options.recording,
-        engine: options.engine,
-        ..LaunchOptions::default()
+        spaces: SpaceOptions { kv_layout: options.layout },
+        ..RunOptions::default()
     }
 }
 
@@ -264,7 +323,7 @@ fn descriptor_type(def: &StructDef) -> DescriptorType {
     DescriptorType { name: def.name.clone(), fields: def.fields.iter().map(|f| f.name.clone()).collect() }
 }
 
-fn descriptor(module: &Module, item: &PlannedDescriptor) -> Descriptor {
+fn descriptor(module: &Module, item: &cpu::PlannedDescriptor) -> Descriptor {
     let tier = match module.structs[item.descriptor.index()].consumer {
         Consumer::Tiers { field, .. } => item.words.get(field as usize).copied(),
         Consumer::Kernel(_) | Consumer::None => None,
@@ -299,15 +358,4 @@ fn task_groups(module: &Module, kernels: &[KernelStats]) -> Vec<TaskGroup> {
     }
     groups.sort_by_key(|g| g.tier.is_none());
     groups
-}
-
-fn param_value(value: Value) -> ParamValue {
-    match value {
-        Value::Bool(b) => ParamValue::Bool(b),
-        Value::F32(x) => ParamValue::Float(f64::from(x)),
-        Value::F64(x) => ParamValue::Float(x),
-        Value::I32(_) | Value::U32(_) | Value::I64(_) | Value::U64(_) => {
-            ParamValue::Int(value.as_int().expect("integer values have an integer form"))
-        }
-    }
 }

@@ -109,3 +109,5 @@ wsp_ir::diag::codes! {
             first axis run over all of them, or bind an array of as many lengths as there are indices.";
 }
 pub(crate) const NEVER_STORED: Code = Code(616);
+/// A generator or kernel was stopped, as `wsp_kernel` reports it.
+pub(crate) const FUNCTION_STOPPED: Code = Code(607);

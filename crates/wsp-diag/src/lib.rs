@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 
 mod codes;
+mod diagnostics;
 mod render;
 mod sink;
 pub mod span;
 mod unused;
 
 pub use codes::{Code, CodeInfo, Codes, lookup};
+pub use diagnostics::Diagnostics;
 pub use render::{render, render_all, to_json};
 pub use sink::Sink;
 pub use span::{FileId, SourceFile, SourceMap, Span};

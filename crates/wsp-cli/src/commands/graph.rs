@@ -30,7 +30,7 @@ pub(super) fn graph(session: &mut Session, args: &GraphArgs) -> Result<Outcome, 
         .map_err(|fault| vec![fault])?;
     options::refuse_unused(args.data.files()).map_err(|fault| vec![fault])?;
     let source = session.read_workload(&args.file)?;
-    let program = engine::link(&source, args.schedule.as_deref(), None)?;
+    let program = engine::link(&source, args.schedule.as_deref())?;
     session.warn(program.notes());
     let Given { inputs, sources } =
         read_arrays(&source, &program, &args.data, args.set.clone(), ArraysFor::Tasks)?;

@@ -104,7 +104,7 @@ pub(super) fn check(session: &mut Session, path: &Path) -> Result<(), Vec<Diagno
     let named = source.module.schedules.iter().filter(|s| !s.name.is_empty()).map(|s| Some(s.name.as_str()));
     let mut found = Vec::new();
     for schedule in [None].into_iter().chain(named) {
-        match engine::link(&source, schedule, None) {
+        match engine::link(&source, schedule) {
             Ok(program) => found.extend_from_slice(program.notes()),
             Err(faults) => found.extend(faults),
         }

@@ -8,17 +8,21 @@ pub use check::{compare, compare_bits};
 pub use dry::{check_defaults, known_tasks};
 pub use transfer::{Transferred, transfer};
 
-use super::{graph_stats, param_value};
+use super::{faults, graph_stats};
 use crate::graph::{Graph, GraphAccess, Missed, ORDER_POINT};
-use crate::report::{RunTime, TimedTask, Timeline};
+use crate::report::{GraphStats, RunTime, TimedTask, Timeline};
+use pto_wsp::backend::cpu::{Bodies, WorkloadOutcome};
 use std::path::Path;
 use std::time::Duration;
-use wsp_backend::Unwritten;
-use wsp_cpu::workload::{Bodies, Detail, WorkloadInputs, WorkloadOptions, WorkloadProgram};
+use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
+use wsp_cpu::workload::{Detail, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::Module;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{Deps, ParamSource, WorkloadModule};
-use wsp_plan::{Arrays, CompileOptions, ParamValue};
+use wsp_kernel::{Engine, Mode};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::workload::WorkloadPlan;
+use wsp_plan::{Arrays, CompileOptions, ParamValue, PlanSource, Target};
 use wsp_runtime::TaskTrace;
 use wsp_runtime::clock::Clock;
 
@@ -35,16 +39,26 @@ pub struct Source {
 ///
 /// # Errors
 /// What does not fit, and what the target cannot do.
-pub fn link(
+pub fn plan(
     source: &Source,
     schedule: Option<&str>,
     max_blocks: Option<u32>,
-) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-    let mut options = CompileOptions { schedule: schedule.map(str::to_owned), ..CompileOptions::default() };
+    target: &'static Target,
+) -> Result<WorkloadPlan, Vec<Diagnostic>> {
+    let schedule = schedule.map(str::to_owned);
+    let mut options = CompileOptions { schedule, target, ..CompileOptions::default() };
     if let Some(max_blocks) = max_blocks {
         options.max_blocks = max_blocks;
     }
-    WorkloadProgram::new(source.module.clone(), source.library.as_ref(), &options)
+    WorkloadPlan::new(source.module.clone(), source.library.as_ref(), &options).map_err(|found| found.0)
+}
+
+/// The program of [`plan`] for this machine.
+///
+/// # Errors
+/// As [`plan`].
+pub fn link(source: &Source, schedule: Option<&str>) -> Result<WorkloadProgram, Vec<Diagnostic>> {
+    plan(source, schedule, None, CPU_SIM).map(WorkloadProgram::of)
 }
 
 /// A graph with what `wsp graph` says of it.
@@ -144,37 +158,49 @@ impl RunOutcome {
 /// Runs a workload.
 ///
 /// # Errors
-/// Wrong values or arrays, faults of the workload, the first fault of a task.
-pub fn execute(
-    program: &WorkloadProgram,
-    inputs: &WorkloadInputs,
-    options: &WorkloadOptions,
-) -> Result<RunOutcome, Vec<Diagnostic>> {
-    let outcome = program.execute(inputs, options)?;
-    let runtime = &outcome.runtime;
+/// Nothing runs its target, wrong values or arrays, faults of the workload, the first fault of a task.
+pub fn execute(plan: &PlanSource, args: &Args, options: &RunOptions) -> Result<RunOutcome, Vec<Diagnostic>> {
+    let program = super::program(plan, Mode::default(), Engine::default())?;
+    let mut prepared = program.prepare(args.clone(), options.clone()).map_err(faults)?;
+    let Outcome { outputs, unwritten, stats, notes, own } = prepared.run().map_err(faults)?;
+    let common = RunOutcome {
+        outputs,
+        unwritten,
+        bodies: None,
+        params: Vec::new(),
+        library_params: Vec::new(),
+        schedule_lines: Vec::new(),
+        kernels: stats.kernels.into_iter().map(|k| (k.name, k.tasks)).collect(),
+        time: RunTime::Measured {
+            threads: stats.executors,
+            run: stats.run,
+            first_task: None,
+            busy: Vec::new(),
+            graph: GraphStats::default(),
+            aicpus: None,
+        },
+        notes,
+        trace: Vec::new(),
+    };
+    let Ok(own) = own.downcast::<WorkloadOutcome>() else { return Ok(common) };
+    let runtime = &own.runtime;
     let time = RunTime::Measured {
-        threads: outcome.threads,
-        run: Duration::from_nanos(outcome.run_ns),
+        threads: own.threads,
+        run: stats.run,
         first_task: runtime.first_start_ns.map(Duration::from_nanos),
         busy: runtime.workers.iter().filter_map(|w| w.busy_ns).map(Duration::from_nanos).collect(),
         graph: graph_stats(runtime),
-        aicpus: outcome.aicpus.map(Box::new),
+        aicpus: own.aicpus.clone().map(Box::new),
     };
+    let of_library = |(name, _): &(String, ParamValue)| own.library_params.iter().any(|(of, _)| of == name);
     Ok(RunOutcome {
-        outputs: outcome.outputs,
-        unwritten: outcome.unwritten,
-        bodies: Some(outcome.bodies),
-        params: outcome.params,
-        library_params: outcome
-            .library_params
-            .iter()
-            .map(|(name, v)| (name.clone(), param_value(*v)))
-            .collect(),
-        schedule_lines: outcome.schedule.iter().map(ToString::to_string).collect(),
-        kernels: outcome.kernels.into_iter().map(|k| (k.name, k.tasks)).collect(),
-        time,
-        notes: outcome.notes,
+        bodies: Some(own.bodies),
+        library_params: stats.params.into_iter().filter(of_library).collect(),
+        schedule_lines: own.schedule.iter().map(ToString::to_string).collect(),
         trace: runtime.trace.iter().map(measured).collect(),
+        params: own.params,
+        time,
+        ..common
     })
 }
 

@@ -11,7 +11,7 @@ use spaces::SpaceProgram;
 use unit::UnitProgram;
 use workload::TaskProgram;
 use wsp_backend::{Backend, Program, RunError};
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Diagnostics};
 use wsp_kernel::{Engine, Mode};
 use wsp_plan::target::CPU_SIM;
 use wsp_plan::{PlanSource, ProgramKind, Target};
@@ -43,8 +43,8 @@ impl Backend for CpuSimBackend {
         Vec::new()
     }
 
-    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Vec<Diagnostic>> {
-        self.refuse_options(plan.kind()).map_err(|fault| vec![fault])?;
+    fn compile(&self, plan: &PlanSource) -> Result<Box<dyn Program>, Diagnostics> {
+        self.refuse_options(plan.kind())?;
         Ok(match plan {
             PlanSource::Spaces(plan) => Box::new(SpaceProgram::new(plan.clone(), self)),
             PlanSource::Workload(plan) => Box::new(TaskProgram::new(plan, self)?),
@@ -72,13 +72,17 @@ impl CpuSimBackend {
 
 /// Why a run was not begun.
 fn refused(found: Vec<Diagnostic>) -> RunError {
-    if is_cancelled(&found) { RunError::Cancelled(found) } else { RunError::Refused(found) }
+    let is_cancelled = is_cancelled(&found);
+    let found = Diagnostics(found);
+    if is_cancelled { RunError::Cancelled(found) } else { RunError::Refused(found) }
 }
 
 /// Why a run that was begun gave nothing. What is found before its first task refuses it.
 fn failed(found: Vec<Diagnostic>) -> RunError {
-    match found.first().map(|first| first.code) {
-        _ if is_cancelled(&found) => RunError::Cancelled(found),
+    let (is_cancelled, code) = (is_cancelled(&found), found.first().map(|first| first.code));
+    let found = Diagnostics(found);
+    match code {
+        _ if is_cancelled => RunError::Cancelled(found),
         Some(tg_codes::STUCK) => RunError::Stuck(found),
         Some(workload_codes::IN_USE | workload_codes::BAD_OPTION | codes::BAD_OPTION) => {
             RunError::Refused(found)
@@ -88,5 +92,6 @@ fn failed(found: Vec<Diagnostic>) -> RunError {
 }
 
 fn is_cancelled(found: &[Diagnostic]) -> bool {
-    found.first().is_some_and(|first| [codes::STOPPED, tg_codes::CANCELLED].contains(&first.code))
+    let cancelled = [codes::STOPPED, codes::FUNCTION_STOPPED, tg_codes::CANCELLED];
+    found.first().is_some_and(|first| cancelled.contains(&first.code))
 }

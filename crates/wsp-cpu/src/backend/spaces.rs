@@ -32,7 +32,7 @@ impl SpaceProgram {
         options.check(ProgramKind::Spaces)?;
         if options.spaces != SpaceOptions::default() && self.program.lowered().module.caches.is_empty() {
             let fault = Diagnostic::error(BAD_OPTION, "option `kv_layout` has no meaning: there is no cache");
-            return Err(RunError::Refused(vec![fault.help("leave it out")]));
+            return Err(RunError::Refused(fault.help("leave it out").into()));
         }
         let common = LaunchOptions {
             kv_layout: options.spaces.kv_layout,
@@ -66,7 +66,7 @@ impl wsp_backend::Program for SpaceProgram {
         Ok(Explanation {
             kernels,
             schedule: plan.stages.iter().flat_map(|stage| stage.schedule.lines.iter().cloned()).collect(),
-            notes: plan.notes.iter().chain(&report.notes).cloned().collect(),
+            notes: report.notes.clone(),
             own: Box::new(report),
         })
     }
@@ -74,7 +74,7 @@ impl wsp_backend::Program for SpaceProgram {
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
         let launch = self.launch_options(&args, &options)?;
         let ready = self.program.ready(&args.arrays, &launch).map_err(refused)?;
-        let notes = self.program.lowered().notes.iter().chain(ready.notes()).cloned().collect();
+        let notes = ready.notes().to_vec();
         Ok(Box::new(PreparedSpaces {
             program: self.program.clone(),
             args,
@@ -106,7 +106,7 @@ impl Prepared for PreparedSpaces {
             None => self.program.ready(&self.args.arrays, &self.launch).map_err(refused)?,
         };
         let outcome = self.program.run(ready, &self.args.arrays).map_err(failed)?;
-        Ok(told(self.program.lowered(), outcome))
+        Ok(told(outcome))
     }
 
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
@@ -115,13 +115,13 @@ impl Prepared for PreparedSpaces {
         let launch =
             LaunchOptions { set: all.values.clone(), views: all.views.clone(), ..self.launch.clone() };
         let ready = self.program.ready(&all.arrays, &launch).map_err(refused)?;
-        self.notes = self.program.lowered().notes.iter().chain(ready.notes()).cloned().collect();
+        self.notes = ready.notes().to_vec();
         (self.args, self.launch, self.ready) = (all, launch, Some(ready));
         Ok(())
     }
 }
 
-fn told(plan: &LoweredPlan, outcome: Outcome) -> wsp_backend::Outcome {
+fn told(outcome: Outcome) -> wsp_backend::Outcome {
     let Outcome { outputs, unwritten, stats, notes } = outcome;
     let RunStats { threads, kernels, params, times, runtime, .. } = &stats;
     let told = Stats {
@@ -133,7 +133,6 @@ fn told(plan: &LoweredPlan, outcome: Outcome) -> wsp_backend::Outcome {
         kernels: kernels.clone(),
         params: params.iter().map(|(name, value)| (name.clone(), param_value(*value))).collect(),
     };
-    let notes = plan.notes.iter().cloned().chain(notes).collect();
     wsp_backend::Outcome { outputs, unwritten, stats: told, notes, own: Box::new(stats) }
 }
 

@@ -44,7 +44,7 @@ impl wsp_backend::Program for UnitProgram {
         options.check(ProgramKind::Unit)?;
         let message = "how often each kernel of a task graph runs is known when it has run";
         let fault = Diagnostic::error(crate::codes::BAD_OPTION, message);
-        Err(RunError::Refused(vec![fault.help("run it: the statistics of the run have it")]))
+        Err(RunError::Refused(fault.help("run it: the statistics of the run have it").into()))
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {

@@ -72,7 +72,7 @@ impl wsp_backend::Program for TaskProgram {
         Ok(Explanation {
             kernels,
             schedule: self.program.schedule().lines.iter().map(ToString::to_string).collect(),
-            notes: self.program.notes().to_vec(),
+            notes: Vec::new(),
             own: Box::new(listing),
         })
     }
@@ -82,10 +82,9 @@ impl wsp_backend::Program for TaskProgram {
         let inputs = inputs(&args, &options.workload);
         let prepared = PreparedRun::new(&self.program, inputs, self.options(&options));
         let prepared = prepared.map_err(refused)?;
-        let notes = self.program.notes().iter().cloned().chain(prepared.notes()).collect();
+        let notes = prepared.notes();
         let streams = self.program.schedule().policy.streams.unwrap_or(1);
         Ok(Box::new(PreparedTasks {
-            program: self.program.clone(),
             prepared,
             notes,
             streams,
@@ -96,7 +95,6 @@ impl wsp_backend::Program for TaskProgram {
 
 /// A workload with arrays.
 struct PreparedTasks {
-    program: Arc<WorkloadProgram>,
     prepared: PreparedRun,
     notes: Vec<Diagnostic>,
     streams: u32,
@@ -125,13 +123,13 @@ impl Prepared for PreparedTasks {
         };
         let outputs = std::mem::take(&mut own.outputs);
         let unwritten = std::mem::take(&mut own.unwritten);
-        let notes = self.program.notes().iter().cloned().chain(std::mem::take(&mut own.notes)).collect();
+        let notes = std::mem::take(&mut own.notes);
         Ok(Outcome { outputs, unwritten, stats, notes, own: Box::new(outcome) })
     }
 
     fn rebind(&mut self, args: Args) -> Result<(), RunError> {
         self.prepared.rebind(args).map_err(refused)?;
-        self.notes = self.program.notes().iter().cloned().chain(self.prepared.notes()).collect();
+        self.notes = self.prepared.notes();
         Ok(())
     }
 }

@@ -73,7 +73,7 @@ impl WorkloadProgram {
         library: Option<&Module>,
         options: &CompileOptions,
     ) -> Result<WorkloadProgram, Vec<Diagnostic>> {
-        WorkloadPlan::new(module, library, options).map(WorkloadProgram::of)
+        Ok(WorkloadProgram::of(WorkloadPlan::new(module, library, options).map_err(|found| found.0)?))
     }
 
     /// The program of a plan.

@@ -2,7 +2,7 @@
 
 use wsp_core::DType;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, render};
+use wsp_ir::diag::{Diagnostics, render};
 use wsp_ir::workload::build::{
     Expr, Index, Int, ModuleBuilder, TaskGraphPolicy, affinity, between, hash, range, range_step,
     round_robin, sized, static_partition, work_steal,
@@ -20,7 +20,7 @@ fn parse(text: &str) -> WorkloadModule {
 }
 
 fn finish(m: ModuleBuilder) -> WorkloadModule {
-    let show = |found: Vec<Diagnostic>| panic!("{found:#?}");
+    let show = |found: Diagnostics| panic!("{found:#?}");
     m.finish().unwrap_or_else(show).into_inner()
 }
 

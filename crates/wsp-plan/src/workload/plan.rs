@@ -6,7 +6,7 @@ use crate::lower::{LoweredPlan, lower_library};
 use crate::options::CompileOptions;
 use wsp_core::FuncId;
 use wsp_ir::Module;
-use wsp_ir::diag::Diagnostic;
+use wsp_ir::diag::{Diagnostic, Diagnostics};
 use wsp_ir::workload::WorkloadModule;
 use wsp_ir::workload::verify::verify;
 
@@ -42,10 +42,10 @@ impl WorkloadPlan {
         mut module: WorkloadModule,
         library: Option<&Module>,
         options: &CompileOptions,
-    ) -> Result<WorkloadPlan, Vec<Diagnostic>> {
+    ) -> Result<WorkloadPlan, Diagnostics> {
         let faults: Vec<Diagnostic> = verify(&module).into_iter().filter(Diagnostic::is_error).collect();
         if !faults.is_empty() {
-            return Err(faults);
+            return Err(faults.into());
         }
         let schedule = lower_schedule(&module, options.schedule.as_deref(), options.target)?;
         let functions = link(&mut module, library)?;

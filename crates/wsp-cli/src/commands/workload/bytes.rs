@@ -17,7 +17,7 @@ pub(in crate::commands) fn bytes(session: &mut Session, args: &PlanArgs) -> Resu
     let source = session.read_workload(&args.file)?;
     refuse_machine_options(&args.launch).map_err(|fault| vec![fault])?;
     let set = settings(args).map_err(|fault| vec![fault])?;
-    let program = engine::link(&source, args.launch.schedule.as_deref(), None)?;
+    let program = engine::link(&source, args.launch.schedule.as_deref())?;
     session.warn(program.notes());
     let Given { inputs, sources } = read(&source, &program, &args.data, set, Purpose::Tasks)?;
     args.data.check_seed(&sources.made)?;
@@ -36,7 +36,7 @@ pub(in crate::commands) fn program_bytes(
 ) -> Result<Option<Vec<u8>>, Vec<Diagnostic>> {
     if is_workload(path) {
         let source = session.read_workload(path)?;
-        let program = engine::link(&source, schedule, None)?;
+        let program = engine::link(&source, schedule)?;
         session.warn(program.notes());
         let lowered = lower(program.module(), program.schedule())?;
         session.warn(&lowered.notes);

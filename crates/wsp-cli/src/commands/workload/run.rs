@@ -32,7 +32,10 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     let used = [used_files(&args.file, &source), session.source_files()].concat();
     let outputs = Outputs::of(args, &used)?;
     let (set, max_blocks) = settings(&source, &args.launch);
-    let program = engine::link(&source, args.launch.schedule.as_deref(), max_blocks)?;
+    let target = args.target.unwrap_or(CPU_SIM);
+    let plan = engine::plan(&source, args.launch.schedule.as_deref(), max_blocks, target)?;
+    let program = WorkloadProgram::of(plan.clone());
+    let plan = PlanSource::from(plan);
     if max_blocks.is_some() && !program.reads_max_blocks() {
         return Err(vec![
             unread_value("max_blocks").note("no kernel that tasks call asks for the number of cores"),
@@ -49,9 +52,16 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     check_allowed(&args.allow_unwritten, &written(&source, &program))?;
     session.refuse_denied()?;
     let Given { inputs, sources } = arrays(&source, &program, args, set)?;
-    let options = options(args, recording);
-    let run = if is_virtual { engine::simulate } else { engine::execute };
-    let mut outcome = run(&program, &inputs, &options)?;
+    let options = options(args, &inputs, recording);
+    let of_run = Args {
+        arrays: inputs.arrays.clone(),
+        views: inputs.views.clone(),
+        values: inputs.set.clone(),
+    };
+    let mut outcome = match is_virtual {
+        true => engine::simulate(&program, &inputs, &in_virtual_time(&options))?,
+        false => engine::execute(&plan, &of_run, &options)?,
+    };
     session.warn(&outcome.notes);
     let timeline = args.trace.as_ref().map(|_| outcome.timeline(&args.file));
     let (filled, faults) = outputs.fill(&outcome.outputs, &mut |out| match &timeline {
@@ -59,7 +69,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
         None => Ok(()),
     });
     let mut verdict = Verdict::new(session, args, wanted, faults);
-    let check = judge(session, &mut verdict, &source, &program, &inputs, &options, &outcome);
+    let run = Run { source: &source, plan: &plan, args: &of_run, options: &options };
+    let check = judge(session, &mut verdict, &run, &outcome);
     let unstored = std::mem::take(&mut outcome.unwritten);
     let arrays = RunArrays { inputs: &inputs.arrays, made: &sources.made, outputs: &outcome.outputs };
     let findings = verdict.findings(unstored, arrays, check.comparisons());
@@ -116,38 +127,56 @@ fn steals(policy: &SchedulePolicy, args: &RunArgs) -> bool {
     config.ready_policy() == Ready::WorkSteal
 }
 
-fn options(args: &RunArgs, recording: Recording) -> WorkloadOptions {
+/// A run, to be compared.
+struct Run<'a> {
+    source: &'a Source,
+    plan: &'a PlanSource,
+    args: &'a Args,
+    options: &'a RunOptions,
+}
+
+fn options(args: &RunArgs, inputs: &WorkloadInputs, recording: Recording) -> RunOptions {
     let (aicpus, expand) = aicpus(args);
-    WorkloadOptions {
+    RunOptions {
         threads: args.threads.unwrap_or(0),
         seed: if aicpus == 0 { args.data.seed() } else { 0 },
         trace: args.trace.is_some(),
-        aicpus,
-        expand,
         recording,
-        ..WorkloadOptions::default()
+        workload: WorkloadRunOptions {
+            aicpus,
+            expand,
+            made_up: inputs.made_up.clone(),
+            absent: inputs.absent,
+            data_seed: inputs.seed,
+            mixing: inputs.mixing,
+            whole_outs: false,
+        },
+        ..RunOptions::default()
     }
+}
+
+/// Options of a run, as a simulation takes them.
+fn in_virtual_time(options: &RunOptions) -> WorkloadOptions {
+    let RunOptions { threads, seed, trace, .. } = *options;
+    WorkloadOptions { threads, seed, trace, ..WorkloadOptions::default() }
 }
 
 /// Compares the outputs of a run that is to be checked.
 fn judge(
     session: &Session,
     verdict: &mut Verdict<'_>,
-    source: &Source,
-    program: &WorkloadProgram,
-    inputs: &WorkloadInputs,
-    options: &WorkloadOptions,
+    run: &Run<'_>,
     outcome: &RunOutcome,
 ) -> Check {
     if outcome.kernels.iter().all(|(_, tasks)| *tasks == 0) {
-        let empty = empty_params(source, &outcome.params, &inputs.set);
+        let empty = empty_params(run.source, &outcome.params, &run.args.values);
         verdict.nothing_ran(&Emptiness { what: "the workload has no task", empty });
         return Check::NothingRan;
     }
     if !verdict.is_wanted() {
         return Check::NotDone;
     }
-    let compared = check(session, source, program, inputs, options, outcome);
+    let compared = check(session, run, outcome);
     let check = verdict.compared(compared).unwrap_or(Check::NotDone);
     if check.compares_nothing() {
         verdict.nothing_compared("no task writes an element of a tensor");
@@ -180,30 +209,24 @@ fn written(source: &Source, program: &WorkloadProgram) -> Vec<String> {
 }
 
 /// Compares with the references of the used file or, where it names none, with a sequential run.
-fn check(
-    session: &Session,
-    source: &Source,
-    program: &WorkloadProgram,
-    inputs: &WorkloadInputs,
-    options: &WorkloadOptions,
-    outcome: &RunOutcome,
-) -> Result<Check, Vec<Diagnostic>> {
+fn check(session: &Session, run: &Run<'_>, outcome: &RunOutcome) -> Result<Check, Vec<Diagnostic>> {
+    let Run { source, plan, args, options } = *run;
     if let Some(library) = source.library.as_ref().filter(|library| !library.references.is_empty()) {
         session.terminal.progress("computing the reference");
         let (outputs, params) = (&outcome.outputs, &outcome.library_params);
         return Ok(Check::Close(compare_arrays(
             library,
-            &inputs.arrays,
+            &args.arrays,
             outputs,
             params,
-            &engine::library_values(source, &inputs.set),
+            &engine::library_values(source, &args.values),
             KvLayout::default(),
         )?));
     }
     session.terminal.progress("running once more, one task after another");
     let recording = Recording::Off;
-    let sequential = WorkloadOptions { sequential: true, trace: false, recording, ..options.clone() };
-    let expected = engine::execute(program, inputs, &sequential)?;
+    let sequential = RunOptions { sequential: true, trace: false, recording, ..options.clone() };
+    let expected = engine::execute(plan, args, &sequential)?;
     engine::compare(outcome, &expected).map_err(|fault| vec![fault])
 }
 

@@ -50,6 +50,6 @@ fn twice(mut prepared: Box<dyn Prepared>) -> Outcome {
 /// The option that is refused, by its name.
 fn named(fault: &RunError) -> &str {
     let RunError::Refused(found) = fault else { panic!("{fault}") };
-    let [Diagnostic { message, .. }] = found.as_slice() else { panic!("{fault}") };
+    let [Diagnostic { message, .. }] = &**found else { panic!("{fault}") };
     message.split('`').nth(1).expect("the message should name it")
 }

@@ -104,16 +104,16 @@ fn what_fails_or_is_refused_says_what_the_program_says() {
     let launch = LaunchOptions { threads: 1, ..LaunchOptions::default() };
     let failed = fault(program.execute(y.clone(), one.clone()));
     assert!(matches!(failed, RunError::Failed(_)), "{failed}");
-    assert_eq!(Some(failed.diagnostics()), direct.execute(&y.arrays, &launch).err().as_deref());
+    assert_eq!(Some(&**failed.diagnostics()), direct.execute(&y.arrays, &launch).err().as_deref());
     let missing = Args::new();
     let refused = program.prepare(missing.clone(), one.clone()).err().expect("there is no array");
     assert!(matches!(refused, RunError::Refused(_)), "{refused}");
-    assert_eq!(Some(refused.diagnostics()), direct.execute(&missing.arrays, &launch).err().as_deref());
+    assert_eq!(Some(&**refused.diagnostics()), direct.execute(&missing.arrays, &launch).err().as_deref());
     let many = RunOptions { threads: 1 << 20, ..RunOptions::default() };
     let refused = fault(program.execute(y.clone(), many));
     let launch = LaunchOptions { threads: 1 << 20, ..LaunchOptions::default() };
     assert!(matches!(refused, RunError::Refused(_)), "{refused}");
-    assert_eq!(Some(refused.diagnostics()), direct.execute(&y.arrays, &launch).err().as_deref());
+    assert_eq!(Some(&**refused.diagnostics()), direct.execute(&y.arrays, &launch).err().as_deref());
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn what_fails_or_is_refused_says_what_the_session_says() {
     let failed = fault(program.execute(args.clone(), RunOptions { threads: 1, ..RunOptions::default() }));
     let said = session(FAILS, &args, SessionOptions::default()).run().expect_err("the kernel fails");
     assert!(matches!(failed, RunError::Failed(_)), "{failed}");
-    assert_eq!(failed.diagnostics(), said);
+    assert_eq!(failed.diagnostics().0, said);
     let refused = program.prepare(Args::new(), RunOptions::default());
     if let Err(refused) = refused {
         assert!(matches!(refused, RunError::Refused(_)), "{refused}");

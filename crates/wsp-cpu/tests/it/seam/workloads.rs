@@ -143,10 +143,10 @@ fn what_fails_or_is_refused_says_what_the_program_says() {
     let failed = fault(program.execute(args(), RunOptions::default()));
     let said = |inputs: &WorkloadInputs| direct.execute(inputs, &WorkloadOptions::default()).err();
     assert!(matches!(failed, RunError::Failed(_)), "{failed}");
-    assert_eq!(Some(failed.diagnostics()), said(&inputs(&args())).as_deref());
+    assert_eq!(Some(&**failed.diagnostics()), said(&inputs(&args())).as_deref());
     let refused = program.prepare(Args::new(), RunOptions::default()).err().expect("there is no array");
     assert!(matches!(refused, RunError::Refused(_)), "{refused}");
-    assert_eq!(Some(refused.diagnostics()), said(&inputs(&Args::new())).as_deref());
+    assert_eq!(Some(&**refused.diagnostics()), said(&inputs(&Args::new())).as_deref());
     let unknown = with(sums()).compile(&plan("kernel k(); workload main { k(); }", None).into());
     assert!(unknown.err().expect("it declares neither")[0].message.contains("declares no kernel"));
     let without = compiled(plan(SUMS, None)).prepare(args(), RunOptions::default());

@@ -60,7 +60,7 @@ use self::origin::{Origin, Owner};
 use super::verify::{VerifiedWorkload, into_verified, rule};
 use super::{AxisKind, IntExpr, ParamSource, WorkloadModule};
 use crate::Span;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Diagnostics};
 use wsp_core::{AxisId, DType, ParamId, SlotId, TableId, TensorId, WorkloadId};
 
 /// Builds a module.
@@ -272,11 +272,11 @@ impl ModuleBuilder {
     ///
     /// # Errors
     /// Handles of another module or workload (WSP0788), else what [`verify`](super::verify) finds.
-    pub fn finish(mut self) -> Result<VerifiedWorkload, Vec<Diagnostic>> {
+    pub fn finish(mut self) -> Result<VerifiedWorkload, Diagnostics> {
         if !self.faults.is_empty() {
-            return Err(self.faults);
+            return Err(self.faults.into());
         }
         self.module.entry = self.module.runs();
-        into_verified(self.module)
+        Ok(into_verified(self.module)?)
     }
 }

@@ -1,0 +1,44 @@
+//! The backends that there are, and the seam behind which they stand.
+
+use crate::Error;
+use std::sync::Arc;
+use wsp_plan::PlanSource;
+
+pub use wsp_backend::{
+    Absent, Arg, Args, Backend, Begin, Expand, Explanation, KernelStats, KvLayout, Outcome, Prepared,
+    Program, Recording, Registry, Released, Run, RunError, RunOptions, Selection, SpaceOptions, Stats,
+    UnitOptions, Unwritten, WorkloadRunOptions,
+};
+pub use wsp_plan::{KernelFile, ProgramKind, Target, UnitSource};
+
+/// The simulation on this machine, and what it tells of plans and runs beside what every backend does.
+pub mod cpu {
+    pub use wsp_cpu::tg::{CANNOT_RESUME, Peak, Report};
+    pub use wsp_cpu::workload::{AicpuFigures, Bodies, WorkloadOutcome};
+    pub use wsp_cpu::{CpuSimBackend, PlanReport, PlannedDescriptor, RunStats};
+}
+
+/// The backends that run plans: those that need nothing to be given.
+pub fn registry() -> Registry {
+    registry_with(cpu::CpuSimBackend::default())
+}
+
+/// The backends that run plans, with this one for `cpu_sim`.
+pub fn registry_with(cpu: cpu::CpuSimBackend) -> Registry {
+    let mut registry = Registry::new();
+    let backends: [Arc<dyn Backend>; 1] = [Arc::new(cpu)];
+    for backend in backends {
+        registry.register(backend).expect("names of backends should be distinct");
+    }
+    registry
+}
+
+/// Compiles a plan by the backend that takes it.
+///
+/// # Errors
+/// No backend runs its target or takes all of it, kernels without a body.
+pub fn compile(plan: impl Into<PlanSource>) -> Result<Box<dyn Program>, Error> {
+    let plan = plan.into();
+    let selection = registry().select(&plan)?;
+    Ok(selection.backend().compile(&plan)?)
+}

@@ -1,0 +1,120 @@
+//! One error for everything that can go wrong.
+
+use std::fmt;
+use wsp_backend::RunError;
+use wsp_cpu::workload::{AlreadyRegistered, KernelFault};
+use wsp_ir::SourceMap;
+use wsp_ir::diag::{Diagnostic, Diagnostics, render_all};
+use wsp_memory::ViewFault;
+use wsp_plan::ArrayError;
+
+/// Why a program could not be made or run. It comes from the errors of every layer by `?`, and goes into others as any error does.
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    /// Findings, with the sources that they point into.
+    Found(Diagnostics, SourceMap),
+    /// A run that gave nothing.
+    Run(RunError),
+    /// Something else.
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// Findings and the sources that they point into: the text shows the lines.
+    pub fn in_sources(found: impl Into<Diagnostics>, sources: &SourceMap) -> Error {
+        Error(Box::new(Kind::Found(found.into(), sources.clone())))
+    }
+
+    /// The findings; none where the environment failed.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match &*self.0 {
+            Kind::Found(found, _) => found,
+            Kind::Run(error) => error.diagnostics(),
+            Kind::Other(_) => &[],
+        }
+    }
+
+    /// Why a run gave nothing, if it is that.
+    pub fn run(&self) -> Option<&RunError> {
+        if let Kind::Run(error) = &*self.0 { Some(error) } else { None }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Found(found, sources) if sources.names().next().is_some() => {
+                f.write_str(render_all(found, sources, false).trim_end())
+            }
+            Kind::Found(found, _) => found.fmt(f),
+            Kind::Run(error) => error.fmt(f),
+            Kind::Other(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Found(..) | Kind::Run(_) => None,
+            Kind::Other(error) => error.source(),
+        }
+    }
+}
+
+impl From<Diagnostics> for Error {
+    fn from(found: Diagnostics) -> Error {
+        Error::in_sources(found, &SourceMap::default())
+    }
+}
+
+impl From<Vec<Diagnostic>> for Error {
+    fn from(found: Vec<Diagnostic>) -> Error {
+        Diagnostics(found).into()
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(found: Diagnostic) -> Error {
+        Diagnostics::from(found).into()
+    }
+}
+
+impl From<Box<Diagnostic>> for Error {
+    fn from(found: Box<Diagnostic>) -> Error {
+        (*found).into()
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Error {
+        Error(Box::new(Kind::Run(error)))
+    }
+}
+
+impl From<KernelFault> for Error {
+    fn from(fault: KernelFault) -> Error {
+        Error(Box::new(Kind::Other(fault.message.into())))
+    }
+}
+
+impl From<AlreadyRegistered> for Error {
+    fn from(error: AlreadyRegistered) -> Error {
+        Error(Box::new(Kind::Other(error.into())))
+    }
+}
+
+impl From<ArrayError> for Error {
+    fn from(error: ArrayError) -> Error {
+        Error(Box::new(Kind::Other(error.into())))
+    }
+}
+
+impl From<ViewFault> for Error {
+    fn from(error: ViewFault) -> Error {
+        Error(Box::new(Kind::Other(error.into())))
+    }
+}

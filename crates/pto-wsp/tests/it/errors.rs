@@ -1,0 +1,86 @@
+//! Every error goes into one by `?`, and that one into those of others.
+
+use pto_wsp::backend::cpu::CpuSimBackend;
+use pto_wsp::backend::{Args, Backend, RunError, RunOptions};
+use pto_wsp::prelude::{Array, CompileOptions, DType, Diagnostic, SourceMap};
+use pto_wsp::workload::{KernelRegistry, ModuleBuilder, WorkloadPlan, sized};
+use pto_wsp::{Error, compile};
+
+const README: &str = include_str!("../../../../README.md");
+const EXAMPLE: &str = include_str!("../../src/workload.rs");
+
+/// The example of the README, with `fails` in the place of what the kernel may give.
+fn example(fails: bool) -> anyhow::Result<Vec<u8>> {
+    let mut m = ModuleBuilder::new();
+    let rows = m.param("rows", 256);
+    let x = m.tensor("x", DType::F32, [rows.into(), 8.into()]);
+    let part = m.tensor("part", DType::F32, [rows / 16]);
+    let total = m.tensor("total", DType::F32, [1.into()]);
+    let sum = m.kernel("sum").input("x").output("s").finish();
+    m.workload("main", |w| {
+        w.parallel_for("i", ..rows / 16, |w, i| {
+            w.task(sum).arg(x.at((sized(i * 16, 16), ..))).arg(part.at(i));
+        });
+        w.task(sum).arg(part).arg(total);
+    });
+    let mut kernels = KernelRegistry::new();
+    kernels.register("sum", move |cx| {
+        if fails {
+            return Err("as it should".into());
+        }
+        let total: f32 = cx.load::<f32>(0)?.iter().sum();
+        cx.store(1, &[total])
+    })?;
+    let plan = WorkloadPlan::new(m.finish()?.into_inner(), None, &CompileOptions::default())?;
+    let program = CpuSimBackend { kernels, ..CpuSimBackend::default() }.compile(&plan.into())?;
+    let x = Array::zeros(DType::F32, &[256, 8])?;
+    let outcome = program.execute(Args::new().with("x", x), RunOptions::default())?;
+    Ok(outcome.outputs["total"].bytes().to_vec())
+}
+
+#[test]
+fn the_readme_shows_the_example_of_workloads() {
+    let from = README.find("```rust").expect("it has a Rust example");
+    let block = README[from..].split("```").nth(1).expect("a block should end");
+    let mut lines = EXAMPLE.lines().filter_map(|line| line.strip_prefix("//!")).map(str::trim);
+    for shown in block.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()) {
+        assert!(lines.any(|line| line == shown), "the example should have, in this order: {shown}");
+    }
+    assert_eq!(block.matches('?').count(), 6);
+}
+
+#[test]
+fn errors_of_every_layer_go_into_those_of_others() {
+    assert_eq!(example(false).expect("it is right"), [0; 4]);
+    let failed = example(true).expect_err("the kernel fails");
+    assert!(matches!(failed.downcast_ref::<RunError>(), Some(RunError::Failed(_))), "{failed:?}");
+    assert!(failed.to_string().contains("as it should"), "{failed}");
+}
+
+#[test]
+fn an_error_shows_the_lines_of_its_sources_and_keeps_its_findings() {
+    fn is_error<E: std::error::Error + Send + Sync + 'static>(_: &E) {}
+    fn refused() -> Result<(), Error> {
+        let mut sources = SourceMap::default();
+        let (module, found) = pto_wsp::lang::compile("wrong.pto", "PTO_SHAPE(x, n", &mut sources);
+        module.map(|_| ()).ok_or_else(|| Error::in_sources(found, &sources))
+    }
+    let error = refused().expect_err("the text ends early");
+    is_error(&error);
+    assert!(error.to_string().contains("wrong.pto:1"), "{error}");
+    assert!(error.diagnostics().iter().any(Diagnostic::is_error));
+    assert!(error.run().is_none());
+}
+
+#[test]
+fn what_no_backend_takes_is_an_error() {
+    let module = ModuleBuilder::new();
+    let _ = module;
+    let (module, found) =
+        pto_wsp::workload::parse("test.wsp", "kernel k(); workload main { k(); }", &mut SourceMap::default());
+    let module = module.unwrap_or_else(|| panic!("{found:?}"));
+    let plan = WorkloadPlan::new(module, None, &CompileOptions::default()).expect("it is right");
+    let program = compile(plan).expect("it is looked at with arguments");
+    let refused: Error = program.execute(Args::new(), RunOptions::default()).expect_err("no body").into();
+    assert!(matches!(refused.run(), Some(RunError::Refused(_))), "{refused}");
+}

@@ -1,0 +1,5 @@
+//! Integration tests, in one program: they link once.
+
+mod counting;
+mod errors;
+mod selection;
