@@ -1,0 +1,53 @@
+"""Integer expressions have the values that all evaluators give them, with quotients rounded down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+from pto_wsp import InOut, P, Table, Tensor, errors, i32, python_kernel, workload
+from test_workload_random import compiled
+
+CASES = Path(__file__).resolve().parents[2] / "testdata" / "integers.txt"
+FAULTS = {"overflow": "WSP0810", "division": "WSP0811"}
+
+
+EXPRESSIONS = [block.splitlines() for block in CASES.read_text().split("\n= ")[1:]]
+"""Each expression of the file with its rows: three values, and what the expression is with them."""
+
+
+@pytest.mark.parametrize(
+    ("expression", "rows"), [(lines[0], [row.split() for row in lines[1:]]) for lines in EXPRESSIONS]
+)
+def test_an_expression_has_the_value_of_every_other_evaluator(expression, rows):
+    seen: list[int] = []
+
+    @python_kernel
+    def note(x: InOut):
+        seen.append(1)
+
+    lines = [
+        "def w():",
+        "    a, b, c = T[0], T[1], T[2]",
+        f"    with P.when({expression} == T[3]):",
+        "        note(X)",
+    ]
+    scope = {"P": P, "T": Table(length=4), "X": Tensor((1,), i32), "note": note}
+    program = workload(compiled(lines, "w", scope)).compile()
+
+    def matches(*table: int) -> bool:
+        seen.clear()
+        program.execute(X=numpy.zeros(1, numpy.int32), T=list(table))
+        return bool(seen)
+
+    assert len(rows) >= 12
+    for *variables, value in rows:
+        a, b, c = map(int, variables)
+        if value in FAULTS:
+            with pytest.raises(errors.ExecutionError) as found:
+                matches(a, b, c, 0)
+            assert found.value.code == FAULTS[value], (variables, value)
+        else:
+            assert matches(a, b, c, int(value)), (variables, value)
+            assert not matches(a, b, c, int(value) ^ 1), (variables, value)
