@@ -221,21 +221,15 @@ class Machine:
     def do_unary(self, s: dict[str, Any]) -> None:
         x = self.locals[s["src"]].get()
         one = np.float32(1)
-        self.locals[s["dst"]].set(
-            {
-                "copy": lambda: x.copy(),
-                "neg": lambda: -x,
-                "abs": lambda: np.abs(x),
-                "exp": lambda: np.exp(x),
-                "exp2": lambda: np.exp2(x),
-                "log": lambda: np.log(x),
-                "log2": lambda: np.log2(x),
-                "sqrt": lambda: np.sqrt(x),
-                "rsqrt": lambda: one / np.sqrt(x),
-                "recip": lambda: one / x,
-                "relu": lambda: np.maximum(x, 0),
-            }[s["op"]]()
-        )
+        # The others have NumPy's names.
+        named = {
+            "neg": np.negative,
+            "rsqrt": lambda x: one / np.sqrt(x),
+            "recip": lambda x: one / x,
+            "relu": lambda x: np.maximum(x, 0),
+        }
+        apply = named.get(s["op"]) or getattr(np, s["op"])
+        self.locals[s["dst"]].set(apply(x).astype(np.float32))
 
     def do_binary(self, s: dict[str, Any]) -> None:
         a = self.locals[s["a"]].get()
@@ -304,6 +298,40 @@ class Machine:
         for r in range(x.shape[0]):
             x[r, max(first + r, 0) :] = value
         tile.set(x)
+
+    def do_mask_band(self, s: dict[str, Any]) -> None:
+        tile = self.locals[s["tile"]]
+        assert self.ty(s["begin"]) == self.ty(s["end"]) == "i32" and self.ty(s["group"]) == "u32"
+        begin, end, group = (self.expr(s[name]) for name in ("begin", "end", "group"))
+        x, value = tile.get().copy(), self.expr(s["value"])
+        for r in range(x.shape[0]):
+            for c in range(x.shape[1]):
+                shift = r // max(group, 1)
+                if not begin + shift <= c < end + shift:
+                    x[r, c] = value
+        tile.set(x)
+
+    def do_iota(self, s: dict[str, Any]) -> None:
+        dst = self.locals[s["dst"]]
+        assert self.ty(s["start"]) == "i32"
+        cols = min(dst.cols, self.expr(s["cols"])) if "cols" in s else dst.cols
+        row = self.expr(s["start"]) + np.arange(cols)
+        dst.set(np.tile(row, (dst.rows, 1)).astype(np.float32))
+
+    def do_insert(self, s: dict[str, Any]) -> None:
+        dst, src = self.locals[s["dst"]], self.locals[s["src"]].get()
+        assert s["dst"] != s["src"]
+        row, col, x = self.expr(s["row"]), self.expr(s["col"]), dst.get().copy()
+        if row + src.shape[0] > x.shape[0] or col + src.shape[1] > x.shape[1]:
+            raise Trap(f"{src.shape} into {x.shape} at {row}, {col}")
+        x[row : row + src.shape[0], col : col + src.shape[1]] = src
+        dst.set(x)
+
+    def do_extract(self, s: dict[str, Any]) -> None:
+        dst, src = self.locals[s["dst"]], self.locals[s["src"]].get()
+        assert s["dst"] != s["src"]
+        row, col = self.expr(s["row"]), self.expr(s["col"])
+        dst.set(src[row : row + dst.rows, col : col + dst.cols].copy())
 
     def do_top_k(self, s: dict[str, Any]) -> None:
         values, indices, src = (self.locals[s[n]] for n in ("values", "indices", "src"))

@@ -806,6 +806,108 @@ def result_that_is_not_used():
     return k
 
 
+@mistake(codes.UNUSED, "pto.insert(", "t = …")
+def part_that_goes_nowhere():
+    @kernel
+    def k(x: In, y: Out):
+        t = pto.load(x)
+        pto.insert(t, pto.load(x[0:1, 0:4]), 0, 0)
+        pto.store(y, t)
+
+    return k
+
+
+@mistake(codes.INDEX_TYPE, "1.5", "round it")
+def band_that_begins_between_columns():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.mask_band(pto.load(x), 1.5, 4, 1, 0.0))
+
+    return k
+
+
+@mistake(codes.ARGUMENTS, "x", "load it first")
+def band_of_a_view():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.mask_band(x, 1, 4, 1, 0.0))
+
+    return k
+
+
+@mistake(codes.RANGE, "pto.mask_band(", "in that range")
+def band_of_fewer_than_no_rows():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.mask_band(pto.load(x), 1, 4, -1, 0.0))
+
+    return k
+
+
+@mistake(codes.INDEX_TYPE, "0.5", "round it")
+def columns_that_begin_at_a_half():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.iota((64, 128), 0.5))
+
+    return k
+
+
+@mistake(codes.ELEMENTS, "f64", "use `f32`")
+def columns_in_double_precision():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.iota((64, 128), 0, f64))
+
+    return k
+
+
+@mistake(codes.SHAPE_CONSTANT, "(n, 128)", "give constants")
+def columns_of_rows_without_a_bound():
+    @kernel
+    def k(x: In, y: Out, n: Scalar):
+        pto.store(y, pto.iota((n, 128)))
+
+    return k
+
+
+@mistake(codes.SHAPES, "pto.insert(", "a smaller part")
+def part_that_is_too_wide():
+    @kernel
+    def k(x: In, y: Out):
+        t = pto.load(x)
+        pto.store(y, pto.insert(t, pto.load(x[0:1]), 0, 1))
+
+    return k
+
+
+@mistake(codes.SHAPES, "pto.extract(", "from 0 to 127")
+def part_past_the_last_column():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.extract(pto.load(x), (1, 4), 0, 128))
+
+    return k
+
+
+@mistake(codes.SHAPE_CONSTANT, "pto.extract(", "hides the elements")
+def part_of_a_size_that_varies():
+    @kernel
+    def k(x: In, y: Out, n: Scalar):
+        pto.store(y, pto.extract(pto.load(x), (1, pto.min(n, 4)), 0, 0))
+
+    return k
+
+
+@mistake(codes.ARGUMENTS, "2.0", "`pto.full`")
+def hyperbolic_tangent_of_a_number():
+    @kernel
+    def k(x: In, y: Out):
+        pto.store(y, pto.load(x) * pto.tanh(2.0))
+
+    return k
+
+
 @mistake(codes.UNUSED, "pto.topk(", "v, i = …")
 def lists_that_are_not_taken():
     @kernel

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import pto
 from ..dtypes import DType
+from ..tile_functions import FORMS, Form
 from . import codes, flow, scalars, tiles, transfer
 from .calls import arguments, bind
 from .context import Cx
@@ -181,20 +182,14 @@ def _cast(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     return tiles.cast(cx, _tile(cx, bound, "tile", "cast"), elem, cx.span(node), dst)
 
 
-def _elementwise(name: str) -> Handler:
+def _elementwise(name: str, form: Form) -> Handler:
     def handler(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
-        value = bound["x"][0]
-        if isinstance(value, TileVal):
-            return tiles.unary(cx, name, value, cx.span(node), dst)
-        if isinstance(value, ViewVal):
-            _tile(cx, bound, "x", name)
+        ((parameter, (value, _)),) = bound.items()
+        if parameter == "tile" or isinstance(value, TileVal | ViewVal):
+            return tiles.unary(cx, form.op, _tile(cx, bound, parameter, name), cx.span(node), dst)
         return scalars.function(cx, name, _number(cx, bound, "x", name), cx.span(node))
 
     return handler
-
-
-for _name in ("exp", "exp2", "log", "log2", "sqrt", "rsqrt", "recip", "relu", "abs", "neg"):
-    TABLE[_name] = _elementwise(_name)
 
 
 def _of_number(name: str) -> Handler:
@@ -208,31 +203,44 @@ for _name in ("sin", "cos"):
     TABLE[_name] = _of_number(_name)
 
 
-def _extremum(name: str, op: str) -> Handler:
+def _of_two(name: str, form: Form) -> Handler:
     def handler(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
         a, b = bound["a"][0], bound["b"][0]
         if isinstance(a, TileVal) or isinstance(b, TileVal):
-            return tiles.binary(cx, op, a, b, node, dst)
+            return tiles.binary(cx, form.op, a, b, node, dst)
         numbers = _number(cx, bound, "a", name), _number(cx, bound, "b", name)
-        return scalars.binary(cx, op, *numbers, cx.span(node))
+        return scalars.binary(cx, form.op, *numbers, cx.span(node))
 
     return handler
 
 
-TABLE["maximum"] = _extremum("maximum", "max")
-TABLE["minimum"] = _extremum("minimum", "min")
-
-
-def _reduction(axis: str, op: str) -> Handler:
+def _reduction(name: str, form: Form) -> Handler:
     def handler(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
-        return tiles.reduce(cx, axis, op, _tile(cx, bound, "tile", axis + op), cx.span(node), dst)
+        return tiles.reduce(cx, form, _tile(cx, bound, "tile", name), cx.span(node), dst)
 
     return handler
 
 
-for _axis in ("row", "col"):
-    for _op in ("max", "min", "sum"):
-        TABLE[_axis + _op] = _reduction(_axis, _op)
+def _replaced(name: str, form: Form) -> Handler:
+    """Of an operation that replaces elements of a tile by a value: its numbers are those of the form, in
+    order.
+    """
+
+    def handler(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+        span = cx.span(node)
+        numbers = [
+            (_number if ty == "f32" else _integer)(cx, bound, parameter, name)
+            for parameter, (_, ty) in zip(list(bound)[1:], form.numbers, strict=True)
+        ]
+        tile = tiles.in_place(cx, _tile(cx, bound, "tile", name), "masked", numbers, span, dst)
+        fields = {
+            field: scalars.expr(cx, number, ty, span)
+            for number, (field, ty) in zip(numbers, form.numbers, strict=True)
+        }
+        cx.builder.stmt(form.word, span, tile=tile.local, **fields)
+        return tile
+
+    return handler
 
 
 @_builtin("matmul")
@@ -271,20 +279,34 @@ def _mask(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
     return tile
 
 
-@_builtin("mask_causal")
-def _mask_causal(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
-    span = cx.span(node)
-    col, value = _integer(cx, bound, "col", "mask_causal"), _number(cx, bound, "value", "mask_causal")
-    tile = _tile(cx, bound, "tile", "mask_causal")
-    tile = tiles.in_place(cx, tile, "masked", [col, value], span, dst)
-    cx.builder.stmt(
-        "mask_causal",
-        span,
-        tile=tile.local,
-        cols=scalars.expr(cx, col, "i32", span),
-        value=scalars.expr(cx, value, "f32", span),
-    )
-    return tile
+@_builtin("iota")
+def _iota(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    start, elem = _integer(cx, bound, "start", "iota"), _dtype(cx, bound, "iota") or "f32"
+    shape = _shape(cx, *bound["shape"])
+    if isinstance(shape[0], Const):
+        return tiles.iota(cx, shape, start, elem, bound["shape"][1], cx.span(node), dst)
+    # The rows that there are in the running task: of a tile of zeros, to which one row of numbers is added.
+    zeros = tiles.filled(cx, shape, Const(0.0), elem, bound["shape"][1], None)
+    row = tiles.iota(cx, (Const(1), shape[1]), start, elem, bound["shape"][1], cx.span(node), None)
+    return tiles.binary(cx, "add", zeros, row, node, dst)
+
+
+@_builtin("insert")
+def _insert(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    at = _corner(cx, bound, "insert")
+    tile, part = (_tile(cx, bound, name, "insert") for name in ("tile", "part"))
+    return tiles.insert(cx, tile, part, at, node, dst)
+
+
+@_builtin("extract")
+def _extract(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
+    at, shape = _corner(cx, bound, "extract"), _shape(cx, *bound["shape"])
+    return tiles.extract(cx, _tile(cx, bound, "tile", "extract"), shape, at, node, dst)
+
+
+def _corner(cx: Cx, bound: Bound, function: str) -> tuple[Number, Number]:
+    """Where a part of a tile begins."""
+    return _integer(cx, bound, "row", function), _integer(cx, bound, "col", function)
 
 
 @_builtin("topk")
@@ -427,3 +449,18 @@ def _coord(cx: Cx, bound: Bound, node: ast.Call, dst: int | None) -> Value:
             help="`k[b, h](…)` has coordinates 0 and 1; the number is a constant",
         )
     return cx.task_scalar(n.value, f"coord_{n.value}", cx.span(node))
+
+
+_BY_FORM: dict[str, Callable[[str, Form], Handler]] = {
+    "unary": _elementwise,
+    "binary": _of_two,
+    "row_reduce": _reduction,
+    "col_reduce": _reduction,
+    "mask_causal": _replaced,
+    "mask_band": _replaced,
+}
+"""What the operations of a form compile to where all of them do in the same way."""
+
+for _name, _form in FORMS.items():
+    if _name not in TABLE:
+        TABLE[_name] = _BY_FORM[_form.word](_name, _form)

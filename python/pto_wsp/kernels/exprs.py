@@ -9,6 +9,7 @@ from typing import Any
 
 from ..dtypes import DTYPES
 from ..hints import did_you_mean
+from ..tile_functions import OPERATORS
 from . import codes, flow, logic, operators, scalars, tiles, transfer, views
 from .context import Cx
 from .emit import Stmt
@@ -30,8 +31,6 @@ _WORDS: dict[type[ast.expr], tuple[str, str]] = {
     ast.Set: ("a set", "use a tuple"),
     ast.Starred: ("`*`", "write the values one by one"),
 }
-
-_TILE_OPS = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div"}
 
 
 def evaluate(cx: Cx, node: ast.expr, dst: int | None = None) -> Value:
@@ -222,7 +221,6 @@ NOT_OFFERED = {
     "ones": "write `pto.full(shape, 1.0)`",
     "sigmoid": "write `1.0 / (1.0 + pto.exp(-t))`",
     "silu": "write `t / (1.0 + pto.exp(-t))`",
-    "tanh": "write `1.0 - 2.0 / (pto.exp(2.0 * t) + 1.0)`",
     "pow": "write products, or `pto.exp2(pto.log2(t) * y)`",
 }
 """What to write for functions that people look for."""
@@ -290,8 +288,8 @@ def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = N
 
 
 def _tile_binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None) -> Value:
-    if op in _TILE_OPS:
-        return tiles.binary(cx, _TILE_OPS[op], a, b, at, dst)
+    if operators.SIGNS[op] in OPERATORS:
+        return tiles.binary(cx, OPERATORS[operators.SIGNS[op]], a, b, at, dst)
     if op == "matmul" and isinstance(a, TileVal) and isinstance(b, TileVal):
         return tiles.matmul(cx, a, b, None, at, dst)
     if op == "pow" and isinstance(b, Const) and b.value == 2:

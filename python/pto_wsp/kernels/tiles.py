@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .._seam import Span
+from ..tile_functions import COMMUTE, FORMS, Form
 from . import codes
 from .context import Cx
 from .emit import Expr, TileTy
@@ -93,14 +94,17 @@ def cast(cx: Cx, tile: TileVal, elem: str, span: Span, dst: int | None = None) -
     return out
 
 
-def reduce(cx: Cx, axis: str, op: str, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
-    """`row`: one column with a value per row; `col`: one row with a value per column. Sums are `f32`."""
+def reduce(cx: Cx, form: Form, tile: TileVal, span: Span, dst: int | None = None) -> TileVal:
+    """`row_reduce`: one column with a value per row; `col_reduce`: one row with a value per column. Sums are
+    `f32`.
+    """
     tile = upright(cx, tile, span)
     (rows, cols), (full_rows, full_cols) = tile.shape, tile.full
-    elem = "f32" if op == "sum" else tile.elem
-    ty, full = ((rows, 1, elem), (full_rows, True)) if axis == "row" else ((1, cols, elem), (True, full_cols))
-    out = make(cx, f"{axis}{op}", ty, full, span, dst)
-    cx.builder.stmt(f"{axis}_reduce", span, op=op, dst=out.local, src=tile.local)
+    elem = "f32" if form.op == "sum" else tile.elem
+    by_row = form.word == "row_reduce"
+    ty, full = ((rows, 1, elem), (full_rows, True)) if by_row else ((1, cols, elem), (True, full_cols))
+    out = make(cx, f"{'row' if by_row else 'col'}{form.op}", ty, full, span, dst)
+    cx.builder.stmt(form.word, span, op=form.op, dst=out.local, src=tile.local)
     cx.release(tile)
     return out
 
@@ -111,7 +115,7 @@ def single(cx: Cx, tile: TileVal, op: str, span: Span) -> Scalar:
     if op == "min":
         tile = unary(cx, "neg", tile, span)
     if tile.shape[0] > 1:
-        tile = reduce(cx, "col", "sum" if op == "sum" else "max", tile, span)
+        tile = reduce(cx, FORMS["colsum" if op == "sum" else "colmax"], tile, span)
     x: Expr = {"k": "tile_sum" if op == "sum" else "tile_max", "tile": tile.local, "s": span}
     if op == "min":
         x = {"k": "neg", "a": x, "ty": "f32", "s": span}
@@ -145,7 +149,7 @@ def result_elem(*tiles: TileVal) -> str:
 
 
 def binary(cx: Cx, op: str, a: Value, b: Value, at: ast.AST, dst: int | None = None) -> TileVal:
-    """`add`, `sub`, `mul`, `div`, `max`, `min` of two operands of which one at least is a tile."""
+    """An operation of the form `binary` on two operands of which one at least is a tile."""
     span = cx.span(at)
     for operand in (a, b):
         if not isinstance(operand, TileVal) and not is_number(operand):
@@ -184,7 +188,7 @@ def _with_scalar(cx: Cx, op: str, a: TileVal, b: Number, span: Span, dst: int | 
 
 
 def _scalar_first(cx: Cx, op: str, a: Number, b: TileVal, span: Span, dst: int | None) -> TileVal:
-    if op in ("add", "mul", "max", "min"):
+    if op in COMMUTE:
         return _with_scalar(cx, op, b, a, span, dst)
     if op == "sub":
         # a - b = -b + a, in every bit; the step between goes to a tile that `a` cannot be read from.
@@ -220,7 +224,7 @@ def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | 
     if other is None:
         raise _shapes(cx, op, a, b, at)
     full = _kept_full(other, b, a)
-    if op in ("add", "mul", "max", "min"):
+    if op in COMMUTE:
         return _emit(cx, op, b, _operand(cx, other, a, span), [a], full, span, dst)
     if op == "sub":
         return _emit(cx, "add", unary(cx, "neg", b, span), _operand(cx, other, a, span), [a], full, span, dst)
@@ -367,6 +371,90 @@ def filled(
     word = expr(cx, value, "f32", span)
     out = make(cx, "full", (*sizes, elem), full, span, dst)
     cx.builder.stmt("fill", span, dst=out.local, value=word, rows=limits[0], cols=limits[1])
+    return out
+
+
+def iota(
+    cx: Cx,
+    shape: tuple[Number, Number],
+    start: Number,
+    elem: str,
+    at: ast.AST,
+    span: Span,
+    dst: int | None,
+) -> TileVal:
+    """A tile of a constant number of rows, whose column `c` is `start + c`."""
+    sizes = (room(cx, shape[0], at), room(cx, shape[1], at))
+    known = isinstance(shape[1], Const)
+    cols = None if known else expr(cx, shape[1], "u32", span)
+    first = expr(cx, start, "i32", span)
+    out = make(cx, "iota", (*sizes, elem), (True, known), span, dst)
+    cx.builder.stmt("iota", span, dst=out.local, start=first, cols=cols)
+    return out
+
+
+def insert(
+    cx: Cx, tile: TileVal, part: TileVal, at: tuple[Number, Number], node: ast.AST, dst: int | None
+) -> TileVal:
+    """The tile with a part in it, from a row and column on."""
+    span = cx.span(node)
+    part = upright(cx, part, span)
+    words = [expr(cx, number, "u32", span) for number in at]
+    for dim, first in enumerate(at):
+        lo = first.value if isinstance(first, Const) else 0
+        if part.full[dim] and lo + part.shape[dim] > tile.shape[dim]:
+            what = ("row", "column")[dim]
+            raise cx.fault(
+                codes.SHAPES,
+                f"a part of {part.shape[dim]} {what}s does not fit from {what} {lo} on",
+                node,
+                label=f"into {tile_words(tile.shape, tile.elem)}",
+                help="give a smaller part, or begin further to the front",
+            )
+    # A part is read while the tile changes, so that it is another one.
+    target = None if dst == part.local else dst
+    out = in_place(cx, tile, "whole", at, span, target)
+    cx.builder.stmt("insert", span, dst=out.local, src=part.local, row=words[0], col=words[1])
+    cx.release(part)
+    return out
+
+
+def extract(
+    cx: Cx,
+    tile: TileVal,
+    shape: tuple[Number, Number],
+    at: tuple[Number, Number],
+    node: ast.AST,
+    dst: int | None,
+) -> TileVal:
+    """What a tile has from a row and column on, in a tile with room for a constant shape."""
+    span = cx.span(node)
+    tile = upright(cx, tile, span)
+    words = [expr(cx, number, "u32", span) for number in at]
+    sizes = (room(cx, shape[0], node), room(cx, shape[1], node))
+    full = []
+    for dim, (size, first) in enumerate(zip(shape, at, strict=True)):
+        what = ("row", "column")[dim]
+        if not isinstance(size, Const):
+            raise cx.fault(
+                codes.SHAPE_CONSTANT,
+                "the shape of a part of a tile must be constant",
+                node,
+                label=describe(size),
+                help="give constants; `pto.mask` hides the elements that are not wanted",
+            )
+        known = isinstance(first, Const)
+        if known and first.value >= tile.shape[dim]:
+            raise cx.fault(
+                codes.SHAPES,
+                f"there is no {what} {first.value} in {tile_words(tile.shape, tile.elem)}",
+                node,
+                help=f"{what}s are numbered from 0 to {tile.shape[dim] - 1}",
+            )
+        full.append(tile.full[dim] and known and first.value + size.value <= tile.shape[dim])
+    out = make(cx, "part", (*sizes, tile.elem), (full[0], full[1]), span, None if dst == tile.local else dst)
+    cx.builder.stmt("extract", span, dst=out.local, src=tile.local, row=words[0], col=words[1])
+    cx.release(tile)
     return out
 
 

@@ -1,6 +1,7 @@
 //! Integration tests, in one program: they link once.
 
 mod tg_verify;
+mod tile_ops;
 mod workload_build;
 mod workload_gen;
 mod workload_malformed;

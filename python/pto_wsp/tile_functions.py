@@ -1,0 +1,354 @@
+"""The tile operations of `pto`: a function each, and what the compiler of kernels has to know of it.
+
+Written from the table `TILE_OPS` of the crate `wsp-ir`: `cargo xtask bless` writes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+
+from .dtypes import DType, f32
+
+if TYPE_CHECKING:
+    from .kernels.annotations import Tile, View
+
+    Number = int | float
+    Value = TypeVar("Value", Tile, int, float)
+
+
+class Form(NamedTuple):
+    """An operation as traces spell it."""
+
+    word: str
+    """Its form."""
+    op: str | None
+    """Which operation of the form, where it has several."""
+    numbers: tuple[tuple[str, str], ...]
+    """Fields that are numbers, and their types."""
+
+
+def outside(name: str) -> NoReturn:
+    """Raises what a function of kernels raises elsewhere."""
+    from . import _seam
+    from .kernels import codes
+
+    raise codes.kernel_error(
+        codes.OUTSIDE,
+        f"`pto.{name}` stands in kernels only",
+        _seam.caller_span(),
+        help="call it in a function with `@kernel`; in a `@python_kernel` use NumPy",
+    )
+
+
+__all__ = [
+    "abs",
+    "cast",
+    "colmax",
+    "colmin",
+    "colsum",
+    "exp",
+    "exp2",
+    "extract",
+    "full",
+    "insert",
+    "iota",
+    "load",
+    "log",
+    "log2",
+    "mask",
+    "mask_band",
+    "mask_causal",
+    "matmul",
+    "maximum",
+    "minimum",
+    "neg",
+    "recip",
+    "relu",
+    "rowmax",
+    "rowmin",
+    "rowsum",
+    "rsqrt",
+    "sqrt",
+    "store",
+    "tanh",
+    "topk",
+    "transpose",
+    "zeros",
+]
+
+FORMS: dict[str, Form] = {
+    "abs": Form("unary", "abs", ()),
+    "cast": Form("unary", "copy", ()),
+    "colmax": Form("col_reduce", "max", ()),
+    "colmin": Form("col_reduce", "min", ()),
+    "colsum": Form("col_reduce", "sum", ()),
+    "exp": Form("unary", "exp", ()),
+    "exp2": Form("unary", "exp2", ()),
+    "extract": Form("extract", None, (("row", "u32"), ("col", "u32"))),
+    "full": Form("fill", None, (("value", "f32"), ("rows", "u32"), ("cols", "u32"))),
+    "insert": Form("insert", None, (("row", "u32"), ("col", "u32"))),
+    "iota": Form("iota", None, (("start", "i32"), ("cols", "u32"))),
+    "load": Form("load", None, (("rows", "u32"), ("cols", "u32"))),
+    "log": Form("unary", "log", ()),
+    "log2": Form("unary", "log2", ()),
+    "mask": Form("mask", None, (("rows", "u32"), ("cols", "u32"), ("value", "f32"))),
+    "mask_band": Form(
+        "mask_band", None, (("begin", "i32"), ("end", "i32"), ("group", "u32"), ("value", "f32"))
+    ),
+    "mask_causal": Form("mask_causal", None, (("cols", "i32"), ("value", "f32"))),
+    "matmul": Form("matmul", None, ()),
+    "maximum": Form("binary", "max", ()),
+    "minimum": Form("binary", "min", ()),
+    "neg": Form("unary", "neg", ()),
+    "recip": Form("unary", "recip", ()),
+    "relu": Form("unary", "relu", ()),
+    "rowmax": Form("row_reduce", "max", ()),
+    "rowmin": Form("row_reduce", "min", ()),
+    "rowsum": Form("row_reduce", "sum", ()),
+    "rsqrt": Form("unary", "rsqrt", ()),
+    "sqrt": Form("unary", "sqrt", ()),
+    "store": Form("store", None, ()),
+    "tanh": Form("unary", "tanh", ()),
+    "topk": Form("top_k", None, (("first", "u32"),)),
+    "transpose": Form("transpose", None, ()),
+    "zeros": Form("fill", None, (("value", "f32"), ("rows", "u32"), ("cols", "u32"))),
+}
+"""What each function comes to."""
+
+OPERATORS: dict[str, str] = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+}
+"""Operations of the form `binary` that operators of Python stand for."""
+
+COMMUTE = frozenset({"add", "mul", "max", "min"})
+"""Operations of the form `binary` whose operands may change places."""
+
+
+def cast(tile: Tile, dtype: DType) -> Tile:
+    """The values rounded to another element type, to nearest, ties to even."""
+    outside("cast")
+
+
+def neg(x: Value) -> Value:
+    """`-x`, of every element of a tile or of a number."""
+    outside("neg")
+
+
+def abs(x: Value) -> Value:
+    """`|x|`, of every element of a tile or of a number."""
+    outside("abs")
+
+
+def exp(x: Value) -> Value:
+    """`eˣ`, of every element of a tile or of a number."""
+    outside("exp")
+
+
+def exp2(x: Value) -> Value:
+    """`2ˣ`, of every element of a tile or of a number."""
+    outside("exp2")
+
+
+def log(x: Value) -> Value:
+    """The natural logarithm, of every element of a tile or of a number; -∞ of 0, NaN below."""
+    outside("log")
+
+
+def log2(x: Value) -> Value:
+    """The logarithm to base 2, of every element of a tile or of a number; -∞ of 0, NaN below."""
+    outside("log2")
+
+
+def sqrt(x: Value) -> Value:
+    """The square root, of every element of a tile or of a number; NaN below 0."""
+    outside("sqrt")
+
+
+def rsqrt(x: Value) -> Value:
+    """`1 / √x`, of every element of a tile or of a number."""
+    outside("rsqrt")
+
+
+def recip(x: Value) -> Value:
+    """`1 / x`, of every element of a tile or of a number."""
+    outside("recip")
+
+
+def relu(x: Value) -> Value:
+    """`max(x, 0)`, of every element of a tile or of a number."""
+    outside("relu")
+
+
+def tanh(tile: Tile) -> Tile:
+    """The hyperbolic tangent, of every element of a tile."""
+    outside("tanh")
+
+
+def maximum(a: Value | Number, b: Value | Number) -> Value:
+    """The larger of two: of two tiles element by element, of a tile and a number, or of two numbers; NaN
+    where one is NaN.
+    """
+    outside("maximum")
+
+
+def minimum(a: Value | Number, b: Value | Number) -> Value:
+    """The smaller of two: of two tiles element by element, of a tile and a number, or of two numbers; NaN
+    where one is NaN.
+    """
+    outside("minimum")
+
+
+def rowmax(tile: Tile) -> Tile:
+    """One column: the largest element of every row; -∞ of none."""
+    outside("rowmax")
+
+
+def colmax(tile: Tile) -> Tile:
+    """One row: the largest element of every column; -∞ of none."""
+    outside("colmax")
+
+
+def rowmin(tile: Tile) -> Tile:
+    """One column: the smallest element of every row; ∞ of none."""
+    outside("rowmin")
+
+
+def colmin(tile: Tile) -> Tile:
+    """One row: the smallest element of every column; ∞ of none."""
+    outside("colmin")
+
+
+def rowsum(tile: Tile) -> Tile:
+    """One column: the sum of every row, `f32`."""
+    outside("rowsum")
+
+
+def colsum(tile: Tile) -> Tile:
+    """One row: the sum of every column, `f32`."""
+    outside("colsum")
+
+
+def load(view: View, shape: tuple[int, int] | None = None, dtype: DType | None = None) -> Tile:
+    """A tile with the elements of a view.
+
+    The room of the tile is that of the view, where its extents are constants or bounded (`X[tile(i,
+    64)]`), or what `shape = (rows, columns)` says: constants, or integers with a bound. What lies past the
+    end of the view is not valid. A view of one dimension is one row, or one column with `shape=(n, 1)`;
+    `view.T` loads transposed. `dtype` converts while loading; without it tiles have the type of the view,
+    `f32` for `f64`.
+
+    Errors: an unknown extent without `shape`, a view of integers, an `Out` view.
+    """
+    outside("load")
+
+
+def store(view: View, tile: Tile) -> None:
+    """Stores the valid part of a tile, rounded to the type of the view, from the first element of the view
+    on.
+
+    The same as `view[...] = tile`. A tile that reaches past the end of the view stops the run; one that is
+    known to be larger or smaller than the view is refused.
+    """
+    outside("store")
+
+
+def full(shape: tuple[int, int], value: Number, dtype: DType = f32) -> Tile:
+    """A tile of one value.
+
+    `shape = (rows, columns)`: constants, or integers with a bound, such as extents of views and tiles
+    (`x.shape[0]`, `t.rows`), which give the tile as many valid rows and columns as there are in the
+    running task.
+    """
+    outside("full")
+
+
+def zeros(shape: tuple[int, int], dtype: DType = f32) -> Tile:
+    """`full(shape, 0.0, dtype)`."""
+    outside("zeros")
+
+
+def matmul(a: Tile, b: Tile, acc: Tile | None = None) -> Tile:
+    """`a · b`, or `acc + a · b`: `(m, k)` and `(k, n)` give `(m, n)`, `f32`. `a @ b` is the same without
+    `acc`.
+
+    `b.T` is read as it lies, without a copy. Where the valid inner sizes differ, the smaller counts. `acc
+    = pto.matmul(a, b, acc)` adds in place.
+    """
+    outside("matmul")
+
+
+def transpose(tile: Tile) -> Tile:
+    """Rows and columns exchanged; the same as `tile.T`."""
+    outside("transpose")
+
+
+def mask(tile: Tile, rows: int | None = None, cols: int | None = None, value: Number = 0.0) -> Tile:
+    """The tile with every element from row `rows` on, and every element from column `cols` on, replaced by
+    `value`.
+
+    Both are counted from the first row and column of the tile. Errors: neither is given.
+    """
+    outside("mask")
+
+
+def mask_causal(tile: Tile, col: int, value: Number) -> Tile:
+    """The tile with the elements from column `col + r` on replaced by `value` in every row `r`. `col` may be
+    below 0.
+
+    With queries `q0 ..` in rows and keys `k0 ..` in columns, `col = q0 + 1 - k0` hides the keys after each
+    query.
+    """
+    outside("mask_causal")
+
+
+def mask_band(tile: Tile, begin: int, end: int, group: int, value: Number) -> Tile:
+    """The tile with the elements outside of columns `begin + r // group` up to `end + r // group`, which is
+    not kept, replaced by `value` in every row `r`. `begin` and `end` may be below 0.
+
+    `group` rows in a row share a band, and the next ones have theirs a column further right; 0 counts as
+    1. With queries `q0 ..` of `group` heads each in rows and keys `k0 ..` in columns, `end = q0 + 1 - k0`
+    and `begin = end - window` keep the `window` keys up to each query.
+    """
+    outside("mask_band")
+
+
+def iota(shape: tuple[int, int], start: int = 0, dtype: DType = f32) -> Tile:
+    """A tile whose column `c` is `start + c` in every row; `start` may be below 0.
+
+    `shape` is as in `full`. Whole numbers are exact up to 2^24 in `f32`, 2^11 in `f16`, 2^8 in `bf16`;
+    beyond they are rounded.
+    """
+    outside("iota")
+
+
+def insert(tile: Tile, part: Tile, row: int, col: int) -> Tile:
+    """The tile with `part` in it, from row `row` and column `col` on.
+
+    The valid part stays that of `tile`. A part that reaches past it stops the run; one that is known to be
+    larger is refused.
+    """
+    outside("insert")
+
+
+def extract(tile: Tile, shape: tuple[int, int], row: int, col: int) -> Tile:
+    """What a tile has from row `row` and column `col` on.
+
+    `shape = (rows, columns)` is the room of the result, in constants. What lies past the end of the tile
+    is not valid.
+    """
+    outside("extract")
+
+
+def topk(values: Tile, indices: Tile, src: Tile, first: int) -> tuple[Tile, Tile]:
+    """The lists of largest values with the row of `src` taken in: `values, indices = pto.topk(values,
+    indices, src, first)`.
+
+    Column `c` of `src` has the index `first + c`. Each row of `values` and `indices`, `(rows, k)` and
+    `f32`, runs from the largest value to the smallest, equal values from the lower index to the higher;
+    NaN counts as -inf. Begin with `pto.full((rows, k), -math.inf)` and `pto.full((rows, k), -1.0)`.
+    Indices are exact below 2^24.
+    """
+    outside("topk")
