@@ -3,7 +3,7 @@
 mod ahead;
 mod alias;
 mod elementwise;
-mod exponential;
+mod functions;
 mod matmul;
 mod parts;
 mod reduce;

@@ -1,4 +1,4 @@
-//! Accuracy and special values of exponentials.
+//! Accuracy and special values of the functions of one tile.
 
 use super::{Matrix, all_kernels, get, put, room};
 use crate::memory::Shape;
