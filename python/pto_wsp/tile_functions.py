@@ -64,6 +64,7 @@ __all__ = [
     "neg",
     "recip",
     "relu",
+    "round",
     "rowmax",
     "rowmin",
     "rowsum",
@@ -102,6 +103,7 @@ FORMS: dict[str, Form] = {
     "neg": Form("unary", "neg", ()),
     "recip": Form("unary", "recip", ()),
     "relu": Form("unary", "relu", ()),
+    "round": Form("unary", "round", ()),
     "rowmax": Form("row_reduce", "max", ()),
     "rowmin": Form("row_reduce", "min", ()),
     "rowsum": Form("row_reduce", "sum", ()),
@@ -185,6 +187,11 @@ def relu(x: Value) -> Value:
 def tanh(tile: Tile) -> Tile:
     """The hyperbolic tangent, of every element of a tile."""
     outside("tanh")
+
+
+def round(tile: Tile) -> Tile:
+    """The nearest whole number, of two the even one, of every element of a tile."""
+    outside("round")
 
 
 def maximum(a: Value | Number, b: Value | Number) -> Value:

@@ -284,6 +284,8 @@ tile_ops! {
         Relu "relu" ["TRELU"] [of_any("relu", "")] "`max(x, 0)`",
             |x| if x.is_nan() || x > 0.0 { x } else { 0.0 }, |x| if x < 0.0 { 0.0 } else { x }, 0;
         Tanh "tanh" ["TTANH"] [of_tile("tanh", "")] "the hyperbolic tangent", f32::tanh, f64::tanh, 4;
+        Round "round" ["TROUND"] [of_tile("round", "")] "the nearest whole number, of two the even one",
+            f32::round_ties_even, f64::round_ties_even, 0;
     }
     binary {
         Add "add" [pto("TADD", BINARY), pto("TADDS", WITH_NUMBER), pto("TROWEXPANDADD", WITH_COLUMN),

@@ -118,6 +118,7 @@ unary_kernels! {
     Recip(s, x) = s.div(s.splat(1.0), x);
     Relu(s, x) = s.maximum(x, s.splat(0.0));
     Tanh(s, x) = math::tanh(s, x);
+    Round(s, x) = s.round(x);
 }
 
 binary_kernels! {

@@ -76,3 +76,14 @@ fn the_hyperbolic_tangent_of_special_values() {
         assert!(special[5].is_nan(), "{name}");
     }
 }
+
+#[test]
+fn halves_are_rounded_to_the_even_number() {
+    let values = [0.5, 1.5, 2.5, -0.5, -1.5, 0.499_999_97, 8_388_609.0, 1e30, f32::INFINITY, f32::NAN];
+    let rounded = [0.0, 2.0, 2.0, 0.0, -2.0, 0.0, 8_388_609.0, 1e30, f32::INFINITY];
+    for (name, mut tiles) in all_kernels() {
+        let have = apply(&mut tiles, UnaryTileOp::Round, &values);
+        assert_eq!(have[..9], rounded, "{name}");
+        assert!(have[3].is_sign_negative() && have[9].is_nan(), "{name}");
+    }
+}
