@@ -32,8 +32,8 @@ pub use module::{
 };
 pub use stmt::{Block, EmitHints, ExtentSource, PrefetchHint, Stmt, StmtKind};
 pub use tile::{
-    BinaryTileOp, Operand, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS, TileExtent, TileMap, TileOp,
-    TileOpKind, TileOpRow, TilePart, TileSource, TileUse, TileWork, UnaryTileOp, find_pto,
+    BinaryTileOp, Operand, Part, Place, PtoWord, PythonForm, ReduceOp, TILE_OPS, TileExtent, TileMap, TileOp,
+    TileOpKind, TileOpRow, TilePart, TilePartMut, TileSource, TileUse, TileWork, UnaryTileOp, find_pto,
 };
 pub use types::{Elem, ScalarTy, TileRole, TileTy};
 pub use verify::{Verified, into_verified, verify};

@@ -72,18 +72,25 @@ impl TileUse {
     }
 }
 
-/// An operand of a tile operation.
+/// An operand of a tile operation: [`TilePart`] or [`TilePartMut`].
 #[derive(Clone, Copy, Debug)]
-pub enum TilePart<'a, T = LocalId, E = Expr, P = Place> {
+pub enum Part<T, E, N, P> {
     /// A tile.
-    Tile(&'a T, TileUse),
+    Tile(T, TileUse),
     /// A number of this type, and what it is in messages.
-    Number(&'a E, ScalarTy, &'static str),
+    Number(E, ScalarTy, &'static str),
     /// A tensor.
-    Tensor(&'a TensorId, AccessKind),
+    Tensor(N, AccessKind),
     /// Where in the tensor.
-    Place(&'a P),
+    Place(P),
 }
+
+/// An operand of a tile operation.
+pub type TilePart<'a, T = LocalId, E = Expr, P = Place> = Part<&'a T, &'a E, &'a TensorId, &'a P>;
+
+/// An operand of a tile operation, for change in place.
+pub type TilePartMut<'a, T = LocalId, E = Expr, P = Place> =
+    Part<&'a mut T, &'a mut E, &'a mut TensorId, &'a mut P>;
 
 /// Rows or columns of a result.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -444,94 +451,62 @@ macro_rules! role {
         $map.tile($field)?
     };
 
-    (each $f:ident $op:ident $field:ident In) => {
-        $f(TilePart::Tile($field, TileUse::Read))
+    (part $f:ident $adds:ident $field:ident In) => {
+        $f(Part::Tile($field, TileUse::Read))
     };
-    (each $f:ident $op:ident $field:ident Out) => {
-        $f(TilePart::Tile($field, TileUse::Written))
+    (part $f:ident $adds:ident $field:ident Out) => {
+        $f(Part::Tile($field, TileUse::Written))
     };
-    (each $f:ident $op:ident $field:ident InOut) => {
-        $f(TilePart::Tile($field, TileUse::Changed))
+    (part $f:ident $adds:ident $field:ident InOut) => {
+        $f(Part::Tile($field, TileUse::Changed))
     };
-    (each $f:ident $op:ident $field:ident List) => {
-        $f(TilePart::Tile($field, TileUse::Listed))
+    (part $f:ident $adds:ident $field:ident List) => {
+        $f(Part::Tile($field, TileUse::Listed))
     };
-    (each $f:ident $op:ident $field:ident Sum) => {{
-        let adds = matches!($op, TileOp::MatMul { accumulate: true, .. });
-        $f(TilePart::Tile($field, if adds { TileUse::Added } else { TileUse::Written }));
-    }};
-    (each $f:ident $op:ident $field:ident From) => {
-        $f(TilePart::Tensor($field, AccessKind::Read))
+    (part $f:ident $adds:ident $field:ident Sum) => {
+        $f(Part::Tile($field, if $adds { TileUse::Added } else { TileUse::Written }))
     };
-    (each $f:ident $op:ident $field:ident To) => {
-        $f(TilePart::Tensor($field, AccessKind::Write))
+    (part $f:ident $adds:ident $field:ident From) => {
+        $f(Part::Tensor($field, AccessKind::Read))
     };
-    (each $f:ident $op:ident $field:ident At) => {
-        $f(TilePart::Place($field))
+    (part $f:ident $adds:ident $field:ident To) => {
+        $f(Part::Tensor($field, AccessKind::Write))
     };
-    (each $f:ident $op:ident $field:ident Count) => {
-        $f(TilePart::Number($field, ScalarTy::U32, COUNT))
+    (part $f:ident $adds:ident $field:ident At) => {
+        $f(Part::Place($field))
     };
-    (each $f:ident $op:ident $field:ident MaybeCount) => {
+    (part $f:ident $adds:ident $field:ident Count) => {
+        $f(Part::Number($field, ScalarTy::U32, COUNT))
+    };
+    (part $f:ident $adds:ident $field:ident MaybeCount) => {
         if let Some(number) = $field {
-            $f(TilePart::Number(number, ScalarTy::U32, COUNT));
+            $f(Part::Number(number, ScalarTy::U32, COUNT));
         }
     };
-    (each $f:ident $op:ident $field:ident Column $what:literal) => {
-        $f(TilePart::Number($field, ScalarTy::I32, $what))
+    (part $f:ident $adds:ident $field:ident Column $what:literal) => {
+        $f(Part::Number($field, ScalarTy::I32, $what))
     };
-    (each $f:ident $op:ident $field:ident Value) => {
-        $f(TilePart::Number($field, ScalarTy::F32, VALUE))
+    (part $f:ident $adds:ident $field:ident Value) => {
+        $f(Part::Number($field, ScalarTy::F32, VALUE))
     };
-    (each $f:ident $op:ident $field:ident Second) => {
+    (part $f:ident $adds:ident $field:ident Second) => {
         match $field {
             Operand::Tile(tile) | Operand::Column(tile) | Operand::Row(tile) => {
-                $f(TilePart::Tile(tile, TileUse::Read));
+                $f(Part::Tile(tile, TileUse::Read));
             }
-            Operand::Scalar(value) => $f(TilePart::Number(value, ScalarTy::F32, VALUE)),
+            Operand::Scalar(value) => $f(Part::Number(value, ScalarTy::F32, VALUE)),
         }
     };
-    (each $f:ident $op:ident $field:ident $other:ident) => {
+    (part $f:ident $adds:ident $field:ident Flag) => {
         let _ = $field;
     };
-
-    (numbers $f:ident $field:ident Count) => {
-        $f($field)
-    };
-    (numbers $f:ident $field:ident Column) => {
-        $f($field)
-    };
-    (numbers $f:ident $field:ident Value) => {
-        $f($field)
-    };
-    (numbers $f:ident $field:ident MaybeCount) => {
-        if let Some(number) = $field {
-            $f(number);
-        }
-    };
-    (numbers $f:ident $field:ident Second) => {
-        if let Operand::Scalar(value) = $field {
-            $f(value);
-        }
-    };
-    (numbers $f:ident $field:ident $other:ident) => {
+    (part $f:ident $adds:ident $field:ident Unary) => {
         let _ = $field;
     };
-
-    (tensor $found:ident $field:ident From) => {
-        $found = Some($field)
-    };
-    (tensor $found:ident $field:ident To) => {
-        $found = Some($field)
-    };
-    (tensor $found:ident $field:ident $other:ident) => {
+    (part $f:ident $adds:ident $field:ident Binary) => {
         let _ = $field;
     };
-
-    (at $found:ident $field:ident At) => {
-        $found = Some($field)
-    };
-    (at $found:ident $field:ident $other:ident) => {
+    (part $f:ident $adds:ident $field:ident Reduce) => {
         let _ = $field;
     };
 
@@ -611,36 +586,25 @@ macro_rules! declare {
                 })
             }
 
+            /// Whether its result is added to what is there.
+            fn adds(&self) -> bool {
+                matches!(self, TileOp::MatMul { accumulate: true, .. })
+            }
+
             /// Calls `f` on every operand, in the order of the fields.
             pub fn each<'a>(&'a self, mut f: impl FnMut(TilePart<'a, T, E, P>)) {
+                let adds = self.adds();
                 match self {
-                    $(TileOp::$form { $($field),* } => { $(role!(each f self $field $role $($what)?);)* })*
+                    $(TileOp::$form { $($field),* } => { $(role!(part f adds $field $role $($what)?);)* })*
                 }
             }
 
-            /// Calls `f` on every number, for change in place.
-            pub fn each_number_mut(&mut self, mut f: impl FnMut(&mut E)) {
+            /// Calls `f` on every operand, for change in place.
+            pub fn each_mut<'a>(&'a mut self, mut f: impl FnMut(TilePartMut<'a, T, E, P>)) {
+                let adds = self.adds();
                 match self {
-                    $(TileOp::$form { $($field),* } => { $(role!(numbers f $field $role);)* })*
+                    $(TileOp::$form { $($field),* } => { $(role!(part f adds $field $role $($what)?);)* })*
                 }
-            }
-
-            /// The tensor that it loads from or stores to.
-            pub fn tensor_mut(&mut self) -> Option<&mut TensorId> {
-                let mut found = None;
-                match self {
-                    $(TileOp::$form { $($field),* } => { $(role!(tensor found $field $role);)* })*
-                }
-                found
-            }
-
-            /// Its place in the tensor.
-            pub fn place_mut(&mut self) -> Option<&mut P> {
-                let mut found = None;
-                match self {
-                    $(TileOp::$form { $($field),* } => { $(role!(at found $field $role);)* })*
-                }
-                found
             }
 
             /// Why no two of its tiles may be the same, where that is so.
@@ -679,8 +643,8 @@ macro_rules! declare {
             fn tiles_that(&self, test: impl Fn(TileUse) -> bool) -> impl Iterator<Item = T> {
                 let (mut tiles, mut changed) = (Vec::new(), Vec::new());
                 self.each(|part| match part {
-                    TilePart::Tile(tile, TileUse::Read) if test(TileUse::Read) => tiles.push(*tile),
-                    TilePart::Tile(tile, used) if test(used) => changed.push(*tile),
+                    Part::Tile(tile, TileUse::Read) if test(TileUse::Read) => tiles.push(*tile),
+                    Part::Tile(tile, used) if test(used) => changed.push(*tile),
                     _ => {}
                 });
                 tiles.into_iter().chain(changed)
@@ -711,8 +675,19 @@ impl<T, E, P> TileOp<T, E, P> {
     pub fn tensor(&self) -> Option<(TensorId, AccessKind)> {
         let mut found = None;
         self.each(|part| {
-            if let TilePart::Tensor(tensor, access) = part {
+            if let Part::Tensor(tensor, access) = part {
                 found = Some((*tensor, access));
+            }
+        });
+        found
+    }
+
+    /// The tensor that it loads from or stores to, for change in place.
+    pub fn tensor_mut(&mut self) -> Option<&mut TensorId> {
+        let mut found = None;
+        self.each_mut(|part| {
+            if let Part::Tensor(tensor, _) = part {
+                found = Some(tensor);
             }
         });
         found
@@ -723,17 +698,18 @@ impl TileOp {
     /// Calls `f` on every expression, those of indices included.
     pub fn exprs<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
         self.each(|part| match part {
-            TilePart::Number(number, ..) => f(number),
-            TilePart::Place(place) => place.index.iter().for_each(&mut f),
-            TilePart::Tile(..) | TilePart::Tensor(..) => {}
+            Part::Number(number, ..) => f(number),
+            Part::Place(place) => place.index.iter().for_each(&mut f),
+            Part::Tile(..) | Part::Tensor(..) => {}
         });
     }
 
     /// Calls `f` on every expression, for change in place.
     pub fn exprs_mut(&mut self, mut f: impl FnMut(&mut Expr)) {
-        if let Some(place) = self.place_mut() {
-            place.index.iter_mut().for_each(&mut f);
-        }
-        self.each_number_mut(f);
+        self.each_mut(|part| match part {
+            Part::Number(number, ..) => f(number),
+            Part::Place(place) => place.index.iter_mut().for_each(&mut f),
+            Part::Tile(..) | Part::Tensor(..) => {}
+        });
     }
 }

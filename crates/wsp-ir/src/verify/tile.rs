@@ -2,7 +2,7 @@
 
 use super::expr::Scope;
 use super::{Checker, rule};
-use crate::{LocalTy, Place, Span, TileOp, TilePart, TileTy};
+use crate::{LocalTy, Part, Place, Span, TileOp, TileTy};
 use wsp_core::{LocalId, TensorId};
 
 impl<'m> Checker<'m> {
@@ -20,13 +20,13 @@ impl<'m> Checker<'m> {
     pub(super) fn tile_op(&mut self, op: &'m TileOp, span: Span) {
         let (mut tiles, mut ty, mut accessed) = (Vec::new(), None, None);
         op.each(|part| match part {
-            TilePart::Tile(tile, _) => {
+            Part::Tile(tile, _) => {
                 ty = self.tile(*tile, span);
                 tiles.push(*tile);
             }
-            TilePart::Number(number, ty, what) => self.typed(number, ty, rule::TILE_SCALAR, what),
-            TilePart::Tensor(tensor, _) => accessed = Some(*tensor),
-            TilePart::Place(at) => {
+            Part::Number(number, ty, what) => self.typed(number, ty, rule::TILE_SCALAR, what),
+            Part::Tensor(tensor, _) => accessed = Some(*tensor),
+            Part::Place(at) => {
                 if let Some(tensor) = accessed {
                     self.place(ty, tensor, at, span);
                 }

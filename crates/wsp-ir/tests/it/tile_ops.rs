@@ -13,8 +13,8 @@ use std::fmt::Write;
 use std::path::Path;
 use wsp_core::{AccessKind, LocalId, TensorId};
 use wsp_ir::{
-    BinaryTileOp, Expr, Operand, Place, PythonForm, ReduceOp, ScalarTy, TILE_OPS, TileExtent, TileOp,
-    TileOpKind, TileOpRow, TilePart, TileSource, TileWork, UnaryTileOp,
+    BinaryTileOp, Expr, Operand, Part, Place, PythonForm, ReduceOp, ScalarTy, TILE_OPS, TileExtent, TileOp,
+    TileOpKind, TileOpRow, TileSource, TileWork, UnaryTileOp,
 };
 
 /// A tile operation whose operands are the names of its fields.
@@ -223,7 +223,7 @@ fn entry(row: &TileOpRow, form: &PythonForm) -> Option<(String, String)> {
     };
     let mut numbers = Vec::new();
     named(row).each(|part| {
-        if let TilePart::Number(field, ty, _) = part {
+        if let Part::Number(field, ty, _) = part {
             numbers.push(format!("(\"{field}\", \"{}\")", ty.name()));
         }
     });

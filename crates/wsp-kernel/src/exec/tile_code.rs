@@ -2,7 +2,7 @@
 
 use crate::tile::MatMul;
 use wsp_core::{DType, MAX_RANK};
-use wsp_ir::{ReduceOp, Span, TileOp, TilePart, TileWork};
+use wsp_ir::{Part, ReduceOp, Span, TileOp, TileWork};
 
 /// Slots of a place's indices and the dimensions that the tile follows.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -83,10 +83,11 @@ impl TileInst {
     /// Calls `f` on every slot that it reads.
     pub(crate) fn each_slot_mut(&mut self, mut f: impl FnMut(&mut u32)) {
         match self {
-            TileInst::Op(op) => {
-                op.place_mut().into_iter().flat_map(PlaceCode::slots_mut).for_each(&mut f);
-                op.each_number_mut(&mut f);
-            }
+            TileInst::Op(op) => op.each_mut(|part| match part {
+                Part::Number(slot, ..) => f(slot),
+                Part::Place(at) => at.slots_mut().for_each(&mut f),
+                Part::Tile(..) | Part::Tensor(..) => {}
+            }),
             TileInst::LoadScalar(at) => at.slots_mut().for_each(f),
             TileInst::StoreScalar { at, value } => at.slots_mut().chain([value]).for_each(f),
             TileInst::Clear(_) | TileInst::RowScalar { .. } | TileInst::Rows(_) | TileInst::Cols(_) => {}
@@ -98,7 +99,7 @@ impl TileInst {
         let mut tiles = Vec::new();
         match self {
             TileInst::Op(op) => op.each(|part| {
-                if let TilePart::Tile(tile, _) = part {
+                if let Part::Tile(tile, _) = part {
                     tiles.push(*tile);
                 }
             }),

@@ -8,7 +8,7 @@ use super::types::role_name;
 use crate::ast::{self, Ident};
 use wsp_core::{DType, LocalId};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::{Elem, Expr, Operand, Span, TileExtent, TileOp, TilePart, TileRole, TileTy, TileUse, find_pto};
+use wsp_ir::{Elem, Expr, Operand, Part, Span, TileExtent, TileOp, TileRole, TileTy, TileUse, find_pto};
 
 /// A tile of an operation.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Sema<'_> {
     ) -> Res<()> {
         let mut tiles = Vec::new();
         op.each(|part| {
-            if let TilePart::Tile(tile, used) = part {
+            if let Part::Tile(tile, used) = part {
                 tiles.push(Named { tile: *tile, used, span: spans[tiles.len()] });
             }
         });

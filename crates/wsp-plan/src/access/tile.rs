@@ -6,20 +6,20 @@ use super::sym;
 use super::walk::Walker;
 use crate::fold;
 use wsp_core::LocalId;
-use wsp_ir::{Expr, LocalTy, Place, ScalarTy, Span, TileExtent, TileOp, TilePart, TileWork};
+use wsp_ir::{Expr, LocalTy, Part, Place, ScalarTy, Span, TileExtent, TileOp, TileWork};
 
 impl Walker<'_> {
     /// One tile operation.
     pub(super) fn tile(&mut self, op: &TileOp, state: &mut State) {
         let mut accessed = None;
         op.each(|part| match part {
-            TilePart::Tensor(tensor, mode) => accessed = Some((*tensor, mode)),
-            TilePart::Place(at) => {
+            Part::Tensor(tensor, mode) => accessed = Some((*tensor, mode)),
+            Part::Place(at) => {
                 let (Some((tensor, mode)), TileWork::Each(tile)) = (accessed, op.work()) else { return };
                 let shape = self.result(op, state, tile).unwrap_or_else(|| self.shape(state, tile));
                 self.record(state, tensor, mode, &at.index, &Reach { dims: &reach(at, &shape) });
             }
-            TilePart::Tile(..) | TilePart::Number(..) => {}
+            Part::Tile(..) | Part::Number(..) => {}
         });
         for tile in op.resizes() {
             state.shapes[tile.index()] = self.result(op, state, tile);

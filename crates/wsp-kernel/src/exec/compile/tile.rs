@@ -9,7 +9,7 @@ use crate::exec::trap::{TILE_ELEMENT, TILE_SIZE};
 use std::collections::BTreeSet;
 use wsp_core::{DType, LocalId, MAX_RANK, TensorId, limits};
 use wsp_ir::{
-    Block, Elem, Expr, Local, Place, ScalarTy, Span, StmtKind, TileMap, TileOp, TilePart, TileTy, TileUse,
+    Block, Elem, Expr, Local, Part, Place, ScalarTy, Span, StmtKind, TileMap, TileOp, TileTy, TileUse,
 };
 
 /// Most bytes that the tiles of one kernel may take together.
@@ -130,7 +130,7 @@ impl<'a> FnCompiler<'_, 'a> {
     fn check_tiles(&self, code: &TileCode, span: Span) -> Result<(), Trap> {
         let (mut tiles, mut lists) = (Vec::new(), Vec::new());
         code.each(|part| {
-            if let TilePart::Tile(tile, used) = part {
+            if let Part::Tile(tile, used) = part {
                 tiles.push(*tile);
                 lists.extend((used == TileUse::Listed).then(|| &self.cx.tiles[*tile]));
             }
