@@ -1,11 +1,12 @@
 //! `wsp run`.
 
 use super::unit::UnitArgs;
-use super::values::{Words, words};
+use super::values::{Words, runnable, words};
 use super::{DataArgs, LaunchArgs, StatsFormat};
 use clap::Args;
 use std::path::PathBuf;
 use wsp_backend::Expand;
+use wsp_plan::Target;
 
 /// `wsp run`.
 #[derive(Args, Debug)]
@@ -22,6 +23,10 @@ pub(crate) struct RunArgs {
     /// Write the outputs to an archive (bf16 as uint16, e4m3 as uint8)
     #[arg(long, value_name = "FILE.npz")]
     pub(crate) outputs: Option<PathBuf>,
+
+    /// Where it runs [cpu_sim]
+    #[arg(long, value_name = "NAME", value_parser = runnable)]
+    pub(crate) target: Option<&'static Target>,
 
     /// Worker threads [one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]

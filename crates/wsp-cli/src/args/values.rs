@@ -4,6 +4,7 @@ use super::Cores;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use wsp_backend::KvLayout;
+use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{Engine, Level, Mode};
 use wsp_plan::{ParamValue, Target};
 
@@ -147,10 +148,17 @@ pub(super) fn cores(text: &str) -> Result<Cores, String> {
 
 /// A target, by any of its names.
 pub(super) fn target(text: &str) -> Result<&'static Target, String> {
-    Target::named(text).map_err(|fault| {
-        let more = fault.notes.into_iter().chain(fault.help);
-        [fault.message].into_iter().chain(more).collect::<Vec<_>>().join("; ")
-    })
+    Target::named(text).map_err(in_a_line)
+}
+
+/// A target that some backend runs, by any of its names.
+pub(super) fn runnable(text: &str) -> Result<&'static Target, String> {
+    pto_wsp::registry().target(text).map_err(in_a_line)
+}
+
+fn in_a_line(fault: Diagnostic) -> String {
+    let more = fault.notes.into_iter().chain(fault.help);
+    [fault.message].into_iter().chain(more).collect::<Vec<_>>().join("; ")
 }
 
 /// `--seed N`.
@@ -248,6 +256,9 @@ mod tests {
         assert_eq!(target("a2"), target("ascend_910b"));
         assert_eq!(target("cpu"), Ok(wsp_plan::target::CPU_SIM));
         assert!(target("a4").is_err_and(|fault| fault.contains("ascend_950")));
+        assert_eq!(runnable("cpu"), target("cpu"));
+        let refused = "no backend runs target `ascend_950`; targets that run here: `cpu_sim` (cpu)";
+        assert_eq!(runnable("a5").unwrap_err(), refused);
     }
 
     #[test]

@@ -12,11 +12,11 @@ use crate::machine;
 use crate::reference::{self, Against, Comparison, Context, SM_SCALE, Tolerance, compare as compare_values};
 use crate::report::{DataSummary, RunReport};
 use std::collections::BTreeMap;
-use wsp_backend::KvLayout;
-use wsp_backend::Recording;
+use wsp_backend::{KvLayout, Recording};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::{ExprKind, ParamSource, Reference};
 use wsp_kernel::Mode;
+use wsp_plan::target::CPU_SIM;
 use wsp_plan::{Array, Arrays, ParamValue};
 
 /// Runs a program, a workload or a task graph.
@@ -68,6 +68,7 @@ fn program(session: &mut Session, args: &RunArgs) -> Result<Outcome, Vec<Diagnos
     let data = data::load(session, &module, &args.data, &args.launch)?;
     let mut options = launch_options(&args.launch, args.threads.unwrap_or(0));
     options.layout = data.layout;
+    options.target = args.target.unwrap_or(CPU_SIM);
     options.recording = recording;
     let loaded = Loaded { module, arrays: data.arrays };
     let outcome = executed(&loaded, &options)?;

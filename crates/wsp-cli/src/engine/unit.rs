@@ -1,11 +1,12 @@
 //! Units of task graphs at the boundary to the backend.
 
+use super::faults;
+use pto_wsp::backend::cpu::{Peak, Report};
 use std::time::Duration;
-use wsp_backend::Unwritten;
-use wsp_cpu::tg::{Peak, Session, SessionOptions, TgKernels};
+use wsp_backend::{Args, Outcome, RunOptions, Unwritten};
 use wsp_ir::diag::Diagnostic;
-use wsp_ir::tg::TgModule;
-use wsp_plan::Arrays;
+use wsp_kernel::{Engine, Mode};
+use wsp_plan::{Arrays, PlanSource};
 use wsp_runtime::clock;
 use wsp_runtime::tg::{Stats, Trace};
 
@@ -41,78 +42,53 @@ pub struct UnitFigures {
     pub peak: Vec<Peak>,
 }
 
-/// How a run begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Begin {
-    /// With the first statement of the host.
-    Start,
-    /// From the newest checkpoint.
-    Resume,
-}
-
 /// A unit that is checked and has its memory and kernels.
-#[derive(Debug)]
 pub struct Prepared {
-    session: Session,
+    prepared: Box<dyn wsp_backend::Prepared>,
     time: Duration,
 }
 
 /// Checks a unit and prepares it.
 ///
 /// # Errors
-/// What the checks find, wrong tensors or values.
-pub fn prepare(
-    module: &TgModule,
-    kernels: &TgKernels,
-    options: SessionOptions,
-) -> Result<Prepared, Vec<Diagnostic>> {
+/// Nothing runs its target; what the checks find, wrong tensors or values.
+pub fn prepare(unit: &PlanSource, args: Args, options: RunOptions) -> Result<Prepared, Vec<Diagnostic>> {
     let start = clock::now();
-    let session = Session::new(module, kernels, options)?;
-    Ok(Prepared { session, time: Duration::from_nanos(clock::nanos_since(start)) })
+    let program = super::program(unit, Mode::Fast, Engine::default())?;
+    let prepared = program.prepare(args, options).map_err(faults)?;
+    Ok(Prepared { prepared, time: Duration::from_nanos(clock::nanos_since(start)) })
 }
 
 impl Prepared {
     /// Warnings and notes of the checks.
     pub fn findings(&self) -> &[Diagnostic] {
-        self.session.findings()
+        self.prepared.notes()
     }
 
     /// Runs it.
     ///
     /// # Errors
     /// The first fault of a kernel, a checkpoint that does not fit.
-    pub fn run(self, begin: Begin) -> Result<UnitOutcome, Vec<Diagnostic>> {
-        let Prepared { mut session, time: prepare } = self;
-        let mut notes = session.findings().to_vec();
-        let start = clock::now();
-        let report = match begin {
-            Begin::Start => session.run()?,
-            Begin::Resume => session.resume()?,
+    pub fn run(mut self) -> Result<UnitOutcome, Vec<Diagnostic>> {
+        let Outcome { outputs, unwritten, stats, notes, own } = self.prepared.run().map_err(faults)?;
+        let counted = Stats { kernels: stats.tasks, ..Stats::default() };
+        let report = match own.downcast::<Report>() {
+            Ok(report) => *report,
+            Err(_) => Report { stats: counted, ..Report::default() },
         };
-        let run = Duration::from_nanos(clock::nanos_since(start));
-        notes.extend(report.notes.iter().cloned());
-        let unwritten = session.unwritten();
         Ok(UnitOutcome {
+            outputs,
             unwritten,
-            outputs: session.outputs().map_err(|fault| vec![*fault])?,
             notes,
             resumed: report.resumed.is_some(),
             signalled: report.signalled,
-            figures: UnitFigures { stats: report.stats, prepare, run, peak: report.peak },
+            figures: UnitFigures {
+                stats: report.stats,
+                prepare: self.time,
+                run: stats.run,
+                peak: report.peak,
+            },
             trace: report.trace.unwrap_or_default(),
         })
     }
-}
-
-/// Runs a unit.
-///
-/// # Errors
-/// As [`prepare`] and [`Prepared::run`].
-pub fn run(
-    module: &TgModule,
-    kernels: &TgKernels,
-    options: SessionOptions,
-    begin: Begin,
-) -> Result<UnitOutcome, Vec<Diagnostic>> {
-    prepare(module, kernels, options)?.run(begin)
 }

@@ -2,8 +2,8 @@
 
 use super::text::Lines;
 use super::units::{bytes, count};
+use pto_wsp::backend::cpu::AicpuFigures;
 use serde_json::{Value, json};
-use wsp_cpu::workload::AicpuFigures;
 use wsp_runtime::aicpu;
 
 /// Adds what AICPUs did.

@@ -3,8 +3,9 @@
 use super::text::Lines;
 use super::units::{bytes, count, millis};
 use super::{Check, Findings, Sources, json};
-use crate::engine::unit::{Begin, UnitFigures};
+use crate::engine::unit::UnitFigures;
 use serde_json::{Value, json};
+use wsp_backend::Begin;
 use wsp_core::tg::MemLocation;
 
 /// Everything that `wsp run FILE.tg` prints.
@@ -73,7 +74,7 @@ impl UnitReport {
     }
 
     fn memory_text(&self) -> String {
-        let one = |peak: &wsp_cpu::tg::Peak| {
+        let one = |peak: &pto_wsp::backend::cpu::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let parts: Vec<String> = places
                 .filter(|(_, n)| *n > 0)
@@ -91,7 +92,7 @@ impl UnitReport {
     /// For machines.
     pub fn json(&self) -> Value {
         let figures = &self.figures;
-        let peak = |peak: &wsp_cpu::tg::Peak| {
+        let peak = |peak: &pto_wsp::backend::cpu::Peak| {
             let places = MemLocation::ALL.iter().zip(peak.by_location);
             let places: serde_json::Map<String, Value> =
                 places.map(|((_, name, _), n)| ((*name).to_owned(), json!(n))).collect();
@@ -124,8 +125,8 @@ impl UnitReport {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use pto_wsp::backend::cpu::Peak;
     use std::time::Duration;
-    use wsp_cpu::tg::Peak;
     use wsp_runtime::tg::Stats;
 
     fn report() -> UnitReport {

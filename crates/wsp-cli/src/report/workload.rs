@@ -5,9 +5,9 @@ use super::units::{bytes, count, millis};
 use super::{Findings, GraphStats, Sources, aicpus, json, longest_over_mean, text};
 use crate::codes;
 use crate::reference::{Comparison, SAME_PROGRAM};
+use pto_wsp::backend::cpu::{AicpuFigures, Bodies};
 use serde_json::{Value, json};
 use std::time::Duration;
-use wsp_cpu::workload::{AicpuFigures, Bodies};
 use wsp_ir::diag::Diagnostic;
 
 /// Everything that `wsp run FILE.wsp` prints.

@@ -84,12 +84,7 @@ impl wsp_backend::Program for TaskProgram {
         let prepared = prepared.map_err(refused)?;
         let notes = prepared.notes();
         let streams = self.program.schedule().policy.streams.unwrap_or(1);
-        Ok(Box::new(PreparedTasks {
-            prepared,
-            notes,
-            streams,
-            compiled: self.compiled,
-        }))
+        Ok(Box::new(PreparedTasks { prepared, notes, streams, compiled: self.compiled }))
     }
 }
 

@@ -14,13 +14,15 @@ use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{Namespace, Signatures, TgModule};
 use wsp_ir::{Module, ParamSource, Span};
 use wsp_kernel::Mode;
-use wsp_plan::ParamValue;
+use wsp_plan::{KernelFile, ParamValue};
 
 /// Kernels by entry symbol.
 #[derive(Debug, Default)]
 pub(super) struct UnitKernels {
     /// All of them.
     pub(super) kernels: TgKernels,
+    /// What their files say.
+    pub(super) modules: Vec<KernelFile>,
     /// Their files, in the order in which they are named.
     pub(super) files: Vec<PathBuf>,
     /// Files that were given beside those that the unit uses, and that have no kernel which it calls.
@@ -132,6 +134,7 @@ impl Session {
                 set.iter().filter(|(name, _)| file.param_named(name).is_some()).cloned().collect();
             let added = read.kernels.add_library(&file, &own, Mode::Fast);
             added.map_err(|faults| faults.into_iter().map(located).collect::<Vec<_>>())?;
+            read.modules.push(KernelFile { module: file.clone(), set: own });
             let entries =
                 file.kernel_entries.iter().map(|entry| &file.functions[entry.function.index()].name);
             if span.is_none() && !entries.into_iter().any(|entry| called.contains(entry.as_str())) {

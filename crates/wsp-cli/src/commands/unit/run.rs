@@ -1,7 +1,6 @@
 //! `wsp run` of a unit.
 
 use super::data;
-use super::kernels::UnitKernels;
 use super::{Kind, NOT_OF_UNITS, references, settings};
 use crate::args::{Cores, RunArgs, UnitArgs};
 use crate::codes;
@@ -10,31 +9,33 @@ use crate::commands::outputs::{Outputs, check_allowed};
 use crate::commands::run::{Emptiness, recording};
 use crate::commands::verdict::{RunArrays, Verdict};
 use crate::commands::{Outcome, Session, refuse_machine_options};
-use crate::engine::unit::{self as engine, Begin, Prepared, UnitOutcome};
+use crate::engine::unit::{self as engine, Prepared, UnitOutcome};
 use crate::engine::workload::compare_bits;
 use crate::files::CheckpointFolder;
 use crate::machine;
 use crate::reference::Comparison;
 use crate::report::{Check, Sources, UnitReport};
 use crate::unit::tensors;
+use pto_wsp::backend::cpu::CANNOT_RESUME;
 use std::sync::Arc;
-use wsp_backend::Recording;
-use wsp_backend::{CheckpointStore, MemoryStore, Released};
-use wsp_core::tg::{GraphNo, Instr, Platform};
-use wsp_cpu::tg::{CANNOT_RESUME, SessionOptions};
+use wsp_backend::{Args, Begin, CheckpointStore, MemoryStore, Recording, RunOptions, UnitOptions};
+use wsp_core::policy::Hints;
+use wsp_core::tg::{GraphNo, Instr};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::tg::{Namespace, TgModule, verify};
-use wsp_plan::tg::matrix;
-use wsp_runtime::tg::{CoreCounts, Hints, RuntimeConfig, Tracing, write_graph_chrome_trace};
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::tg::matrix::{self, DeviceModel};
+use wsp_plan::{ParamValue, PlanSource, UnitSource};
+use wsp_runtime::tg::write_graph_chrome_trace;
 
 /// A unit with all that its run needs.
 struct Ready {
-    module: TgModule,
-    kernels: UnitKernels,
-    options: SessionOptions,
-    begin: Begin,
+    unit: Arc<UnitSource>,
+    args: Args,
+    /// Declared scalars.
+    scalars: Vec<(String, i64)>,
+    options: RunOptions,
     sources: Sources,
-    outputs: Outputs,
 }
 
 /// Runs a unit.
@@ -46,26 +47,28 @@ pub(in crate::commands) fn run(
     refuse_options(args).map_err(|fault| vec![fault])?;
     let wanted = args.check || (!args.data.reads_files() && !args.no_check);
     let recording = recording(args, wanted).map_err(|fault| vec![fault])?;
-    let Ready { module, kernels, mut options, begin, sources, outputs } = prepare(session, args, kind)?;
-    options.recording = recording;
-    let prepared = engine::prepare(&module, &kernels.kernels, options.clone())?;
+    let (mut ready, outputs) = prepare(session, args, kind)?;
+    ready.options.recording = recording;
+    let unit = PlanSource::Unit(ready.unit.clone());
+    let prepared = engine::prepare(&unit, ready.args.clone(), ready.options.clone())?;
     refuse_warnings(session, args, &prepared)?;
-    let mut ran = ran(session, args, &module, &options, prepared, begin)?;
+    let mut ran = ran(session, args, &ready, prepared)?;
+    let Ready { args: given, options, .. } = &ready;
     let (filled, faults) =
         outputs.fill(&ran.outputs, &mut |mut out| write_graph_chrome_trace(&mut out, &ran.trace));
     let mut verdict = Verdict::new(session, args, wanted, faults);
-    let check = judge(session, &mut verdict, &module, &kernels, &options, &ran);
-    let not_read = options.origins.iter().filter(|(_, origin)| *origin != data::READ);
+    let check = judge(session, &mut verdict, &ready, &ran);
+    let not_read = options.unit.origins.iter().filter(|(_, origin)| *origin != data::READ);
     let not_read: Vec<String> = not_read.map(|(name, _)| name.clone()).collect();
     let unwritten = std::mem::take(&mut ran.unwritten);
-    let arrays = RunArrays { inputs: &options.inputs, made: &not_read, outputs: &ran.outputs };
+    let arrays = RunArrays { inputs: &given.arrays, made: &not_read, outputs: &ran.outputs };
     let findings = verdict.findings(unwritten, arrays, check.comparisons());
     let report = UnitReport {
         program: args.file.display().to_string(),
-        threads: options.runtime.threads,
-        devices: options.runtime.devices,
-        sources,
-        scalars: options.scalars,
+        threads: options.threads,
+        devices: options.unit.devices,
+        sources: ready.sources.clone(),
+        scalars: ready.scalars.clone(),
         keeps: args.unit.checkpoints.is_some(),
         begin: if ran.resumed { Begin::Resume } else { Begin::Start },
         figures: ran.figures,
@@ -89,39 +92,30 @@ fn refuse_warnings(session: &Session, args: &RunArgs, prepared: &Prepared) -> Re
 fn ran(
     session: &Session,
     args: &RunArgs,
-    module: &TgModule,
-    options: &SessionOptions,
+    ready: &Ready,
     prepared: Prepared,
-    begin: Begin,
 ) -> Result<UnitOutcome, Vec<Diagnostic>> {
     // Without a folder no run is resumed from checkpoints, and what they would be good for does not matter.
     let matters = |note: &Diagnostic| args.unit.checkpoints.is_some() || note.code != CANNOT_RESUME;
-    let ran = prepared.run(begin);
+    let ran = prepared.run();
     let ran = ran.map_err(|faults| faults.into_iter().filter(matters).collect::<Vec<_>>())?;
     let notes: Vec<Diagnostic> = ran.notes.iter().filter(|note| matters(note)).cloned().collect();
-    session.warn(&[platform_notes(module, &options.runtime), notes].concat());
+    session.warn(&[platform_notes(ready), notes].concat());
     Ok(ran)
 }
 
 /// Compares the outputs of a run that is to be checked.
-fn judge(
-    session: &Session,
-    verdict: &mut Verdict<'_>,
-    module: &TgModule,
-    kernels: &UnitKernels,
-    options: &SessionOptions,
-    ran: &UnitOutcome,
-) -> Check {
+fn judge(session: &Session, verdict: &mut Verdict<'_>, ready: &Ready, ran: &UnitOutcome) -> Check {
     let stats = &ran.figures.stats;
     if !ran.resumed && stats.kernels == 0 && stats.items == 0 {
-        let empty = settings::empty(module, &options.scalars);
+        let empty = settings::empty(&ready.unit.module, &ready.scalars);
         verdict.nothing_ran(&Emptiness { what: "the unit invoked no kernel and copied nothing", empty });
         return Check::NothingRan;
     }
     if !verdict.is_wanted() {
         return Check::NotDone;
     }
-    let compared = compare(session, module, kernels, options, ran);
+    let compared = compare(session, ready, ran);
     let check = verdict.compared(compared).unwrap_or(Check::NotDone);
     if check.compares_nothing() {
         verdict.nothing_compared("no kernel that ran writes an element of an external tensor");
@@ -130,13 +124,14 @@ fn judge(
 }
 
 /// What the simulation makes less of than the unit says, as the platform matrix has it.
-fn platform_notes(module: &TgModule, runtime: &RuntimeConfig) -> Vec<Diagnostic> {
-    let RuntimeConfig { hints, devices, .. } = *runtime;
-    matrix::diagnose(module, &matrix::UnitTarget { platform: Platform::Cpu, hints, devices })
+fn platform_notes(ready: &Ready) -> Vec<Diagnostic> {
+    let UnitOptions { hints, devices, .. } = ready.options.unit;
+    let target = matrix::UnitTarget { platform: ready.unit.target.platform, hints, devices };
+    matrix::diagnose(&ready.unit.module, &target)
 }
 
 /// Reads a unit, its kernels and its tensors, and makes up what is not given.
-fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, Vec<Diagnostic>> {
+fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<(Ready, Outputs), Vec<Diagnostic>> {
     let set = settings::named(&args.launch.set).map_err(|fault| vec![fault])?;
     let module = session.read_unit(&args.file, kind)?;
     // What is no error is told with everything else that is found before the run.
@@ -166,17 +161,27 @@ fn prepare(session: &mut Session, args: &RunArgs, kind: Kind) -> Result<Ready, V
             .help("give the folder of the run that is to go on, or leave out `--resume`")]);
     }
     let begin = if args.unit.resume && store.is_some() { Begin::Resume } else { Begin::Start };
-    let options = SessionOptions {
-        runtime: runtime(args),
-        inputs: data.arrays,
-        origins: data.origins,
-        scalars,
-        events: args.unit.event.clone(),
-        memory: args.unit.memory,
-        checkpoints: store,
-        ..SessionOptions::default()
+    let options = RunOptions {
+        threads: args.threads.unwrap_or_else(machine::cores),
+        trace: args.trace.is_some(),
+        unit: UnitOptions {
+            devices: args.unit.devices.unwrap_or(1),
+            cores: Some(cores(args.unit.cores.unwrap_or_default())),
+            hints: if args.unit.hints { Hints::Honour } else { Hints::Ignore },
+            events: args.unit.event.clone(),
+            memory: args.unit.memory,
+            checkpoints: store,
+            begin,
+            origins: data.origins,
+            ..UnitOptions::default()
+        },
+        ..RunOptions::default()
     };
-    Ok(Ready { module, kernels, options, begin, sources: data.sources, outputs })
+    let values = scalars.iter().map(|(name, value)| (name.clone(), ParamValue::Int((*value).into())));
+    let of_run = Args { arrays: data.arrays, values: values.collect(), ..Args::default() };
+    let target = args.target.unwrap_or(CPU_SIM);
+    let unit = Arc::new(UnitSource { module, files: kernels.modules, target });
+    Ok((Ready { unit, args: of_run, scalars, options, sources: data.sources }, outputs))
 }
 
 /// Options of `wsp run` that task graphs have no use for.
@@ -215,23 +220,11 @@ fn check_events(module: &TgModule, args: &UnitArgs) -> Result<(), Vec<Diagnostic
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// Threads, devices and cores as they are asked for.
-fn runtime(args: &RunArgs) -> RuntimeConfig {
-    RuntimeConfig {
-        threads: args.threads.unwrap_or_else(machine::cores),
-        devices: args.unit.devices.unwrap_or(1),
-        cores: cores(args.unit.cores.unwrap_or_default()),
-        hints: if args.unit.hints { Hints::Honour } else { Hints::Ignore },
-        tracing: if args.trace.is_some() { Tracing::On } else { Tracing::Off },
-        ..RuntimeConfig::default()
-    }
-}
-
 /// Cores of a device: those that are given, else those of the usual one. There are no more parts of the L2 cache than cores.
-fn cores(given: Cores) -> CoreCounts {
-    let usual = CoreCounts::default();
+fn cores(given: Cores) -> DeviceModel {
+    let usual = DeviceModel::default();
     let (aic, aiv) = (given.aic.unwrap_or(usual.aic), given.aiv.unwrap_or(usual.aiv));
-    CoreCounts {
+    DeviceModel {
         aic,
         aiv,
         aicpu: given.aicpu.unwrap_or(usual.aicpu),
@@ -269,35 +262,30 @@ fn store(module: &TgModule, args: &UnitArgs) -> Result<Option<Arc<dyn Checkpoint
 }
 
 /// Compares what a run wrote with the references of its unit or, where it names none, with what one thread writes.
-fn compare(
-    session: &Session,
-    module: &TgModule,
-    kernels: &UnitKernels,
-    options: &SessionOptions,
-    ran: &UnitOutcome,
-) -> Result<Check, Vec<Diagnostic>> {
-    if !module.references.is_empty() {
+fn compare(session: &Session, ready: &Ready, ran: &UnitOutcome) -> Result<Check, Vec<Diagnostic>> {
+    let Ready { unit, args, scalars, options, .. } = ready;
+    if !unit.module.references.is_empty() {
         session.terminal.progress("computing the reference");
-        let all = references::compare(module, &options.inputs, &ran.outputs, &options.scalars)?;
+        let all = references::compare(&unit.module, &args.arrays, &ran.outputs, scalars)?;
         return Ok(Check::Close(all));
     }
     session.terminal.progress("running once more, on one thread");
-    let alone = SessionOptions {
-        runtime: RuntimeConfig {
-            threads: 1,
-            hints: Hints::Ignore,
-            tracing: Tracing::Off,
-            ..options.runtime.clone()
-        },
-        // What reads released memory is to differ.
-        released: Released::Poison,
-        checkpoints: options.checkpoints.as_ref().map(|_| Arc::new(MemoryStore::new()) as Arc<_>),
-        // Also those that were signalled before the checkpoint was saved that the run went on from.
-        events: ran.signalled.clone(),
+    let kept = options.unit.checkpoints.as_ref();
+    // What reads released memory is to differ: a sequential run fills it.
+    let alone = RunOptions {
+        sequential: true,
+        trace: false,
         recording: Recording::Off,
+        unit: UnitOptions {
+            checkpoints: kept.map(|_| Arc::new(MemoryStore::new()) as Arc<_>),
+            // Also those that were signalled before the checkpoint was saved that the run went on from.
+            events: ran.signalled.clone(),
+            begin: Begin::Start,
+            ..options.unit.clone()
+        },
         ..options.clone()
     };
-    let expected = engine::run(module, &kernels.kernels, alone, Begin::Start)?;
+    let expected = engine::prepare(&PlanSource::Unit(unit.clone()), args.clone(), alone)?.run()?;
     Ok(compare_bits(&ran.outputs, &expected.outputs))
 }
 

@@ -14,13 +14,12 @@ use crate::engine::workload::{self as engine, RunOutcome, Source};
 use crate::graph::Rows;
 use crate::machine;
 use crate::report::{Check, WorkloadReport};
-use wsp_backend::Expand;
-use wsp_backend::KvLayout;
-use wsp_backend::Recording;
+use wsp_backend::{Args, Expand, KvLayout, Recording, RunOptions, WorkloadRunOptions};
 use wsp_cpu::workload::{WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::{ParamSource, PoolSizes, Ready, SchedulePolicy, Trace};
-use wsp_plan::ParamValue;
+use wsp_plan::target::CPU_SIM;
+use wsp_plan::{ParamValue, PlanSource};
 use wsp_runtime::RunConfig;
 
 /// About what a task takes in virtual time, with a few edges.
@@ -53,11 +52,8 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     session.refuse_denied()?;
     let Given { inputs, sources } = arrays(&source, &program, args, set)?;
     let options = options(args, &inputs, recording);
-    let of_run = Args {
-        arrays: inputs.arrays.clone(),
-        views: inputs.views.clone(),
-        values: inputs.set.clone(),
-    };
+    let of_run =
+        Args { arrays: inputs.arrays.clone(), views: inputs.views.clone(), values: inputs.set.clone() };
     let mut outcome = match is_virtual {
         true => engine::simulate(&program, &inputs, &in_virtual_time(&options))?,
         false => engine::execute(&plan, &of_run, &options)?,
@@ -162,12 +158,7 @@ fn in_virtual_time(options: &RunOptions) -> WorkloadOptions {
 }
 
 /// Compares the outputs of a run that is to be checked.
-fn judge(
-    session: &Session,
-    verdict: &mut Verdict<'_>,
-    run: &Run<'_>,
-    outcome: &RunOutcome,
-) -> Check {
+fn judge(session: &Session, verdict: &mut Verdict<'_>, run: &Run<'_>, outcome: &RunOutcome) -> Check {
     if outcome.kernels.iter().all(|(_, tasks)| *tasks == 0) {
         let empty = empty_params(run.source, &outcome.params, &run.args.values);
         verdict.nothing_ran(&Emptiness { what: "the workload has no task", empty });

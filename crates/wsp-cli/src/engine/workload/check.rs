@@ -3,7 +3,7 @@
 use super::RunOutcome;
 use crate::reference::{self, Tolerance, compare as compare_values};
 use crate::report::{Check, Difference};
-use wsp_cpu::workload::Bodies;
+use pto_wsp::backend::cpu::Bodies;
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::{Array, Arrays};
 
