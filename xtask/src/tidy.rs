@@ -8,10 +8,12 @@
 //! * no two crates have enums that say the same ([`twins`]);
 //! * at most three files compute integer operators ([`evaluators`]);
 //! * one crate has a lexer ([`lexers`]);
+//! * the files that name a backend become fewer ([`backends`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
 
+mod backends;
 mod conformance;
 mod evaluators;
 mod features;
@@ -51,6 +53,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut twins = twins::Twins::default();
     let mut evaluators = evaluators::Evaluators::default();
     let mut lexers = lexers::Lexers::default();
+    let mut backends = backends::Backends::default();
     let mut vectors = false;
     for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -64,6 +67,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             twins.source(&name, &text);
             evaluators.source(&name, &text);
             lexers.source(&name, &text);
+            backends.source(&name, &text);
         }
         let opening = match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => Some("//!"),
@@ -96,6 +100,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(twins.faults());
     faults.extend(evaluators.faults());
     faults.extend(lexers.faults());
+    faults.extend(backends.faults());
     let conformance = conformance.summary();
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());

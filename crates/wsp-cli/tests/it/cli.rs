@@ -265,6 +265,19 @@ fn a_page_layout_that_would_change_nothing_is_refused() {
     assert!(err.contains("takes no paged cache") && err.contains("leave out"), "{err}");
 }
 
+/// BKA-SEL-02.
+#[test]
+fn a_target_that_nothing_runs_is_refused_with_those_that_run() {
+    for file in ["examples/row_softmax.pto", "examples/graphs/softmax.wsp", "examples/power_iteration.tg"] {
+        let (code, out, err) = run(&["run", file, "--target", "a5"]);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains("no backend runs target `ascend_950`"), "{err}");
+        assert!(err.contains("targets that run here: `cpu_sim` (cpu)"), "{err}");
+    }
+    let (code, _, err) = run(&["run", "examples/row_softmax.pto", "--target", "cpu_sin"]);
+    assert!(code == 2 && err.contains("did you mean `cpu_sim`?"), "{err}");
+}
+
 #[test]
 fn warnings_are_errors_of_a_strict_check_only() {
     let folder = tempfile::tempdir().unwrap();

@@ -27,6 +27,7 @@ const RUN: &[Row] = &[
     ("", "--set {set}", "+ + + + + +"),
     ("", "--set kv_layout=HND", "- - - - - -"),
     ("", "--schedule other", "+ + + + - -"),
+    ("", "--target cpu_sim", "= = = = = ="),
     ("--outputs out.npz", "--isa portable", "= - - - - -"),
     ("--outputs out.npz", "--engine interpreter", "= - - - - -"),
     ("", "--outputs out.npz", "+ + - + + +"),
