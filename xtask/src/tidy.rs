@@ -9,6 +9,8 @@
 //! * at most three files compute integer operators ([`evaluators`]);
 //! * one crate has a lexer ([`lexers`]);
 //! * the files that name a backend become fewer ([`backends`]);
+//! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);
+//! * memory of tasks is shared by one type ([`shared`]);
 //! * what is compiled once for each instruction set has no closures ([`vectors`]);
 //! * every row of the conformance pages that holds, in full or in part, has a test ([`conformance`]);
 //! * `Cargo.lock` is there and fits the manifests.
@@ -21,6 +23,7 @@ mod layers;
 mod lexers;
 mod licence;
 mod paths;
+mod shared;
 mod twins;
 mod vectors;
 
@@ -54,6 +57,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     let mut evaluators = evaluators::Evaluators::default();
     let mut lexers = lexers::Lexers::default();
     let mut backends = backends::Backends::default();
+    let mut shared = shared::Shared::default();
     let mut vectors = false;
     for path in files(project.root(), is_own, is_text)? {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -68,6 +72,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
             evaluators.source(&name, &text);
             lexers.source(&name, &text);
             backends.source(&name, &text);
+            shared.source(&name, &text);
         }
         let opening = match path.extension().and_then(|e| e.to_str()) {
             Some("rs") => Some("//!"),
@@ -101,6 +106,7 @@ pub(crate) fn check(project: &Project) -> Result<Findings> {
     faults.extend(evaluators.faults());
     faults.extend(lexers.faults());
     faults.extend(backends.faults());
+    faults.extend(shared.faults());
     let conformance = conformance.summary();
     if !project.root().join("Cargo.lock").is_file() {
         faults.push("Cargo.lock is missing; `cargo generate-lockfile` makes it".to_owned());

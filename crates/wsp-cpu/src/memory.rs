@@ -16,7 +16,7 @@ use wsp_core::{DType, TensorId};
 use wsp_ir::Storage;
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::{CacheArrays, EarlyLoads, Env, IntArray, Layout, Paged, Stored, TensorMem, Value};
-use wsp_memory::View;
+use wsp_memory::{Bytes, View};
 use wsp_plan::{Array, ArrayError, Arrays, LoweredPlan};
 
 /// Alignment of the fields of a workspace slot and of slots themselves, in bytes.
@@ -246,7 +246,8 @@ pub(crate) fn attach(
         // initialised, and may be written where kernels store to it; the run has claimed the arrays of the caller, and the rest to itself;
         // accesses of tasks that conflict are ordered by the task graph, which sees every tensor that is written
         // (`TensorUse::written`), and tensors of different arrays share no memory that is written.
-        let mut memory = unsafe { TensorMem::new(held.ptr, held.bytes, bound_tensor.dtype, layout) };
+        let bytes = unsafe { Bytes::new(held.ptr, held.bytes) };
+        let mut memory = TensorMem::new(bytes, bound_tensor.dtype, layout);
         memory.record(held.stored);
         env.tensors[i] = Some(memory);
     }

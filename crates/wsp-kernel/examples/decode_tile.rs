@@ -19,6 +19,7 @@ use std::time::Instant;
 use wsp_core::{DType, FuncId};
 use wsp_ir::{Module, ParamSource, SourceMap, Storage};
 use wsp_kernel::{Env, KernelCode, Layout, Mode, Paged, Scratch, TensorMem, Value, eval_launch_expr};
+use wsp_memory::Bytes;
 
 const PROGRAM: &str = include_str!("../../../examples/decode_attention.pto");
 /// Tokens of all requests together.
@@ -211,7 +212,8 @@ impl Data {
                 }
             };
             // SAFETY: the arrays outlive every run; one thread runs one task at a time, and reads results afterwards.
-            *slot = Some(unsafe { TensorMem::new(bytes.0, bytes.1, dtype, layout) });
+            let bytes = unsafe { Bytes::new(bytes.0, bytes.1) };
+            *slot = Some(TensorMem::new(bytes, dtype, layout));
         }
         env
     }

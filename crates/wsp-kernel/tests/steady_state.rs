@@ -9,6 +9,7 @@ use wsp_ir::{
     Place, ReduceOp, ScalarTy, Span, Stmt, StmtKind, Storage, StructDef, Tensor, TileOp, TileRole, TileTy,
 };
 use wsp_kernel::{Engine, Env, KernelCode, Layout, Mode, ScalarCode, Scratch, TensorMem};
+use wsp_memory::Bytes;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -108,7 +109,8 @@ fn the_second_run_of_a_kernel_allocates_nothing() {
         for (tensor, data) in env.tensors.iter_mut().zip(&mut data) {
             let layout = Layout::Strided { dims: vec![16, 8], strides: vec![8, 1] };
             // SAFETY: the vectors outlive `env`, and only one thread runs.
-            *tensor = Some(unsafe { TensorMem::new(data.as_mut_ptr().cast(), 512, DType::F32, layout) });
+            let bytes = unsafe { Bytes::new(data.as_mut_ptr().cast(), 512) };
+            *tensor = Some(TensorMem::new(bytes, DType::F32, layout));
         }
         let code = KernelCode::compile(&m, FuncId(0), &env).unwrap();
         let bounds = [field(0), Expr::binary(BinOp::Sub, field(1), field(0))];

@@ -1,5 +1,6 @@
 //! Bytes, and what keeps them.
 
+use crate::address::Address;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
 use std::fmt;
@@ -39,15 +40,6 @@ impl fmt::Display for Space {
     }
 }
 
-/// The address of memory that a buffer keeps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Address(pub(crate) NonNull<u8>);
-
-// SAFETY: an address is a number. What is done at it is `unsafe` by itself, and rests on the argument of this crate.
-unsafe impl Send for Address {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Address {}
-
 /// Bytes that are always the same ones, as long as the buffer lives.
 pub struct Buffer {
     at: Address,
@@ -74,18 +66,18 @@ impl Buffer {
         access: ViewAccess,
         space: Space,
     ) -> Arc<Buffer> {
-        Arc::new(Buffer { at: Address(ptr), bytes, access, space, owner })
+        Arc::new(Buffer { at: Address::new(ptr.as_ptr()), bytes, access, space, owner })
     }
 
     /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
     pub fn zeros(bytes: usize, alignment: usize) -> Option<Arc<Buffer>> {
         let layout = Layout::from_size_align(bytes.max(1), alignment.max(LEAST_ALIGNMENT)).ok()?;
         // SAFETY: the layout has at least one byte.
-        let at = Address(NonNull::new(unsafe { alloc_zeroed(layout) })?);
-        let owner = Arc::new(Allocation { at, layout });
+        let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let owner = Arc::new(Allocation { at: Address::new(ptr.as_ptr()), layout });
         // SAFETY: the bytes are zeros, are given back when the owner is dropped, and no more than `isize::MAX`, as every layout has;
         // nobody has the address but views of the buffer.
-        Some(unsafe { Buffer::new(owner, at.0, bytes, ViewAccess::ReadWrite, Space::Host) })
+        Some(unsafe { Buffer::new(owner, ptr, bytes, ViewAccess::ReadWrite, Space::Host) })
     }
 
     /// How many bytes it has.
@@ -106,7 +98,7 @@ impl Buffer {
     /// Address of the first byte. What is done at it is to rest on the argument of [this crate](crate).
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
-        self.at.0.as_ptr()
+        self.at.ptr()
     }
 
     /// Whether a value of this type keeps the bytes.
@@ -139,7 +131,7 @@ struct Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         // SAFETY: the bytes came from `alloc_zeroed` with this layout and are given back once.
-        unsafe { dealloc(self.at.0.as_ptr(), self.layout) };
+        unsafe { dealloc(self.at.ptr(), self.layout) };
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! 1. *The bytes are there.* [`Buffer::zeros`] allocates them; [`Buffer::new`], the one constructor over memory of somebody
 //!    else, is `unsafe` and says what its caller promises. A view lies in its buffer, which it keeps; that is checked when it is
-//!    made.
+//!    made. A task of a run has [`Bytes`], which keep nothing: [`Bytes::new`] is `unsafe`, and its caller, the run, keeps what they lie in.
 //! 2. *Runs do not meet.* Before a run touches a view that others can have too, it has a [`Claim`] on it, until its last
 //!    access: of two runs that go on at the same time neither writes a byte that the other one uses. A view whose buffer only
 //!    the run has needs none.
@@ -20,6 +20,7 @@
 )]
 
 mod access;
+mod address;
 mod buffer;
 mod claim;
 mod overlap;
@@ -27,6 +28,7 @@ mod process;
 mod view;
 
 pub use access::{Unusable, load_units, store_units};
+pub use address::{Address, Bytes};
 pub use buffer::{Buffer, Owner, Space, ViewAccess};
 pub use claim::{Claim, Claimed, Conflict, Use, Uses, is_within_task, within_task};
 pub use overlap::Sharing;

@@ -1,9 +1,9 @@
 //! Elements of a buffer: a type, extents, strides.
 
-use crate::buffer::{Address, Buffer, Space, ViewAccess};
+use crate::address::Address;
+use crate::buffer::{Buffer, Space, ViewAccess};
 use crate::overlap::{Sharing, shares_with_itself, sharing};
 use std::fmt;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 
@@ -161,7 +161,7 @@ impl View {
     /// The elements of a box; none where it does not lie in the view. Which tensor it names does not matter.
     pub fn part(&self, region: &Region) -> Option<View> {
         let (ptr, span) = self.extent(region)?;
-        let mut part = View { at: Address(NonNull::new(ptr)?), span, ..self.clone() };
+        let mut part = View { at: Address::new(ptr), span, ..self.clone() };
         for d in 0..MAX_RANK {
             part.dims[d] = u64::from(region.hi[d] - region.lo[d]);
         }
@@ -227,7 +227,7 @@ impl View {
     /// Address of the element whose indices are all 0. What is done at it is to rest on the argument of [this crate](crate).
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
-        self.at.0.as_ptr()
+        self.at.ptr()
     }
 
     /// Whether the elements lie in row-major order without gaps.
@@ -343,7 +343,7 @@ impl fmt::Debug for View {
 /// `first` bytes after an address of a buffer that has so many, or ends there.
 fn address(from: Address, first: usize) -> Address {
     // SAFETY: whoever calls has checked that the offset is at most the bytes of the buffer.
-    Address(unsafe { from.0.add(first) })
+    Address::new(unsafe { from.ptr().add(first) })
 }
 
 /// Strides of all dimensions, and the bytes that the elements span.

@@ -17,7 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wsp-plan", &["wsp-core", "wsp-ir"]),
     ("wsp-backend", &["wsp-core", "wsp-memory", "wsp-ir", "wsp-plan"]),
     ("wsp-trace", &["wsp-core", "wsp-ir", "wsp-plan"]),
-    ("wsp-kernel", &["wsp-core", "wsp-ir"]),
+    ("wsp-kernel", &["wsp-core", "wsp-memory", "wsp-ir"]),
     ("wsp-runtime", &["wsp-core"]),
     (
         "wsp-cpu",

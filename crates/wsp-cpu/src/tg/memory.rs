@@ -19,24 +19,43 @@ use wsp_backend::Recording;
 use wsp_core::DType;
 use wsp_core::tg::{EvalFault, ScalarType, TensorNo};
 use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Stored, StoredState, TensorMem};
-use wsp_memory::{Buffer, View, load_units, store_units};
+use wsp_memory::{Address, Buffer, Bytes, View, load_units, store_units};
 
 /// Bytes of a buffer. A range of no bytes is possible and has an address.
 #[derive(Clone, Debug)]
 pub struct TensorRange {
-    buffer: Arc<Buffer>,
-    /// What is stored to the buffer, in a session that records that.
-    stored: Option<Arc<Stored>>,
-    at: usize,
+    memory: Arc<Memory>,
+    /// The first byte.
+    at: Address,
     bytes: usize,
 }
 
+/// What ranges of one buffer share.
+#[derive(Debug)]
+struct Memory {
+    buffer: Arc<Buffer>,
+    /// What is stored to the buffer, in a session that records that.
+    stored: Option<Arc<Stored>>,
+}
+
 impl TensorRange {
+    /// Bytes of a buffer from an address on, of which what is stored is recorded, if `recording` says so.
+    fn new(
+        buffer: &Arc<Buffer>,
+        at: *mut u8,
+        bytes: usize,
+        early: EarlyLoads,
+        recording: Recording,
+    ) -> TensorRange {
+        // Elements of any type may lie there.
+        let stored = (recording == Recording::On).then(|| Arc::new(Stored::new(at, bytes, 1, early)));
+        let memory = Arc::new(Memory { buffer: Arc::clone(buffer), stored });
+        TensorRange { memory, at: Address::new(at), bytes }
+    }
+
     /// Fresh memory of zeros; none if the machine refuses it or `alignment` is no power of two.
     pub(crate) fn zeros(bytes: u64, alignment: u32) -> Option<TensorRange> {
-        let bytes = usize::try_from(bytes).ok()?;
-        let buffer = Buffer::zeros(bytes, alignment as usize)?;
-        Some(TensorRange { buffer, stored: None, at: 0, bytes })
+        TensorRange::recorded(bytes, alignment, EarlyLoads::Noted, Recording::Off)
     }
 
     /// Fresh memory of zeros of which what is stored is recorded, if `recording` says so.
@@ -46,29 +65,21 @@ impl TensorRange {
         early: EarlyLoads,
         recording: Recording,
     ) -> Option<TensorRange> {
-        Some(TensorRange::zeros(bytes, alignment)?.with_record(early, recording))
+        let bytes = usize::try_from(bytes).ok()?;
+        let buffer = Buffer::zeros(bytes, alignment as usize)?;
+        Some(TensorRange::new(&buffer, buffer.ptr(), bytes, early, recording))
     }
 
     /// The elements of an array of the caller, which lie in row-major order without gaps. What is stored to them is recorded, if
     /// `recording` says so.
     pub(crate) fn of_view(view: &View, recording: Recording) -> TensorRange {
         assert!(view.is_dense(), "an array with gaps should be refused");
-        let buffer = Arc::clone(view.buffer());
-        let at = view.ptr().addr() - buffer.ptr().addr();
-        TensorRange { buffer, stored: None, at, bytes: view.span() }.with_record(EarlyLoads::Noted, recording)
-    }
-
-    fn with_record(mut self, early: EarlyLoads, recording: Recording) -> TensorRange {
-        if recording == Recording::On {
-            // Elements of any type may lie there.
-            self.stored = Some(Arc::new(Stored::new(self.ptr(), self.bytes, 1, early)));
-        }
-        self
+        TensorRange::new(view.buffer(), view.ptr(), view.span(), EarlyLoads::Noted, recording)
     }
 
     /// What is stored to its memory, in a session that records that.
     pub(crate) fn stored(&self) -> Option<&Stored> {
-        self.stored.as_deref()
+        self.memory.stored.as_deref()
     }
 
     /// Whether all of it was stored, or has values of its own; also where that is not recorded.
@@ -96,12 +107,9 @@ impl TensorRange {
         if end > self.bytes as u64 {
             return None;
         }
-        Some(TensorRange {
-            buffer: Arc::clone(&self.buffer),
-            stored: self.stored.clone(),
-            at: self.at + at as usize,
-            bytes: bytes as usize,
-        })
+        // SAFETY: so many bytes lie in the range.
+        let first = Address::new(unsafe { self.ptr().add(at as usize) });
+        Some(TensorRange { memory: Arc::clone(&self.memory), at: first, bytes: bytes as usize })
     }
 
     /// How many bytes it has.
@@ -114,15 +122,15 @@ impl TensorRange {
     /// the kernel's block runs, as the direction of its argument allows.
     #[inline]
     pub fn ptr(&self) -> *mut u8 {
-        // SAFETY: `at` lies in the buffer, or is its end.
-        unsafe { self.buffer.ptr().add(self.at) }
+        self.at.ptr()
     }
 
     /// Whether some byte belongs to both.
     pub(crate) fn overlaps(&self, other: &TensorRange) -> bool {
-        Arc::ptr_eq(&self.buffer, &other.buffer)
-            && self.at < other.at + other.bytes
-            && other.at < self.at + self.bytes
+        let (one, two) = (self.ptr().addr(), other.ptr().addr());
+        Arc::ptr_eq(&self.memory.buffer, &other.memory.buffer)
+            && one < two + other.bytes
+            && two < one + self.bytes
     }
 
     /// Copies bytes from `at` on into `into`, atomically in units of `unit` bytes where these are aligned.
@@ -252,8 +260,9 @@ impl TensorRange {
     pub(crate) fn tensor_mem(&self, dtype: DType, layout: Layout) -> TensorMem {
         // SAFETY: the bytes are initialised and the buffer outlives the array, whose maker keeps the range; accesses are as
         // the argument above says, and checked against the bytes. No allocation exceeds `isize::MAX`.
-        let mut memory = unsafe { TensorMem::new(self.ptr(), self.bytes, dtype, layout) };
-        memory.record(self.stored.clone());
+        let bytes = unsafe { Bytes::new(self.ptr(), self.bytes) };
+        let mut memory = TensorMem::new(bytes, dtype, layout);
+        memory.record(self.memory.stored.clone());
         memory
     }
 
@@ -262,8 +271,9 @@ impl TensorRange {
     pub(crate) fn integers(&self, dtype: DType) -> Option<IntArray> {
         let size = dtype.size();
         // SAFETY: so many elements lie in the range, whose maker keeps it; accesses are as the argument above says.
-        let mut view = unsafe { IntView::new(self.ptr(), self.bytes / size, size, dtype) }?;
-        view.record(self.stored.clone());
+        let bytes = unsafe { Bytes::new(self.ptr(), self.bytes) };
+        let mut view = IntView::new(bytes, self.bytes / size, size, dtype)?;
+        view.record(self.memory.stored.clone());
         Some(IntArray::View(view))
     }
 }
@@ -271,6 +281,11 @@ impl TensorRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_has_three_words() {
+        assert_eq!(size_of::<TensorRange>(), 3 * size_of::<usize>());
+    }
 
     #[test]
     fn a_part_reaches_its_bytes_and_nothing_else() {

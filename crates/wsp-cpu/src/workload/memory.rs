@@ -13,14 +13,13 @@
 
 use super::codes;
 use crate::lent::{lend, take_back};
-use std::ptr;
 use std::sync::Arc;
 use wsp_backend::unravel;
 use wsp_core::{DType, MAX_RANK, Region, TensorId};
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::workload::AccessMode;
 use wsp_kernel::{EarlyLoads, IntArray, IntView, Layout, Missing, Stored, TensorMem, Unstored};
-use wsp_memory::View;
+use wsp_memory::{Bytes, View};
 use wsp_plan::{Array, ArrayError};
 
 /// One tensor.
@@ -199,14 +198,12 @@ impl SharedTensor {
     /// Memory for a view of a compiled kernel with these dimensions, to be bound to a box before the kernel runs.
     pub(crate) fn unbound(dtype: DType, rank: usize) -> TensorMem {
         let layout = Layout::Strided { dims: vec![0; rank], strides: vec![0; rank] };
-        // SAFETY: no byte belongs to the array.
-        unsafe { TensorMem::new(ptr::null_mut(), 0, dtype, layout) }
+        TensorMem::new(Bytes::NONE, dtype, layout)
     }
 
     /// An array of no integers, for a view that is not bound yet; none for real numbers.
     pub(crate) fn no_integers(dtype: DType) -> Option<IntArray> {
-        // SAFETY: there are no elements.
-        unsafe { IntView::new(ptr::null(), 0, dtype.size(), dtype) }.map(IntArray::View)
+        IntView::new(Bytes::NONE, 0, dtype.size(), dtype).map(IntArray::View)
     }
 
     /// Binds a view of a compiled kernel to a box, of which it keeps these dimensions. The view ends where the box does, and
@@ -218,7 +215,7 @@ impl SharedTensor {
         let strides = self.view.all_strides();
         let kept = kept.map(|d| (region.hi[d] - region.lo[d], strides[d] as u64 / size));
         // SAFETY: the bytes lie in the view, which outlives the run; tasks use them as the argument above says.
-        unsafe { view.place(ptr, bytes, kept) };
+        view.place(unsafe { Bytes::new(ptr, bytes) }, kept);
         view.record(self.stored.clone());
     }
 
@@ -243,8 +240,8 @@ impl SharedTensor {
         let len = if bytes == 0 { 0 } else { (region.hi[d] - region.lo[d]) as usize };
         self.note_load(region)?;
         // SAFETY: every element lies in the view, which outlives the run; tasks use them as the argument above says.
-        let view = unsafe { IntView::new(ptr, len, self.view.all_strides()[d], self.dtype()) };
-        Ok(view.map(IntArray::View))
+        let bytes = unsafe { Bytes::new(ptr, bytes) };
+        Ok(IntView::new(bytes, len, self.view.all_strides()[d], self.dtype()).map(IntArray::View))
     }
 
     /// A box for a kernel of the caller, which is taken to load and store all that its mode lets it.

@@ -4,11 +4,12 @@ use super::Stored;
 use std::sync::Arc;
 use wsp_core::DType;
 use wsp_ir::ScalarTy;
+use wsp_memory::Bytes;
 
 /// Integers in memory that somebody else owns, evenly spaced. Those of less than 32 bits are read as `uint32_t`.
 #[derive(Clone, Debug)]
 pub struct IntView {
-    ptr: *const u8,
+    bytes: Bytes,
     len: usize,
     /// Bytes between neighbours.
     stride: usize,
@@ -17,19 +18,17 @@ pub struct IntView {
     stored: Option<Arc<Stored>>,
 }
 
-// SAFETY: the contract of `IntView::new` makes every access a read of memory that nobody writes meanwhile.
-unsafe impl Send for IntView {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for IntView {}
-
 impl IntView {
-    /// `len` elements, the first at `ptr`, with `stride` bytes from one to the next; none when the type is no integer type.
+    /// `len` elements, the first at the first of these bytes, with `stride` bytes from one to the next; none when the type is no
+    /// integer type. Elements need no alignment.
     ///
-    /// # Safety
-    /// Until the last use of the value and its copies every element is valid for reads, and nobody writes one while a function
-    /// runs that may read it, but that function itself, through a [`super::TensorMem`]. Elements need no alignment.
-    pub unsafe fn new(ptr: *const u8, len: usize, stride: usize, dtype: DType) -> Option<IntView> {
-        (!dtype.is_float()).then_some(IntView { ptr, len, stride, dtype, stored: None })
+    /// # Panics
+    /// When an element lies outside of the bytes.
+    pub fn new(bytes: Bytes, len: usize, stride: usize, dtype: DType) -> Option<IntView> {
+        let last =
+            len.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(dtype.size()));
+        assert!(last.is_some_and(|end| end <= bytes.count()), "every element should lie in its bytes");
+        (!dtype.is_float()).then_some(IntView { bytes, len, stride, dtype, stored: None })
     }
 
     /// From now on, what functions load is looked up there.
@@ -40,7 +39,7 @@ impl IntView {
     /// Of `count` elements from `first` on, the first that may not be loaded, since no task has stored it.
     pub(crate) fn never_stored(&self, first: usize, count: usize) -> Option<usize> {
         let stored = self.stored.as_deref()?;
-        let at = |index: usize| self.ptr.wrapping_add(index * self.stride);
+        let at = |index: usize| self.bytes.ptr().cast_const().wrapping_add(index * self.stride);
         let (elements, size) = (first..first + count, self.dtype.size());
         if self.stride == size && stored.may_load(at(first), count * size) {
             return None;
@@ -73,9 +72,9 @@ impl IntView {
         if index >= self.len {
             return None;
         }
-        // SAFETY: the element exists, so by the contract of `new` it lies at this address and can be read.
+        // SAFETY: the element exists, so that it lies in the bytes, as `new` checked, which can be read.
         unsafe {
-            let at = self.ptr.add(index * self.stride);
+            let at = self.bytes.ptr().add(index * self.stride);
             Some(super::scalar::read_integer(at, self.dtype))
         }
     }
@@ -84,7 +83,8 @@ impl IntView {
     #[cfg_attr(not(feature = "native"), expect(dead_code, reason = "compiled code reads by address"))]
     pub(crate) fn dense(&self) -> Option<*const u8> {
         let whole = matches!(self.dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64);
-        (whole && self.stride == self.dtype.size() && self.stored.is_none()).then_some(self.ptr)
+        (whole && self.stride == self.dtype.size() && self.stored.is_none())
+            .then(|| self.bytes.ptr().cast_const())
     }
 
     /// The first elements, in order.
@@ -106,8 +106,8 @@ mod tests {
     fn view<T>(elements: &[T], stride: usize, dtype: DType) -> IntView {
         let len = size_of_val(elements).div_ceil(stride);
         // SAFETY: the tests keep the elements longer than the view, and write none.
-        unsafe { IntView::new(elements.as_ptr().cast(), len, stride, dtype) }
-            .expect("the type is an integer's")
+        let bytes = unsafe { Bytes::new(elements.as_ptr().cast_mut().cast(), size_of_val(elements)) };
+        IntView::new(bytes, len, stride, dtype).expect("the type is an integer's")
     }
 
     #[test]
@@ -121,7 +121,6 @@ mod tests {
         assert_eq!(values(view(&[7u16, u16::MAX], 2, DType::U16)), [7, 65535]);
         assert_eq!(view(&[7u8], 1, DType::U8).ty(), ScalarTy::U32);
         assert_eq!(view(&[7u32, 8], 4, DType::U32).bits(2), None);
-        // SAFETY: nothing is read.
-        assert!(unsafe { IntView::new(std::ptr::null(), 0, 4, DType::F32) }.is_none());
+        assert!(IntView::new(Bytes::NONE, 0, 4, DType::F32).is_none());
     }
 }

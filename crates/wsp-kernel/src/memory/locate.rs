@@ -243,7 +243,7 @@ impl TensorMem {
         let outside = Fault::OutsideBuffer { end, bytes };
         let stride = if rows > 1 { usize::try_from(stride).map_err(|_| outside)? } else { 0 };
         let offset = usize::try_from(offset).map_err(|_| outside)?;
-        // SAFETY: `offset <= end <= bytes`, and `TensorMem::new` promises that many bytes, at most `isize::MAX`.
+        // SAFETY: `offset <= end <= bytes`, and there are that many bytes, at most `isize::MAX`, as `Bytes::new` requires.
         let ptr = unsafe { self.ptr().add(offset) };
         Ok(Segment { ptr, rows: rows as usize, stride })
     }

@@ -68,13 +68,15 @@ mod tests {
     use super::*;
     use crate::memory::Layout;
     use wsp_core::{DType, MAX_RANK, TensorId};
+    use wsp_memory::Bytes;
 
     /// Rows and columns that are asked for of rows `lo..hi` of an array of 100 rows of 64 floats, all columns.
     fn asked(lo: u32, hi: u32) -> (u32, u32) {
         let mut floats = vec![0f32; 6400];
         let layout = Layout::Strided { dims: vec![100, 64], strides: vec![64, 1] };
         // SAFETY: the array outlives its use, and nobody else uses it.
-        let array = unsafe { TensorMem::new(floats.as_mut_ptr().cast(), 25_600, DType::F32, layout) };
+        let bytes = unsafe { Bytes::new(floats.as_mut_ptr().cast(), 25_600) };
+        let array = TensorMem::new(bytes, DType::F32, layout);
         let mut region = Region { tensor: TensorId(0), lo: [0; MAX_RANK], hi: [1; MAX_RANK] };
         (region.lo[0], region.hi[0], region.hi[1]) = (lo, hi, u32::MAX);
         let mut view = RowsView::empty();

@@ -3,36 +3,24 @@
 use super::{Layout, Stored};
 use std::sync::Arc;
 use wsp_core::DType;
+use wsp_memory::Bytes;
 
 /// An array of a launch: bytes, element type and layout.
 ///
 /// Every access is checked against `bytes`, whatever the layout says; addresses need no alignment.
 #[derive(Debug)]
 pub struct TensorMem {
-    ptr: *mut u8,
-    bytes: usize,
+    bytes: Bytes,
     dtype: DType,
     layout: Layout,
     /// What tasks store to it, in a run that records that.
     stored: Option<Arc<Stored>>,
 }
 
-// SAFETY: the contract of `TensorMem::new` makes concurrent accesses disjoint or read-only, and the memory outlives the value.
-unsafe impl Send for TensorMem {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for TensorMem {}
-
 impl TensorMem {
-    /// An array of `bytes` bytes at `ptr`.
-    ///
-    /// # Safety
-    /// * `ptr` is valid for reads of `bytes` bytes, all initialised, and for writes when any function stores to the array,
-    ///   until the value is dropped and every tile that was loaded from it has been reset, overwritten or dropped.
-    /// * `bytes` is at most `isize::MAX`.
-    /// * Accesses by tasks that run at the same time are disjoint or reads only (the scheduler's dependences see to it), and
-    ///   nothing outside the launch writes the memory meanwhile.
-    pub unsafe fn new(ptr: *mut u8, bytes: usize, dtype: DType, layout: Layout) -> TensorMem {
-        TensorMem { ptr, bytes, dtype, layout, stored: None }
+    /// An array of these bytes. Tiles that are loaded from it use them until they are reset, overwritten or dropped.
+    pub fn new(bytes: Bytes, dtype: DType, layout: Layout) -> TensorMem {
+        TensorMem { bytes, dtype, layout, stored: None }
     }
 
     /// From now on, what kernels store to the array is recorded there, and what they load is looked up.
@@ -45,12 +33,9 @@ impl TensorMem {
         self.stored.as_deref()
     }
 
-    /// Puts a strided array elsewhere: another address, and other extents and strides (in elements) in pairs, outermost
+    /// Puts a strided array elsewhere: other bytes, and other extents and strides (in elements) in pairs, outermost
     /// dimension first. Nothing is allocated once the array has had as many dimensions. Other layouts become strided.
-    ///
-    /// # Safety
-    /// As for [`TensorMem::new`], from now until the array is placed elsewhere or used for the last time.
-    pub unsafe fn place(&mut self, ptr: *mut u8, bytes: usize, shape: impl Iterator<Item = (u32, u64)>) {
+    pub fn place(&mut self, bytes: Bytes, shape: impl Iterator<Item = (u32, u64)>) {
         if !matches!(self.layout, Layout::Strided { .. }) {
             self.layout = Layout::Strided { dims: Vec::new(), strides: Vec::new() };
         }
@@ -62,15 +47,17 @@ impl TensorMem {
                 strides.push(stride);
             }
         }
-        (self.ptr, self.bytes) = (ptr, bytes);
+        self.bytes = bytes;
     }
 
     /// Puts the array elsewhere, as it is.
     ///
     /// # Safety
-    /// As for [`TensorMem::place`].
+    /// As for [`Bytes::new`], of as many bytes at `ptr` as the array has.
+    #[inline]
     pub unsafe fn move_to(&mut self, ptr: *mut u8) {
-        self.ptr = ptr;
+        // SAFETY: the caller's promise.
+        self.bytes = unsafe { self.bytes.moved_to(ptr) };
     }
 
     /// The element type.
@@ -85,7 +72,7 @@ impl TensorMem {
 
     /// Bytes of the array.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes.count()
     }
 
     /// Number of indices that reach one element.
@@ -94,6 +81,6 @@ impl TensorMem {
     }
 
     pub(super) fn ptr(&self) -> *mut u8 {
-        self.ptr
+        self.bytes.ptr()
     }
 }

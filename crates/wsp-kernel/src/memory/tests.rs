@@ -3,6 +3,7 @@
 use super::{Clip, Fault, Layout, Paged, RowsView, Shape, TensorMem, Window};
 use proptest::prelude::*;
 use wsp_core::DType;
+use wsp_memory::Bytes;
 
 /// A buffer in which the bytes of every `u16` element are its number.
 fn numbered(n: usize) -> Vec<u16> {
@@ -11,7 +12,8 @@ fn numbered(n: usize) -> Vec<u16> {
 
 fn mem(elements: &mut [u16], layout: Layout) -> TensorMem {
     // SAFETY: the tests keep the elements longer than the tensor, on one thread.
-    unsafe { TensorMem::new(elements.as_mut_ptr().cast(), size_of_val(elements), DType::F16, layout) }
+    let bytes = unsafe { Bytes::new(elements.as_mut_ptr().cast(), size_of_val(elements)) };
+    TensorMem::new(bytes, DType::F16, layout)
 }
 
 /// Numbers of the elements that a view covers, row by row.

@@ -2,6 +2,7 @@
 
 use super::Shape;
 use wsp_core::DType;
+use wsp_memory::Address;
 
 /// A run of rows, evenly spaced.
 ///
@@ -20,7 +21,7 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug)]
 pub(crate) struct RowsView {
     /// First element of each row; none when there are no rows or no columns.
-    starts: Vec<*mut u8>,
+    starts: Vec<Address>,
     /// Rows in all.
     pub(crate) rows: u32,
     /// Columns.
@@ -30,9 +31,6 @@ pub(crate) struct RowsView {
     /// Element type.
     pub(crate) dtype: DType,
 }
-
-// SAFETY: the pointers come from a `TensorMem`, which any thread may use under the contract of `TensorMem::new`.
-unsafe impl Send for RowsView {}
 
 impl Default for RowsView {
     fn default() -> RowsView {
@@ -60,7 +58,7 @@ impl RowsView {
 
     /// First element of each row, top to bottom.
     pub(crate) fn starts(&self) -> &[*mut u8] {
-        &self.starts
+        Address::pointers(&self.starts)
     }
 
     /// Bytes from the first element of a row to the end of its last one, where they lie side by side.
@@ -75,7 +73,7 @@ impl RowsView {
             true => (self.cols.max(1) as usize, self.row_bytes()),
             false => (1, self.dtype.size()),
         };
-        for (row, start) in (0..).zip(&self.starts) {
+        for (row, start) in (0..).zip(self.starts()) {
             for col in (0..self.cols).step_by(step) {
                 let ptr = start.wrapping_add(col as usize * self.col_stride);
                 if !f(Shape::new(row, col), ptr, bytes) {
@@ -88,6 +86,6 @@ impl RowsView {
     /// Adds a run of rows.
     pub(super) fn push(&mut self, run: Segment) {
         // `wrapping_add` stays in the array: only rows of the run are added.
-        self.starts.extend((0..run.rows).map(|r| run.ptr.wrapping_add(r * run.stride)));
+        self.starts.extend((0..run.rows).map(|r| Address::new(run.ptr.wrapping_add(r * run.stride))));
     }
 }

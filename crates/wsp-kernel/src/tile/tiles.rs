@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::order::Order;
 use super::stride::Stride;
-use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, TensorMem, prefetch_bytes};
+use crate::memory::{Fault, MAX_INDICES, RowsView, Shape, prefetch_bytes};
 use crate::simd::{Distance, Grid, Kernels, Mode, ROW_ALIGN, Rows, Walk};
 use wsp_core::DType;
 use wsp_core::limits::MAX_TILE_BYTES;
@@ -82,22 +82,15 @@ pub(super) struct Tile {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Guess {
     /// Told apart by its address: good for as long as a run lasts, which never moves its arrays.
-    pub(super) array: *const TensorMem,
+    pub(super) array: usize,
     pub(super) index: [u32; MAX_INDICES],
     pub(super) dims: (Option<u8>, Option<u8>),
     pub(super) want: Shape,
 }
 
-// SAFETY: the address is compared, never followed.
-unsafe impl Send for Guess {}
-
 impl Guess {
-    pub(super) const NONE: Guess = Guess {
-        array: core::ptr::null(),
-        index: [0; MAX_INDICES],
-        dims: (None, None),
-        want: Shape::new(0, 0),
-    };
+    pub(super) const NONE: Guess =
+        Guess { array: 0, index: [0; MAX_INDICES], dims: (None, None), want: Shape::new(0, 0) };
 }
 
 impl Tile {

@@ -96,7 +96,7 @@ impl Tiles {
     /// Whether a load asks for what the last one of the same tile expected of it, so that its rows are known.
     fn expects(&self, dst: usize, mem: &TensorMem, at: Window<'_>, want: Shape) -> bool {
         let guess = &self.tiles[dst].guess;
-        guess.array == core::ptr::from_ref(mem)
+        guess.array == core::ptr::from_ref(mem).addr()
             && guess.want == want
             && guess.dims == (at.row_dim, at.col_dim)
             && guess.index[..at.index.len().min(MAX_INDICES)] == *at.index
@@ -105,7 +105,12 @@ impl Tiles {
     /// Finds the rows after a view, as many again, to be prefetched while the view is used: those of this run, or where it has no
     /// more, those with which the next run probably begins.
     fn look_ahead(&mut self, dst: usize, mem: &TensorMem, at: Window<'_>, want: Shape) {
-        let mut guess = Guess { array: mem, index: [0; MAX_INDICES], dims: (at.row_dim, at.col_dim), want };
+        let mut guess = Guess {
+            array: core::ptr::from_ref(mem).addr(),
+            index: [0; MAX_INDICES],
+            dims: (at.row_dim, at.col_dim),
+            want,
+        };
         let (Some(dim), Some(index)) = (at.row_dim, guess.index.get_mut(..at.index.len())) else { return };
         let alone = self.waiting.is_none();
         let tile = &mut self.tiles[dst];

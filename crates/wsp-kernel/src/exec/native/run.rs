@@ -8,6 +8,7 @@ use crate::exec::vm::Vm;
 use std::any::Any;
 use std::cell::Cell;
 use wsp_ir::{ScalarTy, Span};
+use wsp_memory::Address;
 
 /// A run. Compiled code reads and writes the fields from the top down to `vm`.
 #[repr(C)]
@@ -37,7 +38,7 @@ pub(super) enum Stopped {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    pub(super) first: *const u8,
+    pub(super) first: Address,
     /// Elements that may be read as each of [`ROW_TYPES`] without conversion: all of them for one type, none for others.
     pub(super) len: [u64; 4],
 }
@@ -45,17 +46,12 @@ pub(crate) struct Row {
 /// Types of elements that compiled code reads by itself.
 pub(super) const ROW_TYPES: [ScalarTy; 4] = [ScalarTy::I32, ScalarTy::U32, ScalarTy::I64, ScalarTy::U64];
 
-// SAFETY: rows are read by compiled code only, in a run that filled them from its own surroundings.
-unsafe impl Send for Row {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Row {}
-
 impl Row {
     /// Nothing can be read in line.
-    const NONE: Row = Row { first: std::ptr::null(), len: [0; 4] };
+    const NONE: Row = Row { first: Address::new(std::ptr::null_mut()), len: [0; 4] };
 
     fn of(array: &IntArray) -> Row {
-        let first = match array {
+        let first: *const u8 = match array {
             IntArray::I32(a) => a.as_ptr().cast(),
             IntArray::U32(a) => a.as_ptr().cast(),
             IntArray::I64(a) => a.as_ptr().cast(),
@@ -66,6 +62,7 @@ impl Row {
             },
         };
         let ty = array.ty();
+        let first = Address::new(first.cast_mut());
         Row { first, len: ROW_TYPES.map(|t| if t == ty { array.len() as u64 } else { 0 }) }
     }
 }

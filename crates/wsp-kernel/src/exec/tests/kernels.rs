@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Block, Operand, Place, ReduceOp, TileOp, UnaryTileOp};
+use wsp_memory::Bytes;
 
 const U32: ScalarTy = ScalarTy::U32;
 
@@ -40,9 +41,8 @@ impl Bench {
         let layout = || Layout::Strided { dims: vec![ROWS, COLS], strides: vec![u64::from(COLS), 1] };
         for (tensor, data) in env.tensors.iter_mut().zip(&mut self.data) {
             // SAFETY: the vectors live in the bench, which outlives the env in every test; kernels run one at a time.
-            *tensor = Some(unsafe {
-                TensorMem::new(data.as_mut_ptr().cast(), data.len() * 4, self.dtype, layout())
-            });
+            let bytes = unsafe { Bytes::new(data.as_mut_ptr().cast(), data.len() * 4) };
+            *tensor = Some(TensorMem::new(bytes, self.dtype, layout()));
         }
         (self.setup)(&mut env);
         env

@@ -7,6 +7,7 @@ use crate::memory::write_f32;
 use crate::{KernelCode, Layout, Level, Mode, Paged, Scratch, TensorMem};
 use wsp_core::DType;
 use wsp_ir::{BinaryTileOp, Block, Operand, Place, TileOp};
+use wsp_memory::Bytes;
 
 const U32: ScalarTy = ScalarTy::U32;
 const BATCH: u32 = 2;
@@ -106,7 +107,8 @@ impl Bench {
         ];
         for ((tensor, layout), (first, bytes, dtype)) in env.tensors.iter_mut().zip(layouts).zip(memory) {
             // SAFETY: the vectors live in the bench, which outlives the env in every test; kernels run one at a time.
-            *tensor = Some(unsafe { TensorMem::new(first, bytes, dtype, layout) });
+            let bytes = unsafe { Bytes::new(first, bytes) };
+            *tensor = Some(TensorMem::new(bytes, dtype, layout));
         }
         env
     }

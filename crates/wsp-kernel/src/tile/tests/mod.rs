@@ -15,6 +15,7 @@ use super::Tiles;
 use crate::memory::{Layout, Shape, TensorMem, Window, round_to, write_f32};
 use crate::simd::{Level, Mode};
 use wsp_core::DType;
+use wsp_memory::Bytes;
 
 /// Columns around every vector width, and those of usual heads.
 pub(super) const COLS: [u32; 12] = [0, 1, 7, 15, 16, 17, 64, 80, 96, 128, 130, 512];
@@ -159,7 +160,8 @@ impl Array {
 
     pub(super) fn mem(&mut self, layout: Layout) -> TensorMem {
         // SAFETY: the tests keep the array longer than the tensor and its tiles, on one thread.
-        unsafe { TensorMem::new(self.bytes.as_mut_ptr(), self.bytes.len(), self.dtype, layout) }
+        let bytes = unsafe { Bytes::new(self.bytes.as_mut_ptr(), self.bytes.len()) };
+        TensorMem::new(bytes, self.dtype, layout)
     }
 }
 
