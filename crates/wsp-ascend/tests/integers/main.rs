@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::toolchain::{compiler, write};
 use support::{Code, Event, Harness, Run, Seen, interpreted};
-use tree::{Fault, Language, Rng, Rounding, Tree, at_the_edges, edges, tree, words};
+use tree::{Fault, Language, Rng, Rounding, Tree, at_the_edges, edges, operators, tree, words};
 use workload_support::{bound, module, schedule};
 use wsp_ascend::graph::{HEADERS, emit_graph};
 use wsp_core::ParamId;
@@ -250,9 +250,10 @@ impl Programs {
         let any = |rng: &mut Rng| (0..values).map(|_| [rng.value(), rng.value(), rng.value()]).collect();
         let mut vars: Vec<Vec<_>> =
             each.iter().map(|trees| trees.iter().map(|_| any(rng)).collect()).collect();
-        let at_edges = edges(language);
-        vars.push(vec![at_the_edges(); at_edges.len()]);
-        each.push(at_edges);
+        for at_edges in [edges(language), operators(language)] {
+            vars.push(vec![at_the_edges(); at_edges.len()]);
+            each.push(at_edges);
+        }
         Programs { each, vars }
     }
 

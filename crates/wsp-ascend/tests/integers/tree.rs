@@ -28,6 +28,17 @@ pub(crate) enum Rounding {
     Down,
 }
 
+impl Language {
+    /// Whether the language has an operator.
+    fn has(self, op: BinOp) -> bool {
+        match self {
+            Language::Tg => !op.is_bitwise() && op != BinOp::CeilDiv,
+            Language::Wsp => !op.is_bitwise(),
+            Language::Pto => true,
+        }
+    }
+}
+
 /// An expression over the variables `a`, `b` and `c`.
 #[derive(Clone, Debug)]
 pub(crate) enum Tree {
@@ -91,6 +102,12 @@ pub(crate) fn edges(language: Language) -> Vec<Tree> {
     all
 }
 
+/// Every operator of a language, of two variables.
+pub(crate) fn operators(language: Language) -> Vec<Tree> {
+    let all = BinOp::ALL.iter().copied().filter(|op| language.has(*op));
+    all.map(|op| Tree::Binary(op, Box::new([Tree::Var(0), Tree::Var(1)]))).collect()
+}
+
 /// Every three of these values.
 pub(crate) fn at_the_edges() -> Vec<[i64; 3]> {
     const VALUES: [i64; 6] = [i64::MIN, -7, -1, 0, 1, i64::MAX];
@@ -133,14 +150,9 @@ fn part(rng: &mut Rng, language: Language, depth: usize) -> Tree {
         _ => {
             // A third join truth values, so that they stand in each other.
             let mut op = [BinOp::And, BinOp::Or][rng.below(2)];
-            let has = |op: BinOp| match language {
-                Language::Tg => !op.is_bitwise() && op != BinOp::CeilDiv,
-                Language::Wsp => !op.is_bitwise(),
-                Language::Pto => true,
-            };
             if rng.below(3) > 0 {
                 op = BinOp::ALL[rng.below(BinOp::ALL.len())];
-                while !has(op) {
+                while !language.has(op) {
                     op = BinOp::ALL[rng.below(BinOp::ALL.len())];
                 }
             }
