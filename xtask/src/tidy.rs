@@ -6,7 +6,6 @@
 //! * every dependency has a licence of the allow list ([`licence`]);
 //! * no file names a place of one machine ([`paths`]);
 //! * no two crates have enums that say the same ([`twins`]);
-//! * at most three files compute integer operators ([`evaluators`]);
 //! * one crate has a lexer ([`lexers`]);
 //! * the files that name a backend become fewer ([`backends`]);
 //! * at most three files compute integer operators, and one enum lists them ([`evaluators`]);

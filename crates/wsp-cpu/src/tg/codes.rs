@@ -47,11 +47,6 @@ While a graph or the host program ran, an expression overflowed 64 bits, divided
     pub(crate) UNKNOWN_NAME = 1550, "no graph, tensor, stream or event has this name",
         "\
 What a session is asked for by name must exist in its unit.";
-    pub(crate) NEVER_LAUNCHED = 1551, "never launched",
-        "\
-`TG_SYNC` waits for launches of its graph, and stops a run in which there was none. `wsp check` follows the conditions and loops of the host: that no
-way launches the graph before is an error; that some way does not, or may not where not every way is followed, is a note. Launch the graph first,
-or put the wait into the block of the launch.";
     pub(crate) STALE_STREAM = 1552, "the stream does not exist any more",
         "\
 A handle of a stream that was destroyed, or of another session, was used. Create a stream, or use the default stream.";
@@ -73,11 +68,6 @@ condition, or raise the bound.";
     pub(crate) NO_STORE = 1557, "no place for checkpoints",
         "\
 The unit has `TG_CHECKPOINT` or `TG_RESTORE`, and the run has no place to keep checkpoints. Name a folder (`--checkpoints DIR`).";
-    pub(crate) NO_CHECKPOINT = 1558, "no such checkpoint",
-        "\
-`TG_RESTORE` asks for a checkpoint that its run has not saved: the graph was not launched before, or no launch came to the checkpoint. What earlier
-runs saved in the same place is not of this run. `wsp check` says it of hosts of which no way saves it before (an error), or some way does not (a
-note).";
     pub(crate) BAD_CHECKPOINT = 1559, "a checkpoint cannot be read",
         "\
 The record is cut short, its checksum is wrong, it is no checkpoint at all, or another version of the program wrote it, in another
@@ -122,4 +112,6 @@ A run was resumed, and a checkpoint that may be newer than the one it went on fr
 launches were in flight when it was saved. The run repeats what it did after the older checkpoint, with the same result.";
 }
 /// Found by the checker of units: pairs of kernels that a run compares.
+pub(crate) const NEVER_LAUNCHED: Code = Code(1551);
+pub(crate) const NO_CHECKPOINT: Code = Code(1558);
 pub(crate) const LEFT_OPEN: Code = Code(1522);

@@ -1,5 +1,8 @@
 //! Round trips, and texts that are no modules.
 
+#[path = "../../../wsp-core/tests/stack/mod.rs"]
+mod stack;
+
 use super::random::{Bytes, Random};
 use super::{parse, print};
 use crate::diag::render;
@@ -7,6 +10,7 @@ use crate::verify::MAX_DEPTH;
 use crate::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use stack::on_a_plain_stack;
 use wsp_core::*;
 
 fn u32s(value: u32) -> Expr {
@@ -140,23 +144,29 @@ fn floats_keep_their_bits() {
 
 #[test]
 fn modules_as_deep_as_the_verifier_allows_round_trip() {
-    let mut e = u32s(1);
-    for _ in 1..MAX_DEPTH {
-        e = Expr::new(ExprKind::Cast(Box::new(e)), ScalarTy::U32, Span::default());
-    }
-    let deep =
-        Param { name: "n".into(), ty: ScalarTy::U32, source: ParamSource::Derived(e), span: Span::default() };
-    let mut block = vec![];
-    for _ in 1..MAX_DEPTH {
-        let cond = Expr::new(ExprKind::Const(Const::Bool(true)), ScalarTy::Bool, Span::default());
-        block = vec![stmt(StmtKind::If { cond, then: block, otherwise: vec![] })];
-    }
-    for module in [Module { params: vec![deep], ..Module::default() }, module_of(block)] {
-        let text = print(&module);
-        let read = parse(&text).expect("a printed module parses");
-        assert_eq!(print(&read), text);
-        assert!(crate::verify::verify(&read).iter().all(|d| d.code != crate::verify::rule::TOO_DEEP));
-    }
+    on_a_plain_stack(|| {
+        let mut e = u32s(1);
+        for _ in 1..MAX_DEPTH {
+            e = Expr::new(ExprKind::Cast(Box::new(e)), ScalarTy::U32, Span::default());
+        }
+        let deep = Param {
+            name: "n".into(),
+            ty: ScalarTy::U32,
+            source: ParamSource::Derived(e),
+            span: Span::default(),
+        };
+        let mut block = vec![];
+        for _ in 1..MAX_DEPTH {
+            let cond = Expr::new(ExprKind::Const(Const::Bool(true)), ScalarTy::Bool, Span::default());
+            block = vec![stmt(StmtKind::If { cond, then: block, otherwise: vec![] })];
+        }
+        for module in [Module { params: vec![deep], ..Module::default() }, module_of(block)] {
+            let text = print(&module);
+            let read = parse(&text).expect("a printed module parses");
+            assert_eq!(print(&read), text);
+            assert!(crate::verify::verify(&read).iter().all(|d| d.code != crate::verify::rule::TOO_DEEP));
+        }
+    });
 }
 
 #[test]
@@ -170,22 +180,26 @@ fn deeper_texts_are_refused() {
 
 #[test]
 fn every_text_within_the_bracket_limit_is_read_on_a_small_stack() {
-    let nest = |open: &str, inner: &str, close: &str, n: usize| {
-        format!("{}{inner}{}", open.repeat(n), close.repeat(n))
-    };
-    let n = super::tree::MAX_BRACKETS;
-    let expr = nest("(cast:u32 ", "1:u32", ")", n - 5);
-    let text = format!("(wsp-ir 1 (module params: [(param name: \"n\" ty: u32 source: (derived {expr}))]))");
-    let found = parse(&text).expect("it is well formed");
-    assert!(!crate::verify::verify(&found).is_empty());
-    let call = nest("(call:u32 f0 [(scalar ", "1:u32", ")])", n / 3 - 3);
-    let text = format!("(wsp-ir 1 (module params: [(param name: \"n\" ty: u32 source: (derived {call}))]))");
-    assert!(parse(&text).is_ok());
-    let block = nest("(while cond: true:bool body: [", "", "])", n / 2 - 4);
-    let text = format!(
-        "(wsp-ir 1 (module functions: [(function name: \"f\" kind: helper params: 0 body: [{block}])]))"
-    );
-    assert!(parse(&text).is_ok());
+    on_a_plain_stack(|| {
+        let nest = |open: &str, inner: &str, close: &str, n: usize| {
+            format!("{}{inner}{}", open.repeat(n), close.repeat(n))
+        };
+        let n = super::tree::MAX_BRACKETS;
+        let expr = nest("(cast:u32 ", "1:u32", ")", n - 5);
+        let text =
+            format!("(wsp-ir 1 (module params: [(param name: \"n\" ty: u32 source: (derived {expr}))]))");
+        let found = parse(&text).expect("it is well formed");
+        assert!(!crate::verify::verify(&found).is_empty());
+        let call = nest("(call:u32 f0 [(scalar ", "1:u32", ")])", n / 3 - 3);
+        let text =
+            format!("(wsp-ir 1 (module params: [(param name: \"n\" ty: u32 source: (derived {call}))]))");
+        assert!(parse(&text).is_ok());
+        let block = nest("(while cond: true:bool body: [", "", "])", n / 2 - 4);
+        let text = format!(
+            "(wsp-ir 1 (module functions: [(function name: \"f\" kind: helper params: 0 body: [{block}])]))"
+        );
+        assert!(parse(&text).is_ok());
+    });
 }
 
 fn check_fault(text: &str, expected: Expect) {

@@ -5,7 +5,6 @@ use crate::ast::*;
 use expect_test::{Expect, expect};
 use std::fmt::Write;
 use wsp_ir::SourceMap;
-use wsp_syntax::symbol;
 
 fn parsed(text: &str) -> (File, String) {
     let mut sources = SourceMap::default();
@@ -107,7 +106,7 @@ fn show(e: &Expr) -> String {
         ExprKind::Bool(b) => b.to_string(),
         ExprKind::Name(name) => name.to_string(),
         ExprKind::Unary(op, a) => format!("({op:?} {})", show(a)),
-        ExprKind::Binary(op, a, b) => format!("({} {} {})", symbol(*op), show(a), show(b)),
+        ExprKind::Binary(op, a, b) => format!("({} {} {})", op.sign(), show(a), show(b)),
         ExprKind::Ternary(a, b, c) => format!("(? {} {} {})", show(a), show(b), show(c)),
         ExprKind::Cast { ty, expr } => format!("(as {} {})", show_type(ty), show(expr)),
         ExprKind::Call { callee, template_args, args } => {
@@ -157,7 +156,7 @@ fn show_stmt(stmt: &Stmt) -> String {
         StmtKind::Assign { target, op, value } => {
             let op = match op {
                 AssignOp::Set => "",
-                AssignOp::Compound(op) => symbol(*op),
+                AssignOp::Compound(op) => op.sign(),
             };
             format!("{} {op}= {};", show(target), show(value))
         }

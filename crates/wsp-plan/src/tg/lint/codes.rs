@@ -107,4 +107,14 @@ other bytes.";
         "\
 A condition, a count or an iteration loads a number of a type that the elements of the tensor do not have: other bytes are read than one element, or they
 mean something else. `load(T)`, and `T` alone, have the type of the tensor's declaration. Real numbers are no scalars: a kernel has to write an integer.";
+    pub(super) NEVER_LAUNCHED = 1551, "never launched",
+        "\
+`TG_SYNC` waits for launches of its graph, and stops a run in which there was none. `wsp check` follows the conditions and loops of the host: that no
+way launches the graph before is an error; that some way does not, or may not where not every way is followed, is a note. Launch the graph first,
+or put the wait into the block of the launch.";
+    pub(super) NEVER_SAVED = 1558, "no such checkpoint",
+        "\
+`TG_RESTORE` asks for a checkpoint that its run has not saved: the graph was not launched before, or no launch came to the checkpoint. What earlier
+runs saved in the same place is not of this run. `wsp check` says it of hosts of which no way saves it before (an error), or some way does not (a
+note).";
 }

@@ -46,9 +46,6 @@ use wsp_ir::diag::{Code, Diagnostic, Severity};
 use wsp_ir::tg::outline::{Home, Outline};
 use wsp_ir::tg::{Namespace, Signatures, TgModule, verify_with_outline};
 
-const NEVER_LAUNCHED: Code = Code(1551);
-const NEVER_SAVED: Code = Code(1558);
-
 /// Most findings of one run; the rest is counted.
 const MAX_FINDINGS: usize = 1000;
 
