@@ -247,6 +247,11 @@ pub(crate) fn value(expr: &IntExpr, module: &WorkloadModule, sizes: &[Option<i64
         IntExprKind::Binary(op, a, b) => {
             i64::binary(*op, value(a, module, sizes)?, value(b, module, sizes)?).ok()
         }
+        IntExprKind::Chain(first, rest) => {
+            rest.iter().try_fold(value(first, module, sizes)?, |sum, (op, b)| {
+                i64::binary(*op, sum, value(b, module, sizes)?).ok()
+            })
+        }
         _ => None,
     }
 }

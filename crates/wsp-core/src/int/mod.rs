@@ -115,6 +115,16 @@ impl BinOp {
         matches!(self, BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr)
     }
 
+    /// Whether it is `+` or `-`.
+    pub const fn is_sum(self) -> bool {
+        matches!(self, BinOp::Add | BinOp::Sub)
+    }
+
+    /// Whether it is `*`, `/` or `%`.
+    pub const fn is_product(self) -> bool {
+        matches!(self, BinOp::Mul | BinOp::Div | BinOp::Rem)
+    }
+
     /// Whether the operator divides, so that it has no result for a right side of 0.
     pub const fn is_division(self) -> bool {
         matches!(self, BinOp::Div | BinOp::Rem | BinOp::CeilDiv)

@@ -35,6 +35,10 @@ pub enum IntExprKind {
     Unary(UnOp, Box<IntExpr>),
     /// Two operands; a division by 0 is a fault. No operator of bits, see [`BinOp::is_bitwise`].
     Binary(BinOp, Box<IntExpr>, Box<IntExpr>),
+    /// Additions and subtractions, or multiplications, divisions and remainders, from left to right: `((a + b) - c) + d`. A sum of
+    /// thousands of terms is one node, since trees nest at most [`MAX_NESTING`](wsp_core::limits::MAX_NESTING) deep; short ones are
+    /// [`Binary`](IntExprKind::Binary).
+    Chain(Box<IntExpr>, Vec<(BinOp, IntExpr)>),
     /// `c ? a : b`; only the one taken is evaluated.
     Choose(Box<IntExpr>, Box<IntExpr>, Box<IntExpr>),
 }
@@ -59,6 +63,10 @@ impl IntExpr {
             IntExprKind::Binary(_, left, right) => {
                 left.each(visit);
                 right.each(visit);
+            }
+            IntExprKind::Chain(first, rest) => {
+                first.each(visit);
+                rest.iter().for_each(|(_, operand)| operand.each(visit));
             }
             IntExprKind::Choose(condition, then, otherwise) => {
                 condition.each(visit);

@@ -140,6 +140,10 @@ fn expr(tree: &mut IntExpr) {
             expr(a);
             expr(b);
         }
+        IntExprKind::Chain(first, rest) => {
+            expr(first);
+            rest.iter_mut().for_each(|(_, operand)| expr(operand));
+        }
         IntExprKind::Choose(condition, then, otherwise) => {
             expr(condition);
             expr(then);

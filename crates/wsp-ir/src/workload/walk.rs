@@ -148,6 +148,10 @@ pub(crate) fn expr(tree: &IntExpr, visitor: &mut impl Visitor) {
             expr(a, visitor);
             expr(b, visitor);
         }
+        IntExprKind::Chain(first, rest) => {
+            expr(first, visitor);
+            rest.iter().for_each(|(_, operand)| expr(operand, visitor));
+        }
         IntExprKind::Choose(condition, then, otherwise) => {
             expr(condition, visitor);
             expr(then, visitor);

@@ -190,3 +190,60 @@ fn a_function_is_one_beside_a_tensor_of_its_name() {
     assert!(printed.contains("k(len(t), len[i]);"), "{printed}");
     assert_eq!(parse(&printed).without_spans(), module.without_spans());
 }
+
+/// `n` operands with operators between them, one after the other.
+fn chain(n: usize, operators: &[&str]) -> String {
+    let mut text = "a".to_owned();
+    for (at, operator) in operators.iter().cycle().take(n - 1).enumerate() {
+        text.push_str(&format!(" {operator} {}", ["b", "c", "7", "(a - b)"][at % 4]));
+    }
+    text
+}
+
+#[test]
+fn sums_and_products_of_ten_thousand_terms_are_read_and_printed() {
+    for operators in [&["+"][..], &["-", "+"], &["*", "/", "%"], &["*", "*", "+", "-", "*"]] {
+        let text = format!(
+            "param a; param b; param c; let v = ({} + 1) * 2; kernel k(); workload main {{ k(); }}",
+            chain(10_000, operators)
+        );
+        let module = parse(&text);
+        let printed = text::print(&module);
+        assert_eq!(module.without_spans(), parse(&printed).without_spans(), "{operators:?}");
+        assert_eq!(printed.matches(operators[0]).count(), text.matches(operators[0]).count());
+    }
+}
+
+#[test]
+fn chains_keep_their_order_and_short_ones_are_trees() {
+    let IntExprKind::Chain(first, rest) = value(&chain(1000, &["-"])) else {
+        panic!("a long sum is a chain")
+    };
+    assert_eq!(value(&chain(1000 - rest.len(), &["-"])), first.kind);
+    assert!(matches!(
+        rest[0].1.kind,
+        IntExprKind::Binary(..) | IntExprKind::Param(_) | IntExprKind::Const(7)
+    ));
+    assert!(matches!(value(&chain(50, &["-"])), IntExprKind::Binary(..)));
+}
+
+#[test]
+fn what_nests_too_deeply_is_refused_at_any_depth() {
+    for depth in [300, 10_000, 500_000] {
+        let deep = [
+            ["(".repeat(depth), ")".repeat(depth)],
+            ["-(".repeat(depth), ")".repeat(depth)],
+            ["!".repeat(depth), String::new()],
+            ["1 + (".repeat(depth), ")".repeat(depth)],
+            ["1 ? 1 : ".repeat(depth), String::new()],
+            ["min(1, ".repeat(depth), ")".repeat(depth)],
+            ["(".repeat(depth), String::new()],
+        ];
+        for [open, close] in deep {
+            let text = format!("let v = {open}1{close};");
+            let (module, found) = text::parse("t.wsp", &text, &mut SourceMap::default());
+            assert!(module.is_none());
+            assert_eq!(found[0].code.to_string(), "WSP0716", "{depth} times {}", &text[8..24]);
+        }
+    }
+}

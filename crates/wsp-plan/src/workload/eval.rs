@@ -94,6 +94,15 @@ pub(super) fn eval<S: Scope>(expr: &IntExpr, scope: &mut S) -> Result<i64, Halt<
             let (left, right) = (eval(left, scope)?, eval(right, scope)?);
             binary(*op, left, right).map_err(fault)
         }
+        IntExprKind::Chain(first, rest) => {
+            let mut value = eval(first, scope)?;
+            for (op, operand) in rest {
+                let right = eval(operand, scope)?;
+                let span = first.span.to(operand.span);
+                value = binary(*op, value, right).map_err(|kind| Halt::Fault(Fault { span, kind }))?;
+            }
+            Ok(value)
+        }
         IntExprKind::Choose(condition, then, otherwise) => {
             let taken = if eval(condition, scope)? != 0 { then } else { otherwise };
             eval(taken, scope)
@@ -118,6 +127,7 @@ pub fn constant(expr: &IntExpr) -> Option<i64> {
             IntExprKind::Const(_)
                 | IntExprKind::Unary(..)
                 | IntExprKind::Binary(..)
+                | IntExprKind::Chain(..)
                 | IntExprKind::Choose(..)
         );
     });

@@ -111,3 +111,21 @@ fn launch_time_faults_are_told() {
     check("param n = 0; table t = [1]; axis a = dense(t[1 + n]);", &[], &[], 812, &["table `t`"]);
     check("param n; slot s = n * n;", &[("n", i64::MAX)], &[], 810, &["`*` overflows"]);
 }
+
+/// `v` as a sum or a product of thousands of terms, divided by what it is to be less what it should be.
+fn long(first: i64, operator: &str, terms: impl Iterator<Item = i64>, is: i64) -> String {
+    let terms: String = terms.map(|term| format!(" {operator} {term}")).collect();
+    format!("param a; let v = {first} + a{terms}; slot s = 1 / (v - {is});")
+}
+
+#[test]
+fn long_sums_are_computed_from_left_to_right() {
+    let odd = || (0..5000).map(|i| 2 * i + 1);
+    check(&long(7, "-", odd(), 7 - 25_000_000), &[("a", 0)], &[], 811, &["the dividend is 1"]);
+    // Terms that cancel, or add up to too much by themselves, give no overflow in their order.
+    let huge = || (0..5000).map(|i| if i % 2 == 0 { -i64::MAX } else { i64::MAX });
+    check(&long(5, "+", huge(), 5), &[("a", 0)], &[], 811, &["the dividend is 1"]);
+    check(&long(0, "-", (0..200).map(|_| 1), 0), &[("a", i64::MIN + 150)], &[], 810, &["`-` overflows"]);
+    let products = format!("param a; let v = a{} % 1000; slot s = 1 / (v - 24);", " * 2 / 2".repeat(4000));
+    check(&products, &[("a", 7024)], &[], 811, &["the dividend is 1"]);
+}

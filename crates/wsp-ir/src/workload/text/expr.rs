@@ -9,6 +9,14 @@ use crate::{BinOp, Span, UnOp};
 use wsp_core::limits::MAX_NESTING;
 use wsp_syntax::{Operators, TERNARY, Tok, Token, infix, integer};
 
+/// The height from which on the left side of an operator becomes a chain.
+const CHAINED: u32 = MAX_NESTING / 2;
+
+/// Whether an operator can stand behind another in a chain.
+fn goes_on(of: BinOp, op: BinOp) -> bool {
+    of.is_sum() && op.is_sum() || of.is_product() && op.is_product()
+}
+
 /// An expression and the height of its tree.
 pub(in crate::workload) struct Tree {
     expr: IntExpr,
@@ -44,10 +52,7 @@ impl Operators for Parser<'_> {
         }
         self.bump();
         let right = self.deeper(|p| infix(p, power + 1))?;
-        let span = left.expr.span.to(right.expr.span);
-        let heights = [left.height, right.height];
-        let kind = IntExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
-        let tree = self.node(kind, span, &heights)?;
+        let tree = self.joined(left, op, right)?;
         Ok(Tree { compares: op.is_comparison().then_some(power), ..tree })
     }
 
@@ -78,6 +83,28 @@ impl<'t> Parser<'t> {
             return Err(self.expression_too_deep());
         }
         Ok(Tree { expr: IntExpr { kind, span }, height, compares: None })
+    }
+
+    /// `left op right`. Where the tree on the left is high, what an operator makes of it joins a chain, which has any length.
+    fn joined(&mut self, left: Tree, op: BinOp, right: Tree) -> Parsed<Tree> {
+        let span = left.expr.span.to(right.expr.span);
+        let mut heights = [left.height, right.height];
+        let kind = match left.expr.kind {
+            IntExprKind::Chain(first, mut rest) if rest.iter().take(1).all(|(of, _)| goes_on(*of, op)) => {
+                heights[0] -= 1;
+                rest.push((op, right.expr));
+                IntExprKind::Chain(first, rest)
+            }
+            kind => {
+                let left = Box::new(IntExpr { kind, ..left.expr });
+                if heights[0] >= CHAINED && goes_on(op, op) {
+                    IntExprKind::Chain(left, vec![(op, right.expr)])
+                } else {
+                    IntExprKind::Binary(op, left, Box::new(right.expr))
+                }
+            }
+        };
+        self.node(kind, span, &heights)
     }
 
     fn expression_too_deep(&mut self) -> Skip {

@@ -73,6 +73,10 @@ fn expr(tree: &IntExpr, level: u32) -> Depth {
             expr(a, level + 1)?;
             expr(b, level + 1)
         }
+        IntExprKind::Chain(first, rest) => {
+            expr(first, level + 1)?;
+            rest.iter().try_for_each(|(_, operand)| expr(operand, level + 1))
+        }
         IntExprKind::Choose(condition, then, otherwise) => {
             expr(condition, level + 1)?;
             expr(then, level + 1)?;

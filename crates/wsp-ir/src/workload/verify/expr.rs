@@ -56,6 +56,16 @@ impl<'m> Checker<'m> {
                 self.expr(a, place);
                 self.expr(b, place);
             }
+            IntExprKind::Chain(first, rest) => {
+                let is_one =
+                    rest.iter().all(|(op, _)| op.is_sum()) || rest.iter().all(|(op, _)| op.is_product());
+                self.require(is_one && !rest.is_empty(), || {
+                    error(rule::MISPLACED_VALUE, tree.span, "a chain is no sum and no product")
+                        .help("chain `+` and `-`, or `*`, `/` and `%`, and at least one of them")
+                });
+                self.expr(first, place);
+                rest.iter().for_each(|(_, operand)| self.expr(operand, place));
+            }
             IntExprKind::Choose(condition, then, otherwise) => {
                 self.expr(condition, place);
                 self.expr(then, place);

@@ -73,8 +73,14 @@ impl<'m> Lowering<'m> {
                     return self.lazy(*op, right, scope, words);
                 }
                 self.write(right, scope, words);
-                let op = XOp::of(*op).expect("the verifier should refuse operators that have no word");
-                words.push(op, 0);
+                words.push(word(*op), 0);
+            }
+            IntExprKind::Chain(first, rest) => {
+                self.write(first, scope, words);
+                for (op, operand) in rest {
+                    self.write(operand, scope, words);
+                    words.push(word(*op), 0);
+                }
             }
             IntExprKind::Choose(condition, then, otherwise) => {
                 self.write(condition, scope, words);
@@ -149,4 +155,9 @@ fn too_large(span: Span, needs: usize, most: usize, what: &str) -> Diagnostic {
     Diagnostic::error(codes::EXPRESSION, "an expression is too large for a program")
         .at(span, format!("{needs} {what}; at most {most} are allowed"))
         .help("compute a part of it with `let` where it depends on parameters alone, or give it to a called workload")
+}
+
+/// The word of an operator.
+fn word(op: BinOp) -> XOp {
+    XOp::of(op).expect("the verifier should refuse operators that have no word")
 }

@@ -435,6 +435,14 @@ impl<'m> Oracle<'m> {
                 let taken = if self.eval(c, frame)? != 0 { a } else { b };
                 i128::from(self.eval(taken, frame)?)
             }
+            IntExprKind::Chain(first, rest) => {
+                let mut value = self.eval(first, frame)?;
+                for (op, operand) in rest {
+                    let next = wide(*op, i128::from(value), i128::from(self.eval(operand, frame)?))?;
+                    value = i64::try_from(next).map_err(|_| Fault)?;
+                }
+                i128::from(value)
+            }
             IntExprKind::Binary(op, a, b) => {
                 let a = i128::from(self.eval(a, frame)?);
                 match (op, a) {

@@ -29,15 +29,20 @@ fn form(op: BinOp) -> Form {
     Form::Infix(op.sign(), level)
 }
 
+fn level_of(op: BinOp) -> u32 {
+    match form(op) {
+        Form::Infix(_, level) => level,
+        Form::Function(_) => UNARY,
+    }
+}
+
 impl Printer<'_> {
     /// Writes an expression as an operand of an operator of this level.
     pub(super) fn expr_at(&mut self, expr: &IntExpr, level: u32) {
         let own = match &expr.kind {
             IntExprKind::Choose(..) => 0,
-            IntExprKind::Binary(op, ..) => match form(*op) {
-                Form::Infix(_, level) => level,
-                Form::Function(_) => UNARY,
-            },
+            IntExprKind::Binary(op, ..) => level_of(*op),
+            IntExprKind::Chain(_, rest) => rest.first().map_or(UNARY, |(op, _)| level_of(*op)),
             _ => UNARY,
         };
         if own < level {
@@ -82,6 +87,14 @@ impl Printer<'_> {
             }
             IntExprKind::Unary(op, operand) => self.unary(*op, operand),
             IntExprKind::Binary(op, a, b) => self.binary(*op, a, b),
+            IntExprKind::Chain(first, rest) => {
+                let level = rest.first().map_or(0, |(op, _)| level_of(*op));
+                self.expr_at(first, level);
+                for (op, operand) in rest {
+                    self.text(&format!(" {} ", op.sign()));
+                    self.expr_at(operand, level + 1);
+                }
+            }
             IntExprKind::Choose(condition, then, otherwise) => {
                 self.expr_at(condition, 1);
                 self.text(" ? ");

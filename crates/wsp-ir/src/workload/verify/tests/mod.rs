@@ -86,6 +86,12 @@ fn every_id_and_operator_is_checked() {
         let refused: &[u16] = if op.is_bitwise() { &[764] } else { &[] };
         let of_two = IntExprKind::Binary(op, Box::new(6.into()), Box::new(3.into()));
         assert_eq!(scalar(of_two), refused, "{op:?}");
+        let refused: &[u16] = if op.is_sum() || op.is_product() { &[] } else { &[764] };
+        let chain = IntExprKind::Chain(Box::new(6.into()), vec![(op, 3.into()), (op, 2.into())]);
+        assert_eq!(scalar(chain), refused, "{op:?}");
+    }
+    for mixed in [vec![], vec![(BinOp::Add, 3.into()), (BinOp::Mul, 2.into())]] {
+        assert_eq!(scalar(IntExprKind::Chain(Box::new(6.into()), mixed.clone())), [764], "{mixed:?}");
     }
     let access =
         |tensor| ArgValue::Access(Access { tensor, ranges: Vec::new(), span: crate::Span::default() });
