@@ -130,16 +130,18 @@ impl<'t> Cursor<'t> {
                 let braces = self.open_braces() + u32::from(token.kind == Tok::LBrace);
                 self.open.push(Open { token, braces });
             }
-            Tok::RParen | Tok::RBracket | Tok::RBrace => {
-                if self.open.last().is_some_and(|open| Some(open.token.kind) == partner(token.kind)) {
-                    self.open.pop();
-                }
+            Tok::RParen | Tok::RBracket | Tok::RBrace if self.closes_last(token.kind) => {
+                self.open.pop();
             }
             Tok::Eof => return token,
             _ => {}
         }
         self.pos += 1;
         token
+    }
+
+    fn closes_last(&self, closer: Tok) -> bool {
+        self.open.last().is_some_and(|open| Some(open.token.kind) == partner(closer))
     }
 
     /// Takes the first character of the current sign; `rest` is left.
