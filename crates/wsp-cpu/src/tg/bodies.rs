@@ -1,7 +1,7 @@
 //! What a launch does when its nodes run: binds kernels, runs their blocks, copies, releases, evaluates.
 
 use super::binding::{Block, Part, bind, run_block};
-use super::code::{Bound, GraphCode, Spans, When};
+use super::code::{Bound, GraphCode, Item, Spans, When};
 use super::codes;
 use super::instance::Instance;
 use super::kernels::KernelBody;
@@ -9,7 +9,6 @@ use super::memory::TensorRange;
 use super::open::Bindings;
 use super::shared::Shared;
 use super::snapshot::Paused;
-use super::touches::Item;
 use super::values::Values;
 use crate::workload::Payload;
 use smallvec::SmallVec;

@@ -12,7 +12,7 @@ use wsp_core::tg::{ExprOp, Scalar};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 use wsp_ir::tg::TgModule;
-use wsp_plan::tg::plan::{BindTensor, GraphPlan, KernelItem};
+use wsp_plan::tg::plan::{BindTensor, FixedItem, GraphPlan, KernelItem};
 use wsp_runtime::tg::Graph;
 
 /// A graph that can be launched.
@@ -116,6 +116,25 @@ pub(crate) enum When {
 pub(crate) enum Bound {
     Function(Box<[BoundArg]>),
     Pto(Box<PtoBound>),
+}
+
+/// A kernel or a copy of a graph, or a condition or count, by place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Item {
+    Kernel(u32),
+    Copy(u32),
+    Condition(u32),
+}
+
+impl Item {
+    /// Numbers of the unrolled loops around it.
+    pub(super) fn fixed(self, plan: &GraphPlan) -> FixedItem {
+        match self {
+            Item::Kernel(at) => plan.kernels[at as usize].fixed,
+            Item::Copy(at) => plan.copies[at as usize].fixed,
+            Item::Condition(at) => plan.conditions[at as usize].fixed,
+        }
+    }
 }
 
 impl GraphCode {

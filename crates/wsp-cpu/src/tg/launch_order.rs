@@ -14,12 +14,12 @@
 //!
 //! Launches that a simulation runs one after another for want of memory are in no order.
 
-use super::code::GraphCode;
+use super::code::{GraphCode, Item};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
-use wsp_core::tg::EventNo;
+use wsp_core::tg::{EventNo, IterNo};
 use wsp_ir::Span;
-use wsp_plan::tg::{GraphEvents, OpenUse};
+use wsp_plan::tg::{GraphEvents, OpenUse, UseWait};
 
 /// What is known of a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -107,6 +107,8 @@ pub(super) struct UseOf<'u> {
     pub(super) of: &'u OpenUse,
     /// How many of the kernels that wait and may be skipped had started before.
     pub(super) started: u32,
+    /// The kernel, copy or condition, where it matters in which round of unrolled loops it stands.
+    pub(super) item: Option<Item>,
 }
 
 #[derive(Debug)]
@@ -119,8 +121,8 @@ struct Entry {
     /// The launch before it on its stream.
     before: Option<u64>,
     waits: Vec<Wait>,
-    /// Waits of kernels that may be skipped and have started, in this order.
-    started: Vec<u32>,
+    /// Waits of kernels that may be skipped and have started, in this order, each with the kernel as it runs.
+    started: Vec<(u32, Item)>,
     /// The number of the first launch that is submitted when the host knows that this one is complete.
     waited_for: Option<u64>,
     begin: Known,
@@ -134,16 +136,34 @@ impl Entry {
         self.running.strong_count() > 0
     }
 
-    /// Whether a wait counts: its kernel runs in every launch, or has started as one of so many.
-    fn counts(&self, wait: u32, started: u32) -> bool {
+    /// Whether a wait counts: its kernel runs in every launch, or has started in some round.
+    fn counts(&self, wait: u32) -> bool {
         let Wait { is_over, may_skip, .. } = self.waits[wait as usize];
-        !is_over && (!may_skip || self.started.iter().take(started as usize).any(|of| *of == wait))
+        !is_over && (!may_skip || self.started.iter().any(|(of, _)| *of == wait))
+    }
+
+    /// Whether a wait counts for a use: its kernel runs in every launch, or had started in the round of the use.
+    fn counts_for(&self, wait: &UseWait, of: UseOf<'_>) -> bool {
+        let Wait { is_over, may_skip, .. } = self.waits[wait.wait as usize];
+        let plan = &self.launch.code.plan;
+        let round = |item: Item| -> Vec<Option<i64>> {
+            let numbers = plan.fixed_of(item.fixed(plan));
+            let number =
+                |iter: &IterNo| numbers.iter().rev().find(|(of, _)| of == iter).map(|(_, number)| *number);
+            wait.iters.iter().map(number).collect()
+        };
+        let is_in_round = |kernel: Item| match of.item.map(|item| round(kernel).cmp(&round(item))) {
+            _ if wait.iters.is_empty() => true,
+            Some(std::cmp::Ordering::Equal) => true,
+            earlier => wait.is_carried && earlier == Some(std::cmp::Ordering::Less),
+        };
+        let mut started = self.started.iter().take(of.started as usize);
+        !is_over && (!may_skip || started.any(|(of, kernel)| *of == wait.wait && is_in_round(*kernel)))
     }
 
     /// Waits of which it is not known whether they count.
     fn open_waits(&self) -> impl Iterator<Item = &Wait> {
-        let is_open =
-            |(at, wait): &(u32, &Wait)| wait.may_skip && !wait.is_over && !self.started.contains(at);
+        let is_open = |(at, wait): &(u32, &Wait)| wait.may_skip && !self.counts(*at) && !wait.is_over;
         (0..).zip(&self.waits).filter(is_open).map(|(_, wait)| wait).filter(|_| self.is_running())
     }
 }
@@ -218,13 +238,13 @@ impl LaunchOrder {
         waits
     }
 
-    /// Kernels of a launch start that may be skipped, and wait: these are their waits.
-    pub(super) fn start(&mut self, launch: u64, waits: &[u32]) {
+    /// A kernel of a launch starts that may be skipped, and waits: these are its waits.
+    pub(super) fn start(&mut self, launch: u64, kernel: Item, waits: &[u32]) {
         let Some(entry) = self.entries.get_mut(&launch) else { return };
         let count = entry.started.len();
         for wait in waits {
-            if !entry.started.contains(wait) {
-                entry.started.push(*wait);
+            if !entry.started.contains(&(*wait, kernel)) {
+                entry.started.push((*wait, kernel));
             }
         }
         let learns = entry.started.len() > count;
@@ -274,7 +294,7 @@ impl LaunchOrder {
         let (mut behind, mut end) = (entry.behind.clone(), begin.clone());
         for (number, (wait, known)) in (0..).zip(entry.waits.iter().zip(&mut behind)) {
             known.join(&begin);
-            let by = wait.by.filter(|_| entry.counts(number, u32::MAX));
+            let by = wait.by.filter(|_| entry.counts(number));
             by.into_iter().for_each(|by| self.learn_signal(known, by, wait.event));
             end.join(known);
         }
@@ -316,8 +336,8 @@ impl LaunchOrder {
         let (stream, at) = (first.launch.stream, one.launch);
         let knows =
             |known: &Known| known.has_done(stream, at) || known.has_signalled(stream, at, &one.of.signals);
-        let waits = other.of.waits.iter().filter(|wait| second.counts(**wait, other.started));
-        knows(&second.begin) || waits.filter_map(|wait| second.behind.get(*wait as usize)).any(knows)
+        let waits = other.of.waits.iter().filter(|wait| second.counts_for(wait, other));
+        knows(&second.begin) || waits.filter_map(|wait| second.behind.get(wait.wait as usize)).any(knows)
     }
 
     /// A launch that is entered.

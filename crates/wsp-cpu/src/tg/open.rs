@@ -91,7 +91,7 @@ impl OpenPairs {
             let (tensor, bytes) = locate(item, bind, values, shared)?;
             let base = values.range(tensor, shared)?.ptr().addr();
             let (first, last) = (base + bytes.start as usize, base + bytes.end as usize);
-            let fixed = plan.fixed_of(kernel).iter().filter(|(iter, _)| pair.iters.contains(iter));
+            let fixed = plan.fixed_of(kernel.fixed).iter().filter(|(iter, _)| pair.iters.contains(iter));
             let key = (at, fixed.map(|(_, number)| *number).collect());
             let is_around = |of: &&u32| pair.loops.contains(&plan.loops[**of as usize].instr);
             let around = self.loops[item as usize].iter().filter(is_around);

@@ -6,7 +6,7 @@
 //! which others [`LaunchOrder`] knows.
 
 use super::binding::locate;
-use super::code::{GraphCode, When};
+use super::code::{GraphCode, Item, When};
 use super::launch_order::{Events, LaunchOrder, Submitted, UseOf};
 use super::open::loops_around;
 use super::shared::Shared;
@@ -43,14 +43,6 @@ struct Uses {
     uses: Vec<u32>,
     /// Whether the bytes are known when the graph is launched, and are surely used.
     is_early: bool,
-}
-
-/// A kernel or a copy of a graph, or a condition or count, by place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Item {
-    Kernel(u32),
-    Copy(u32),
-    Condition(u32),
 }
 
 impl OpenUses {
@@ -135,11 +127,14 @@ struct Touch {
     of: u32,
     /// How many of the launch's kernels that wait and may be skipped had started; [`u32::MAX`] if the use was entered before the launch began.
     started: u32,
+    /// What uses the bytes, where it matters in which round of unrolled loops it stands.
+    item: Option<Item>,
 }
 
 impl Touch {
     fn of(self, uses: &[OpenUse]) -> UseOf<'_> {
-        UseOf { launch: self.launch, of: &uses[self.of as usize], started: self.started }
+        let Touch { launch, of, started, item } = self;
+        UseOf { launch, of: &uses[of as usize], started, item }
     }
 }
 
@@ -267,7 +262,7 @@ impl Launches {
     ) -> Result<(), Box<Diagnostic>> {
         let uses = &values.code.uses;
         if !uses.waits(item).is_empty() {
-            self.device(values.device).order.start(launch, uses.waits(item));
+            self.device(values.device).order.start(launch, item, uses.waits(item));
         }
         let Some(_) = uses.of(item).filter(|of| !of.is_early && !of.uses.is_empty()) else {
             return Ok(());
@@ -292,7 +287,8 @@ impl Launches {
         let plan = &values.code.plan;
         for &of in &of.uses {
             let open = &self.uses[of as usize];
-            let touch = Touch { launch, of, started };
+            let has_rounds = open.waits.iter().any(|wait| !wait.iters.is_empty());
+            let touch = Touch { launch, of, started, item: has_rounds.then_some(item) };
             let bytes: Vec<(u32, Range<u64>)> = match item {
                 Item::Kernel(at) => {
                     let binds = plan.binds_of(&plan.kernels[at as usize]);

@@ -11,6 +11,6 @@ pub mod runs;
 pub use elaborate::elaborate;
 pub use lint::{
     Checked, EventWait, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair, OpenUse,
-    UsedBy, check, lint,
+    UseWait, UsedBy, check, lint,
 };
 pub use plan::{ElaborateOptions, GraphPlan, UnitPlan};

@@ -5,7 +5,8 @@ use super::ranges::{Bytes, RangeMap, Touch};
 use super::scalars::IterValue;
 use super::source::{Holds, Item, LoopSort, LoopSource, Source, WorkKind};
 use crate::tg::plan::{
-    BindItem, BindTensor, CheckpointItem, CopyItem, EdgeKind, FreeItem, KernelItem, LoopItem, NotifyItem,
+    BindItem, BindTensor, CheckpointItem, CopyItem, EdgeKind, FixedItem, FreeItem, KernelItem, LoopItem,
+    NotifyItem,
 };
 use std::collections::HashSet;
 use wsp_core::AccessKind;
@@ -41,8 +42,9 @@ impl Emit<'_, '_> {
                 let (src, dst) = (self.tensor(src, work.instr), self.tensor(dst, work.instr));
                 let item = self.plan.copies.len() as u32;
                 let node = self.node(NodeKind::Copy, item, at);
-                let instr = work.instr;
-                self.plan.copies.push(CopyItem { copy, src, dst, size, src_offset, dst_offset, node, instr });
+                let (fixed, instr) = (self.numbers(), work.instr);
+                let made = CopyItem { copy, src, dst, size, src_offset, dst_offset, node, fixed, instr };
+                self.plan.copies.push(made);
                 let bytes = |tensor, first: u64| Bytes { tensor, first, end: first.saturating_add(size) };
                 let read = (bytes(src, src_offset), AccessKind::Read, Order::Inferred);
                 self.touch(node, &[read, (bytes(dst, dst_offset), AccessKind::Write, Order::Inferred)]);
@@ -108,24 +110,29 @@ impl Emit<'_, '_> {
             let (arg, direction, instr) = (bind.arg, bind.direction, bind.instr);
             self.plan.binds.push(BindItem { arg, tensor, offset, size, direction, instr });
         }
-        let first_fixed = self.plan.fixed.len() as u32;
-        let fixed = self.around.iters.iter().filter_map(|(iter, value)| match value {
-            IterValue::Fixed(value) => Some((*iter, *value)),
-            IterValue::Loop(_) => None,
-        });
-        self.plan.fixed.extend(fixed);
+        let fixed = self.numbers();
         let node = self.node(NodeKind::Kernel, item, work);
         self.plan.kernels.push(KernelItem {
             def: self.first_def + def,
             node,
             first_bind,
             binds: self.plan.binds.len() as u32 - first_bind,
-            first_fixed,
-            fixed: self.plan.fixed.len() as u32 - first_fixed,
+            fixed,
             batch: Vec::new(),
         });
         self.touch(node, &touches);
         node
+    }
+
+    /// Keeps the numbers of the unrolled loops around what is made now.
+    pub(super) fn numbers(&mut self) -> FixedItem {
+        let first = self.plan.fixed.len() as u32;
+        let fixed = self.around.iters.iter().filter_map(|(iter, value)| match value {
+            IterValue::Fixed(value) => Some((*iter, *value)),
+            IterValue::Loop(_) => None,
+        });
+        self.plan.fixed.extend(fixed);
+        FixedItem { first, len: self.plan.fixed.len() as u32 - first }
     }
 
     fn bind_tensor(&mut self, tensor: &TensorRef, instr: u32) -> BindTensor {

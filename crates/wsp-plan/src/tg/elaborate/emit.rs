@@ -334,7 +334,8 @@ impl<'e, 'm> Emit<'e, 'm> {
 
     /// A condition of the plan.
     pub(super) fn condition(&mut self, value: Scalar, instr: u32) -> u32 {
-        self.plan.conditions.push(ConditionItem { value, instr });
+        let fixed = self.numbers();
+        self.plan.conditions.push(ConditionItem { value, fixed, instr });
         self.plan.conditions.len() as u32 - 1
     }
 

@@ -38,7 +38,7 @@ mod unused;
 use super::matrix::DeviceModel;
 use access::Accesses;
 use codes::*;
-pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
+pub use launches::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 pub use open::{OpenEnd, OpenPair};
 use order::{Node, Order, Rounds};
 use wsp_core::tg::{GraphNo, Platform};

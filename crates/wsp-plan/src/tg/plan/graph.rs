@@ -136,7 +136,7 @@ pub struct GraphPlan {
     pub binds: Vec<BindItem>,
     /// Tensors of [`BindTensor::Table`].
     pub tables: Vec<u32>,
-    /// Numbers of unrolled loops around kernels.
+    /// Numbers of unrolled loops around kernels, copies and conditions.
     pub fixed: Vec<(IterNo, i64)>,
     /// Copies.
     pub copies: Vec<CopyItem>,
@@ -200,12 +200,19 @@ pub struct KernelItem {
     pub first_bind: u32,
     /// How many bindings it has, in the order of their arguments.
     pub binds: u32,
-    /// The first number of an unrolled loop around it.
-    pub first_fixed: u32,
-    /// How many unrolled loops are around it, outermost first.
-    pub fixed: u32,
+    /// Numbers of the unrolled loops around it.
+    pub fixed: FixedItem,
     /// Other kernels in [`GraphPlan::kernels`] that run with it, as one dispatch: blocks of this one first, then of these in order. They have its node.
     pub batch: Vec<u32>,
+}
+
+/// Numbers of the unrolled loops around a part of a graph, the outermost first: a part of [`GraphPlan::fixed`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FixedItem {
+    /// The first.
+    pub first: u32,
+    /// How many.
+    pub len: u32,
 }
 
 /// The tensor of a binding.
@@ -258,6 +265,8 @@ pub struct CopyItem {
     pub dst_offset: u64,
     /// Its node.
     pub node: u32,
+    /// Numbers of the unrolled loops around it.
+    pub fixed: FixedItem,
     /// Its instruction.
     pub instr: u32,
 }
@@ -311,6 +320,8 @@ pub struct CheckpointItem {
 pub struct ConditionItem {
     /// Its value.
     pub value: Scalar,
+    /// Numbers of the unrolled loops around it.
+    pub fixed: FixedItem,
     /// Its instruction.
     pub instr: u32,
 }
@@ -339,9 +350,9 @@ impl GraphPlan {
         &self.binds[kernel.first_bind as usize..][..kernel.binds as usize]
     }
 
-    /// The numbers of the unrolled loops around a kernel, outermost first.
-    pub fn fixed_of(&self, kernel: &KernelItem) -> &[(IterNo, i64)] {
-        &self.fixed[kernel.first_fixed as usize..][..kernel.fixed as usize]
+    /// The variables of unrolled loops with their numbers, the outermost first.
+    pub fn fixed_of(&self, fixed: FixedItem) -> &[(IterNo, i64)] {
+        &self.fixed[fixed.first as usize..][..fixed.len as usize]
     }
 
     /// The operations of a scalar, with what follows its end; none of a constant.
@@ -353,7 +364,7 @@ impl GraphPlan {
     pub fn kernel_name(&self, kernel: u32) -> String {
         let item = &self.kernels[kernel as usize];
         let mut name = self.defs[item.def as usize].name.clone();
-        for (_, number) in self.fixed_of(item) {
+        for (_, number) in self.fixed_of(item.fixed) {
             name.push_str(&format!("[{number}]"));
         }
         name

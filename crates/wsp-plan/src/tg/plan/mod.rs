@@ -7,8 +7,8 @@
 mod graph;
 
 pub use graph::{
-    AffinityItem, BindItem, BindTensor, CheckpointItem, ConditionItem, CopyItem, EdgeKind, EventItem, Flow,
-    FlowFrom, FreeItem, GraphPlan, KernelDef, KernelItem, LoopItem, NotifyItem, Records,
+    AffinityItem, BindItem, BindTensor, CheckpointItem, ConditionItem, CopyItem, EdgeKind, EventItem,
+    FixedItem, Flow, FlowFrom, FreeItem, GraphPlan, KernelDef, KernelItem, LoopItem, NotifyItem, Records,
 };
 
 use wsp_core::DType;

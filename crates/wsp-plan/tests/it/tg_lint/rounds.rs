@@ -188,7 +188,7 @@ fn around(graph: &GraphPlan, name: &str) -> Option<(Vec<IterNo>, usize)> {
     if binds.any(|bind| bind.offset.as_const().is_none()) {
         return None;
     }
-    let fixed = &graph.fixed[kernel.first_fixed as usize..][..kernel.fixed as usize];
+    let fixed = graph.fixed_of(kernel.fixed);
     Some((fixed.iter().map(|(iter, _)| *iter).collect(), path(graph, kernel.node).len()))
 }
 

@@ -213,7 +213,7 @@ impl<'p> Simulation<'p> {
     fn identity(&self, kernel: &KernelItem, node: u32, iterations: &[u32]) -> Run {
         let no = self.plan.defs[kernel.def as usize].kernel;
         let dynamic = self.dynamic_rounds(node, iterations);
-        let mut fixed = self.plan.fixed_of(kernel).iter();
+        let mut fixed = self.plan.fixed_of(kernel.fixed).iter();
         let around = self.around.get(&no).cloned().unwrap_or_default();
         let round = |instr: &u32| match dynamic.iter().find(|(at, _)| at == instr) {
             Some((_, round)) => *round,

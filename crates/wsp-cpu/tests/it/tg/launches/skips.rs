@@ -63,6 +63,21 @@ fn a_kernel_that_is_skipped_orders_no_launches() {
     assert_eq!(goes(&text(&[signals(), round(1)], both)), [true, true]);
 }
 
+/// ISA-SY-02, ISA-CF-03, A-11: a kernel of one round of an unrolled loop comes behind what a kernel of its own round waits for, and behind what earlier rounds
+/// wait for only if its bytes bring it behind those.
+#[test]
+fn a_wait_of_one_round_orders_no_other_round() {
+    for (entry, refused) in [("inc", [true, false, false]), ("look", [true, true, false])] {
+        let q = Q.replace("inc", entry);
+        let open = "CF_LOOP(2, i)\nCF_IF(load(L, 8 * i, i64))\n";
+        let rounds = waits(open, &format!("CF_ENDIF\n{q}TG_DEPEND(W, Q)\nCF_ENDLOOP\n"), "");
+        let text = text(&[signals(), rounds], "TG_LAUNCH(G, 1)\nTG_LAUNCH(H, 2)\n");
+        let words = [[0, 1], [1, 0], [1, 1]];
+        let found = words.map(|[first, second]| is_refused(&text, 3, &[first, second, 0, 0]));
+        assert_eq!(found, refused, "{text}");
+    }
+}
+
 /// ISA-TG-25: where values of arguments say that a kernel is skipped, the checks before the run refuse it.
 #[test]
 fn what_arguments_skip_is_refused_before_the_run() {

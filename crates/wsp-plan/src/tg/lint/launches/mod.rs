@@ -26,7 +26,7 @@ pub(super) use arms::{Arms, Together};
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
-pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UsedBy};
+pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 use open::{by_event, user_of};
 use order::LaunchOrder;
 use runs::{needs, surely_runs};

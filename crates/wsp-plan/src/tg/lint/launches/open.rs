@@ -8,7 +8,7 @@ use super::events::{Events, Wait};
 use super::{Checker, Steps, launched, verb_of, waits_for};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use wsp_core::tg::{Direction, EventNo, GraphNo, Instr};
+use wsp_core::tg::{Direction, EventNo, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
 use wsp_ir::Span;
 use wsp_ir::diag::Diagnostic;
 
@@ -38,8 +38,19 @@ pub struct OpenUse {
     pub span: Span,
     /// Events that the graph signals only when this is complete.
     pub signals: Vec<EventNo>,
-    /// Waits of the graph before it does this, by their place in [`GraphEvents::waits`].
-    pub waits: Vec<u32>,
+    /// Waits of the graph before it does this.
+    pub waits: Vec<UseWait>,
+}
+
+/// A wait before a use of bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UseWait {
+    /// Its place in [`GraphEvents::waits`].
+    pub wait: u32,
+    /// Variables of the unrolled loops around both, the outermost first: a kernel that a launch may skip is waited for in the same round.
+    pub iters: Vec<IterNo>,
+    /// Whether the use comes behind that of the round before, so that what is waited for in an earlier round counts too.
+    pub is_carried: bool,
 }
 
 /// Who uses bytes.
@@ -251,6 +262,12 @@ impl Checker<'_> {
             for ((&(_, at), signals), waits) in of_graph.iter().zip(signals).zip(waits) {
                 let access = &self.list[at];
                 let (user, name) = user_of(cx, access);
+                let waits = waits.into_iter().map(|wait| {
+                    let of = &self.events.waits_of(graph)[wait as usize];
+                    let (iters, is_carried) = rounds_of_both(cx, of, access);
+                    UseWait { wait, iters, is_carried }
+                });
+                let waits = waits.collect();
                 uses.push(OpenUse {
                     graph: cx.graph_no(graph),
                     at: access.at,
@@ -270,6 +287,36 @@ impl Checker<'_> {
         let events = graphs.into_iter().filter_map(|graph| events_of(cx, &mut self.events, graph)).collect();
         OpenLaunches { uses, events }
     }
+}
+
+/// Variables of the unrolled loops around an access and a wait that a launch may skip, and whether the access of a round comes behind that of the
+/// round before.
+fn rounds_of_both(cx: &Cx<'_>, wait: &Wait, access: &Access) -> (Vec<IterNo>, bool) {
+    let Some(kernel) = wait.nodes.first().filter(|_| !wait.is_sure) else { return (Vec::new(), false) };
+    let (blocks, rounds) = (&cx.outline.blocks, cx.rounds());
+    let (meet, ..) = blocks.meet(cx.outline.kernels[*kernel as usize].block, access.block);
+    let (mut iters, mut end) = (Vec::new(), meet);
+    for (id, block) in
+        blocks.outwards(meet).filter(|(id, block)| block.kind.is_loop() && rounds.is_unrolled(*id))
+    {
+        if let Instr::CfLoop { iterator, .. } = cx.module.instrs[block.open as usize] {
+            (iters, end) = ([&[iterator], iters.as_slice()].concat(), blocks.get(id).parent);
+        }
+    }
+    (iters, touches_the_same(cx, access) && rounds.writes_each_round(access, end))
+}
+
+/// Whether an access touches the same bytes in each round of a launch.
+fn touches_the_same(cx: &Cx<'_>, access: &Access) -> bool {
+    let Instr::McBind { tensor_id, offset, size, .. } = &cx.module.instrs[access.at as usize] else {
+        return access.exact;
+    };
+    let index = match *tensor_id {
+        TensorRef::Table { index, .. } => Scalar::Expr(index),
+        _ => Scalar::Const(0),
+    };
+    let mut ops = [*offset, *size, index].into_iter().flat_map(|of| cx.module.scalar(of));
+    ops.all(|op| !matches!(op, ExprOp::Iter(_)))
 }
 
 fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {

@@ -56,9 +56,13 @@ impl Rounds<'_> {
     /// Whether what an access does in a round comes behind what it does in the one before, in loops up to a block around it: it writes the same bytes in
     /// each, and runs in each.
     fn is_carried(&self, access: &Access, end: BlockId) -> bool {
+        access.exact && self.writes_each_round(access, end)
+    }
+
+    /// Whether an access surely writes, in each round of loops up to a block around it.
+    pub(in super::super) fn writes_each_round(&self, access: &Access, end: BlockId) -> bool {
         let mut around = self.outline.blocks.outwards(access.block).take_while(|(id, _)| *id != end);
-        access.exact
-            && access.writes()
+        access.writes()
             && access.is_known()
             && around.all(|(id, def)| def.kind.is_loop() && self.is_unrolled(id))
     }

@@ -41,7 +41,7 @@ pub(in super::super) struct Rounds<'a> {
 
 impl Rounds<'_> {
     /// Whether the rounds of a loop are laid out one by one, without a border around them, unless there are too many.
-    pub(super) fn is_unrolled(&self, block: BlockId) -> bool {
+    pub(in super::super) fn is_unrolled(&self, block: BlockId) -> bool {
         let def = self.outline.blocks.get(block);
         let Some(Instr::CfLoop { count, mode: LoopMode::Auto, .. }) =
             self.module.instrs.get(def.open as usize)
