@@ -35,6 +35,7 @@ mod session;
 mod shared;
 mod sizes;
 mod snapshot;
+mod takes;
 mod tensors;
 mod touches;
 mod values;

@@ -1,12 +1,14 @@
 //! Tensors of a unit, as the caller of a session sees them.
 
+use super::bodies::LaunchBodies;
 use super::codes;
 use super::host::HostState;
 use super::memory::TensorRange;
 use super::session::Session;
-use super::shared::Live;
+use super::takes::taken;
 use super::tensors::TensorInfo;
 use crate::unwritten::unwritten;
+use std::sync::Arc;
 use wsp_backend::{Recording, Unwritten};
 use wsp_core::DType;
 use wsp_ir::diag::Diagnostic;
@@ -174,17 +176,18 @@ impl Session {
     fn check_unused(&self, at: usize, device: u32) -> Result<(), Box<Diagnostic>> {
         let shared_by_all = super::tensors::is_shared(&self.shared.table[at]);
         let view = self.shared.view();
-        let uses = |live: &&Live| {
-            (shared_by_all || live.device == device)
-                && !live.has_ended()
-                && live.code.tensors.iter().any(|tensor| tensor.unit as usize == at)
+        let here = view.live.iter().filter(|live| shared_by_all || live.device == device);
+        let launches: Vec<Arc<LaunchBodies>> = here.filter_map(|live| live.bodies.upgrade()).collect();
+        drop(view);
+        let taken = |launch: &Arc<LaunchBodies>| {
+            let values = launch.values(&[]);
+            Some((launch.code.plan.name.clone(), values.facts(), taken(&values, at as u32)?))
         };
-        let Some(live) = view.live.iter().find(uses) else { return Ok(()) };
-        let info = &self.shared.table[at];
-        let message = format!("`{}` is in use by a launch of graph `{}`", info.name, live.code.plan.name);
-        Err(Box::new(
-            Diagnostic::error(codes::STILL_IN_USE, message).help("wait for the launch first: `TG_SYNC`"),
-        ))
+        let Some((graph, facts, taken)) = launches.iter().find_map(taken) else { return Ok(()) };
+        let message = format!("`{}` is in use by a launch of graph `{graph}`", self.shared.table[at].name);
+        let fault = Diagnostic::error(codes::STILL_IN_USE, message).note(taken);
+        let fault = facts.into_iter().fold(fault, Diagnostic::note);
+        Err(Box::new(fault.help("wait for the launch first: `TG_SYNC`")))
     }
 }
 

@@ -282,6 +282,33 @@ fn memory_that_a_launch_may_use_is_not_released() {
     assert!(found[0].is_error() && found[0].help == ["TG_SYNC(G)"], "{found:#?}");
 }
 
+/// ISA-MC-02: where only a run knows which tensor a launch takes, or whether a kernel runs, `check` leaves the release to it.
+#[test]
+fn releases_that_only_a_run_can_judge_are_left_to_it() {
+    let told = |binding: &str, host: &str| -> Option<Severity> {
+        let text = format!(
+            "arg N: i64\nMC_ALLOC(T, 64)\nMC_ALLOC(U, 64)\nTG_BEGIN(G)\n{binding}TG_END(G)\n{host}\nMC_FREE(T)\n"
+        );
+        let found = findings(&text);
+        let of_free = |found: &&Diagnostic| found.message.contains("`T` is released");
+        found.iter().find(of_free).map(|found| found.severity)
+    };
+    let read = |tensor: &str| format!("TG_KERNEL(B, w, 1, AIV, 0)\nMC_BIND(B, 0, {tensor})\n");
+    let table = |index: &str| read(&format!("{{U, T}}[{index}]"));
+    for index in ["N", "device", "min(iteration, N)"] {
+        assert_eq!(told(&table(index), "TG_LAUNCH(G, 1)"), Some(Severity::Note), "{index}");
+    }
+    assert_eq!(
+        told(&format!("CF_IF(N > 3)\n{}CF_ENDIF\n", read("T")), "TG_LAUNCH(G, 1)"),
+        Some(Severity::Note)
+    );
+    for (iteration, severity) in [(0, None), (1, Some(Severity::Error))] {
+        assert_eq!(told(&table("iteration"), &format!("TG_INVOKE(G, {iteration})")), severity);
+    }
+    assert_eq!(told(&read("T"), "TG_LAUNCH(G, 1)"), Some(Severity::Error));
+    assert_eq!(told(&table("N"), "TG_LAUNCH(G, 1)\nTG_SYNC(G)"), None);
+}
+
 /// Graph `A` that uses `T`, and graph `B` that saves checkpoint 0 between two kernels on other bytes of `U` and of `T`.
 fn restored(before: &str, behind: &str, host: &str) -> String {
     let kernel = |name: &str, entry: &str, tensor: &str| {

@@ -128,6 +128,61 @@ fn what_a_launch_uses_cannot_be_released() {
     session.free("T").expect("nothing uses it now");
 }
 
+/// What `session.free` says of `B`, whose graph takes one of two tensors and is in flight.
+fn free_of(binding: &str, scalar: i64) -> Result<(), String> {
+    let mut kernels = kernels();
+    let gate = Arc::new(std::sync::Barrier::new(2));
+    let inside = Arc::clone(&gate);
+    kernels.replace("one", signature(&[Direction::Out]), move |_| {
+        inside.wait();
+        Ok(())
+    });
+    let text = format!(
+        "host N: i64 = 0\nextern L: i64[2]\nMC_ALLOC(A, 64)\nMC_ALLOC(B, 64)\nTG_BEGIN(G)\nTG_KERNEL(W, one, 1, AIV, 0)\nMC_BIND(W, 0, A)\n{binding}TG_END(G)"
+    );
+    let (scalars, given) = (vec![("N".to_owned(), scalar)], inputs(&[("L", &[scalar, scalar])]));
+    let mut session = session_with(&text, &kernels, SessionOptions { scalars, inputs: given, ..threads(1) });
+    let graph = session.graph("G").unwrap();
+    session.launch(graph, session.default_stream()).expect("it starts");
+    let freed = session.free("B").map_err(|fault| all(&[*fault]));
+    gate.wait();
+    session.sync(graph).expect("it ends");
+    freed
+}
+
+/// ISA-MC-05: a launch holds the tensors that it takes; those of a table, of an arm and of a loop that it does not take can be released under it.
+#[test]
+fn what_a_launch_does_not_take_of_a_table_can_be_released() {
+    let inc =
+        |tensor: &str| format!("TG_KERNEL(K, inc, 1, AIV, 0)\nMC_BIND(K, 0, {tensor})\nTG_DEPEND(W, K)\n");
+    let table = |index: &str| inc(&format!("{{A, B}}[{index}]"));
+    let arm = |open: &str, close: &str| format!("{open}{}{close}", inc("B"));
+    // By a scalar of the host, the iteration, the device, the numbers of an unrolled loop, a condition, a loop of no round.
+    let by_scalar = [
+        table("N"),
+        arm("CF_IF(N == 1)\n", "CF_ENDIF\n"),
+        arm("CF_IF(N == 0)\nCF_ELSE\n", "CF_ENDIF\n"),
+        arm("CF_LOOP(N, i)\n", "CF_ENDLOOP\n"),
+    ];
+    for binding in by_scalar {
+        assert_eq!(free_of(&binding, 0), Ok(()), "{binding}");
+        let said = free_of(&binding, 1).expect_err("it takes `B`");
+        assert!(said.contains("WSP1554") && said.contains("kernel `K` is bound to it"), "{said}");
+    }
+    for index in ["iteration", "device", "devices - 1"] {
+        assert_eq!(free_of(&table(index), 0), Ok(()), "{index}");
+    }
+    let rounds = |count: u32| format!("CF_LOOP({count}, i)\n{}CF_ENDLOOP\n", table("i"));
+    assert_eq!(free_of(&rounds(1), 0), Ok(()));
+    assert!(free_of(&rounds(2), 0).is_err());
+    // Rounds of other loops and what conditions load the running launch alone finds out.
+    let late = format!("CF_LOOP(2, i, SEQUENTIAL)\n{}CF_ENDLOOP\n", table("i % 2 * N"));
+    let said = free_of(&late, 0).expect_err("it is not known");
+    assert!(said.contains("WSP1554") && said.contains("the round of a loop"), "{said}");
+    let loaded = format!("CF_IF(load(L, 0, i64))\n{}CF_ENDIF\n", inc("B"));
+    assert!(free_of(&loaded, 0).is_err());
+}
+
 /// ISA-MC-05, ISA-MC-09: a release in a graph comes after everything before it that uses the tensor.
 #[test]
 fn a_release_in_a_graph_comes_after_all_users() {
