@@ -4,6 +4,7 @@ use super::codes;
 use wsp_core::tg::{EvalFault, Scalar};
 use wsp_ir::diag::Diagnostic;
 use wsp_plan::tg::plan::{HostKind, HostOp};
+use wsp_runtime::tg::LaunchId;
 
 /// Where a run stands: between two statements.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,16 +25,24 @@ pub(crate) struct HostState {
 const MOST_STEPS: u32 = 1 << 12;
 
 /// What comes next.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Turn {
     /// This statement; the run stands behind it already.
     Do(HostOp),
-    /// A scalar is not known yet: launches that may write it are in flight. The run stands before the statement that needs it.
-    Wait,
+    /// A scalar is not known yet: these launches may write it, and are in flight. The run stands before the statement that needs it.
+    Wait(Vec<LaunchId>),
     /// Nothing yet: the run stands in a loop in which no statement has done anything for [`MOST_STEPS`] steps.
     Pause,
     /// Nothing.
     End,
+}
+
+/// The value of a scalar of the host program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum HostValue {
+    Known(i64),
+    /// These launches may write it, and are in flight.
+    Waits(Vec<LaunchId>),
 }
 
 /// Why the host program cannot go on.
@@ -63,23 +72,23 @@ impl HostState {
         }
     }
 
-    /// Goes through control flow and past the next statement that does something. `value` gives scalars their values; none
-    /// if one is not known yet.
+    /// Goes through control flow and past the next statement that does something. `value` gives scalars their values, or
+    /// launches that may write one.
     ///
     /// # Errors
     /// A scalar has no value, a count is negative, or a loop goes on for too long.
     pub(crate) fn next(
         &mut self,
         ops: &[HostOp],
-        value: impl Fn(&HostState, Scalar) -> Result<Option<i64>, EvalFault>,
+        value: impl Fn(&HostState, Scalar) -> Result<HostValue, EvalFault>,
     ) -> Result<Turn, Stop> {
         for _ in 0..MOST_STEPS {
             let Some(&op) = ops.get(self.at as usize) else { return Ok(Turn::End) };
             macro_rules! value {
                 ($scalar:expr) => {
                     match value(self, $scalar).map_err(|fault| Stop::Value(self.at, fault))? {
-                        Some(value) => value,
-                        None => return Ok(Turn::Wait),
+                        HostValue::Known(value) => value,
+                        HostValue::Waits(on) => return Ok(Turn::Wait(on)),
                     }
                 };
             }

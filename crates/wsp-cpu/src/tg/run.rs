@@ -4,9 +4,10 @@
 //! until it has to wait.
 
 use super::Report;
+use super::code::GraphCode;
 use super::codes;
 use super::faults;
-use super::host::{HostState, Stop, Turn};
+use super::host::{HostState, HostValue, Stop, Turn};
 use super::launching::Start;
 use super::session::Session;
 use super::shared::Live;
@@ -149,9 +150,9 @@ impl Session {
                 self.stand(device, state);
                 return Ok(Progress::Ended);
             }
-            Ok(Turn::Wait) => {
+            Ok(Turn::Wait(on)) => {
                 self.stand(device, state);
-                return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
+                return Ok(Progress::Waits(on));
             }
             Ok(Turn::Pause) => {
                 self.stand(device, state);
@@ -190,10 +191,13 @@ impl Session {
             HostKind::Invoke { graph, iteration } => {
                 let at = state.at - 1;
                 let value = self.host_value(&state, device, iteration);
-                let Some(iteration) = value.map_err(|fault| self.no_value(at, device, &fault))? else {
-                    state.at = at;
-                    self.stand(device, state);
-                    return Ok(Progress::Waits(self.in_flight(|live| live.device == device)));
+                let iteration = match value.map_err(|fault| self.no_value(at, device, &fault))? {
+                    HostValue::Known(iteration) => iteration,
+                    HostValue::Waits(on) => {
+                        state.at = at;
+                        self.stand(device, state);
+                        return Ok(Progress::Waits(on));
+                    }
                 };
                 self.start(Start { iteration, behind: Some(state), ..start(graph) })?;
                 return Ok(Progress::GoesOn);
@@ -230,20 +234,27 @@ impl Session {
         Ok(Progress::GoesOn)
     }
 
-    /// The value of a scalar of the host program; none while launches of the device may write what it reads.
-    fn host_value(&self, state: &HostState, device: u32, scalar: Scalar) -> Result<Option<i64>, EvalFault> {
+    /// The value of a scalar of the host program, or the launches of the device in flight that may write what it loads.
+    fn host_value(&self, state: &HostState, device: u32, scalar: Scalar) -> Result<HostValue, EvalFault> {
         if let Some(value) = scalar.as_const() {
-            return Ok(Some(value));
+            return Ok(HostValue::Known(value));
         }
         let ops = self.plan.expr(scalar);
-        let reads = ops.iter().take_while(|op| **op != ExprOp::End).any(|op| matches!(op, ExprOp::Load(..)));
-        if reads && !self.in_flight(|live| live.device == device).is_empty() {
-            return Ok(None);
+        let loaded = |tensor: u32| {
+            let mut ops = ops.iter().take_while(|op| **op != ExprOp::End);
+            ops.any(|op| matches!(op, ExprOp::Load(of, _) if of.0 == tensor))
+        };
+        let may_write = |code: &GraphCode| {
+            code.tensors.iter().any(|tensor| tensor.written && !tensor.own && loaded(tensor.unit))
+        };
+        let on = self.in_flight(|live| live.device == device && may_write(&live.code));
+        if !on.is_empty() {
+            return Ok(HostValue::Waits(on));
         }
-        if reads {
-            self.shared.waited(device, None);
+        for code in self.codes.iter().filter(|code| may_write(code)) {
+            self.shared.waited(device, Some(code.plan.no));
         }
-        eval(ops, &HostValues { session: self, state, device }).map(Some)
+        eval(ops, &HostValues { session: self, state, device }).map(HostValue::Known)
     }
 
     fn no_value(&self, at: u32, device: u32, fault: &EvalFault) -> Box<Diagnostic> {

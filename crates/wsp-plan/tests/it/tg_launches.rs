@@ -309,6 +309,27 @@ fn releases_that_only_a_run_can_judge_are_left_to_it() {
     assert_eq!(told(&table("N"), "TG_LAUNCH(G, 1)\nTG_SYNC(G)"), None);
 }
 
+/// ISA-TG-25: the host waits for launches that may write what it reads, and for no others.
+#[test]
+fn a_read_of_the_host_orders_only_launches_that_may_write_it() {
+    let host = "TG_LAUNCH(G, 1)\nCF_IF(load(L))\nTG_LAUNCH(J, 2) //! 1521\nCF_ENDIF\n";
+    check(&format!("extern L: i32\n{}", unit(&BOTH, host)));
+    // A graph that is made of one that writes.
+    let fused = |tensor: &str| {
+        format!(
+            "extern L: i32\n{}",
+            unit(
+                &BOTH,
+                &format!(
+                    "TG_FUSE(G, J, F)\nTG_LAUNCH(F, 1)\nCF_IF(load({tensor}))\nTG_LAUNCH(J, 2)\nCF_ENDIF\n"
+                )
+            )
+        )
+    };
+    let races = |text: &str| findings(text).iter().any(|found| found.code.0 == 1521);
+    assert_eq!([races(&fused("L")), races(&fused("T, 0, i32"))], [true, false]);
+}
+
 /// Graph `A` that uses `T`, and graph `B` that saves checkpoint 0 between two kernels on other bytes of `U` and of `T`.
 fn restored(before: &str, behind: &str, host: &str) -> String {
     let kernel = |name: &str, entry: &str, tensor: &str| {

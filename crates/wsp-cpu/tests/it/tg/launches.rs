@@ -93,11 +93,14 @@ fn launches_that_something_orders_are_no_race_of_a_run() {
     for host in [
         "TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 1)\n",
         "TG_LAUNCH(G, 1)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\n",
-        "TG_LAUNCH(G, 1)\nCF_IF(load(L, 0, i64) == 0)\nTG_LAUNCH(J, 2)\nCF_ENDIF\n",
+        "TG_LAUNCH(G, 1)\nCF_IF(load(T, 504, i64) == 0)\nTG_LAUNCH(J, 2)\nCF_ENDIF\n",
         "CF_LOOP(400, i)\nTG_INVOKE(G, i)\nTG_SYNC(G)\nTG_LAUNCH(J, 2)\nTG_SYNC(J)\nCF_ENDLOOP\n",
     ] {
         assert!(!is_refused(&text(&[g.clone(), j.clone()], host), 3, &[0; 4]), "{host}");
     }
+    // What the host reads it waits for, and for nothing else.
+    let reads = "TG_LAUNCH(G, 1)\nCF_IF(load(L, 0, i64) == 0)\nTG_LAUNCH(J, 2)\nCF_ENDIF\n";
+    assert!(is_refused(&text(&[g, j], reads), 3, &[0; 4]));
     let signals = graph("G", "inc", "8 * N, 8", "SY_SIGNAL(E, A)\n");
     let waits = graph("J", "inc", "8 * N, 8", "SY_WAIT(E, A)\n");
     for host in ["TG_LAUNCH(G, 1)\nTG_LAUNCH(J, 2)\n", "TG_LAUNCH(J, 2)\nTG_LAUNCH(G, 1)\n"] {
@@ -178,7 +181,7 @@ enum Step {
     /// Of `N` and a number.
     Invoke(usize, u64),
     Sync(usize),
-    /// As memory says, which the host reads when all launches have ended.
+    /// As memory says, which the host reads when launches that may write `T` have ended.
     Read(usize),
     /// Rounds, as many as `N` says, that invoke a graph and launch another.
     Rounds(usize, usize, u32),
@@ -200,8 +203,8 @@ struct Random {
 enum Played {
     /// The graph, the stream, the iteration.
     Launch(usize, u32, u64),
-    /// For the launches of a graph, or for all.
-    Wait(Option<usize>),
+    /// For the launches of these graphs.
+    Wait(Vec<usize>),
 }
 
 /// A kernel or a condition of a launch, as the oracle sees it.
@@ -325,7 +328,9 @@ impl Random {
                 Step::Launch(graph, stream) => writeln!(host, "TG_LAUNCH({graph}, {stream})"),
                 Step::Invoke(graph, of) => writeln!(host, "TG_INVOKE({graph}, N + {of})"),
                 Step::Sync(graph) => writeln!(host, "TG_SYNC({graph})"),
-                Step::Read(graph) => writeln!(host, "TG_INVOKE({graph}, load(L, 0, i64))"),
+                Step::Read(graph) => {
+                    writeln!(host, "TG_INVOKE({graph}, load(L, 0, i64) + load(T, 504, i64))")
+                }
                 Step::Rounds(graph, other, stream) => {
                     writeln!(
                         host,
@@ -343,9 +348,11 @@ impl Random {
             match *step {
                 Step::Launch(graph, stream) => played.push(Played::Launch(graph, stream, 0)),
                 Step::Invoke(graph, of) => played.push(Played::Launch(graph, 0, self.scalar + of)),
-                Step::Sync(graph) => played.push(Played::Wait(Some(graph))),
+                Step::Sync(graph) => played.push(Played::Wait(vec![graph])),
                 Step::Read(graph) => {
-                    played.extend([Played::Wait(None), Played::Launch(graph, 0, self.memory[0])]);
+                    let writes = |of: &usize| self.graphs[*of].iter().any(|made| made.entry != "look");
+                    let writers = (0..self.graphs.len()).filter(writes).collect();
+                    played.extend([Played::Wait(writers), Played::Launch(graph, 0, self.memory[0])]);
                 }
                 Step::Rounds(graph, other, stream) => {
                     for round in 0..self.scalar {
@@ -379,7 +386,7 @@ impl Random {
             let (graph, stream, iteration) = match step {
                 Played::Launch(graph, stream, iteration) => (graph, stream, iteration),
                 Played::Wait(of) => {
-                    let waits = launches.iter().filter(|launch| of.is_none_or(|of| of == launch.0));
+                    let waits = launches.iter().filter(|launch| of.contains(&launch.0));
                     waited.extend(waits.flat_map(|launch| launch.2.clone()));
                     continue;
                 }

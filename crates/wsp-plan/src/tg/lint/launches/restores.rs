@@ -20,8 +20,7 @@ pub(super) struct Goes {
     pub(super) is_restored: bool,
 }
 
-/// What is known of the graphs of a unit, if it restores some.
-#[derive(Default)]
+/// What is known of the graphs of a unit.
 pub(super) struct Restores {
     /// The graphs that each is made of.
     parts: Vec<Vec<u32>>,
@@ -35,9 +34,6 @@ pub(super) struct Restores {
 
 impl Restores {
     pub(super) fn new(cx: &Cx<'_>) -> Restores {
-        if !cx.module.instrs.iter().any(|instr| matches!(instr, Instr::TgRestore { .. })) {
-            return Restores::default();
-        }
         let (mut places, mut graph) = (HashMap::new(), None);
         for (instr, at) in cx.module.instrs.iter().zip(0..) {
             match *instr {

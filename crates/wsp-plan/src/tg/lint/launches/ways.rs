@@ -63,8 +63,11 @@ enum Statement {
         /// What the graph writes.
         tensors: Rc<[u32]>,
     },
-    /// Reads memory: the host waits for everything in flight.
-    Read,
+    /// Reads memory: the host waits for launches in flight that may write it.
+    Read {
+        /// Of each graph, whether it may.
+        writers: Vec<bool>,
+    },
     If {
         test: Test,
         then: Vec<Statement>,
@@ -292,8 +295,18 @@ impl Reader<'_, '_> {
 
     fn reads(&mut self, scalar: Scalar, statements: &mut Vec<Statement>) {
         let ops = self.cx.module.scalar(scalar);
-        if ops.iter().any(|op| matches!(op, ExprOp::Load(..))) {
-            statements.push(Statement::Read);
+        let loaded = ops.iter().filter_map(|op| match *op {
+            ExprOp::Load(tensor, _) => self.cx.outline.tensor_index(tensor),
+            _ => None,
+        });
+        let loaded: Vec<u32> = loaded.collect();
+        if !loaded.is_empty() {
+            let graphs = 0..self.cx.outline.graphs.len() as u32;
+            let writes = |graph: u32| {
+                let written = self.restores.written(graph);
+                loaded.iter().any(|tensor| written.binary_search(tensor).is_ok())
+            };
+            statements.push(Statement::Read { writers: graphs.map(writes).collect() });
         }
         self.variables.extend(ops.iter().filter_map(|op| match op {
             ExprOp::Iter(variable) => Some(*variable),
@@ -340,7 +353,7 @@ impl Follower<'_, '_, '_> {
                 self.way.needs(*at, !is_missing);
                 self.wait(|launch| launch.graph == *graph);
             }
-            Statement::Read => self.wait(|_| true),
+            Statement::Read { writers } => self.wait(|launch| writers[launch.graph as usize]),
             Statement::Free { tensor, at } => self.way.free(*tensor, *at),
             Statement::Save { graph, checkpoint } => {
                 self.steps.spend(self.way.launches.len());
