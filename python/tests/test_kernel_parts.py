@@ -170,6 +170,25 @@ def test_a_part_ends_where_the_tile_does():
     assert abs(y[0, 2] - x[4:, 6:].sum()) < 1e-5
 
 
+@kernel
+def of_two_capacities(x: In, y: Out):
+    t = pto.load(x)
+    u = t + pto.full((5, 7), 1.0)
+    y[0, 0] = float(u.rows)
+    y[0, 1] = float(u.cols)
+    v = t + pto.full((5, 1), 1.0)
+    y[0, 2] = float(v.rows)
+    w = t + pto.full((1, 7), 1.0)
+    y[0, 3] = float(w.cols)
+
+
+def test_a_result_with_more_capacity_than_an_operand_has_the_rows_of_the_operand():
+    """The operand that is full says how many rows there are, and not that the larger tile is full."""
+    x, y = normal(5, 7), zeros(1, 4)
+    run(of_two_capacities, x=x, y=y, most={"x": (8, 9)})
+    assert y.tolist() == [[5.0, 7.0, 5.0, 7.0]]
+
+
 UNARY = sorted(name for name, form in FORMS.items() if form.word == "unary" and name != "cast")
 
 

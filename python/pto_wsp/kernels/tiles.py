@@ -214,12 +214,7 @@ def _two_tiles(cx: Cx, op: str, a: TileVal, b: TileVal, at: ast.AST, dst: int | 
     span = cx.span(at)
     how = _fit(a, b)
     if how is not None:
-        full = (
-            tuple(x or y for x, y in zip(a.full, b.full, strict=False))
-            if how == "tile"
-            else _kept_full(how, a, b)
-        )
-        return _emit(cx, op, a, _operand(cx, how, b, span), [b], full, span, dst)
+        return _emit(cx, op, a, _operand(cx, how, b, span), [b], _kept_full(how, a, b), span, dst)
     other = _fit(b, a)
     if other is None:
         raise _shapes(cx, op, a, b, at)
@@ -262,8 +257,10 @@ def _same_extent(a: TileVal, b: TileVal, dim: int) -> bool:
 
 
 def _kept_full(how: str, a: TileVal, b: TileVal) -> tuple[bool, bool]:
-    rows = a.full[0] or (how == "column" and b.full[0])
-    cols = a.full[1] or (how == "row" and b.full[1])
+    """Whether all rows and columns of `a` are valid: `b`, where it has as many, tells as well."""
+    told = [b.full[dim] and a.shape[dim] == b.shape[dim] for dim in (0, 1)]
+    rows = a.full[0] or (how in ("tile", "column") and told[0])
+    cols = a.full[1] or (how in ("tile", "row") and told[1])
     return rows, cols
 
 
