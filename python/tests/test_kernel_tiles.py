@@ -56,8 +56,25 @@ def causal(tile, col, value):
     return tile
 
 
+def banded(tile, begin, end, group, value):
+    shift = np.arange(tile.shape[0])[:, None] // max(group, 1)
+    columns = np.arange(tile.shape[1])[None, :]
+    kept = (columns >= begin + shift) & (columns < end + shift)
+    return np.where(kept, tile, np.float32(value)).view(Value)
+
+
+def inserted(tile, part, row, col):
+    tile = tile.copy()
+    tile[row : row + part.shape[0], col : col + part.shape[1]] = part
+    return tile
+
+
 REFERENCE.mask = masked
 REFERENCE.mask_causal = causal
+REFERENCE.mask_band = banded
+REFERENCE.insert = inserted
+REFERENCE.extract = lambda tile, shape, row, col: tile[row : row + shape[0], col : col + shape[1]].copy()
+REFERENCE.iota = lambda shape, start: np.tile(start + np.arange(shape[1], dtype=np.float32), (shape[0], 1))
 
 
 class Program:
@@ -71,7 +88,7 @@ class Program:
         self.loops = 0
 
     def tile(self, depth: int = 3) -> str:
-        pick = self.random.randrange(14)
+        pick = self.random.randrange(18)
         if depth == 0 or pick < 3:
             return self.random.choice(["a", "b", "c"])
         one = self.tile(depth - 1)
@@ -93,6 +110,16 @@ class Program:
             return f"({one} if {self.number(0)} > 3 else {self.tile(depth - 1)})"
         if pick == 12:
             return f"step({one}, {self.tile(depth - 1)}, {self.number(0)})"
+        if pick == 13:
+            begin, group = self.random.randint(-3, 7), self.random.randint(0, 3)
+            return f"pto.mask_band({one}, {begin}, {begin + 3}, {group}, {self.number(0)})"
+        if pick == 14:
+            return f"({one} + pto.iota(x.shape, {self.random.randint(-4, 4)}))"
+        if pick == 15:
+            part, row = self.row(depth - 1), self.random.randrange(ROWS)
+            return f"pto.insert({one}, {part}, {row}, 0)"
+        if pick == 16:
+            return f"({one} - pto.extract({self.tile(depth - 1)}, ({ROWS}, {COLS}), 0, 0))"
         return f"pto.transpose(pto.transpose({one}))"
 
     def column(self, depth: int) -> str:
