@@ -2,10 +2,13 @@
 
 use super::spaces::param_value;
 use super::{CpuSimBackend, failed, refused};
+use crate::codes::BAD_OPTION;
 use crate::workload::{Detail, ORDER_POINT, PreparedRun, WorkloadInputs, WorkloadOptions, WorkloadProgram};
 use std::sync::Arc;
 use std::time::Duration;
-use wsp_backend::{Args, Explanation, Outcome, Prepared, RunError, RunOptions, Stats, WorkloadRunOptions};
+use wsp_backend::{
+    Absent, Args, Explanation, Outcome, Prepared, RunError, RunOptions, Stats, WorkloadRunOptions,
+};
 use wsp_ir::diag::Diagnostic;
 use wsp_kernel::Mode;
 use wsp_plan::workload::WorkloadPlan;
@@ -25,6 +28,32 @@ impl TaskProgram {
         let program = WorkloadProgram::of(plan.clone()).with_kernels(backend.kernels.clone())?;
         let compiled = Duration::from_nanos(clock::nanos_since(started));
         Ok(TaskProgram { program: Arc::new(program), mode: backend.mode, compiled })
+    }
+
+    /// Refuses options that this workload does not take.
+    ///
+    /// # Errors
+    /// One for each, by its name.
+    fn check(&self, options: &RunOptions) -> Result<(), RunError> {
+        options.check(ProgramKind::Workload)?;
+        if self.program.library().is_none() {
+            return Ok(());
+        }
+        let WorkloadRunOptions { made_up, absent, data_seed, mixing, whole_outs, aicpus: _, expand: _ } =
+            &options.workload;
+        let given = [
+            ("made_up", !made_up.is_empty()),
+            ("absent", *absent != Absent::default()),
+            ("data_seed", *data_seed != 0),
+            ("mixing", *mixing),
+            ("whole_outs", *whole_outs),
+        ];
+        let refused = given.into_iter().filter(|(_, given)| *given).map(|(name, _)| {
+            let message = format!("option `{name}` has no meaning for kernels of a used file");
+            Diagnostic::error(BAD_OPTION, message).help("leave it out")
+        });
+        let refused: Vec<Diagnostic> = refused.collect();
+        if refused.is_empty() { Ok(()) } else { Err(RunError::Refused(refused.into())) }
     }
 
     fn options(&self, options: &RunOptions) -> WorkloadOptions {
@@ -61,7 +90,7 @@ fn inputs(args: &Args, options: &WorkloadRunOptions) -> WorkloadInputs {
 
 impl wsp_backend::Program for TaskProgram {
     fn explain(&self, args: &Args, options: &RunOptions) -> Result<Explanation, RunError> {
-        options.check(ProgramKind::Workload)?;
+        self.check(options)?;
         let cancel = WorkloadOptions { cancel: options.cancel.clone(), ..WorkloadOptions::default() };
         let inputs = inputs(args, &options.workload);
         let listing = self.program.graph(&inputs, None, Detail::default(), &cancel).map_err(refused)?;
@@ -78,7 +107,7 @@ impl wsp_backend::Program for TaskProgram {
     }
 
     fn prepare(&self, args: Args, options: RunOptions) -> Result<Box<dyn Prepared>, RunError> {
-        options.check(ProgramKind::Workload)?;
+        self.check(&options)?;
         let inputs = inputs(&args, &options.workload);
         let prepared = PreparedRun::new(&self.program, inputs, self.options(&options));
         let prepared = prepared.map_err(refused)?;

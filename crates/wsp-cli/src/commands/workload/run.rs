@@ -51,7 +51,7 @@ pub(in crate::commands) fn run(session: &mut Session, args: &RunArgs) -> Result<
     check_allowed(&args.allow_unwritten, &written(&source, &program))?;
     session.refuse_denied()?;
     let Given { inputs, sources } = arrays(&source, &program, args, set)?;
-    let options = options(args, &inputs, recording);
+    let options = options(&source, args, &inputs, recording);
     let of_run =
         Args { arrays: inputs.arrays.clone(), views: inputs.views.clone(), values: inputs.set.clone() };
     let mut outcome = match is_virtual {
@@ -131,22 +131,22 @@ struct Run<'a> {
     options: &'a RunOptions,
 }
 
-fn options(args: &RunArgs, inputs: &WorkloadInputs, recording: Recording) -> RunOptions {
+fn options(source: &Source, args: &RunArgs, inputs: &WorkloadInputs, recording: Recording) -> RunOptions {
     let (aicpus, expand) = aicpus(args);
+    let of_declared = WorkloadRunOptions {
+        made_up: inputs.made_up.clone(),
+        absent: inputs.absent,
+        data_seed: inputs.seed,
+        mixing: inputs.mixing,
+        ..WorkloadRunOptions::default()
+    };
+    let workload = if source.library.is_none() { of_declared } else { WorkloadRunOptions::default() };
     RunOptions {
         threads: args.threads.unwrap_or(0),
         seed: if aicpus == 0 { args.data.seed() } else { 0 },
         trace: args.trace.is_some(),
         recording,
-        workload: WorkloadRunOptions {
-            aicpus,
-            expand,
-            made_up: inputs.made_up.clone(),
-            absent: inputs.absent,
-            data_seed: inputs.seed,
-            mixing: inputs.mixing,
-            whole_outs: false,
-        },
+        workload: WorkloadRunOptions { aicpus, expand, ..workload },
         ..RunOptions::default()
     }
 }

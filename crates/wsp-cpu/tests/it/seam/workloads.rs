@@ -114,6 +114,9 @@ fn kernels_of_a_used_file_give_the_bits_of_the_program() {
     prepared.rebind(Args::new().with("rounds", 1)).expect("it is a parameter");
     assert_eq!(prepared.run().expect("the arrays fit").stats.tasks, 1);
     drop(prepared);
+    let workload = WorkloadRunOptions { mixing: true, ..WorkloadRunOptions::default() };
+    let refused = program.execute(Args::new(), RunOptions { workload, ..RunOptions::default() });
+    assert_eq!(named(&fault(refused)), "mixing");
     let y = take_back(view).expect("nobody else has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["y"].bytes()));
 }
