@@ -1,4 +1,4 @@
-//! The `.pto` language: lexer, parser, names and types, lowering to the IR.
+//! The `.pto` language: parser, names and types, lowering to the IR.
 //!
 //! [`parse`] turns text into an [`ast::File`], [`compile`] into a [`wsp_ir::Module`], and [`compile_with`] a file together with
 //! those that it includes. [`check_with`] adds warnings.
