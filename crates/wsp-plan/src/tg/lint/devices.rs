@@ -1,7 +1,7 @@
 //! Bytes that several devices use at the same time.
 //!
-//! Every device runs the statements of the host; external tensors and `SHARED` memory are one for all. Two accesses to them, of which one writes, are
-//! in order or apart
+//! Every device runs the statements of the host; external tensors and `SHARED` memory are one for all. Two accesses to them by kernels, copies and
+//! conditions of graphs, of which one writes, are in order or apart
 //! * if both run on one device, in a `CF_IF(device == N)` or behind a notification that only this one gets;
 //! * if the bytes of each device are its own: they move with `device`, by no less than what all of them span on one device;
 //! * if one runs on one device, which then notifies, and the other behind a wait for that notification, each in a graph that is launched once.
@@ -10,12 +10,13 @@
 //! no device waits for another; a warning where it is not known that several devices run the unit. Of every other tensor a warning says that it was not compared.
 
 use super::access::Access;
-use super::launches::{OnDevice, Steps, parts};
+use super::launches::{OnDevice, Steps, parts, with_loads};
 use super::order::Order;
 use super::overlap::{Overlap, range_of};
 use super::reach::Lane;
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, TensorNo};
 use wsp_ir::diag::{Code, Diagnostic};
 use wsp_ir::tg::outline::{Affine, BlockId, BlockKind, Blocks, Home, NumberMap, Variable};
@@ -31,7 +32,8 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     if !is_for_several(cx) {
         return;
     }
-    let checker = Checker { cx, order, launches: launches(cx), notices: notices(cx) };
+    let (list, launches, notices) = (with_loads(cx, order), launches(cx), notices(cx));
+    let checker = Checker { cx, order, list, launches, notices };
     let mut steps = Steps::new(MOST_STEPS);
     let open: Vec<(Access, Access)> =
         (0..cx.outline.tensors.len() as u32).filter_map(|tensor| checker.open(tensor, &mut steps)).collect();
@@ -110,6 +112,8 @@ struct Notice {
 struct Checker<'c, 'm> {
     cx: &'c Cx<'m>,
     order: &'c Order,
+    /// Accesses of kernels and copies, and what conditions load, by tensor.
+    list: Rc<[Access]>,
     /// Of each graph the blocks in which it is launched.
     launches: Vec<Vec<BlockId>>,
     notices: Vec<Notice>,
@@ -130,7 +134,9 @@ impl Checker<'_, '_> {
         let is_common = |tensor: u32| tensors.contains(&tensor);
         let each: Vec<OnDevice> = match tensors.is_empty() {
             true => Vec::new(),
-            false => (0..devices).map(|device| OnDevice::new(self.cx, device, &is_common, steps)).collect(),
+            false => (0..devices)
+                .map(|device| OnDevice::new(self.cx, &self.list, device, &is_common, steps))
+                .collect(),
         };
         let is_whole = self.cx.options.devices == Some(devices) && each.iter().all(|device| device.is_whole);
         tensors.iter().map(|tensor| self.met(&each, is_whole, *tensor, steps)).collect()
@@ -184,7 +190,9 @@ impl Checker<'_, '_> {
         }
         let runs =
             |access: &&Access| !self.launches[access.graph as usize].is_empty() && access.low < access.high;
-        let all: Vec<&Access> = self.cx.accesses.of(tensor).iter().filter(runs).collect();
+        let from = self.list.partition_point(|access| access.tensor < tensor);
+        let of_tensor = self.list[from..].iter().take_while(|access| access.tensor == tensor);
+        let all: Vec<&Access> = of_tensor.filter(runs).collect();
         if !all.iter().any(|access| access.writes()) || self.are_apart(&all) {
             return None;
         }

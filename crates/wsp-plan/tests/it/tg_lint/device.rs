@@ -153,6 +153,30 @@ fn bytes_that_devices_share_are_apart_or_in_order() {
     assert_eq!(count(&notified(send, wait, &format!("CF_LOOP(2, k)\n{launch}\nCF_ENDLOOP"))), 1);
 }
 
+/// ISA-SY-04, ISA-CF-01: what a condition or a count of a graph loads on a device is compared with what others write.
+#[test]
+fn what_conditions_load_is_compared_between_devices() {
+    let found = |first: &str, second: &str, open: &str, close: &str| {
+        let text = format!(
+            "extern S: i32[16]\nextern T: u8[1024]\nTG_BEGIN(G)\nCF_IF(device == 0)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, S)\n{first}CF_ELSE\n{second}{open}TG_KERNEL(B, w, 1, AIV, 0)\nMC_BIND(B, 0, T, device * 64, 64)\n{close}CF_ENDIF\nTG_END(G)\nTG_LAUNCH(G, default)\n"
+        );
+        let found =
+            lint(&read(&text).0, &kernels(), &LintOptions { devices: Some(2), ..LintOptions::default() });
+        found
+            .into_iter()
+            .filter(|found| matches!(found.code.0, 1519 | 1521))
+            .map(|found| found.severity)
+            .collect::<Vec<_>>()
+    };
+    for (open, close) in [("CF_IF(load(S, 4))\n", "CF_ENDIF\n"), ("CF_LOOP(load(S, 4), i)\n", "CF_ENDLOOP\n")]
+    {
+        assert_eq!(found("", "", open, close), [Severity::Warning], "{open}");
+        let (send, wait) = ("SY_NOTIFY(1, 5)\n", "SY_WAIT_NOTIFY(0, 5)\n");
+        assert_eq!(found(send, wait, open, close), [], "{open}");
+    }
+    assert_eq!(found("", "", "", ""), []);
+}
+
 /// ISA-SY-04: what two devices surely do to the same bytes in no order is an error, what the numbers of the devices keep apart is none, and the rest
 /// is a warning.
 #[test]

@@ -33,9 +33,10 @@ pub(in super::super) struct OnDevice {
 }
 
 impl OnDevice {
-    /// What a device does with tensors that all have in common.
+    /// What a device does with tensors that all have in common, of all accesses of the unit.
     pub(in super::super) fn new(
         cx: &Cx<'_>,
+        list: &[Access],
         device: u32,
         is_common: &dyn Fn(u32) -> bool,
         steps: &mut Steps,
@@ -50,11 +51,11 @@ impl OnDevice {
         let (surely, maybe, is_whole) = launched(cx);
         let (parts, mut forms, mut uses) = (parts(cx), Forms::default(), Vec::new());
         for &(graph, iteration) in &maybe {
-            if !steps.spend(cx.accesses.list.len()) {
+            if !steps.spend(list.len()) {
                 return OnDevice { device, uses, is_whole: false };
             }
             let is_part = |access: &&Access| parts[graph as usize].contains(&access.graph);
-            for access in cx.accesses.list.iter().filter(|access| is_common(access.tensor)).filter(is_part) {
+            for access in list.iter().filter(|access| is_common(access.tensor)).filter(is_part) {
                 if access.low >= access.high {
                     continue;
                 }

@@ -382,7 +382,7 @@ pub(super) fn parts(cx: &Cx<'_>) -> Vec<Vec<u32>> {
 }
 
 /// Accesses of kernels and copies, and what conditions load, by tensor and then in program order.
-fn with_loads(cx: &Cx<'_>, order: &Order) -> Rc<[Access]> {
+pub(super) fn with_loads(cx: &Cx<'_>, order: &Order) -> Rc<[Access]> {
     let decisions = order.decisions();
     let loads = cx.accesses.loads.iter();
     let loads = loads.filter_map(|load| decisions.get(&load.at).map(|&node| Access { node, ..*load }));
