@@ -6,11 +6,13 @@ use super::order::{Node, Order, Why};
 use super::overlap::{Overlap, overlap};
 use super::pairs::{Finder, Guess, Pair};
 use super::reach::Lane;
-use super::{Cx, NO_DATA_EDGE, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
+use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use wsp_core::tg::{Direction, Instr, TensorNo};
 use wsp_ir::diag::Diagnostic;
 
-/// Steps after which ways that hold in some rounds only are not looked for: what they order then counts as in no order.
+/// Steps after which ways that hold in some rounds only are not looked for: whether they order something is then not decided.
 const MOST_STEPS_IN_ROUNDS: usize = 1 << 21;
 
 pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
@@ -18,7 +20,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut guessed = vec![false; list.len()];
     let mut arms = Arms::new();
     let (pairs, open) = pairs(cx, order, &mut list, &mut guessed, &mut arms);
-    let flow = Flow { order, list: &list, guessed: &guessed };
+    let flow = Flow { order, list: &list, guessed: &guessed, undecided: RefCell::default() };
     let ordered = flow.ordered(cx, &pairs);
     let mut conditional = Vec::new();
     for (pair, _) in pairs.iter().zip(&ordered).filter(|(_, is_ordered)| !**is_ordered) {
@@ -39,6 +41,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     }
     flow.left_open(cx, &open);
     flow.left_to_arms(cx, &conditional);
+    flow.not_decided(cx);
     unknown_directions(cx);
 }
 
@@ -109,6 +112,8 @@ pub(super) struct Flow<'a> {
     pub(super) order: &'a Order,
     pub(super) list: &'a [Access],
     pub(super) guessed: &'a [bool],
+    /// Pairs of which it takes too many steps to tell whether they are in order.
+    undecided: RefCell<BTreeSet<Pair>>,
 }
 
 impl Flow<'_> {
@@ -159,10 +164,40 @@ impl Flow<'_> {
         answers
     }
 
-    /// Whether the second of a pair comes after the first by edges that hold in the rounds that matter.
+    /// Whether the second of a pair comes after the first by edges that hold in the rounds that matter. A pair for which no steps are left is noted,
+    /// and passes for one in order.
     fn is_behind(&self, cx: &Cx<'_>, pair: Pair, shown: Option<TensorNo>, steps: &mut Steps) -> bool {
-        let pair = [self.first(pair), self.second(pair)];
-        cx.rounds().is_behind((self.order, cx.known), pair, shown, steps)
+        let ends = [self.first(pair), self.second(pair)];
+        if cx.rounds().is_behind((self.order, cx.known), ends, shown, steps) {
+            return true;
+        }
+        if steps.are_over() {
+            self.undecided.borrow_mut().insert(pair);
+        }
+        steps.are_over()
+    }
+
+    /// Says of which pairs it was not found out whether they are in order.
+    fn not_decided(&self, cx: &mut Cx<'_>) {
+        let undecided = self.undecided.take();
+        let Some(&pair) = undecided.first() else { return };
+        let (a, b) = (*self.first(pair), *self.second(pair));
+        let names = [cx.node_name(Node(a.node)), cx.node_name(Node(b.node))];
+        let message = format!(
+            "whether `{}` comes before `{}`, which uses `{}` too, in every round was not decided",
+            names[0],
+            names[1],
+            cx.tensor_name(a.tensor)
+        );
+        let mut found = cx.on(warning(NOT_ALL, message), b.at, &format!("{} it here", verb(&b)));
+        found = cx.and(found, a.at, &format!("{} it here", verb(&a)));
+        if undecided.len() > 1 {
+            found = found.note(format!("and of {} more pairs", undecided.len() - 1));
+        }
+        found = found
+            .note(format!("the rounds of unrolled loops were searched for {MOST_STEPS_IN_ROUNDS} steps"));
+        let help = self.order_of(cx, &a, &b);
+        cx.report(help.into_iter().fold(found, Diagnostic::help).help("or use loops of fewer rounds"));
     }
 
     /// Per pair whether the second sees what the first wrote.

@@ -5,6 +5,7 @@ use crate::randomised::{Numbers, cases};
 use std::collections::{BTreeMap, BTreeSet};
 use wsp_core::tg::image::NONE;
 use wsp_core::tg::{Direction, IterNo};
+use wsp_ir::diag::Severity;
 use wsp_plan::tg::plan::{BindItem, BindTensor, KernelItem};
 use wsp_plan::tg::{Checked, ElaborateOptions, GraphPlan, LintOptions, check, elaborate};
 
@@ -312,4 +313,27 @@ fn a_copy_orders_kernels_where_they_touch_its_bytes() {
         races(&format!("CF_LOOP(2, i)\nCF_LOOP(2, j)\n{a}CF_BREAK({condition})\n{b}CF_ENDLOOP\nCF_ENDLOOP\n"))
     };
     assert_eq!([left("0"), left("i == 1"), left("C")], [1, 1, 0]);
+}
+
+/// A search through more rounds than are looked at says that it did not find out, and not that there is no order.
+#[test]
+fn an_order_through_too_many_rounds_is_not_decided() {
+    let unit = |loops: usize| {
+        let variables = ["i", "j", "k", "l"];
+        let open: String = variables[..loops].iter().map(|of| format!("CF_LOOP(64, {of})\n")).collect();
+        let sum = variables[..loops].join(" + ");
+        format!(
+            "extern T: u8[64]\nextern U: u8[64]\nTG_BEGIN(G)\nTG_KERNEL(A, w, 1, AIV, 0)\nMC_BIND(A, 0, T)\n{open}CF_IF({sum} >= 0)\nMC_COPY(T, U, 64)\nCF_ENDIF\nTG_KERNEL(B, rr, 1, AIV, 0)\nMC_BIND(B, 0, T, direction = IN)\nMC_BIND(B, 1, U, direction = IN)\n{}TG_END(G)\nTG_LAUNCH(G, default)\n",
+            "CF_ENDLOOP\n".repeat(loops)
+        )
+    };
+    let told = |loops: usize| -> Vec<(u16, Severity)> {
+        let found = findings(&unit(loops)).into_iter();
+        found
+            .filter(|found| matches!(found.code.0, 1501 | 1519))
+            .map(|found| (found.code.0, found.severity))
+            .collect()
+    };
+    assert_eq!(told(1), []);
+    assert_eq!(told(4), [(1519, Severity::Warning)]);
 }

@@ -57,7 +57,7 @@ impl Steps {
         self.0 > 0
     }
 
-    fn are_over(&self) -> bool {
+    pub(super) fn are_over(&self) -> bool {
         self.0 == 0
     }
 }
