@@ -199,7 +199,7 @@ def test_coordinates_of_python_kernels_belong_to_their_task_and_thread():
 
 
 def test_the_catalog_has_every_code():
-    catalog = Path(__file__).parents[2] / "crates/wsp-ir/src/diag/catalog/python_kernel.rs"
+    catalog = Path(__file__).parents[2] / "crates/wsp-trace/src/python/kernel.rs"
     listed = {int(n) for n in re.findall(r"Code\((\d+)\)", catalog.read_text())}
     assert listed == {value for name, value in vars(codes).items() if name.isupper()}
 

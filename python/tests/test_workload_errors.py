@@ -1082,7 +1082,7 @@ def _marked(function) -> bool:
 
 def catalogue(first: int, last: int) -> set[int]:
     """The codes of a range that the compiler explains."""
-    path = Path(__file__).parents[2] / "crates/wsp-ir/src/diag/catalog/python_workload.rs"
+    path = Path(__file__).parents[2] / "crates/wsp-trace/src/python/workload.rs"
     codes = {int(code) for code in re.findall(r"Code\((\d+)\)", path.read_text(encoding="utf-8"))}
     return {code for code in codes if first <= code <= last}
 
