@@ -142,7 +142,7 @@ fn free_of(binding: &str, scalar: i64) -> Result<(), String> {
     );
     let (scalars, given) = (vec![("N".to_owned(), scalar)], inputs(&[("L", &[scalar, scalar])]));
     let mut session = session_with(&text, &kernels, SessionOptions { scalars, inputs: given, ..threads(1) });
-    let graph = session.graph("G").expect("the unit has the graph");
+    let graph = session.graph("G").expect("it is there");
     session.launch(graph, session.default_stream()).expect("it starts");
     let freed = session.free("B").map_err(|fault| all(&[*fault]));
     gate.wait();

@@ -20,8 +20,8 @@ fn contents(aicpus: &mut Aicpus, script: &Script) -> Vec<u64> {
 
 fn five(threads: u32, cancel: Option<Arc<AtomicBool>>) -> Aicpus {
     let counters = CELLS * TENSORS;
-    Aicpus::new(&AicpuConfig { threads, counters, window: 8, cancel, ..AicpuConfig::default() }, 5)
-        .expect("the numbers are in range")
+    let config = AicpuConfig { threads, counters, window: 8, cancel, ..AicpuConfig::default() };
+    Aicpus::new(&config, 5).expect("it can be")
 }
 
 #[test]
@@ -85,7 +85,7 @@ impl TaskRunner for Notes {
     type Failure = String;
 
     fn run(&self, worker: usize, _: TaskId, _: KernelId, _: &[u32]) -> Result<(), String> {
-        self.0.lock().expect("the lock is whole").push((worker, thread::current().id()));
+        self.0.lock().expect("no task panics").push((worker, thread::current().id()));
         Ok(())
     }
 }
