@@ -8,6 +8,7 @@ use super::open::loops_around;
 use super::values::Values;
 use wsp_core::tg::image::{NONE, WHEN_NONZERO, WHEN_SKIPPED, WHEN_ZERO};
 use wsp_core::tg::{ExprOp, Scalar};
+use wsp_plan::tg::Certainty;
 use wsp_plan::tg::plan::{BindItem, BindTensor};
 
 /// How a launch uses a tensor of the unit, as a note; `None` if it does not.
@@ -22,9 +23,9 @@ pub(super) fn taken(values: &Values<'_>, unit: u32) -> Option<String> {
             let taken = binds(values, bind, unit);
             is_named |= taken.is_some();
             let why = match taken {
-                Some(Takes::Surely) => "is bound to it",
-                Some(Takes::Maybe) => "takes one of several tensors, as the round of a loop says",
-                Some(Takes::Never) | None => continue,
+                Some(Certainty::Surely) => "is bound to it",
+                Some(Certainty::Maybe) => "takes one of several tensors, as the round of a loop says",
+                Some(Certainty::Never) | None => continue,
             };
             if runs(values, kernel.node) {
                 maybe = maybe.or_else(|| Some(format!("kernel `{}` {why}", plan.kernel_name(item))));
@@ -48,24 +49,18 @@ pub(super) fn taken(values: &Values<'_>, unit: u32) -> Option<String> {
     }
 }
 
-enum Takes {
-    Never,
-    Maybe,
-    Surely,
-}
-
 /// Whether a binding is one to a tensor; `None` if it does not name it.
-fn binds(values: &Values<'_>, bind: &BindItem, unit: u32) -> Option<Takes> {
+fn binds(values: &Values<'_>, bind: &BindItem, unit: u32) -> Option<Certainty> {
     let index = match bind.tensor {
-        BindTensor::One(one) => return (one == unit).then_some(Takes::Surely),
+        BindTensor::One(one) => return (one == unit).then_some(Certainty::Surely),
         BindTensor::Table { index, .. } => index,
     };
     let tensors = values.code.plan.tensors_of(&bind.tensor);
     tensors.contains(&unit).then(|| match known(values, index) {
-        None => Takes::Maybe,
+        None => Certainty::Maybe,
         Some(index) => match usize::try_from(index).ok().and_then(|index| tensors.get(index)) {
-            Some(taken) if *taken == unit => Takes::Surely,
-            _ => Takes::Never,
+            Some(taken) if *taken == unit => Certainty::Surely,
+            _ => Certainty::Never,
         },
     })
 }

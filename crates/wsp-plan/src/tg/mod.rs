@@ -1,5 +1,6 @@
 //! Task-graph units: what of them is checked before a run, and the plan of each graph.
 
+mod certainty;
 pub(crate) mod elaborate;
 pub mod entry;
 pub mod lint;
@@ -8,6 +9,7 @@ pub mod plan;
 mod progression;
 pub mod runs;
 
+pub use certainty::Certainty;
 pub use elaborate::elaborate;
 pub use lint::{
     Checked, EventWait, GraphEvents, LaunchUse, LintOptions, OpenEnd, OpenLaunches, OpenPair, OpenUse,

@@ -12,9 +12,10 @@
 use super::access::Access;
 use super::launches::{OnDevice, Steps, parts, with_loads};
 use super::order::Order;
-use super::overlap::{Overlap, range_of};
+use super::overlap::range_of;
 use super::reach::Lane;
 use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
+use crate::tg::Certainty;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use wsp_core::tg::{ExprOp, Instr, KernelNo, MemLocation, NotifyNo, TensorNo};
@@ -151,8 +152,8 @@ impl Checker<'_, '_> {
             for meeting in meetings {
                 let Some((a, b, overlap)) = meeting else { return Met::Maybe };
                 match overlap {
-                    Overlap::Never => {}
-                    Overlap::Surely if !self.may_wait() => {
+                    Certainty::Never => {}
+                    Certainty::Surely if !self.may_wait() => {
                         return Met::Surely([first.device, second.device], a, b);
                     }
                     _ if self.is_in_order(&a, &b) => {}

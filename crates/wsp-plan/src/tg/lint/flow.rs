@@ -1,12 +1,13 @@
 //! Kernels that touch the same bytes: in which order, and whether one sees what the other wrote.
 
 use super::access::Access;
-use super::launches::{Arms, Steps, Together};
+use super::launches::{Arms, Steps};
 use super::order::{Node, Order, Why};
-use super::overlap::{Overlap, overlap};
+use super::overlap::overlap;
 use super::pairs::{Finder, Guess, Pair};
 use super::reach::Lane;
 use super::{Cx, NO_DATA_EDGE, NOT_ALL, NOT_VISIBLE, RACE, UNKNOWN_DIRECTION, error, note, warning};
+use crate::tg::Certainty;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use wsp_core::tg::{Direction, Instr, TensorNo};
@@ -26,7 +27,7 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     for (pair, _) in pairs.iter().zip(&ordered).filter(|(_, is_ordered)| !**is_ordered) {
         let together = arms.together(cx, flow.first(*pair).block, flow.second(*pair).block);
         flow.race(cx, *pair, together);
-        conditional.extend((together == Together::Maybe).then_some(*pair));
+        conditional.extend((together == Certainty::Maybe).then_some(*pair));
     }
     let seen: Vec<Pair> = pairs
         .iter()
@@ -90,14 +91,14 @@ fn pairs(
     pairs.retain(|pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
         let meets = match overlap(module, outline, a, b) {
-            Overlap::Never => Overlap::Never,
-            _ if arms.together(cx, a.block, b.block) == Together::Never => Overlap::Never,
+            Certainty::Never => Certainty::Never,
+            _ if arms.together(cx, a.block, b.block) == Certainty::Never => Certainty::Never,
             meets => meets,
         };
-        if meets == Overlap::Maybe {
+        if meets == Certainty::Maybe {
             open.push(*pair);
         }
-        meets == Overlap::Surely
+        meets == Certainty::Surely
     });
     let key = |pair: &Pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
@@ -256,14 +257,14 @@ impl Flow<'_> {
         })
     }
 
-    fn race(&self, cx: &mut Cx<'_>, pair: Pair, together: Together) {
+    fn race(&self, cx: &mut Cx<'_>, pair: Pair, together: Certainty) {
         let (mut a, mut b) = (*self.first(pair), *self.second(pair));
         let mut places = [pair.first, pair.second];
         if a.place > b.place {
             std::mem::swap(&mut a, &mut b);
             places.reverse();
         }
-        let sure = places.iter().all(|at| !self.guessed[*at as usize]) && together == Together::Surely;
+        let sure = places.iter().all(|at| !self.guessed[*at as usize]) && together == Certainty::Surely;
         let of = if sure { error } else { warning };
         if cx.is_full() {
             return cx.report(of(RACE, "no order".to_owned()));

@@ -1,21 +1,11 @@
 //! Whether two accesses touch the same bytes.
 
+use super::super::Certainty;
 use super::super::progression::Progression;
 use super::access::Access;
 use wsp_core::tg::{ExprOp, Instr, Scalar, TensorRef};
 use wsp_ir::tg::TgModule;
 use wsp_ir::tg::outline::{Affine, BlockId, Outline, Variable};
-
-/// Whether two accesses touch a byte in common in one round of the loops around both.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Overlap {
-    /// They do not.
-    Never,
-    /// That depends on what is not known here.
-    Maybe,
-    /// They do.
-    Surely,
-}
 
 /// Values that variables have where an access takes place.
 pub(super) type Values<'v> = &'v [(Variable, i64)];
@@ -23,24 +13,24 @@ pub(super) type Values<'v> = &'v [(Variable, i64)];
 type Where<'v> = (&'v Access, Values<'v>);
 
 /// Whether two accesses of one tensor touch a byte in common.
-pub(super) fn overlap(module: &TgModule, outline: &Outline, a: &Access, b: &Access) -> Overlap {
+pub(super) fn overlap(module: &TgModule, outline: &Outline, a: &Access, b: &Access) -> Certainty {
     if a.low >= b.high || b.low >= a.high {
-        return Overlap::Never;
+        return Certainty::Never;
     }
     match (table_index(module, a.at), table_index(module, b.at)) {
         (Some(x), Some(y)) if x == y => {}
         (None, None) => {}
-        _ => return Overlap::Maybe,
+        _ => return Certainty::Maybe,
     }
     overlap_of_ranges(module, outline, (a, &[]), (b, &[]))
 }
 
 /// The same where both take place with values of their own.
-pub(super) fn overlap_where(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Overlap {
+pub(super) fn overlap_where(module: &TgModule, outline: &Outline, a: Where<'_>, b: Where<'_>) -> Certainty {
     match (takes(module, outline, a), takes(module, outline, b)) {
-        (Some(false), _) | (_, Some(false)) => Overlap::Never,
+        (Some(false), _) | (_, Some(false)) => Certainty::Never,
         (Some(true), Some(true)) => overlap_of_ranges(module, outline, a, b),
-        _ => Overlap::Maybe,
+        _ => Certainty::Maybe,
     }
 }
 
@@ -50,7 +40,7 @@ pub(super) fn overlap_in_any_round(
     outline: &Outline,
     a: Where<'_>,
     b: Where<'_>,
-) -> Overlap {
+) -> Certainty {
     let hull = |(access, values): Where<'_>| {
         let (offset, size) = range_where(module, outline, access, values)?;
         let ends = outline.extremes(module, access.block, &offset)?;
@@ -61,11 +51,11 @@ pub(super) fn overlap_in_any_round(
         _ => a.0.high <= b.0.low || b.0.high <= a.0.low,
     };
     match overlap_where(module, outline, a, b) {
-        _ if is_apart => Overlap::Never,
-        Overlap::Never if [a, b].iter().any(|of| takes(module, outline, *of) == Some(false)) => {
-            Overlap::Never
+        _ if is_apart => Certainty::Never,
+        Certainty::Never if [a, b].iter().any(|of| takes(module, outline, *of) == Some(false)) => {
+            Certainty::Never
         }
-        Overlap::Never => Overlap::Maybe,
+        Certainty::Never => Certainty::Maybe,
         other => other,
     }
 }
@@ -88,19 +78,19 @@ fn overlap_of_ranges(
     outline: &Outline,
     (a, of_a): Where<'_>,
     (b, of_b): Where<'_>,
-) -> Overlap {
+) -> Certainty {
     if a.low >= b.high || b.low >= a.high {
-        return Overlap::Never;
+        return Certainty::Never;
     }
     if a.exact && b.exact {
-        return Overlap::Surely;
+        return Certainty::Surely;
     }
     let range = |access: &Access, values| range_where(module, outline, access, values);
     let (Some((from_a, size_a)), Some((from_b, size_b))) = (range(a, of_a), range(b, of_b)) else {
-        return Overlap::Maybe;
+        return Certainty::Maybe;
     };
     let Some(apart) = difference(outline, module, (&from_a, a.block), (&from_b, b.block)) else {
-        return Overlap::Maybe;
+        return Certainty::Maybe;
     };
     // b begins `apart` bytes behind a: they meet if -size_b < apart < size_a.
     let numbers = match apart.as_slice() {
@@ -108,12 +98,12 @@ fn overlap_of_ranges(
         [Term { factor: start, values: 1 }, Term { factor: step, values }] => {
             Progression { start: *start, step: *step, values: *values }
         }
-        _ => return Overlap::Maybe,
+        _ => return Certainty::Maybe,
     };
     match numbers.has_between(-size_b, size_a) {
-        Some(true) => Overlap::Surely,
-        Some(false) => Overlap::Never,
-        None => Overlap::Maybe,
+        Some(true) => Certainty::Surely,
+        Some(false) => Certainty::Never,
+        None => Certainty::Maybe,
     }
 }
 

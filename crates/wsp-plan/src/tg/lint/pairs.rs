@@ -6,7 +6,8 @@
 
 use super::super::runs::Runs;
 use super::access::{Access, Accesses};
-use super::overlap::{Overlap, overlap};
+use super::overlap::overlap;
+use crate::tg::Certainty;
 use std::collections::BTreeMap;
 use wsp_core::tg::Direction;
 use wsp_ir::tg::TgModule;
@@ -164,7 +165,7 @@ impl CopyOrder {
             let (first, second) = (&list[pair.first as usize], &list[pair.second as usize]);
             if first.node.max(second.node) >= copies
                 && !outline.blocks.exclude(first.block, second.block)
-                && overlap(module, outline, first, second) != Overlap::Never
+                && overlap(module, outline, first, second) != Certainty::Never
             {
                 pairs.entry((first.node, second.node)).or_default().push((pair.first, pair.second));
             }

@@ -4,24 +4,15 @@ use super::super::Cx;
 use super::conditions::{Condition, Forms, Known};
 use super::runs::need;
 use super::{MOST_STEPS, Steps};
+use crate::tg::Certainty;
 use std::collections::HashMap;
 use wsp_core::tg::{ExprOp, Instr};
 use wsp_ir::tg::outline::{Block, BlockId};
 
-/// Whether two blocks run in one round of the loops around both.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) enum Together {
-    Never,
-    /// That depends on what is not known here.
-    Maybe,
-    /// Whenever what stands around both does.
-    Surely,
-}
-
 /// Answers so far.
 pub(in super::super) struct Arms {
     forms: Forms,
-    known: HashMap<(BlockId, BlockId), Together>,
+    known: HashMap<(BlockId, BlockId), Certainty>,
     steps: Steps,
 }
 
@@ -31,7 +22,7 @@ impl Arms {
     }
 
     /// Whether two blocks run together; where no steps are left, they may.
-    pub(in super::super) fn together(&mut self, cx: &Cx<'_>, a: BlockId, b: BlockId) -> Together {
+    pub(in super::super) fn together(&mut self, cx: &Cx<'_>, a: BlockId, b: BlockId) -> Certainty {
         let key = (a.min(b), a.max(b));
         if let Some(&together) = self.known.get(&key) {
             return together;
@@ -41,18 +32,18 @@ impl Arms {
         together
     }
 
-    fn decide(&mut self, cx: &Cx<'_>, a: BlockId, b: BlockId) -> Together {
+    fn decide(&mut self, cx: &Cx<'_>, a: BlockId, b: BlockId) -> Certainty {
         let blocks = &cx.outline.blocks;
         // Whatever the condition is: of both arms of one `CF_IF` one runs.
         if blocks.exclude(a, b) {
-            return Together::Never;
+            return Certainty::Never;
         }
         let (meet, ..) = blocks.meet(a, b);
         let mut conditions = Vec::new();
         let mut is_sure = true;
         for (id, arm) in [a, b].into_iter().flat_map(|block| blocks.outwards(block)) {
             if !self.steps.spend(1) {
-                return Together::Maybe;
+                return Certainty::Maybe;
             }
             let Some((condition, goes)) = self.need(cx, arm, meet) else { continue };
             is_sure &= blocks.is_within(meet, id)
@@ -61,9 +52,9 @@ impl Arms {
         }
         let is_possible = Known::default().allows(&self.forms, &conditions, &mut self.steps);
         match is_possible || self.steps.are_over() {
-            true if is_sure => Together::Surely,
-            true => Together::Maybe,
-            false => Together::Never,
+            true if is_sure => Certainty::Surely,
+            true => Certainty::Maybe,
+            false => Certainty::Never,
         }
     }
 

@@ -3,11 +3,12 @@
 use super::super::Cx;
 use super::super::access::Access;
 use super::super::open::with_values;
-use super::super::overlap::{Overlap, Values, overlap_in_any_round};
+use super::super::overlap::{Values, overlap_in_any_round};
 use super::conditions::{Condition, Forms};
 use super::runs::{needs, runs_its_loops};
 use super::ways::ways;
 use super::{Steps, parts};
+use crate::tg::Certainty;
 use std::collections::BTreeSet;
 use wsp_core::tg::{ExprOp, Instr};
 use wsp_ir::tg::outline::Variable;
@@ -80,7 +81,7 @@ impl OnDevice {
         cx: &'d Cx<'_>,
         tensor: u32,
         steps: &'d mut Steps,
-    ) -> impl Iterator<Item = Option<(Access, Access, Overlap)>> + 'd {
+    ) -> impl Iterator<Item = Option<(Access, Access, Certainty)>> + 'd {
         let of = move |all: &'d [Use]| all.iter().filter(move |of| of.access.tensor == tensor);
         let pairs = of(&self.uses).flat_map(move |a| of(&other.uses).map(move |b| (a, b)));
         let pairs = pairs.filter(|(a, b)| a.access.writes() || b.access.writes());
@@ -96,7 +97,7 @@ impl OnDevice {
                 (&b.access, &of_b as Values<'_>),
             );
             let is_sure = [a, b].iter().all(|of| of.is_sure && of.access.is_known());
-            let overlap = if overlap == Overlap::Surely && !is_sure { Overlap::Maybe } else { overlap };
+            let overlap = if overlap == Certainty::Surely && !is_sure { Certainty::Maybe } else { overlap };
             Some((a.access, b.access, overlap))
         })
     }

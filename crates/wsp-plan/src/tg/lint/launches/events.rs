@@ -3,10 +3,10 @@
 use super::super::Cx;
 use super::super::order::Order;
 use super::super::reach::Lane;
-use super::arms::Together;
 use super::conditions::Forms;
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
+use crate::tg::Certainty;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use wsp_core::tg::{EventNo, Instr};
 use wsp_ir::tg::outline::NumberMap;
@@ -56,7 +56,7 @@ impl<'o> Events<'o> {
         };
         let mut forms = Forms::default();
         let mut is_sure =
-            |node: &u32| runs(cx, (None, &mut forms), (*node, None), None, steps) == Together::Surely;
+            |node: &u32| runs(cx, (None, &mut forms), (*node, None), None, steps) == Certainty::Surely;
         let mut of = |uses: Uses| {
             let mut waits = Vec::new();
             for (event, nodes) in uses {

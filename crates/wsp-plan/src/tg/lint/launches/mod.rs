@@ -20,9 +20,10 @@ mod ways;
 use super::access::Access;
 use super::flow::verb_of;
 use super::order::Order;
-use super::overlap::{Overlap, overlap, overlap_where, takes};
+use super::overlap::{overlap, overlap_where, takes};
 use super::{AT_LAUNCH, Cx, LAUNCHES, NOT_ALL, error, note, warning};
-pub(super) use arms::{Arms, Together};
+use crate::tg::Certainty;
+pub(super) use arms::Arms;
 use conditions::{Condition, Forms, is_of_launch};
 pub(super) use each_device::OnDevice;
 use events::Events;
@@ -198,10 +199,10 @@ impl<'o> Checker<'o> {
             }
             for at in 0..free.launches {
                 let taken = self.taken(cx, (way, &mut *forms), free.tensor, &way.launches[at]);
-                if taken == Overlap::Never || order.is_over(at, free.waits, &mut self.steps) {
+                if taken == Certainty::Never || order.is_over(at, free.waits, &mut self.steps) {
                     continue;
                 }
-                let user = (way.launches[at].at, taken == Overlap::Surely);
+                let user = (way.launches[at].at, taken == Certainty::Surely);
                 let first = self.frees.entry((free.at, free.tensor)).or_insert(user);
                 if user.1 {
                     *first = user;
@@ -218,16 +219,16 @@ impl<'o> Checker<'o> {
         (way, forms): (&Way, &mut Forms),
         tensor: u32,
         launch: &Launch,
-    ) -> Overlap {
+    ) -> Certainty {
         let uses = &self.uses_of[launch.graph as usize];
         let from = uses.partition_point(|&at| self.list[at].tensor < tensor);
         let uses = uses[from..].iter().map(|&at| &self.list[at]);
-        let mut found = Overlap::Never;
+        let mut found = Certainty::Never;
         for access in uses.take_while(|access| access.tensor == tensor) {
             match takes_on(cx, (way, &mut *forms), access, launch, &mut self.steps) {
-                Overlap::Never => {}
-                Overlap::Maybe => found = Overlap::Maybe,
-                Overlap::Surely => return Overlap::Surely,
+                Certainty::Never => {}
+                Certainty::Maybe => found = Certainty::Maybe,
+                Certainty::Surely => return Certainty::Surely,
             }
         }
         found
@@ -262,24 +263,24 @@ impl<'o> Checker<'o> {
                 ordered(ends) || ordered([ends[1], ends[0]])
             };
             let meets = match is_over || is_ordered(false, forms, steps) || steps.are_over() {
-                true => Overlap::Never,
+                true => Certainty::Never,
                 false => meets_on(cx, (way, forms), (meeting.is_sure, (&x, &a), (&y, &b)), steps),
             };
             // Only a run knows which kernels are skipped.
-            let may_wait = meets != Overlap::Never && is_ordered(true, forms, steps);
-            let meets = if may_wait { Overlap::Maybe } else { meets };
-            is_told &= meets == Overlap::Surely;
+            let may_wait = meets != Certainty::Never && is_ordered(true, forms, steps);
+            let meets = if may_wait { Certainty::Maybe } else { meets };
+            is_told &= meets == Certainty::Surely;
             // Only a run knows which arms it takes, and which loops it leaves.
-            if meets != Overlap::Never
-                && (meets == Overlap::Maybe || !is_certain(cx, &x) || !is_certain(cx, &y))
+            if meets != Certainty::Never
+                && (meets == Certainty::Maybe || !is_certain(cx, &x) || !is_certain(cx, &y))
             {
                 self.uses.extend([(a.graph, meeting.a), (b.graph, meeting.b)]);
             }
-            if meets == Overlap::Surely {
+            if meets == Certainty::Surely {
                 steps.spend(STEPS_TO_KEEP);
                 let race = Race { meeting: *meeting, is_same: a.graph == b.graph, skipped: b.skipped };
                 self.found.insert(place, race);
-            } else if meets == Overlap::Maybe {
+            } else if meets == Certainty::Maybe {
                 self.open.entry(place.2).or_insert((*meeting, (a.at, b.at), may_wait));
             }
         }
@@ -395,9 +396,9 @@ pub(super) fn with_loads(cx: &Cx<'_>, order: &Order) -> Rc<[Access]> {
 fn meets(cx: &Cx<'_>, a: &Access, b: &Access) -> Option<bool> {
     let moves = moves(cx, a) || moves(cx, b);
     match overlap(cx.known, cx.outline, a, b) {
-        Overlap::Surely => Some(!moves && !is_conditional(a) && !is_conditional(b)),
-        Overlap::Maybe => Some(false),
-        Overlap::Never => moves.then_some(false),
+        Certainty::Surely => Some(!moves && !is_conditional(a) && !is_conditional(b)),
+        Certainty::Maybe => Some(false),
+        Certainty::Never => moves.then_some(false),
     }
 }
 
@@ -407,24 +408,24 @@ fn meets_on(
     (way, forms): (&Way, &mut Forms),
     (is_sure, (x, a), (y, b)): (bool, (&Access, &Launch), (&Access, &Launch)),
     steps: &mut Steps,
-) -> Overlap {
+) -> Certainty {
     let needs: Vec<(Condition, bool)> = [(x, a), (y, b)]
         .into_iter()
         .flat_map(|(of, launch)| needs(cx, forms, of, launch.iteration))
         .collect();
     if !needs.is_empty() && !way.allows(forms, &needs, steps) {
-        return Overlap::Never;
+        return Certainty::Never;
     }
     let overlap = match (is_sure, a.iteration, b.iteration) {
-        (true, ..) => Overlap::Surely,
+        (true, ..) => Certainty::Surely,
         (false, Some(of_a), Some(of_b)) => {
             let [of_a, of_b] = [of_a, of_b].map(|iteration| [(Variable::Iteration, iteration)]);
             overlap_where(cx.known, cx.outline, (x, &of_a), (y, &of_b))
         }
-        _ => Overlap::Maybe,
+        _ => Certainty::Maybe,
     };
     match overlap {
-        Overlap::Surely if is_conditional(x) || is_conditional(y) => Overlap::Maybe,
+        Certainty::Surely if is_conditional(x) || is_conditional(y) => Certainty::Maybe,
         overlap => overlap,
     }
 }
@@ -436,18 +437,18 @@ fn takes_on(
     access: &Access,
     launch: &Launch,
     steps: &mut Steps,
-) -> Overlap {
+) -> Certainty {
     let iteration: Vec<(Variable, i64)> =
         launch.iteration.iter().map(|iteration| (Variable::Iteration, *iteration)).collect();
     let takes = takes(cx.known, cx.outline, (access, &iteration));
     let needs = needs(cx, forms, access, launch.iteration);
     if takes == Some(false) || (!needs.is_empty() && !way.allows(forms, &needs, steps)) {
-        return Overlap::Never;
+        return Certainty::Never;
     }
     let is_met = needs.iter().all(|(holds, _)| matches!(holds, Condition::Known(_)));
     match takes == Some(true) && is_met && runs_its_loops(cx, access) && !is_conditional(access) {
-        true => Overlap::Surely,
-        false => Overlap::Maybe,
+        true => Certainty::Surely,
+        false => Certainty::Maybe,
     }
 }
 

@@ -9,12 +9,12 @@
 
 use super::super::Cx;
 use super::super::access::Access;
-use super::arms::Together;
 use super::conditions::Forms;
 use super::events::Events;
 use super::skips::runs;
 use super::ways::Way;
 use super::{STEPS_TO_KEEP, Steps};
+use crate::tg::Certainty;
 use std::collections::{BTreeMap, HashMap};
 use wsp_core::tg::EventNo;
 
@@ -98,25 +98,25 @@ impl LaunchOrder {
                     continue;
                 }
                 let open = wait.nodes.first().filter(|_| !wait.is_sure).copied();
-                let takes_place = open.map_or(Together::Surely, |kernel| {
+                let takes_place = open.map_or(Certainty::Surely, |kernel| {
                     runs(cx, (Some(way), &mut *forms), (kernel, launch.iteration), None, steps)
                 });
                 let by = signalling.get(&wait.event).map_or(&[][..], Vec::as_slice);
                 let has_fired = has_fired(way, at, by, steps);
-                if takes_place == Together::Never || has_fired == Together::Surely {
+                if takes_place == Certainty::Never || has_fired == Certainty::Surely {
                     continue;
                 }
                 let place = self.place();
                 self.edge(place, begin(at) + 1);
                 let signal =
                     bound(by, at).and_then(|signal| self.signals.get(&(signal, wait.event)).copied());
-                let is_sure = (takes_place, has_fired) == (Together::Surely, Together::Never);
+                let is_sure = (takes_place, has_fired) == (Certainty::Surely, Certainty::Never);
                 match signal {
                     Some(signal) if is_sure => self.edge(signal, place),
                     Some(signal) => self.open.entry(signal).or_default().push(place),
                     None => {}
                 }
-                let skips = signal.zip(open).filter(|_| has_fired == Together::Never);
+                let skips = signal.zip(open).filter(|_| has_fired == Certainty::Never);
                 self.waits.insert((at, number), Waits { place, skips });
                 self.signals_behind(at, number, events, steps);
             }
@@ -217,7 +217,7 @@ impl LaunchOrder {
                 // Whatever makes the access take place may make the kernel run that waits.
                 let kernel = |kernel| (kernel, way.launches[second].iteration);
                 let is_run = |of: u32, steps: &mut Steps, forms: &mut Forms| {
-                    runs(cx, (Some(way), forms), kernel(of), Some(b), steps) == Together::Surely
+                    runs(cx, (Some(way), forms), kernel(of), Some(b), steps) == Certainty::Surely
                 };
                 let skips = of.skips.filter(|(_, of)| is_run(*of, steps, forms));
                 to.extend(skips.map(|(signal, _)| signal));
@@ -235,10 +235,10 @@ fn bound(by: &[usize], at: usize) -> Option<usize> {
 }
 
 /// Whether an event had fired for a restored launch when it was saved; `by` are the launches that signal it.
-fn has_fired(way: &Way, at: usize, by: &[usize], steps: &mut Steps) -> Together {
+fn has_fired(way: &Way, at: usize, by: &[usize], steps: &mut Steps) -> Certainty {
     let launch = &way.launches[at];
     if !launch.is_restored || by.first().is_none_or(|first| *first > at) {
-        return Together::Never;
+        return Certainty::Never;
     }
     steps.spend(at);
     let is_of = |of: &usize| {
@@ -253,7 +253,7 @@ fn has_fired(way: &Way, at: usize, by: &[usize], steps: &mut Steps) -> Together 
         over.is_some_and(|over| over < way.launches[saved].waits)
     };
     match saved.all(was_over) {
-        true => Together::Surely,
-        false => Together::Maybe,
+        true => Certainty::Surely,
+        false => Certainty::Maybe,
     }
 }

@@ -3,10 +3,10 @@
 use super::super::Cx;
 use super::super::access::Access;
 use super::Steps;
-use super::arms::Together;
 use super::conditions::{Condition, Forms};
 use super::runs::{need, needs};
 use super::ways::Way;
+use crate::tg::Certainty;
 use wsp_core::tg::ExprOp;
 
 /// Whether a kernel runs in a launch of its graph, of an iteration if that is known, on a way if there is one; and with an access of the launch,
@@ -17,18 +17,18 @@ pub(super) fn runs(
     (kernel, iteration): (u32, Option<i64>),
     with: Option<&Access>,
     steps: &mut Steps,
-) -> Together {
+) -> Certainty {
     let blocks = &cx.outline.blocks;
     let block = cx.outline.kernels[kernel as usize].block;
     if with.is_some_and(|access| blocks.exclude(block, access.block)) {
-        return Together::Never;
+        return Certainty::Never;
     }
     let now = |op: ExprOp| iteration.filter(|_| op == ExprOp::Iteration);
     let mut is_sure = true;
     let mut needed: Vec<(Condition, bool)> = Vec::new();
     for (id, around) in blocks.outwards(block) {
         if !steps.spend(1) {
-            return Together::Maybe;
+            return Certainty::Maybe;
         }
         if with.is_some_and(|access| blocks.is_within(access.block, id)) {
             break;
@@ -37,7 +37,7 @@ pub(super) fn runs(
         is_sure &= !around.breaks;
     }
     if needed.is_empty() {
-        return if is_sure { Together::Surely } else { Together::Maybe };
+        return if is_sure { Certainty::Surely } else { Certainty::Maybe };
     }
     let given = with.map_or_else(Vec::new, |access| needs(cx, forms, access, iteration));
     let empty = Way::default();
@@ -47,11 +47,11 @@ pub(super) fn runs(
         way.allows(forms, &all, steps) || !steps.spend(1)
     };
     if !allows(&needed) {
-        return Together::Never;
+        return Certainty::Never;
     }
     let may_be_off = |(condition, goes): (Condition, bool)| allows(&[(condition, !goes)]);
     match is_sure && !needed.into_iter().any(may_be_off) {
-        true => Together::Surely,
-        false => Together::Maybe,
+        true => Certainty::Surely,
+        false => Certainty::Maybe,
     }
 }

@@ -2,9 +2,10 @@
 
 use super::rounds::{Numbers, Rounds};
 use super::{Edge, Node, Order};
+use crate::tg::Certainty;
 use crate::tg::lint::access::Access;
 use crate::tg::lint::launches::Steps;
-use crate::tg::lint::overlap::{Overlap, overlap_where};
+use crate::tg::lint::overlap::overlap_where;
 use std::collections::HashSet;
 use wsp_core::tg::{Instr, TensorNo};
 use wsp_ir::tg::TgModule;
@@ -113,7 +114,7 @@ impl Rounds<'_> {
         let [of_first, of_second] = pair.map(values);
         pair.into_iter().any(is_ruled_out)
             || overlap_where(known, self.outline, (pair[0], &of_first), (pair[1], &of_second))
-                == Overlap::Never
+                == Certainty::Never
     }
 
     /// Whether one node leads to another with these numbers. Of loops around neither, a way goes through some round.
