@@ -93,8 +93,8 @@ const fn pto(name: &'static str, args: &'static [&'static str]) -> PtoWord {
 }
 
 /// An element-wise function of a tile or a number; `x` is either.
-const fn of_any(name: &'static str, doc: &'static str) -> PythonForm {
-    PythonForm::Function { name, params: "x: Value", returns: "Value", doc }
+const fn of_any(name: &'static str) -> PythonForm {
+    PythonForm::Function { name, params: "x: Value", returns: "Value", doc: "" }
 }
 
 /// A function that makes a tile of another.
@@ -271,17 +271,17 @@ tile_ops! {
     unary {
         Copy "copy" ["TMOV" "TCVT"] [CAST] "the same values, rounded to the element type of the destination",
             |x| x, |x| x, 0;
-        Neg "neg" ["TNEG"] [of_any("neg", "")] "`-x`", |x| -x, |x| -x, 0;
-        Abs "abs" ["TABS"] [of_any("abs", "")] "`|x|`", f32::abs, f64::abs, 0;
-        Exp "exp" ["TEXP"] [of_any("exp", "")] "`eˣ`", f32::exp, f64::exp, 2;
-        Exp2 "exp2" ["TEXP2"] [of_any("exp2", "")] "`2ˣ`", f32::exp2, f64::exp2, 2;
-        Log "log" ["TLOG"] [of_any("log", "")] "the natural logarithm; -∞ of 0, NaN below", f32::ln, f64::ln, 0;
-        Log2 "log2" ["TLOG2"] [of_any("log2", "")] "the logarithm to base 2; -∞ of 0, NaN below",
+        Neg "neg" ["TNEG"] [of_any("neg")] "`-x`", |x| -x, |x| -x, 0;
+        Abs "abs" ["TABS"] [of_any("abs")] "`|x|`", f32::abs, f64::abs, 0;
+        Exp "exp" ["TEXP"] [of_any("exp")] "`eˣ`", f32::exp, f64::exp, 2;
+        Exp2 "exp2" ["TEXP2"] [of_any("exp2")] "`2ˣ`", f32::exp2, f64::exp2, 2;
+        Log "log" ["TLOG"] [of_any("log")] "the natural logarithm; -∞ of 0, NaN below", f32::ln, f64::ln, 0;
+        Log2 "log2" ["TLOG2"] [of_any("log2")] "the logarithm to base 2; -∞ of 0, NaN below",
             f32::log2, f64::log2, 0;
-        Sqrt "sqrt" ["TSQRT"] [of_any("sqrt", "")] "the square root; NaN below 0", f32::sqrt, f64::sqrt, 0;
-        Rsqrt "rsqrt" ["TRSQRT"] [of_any("rsqrt", "")] "`1 / √x`", |x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt(), 0;
-        Recip "recip" ["TRECIP"] [of_any("recip", "")] "`1 / x`", |x| 1.0 / x, |x| 1.0 / x, 0;
-        Relu "relu" ["TRELU"] [of_any("relu", "")] "`max(x, 0)`",
+        Sqrt "sqrt" ["TSQRT"] [of_any("sqrt")] "the square root; NaN below 0", f32::sqrt, f64::sqrt, 0;
+        Rsqrt "rsqrt" ["TRSQRT"] [of_any("rsqrt")] "`1 / √x`", |x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt(), 0;
+        Recip "recip" ["TRECIP"] [of_any("recip")] "`1 / x`", |x| 1.0 / x, |x| 1.0 / x, 0;
+        Relu "relu" ["TRELU"] [of_any("relu")] "`max(x, 0)`",
             |x| if x.is_nan() || x > 0.0 { x } else { 0.0 }, |x| if x < 0.0 { 0.0 } else { x }, 0;
         Tanh "tanh" ["TTANH"] [of_tile("tanh", "")] "the hyperbolic tangent", f32::tanh, f64::tanh, 4;
         Round "round" ["TROUND"] [of_tile("round", "")] "the nearest whole number, of two the even one",
