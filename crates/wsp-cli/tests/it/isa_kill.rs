@@ -286,6 +286,12 @@ fn kill_random_unit(seed: u64, tally: &mut Tally) {
     tally.units += 1;
     let expected = std::fs::read(&whole).unwrap();
     let unit = || std::fs::read_to_string(case.path("unit.tg")).unwrap();
+    if !unit().contains("TG_CHECKPOINT(") {
+        let ended = case.run(&[&own[..], &["--resume"]].concat());
+        assert!(!ended.ok && ended.said.contains("WSP1598"), "seed {seed}: {}\n{}", ended.said, unit());
+        tally.refused += 1;
+        return;
+    }
     if draws.below(4) == 0 {
         // Another run was here before.
         case.run(&["--no-check", "--set", "inc=9", "--seed", "101"]);
