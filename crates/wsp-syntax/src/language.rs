@@ -61,8 +61,9 @@ pub(crate) enum Class {
     Word,
     Digit,
     Quote,
-    /// A sign, or what starts a comment.
     Sign,
+    /// What a comment or a joined line can begin with; also a sign of some languages.
+    Comment,
     /// Something else of ASCII.
     Other,
     /// A byte of a character outside ASCII.
@@ -96,8 +97,6 @@ impl Language {
                 Class::Digit
             } else if has(rules.quotes, b) {
                 Class::Quote
-            } else if rules.comment.as_bytes()[0] == b || rules.joined_lines && b == b'\\' {
-                Class::Sign
             } else {
                 Class::Other
             };
@@ -109,6 +108,13 @@ impl Language {
             let b = rules.signs[at].text().as_bytes()[0];
             classes[b as usize] = Class::Sign;
             first[b as usize] = at as u8;
+        }
+        classes[rules.comment.as_bytes()[0] as usize] = Class::Comment;
+        if rules.block_comments {
+            classes[b'/' as usize] = Class::Comment;
+        }
+        if rules.joined_lines {
+            classes[b'\\' as usize] = Class::Comment;
         }
         Language { rules, classes, first }
     }
@@ -122,6 +128,10 @@ impl Language {
         let &byte = rest.first()?;
         let first = *self.first.get(byte as usize)?;
         let signs = self.rules.signs.get(first as usize..)?.iter();
+        // The longer come first, so nothing else begins with the character.
+        if let Some(sign) = signs.as_slice().first().filter(|sign| sign.text().len() == 1) {
+            return Some(*sign);
+        }
         let mut signs = signs.take_while(|sign| sign.text().as_bytes()[0] == byte);
         signs.find(|sign| rest.starts_with(sign.text().as_bytes())).copied()
     }

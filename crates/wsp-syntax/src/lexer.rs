@@ -81,7 +81,7 @@ impl<'t> Lexer<'t> {
                     self.starts_line = true;
                     self.at += 1;
                 }
-                Class::Sign => {
+                Class::Comment => {
                     let rest = &self.text.as_bytes()[self.at..];
                     if rest.starts_with(comment) {
                         self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
