@@ -179,9 +179,13 @@ impl Session {
         let here = view.live.iter().filter(|live| shared_by_all || live.device == device);
         let launches: Vec<Arc<LaunchBodies>> = here.filter_map(|live| live.bodies.upgrade()).collect();
         drop(view);
+        // A launch that is saved is resumed with the memory of all that its graph names.
+        let saved = self.shared.store.is_some();
         let taken = |launch: &Arc<LaunchBodies>| {
             let values = launch.values(&[]);
-            Some((launch.code.plan.name.clone(), values.facts(), taken(&values, at as u32)?))
+            let named = saved && launch.code.tensors.iter().any(|tensor| tensor.unit as usize == at);
+            let how = named.then(|| "its graph names it, and checkpoints are saved".to_owned());
+            Some((launch.code.plan.name.clone(), values.facts(), taken(&values, at as u32).or(how)?))
         };
         let Some((graph, facts, taken)) = launches.iter().find_map(taken) else { return Ok(()) };
         let message = format!("`{}` is in use by a launch of graph `{graph}`", self.shared.table[at].name);

@@ -21,7 +21,7 @@ use super::access::Access;
 use super::flow::verb_of;
 use super::order::Order;
 use super::overlap::{overlap, overlap_where, takes};
-use super::{AT_LAUNCH, Cx, LAUNCHES, NOT_ALL, error, note, warning};
+use super::{Cx, LAUNCHES, NOT_ALL, error, warning};
 use crate::tg::Certainty;
 pub(super) use arms::Arms;
 use conditions::{Condition, Forms, is_of_launch};
@@ -30,7 +30,7 @@ use events::Events;
 pub use open::{EventWait, GraphEvents, LaunchUse, OpenLaunches, OpenUse, UseWait, UsedBy};
 use open::{by_event, user_of};
 use order::LaunchOrder;
-use runs::{needs, runs_its_loops, surely_runs};
+use runs::{needs, surely_runs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use unlaunched::Needs;
@@ -129,8 +129,10 @@ struct Checker<'o> {
     found: BTreeMap<Place, Race>,
     /// Instructions of launches of which no meeting is in order.
     told: BTreeSet<(u32, u32)>,
-    /// Instructions that release or restore tensors that a launch uses, or may use: its instruction, and whether it surely does.
-    frees: BTreeMap<(u32, u32), (u32, bool)>,
+    /// Instructions that release or restore tensors that a launch may use: its instruction.
+    frees: BTreeMap<(u32, u32), u32>,
+    /// Whether the unit saves checkpoints.
+    saves: bool,
     /// Of tensors of which not everything is known here two accesses that may meet, the instructions of both launches, and whether an event may order
     /// them.
     open: BTreeMap<u32, (Meeting, (u32, u32), bool)>,
@@ -172,6 +174,7 @@ impl<'o> Checker<'o> {
             found: BTreeMap::new(),
             told: BTreeSet::new(),
             frees: BTreeMap::new(),
+            saves: cx.module.instrs.iter().any(|instr| matches!(instr, Instr::TgCheckpoint { .. })),
             open: BTreeMap::new(),
             uses: BTreeSet::new(),
             has_streams,
@@ -197,41 +200,29 @@ impl<'o> Checker<'o> {
             if !self.steps.spend(way.launches.len()) {
                 break;
             }
-            for at in 0..free.launches {
-                let taken = self.taken(cx, (way, &mut *forms), free.tensor, &way.launches[at]);
-                if taken == Certainty::Never || order.is_over(at, free.waits, &mut self.steps) {
-                    continue;
-                }
-                let user = (way.launches[at].at, taken == Certainty::Surely);
-                let first = self.frees.entry((free.at, free.tensor)).or_insert(user);
-                if user.1 {
-                    *first = user;
-                    break;
-                }
+            let user = (0..free.launches).find(|&at| {
+                self.may_use(cx, (way, &mut *forms), free.tensor, &way.launches[at])
+                    && !order.is_over(at, free.waits, &mut self.steps)
+            });
+            if let Some(user) = user {
+                self.frees.entry((free.at, free.tensor)).or_insert(way.launches[user].at);
             }
         }
     }
 
-    /// Whether a launch on a way uses a tensor.
-    fn taken(
+    /// Whether a launch on a way may use a tensor. One that is saved is resumed with all that its graph names.
+    fn may_use(
         &mut self,
         cx: &Cx<'_>,
         (way, forms): (&Way, &mut Forms),
         tensor: u32,
         launch: &Launch,
-    ) -> Certainty {
+    ) -> bool {
         let uses = &self.uses_of[launch.graph as usize];
         let from = uses.partition_point(|&at| self.list[at].tensor < tensor);
         let uses = uses[from..].iter().map(|&at| &self.list[at]);
-        let mut found = Certainty::Never;
-        for access in uses.take_while(|access| access.tensor == tensor) {
-            match takes_on(cx, (way, &mut *forms), access, launch, &mut self.steps) {
-                Certainty::Never => {}
-                Certainty::Maybe => found = Certainty::Maybe,
-                Certainty::Surely => return Certainty::Surely,
-            }
-        }
-        found
+        let mut uses = uses.take_while(|access| access.tensor == tensor);
+        uses.any(|access| self.saves || may_take(cx, (way, &mut *forms), access, launch, &mut self.steps))
     }
 
     fn pair(
@@ -336,19 +327,13 @@ impl<'o> Checker<'o> {
             let ends = [race.meeting.a, race.meeting.b].map(|at| self.list[at]);
             tell(cx, (*first, *second), race, &ends);
         }
-        for ((at, tensor), (launch, is_sure)) in &self.frees {
+        for ((at, tensor), launch) in &self.frees {
             let name = cx.tensor_name(*tensor);
             let graph = launched(cx, *launch);
             let is_free = matches!(cx.module.instrs[*at as usize], Instr::McFree { .. });
             let done = if is_free { "released" } else { "restored" };
             let message = format!("`{name}` is {done} while a launch of graph `{graph}` may use it");
-            // A run knows which tensors a launch uses that is in flight, and refuses to release them.
-            let found = match is_free && !is_sure {
-                true => note(AT_LAUNCH, message).note(
-                    "not checked here: a run refuses the release if the launch is in flight and uses it",
-                ),
-                false => error(LAUNCHES, message),
-            };
+            let found = error(LAUNCHES, message);
             let found = cx.on(found, *at, &format!("{done} here"));
             let found = cx.and(found, *launch, "launched here, and not waited for");
             cx.report(waits_for(cx, found, *launch));
@@ -430,26 +415,21 @@ fn meets_on(
     }
 }
 
-/// Whether a launch on a way does an access, to its tensor.
-fn takes_on(
+/// Whether a launch on a way may do an access, to its tensor.
+fn may_take(
     cx: &Cx<'_>,
     (way, forms): (&Way, &mut Forms),
     access: &Access,
     launch: &Launch,
     steps: &mut Steps,
-) -> Certainty {
+) -> bool {
     let iteration: Vec<(Variable, i64)> =
         launch.iteration.iter().map(|iteration| (Variable::Iteration, *iteration)).collect();
-    let takes = takes(cx.known, cx.outline, (access, &iteration));
+    if takes(cx.known, cx.outline, (access, &iteration)) == Some(false) {
+        return false;
+    }
     let needs = needs(cx, forms, access, launch.iteration);
-    if takes == Some(false) || (!needs.is_empty() && !way.allows(forms, &needs, steps)) {
-        return Certainty::Never;
-    }
-    let is_met = needs.iter().all(|(holds, _)| matches!(holds, Condition::Known(_)));
-    match takes == Some(true) && is_met && runs_its_loops(cx, access) && !is_conditional(access) {
-        true => Certainty::Surely,
-        false => Certainty::Maybe,
-    }
+    needs.is_empty() || way.allows(forms, &needs, steps)
 }
 
 /// Whether an access is done only as the left side of an operator goes.
