@@ -53,8 +53,9 @@ pub trait Program: Send + Sync {
     /// # Errors
     /// As [`prepare`](Self::prepare); the system makes no thread.
     fn execute_async(&self, args: Args, mut options: RunOptions) -> Result<Run, RunError> {
+        let own = options.cancel.is_none();
         let cancel = options.cancel.get_or_insert_default().clone();
-        Run::start(self.prepare(args, options)?, cancel)
+        Run::start(self.prepare(args, options)?, cancel, own)
     }
 }
 

@@ -10,27 +10,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use wsp_ir::diag::Diagnostic;
 
-/// A run on a thread of its own. A run that is dropped is cancelled, and its end waited for.
-#[must_use = "a run that is dropped is cancelled"]
+/// A run on a thread of its own. One that is dropped is waited for, and cancelled before if its options had no flag for that: the flag of a caller
+/// may be that of other runs too.
+#[must_use = "a run that is dropped is waited for"]
 #[derive(Debug)]
 pub struct Run {
     /// None when its end was waited for.
     thread: Option<JoinHandle<Result<Outcome, RunError>>>,
     cancel: Arc<AtomicBool>,
+    /// Nothing else has the flag.
+    own: bool,
 }
 
 impl Run {
-    /// Starts a run that `cancel` stops.
+    /// Starts a run that the flag `cancel` stops: a new one, or that of the caller's options.
     ///
     /// # Errors
     /// The system makes no thread.
-    pub fn start(mut prepared: Box<dyn Prepared>, cancel: Arc<AtomicBool>) -> Result<Run, RunError> {
+    pub fn start(
+        mut prepared: Box<dyn Prepared>,
+        cancel: Arc<AtomicBool>,
+        own: bool,
+    ) -> Result<Run, RunError> {
         let thread = std::thread::Builder::new().name("wsp-run".to_owned());
         let thread = thread.spawn(move || prepared.run()).map_err(|fault| {
             let message = "the run has no thread".to_owned();
             RunError::Refused(Diagnostic::error(NOT_STARTED, message).note(fault.to_string()).into())
         })?;
-        Ok(Run { thread: Some(thread), cancel })
+        Ok(Run { thread: Some(thread), cancel, own })
     }
 
     /// Whether it has ended, well or not.
@@ -38,7 +45,7 @@ impl Run {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Asks it to stop; what is running ends first.
+    /// Asks it to stop, with the flag of its options if they had one; what is running ends first.
     pub fn cancel(&self) {
         // Relaxed: nothing is published with it.
         self.cancel.store(true, Ordering::Relaxed);
@@ -60,7 +67,9 @@ impl Run {
 impl Drop for Run {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            self.cancel();
+            if self.own {
+                self.cancel();
+            }
             // What it came to has no taker, a panic neither.
             let _ = thread.join();
         }

@@ -82,6 +82,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(600),
     },
     Row {
+        name: "the command line with all assertions",
+        cargo: &["--package", "wsp-cli", "--test", "it", ""],
+        cases: None,
+    },
+    Row {
         name: "examples without the feature `native`",
         cargo: &["--package", "wsp-cli", "--no-default-features", "--test", "it", "examples"],
         cases: None,

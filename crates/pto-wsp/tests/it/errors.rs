@@ -73,9 +73,7 @@ fn an_error_shows_the_lines_of_its_sources_and_keeps_its_findings() {
 }
 
 #[test]
-fn what_no_backend_takes_is_an_error() {
-    let module = ModuleBuilder::new();
-    let _ = module;
+fn a_plan_compiles_and_what_its_run_lacks_is_an_error() {
     let (module, found) =
         pto_wsp::workload::parse("test.wsp", "kernel k(); workload main { k(); }", &mut SourceMap::default());
     let module = module.unwrap_or_else(|| panic!("{found:?}"));

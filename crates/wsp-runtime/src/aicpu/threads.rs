@@ -96,7 +96,7 @@ impl Drop for Threads {
         let (pool, others) = (self.pool.take(), mem::take(&mut self.others));
         if self.process == process::id() {
             drop(pool);
-            // A thread of the pool panics where a job does, which `each` passes on.
+            // Panics of jobs were passed on by `each`.
             others.into_iter().for_each(|thread| drop(thread.join()));
         } else {
             // Their locks are as the parent left them, and what waits for them waits for ever.

@@ -125,10 +125,6 @@ fn what_fails_or_is_refused_says_what_the_session_says() {
     let said = session(FAILS, &args, SessionOptions::default()).run().expect_err("the kernel fails");
     assert!(matches!(failed, RunError::Failed(_)), "{failed}");
     assert_eq!(failed.diagnostics().0, said);
-    let refused = program.prepare(Args::new(), RunOptions::default());
-    if let Err(refused) = refused {
-        assert!(matches!(refused, RunError::Refused(_)), "{refused}");
-    }
     let real = program.prepare(args.with("n", 0.5), RunOptions::default()).err().expect("it is no integer");
     assert!(real.to_string().contains("`n`"), "{real}");
     let none = CpuSimBackend::default().compile(&source(TWICE).into()).expect("it is looked at with arrays");

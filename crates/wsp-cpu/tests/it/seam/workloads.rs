@@ -204,8 +204,13 @@ fn a_run_that_is_dropped_has_ended() {
     });
     let (args, view) = lent(&args(), "x");
     let program = compiled_by(&with(kernels), plan(SUMS, None));
+    // A flag of the caller may be that of other runs.
+    let cancel = Arc::new(AtomicBool::new(false));
+    let options = RunOptions { cancel: Some(cancel.clone()), ..RunOptions::default() };
+    drop(program.execute_async(args.clone(), options).expect("the arrays fit"));
+    assert_eq!([&ended, &cancel].map(|flag| flag.load(Ordering::Relaxed)), [true, false]);
     drop(program.execute_async(args, RunOptions::default()).expect("the arrays fit"));
-    assert!(take_back(view).is_ok(), "nobody else has it");
+    assert!(take_back(view).is_ok(), "no run has it");
 }
 
 #[test]
