@@ -26,7 +26,7 @@ from ._seam import Span
 from .errors import Diagnostic, KernelError
 from .kernels.annotations import param_type
 from .kernels.compile import never_stored
-from .kernels.foreign import never_used
+from .kernels.foreign import never_used, returned_value
 from .kernels.source import source_of
 
 __all__ = ["Block", "GraphRun", "TaskGraph"]
@@ -124,9 +124,14 @@ class TaskGraph:
                 raise ValueError(f"`{entry}` has a function already")
 
             forgotten = _never_used(function, described)
+            # The text of a lambda is not looked at: what it returns is.
+            is_lambda = getattr(function, "__name__", "") == "<lambda>"
 
             def call(block: tuple[Any, ...], arrays: tuple[Any, ...]) -> None:
-                function(Block(*block), *map(view, arrays))
+                views = [*map(view, arrays)]
+                returned = function(Block(*block), *views)
+                if is_lambda and returned is not None and not any(returned is each for each in views):
+                    raise returned_value(entry, function, returned)
                 if forgotten is not None:
                     raise never_stored(entry, *forgotten, f"`{forgotten[0]}[...] = value`")
 

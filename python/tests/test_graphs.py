@@ -104,6 +104,20 @@ def test_kernels_of_files_run_beside_functions(tmp_path):
     np.testing.assert_array_equal(graph.run({"X": x})["Y"], x)
 
 
+def test_what_a_lambda_gives_back_goes_nowhere():
+    x = np.arange(64, dtype=np.float32)
+    graph = TaskGraph.from_text(SCALE)
+    graph.kernel("double_entry", In[f32], Out[f32])(lambda block, x, y: y + 2 * x)
+    graph.kernel("add_entry", InOut[f32])(lambda block, y: None)
+    with pytest.raises(errors.KernelError, match="goes nowhere"):
+        graph.run({"X": x}, threads=1)
+    # A ufunc gives what it wrote to.
+    graph = TaskGraph.from_text(SCALE)
+    graph.kernel("double_entry", In[f32], Out[f32])(lambda block, x, y: np.multiply(x, 2, out=y))
+    graph.kernel("add_entry", InOut[f32])(lambda block, y: None)
+    np.testing.assert_array_equal(graph.run({"X": x}, threads=1)["Y"], 2 * x)
+
+
 def test_what_a_kernel_may_only_read_is_read_only():
     graph = TaskGraph.from_text(SCALE)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._seam import ViewSpec, caller_span
+from ..errors import KernelError
 from . import codes
 from .compile import never_stored
 from .source import Source
@@ -76,18 +77,23 @@ def task_function(
         finally:
             _task.coords = outer
         if returned is not None:
-            code = function.__code__
-            line = code.co_firstlineno
-            raise codes.kernel_error(
-                codes.RETURN,
-                f"`{function.__name__}` returns {type(returned).__name__}, which goes nowhere",
-                (code.co_filename, line, 0, line, 0),
-                help="write into the arrays it is given: `y[...] = value`",
-            )
+            raise returned_value(function.__name__, function, returned)
         if forgotten is not None:
             raise never_stored(source.name, forgotten, outs[forgotten], f"`{forgotten}[...] = value`")
 
     return run
+
+
+def returned_value(name: str, function: Any, returned: Any) -> KernelError:
+    """The error of a function that gives its values back in place of writing them."""
+    code = function.__code__
+    line = code.co_firstlineno
+    return codes.kernel_error(
+        codes.RETURN,
+        f"`{name}` returns {type(returned).__name__}, which goes nowhere",
+        (code.co_filename, line, 0, line, 0),
+        help="write into the arrays it is given: `y[...] = value`",
+    )
 
 
 _SEES_ALL = {"locals", "vars", "eval", "exec"}

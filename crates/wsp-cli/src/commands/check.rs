@@ -59,15 +59,15 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
 
 /// Refuses a text without a statement, of which nothing could be wrong.
 fn refuse_empty(path: &Path, kind: Kind) -> Result<(), Diagnostic> {
+    // `unit::check` looks at bytes.
     let text = if kind == Kind::UnitBytes { return Ok(()) } else { read_source(path)? };
-    if states_something(&text) {
-        return Ok(());
-    }
-    Err(Diagnostic::error(
-        codes::BAD_SOURCE_FILE,
-        format!("`{}` is empty: nothing was checked", path.display()),
-    )
-    .help("is this the right file?"))
+    if states_something(&text) { Ok(()) } else { Err(empty(path)) }
+}
+
+/// A file without a statement.
+pub(super) fn empty(path: &Path) -> Diagnostic {
+    Diagnostic::error(codes::BAD_SOURCE_FILE, format!("`{}` is empty: nothing was checked", path.display()))
+        .help("is this the right file?")
 }
 
 /// Whether a text holds more than comments and `;`.

@@ -94,6 +94,23 @@ fn several_heads_are_nested_loops() {
 }
 
 #[test]
+fn variables_of_one_head_have_different_names() {
+    let axes = "axis b = dense(1); axis nz = sparse(b, [0, 1], [0]); kernel k(v);";
+    for (head, refused) in [
+        ("parallel for e in 0..2, e in 4..6", true),
+        ("for e in 0..2, f in 0..2, e in 0..2", true),
+        ("select e @ e in nz[0]", true),
+        ("parallel for e in 0..2, f in 4..6", false),
+        ("select e @ f in nz[0]", false),
+        ("for e in 0..2 { for e in 0..2 { k(e); } } for e in 0..2", false),
+    ] {
+        let text = format!("{axes} workload main {{ {head} {{ k(e); }} }}");
+        let (_, found) = wsp_ir::workload::text::parse("w.wsp", &text, &mut SourceMap::default());
+        assert_eq!(found.iter().any(|found| found.code.0 == 730), refused, "{head}: {found:?}");
+    }
+}
+
+#[test]
 fn names_are_visible_before_their_declaration() {
     let module = parse(
         "schedule { dispatch(affinity(b)); } workload main { k(x); } kernel k(in a); tensor x: f32[n]; axis b = dense(n); param n = 4;",

@@ -53,6 +53,9 @@ pub(super) fn check(
     idle: &mut Vec<PathBuf>,
 ) -> Result<(), Vec<Diagnostic>> {
     let module = session.read_unit(path, kind)?;
+    if kind == Kind::UnitBytes && module.instrs.is_empty() {
+        return Err(vec![super::check::empty(path)]);
+    }
     let mut found = verify(&module);
     if !found.iter().any(Diagnostic::is_error) {
         let kernels = session.read_kernels(path, &module, &args.kernels, &[])?;

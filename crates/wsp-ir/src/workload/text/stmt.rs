@@ -47,13 +47,17 @@ impl<'t> Parser<'t> {
     fn formal(&mut self) -> Parsed<()> {
         let (name, span) = self.name("the name of an argument")?;
         if let Some((Entity::Var(_), first)) = self.scope.find(name) {
-            let diagnostic = Diagnostic::error(codes::DECLARED_TWICE, format!("`{name}` is declared twice"))
-                .at(span, "declared again here")
-                .label(first, "first declared here");
-            self.report(diagnostic);
+            self.declared_twice(name, span, first);
         }
         self.declare_var(name, span);
         Ok(())
+    }
+
+    fn declared_twice(&mut self, name: &str, span: Span, first: Span) {
+        let diagnostic = Diagnostic::error(codes::DECLARED_TWICE, format!("`{name}` is declared twice"))
+            .at(span, "declared again here")
+            .label(first, "first declared here");
+        self.report(diagnostic);
     }
 
     /// Makes a variable, visible until the scope is closed.
@@ -183,13 +187,22 @@ impl<'t> Parser<'t> {
             self.skip_parentheses();
             return Err(self.report(diagnostic));
         }
+        self.loops_beside(order, &mut Vec::new())
+    }
+
+    /// The same behind the variables of the head so far.
+    fn loops_beside(&mut self, order: Order, beside: &mut Vec<(&'t str, Span)>) -> Parsed<NodeKind> {
         let (name, span) = self.name("the loop's variable")?;
         self.in_word()?;
         let over = self.iteration()?;
+        if let Some((_, first)) = beside.iter().find(|(other, _)| *other == name) {
+            self.declared_twice(name, span, *first);
+        }
+        beside.push((name, span));
         let var = self.declare_var(name, span);
         let body = if self.eat(Tok::Comma) {
             let start = self.span();
-            let kind = self.nested(|p| p.loops(order))?;
+            let kind = self.nested(|p| p.loops_beside(order, beside))?;
             vec![Node { kind, span: self.span_from(start) }]
         } else {
             self.block("the loop")?
@@ -272,6 +285,11 @@ impl<'t> Parser<'t> {
             return Err(self.unexpected_help(codes::EXPECTED_TOKEN, "`[` and the row", help));
         };
         let var = self.declare_var(column.0, column.1);
+        if let Some((name, span)) = entry
+            && name == column.0
+        {
+            self.declared_twice(name, span, column.1);
+        }
         let position = entry.map(|(name, span)| self.declare_var(name, span));
         let body = self.block("the selection")?;
         Ok(NodeKind::Select { var, position, axis, row, body })
