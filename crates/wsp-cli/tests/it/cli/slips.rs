@@ -43,7 +43,8 @@ fn an_empty_file_is_not_ok() {
         }
     }
     let bytes = folder.at("b.ptog");
-    good(&["asm", &folder.write("b.tg", ""), "-o", &bytes]);
+    let (code, _, err) = run(&["asm", &folder.write("b.tg", ""), "-o", &bytes]);
+    assert_eq!(code, 0, "{err}");
     let (out, err) = refused(&["check", &bytes]);
     assert!(out.is_empty() && err.contains("WSP0513"), "{out}{err}");
 }
