@@ -22,6 +22,8 @@ pub(crate) trait Visitor {
     fn reference(&mut self, reference: Reference);
     /// A variable becomes visible.
     fn open(&mut self, var: VarId);
+    /// Two variables of one head, the second behind the first.
+    fn beside(&mut self, _first: VarId, _second: VarId) {}
     /// The variable that became visible last and still is, is not any more.
     fn close(&mut self);
 }
@@ -50,6 +52,9 @@ fn node(node: &Node, visitor: &mut impl Visitor) {
         NodeKind::Select { var, position, axis, row, body } => {
             visitor.reference(Reference::Axis(*axis));
             expr(row, visitor);
+            if let Some(position) = position {
+                visitor.beside(*var, *position);
+            }
             let vars = [Some(*var), *position];
             for var in vars.iter().flatten() {
                 visitor.open(*var);

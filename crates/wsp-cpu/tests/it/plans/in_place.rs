@@ -78,7 +78,7 @@ fn written_arrays_of_the_caller_are_written_where_they_lie() {
     assert!(outcome.outputs.is_empty(), "the caller has them already");
     let mut views = launch.views;
     for (name, expected) in &copied.outputs {
-        let out = take_back(views.remove(name).unwrap()).expect("nobody else has it");
+        let out = take_back(views.remove(name).unwrap()).expect("no run has it");
         assert_eq!((out.bytes().as_ptr(), out.bytes()), (places[name], expected.bytes()), "{name}");
     }
     // What is only read stays as it was.
@@ -96,7 +96,7 @@ fn kernels_that_a_workload_calls_write_arrays_of_the_caller_where_they_lie() {
     let inputs = WorkloadInputs { views, ..WorkloadInputs::default() };
     let outcome = program.execute(&inputs, &WorkloadOptions { threads: 2, ..WorkloadOptions::default() });
     assert!(outcome.unwrap_or_else(|f| panic!("{}", report(&f))).outputs.is_empty());
-    let y = take_back(inputs.views.into_values().next_back().unwrap()).expect("nobody else has it");
+    let y = take_back(inputs.views.into_values().next_back().unwrap()).expect("no run has it");
     assert_eq!(y.bytes().as_ptr(), place);
     assert!(y.as_slice::<f32>().unwrap().iter().enumerate().all(|(i, y)| *y == 2.0 * i as f32));
 }

@@ -113,7 +113,7 @@ fn written_arrays_are_used_in_place() {
     assert!(matches!(other, RunError::Refused(_)), "{other}");
     assert!(prepared.run().expect("the arguments are as before").outputs.is_empty());
     drop(prepared);
-    let y = take_back(view).expect("nobody else has it");
+    let y = take_back(view).expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["Y"].bytes()));
 }
 

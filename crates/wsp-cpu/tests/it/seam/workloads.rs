@@ -75,7 +75,7 @@ fn inputs(args: &Args) -> WorkloadInputs {
 }
 
 #[test]
-fn the_bits_are_those_of_the_program_whoever_makes_the_tasks() {
+fn the_bits_are_those_of_the_program_with_tasks_of_the_host_and_of_aicpus() {
     let direct =
         WorkloadProgram::of(plan(SUMS, None)).with_kernels(sums()).expect("the kernels are declared");
     let expected = direct.execute(&inputs(&args()), &WorkloadOptions::default()).expect("the arrays fit");
@@ -117,7 +117,7 @@ fn kernels_of_a_used_file_give_the_bits_of_the_program() {
     let workload = WorkloadRunOptions { mixing: true, ..WorkloadRunOptions::default() };
     let refused = program.execute(Args::new(), RunOptions { workload, ..RunOptions::default() });
     assert_eq!(named(&fault(refused)), "mixing");
-    let y = take_back(view).expect("nobody else has it");
+    let y = take_back(view).expect("no run has it");
     assert_eq!((y.bytes().as_ptr(), y.bytes()), (place, expected.outputs["y"].bytes()));
 }
 
@@ -130,7 +130,7 @@ fn written_arrays_of_declared_kernels_are_used_in_place() {
     let outcome = ran(&*program, &args, &RunOptions::default());
     assert!(outcome.outputs.keys().eq(["part"]));
     drop(args);
-    let total = take_back(view).expect("nobody else has it");
+    let total = take_back(view).expect("no run has it");
     assert_eq!((total.bytes().as_ptr(), total.bytes()), (place, expected.outputs["total"].bytes()));
 }
 

@@ -46,7 +46,7 @@ fn arrays_of_the_caller_are_read_and_written_where_they_lie() {
     assert_eq!(values(&session, "Y"), [2, 4, 6, 8, 10, 12, 14, 16]);
     let y = take_back(y).expect_err("the session has it");
     drop(session);
-    let y = take_back(y).expect("nobody else has it");
+    let y = take_back(y).expect("no run has it");
     assert_eq!(y.bytes().as_ptr().addr(), places[1]);
     assert_eq!(y.as_slice::<i64>(), Some(&[2, 4, 6, 8, 10, 12, 14, 16][..]));
 }
@@ -63,7 +63,7 @@ fn an_array_of_the_caller_and_a_copy_give_the_same_bits() {
     assert_eq!(values(&in_place, "X"), values(&copied, "X"));
     in_place.set_tensor("X", &integers(&[7; 8])).expect("it may be written");
     drop(in_place);
-    assert_eq!(take_back(x).expect("nobody else has it").as_slice::<i64>(), Some(&[7; 8][..]));
+    assert_eq!(take_back(x).expect("no run has it").as_slice::<i64>(), Some(&[7; 8][..]));
 }
 
 #[test]

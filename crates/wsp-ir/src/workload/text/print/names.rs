@@ -16,7 +16,8 @@ impl Names {
         Names(scalars.map(|param| param.name.clone()).collect())
     }
 
-    /// The variables of a workload: their own names, but `i_1`, `i_2`, … for one that hides a name which its scope uses.
+    /// The variables of a workload: their own names, but `i_1`, `i_2`, … for one that hides a name which its scope uses, or has that of
+    /// another of its head.
     pub(super) fn of_workload(module: &WorkloadModule, workload: &Workload) -> Names {
         let mut chosen: Vec<String> = workload.vars.iter().map(|var| var.name.clone()).collect();
         let mut uses = Uses { module, workload, open: Vec::new(), clashes: BTreeSet::new() };
@@ -118,6 +119,12 @@ impl Visitor for Uses<'_> {
 
     fn open(&mut self, var: VarId) {
         self.open.push(var);
+    }
+
+    fn beside(&mut self, first: VarId, second: VarId) {
+        if self.var_name(first) == self.var_name(second) {
+            self.clashes.insert(second);
+        }
     }
 
     fn close(&mut self) {
