@@ -18,7 +18,7 @@ pub fn lend(mut array: Array) -> Result<View, ViewFault> {
     let bytes = array.bytes_mut();
     let (ptr, len) = (NonNull::from(&mut *bytes).cast(), bytes.len());
     // SAFETY: an array keeps its bytes where they are for as long as it lives and is not asked for others, they are initialised, and no
-    // more than `isize::MAX`. Asked for bytes to write, it shares them with no copy. From now on nobody has it but the buffer, which does not look at it, until it is taken back when no view
+    // more than `isize::MAX`. Asked for bytes to write, it shares them with no copy. From now on only the buffer has it, which does not look at it, until it is taken back when no view
     // is left.
     let buffer = unsafe { Buffer::new(Arc::new(Lent(array)), ptr, len, ViewAccess::ReadWrite, Space::Host) };
     View::dense(buffer, dtype, &shape)

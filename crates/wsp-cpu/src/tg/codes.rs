@@ -59,8 +59,8 @@ After `MC_FREE` a tensor has no memory: it cannot be used, and cannot be release
 `TG_SYNC` before it.";
     pub(crate) STUCK = 1555, "nothing can run any more",
         "\
-Launches are not complete, and no kernel runs or can start: they wait for events that nobody signals, for notifications that
-nobody sends, or for each other. The notes name what waits for what. Signals of external events are given with `--event`.";
+Launches are not complete, and no kernel runs or can start: they wait for events that are never signalled, for notifications that
+are never sent, or for each other. The notes name what waits for what. Signals of external events are given with `--event`.";
     pub(crate) TOO_MANY_ROUNDS = 1556, "too many rounds of a loop",
         "\
 A `CF_WHILE` went on longer than `max_iterations` allows: its condition did not become 0. Look at the kernel that writes the

@@ -95,7 +95,7 @@ wsp_diag::codes! {
         "The literal is outside the range of its integer type, is no exact `float`, or is of another kind than its type.";
     pub(crate) KERNEL_ENTRY = 330, "not an entry of task graphs",
         "The kernel of an entry has a descriptor of its own kind: two words, the number of the block and how many there are,\n\
-         which nobody emits. Every kernel of a module with entries is one, and such a module has no generator and no host\n\
+         which nothing emits. Every kernel of a module with entries is one, and such a module has no generator and no host\n\
          entry.";
     pub(crate) ENTRY_TENSOR = 331, "a tensor does not belong to the entry",
         "What an entry loads and stores is bound to it: its parameters and the tensors that are resident. Each is another\n\

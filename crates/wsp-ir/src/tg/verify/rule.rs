@@ -55,11 +55,11 @@ Each allocation and each external tensor of a unit has a number of its own, in a
 0 stands for no tensor: in TG_DEPEND it means all that the first kernel writes. Number tensors from 1.";
     pub(in crate::tg) UNKNOWN_TENSOR = 1465, "unknown tensor",
         "\
-The tensor is neither allocated by MC_ALLOC nor declared as external. A tensor that whoever runs the unit provides is declared
+The tensor is neither allocated by MC_ALLOC nor declared as external. A tensor that the caller of the unit provides is declared
 before the graphs: `extern NAME: f16[4096, 128]`.";
     pub(in crate::tg) FOREIGN_TENSOR = 1466, "a tensor of another graph",
         "\
-What a graph allocates exists once for each of its launches, so nobody else can name it. Allocate what is shared outside of graphs
+What a graph allocates exists once for each of its launches, so nothing outside of the graph can name it. Allocate what is shared outside of graphs
 or in SHARED.";
     pub(in crate::tg) SIZE = 1467, "a size or an alignment that cannot be",
         "\
@@ -122,7 +122,7 @@ Blocks of AIC kernels take a cube core, of AIV kernels a vector core, of AIC_AIV
 has none of them.";
     pub(in crate::tg) NO_SIGNAL = 1485, "a wait for what never comes",
         "\
-Nothing in the unit signals the event, or sends the notification. Signal it, or declare `extern event NAME` if whoever runs the unit
+Nothing in the unit signals the event, or sends the notification. Signal it, or declare `extern event NAME` if the caller of the unit
 signals it.";
     pub(in crate::tg) SET = 1486, "a set of kernels",
         "\

@@ -80,7 +80,7 @@ or `while`.";
 Labels of a module made by hand stand in the order of their tasks, one each, and `after` names earlier ones.";
     pub(in crate::workload) ENTRY = 781, "entry of a workload file",
         "\
-The workload named `main` runs, else the last; it takes no arguments, since nobody gives it any.";
+The workload named `main` runs, else the last; it takes no arguments: nothing calls it.";
     pub(in crate::workload) DOUBLE_DIRECTIVE = 782, "double statement of a schedule",
         "\
 Each statement and each setting of `task_graph` stands once in a schedule, `pipeline_depth` once per scope, and

@@ -4,7 +4,7 @@ wsp_ir::diag::codes! {
     /// The text has more bytes than are read.
     pub(super) TOO_LARGE = 1400, "task-graph text too long",
         "\
-A task-graph unit as text has more bytes than are read. Units of that size are better written as `.ptog` by whoever makes
+A task-graph unit as text has more bytes than are read. Units of that size are better written as `.ptog` by the program that makes
 them, or split into several.";
     /// More errors than are kept.
     pub(super) TOO_MANY_ERRORS = 1401, "too many errors in a task-graph text",
@@ -71,6 +71,6 @@ meaning (`iteration`, `device`, `devices`).";
     /// A tensor that nothing declares.
     pub(super) UNDECLARED_TENSOR = 1413, "a tensor that nothing declares",
         "\
-A warning: the tensor is used, but nothing allocates or declares it, so whoever runs the unit must provide it. If that is meant, declare
+A warning: the tensor is used, but nothing allocates or declares it, so the caller of the unit must provide it. If that is meant, declare
 it: `extern NAME: f16[ROWS, COLUMNS]`. Otherwise it is a slip in the name, or an `MC_ALLOC` is missing.";
 }

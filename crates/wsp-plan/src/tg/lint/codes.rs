@@ -10,7 +10,7 @@ links as a place. Remove one link; what is to follow in a next round stands in a
 One of the two writes, and no edge, barrier, event or condition says who comes first: the result depends on time. Add the edge of the
 help. Bytes are compared as bound: kernels on parts of one tensor that do not overlap need no edge. Kernels under conditions that exclude each other
 do not meet; that two may run which both have conditions is a warning, and a run stops where it starts both. Of two kernels of which
-nothing says what they do with the tensor, the first is taken to write what nobody wrote before.";
+nothing says what they do with the tensor, the first is taken to write what nothing wrote before.";
     pub(super) NOT_VISIBLE = 1502, "ordered, but not visible",
         "\
 `AFTER` orders two kernels and makes nothing visible: on a device the second may read what was in memory before. A `DATA` edge for the tensor, a

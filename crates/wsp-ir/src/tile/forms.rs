@@ -1,0 +1,205 @@
+//! The forms of tile operations, as data that macros take.
+
+/// Hands all forms of tile operations to the macro `$then`: a name, the word in texts of the IR and in traces, the operands
+/// with their roles, the shape of the result, the work, and what is required where tiles must differ.
+///
+/// Roles of tiles: `In` is read, `Out` written, `Sum` written or added to, `InOut` changed in places, `List` a list of largest
+/// values. Roles of numbers: `Count` and `MaybeCount` are `u32`, `Column` is `i32`, `Value` is `f32`.
+macro_rules! tile_forms {
+    ($then:ident) => {
+        $then! {
+            /// `TLOAD(dst, tensor, {…}[, rows[, cols]])`. Valid rows are the smallest of the capacity, `rows`, and what the tensor
+            /// has from the index on; columns likewise. An index past the end of any other dimension stops the run.
+            Load "load" {
+                /// Destination.
+                dst: T = Out,
+                /// Source.
+                tensor: TensorId = From,
+                /// Where it starts.
+                at: P = At,
+                /// At most this many rows.
+                rows: Option<E> = MaybeCount,
+                /// At most this many columns.
+                cols: Option<E> = MaybeCount,
+            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+
+            /// `TSTORE(tensor, src, {…})`: the valid part; past the end of the tensor stops the run.
+            Store "store" {
+                /// Destination.
+                tensor: TensorId = To,
+                /// Source.
+                src: T = In,
+                /// Where it starts.
+                at: P = At,
+            } [work Each(src)]
+
+            /// `TASSIGN(dst, value[, rows[, cols]])`: every element of the valid part becomes the value. Valid rows are the smaller of
+            /// the capacity and `rows`, columns likewise.
+            Fill "fill" {
+                /// Destination.
+                dst: T = Out,
+                /// An `f32`.
+                value: E = Value,
+                /// At most this many rows.
+                rows: Option<E> = MaybeCount,
+                /// At most this many columns.
+                cols: Option<E> = MaybeCount,
+            } [gives AtMost(rows), AtMost(cols); work Each(dst)]
+
+            /// An element-wise function of one tile.
+            Unary "unary" {
+                /// Which.
+                op: UnaryTileOp = Unary,
+                /// Destination; may be `src`.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+            } [gives Rows(src), Cols(src); work Each(dst)]
+
+            /// An element-wise function of two operands.
+            Binary "binary" {
+                /// Which.
+                op: BinaryTileOp = Binary,
+                /// Destination; may be an operand.
+                dst: T = Out,
+                /// Left operand.
+                a: T = In,
+                /// Right operand.
+                b: Operand<T, E> = Second,
+            } [gives Rows(a), Cols(a); work Each(dst)]
+
+            /// `TROWMAX`, `TROWMIN`, `TROWSUM`: one column, a value per valid row.
+            RowReduce "row_reduce" {
+                /// Which.
+                op: ReduceOp = Reduce,
+                /// Destination.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+            } [gives Rows(src), One(); work Each(src)]
+
+            /// `TCOLMAX`, `TCOLMIN`, `TCOLSUM`: one row, a value per valid column.
+            ColReduce "col_reduce" {
+                /// Which.
+                op: ReduceOp = Reduce,
+                /// Destination.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+            } [gives One(), Cols(src); work Each(src)]
+
+            /// `TMATMUL`, `TMATMUL_ACC`: `dst (+)= a · b`. The inner dimension is the smaller of the operands' valid ones.
+            MatMul "matmul" {
+                /// Destination; with `accumulate` its valid part must have the result's shape.
+                dst: T = Sum,
+                /// Left operand.
+                a: T = In,
+                /// Right operand.
+                b: T = In,
+                /// The right operand is stored transposed (`PTO_TRANSPOSE(b)`).
+                transpose_b: bool = Flag,
+                /// Adds to what is there.
+                accumulate: bool = Flag,
+            } [gives Rows(a), Outer(b, transpose_b); work Products(dst, a)]
+
+            /// `TTRANS(dst, src)`.
+            Transpose "transpose" {
+                /// Destination.
+                dst: T = Out,
+                /// Operand.
+                src: T = In,
+            } [gives Cols(src), Rows(src); work Each(dst)]
+
+            /// `TMASK(tile, cols, value)`, `TMASK_ROWS(tile, rows, value)`: elements of the valid part at or past the given row
+            /// or column become the value.
+            Mask "mask" {
+                /// The tile.
+                tile: T = InOut,
+                /// First row to change.
+                rows: Option<E> = MaybeCount,
+                /// First column to change.
+                cols: Option<E> = MaybeCount,
+                /// An `f32`.
+                value: E = Value,
+            } [work Each(tile)]
+
+            /// `TMASK_CAUSAL(tile, cols, value)`: in row `r` of the valid part, elements at or past column `cols + r` become the
+            /// value.
+            MaskCausal "mask_causal" {
+                /// The tile.
+                tile: T = InOut,
+                /// First column to change in row 0, `i32`; below 0 it lies to the left of the tile.
+                cols: E = Column "the first column of row 0",
+                /// An `f32`.
+                value: E = Value,
+            } [work Each(tile)]
+
+            /// `TMASK_BAND(tile, begin, end, group, value)`: in row `r` of the valid part, the elements outside of columns
+            /// `begin + r / group .. end + r / group` become the value: `group` rows in a row share a band, and the next ones have
+            /// theirs a column further right.
+            MaskBand "mask_band" {
+                /// The tile.
+                tile: T = InOut,
+                /// First column kept in row 0, `i32`; may lie outside of the tile.
+                begin: E = Column "the first column of a band",
+                /// One past the last column kept in row 0, `i32`.
+                end: E = Column "the end of a band",
+                /// Rows per band, `u32`; 0 counts as 1.
+                group: E = Count,
+                /// An `f32`.
+                value: E = Value,
+            } [work Each(tile)]
+
+            /// `TCI(dst, start[, cols])`: column `c` of every row becomes `start + c`. All rows of the capacity become valid, and the
+            /// smaller of its columns and `cols`.
+            Iota "iota" {
+                /// Destination.
+                dst: T = Out,
+                /// The value of column 0, `i32`.
+                start: E = Column "the number of column 0",
+                /// At most this many columns.
+                cols: Option<E> = MaybeCount,
+            } [gives Room(), AtMost(cols); work Each(dst)]
+
+            /// `TINSERT(dst, src, row, col)`: the valid part of `src` replaces as many elements of the valid part of `dst`, from
+            /// (`row`, `col`) on, which must have room for it.
+            Insert "insert" {
+                /// Destination; keeps its valid part.
+                dst: T = InOut,
+                /// What is put in; not `dst`.
+                src: T = In,
+                /// First row, `u32`.
+                row: E = Count,
+                /// First column, `u32`.
+                col: E = Count,
+            } [work Each(dst); apart "a part of a tile goes to another tile"]
+
+            /// `TEXTRACT(dst, src, row, col)`: what the valid part of `src` has from (`row`, `col`) on, at most the capacity of `dst`.
+            Extract "extract" {
+                /// Destination.
+                dst: T = Out,
+                /// What is taken from; not `dst`.
+                src: T = In,
+                /// First row, `u32`.
+                row: E = Count,
+                /// First column, `u32`.
+                col: E = Count,
+            } [gives Room(), Room(); work Each(dst); apart "a part of a tile goes to another tile"]
+
+            /// `TTOPK(values, indices, src, first)`: each row of `values` and `indices` keeps the largest of what it holds and of
+            /// the row of `src`, whose column `c` has the index `first + c`; as many as fit. Rows run from the largest value to
+            /// the smallest, equal values from the lower index to the higher; NaN counts as -∞.
+            TopK "top_k" {
+                /// The largest values so far; its valid part has the rows of `src`, or is empty.
+                values: T = List,
+                /// Their indices as real numbers, `f32`; its valid part is that of `values`.
+                indices: T = List,
+                /// What is taken in.
+                src: T = In,
+                /// Index of column 0 of `src`, `u32`; indices stay below 2^24, where `f32` holds every whole number.
+                first: E = Count,
+            } [gives Rows(src), Room(); work Both(src, values); apart "a selection takes three different tiles"]
+        }
+    };
+}
+pub(crate) use tile_forms;
