@@ -8,70 +8,75 @@ use crate::number::{self, NumberError};
 use wsp_ir::diag::{Diagnostic, Sink};
 use wsp_ir::{FileId, Span};
 use wsp_syntax::{
-    Fault, Language, Lexer, Names, Numbers, Rules, Tok, Token, foreign_name, open_comment, shorten, tokens,
+    Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, foreign_name, open_comment, shorten,
+    tokens,
 };
 
-static PTO: Language = Language::new(Rules {
-    signs: &[
-        Tok::ShlEq,
-        Tok::Shl,
-        Tok::Le,
-        Tok::Lt,
-        Tok::ShrEq,
-        Tok::Shr,
-        Tok::Ge,
-        Tok::Gt,
-        Tok::Ellipsis,
-        Tok::Dot,
-        Tok::ColonColon,
-        Tok::Colon,
-        Tok::Arrow,
-        Tok::MinusMinus,
-        Tok::MinusEq,
-        Tok::Minus,
-        Tok::PlusPlus,
-        Tok::PlusEq,
-        Tok::Plus,
-        Tok::StarEq,
-        Tok::Star,
-        Tok::SlashEq,
-        Tok::Slash,
-        Tok::PercentEq,
-        Tok::Percent,
-        Tok::AmpEq,
-        Tok::AmpAmp,
-        Tok::Amp,
-        Tok::PipeEq,
-        Tok::PipePipe,
-        Tok::Pipe,
-        Tok::CaretEq,
-        Tok::Caret,
-        Tok::EqEq,
-        Tok::Eq,
-        Tok::Ne,
-        Tok::Bang,
-        Tok::LParen,
-        Tok::RParen,
-        Tok::LBrace,
-        Tok::RBrace,
-        Tok::LBracket,
-        Tok::RBracket,
-        Tok::Semi,
-        Tok::Comma,
-        Tok::Question,
-        Tok::Tilde,
-        Tok::Hash,
-    ],
-    comment: "//",
-    block_comments: true,
-    joined_lines: true,
-    quotes: "\"'",
-    escapes: false,
-    numbers: Numbers::C,
-    names: Names::Qualified,
-    directives: false,
-    strays: Some("@$`\\"),
-});
+struct Pto;
+
+impl Lexicon for Pto {
+    const LANGUAGE: &'static Language = &Language::new(Rules {
+        signs: &[
+            Tok::ShlEq,
+            Tok::Shl,
+            Tok::Le,
+            Tok::Lt,
+            Tok::ShrEq,
+            Tok::Shr,
+            Tok::Ge,
+            Tok::Gt,
+            Tok::Ellipsis,
+            Tok::Dot,
+            Tok::ColonColon,
+            Tok::Colon,
+            Tok::Arrow,
+            Tok::MinusMinus,
+            Tok::MinusEq,
+            Tok::Minus,
+            Tok::PlusPlus,
+            Tok::PlusEq,
+            Tok::Plus,
+            Tok::StarEq,
+            Tok::Star,
+            Tok::SlashEq,
+            Tok::Slash,
+            Tok::PercentEq,
+            Tok::Percent,
+            Tok::AmpEq,
+            Tok::AmpAmp,
+            Tok::Amp,
+            Tok::PipeEq,
+            Tok::PipePipe,
+            Tok::Pipe,
+            Tok::CaretEq,
+            Tok::Caret,
+            Tok::EqEq,
+            Tok::Eq,
+            Tok::Ne,
+            Tok::Bang,
+            Tok::LParen,
+            Tok::RParen,
+            Tok::LBrace,
+            Tok::RBrace,
+            Tok::LBracket,
+            Tok::RBracket,
+            Tok::Semi,
+            Tok::Comma,
+            Tok::Question,
+            Tok::Tilde,
+            Tok::Hash,
+        ],
+        comment: "//",
+        block_comments: true,
+        joined_lines: true,
+        quotes: "\"'",
+        escapes: false,
+        numbers: Numbers::C,
+        names: Names::Qualified,
+        directives: false,
+        strays: Some("@$`\\"),
+    });
+}
 
 /// A line `#include "path"`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,7 +98,7 @@ pub(crate) struct Lexed {
 /// Splits a text of at most `u32::MAX` bytes.
 pub(crate) fn lex(file: FileId, text: &str) -> Lexed {
     let mut found = Found { file, text, includes: Vec::new(), sink: Sink::default(), conditionals: 0 };
-    let tokens = tokens(&PTO, text, |lexer, token| found.take(lexer, token));
+    let tokens = tokens(text, |lexer: &mut Lexer<Pto>, token| found.take(lexer, token));
     Lexed { tokens, includes: found.includes, sink: found.sink }
 }
 
@@ -109,7 +114,7 @@ struct Found<'t> {
 
 impl Found<'_> {
     /// What a token counts as.
-    fn take(&mut self, lexer: &mut Lexer<'_>, token: Token) -> Option<Tok> {
+    fn take(&mut self, lexer: &mut Lexer<'_, Pto>, token: Token) -> Option<Tok> {
         let span = self.span(token.start as usize, token.end as usize);
         match (token.kind, token.fault) {
             (Tok::Hash, _) => {

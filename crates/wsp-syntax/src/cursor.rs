@@ -1,6 +1,6 @@
 //! A place among the tokens of a text, and what is said when another token was needed.
 
-use crate::{Language, Lexer, Tok, Token, shorten};
+use crate::{Lexer, Lexicon, Tok, Token, shorten};
 use std::borrow::Cow;
 use wsp_diag::{Code, Diagnostic, FileId, Span};
 
@@ -43,12 +43,11 @@ pub struct Cursor<'t> {
 /// All tokens of a text; the last is of kind [`Tok::Eof`].
 ///
 /// `take` is given each token, reports what is wrong with it, may pass text behind it, and says what it counts as; none leaves it out.
-pub fn tokens<'t>(
-    language: &'static Language,
+pub fn tokens<'t, L: Lexicon>(
     text: &'t str,
-    mut take: impl FnMut(&mut Lexer<'t>, Token) -> Option<Tok>,
+    mut take: impl FnMut(&mut Lexer<'t, L>, Token) -> Option<Tok>,
 ) -> Vec<Token> {
-    let mut lexer = Lexer::new(language, text);
+    let mut lexer = Lexer::new(text);
     let mut tokens = Vec::new();
     let mut starts_line = false;
     loop {

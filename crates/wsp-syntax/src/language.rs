@@ -70,6 +70,12 @@ pub(crate) enum Class {
     Foreign,
 }
 
+/// A language as a type, so that what reads its texts is compiled for its rules.
+pub trait Lexicon {
+    /// The language.
+    const LANGUAGE: &'static Language;
+}
+
 /// A language: its rules, and tables made from them.
 #[derive(Debug)]
 pub struct Language {
@@ -77,6 +83,8 @@ pub struct Language {
     pub(crate) classes: [Class; 256],
     /// Where the signs begin that begin with a byte.
     first: [u8; 128],
+    /// The sign of one character that is the longest that begins with a byte.
+    single: [Option<Tok>; 128],
 }
 
 impl Language {
@@ -84,6 +92,7 @@ impl Language {
     pub const fn new(rules: Rules) -> Language {
         let mut classes = [Class::Foreign; 256];
         let mut first = [u8::MAX; 128];
+        let mut single = [None; 128];
         let mut byte = 0;
         while byte < 128 {
             let b = byte as u8;
@@ -105,9 +114,12 @@ impl Language {
         let mut at = rules.signs.len();
         while at > 0 {
             at -= 1;
-            let b = rules.signs[at].text().as_bytes()[0];
-            classes[b as usize] = Class::Sign;
-            first[b as usize] = at as u8;
+            let text = rules.signs[at].text().as_bytes();
+            let b = text[0] as usize;
+            classes[b] = Class::Sign;
+            first[b] = at as u8;
+            // The longer come first.
+            single[b] = if text.len() == 1 { Some(rules.signs[at]) } else { None };
         }
         classes[rules.comment.as_bytes()[0] as usize] = Class::Comment;
         if rules.block_comments {
@@ -116,23 +128,25 @@ impl Language {
         if rules.joined_lines {
             classes[b'\\' as usize] = Class::Comment;
         }
-        Language { rules, classes, first }
+        Language { rules, classes, first, single }
     }
 
+    #[inline]
     pub(crate) fn class(&self, byte: u8) -> Class {
         self.classes[byte as usize]
+    }
+
+    /// The sign that a byte is, whatever follows it.
+    #[inline]
+    pub(crate) fn single(&self, byte: u8) -> Option<Tok> {
+        *self.single.get(byte as usize)?
     }
 
     /// The longest sign that a text begins with.
     pub(crate) fn sign(&self, rest: &[u8]) -> Option<Tok> {
         let &byte = rest.first()?;
         let first = *self.first.get(byte as usize)?;
-        let signs = self.rules.signs.get(first as usize..)?.iter();
-        // The longer come first, so nothing else begins with the character.
-        if let Some(sign) = signs.as_slice().first().filter(|sign| sign.text().len() == 1) {
-            return Some(*sign);
-        }
-        let mut signs = signs.take_while(|sign| sign.text().as_bytes()[0] == byte);
+        let mut signs = self.rules.signs.get(first as usize..)?.iter();
         signs.find(|sign| rest.starts_with(sign.text().as_bytes())).copied()
     }
 

@@ -4,23 +4,24 @@
 //! token is needed.
 
 use crate::language::Class;
-use crate::{Fault, Language, Names, Numbers, Tok, Token, integer, string, unescape};
+use crate::{Fault, Lexicon, Names, Numbers, Tok, Token, integer, string, unescape};
+use std::marker::PhantomData;
 
 /// A text of at most `u32::MAX` bytes that is being read.
 #[derive(Debug)]
-pub struct Lexer<'t> {
-    language: &'static Language,
+pub struct Lexer<'t, L> {
     text: &'t str,
     at: usize,
     /// No token of the line was read.
     starts_line: bool,
+    language: PhantomData<L>,
 }
 
-impl<'t> Lexer<'t> {
+impl<'t, L: Lexicon> Lexer<'t, L> {
     /// Begins behind the byte order mark, if there is one.
-    pub fn new(language: &'static Language, text: &'t str) -> Lexer<'t> {
+    pub fn new(text: &'t str) -> Lexer<'t, L> {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        Lexer { language, text, at, starts_line: true }
+        Lexer { text, at, starts_line: true, language: PhantomData }
     }
 
     /// The whole text.
@@ -55,11 +56,11 @@ impl<'t> Lexer<'t> {
         let Some(&byte) = self.text.as_bytes().get(start) else {
             return self.token(Tok::Eof, start, None);
         };
-        match self.language.class(byte) {
+        match L::LANGUAGE.class(byte) {
             Class::Word => self.word(),
             Class::Digit => self.number(),
             Class::Quote => self.string(),
-            Class::Foreign if self.language.rules.names != Names::Ascii => self.foreign(),
+            Class::Foreign if L::LANGUAGE.rules.names != Names::Ascii => self.foreign(),
             _ => self.sign(byte),
         }
     }
@@ -72,10 +73,10 @@ impl<'t> Lexer<'t> {
     /// Passes blanks and comments. A comment without an end is a token.
     #[inline]
     fn skip_blanks(&mut self) -> Option<Token> {
-        let rules = &self.language.rules;
+        let rules = &L::LANGUAGE.rules;
         let comment = rules.comment.as_bytes();
         while let Some(&byte) = self.text.as_bytes().get(self.at) {
-            match self.language.class(byte) {
+            match L::LANGUAGE.class(byte) {
                 Class::Blank => self.at += 1,
                 Class::Line => {
                     self.starts_line = true;
@@ -122,7 +123,7 @@ impl<'t> Lexer<'t> {
     fn skip_word(&mut self) {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at)
-            && matches!(self.language.class(byte), Class::Word | Class::Digit)
+            && matches!(L::LANGUAGE.class(byte), Class::Word | Class::Digit)
         {
             self.at += 1;
         }
@@ -132,7 +133,7 @@ impl<'t> Lexer<'t> {
     fn word(&mut self) -> Token {
         let start = self.at;
         self.skip_word();
-        match self.language.rules.names {
+        match L::LANGUAGE.rules.names {
             Names::Ascii => self.token(Tok::Ident, start, None),
             names => self.name(start, names),
         }
@@ -163,7 +164,7 @@ impl<'t> Lexer<'t> {
     #[cold]
     fn foreign(&mut self) -> Token {
         match self.rest().chars().next() {
-            Some(c) if c.is_alphabetic() => self.name(self.at, self.language.rules.names),
+            Some(c) if c.is_alphabetic() => self.name(self.at, L::LANGUAGE.rules.names),
             _ => self.stray(),
         }
     }
@@ -171,14 +172,14 @@ impl<'t> Lexer<'t> {
     #[inline]
     fn number(&mut self) -> Token {
         let start = self.at;
-        let (binary, fractions) = match self.language.rules.numbers {
+        let (binary, fractions) = match L::LANGUAGE.rules.numbers {
             Numbers::C => return self.c_number(),
             Numbers::Integers { binary, fractions } => (binary, fractions),
         };
         while self.byte(0).is_ascii_digit() {
             self.at += 1;
         }
-        let goes_on = matches!(self.language.class(self.byte(0)), Class::Word)
+        let goes_on = matches!(L::LANGUAGE.class(self.byte(0)), Class::Word)
             || fractions && self.byte(0) == b'.' && self.byte(1).is_ascii_digit();
         // Eighteen digits fit.
         if !goes_on && self.at - start <= 18 {
@@ -214,8 +215,8 @@ impl<'t> Lexer<'t> {
     fn sign(&mut self, byte: u8) -> Token {
         let start = self.at;
         if byte == b'.' {
-            let rules = &self.language.rules;
-            let next = self.language.class(self.byte(1));
+            let rules = &L::LANGUAGE.rules;
+            let next = L::LANGUAGE.class(self.byte(1));
             if rules.numbers == Numbers::C && next == Class::Digit {
                 return self.c_number();
             }
@@ -225,7 +226,11 @@ impl<'t> Lexer<'t> {
                 return self.token(Tok::Directive, start, None);
             }
         }
-        match self.language.sign(&self.text.as_bytes()[start..]) {
+        if let Some(sign) = L::LANGUAGE.single(byte) {
+            self.at += 1;
+            return self.token(sign, start, None);
+        }
+        match L::LANGUAGE.sign(&self.text.as_bytes()[start..]) {
             Some(sign) => {
                 self.at += sign.text().len();
                 self.token(sign, start, None)
@@ -240,7 +245,7 @@ impl<'t> Lexer<'t> {
         let rest = self.rest();
         if let Some(length) = string::closed(rest) {
             self.at += length;
-            let escapes = self.language.rules.escapes && unescape(&rest[..length]).is_err();
+            let escapes = L::LANGUAGE.rules.escapes && unescape(&rest[..length]).is_err();
             return self.token(Tok::Str, start, escapes.then_some(Fault::Escape));
         }
         self.at += rest.find('\n').unwrap_or(rest.len());
@@ -253,8 +258,8 @@ impl<'t> Lexer<'t> {
         let start = self.at;
         let rest = self.rest();
         let one = rest.chars().next().map_or(1, char::len_utf8);
-        self.at += match self.language.rules.strays {
-            Some(_) => rest.find(|c: char| !self.language.is_stray(c)).unwrap_or(rest.len()).max(one),
+        self.at += match L::LANGUAGE.rules.strays {
+            Some(_) => rest.find(|c: char| !L::LANGUAGE.is_stray(c)).unwrap_or(rest.len()).max(one),
             None => one,
         };
         self.token(Tok::Bad, start, Some(Fault::Character))

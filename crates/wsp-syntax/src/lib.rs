@@ -13,7 +13,7 @@ mod string;
 mod token;
 
 pub use cursor::{Cursor, Ends, Open, foreign_name, open_comment, partner, tokens};
-pub use language::{Language, Names, Numbers, Rules};
+pub use language::{Language, Lexicon, Names, Numbers, Rules};
 pub use lexer::Lexer;
 pub use number::integer;
 pub use operators::{Operators, PREFIX, TERNARY, binary, infix};

@@ -7,58 +7,63 @@ use super::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::{FileId, Span};
 use wsp_syntax::{
-    Fault, Language, Names, Numbers, Rules, Tok, Token, foreign_name, open_comment, shorten, tokens,
+    Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, foreign_name, open_comment, shorten,
+    tokens,
 };
 
-static WSP: Language = Language::new(Rules {
-    signs: &[
-        Tok::RangeIncl,
-        Tok::Range,
-        Tok::PlusColon,
-        Tok::PlusPlus,
-        Tok::PlusEq,
-        Tok::Plus,
-        Tok::EqEq,
-        Tok::Eq,
-        Tok::Ne,
-        Tok::Bang,
-        Tok::Le,
-        Tok::Lt,
-        Tok::Ge,
-        Tok::Gt,
-        Tok::AmpAmp,
-        Tok::PipePipe,
-        Tok::LParen,
-        Tok::RParen,
-        Tok::LBrace,
-        Tok::RBrace,
-        Tok::LBracket,
-        Tok::RBracket,
-        Tok::Semi,
-        Tok::Comma,
-        Tok::Colon,
-        Tok::Question,
-        Tok::Minus,
-        Tok::Star,
-        Tok::Slash,
-        Tok::Percent,
-        Tok::At,
-    ],
-    comment: "//",
-    block_comments: true,
-    joined_lines: false,
-    quotes: "\"",
-    escapes: false,
-    numbers: Numbers::Integers { binary: false, fractions: true },
-    names: Names::Unicode,
-    directives: false,
-    strays: Some("$`\\~^"),
-});
+struct Wsp;
+
+impl Lexicon for Wsp {
+    const LANGUAGE: &'static Language = &Language::new(Rules {
+        signs: &[
+            Tok::RangeIncl,
+            Tok::Range,
+            Tok::PlusColon,
+            Tok::PlusPlus,
+            Tok::PlusEq,
+            Tok::Plus,
+            Tok::EqEq,
+            Tok::Eq,
+            Tok::Ne,
+            Tok::Bang,
+            Tok::Le,
+            Tok::Lt,
+            Tok::Ge,
+            Tok::Gt,
+            Tok::AmpAmp,
+            Tok::PipePipe,
+            Tok::LParen,
+            Tok::RParen,
+            Tok::LBrace,
+            Tok::RBrace,
+            Tok::LBracket,
+            Tok::RBracket,
+            Tok::Semi,
+            Tok::Comma,
+            Tok::Colon,
+            Tok::Question,
+            Tok::Minus,
+            Tok::Star,
+            Tok::Slash,
+            Tok::Percent,
+            Tok::At,
+        ],
+        comment: "//",
+        block_comments: true,
+        joined_lines: false,
+        quotes: "\"",
+        escapes: false,
+        numbers: Numbers::Integers { binary: false, fractions: true },
+        names: Names::Unicode,
+        directives: false,
+        strays: Some("$`\\~^"),
+    });
+}
 
 /// Splits a text of at most `u32::MAX` bytes; the last token is [`Tok::Eof`].
 pub(super) fn lex(file: FileId, text: &str) -> (Vec<Token>, Sink) {
     let mut sink = Sink::default();
-    let tokens = tokens(&WSP, text, |_, token| {
+    let tokens = tokens(text, |_: &mut Lexer<Wsp>, token| {
         let Some(fault) = token.fault else { return Some(token.kind) };
         let (diagnostic, kind) = fault_of(fault, token.text(text), Span::new(file, token.start, token.end));
         sink.push(diagnostic);

@@ -5,49 +5,53 @@
 use crate::ptow::codes;
 use wsp_ir::diag::{Diagnostic, Sink};
 use wsp_ir::{FileId, Span};
-use wsp_syntax::{Fault, Language, Lexer, Names, Numbers, Rules, Tok, Token, unescape};
+use wsp_syntax::{Fault, Language, Lexer, Lexicon, Names, Numbers, Rules, Tok, Token, unescape};
 
-static PTOWS: Language = Language::new(Rules {
-    signs: &[
-        Tok::Range,
-        Tok::PlusColon,
-        Tok::Plus,
-        Tok::EqEq,
-        Tok::Eq,
-        Tok::Ne,
-        Tok::Bang,
-        Tok::Le,
-        Tok::Lt,
-        Tok::Ge,
-        Tok::Gt,
-        Tok::AmpAmp,
-        Tok::PipePipe,
-        Tok::Minus,
-        Tok::Star,
-        Tok::Slash,
-        Tok::Percent,
-        Tok::Question,
-        Tok::Colon,
-        Tok::Comma,
-        Tok::LParen,
-        Tok::RParen,
-        Tok::LBracket,
-        Tok::RBracket,
-        Tok::LBrace,
-        Tok::RBrace,
-        Tok::At,
-        Tok::Hash,
-    ],
-    comment: ";",
-    block_comments: false,
-    joined_lines: false,
-    quotes: "\"",
-    escapes: true,
-    numbers: Numbers::Integers { binary: false, fractions: false },
-    names: Names::Ascii,
-    directives: true,
-    strays: None,
-});
+struct Ptows;
+
+impl Lexicon for Ptows {
+    const LANGUAGE: &'static Language = &Language::new(Rules {
+        signs: &[
+            Tok::Range,
+            Tok::PlusColon,
+            Tok::Plus,
+            Tok::EqEq,
+            Tok::Eq,
+            Tok::Ne,
+            Tok::Bang,
+            Tok::Le,
+            Tok::Lt,
+            Tok::Ge,
+            Tok::Gt,
+            Tok::AmpAmp,
+            Tok::PipePipe,
+            Tok::Minus,
+            Tok::Star,
+            Tok::Slash,
+            Tok::Percent,
+            Tok::Question,
+            Tok::Colon,
+            Tok::Comma,
+            Tok::LParen,
+            Tok::RParen,
+            Tok::LBracket,
+            Tok::RBracket,
+            Tok::LBrace,
+            Tok::RBrace,
+            Tok::At,
+            Tok::Hash,
+        ],
+        comment: ";",
+        block_comments: false,
+        joined_lines: false,
+        quotes: "\"",
+        escapes: true,
+        numbers: Numbers::Integers { binary: false, fractions: false },
+        names: Names::Ascii,
+        directives: true,
+        strays: None,
+    });
+}
 
 /// A line that is not empty.
 #[derive(Clone, Default, Debug)]
@@ -61,7 +65,7 @@ pub(super) struct Line {
 /// The lines of a text of at most `u32::MAX` bytes.
 pub(super) fn lines(file: FileId, text: &str, sink: &mut Sink) -> Vec<Line> {
     let mut found = Vec::new();
-    let mut lexer = Lexer::new(&PTOWS, text);
+    let mut lexer = Lexer::<Ptows>::new(text);
     let mut token = lexer.next();
     while token.kind != Tok::Eof {
         let rest = &text[token.start as usize..];
@@ -86,7 +90,7 @@ pub(super) fn lines(file: FileId, text: &str, sink: &mut Sink) -> Vec<Line> {
 }
 
 /// What is wrong with a token.
-fn fault(file: FileId, text: &str, token: Token, lexer: &Lexer<'_>) -> Option<Diagnostic> {
+fn fault(file: FileId, text: &str, token: Token, lexer: &Lexer<'_, Ptows>) -> Option<Diagnostic> {
     let body = token.text(text);
     let fault = match token.fault {
         // Comments of other languages.

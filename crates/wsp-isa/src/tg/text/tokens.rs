@@ -4,46 +4,50 @@
 
 use super::idents::{Ident, Idents};
 pub(super) use wsp_syntax::{Fault, Tok as Sign};
-use wsp_syntax::{Language, Lexer, Names, Numbers, Rules, integer};
+use wsp_syntax::{Language, Lexer, Lexicon, Names, Numbers, Rules, integer};
 
-static TG: Language = Language::new(Rules {
-    signs: &[
-        Sign::LParen,
-        Sign::RParen,
-        Sign::LBrace,
-        Sign::RBrace,
-        Sign::LBracket,
-        Sign::RBracket,
-        Sign::Comma,
-        Sign::Semi,
-        Sign::Colon,
-        Sign::Dot,
-        Sign::EqEq,
-        Sign::Eq,
-        Sign::Plus,
-        Sign::Minus,
-        Sign::Star,
-        Sign::Slash,
-        Sign::Percent,
-        Sign::Ne,
-        Sign::Bang,
-        Sign::Le,
-        Sign::Lt,
-        Sign::Ge,
-        Sign::Gt,
-        Sign::AmpAmp,
-        Sign::PipePipe,
-    ],
-    comment: "//",
-    block_comments: true,
-    joined_lines: false,
-    quotes: "\"",
-    escapes: true,
-    numbers: Numbers::Integers { binary: true, fractions: false },
-    names: Names::Ascii,
-    directives: false,
-    strays: None,
-});
+struct Tg;
+
+impl Lexicon for Tg {
+    const LANGUAGE: &'static Language = &Language::new(Rules {
+        signs: &[
+            Sign::LParen,
+            Sign::RParen,
+            Sign::LBrace,
+            Sign::RBrace,
+            Sign::LBracket,
+            Sign::RBracket,
+            Sign::Comma,
+            Sign::Semi,
+            Sign::Colon,
+            Sign::Dot,
+            Sign::EqEq,
+            Sign::Eq,
+            Sign::Plus,
+            Sign::Minus,
+            Sign::Star,
+            Sign::Slash,
+            Sign::Percent,
+            Sign::Ne,
+            Sign::Bang,
+            Sign::Le,
+            Sign::Lt,
+            Sign::Ge,
+            Sign::Gt,
+            Sign::AmpAmp,
+            Sign::PipePipe,
+        ],
+        comment: "//",
+        block_comments: true,
+        joined_lines: false,
+        quotes: "\"",
+        escapes: true,
+        numbers: Numbers::Integers { binary: true, fractions: false },
+        names: Names::Ascii,
+        directives: false,
+        strays: None,
+    });
+}
 
 /// What a token is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,13 +77,13 @@ pub(super) struct Token {
 /// A text of at most `u32::MAX` bytes that is being read.
 pub(super) struct Tokens<'t> {
     pub(super) text: &'t str,
-    lexer: Lexer<'t>,
+    lexer: Lexer<'t, Tg>,
     pub(super) idents: Idents<'t>,
 }
 
 impl<'t> Tokens<'t> {
     pub(super) fn new(text: &'t str) -> Tokens<'t> {
-        Tokens { text, lexer: Lexer::new(&TG, text), idents: Idents::new() }
+        Tokens { text, lexer: Lexer::new(text), idents: Idents::new() }
     }
 
     /// The next token.
@@ -137,9 +141,13 @@ impl<'t> Tokens<'t> {
 #[inline]
 fn value(text: &str) -> u64 {
     let bytes = text.as_bytes();
+    let digit = |byte: &u8| u64::from(byte.wrapping_sub(b'0'));
     // Eighteen digits fit.
-    if bytes.len() <= 18 && bytes.iter().all(u8::is_ascii_digit) {
-        return bytes.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+    if bytes.len() <= 18 {
+        let add = |value: u64, byte| Some(value * 10 + Some(digit(byte)).filter(|&digit| digit < 10)?);
+        if let Some(value) = bytes.iter().try_fold(0, add) {
+            return value;
+        }
     }
     integer(text, true).unwrap_or_default()
 }

@@ -74,7 +74,7 @@ impl Parser<'_> {
             }
             Tok::Ident(_) | Tok::Number(_) => {
                 let tensor = TensorNo(self.number(Namespace::Tensor, Role::Defines)?);
-                self.declare_extern(None);
+                self.declare_extern(tensor, None);
                 self.extern_type(start, tensor)
             }
             _ => Err(self.expected("the name of a tensor, or `event`")),
@@ -83,7 +83,7 @@ impl Parser<'_> {
 
     fn extern_tensor(&mut self, start: u32, ident: Ident, span: Span) -> Parsed<()> {
         let known = self.tokens.idents.row(ident).tensor;
-        if let Some(first) = self.unit.externs.iter().find(|e| e.tensor.0 == known).map(|e| e.span) {
+        if let Some(first) = self.first_extern(TensorNo(known)) {
             let message = format!("tensor `{}` is declared twice", self.text_at(span));
             let fault = Diagnostic::error(codes::DECLARED_TWICE, message)
                 .at(span, "again here")
@@ -91,7 +91,7 @@ impl Parser<'_> {
             return Err(self.report(fault));
         }
         let tensor = TensorNo(self.resolve(Namespace::Tensor, ident, span, Role::Defines)?);
-        self.declare_extern(Some(ident));
+        self.declare_extern(tensor, Some(ident));
         self.extern_type(start, tensor)
     }
 

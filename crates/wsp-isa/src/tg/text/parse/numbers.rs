@@ -51,6 +51,8 @@ pub(super) struct Numbers {
     tensors_by_number: bool,
     /// Names of tensors declared `extern`, in this order.
     externs: Vec<Option<Ident>>,
+    /// The first declaration of each of these tensors.
+    first_externs: FxHashMap<TensorNo, usize>,
 }
 
 impl Default for Numbers {
@@ -69,6 +71,7 @@ impl Default for Numbers {
             tensors: Vec::new(),
             tensors_by_number: false,
             externs: Vec::new(),
+            first_externs: FxHashMap::default(),
         }
     }
 }
@@ -235,9 +238,16 @@ impl Parser<'_> {
         self.numbers.given(Namespace::Tensor, number);
     }
 
-    /// Takes note of a tensor that is declared `extern`, by name or not.
-    pub(super) fn declare_extern(&mut self, ident: Option<Ident>) {
+    /// Takes note that the next declaration is of this tensor, by name or not.
+    pub(super) fn declare_extern(&mut self, tensor: TensorNo, ident: Option<Ident>) {
         self.numbers.externs.push(ident);
+        self.numbers.first_externs.entry(tensor).or_insert(self.unit.externs.len());
+    }
+
+    /// Where a tensor is declared `extern` first.
+    pub(super) fn first_extern(&self, tensor: TensorNo) -> Option<Span> {
+        let at = *self.numbers.first_externs.get(&tensor)?;
+        self.unit.externs.get(at).map(|first| first.span)
     }
 
     pub(super) fn enter_graph(&mut self, graph: GraphNo) {
