@@ -65,6 +65,57 @@ fn kernels_of_one_graph_that_do_not_run_are_no_race() {
     }
 }
 
+/// ISA-TG-21, ISA-CF-01, ISA-CF-08: kernels that share bytes in an arm or behind a break which no launch of the host reaches, and whether a run that its
+/// caller lets launch the graph with another iteration has to compare them.
+#[test]
+fn kernels_that_no_launch_reaches_are_no_race() {
+    let kernel = |name: &str| format!("TG_KERNEL({name}, rw, 1, AIV, 0)\nMC_BIND({name}, 0, T)\n");
+    let text = |open: &str, close: &str, host: &str| {
+        let body = format!("{open}\n{}{}{close}", kernel("A"), kernel("B"));
+        format!("arg N: i64\nextern T: u8[64]\nTG_BEGIN(G)\n{body}\nTG_END(G)\n{host}\n")
+    };
+    let arm = |condition: &str| (format!("CF_IF({condition})"), "CF_ENDIF");
+    let looped = |count: &str, rest: &str| (format!("CF_LOOP({count}, i)\n{rest}"), "CF_ENDLOOP");
+    let within = |count: &str, condition: &str, rest: &str| {
+        (format!("CF_LOOP({count}, i)\nCF_IF({condition})"), format!("CF_ENDIF\n{rest}CF_ENDLOOP"))
+    };
+    let (once, one, two) = ("TG_LAUNCH(G, 1)", "TG_INVOKE(G, 1)", "TG_INVOKE(G, 0)\nTG_INVOKE(G, 2)");
+    let rounds = "CF_LOOP(4, k)\nTG_INVOKE(G, 2 * k)\nCF_ENDLOOP";
+    for ((open, close), host, is_race, is_left) in [
+        (arm("iteration == 1"), once, false, true),
+        (arm("iteration == 1"), one, true, false),
+        (arm("iteration == 1"), two, false, true),
+        (arm("iteration == 1"), rounds, false, true),
+        (arm("iteration == 4"), rounds, true, false),
+        (arm("iteration == 1"), "TG_INVOKE(G, N)", true, false),
+        (arm("iteration == 1"), "", true, false),
+        (looped("3", "CF_BREAK(i == 0)\n"), once, false, false),
+        (looped("3", "CF_BREAK(i == 1)\n"), once, true, false),
+        (looped("3", "CF_BREAK(iteration == 0)\n"), once, false, true),
+        (looped("3", "CF_BREAK(iteration == 1)\n"), once, true, false),
+        (looped("N", "CF_BREAK(i < 1)\n"), once, false, false),
+    ] {
+        let text = text(&open, close, host);
+        let found = told(1501, &text, None);
+        assert_eq!((found.0.is_empty(), found.1), (!is_race, is_left), "{text}");
+    }
+    for ((open, close), is_race) in [
+        (within("3", "i == 3", ""), false),
+        (within("3", "i == 2", ""), true),
+        (within("3", "i == 2", "CF_BREAK(i == 1)\n"), false),
+        (within("3", "i == 1", "CF_BREAK(i == 1)\n"), true),
+        (within("N", "i == N", ""), false),
+    ] {
+        let text = text(&open, &close, once);
+        assert_eq!(told(1501, &text, None).0.is_empty(), !is_race, "{text}");
+    }
+    // A scalar with a value.
+    for (n, is_race) in [(2, false), (1, true)] {
+        let text = text("CF_LOOP(N, i)\nCF_BREAK(N == 2)", "CF_ENDLOOP", once);
+        assert_eq!(told(1501, &text, Some(n)), (vec![Severity::Error; usize::from(is_race)], false), "{n}");
+    }
+}
+
 /// ISA-MC-02: memory that a launch binds no argument to, as its index and conditions go, may be released.
 #[test]
 fn memory_that_a_launch_does_not_take_is_released() {

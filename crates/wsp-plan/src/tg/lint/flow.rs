@@ -20,15 +20,19 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     let mut list = cx.accesses.list.clone();
     let mut guessed = vec![false; list.len()];
     let mut arms = Arms::new();
-    let (pairs, open) = pairs(cx, order, &mut list, &mut guessed, &mut arms);
+    let Pairs { sure: pairs, open, elsewhere } = pairs(cx, order, &mut list, &mut guessed, &mut arms);
     let flow = Flow { order, list: &list, guessed: &guessed, undecided: RefCell::default() };
     let ordered = flow.ordered(cx, &pairs);
     let mut conditional = Vec::new();
     for (pair, _) in pairs.iter().zip(&ordered).filter(|(_, is_ordered)| !**is_ordered) {
-        let together = arms.together(cx, flow.first(*pair).block, flow.second(*pair).block);
+        let together = arms.together(cx, flow.first(*pair), flow.second(*pair));
         flow.race(cx, *pair, together);
         conditional.extend((together == Certainty::Maybe).then_some(*pair));
     }
+    let ordered_elsewhere = flow.ordered(cx, &elsewhere);
+    conditional.extend(
+        elsewhere.iter().zip(ordered_elsewhere).filter(|(_, ordered)| !ordered).map(|(pair, _)| *pair),
+    );
     let seen: Vec<Pair> = pairs
         .iter()
         .zip(&ordered)
@@ -46,15 +50,23 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     unknown_directions(cx);
 }
 
-/// Pairs of accesses of which one writes, each pair of nodes once per tensor: those that surely touch bytes in common, in one round, and those
-/// that may.
+/// Pairs of accesses of which one writes, each pair of nodes once per tensor.
+struct Pairs {
+    /// They surely touch bytes in common, in one round.
+    sure: Vec<Pair>,
+    /// They may.
+    open: Vec<Pair>,
+    /// They may, in launches with other iterations than those of the host's.
+    elsewhere: Vec<Pair>,
+}
+
 fn pairs(
     cx: &mut Cx<'_>,
     order: &Order,
     list: &mut [Access],
     guessed: &mut [bool],
     arms: &mut Arms,
-) -> (Vec<Pair>, Vec<Pair>) {
+) -> Pairs {
     let (module, outline, accesses) = (cx.known, cx.outline, cx.accesses);
     let gives = |access: &Access| accesses.gives(access.node, access.tensor);
     let takes = |access: &Access| accesses.takes(access.node, access.tensor);
@@ -87,12 +99,15 @@ fn pairs(
     }
     pairs.sort_unstable();
     pairs.dedup();
-    let mut open = Vec::new();
+    let (mut open, mut elsewhere) = (Vec::new(), Vec::new());
     pairs.retain(|pair| {
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
         let meets = match overlap(module, outline, a, b) {
             Certainty::Never => Certainty::Never,
-            _ if arms.together(cx, a.block, b.block) == Certainty::Never => Certainty::Never,
+            _ if arms.together(cx, a, b) == Certainty::Never => {
+                elsewhere.extend(arms.in_other_launches(cx, a, b).then_some(*pair));
+                Certainty::Never
+            }
             meets => meets,
         };
         if meets == Certainty::Maybe {
@@ -104,9 +119,10 @@ fn pairs(
         let (a, b) = (&list[pair.first as usize], &list[pair.second as usize]);
         (a.node, b.node, a.tensor, *pair)
     };
-    pairs.sort_by_key(key);
-    open.sort_by_key(key);
-    (pairs, open)
+    for pairs in [&mut pairs, &mut open, &mut elsewhere] {
+        pairs.sort_by_key(key);
+    }
+    Pairs { sure: pairs, open, elsewhere }
 }
 
 pub(super) struct Flow<'a> {

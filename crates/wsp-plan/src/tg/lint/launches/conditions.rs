@@ -53,6 +53,12 @@ impl Forms {
         self.truth(item)
     }
 
+    /// Whether what some operations make is not 0.
+    pub(super) fn condition_of(&mut self, cx: &Cx<'_>, ops: &[ExprOp], now: &Now<'_>) -> Condition {
+        let item = self.item_of(cx, ops, now);
+        self.truth(item)
+    }
+
     /// Whether a scalar is 0 or less.
     pub(super) fn is_none(&mut self, cx: &Cx<'_>, scalar: Scalar, now: &Now<'_>) -> Condition {
         let item = self.item(cx, scalar, now);
@@ -72,7 +78,10 @@ impl Forms {
         if let Some(value) = scalar.as_const() {
             return number(value.into());
         }
-        let ops = cx.known.scalar(scalar);
+        self.item_of(cx, cx.known.scalar(scalar), now)
+    }
+
+    fn item_of(&mut self, cx: &Cx<'_>, ops: &[ExprOp], now: &Now<'_>) -> Item {
         if ops.len() > LONGEST {
             return Item::Open;
         }

@@ -112,7 +112,7 @@ impl OnDevice {
 }
 
 /// Launches that are made whatever is not known, those that may be, and whether there are no others.
-fn launched(cx: &Cx<'_>) -> (BTreeSet<Launched>, BTreeSet<Launched>, bool) {
+pub(super) fn launched(cx: &Cx<'_>) -> (BTreeSet<Launched>, BTreeSet<Launched>, bool) {
     let launches = |instr: &Instr| {
         matches!(instr, Instr::TgLaunch { .. } | Instr::TgInvoke { .. } | Instr::TgRestore { .. })
     };

@@ -319,7 +319,7 @@ fn touches_the_same(cx: &Cx<'_>, access: &Access) -> bool {
     ops.all(|op| !matches!(op, ExprOp::Iter(_)))
 }
 
-fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {
+pub(super) fn launched_graphs(cx: &Cx<'_>) -> impl Iterator<Item = u32> {
     cx.module.instrs.iter().filter_map(|instr| match instr {
         Instr::TgLaunch { graph_id, .. }
         | Instr::TgInvoke { graph_id, .. }

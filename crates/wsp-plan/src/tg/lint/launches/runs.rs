@@ -56,13 +56,22 @@ fn left(
     let mut left = Vec::new();
     for (at, condition) in breaks_before(cx, (id, block), access) {
         let is_first = cx.outline.blocks.around(at) == id && at < access.place;
-        match forms.condition(cx, condition, now) {
+        let now = |op: ExprOp| round_of(cx, block, op, 0).filter(|_| is_first).or_else(|| now(op));
+        match forms.condition(cx, condition, &now) {
             Condition::Known(false) => {}
             holds if is_first => left.push((holds, false)),
             _ => left.push((Condition::Open, false)),
         }
     }
     left
+}
+
+/// The number of a round, if an operation pushes that of this loop.
+pub(super) fn round_of(cx: &Cx<'_>, block: &Block, op: ExprOp, round: i64) -> Option<i64> {
+    match (cx.module.instrs.get(block.open as usize), op) {
+        (Some(Instr::CfLoop { iterator, .. }), ExprOp::Iter(of)) if *iterator == of => Some(round),
+        _ => None,
+    }
 }
 
 /// Breaks that may leave a loop before an access, with their conditions: those before it, and for bytes that may be those of later rounds all.
