@@ -11,6 +11,7 @@ use super::host::{HostState, HostValue, Stop, Turn};
 use super::launching::Start;
 use super::session::Session;
 use super::shared::Live;
+use std::cell::RefCell;
 use wsp_core::tg::{Env, EvalFault, ExprOp, IterNo, Scalar, ScalarType, TensorNo, eval};
 use wsp_ir::diag::{Diagnostic, Severity};
 use wsp_plan::tg::plan::{HostKind, HostOp};
@@ -234,27 +235,31 @@ impl Session {
         Ok(Progress::GoesOn)
     }
 
-    /// The value of a scalar of the host program, or the launches of the device in flight that may write what it loads.
+    /// The value of a scalar of the host program, or the launches of the device in flight that may write what it loads next. What is not loaded, as the left
+    /// side of an `&&` or `||` goes, is not waited for.
     fn host_value(&self, state: &HostState, device: u32, scalar: Scalar) -> Result<HostValue, EvalFault> {
         if let Some(value) = scalar.as_const() {
             return Ok(HostValue::Known(value));
         }
-        let ops = self.plan.expr(scalar);
-        let loaded = |tensor: u32| {
-            let mut ops = ops.iter().take_while(|op| **op != ExprOp::End);
-            ops.any(|op| matches!(op, ExprOp::Load(of, _) if of.0 == tensor))
-        };
-        let may_write = |code: &GraphCode| {
-            code.tensors.iter().any(|tensor| tensor.written && !tensor.own && loaded(tensor.unit))
-        };
+        let values = HostValues { session: self, state, device, waits: RefCell::default() };
+        let value = eval(self.plan.expr(scalar), &values);
+        match values.waits.into_inner() {
+            waits if waits.is_empty() => value.map(HostValue::Known),
+            waits => Ok(HostValue::Waits(waits)),
+        }
+    }
+
+    /// Launches of a device in flight that may write a tensor. If there are none, the host has waited for all that did.
+    fn writers_in_flight(&self, device: u32, tensor: u32) -> Vec<LaunchId> {
+        let may_write =
+            |code: &GraphCode| code.tensors.iter().any(|of| of.written && !of.own && of.unit == tensor);
         let on = self.in_flight(|live| live.device == device && may_write(&live.code));
-        if !on.is_empty() {
-            return Ok(HostValue::Waits(on));
+        if on.is_empty() {
+            for code in self.codes.iter().filter(|code| may_write(code)) {
+                self.shared.waited(device, Some(code.plan.no));
+            }
         }
-        for code in self.codes.iter().filter(|code| may_write(code)) {
-            self.shared.waited(device, Some(code.plan.no));
-        }
-        eval(ops, &HostValues { session: self, state, device }).map(HostValue::Known)
+        on
     }
 
     fn no_value(&self, at: u32, device: u32, fault: &EvalFault) -> Box<Diagnostic> {
@@ -280,6 +285,8 @@ struct HostValues<'a> {
     session: &'a Session,
     state: &'a HostState,
     device: u32,
+    /// Launches that may write what was to be loaded: it has no value before they have ended.
+    waits: RefCell<Vec<LaunchId>>,
 }
 
 impl Env for HostValues<'_> {
@@ -294,6 +301,11 @@ impl Env for HostValues<'_> {
     }
 
     fn load(&self, tensor: TensorNo, ty: ScalarType, offset: i64) -> Result<i64, EvalFault> {
+        let on = self.session.writers_in_flight(self.device, tensor.0);
+        if !on.is_empty() {
+            self.waits.replace(on);
+            return Err(EvalFault::Load { tensor, offset, ty });
+        }
         let shared = &self.session.shared;
         let range = shared.memory().range(&shared.table, &shared.accounts, tensor.0 as usize, self.device);
         range.map_err(|_| EvalFault::Load { tensor, offset, ty })?.scalar(tensor, offset, ty)

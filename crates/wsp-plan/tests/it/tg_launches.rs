@@ -331,6 +331,41 @@ fn a_read_of_the_host_orders_only_launches_that_may_write_it() {
     assert_eq!([races(&fused("L")), races(&fused("T, 0, i32"))], [true, false]);
 }
 
+/// ISA-TG-25: the host waits for what it loads, and what it does not load, as the left side of an operator goes, it does not wait for.
+#[test]
+fn what_the_host_does_not_load_it_does_not_wait_for() {
+    let told = |condition: &str, n: Option<i64>| -> Vec<(u16, Severity)> {
+        let host = format!(
+            "TG_LAUNCH(G, 1)\nCF_IF({condition})\nTG_LAUNCH(J, 2)\nCF_ELSE\nTG_LAUNCH(J, 2)\nCF_ENDIF\n"
+        );
+        let text = format!("arg N: i64\nextern L: i32\n{}", unit(&BOTH, &host));
+        let found = findings_with(&text, &[n]).into_iter().filter(|found| found.code.0 == 1521);
+        found.map(|found| (found.code.0, found.severity)).collect()
+    };
+    let (t, race) = ("load(T, 0, i32) == 7", vec![(1521, Severity::Error)]);
+    for (condition, waits) in [
+        (format!("N == 1 && {t}"), [false, true]),
+        (format!("N == 0 || {t}"), [false, true]),
+        (format!("N == 2 || (N == 1 && ({t} || N == 3))"), [false, true]),
+        (format!("{t} && N == 1"), [true, true]),
+        (format!("(N == 1 && {t}) + load(T, 4, i32)"), [true, true]),
+    ] {
+        for (n, waits) in [0, 1].into_iter().zip(waits) {
+            assert_eq!(told(&condition, Some(n)).is_empty(), waits, "{condition}, {n}");
+        }
+        // Of a wait that does not always take place follows no order, whichever arm is taken behind it.
+        let found = told(&condition, None);
+        let is_fine = if waits[0] {
+            found.is_empty()
+        } else {
+            found.iter().all(|found| *found == race[0]) && !found.is_empty()
+        };
+        assert!(is_fine, "{condition}: {found:?}");
+    }
+    // What is loaded only as memory goes is waited for, or not.
+    assert!(!told(&format!("load(L, 0, i32) && {t}"), None).is_empty());
+}
+
 /// Graph `A` that uses `T`, and graph `B` that saves checkpoint 0 between two kernels on other bytes of `U` and of `T`.
 fn restored(before: &str, behind: &str, host: &str) -> String {
     let kernel = |name: &str, entry: &str, tensor: &str| {

@@ -111,6 +111,36 @@ fn launches_that_something_orders_are_no_race_of_a_run() {
     assert!(is_refused(&text(&[signals, waits], rounds), 3, &[0; 4]));
 }
 
+/// ISA-TG-25: what the host does not load, as the left side of an operator goes, it does not wait for.
+#[test]
+fn what_the_host_does_not_load_orders_nothing_in_a_run() {
+    let [g, j] = [("G", "8 * N, 8"), ("J", "24, 8")].map(|(name, bytes)| graph(name, "inc", bytes, ""));
+    let host = |condition: &str| format!("TG_LAUNCH(G, 1)\nCF_IF({condition})\nCF_ENDIF\nTG_LAUNCH(J, 2)\n");
+    let text = |condition: &str| text(&[g.clone(), j.clone()], &host(condition));
+    let loads = "load(T, 504, i64) == 7";
+    for (condition, refused) in [
+        (format!("load(L, 0, i64) && {loads}"), [true, false]),
+        (format!("load(L, 0, i64) || {loads}"), [false, true]),
+        (format!("{loads} || load(L, 0, i64)"), [false, false]),
+        (format!("load(L, 0, i64) + (load(L, 0, i64) && {loads})"), [true, false]),
+    ] {
+        let found = [0, 1].map(|first| is_refused(&text(&condition), 3, &[first, 0, 0, 0]));
+        assert_eq!(found, refused, "{condition}");
+    }
+    // It goes on to what signals an event that the writer waits for.
+    let waits = graph("G", "inc", "8, 8", "SY_WAIT(E, A)\n");
+    let signals = graph("J", "look", "16, 8", "SY_SIGNAL(E, A)\n");
+    for (first, ends) in [(0, true), (1, false)] {
+        let text = super::launches::text(
+            &[waits.clone(), signals.clone()],
+            &host(&format!("load(L, 0, i64) && {loads}")),
+        );
+        let ran = told(&text, options(&[("N", 3)], &[first, 0, 0, 0]));
+        assert_eq!(ran.is_ok(), ends, "{first}");
+        assert!(ran.is_ok() || all(&ran.expect_err("it waits for ever")).contains("WSP1555"));
+    }
+}
+
 /// A fault says which kernels of which launches on which streams meet where, and what to type.
 #[test]
 fn a_race_of_a_run_names_all_of_it() {

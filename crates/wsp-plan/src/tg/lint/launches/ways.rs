@@ -67,6 +67,8 @@ enum Statement {
     Read {
         /// Of each graph, whether it may.
         writers: Vec<bool>,
+        /// Left sides of the `&&` and `||` around what is read, and whether they are not 0 where it is.
+        sides: Vec<(Vec<ExprOp>, bool)>,
     },
     If {
         test: Test,
@@ -294,21 +296,26 @@ impl Reader<'_, '_> {
     }
 
     fn reads(&mut self, scalar: Scalar, statements: &mut Vec<Statement>) {
-        let ops = self.cx.module.scalar(scalar);
-        let loaded = ops.iter().filter_map(|op| match *op {
-            ExprOp::Load(tensor, _) => self.cx.outline.tensor_index(tensor),
-            _ => None,
-        });
-        let loaded: Vec<u32> = loaded.collect();
-        if !loaded.is_empty() {
-            let graphs = 0..self.cx.outline.graphs.len() as u32;
+        let cx = self.cx;
+        let mut reads: Vec<(Vec<u32>, Vec<(Vec<ExprOp>, bool)>)> = Vec::new();
+        for (at, op) in cx.module.scalar(scalar).iter().enumerate() {
+            let ExprOp::Load(tensor, _) = *op else { continue };
+            let Some(tensor) = cx.outline.tensor_index(tensor) else { continue };
+            let sides = sides(cx.known.scalar(scalar), at);
+            match reads.iter_mut().find(|(_, of)| *of == sides) {
+                Some((tensors, _)) => tensors.push(tensor),
+                None => reads.push((vec![tensor], sides)),
+            }
+        }
+        for (loaded, sides) in reads {
+            let graphs = 0..cx.outline.graphs.len() as u32;
             let writes = |graph: u32| {
                 let written = self.restores.written(graph);
                 loaded.iter().any(|tensor| written.binary_search(tensor).is_ok())
             };
-            statements.push(Statement::Read { writers: graphs.map(writes).collect() });
+            statements.push(Statement::Read { writers: graphs.map(writes).collect(), sides });
         }
-        self.variables.extend(ops.iter().filter_map(|op| match op {
+        self.variables.extend(cx.module.scalar(scalar).iter().filter_map(|op| match op {
             ExprOp::Iter(variable) => Some(*variable),
             _ => None,
         }));
@@ -353,7 +360,17 @@ impl Follower<'_, '_, '_> {
                 self.way.needs(*at, !is_missing);
                 self.wait(|launch| launch.graph == *graph);
             }
-            Statement::Read { writers } => self.wait(|launch| writers[launch.graph as usize]),
+            Statement::Read { writers, sides } => {
+                let is_waited_for = |launch: &Launch| writers[launch.graph as usize];
+                // Where nothing would be waited for it does not matter what is read.
+                let mut launches = self.way.launches.iter();
+                self.steps.spend(launches.len());
+                if launches.any(|launch| launch.over.is_none() && is_waited_for(launch))
+                    && sides.iter().all(|(side, goes)| self.is_so(side) == *goes)
+                {
+                    self.wait(is_waited_for);
+                }
+            }
             Statement::Free { tensor, at } => self.way.free(*tensor, *at),
             Statement::Save { graph, checkpoint } => {
                 self.steps.spend(self.way.launches.len());
@@ -384,6 +401,13 @@ impl Follower<'_, '_, '_> {
                 self.decide(&condition)
             }
         }
+    }
+
+    /// Whether what some operations make is not 0.
+    fn is_so(&mut self, ops: &[ExprOp]) -> bool {
+        let rounds = &self.rounds;
+        let condition = self.forms.condition_of(self.cx, ops, &|op| round(rounds, op));
+        self.decide(&condition)
     }
 
     fn decide(&mut self, condition: &Condition) -> bool {
@@ -463,6 +487,28 @@ impl Follower<'_, '_, '_> {
         };
         (if self.decide(&is_none) { 0 } else { ROUNDS }, false)
     }
+}
+
+/// Left sides of the `&&` and `||` around an operation of an expression, and whether they are not 0 where it is done.
+fn sides(ops: &[ExprOp], of: usize) -> Vec<(Vec<ExprOp>, bool)> {
+    // Where the operations of each value begin.
+    let (mut begins, mut sides) = (Vec::new(), Vec::new());
+    for (at, op) in ops.iter().enumerate().take(of) {
+        match *op {
+            ExprOp::SkipZero(past) | ExprOp::SkipNonZero(past) => {
+                if let Some(&begin) = begins.last().filter(|_| of - at <= past as usize) {
+                    sides.push((ops[begin..at].to_vec(), matches!(op, ExprOp::SkipZero(_))));
+                }
+            }
+            op => {
+                let rest = begins.len().saturating_sub(op.operands());
+                let begin = begins.get(rest).copied().unwrap_or(at);
+                begins.truncate(rest);
+                begins.push(begin);
+            }
+        }
+    }
+    sides
 }
 
 /// The round of the loop whose variable an operation pushes.
