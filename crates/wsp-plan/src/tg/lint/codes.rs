@@ -57,8 +57,8 @@ Kernels that may run at the same time ask for more cores than there are. They ru
 TG_DEPEND(A, B, BARRIER) orders every kernel up to A before every kernel from B on. Kernels defined between A and B are on neither side.";
     pub(super) NEVER_HAPPENS = 1515, "a launch that waits for ever",
         "\
-A graph waits for an event that only graphs signal which are launched later: after the host has waited for the first, or behind it on the same
-stream, or never.";
+A graph waits for an event that only launches signal which come later: after the host has waited for the first, by TG_SYNC or by what it loads, or behind
+it on the same stream, or by other events behind it, or never. An error if it is so whichever way the conditions and loops of the host go, else a note.";
     pub(super) NEVER_RUNS = 1516, "a loop that never runs",
         "\
 The count or the condition of the loop is 0.";

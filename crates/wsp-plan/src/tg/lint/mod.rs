@@ -2,7 +2,7 @@
 //!
 //! Errors are what cannot run, or gives a result that depends on time:
 //! * what waits for itself, by edges, barriers, events, gangs and decisions on data (`cycle`); a graph that waits for one that
-//!   cannot be launched before it is complete (`host`);
+//!   cannot be launched before it is complete (`launches::stuck`);
 //! * two kernels that touch the same bytes in no order, one of which writes (`flow`);
 //! * arguments that are missing, too small or too many for a kernel's signature (`arguments`);
 //! * launches that touch the same bytes in no order, and memory that the host releases under a launch (`launches`); bytes that several devices
@@ -26,7 +26,6 @@ mod cores;
 mod cycle;
 mod devices;
 mod flow;
-mod host;
 mod launches;
 mod open;
 mod order;
@@ -113,7 +112,6 @@ pub fn check(
     arguments::check(&mut cx);
     unused::check(&mut cx);
     control::check(&mut cx);
-    host::check(&mut cx);
     let (open, launches) = (std::mem::take(&mut cx.open), std::mem::take(&mut cx.launches));
     Checked { findings: cx.finish(), open, launches }
 }

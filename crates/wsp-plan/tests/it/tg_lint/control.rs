@@ -2,6 +2,7 @@
 
 use super::{check, graph, kernels};
 use wsp_ir::SourceMap;
+use wsp_ir::diag::Severity;
 use wsp_plan::tg::{LintOptions, lint};
 
 /// ISA-CF-05, ISA-CF-09.
@@ -26,6 +27,64 @@ fn launches_that_wait_for_later_ones_are_told() {
     check(&unit("TG_LAUNCH(0, s) //! 1515\nTG_LAUNCH(1, s)\n"));
     let text = format!("extern event E\n{}", unit("TG_LAUNCH(0, s)\nTG_SYNC(0)\nTG_LAUNCH(1, s)\n"));
     check(&text);
+}
+
+/// ISA-SY-06: the same where the host has conditions and loops, or waits by what it loads. Where only some ways wait for ever, a note says so.
+#[test]
+fn launches_that_wait_for_ever_are_told_along_all_ways_of_the_host() {
+    let kernel = |tensor: &str| format!("TG_KERNEL(0, rw, 1, AIV, 0)\nMC_BIND(0, 0, {tensor})\n");
+    let graph =
+        |no: u32, body: &str| format!("TG_BEGIN({no})\n{}{body}TG_END({no})\n", kernel(&format!("X{no}")));
+    let graphs = [
+        graph(0, "SY_WAIT(E, 0)\n"),
+        graph(1, "SY_SIGNAL(E, 0)\n"),
+        graph(2, ""),
+        graph(3, "SY_WAIT(F, 0)\n"),
+        graph(4, "SY_WAIT(E, 0)\nSY_SIGNAL(F, 0)\n"),
+        graph(5, "CF_IF(N)\nTG_KERNEL(1, e, 1, AIV, 0)\nSY_WAIT(E, 1)\nCF_ENDIF\n"),
+    ];
+    let tensors: String = (0..6).map(|no| format!("extern X{no}: i32[4]\n")).collect();
+    let told = |host: &str, n: Option<i64>| -> Vec<Severity> {
+        let text = format!("arg N: i64\n{tensors}{}{host}", graphs.concat());
+        let found =
+            crate::tg_lint::findings_with(&text, &[n]).into_iter().filter(|found| found.code.0 == 1515);
+        found.map(|found| found.severity).collect()
+    };
+    let (error, note) = (vec![Severity::Error], vec![Severity::Note]);
+    for (host, expected) in [
+        ("TG_LAUNCH(0, s)\nCF_IF(load(X0) == 7)\nCF_ENDIF\nTG_LAUNCH(1, t)\n", error.clone()),
+        (
+            "TG_LAUNCH(0, s)\nCF_IF(load(X0) == 7)\nTG_LAUNCH(1, t)\nCF_ELSE\nTG_LAUNCH(1, t)\nCF_ENDIF\n",
+            error.clone(),
+        ),
+        (
+            "TG_LAUNCH(0, s)\nCF_LOOP(load(X0), i)\nTG_LAUNCH(2, u)\nCF_ENDLOOP\nTG_LAUNCH(1, t)\n",
+            error.clone(),
+        ),
+        ("TG_LAUNCH(0, s)\nTG_INVOKE(1, load(X0))\n", error.clone()),
+        (
+            "TG_LAUNCH(0, s)\nCF_IF(load(X2) == 7)\nTG_LAUNCH(1, t)\nCF_ELSE\nTG_LAUNCH(1, t)\nCF_ENDIF\n",
+            vec![],
+        ),
+        ("CF_LOOP(4, i)\nTG_LAUNCH(0, s)\nTG_SYNC(0)\nTG_LAUNCH(1, t)\nCF_ENDLOOP\n", error.clone()),
+        ("CF_LOOP(4, i)\nTG_LAUNCH(1, t)\nTG_LAUNCH(0, s)\nTG_SYNC(0)\nCF_ENDLOOP\n", vec![]),
+        ("TG_LAUNCH(0, s)\nCF_IF(N)\nTG_SYNC(0)\nCF_ENDIF\nTG_LAUNCH(1, t)\n", note.clone()),
+        ("TG_LAUNCH(0, s)\nCF_IF(N)\nTG_LAUNCH(1, t)\nCF_ENDIF\n", note.clone()),
+        ("TG_LAUNCH(0, s)\nCF_LOOP(N, i)\nTG_LAUNCH(1, t)\nCF_ENDLOOP\n", note.clone()),
+        ("CF_IF(N)\nTG_LAUNCH(0, s)\nTG_LAUNCH(1, t)\nCF_ENDIF\n", vec![]),
+        // Through another graph.
+        ("TG_LAUNCH(3, s)\nTG_LAUNCH(4, t)\nTG_SYNC(3)\nTG_LAUNCH(1, u)\n", error.clone()),
+        ("TG_LAUNCH(3, s)\nTG_LAUNCH(4, t)\nTG_LAUNCH(1, u)\nTG_SYNC(3)\n", vec![]),
+        ("TG_LAUNCH(4, t)\nTG_LAUNCH(3, s)\nTG_LAUNCH(1, s)\n", error.clone()),
+        // A kernel in an arm, which waits only if it runs.
+        ("TG_LAUNCH(5, s)\nTG_SYNC(5)\nTG_LAUNCH(1, t)\n", vec![]),
+    ] {
+        assert_eq!(told(host, None), expected, "{host}");
+    }
+    let arm = "TG_LAUNCH(5, s)\nTG_SYNC(5)\nTG_LAUNCH(1, t)\n";
+    assert_eq!([0, 1].map(|n| told(arm, Some(n))), [vec![], error.clone()]);
+    let found = "TG_LAUNCH(0, s)\nCF_IF(N)\nTG_SYNC(0)\nCF_ENDIF\nTG_LAUNCH(1, t)\n";
+    assert_eq!([0, 1].map(|n| told(found, Some(n))), [vec![], error]);
 }
 
 #[test]

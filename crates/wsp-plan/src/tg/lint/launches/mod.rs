@@ -14,6 +14,7 @@ mod order;
 mod restores;
 mod runs;
 mod skips;
+mod stuck;
 mod unlaunched;
 mod ways;
 
@@ -33,6 +34,7 @@ use order::LaunchOrder;
 use runs::{needs, surely_runs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use stuck::Stuck;
 use unlaunched::Needs;
 use ways::{Launch, Way, ways};
 use wsp_core::tg::{ExprOp, GraphNo, Instr, MemLocation, Scalar, StreamNo, TensorRef};
@@ -81,7 +83,9 @@ pub(super) fn check(cx: &mut Cx<'_>, order: &Order) {
     // Launches on one stream are in order; what the host releases or restores is in none.
     let has_streams = streams.len() > 1;
     let host_writes = has_free || has_restore;
-    let mut checker = (has_streams || host_writes).then(|| Checker::new(cx, order, has_streams, host_writes));
+    let waits = cx.module.instrs.iter().any(|instr| matches!(instr, Instr::SyWait { .. }));
+    let mut checker =
+        (has_streams || host_writes || waits).then(|| Checker::new(cx, order, has_streams, host_writes));
     let mut needs = Needs::new(cx);
     if checker.is_none() && needs.are_fine() {
         return;
@@ -120,6 +124,7 @@ struct Race {
 
 struct Checker<'o> {
     events: Events<'o>,
+    stuck: Stuck,
     /// Accesses of kernels and copies, and what conditions load, by tensor and then in program order.
     list: Rc<[Access]>,
     /// Per graph its accesses to what others may see, by tensor.
@@ -168,6 +173,7 @@ impl<'o> Checker<'o> {
         let mut steps = Steps::new(MOST_STEPS);
         Checker {
             events: Events::new(cx, order, &parts, &mut steps),
+            stuck: Stuck::default(),
             list,
             uses_of: parts.iter().map(of).collect(),
             meetings: BTreeMap::new(),
@@ -186,7 +192,9 @@ impl<'o> Checker<'o> {
 
     fn way(&mut self, cx: &Cx<'_>, way: &Way, forms: &mut Forms) {
         let mut order = LaunchOrder::new(cx, (way, &mut *forms), &mut self.events, &mut self.steps);
-        for first in 0..way.launches.len() {
+        self.stuck.way(way, &order, &self.events, way.is_whole && !self.steps.are_over());
+        let compared = if self.has_streams || self.host_writes { way.launches.len() } else { 0 };
+        for first in 0..compared {
             for second in first + 1..way.launches.len() {
                 if !self.steps.spend(1) {
                     break;
@@ -323,13 +331,14 @@ impl<'o> Checker<'o> {
     }
 
     fn report(mut self, cx: &mut Cx<'_>) {
+        self.stuck.report(cx, &self.events, !self.is_cut);
         for ((.., first, second), race) in &self.found {
             let ends = [race.meeting.a, race.meeting.b].map(|at| self.list[at]);
             tell(cx, (*first, *second), race, &ends);
         }
         for ((at, tensor), launch) in &self.frees {
             let name = cx.tensor_name(*tensor);
-            let graph = launched(cx, *launch);
+            let graph = launched_by(cx, *launch);
             let is_free = matches!(cx.module.instrs[*at as usize], Instr::McFree { .. });
             let done = if is_free { "released" } else { "restored" };
             let message = format!("`{name}` is {done} while a launch of graph `{graph}` may use it");
@@ -464,7 +473,8 @@ fn moves(cx: &Cx<'_>, access: &Access) -> bool {
     is_other || (!access.exact && (moves(offset) || moves(size)))
 }
 
-fn launched(cx: &Cx<'_>, at: u32) -> String {
+/// The name of the graph that an instruction launches.
+fn launched_by(cx: &Cx<'_>, at: u32) -> String {
     match cx.module.instrs[at as usize] {
         Instr::TgLaunch { graph_id, .. }
         | Instr::TgInvoke { graph_id, .. }
@@ -482,7 +492,7 @@ fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race, [a, b]: &[Acc
     if cx.is_full() {
         return cx.report(of(LAUNCHES, "no order".to_owned()));
     }
-    let graphs = [launched(cx, first), launched(cx, second)];
+    let graphs = [launched_by(cx, first), launched_by(cx, second)];
     let tensor = cx.tensor_name(a.tensor);
     let ends = [a, b].map(|of| user_of(cx, of));
     let users = ends.each_ref().map(|(user, name)| user.said(name));
@@ -513,7 +523,7 @@ fn tell(cx: &mut Cx<'_>, (first, second): (u32, u32), race: &Race, [a, b]: &[Acc
 
 /// Says what to write to wait for a launch, and where it may stand: a graph that was never launched cannot be waited for.
 fn waits_for(cx: &Cx<'_>, found: Diagnostic, launch: u32) -> Diagnostic {
-    let graph = launched(cx, launch);
+    let graph = launched_by(cx, launch);
     let found = found.help(format!("TG_SYNC({graph})"));
     let around = cx.outline.blocks.get(cx.outline.blocks.around(launch)).kind;
     if around == BlockKind::Host {

@@ -5,7 +5,7 @@ use super::super::open::depends_on;
 use super::super::order::Node;
 use super::super::{AT_LAUNCH, Cx, LAUNCHES, note};
 use super::events::{Events, Wait};
-use super::{Checker, Steps, launched, verb_of, waits_for};
+use super::{Checker, Steps, launched_by, verb_of, waits_for};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use wsp_core::tg::{Direction, EventNo, ExprOp, GraphNo, Instr, IterNo, Scalar, TensorRef};
@@ -352,7 +352,7 @@ fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEv
 }
 
 fn tell(cx: &mut Cx<'_>, tensor: u32, (ends, may_wait): (&[Access; 2], bool), (first, second): (u32, u32)) {
-    let graphs = [launched(cx, first), launched(cx, second)];
+    let graphs = [launched_by(cx, first), launched_by(cx, second)];
     let message = format!(
         "launches of graphs `{}` and `{}` use `{}` in no order, maybe the same bytes",
         graphs[0],

@@ -21,6 +21,7 @@ use wsp_core::tg::EventNo;
 /// Places and the edges between them.
 pub(super) struct LaunchOrder {
     graphs: Vec<u32>,
+    host_waits: usize,
     edges: Vec<Vec<u32>>,
     /// Those that may hold, by the place that they come from.
     open: BTreeMap<u32, Vec<u32>>,
@@ -28,6 +29,8 @@ pub(super) struct LaunchOrder {
     signals: BTreeMap<(usize, EventNo), u32>,
     /// Waits, by launch and place among those of its graph.
     waits: BTreeMap<(usize, u32), Waits>,
+    /// Waits that surely take place, for what no launch signals.
+    unsignalled: Vec<(usize, u32)>,
     /// Of some places, which others come behind: a bit each. With the edges that may hold, and without.
     behind: HashMap<(u32, bool), Vec<u64>>,
 }
@@ -53,9 +56,16 @@ impl LaunchOrder {
         steps: &mut Steps,
     ) -> LaunchOrder {
         let (count, graphs) = (way.launches.len(), way.launches.iter().map(|launch| launch.graph).collect());
-        let edges = vec![Vec::new(); 2 * count + way.waits];
-        let (signals, waits, open) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut made = LaunchOrder { graphs, edges, open, signals, waits, behind: HashMap::new() };
+        let mut made = LaunchOrder {
+            graphs,
+            host_waits: way.waits.len(),
+            edges: vec![Vec::new(); 2 * count + way.waits.len()],
+            open: BTreeMap::new(),
+            signals: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            unsignalled: Vec::new(),
+            behind: HashMap::new(),
+        };
         let wait = |at: usize| (2 * count + at) as u32;
         for (at, launch) in way.launches.iter().enumerate() {
             made.edge(begin(at), begin(at) + 1);
@@ -63,7 +73,7 @@ impl LaunchOrder {
             launch.over.into_iter().for_each(|over| made.edge(begin(at) + 1, wait(over)));
             launch.waits.checked_sub(1).into_iter().for_each(|last| made.edge(wait(last), begin(at)));
         }
-        (1..way.waits).for_each(|at| made.edge(wait(at - 1), wait(at)));
+        (1..way.waits.len()).for_each(|at| made.edge(wait(at - 1), wait(at)));
         made.events(cx, (way, forms), events, steps);
         made
     }
@@ -114,6 +124,7 @@ impl LaunchOrder {
                 match signal {
                     Some(signal) if is_sure => self.edge(signal, place),
                     Some(signal) => self.open.entry(signal).or_default().push(place),
+                    None if is_sure => self.unsignalled.push((at, number)),
                     None => {}
                 }
                 let skips = signal.zip(open).filter(|_| has_fired == Certainty::Never);
@@ -145,6 +156,64 @@ impl LaunchOrder {
 
     fn edge(&mut self, from: u32, to: u32) {
         self.edges[from as usize].push(to);
+    }
+
+    /// Waits that surely take place, for what no launch signals: launches, and places among the waits of their graphs.
+    pub(super) fn unsignalled(&self) -> &[(usize, u32)] {
+        &self.unsignalled
+    }
+
+    /// Places of waits for events: launches, and places among the waits of their graphs.
+    pub(super) fn places_of_waits(&self) -> impl Iterator<Item = (u32, (usize, u32))> {
+        self.waits.iter().map(|(wait, of)| (of.place, *wait))
+    }
+
+    /// The launch whose begin a place is.
+    pub(super) fn begun(&self, place: u32) -> Option<usize> {
+        let launch = place as usize / 2;
+        (launch < self.graphs.len() && place.is_multiple_of(2)).then_some(launch)
+    }
+
+    /// The launch whose end a place is.
+    pub(super) fn launch_of_end(&self, place: u32) -> Option<usize> {
+        place.checked_sub(1).and_then(|begin| self.begun(begin))
+    }
+
+    /// The wait of the host that a place is.
+    pub(super) fn host_wait(&self, place: u32) -> Option<usize> {
+        (place as usize).checked_sub(2 * self.graphs.len()).filter(|wait| *wait < self.host_waits)
+    }
+
+    /// Places in a circle of edges that surely hold, in this order, if there is one.
+    pub(super) fn circle(&self) -> Option<Vec<u32>> {
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.edges.len()];
+        let mut waiting = vec![0u32; self.edges.len()];
+        for (from, to) in
+            self.edges.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, to)))
+        {
+            before[*to as usize].push(from as u32);
+            waiting[*to as usize] += 1;
+        }
+        let mut ready: Vec<usize> = (0..waiting.len()).filter(|place| waiting[*place] == 0).collect();
+        while let Some(place) = ready.pop() {
+            for &next in &self.edges[place] {
+                waiting[next as usize] -= 1;
+                if waiting[next as usize] == 0 {
+                    ready.push(next as usize);
+                }
+            }
+        }
+        // What is left waits for something that is left.
+        let mut place = waiting.iter().position(|waiting| *waiting > 0)? as u32;
+        let mut walked: Vec<u32> = Vec::new();
+        while !walked.contains(&place) {
+            walked.push(place);
+            place = *before[place as usize].iter().find(|before| waiting[**before as usize] > 0)?;
+        }
+        let first = walked.iter().position(|of| *of == place)?;
+        let mut circle = walked.split_off(first);
+        circle.reverse();
+        Some(circle)
     }
 
     /// Whether there are edges that may hold.

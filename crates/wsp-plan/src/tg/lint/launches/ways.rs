@@ -65,6 +65,7 @@ enum Statement {
     },
     /// Reads memory: the host waits for launches in flight that may write it.
     Read {
+        at: u32,
         /// Of each graph, whether it may.
         writers: Vec<bool>,
         /// Left sides of the `&&` and `||` around what is read, and whether they are not 0 where it is.
@@ -122,8 +123,10 @@ pub(super) struct Free {
 pub(super) struct Way {
     pub(super) launches: Vec<Launch>,
     pub(super) frees: Vec<Free>,
-    /// Waits of the host.
-    pub(super) waits: usize,
+    /// Waits of the host, by instruction.
+    pub(super) waits: Vec<u32>,
+    /// Whether it goes to the end of the host.
+    pub(super) is_whole: bool,
     /// Waits of the host for a graph, and whether it was launched before; restores, and whether the checkpoint was saved.
     pub(super) needs: BTreeMap<u32, bool>,
     /// The last launch on each stream.
@@ -154,15 +157,15 @@ impl Way {
     }
 
     fn free(&mut self, tensor: u32, at: u32) {
-        let (launches, waits) = (self.launches.len(), self.waits);
+        let (launches, waits) = (self.launches.len(), self.waits.len());
         self.frees.push(Free { tensor, at, launches, waits });
     }
 
-    fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
-        let wait = self.waits;
+    fn wait(&mut self, at: u32, is_waited_for: impl Fn(&Launch) -> bool) {
+        let wait = self.waits.len();
         let flying = self.launches.iter_mut().filter(|launch| launch.over.is_none() && is_waited_for(launch));
         flying.for_each(|launch| launch.over = Some(wait));
-        self.waits += 1;
+        self.waits.push(at);
     }
 }
 
@@ -189,7 +192,8 @@ pub(super) fn ways(cx: &Cx<'_>, mut found: impl FnMut(&Way, &mut Forms) -> bool)
             rounds: HashMap::new(),
         };
         follower.follow(&statements);
-        is_whole &= !steps.are_over();
+        way.is_whole = !steps.are_over();
+        is_whole &= way.is_whole;
         if !found(&way, &mut forms) || (number < MOST_WAYS && !choices.advance()) {
             return is_whole;
         }
@@ -225,7 +229,7 @@ impl Reader<'_, '_> {
                     statements.extend(graph.map(|graph| Statement::Launch { graph, stream, iteration, at }));
                 }
                 Instr::TgInvoke { graph_id, iteration } => {
-                    self.reads(iteration, &mut statements);
+                    self.reads(at, iteration, &mut statements);
                     let (graph, stream) = (cx.outline.graph(graph_id), StreamNo(0));
                     statements.extend(graph.map(|graph| Statement::Launch { graph, stream, iteration, at }));
                 }
@@ -250,7 +254,7 @@ impl Reader<'_, '_> {
                     self.control(at, *instr, &mut statements);
                 }
                 Instr::CfBreak { condition } => {
-                    self.reads(condition, &mut statements);
+                    self.reads(at, condition, &mut statements);
                     statements.push(Statement::Break(self.test(condition)));
                 }
                 Instr::CfElse {} | Instr::CfEndif {} | Instr::CfEndloop {} | Instr::CfEndwhile {} => break,
@@ -264,7 +268,7 @@ impl Reader<'_, '_> {
     fn control(&mut self, at: u32, instr: Instr, statements: &mut Vec<Statement>) {
         match instr {
             Instr::CfIf { condition } => {
-                self.reads(condition, statements);
+                self.reads(at, condition, statements);
                 let then = self.block();
                 let ended = self.cx.module.instrs.get(self.at as usize - 1);
                 let has_else = matches!(ended, Some(Instr::CfElse {}));
@@ -275,7 +279,7 @@ impl Reader<'_, '_> {
                 }
             }
             Instr::CfLoop { count, iterator, .. } => {
-                self.reads(count, statements);
+                self.reads(at, count, statements);
                 let body = self.block();
                 if !body.is_empty() {
                     let variable = self.variables.contains(&iterator).then_some(iterator);
@@ -283,9 +287,9 @@ impl Reader<'_, '_> {
                 }
             }
             Instr::CfWhile { condition, .. } => {
-                self.reads(condition, statements);
+                self.reads(at, condition, statements);
                 let mut body = self.block();
-                self.reads(condition, &mut body);
+                self.reads(at, condition, &mut body);
                 if !body.is_empty() {
                     let rounds = Rounds::While(condition);
                     statements.push(Statement::Loop { rounds, at, variable: None, body });
@@ -295,7 +299,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn reads(&mut self, scalar: Scalar, statements: &mut Vec<Statement>) {
+    fn reads(&mut self, at: u32, scalar: Scalar, statements: &mut Vec<Statement>) {
         let cx = self.cx;
         let mut reads: Vec<(Vec<u32>, Vec<(Vec<ExprOp>, bool)>)> = Vec::new();
         for (at, op) in cx.module.scalar(scalar).iter().enumerate() {
@@ -313,7 +317,7 @@ impl Reader<'_, '_> {
                 let written = self.restores.written(graph);
                 loaded.iter().any(|tensor| written.binary_search(tensor).is_ok())
             };
-            statements.push(Statement::Read { writers: graphs.map(writes).collect(), sides });
+            statements.push(Statement::Read { at, writers: graphs.map(writes).collect(), sides });
         }
         self.variables.extend(cx.module.scalar(scalar).iter().filter_map(|op| match op {
             ExprOp::Iter(variable) => Some(*variable),
@@ -358,9 +362,9 @@ impl Follower<'_, '_, '_> {
             Statement::Sync { graph, at } => {
                 let is_missing = self.way.launched.insert(*graph);
                 self.way.needs(*at, !is_missing);
-                self.wait(|launch| launch.graph == *graph);
+                self.wait(*at, |launch| launch.graph == *graph);
             }
-            Statement::Read { writers, sides } => {
+            Statement::Read { at, writers, sides } => {
                 let is_waited_for = |launch: &Launch| writers[launch.graph as usize];
                 // Where nothing would be waited for it does not matter what is read.
                 let mut launches = self.way.launches.iter();
@@ -368,7 +372,7 @@ impl Follower<'_, '_, '_> {
                 if launches.any(|launch| launch.over.is_none() && is_waited_for(launch))
                     && sides.iter().all(|(side, goes)| self.is_so(side) == *goes)
                 {
-                    self.wait(is_waited_for);
+                    self.wait(*at, is_waited_for);
                 }
             }
             Statement::Free { tensor, at } => self.way.free(*tensor, *at),
@@ -426,14 +430,14 @@ impl Follower<'_, '_, '_> {
         let (way, Goes { stream, iteration, from, is_restored }) = (&mut *self.way, goes);
         let before = way.last.insert(stream, way.launches.len());
         way.launched.insert(graph);
-        let (waits, skipped) = (way.waits, way.skipped);
+        let (waits, skipped) = (way.waits.len(), way.skipped);
         let launch =
             Launch { graph, stream, at, iteration, from, is_restored, before, waits, over: None, skipped };
         way.launches.push(launch);
     }
 
     fn restore(&mut self, graph: u32, checkpoint: CheckpointNo, at: u32, tensors: &[u32]) {
-        self.wait(|launch| launch.graph == graph);
+        self.wait(at, |launch| launch.graph == graph);
         self.steps.spend(self.way.launches.len() + tensors.len());
         let way = &mut *self.way;
         let by_host = way.saved.get(&(graph, checkpoint)).copied();
@@ -450,9 +454,9 @@ impl Follower<'_, '_, '_> {
         }
     }
 
-    fn wait(&mut self, is_waited_for: impl Fn(&Launch) -> bool) {
+    fn wait(&mut self, at: u32, is_waited_for: impl Fn(&Launch) -> bool) {
         self.steps.spend(self.way.launches.len());
-        self.way.wait(is_waited_for);
+        self.way.wait(at, is_waited_for);
     }
 
     /// A loop goes on behind a break in it, and ends where no steps are left.

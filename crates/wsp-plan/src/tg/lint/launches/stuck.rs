@@ -1,0 +1,132 @@
+//! Launches that wait for launches which cannot come.
+//!
+//! A launch that waits for an event waits for ever where no launch signals it, and where the one that does comes behind it: behind a wait of the host
+//! for it, behind it on its stream, or by events. On a way of the host that is a circle of edges that surely hold.
+
+use super::super::{Cx, NEVER_HAPPENS, error, note};
+use super::events::Events;
+use super::launched_by;
+use super::order::LaunchOrder;
+use super::ways::Way;
+use std::collections::BTreeMap;
+use wsp_core::tg::{EventNo, GraphNo, Instr};
+use wsp_ir::diag::{Code, Diagnostic};
+use wsp_ir::tg::Namespace;
+
+/// A wait that is never over.
+struct Found {
+    event: EventNo,
+    /// The kernel that waits.
+    kernel: u32,
+    /// What the launch that signals comes behind.
+    behind: Option<Behind>,
+    /// On how many ways it is so.
+    ways: usize,
+}
+
+/// What keeps a launch from coming.
+#[derive(Clone, Copy)]
+enum Behind {
+    /// A wait of the host, by its instruction.
+    Host(u32),
+    /// A launch on the same stream, by the instruction of the later one.
+    Stream(u32),
+}
+
+/// What ways so far say.
+#[derive(Default)]
+pub(super) struct Stuck {
+    /// By the instruction of the launch that waits, and the event.
+    found: BTreeMap<(u32, EventNo), Found>,
+    ways: usize,
+}
+
+impl Stuck {
+    /// Takes a way up; `is_whole` says whether all of its launches are in the order.
+    pub(super) fn way(&mut self, way: &Way, order: &LaunchOrder, events: &Events<'_>, is_whole: bool) {
+        self.ways += 1;
+        let mut found = BTreeMap::new();
+        let mut add = |(launch, number): (usize, u32), behind: Option<Behind>| {
+            let of = &way.launches[launch];
+            let wait = &events.waits_of(of.graph)[number as usize];
+            found.entry((of.at, wait.event)).or_insert((wait.nodes[0], behind));
+        };
+        order.unsignalled().iter().filter(|_| is_whole).for_each(|wait| add(*wait, None));
+        if let Some((wait, behind)) = circle(way, order) {
+            add(wait, behind);
+        }
+        for ((at, event), (kernel, behind)) in found {
+            self.found.entry((at, event)).or_insert(Found { event, kernel, behind, ways: 0 }).ways += 1;
+        }
+    }
+
+    /// `is_whole` says whether there are no other ways.
+    pub(super) fn report(&self, cx: &mut Cx<'_>, events: &Events<'_>, is_whole: bool) {
+        for ((at, _), found) in &self.found {
+            tell(cx, *at, found, events, is_whole && found.ways == self.ways);
+        }
+    }
+}
+
+/// A wait in a circle of edges that surely hold, if there is one, and what on the circle keeps the launch from coming that signals.
+fn circle(way: &Way, order: &LaunchOrder) -> Option<((usize, u32), Option<Behind>)> {
+    let circle = order.circle()?;
+    // Nothing but a wait for an event leads back to an earlier launch.
+    let waits: BTreeMap<u32, (usize, u32)> = order.places_of_waits().collect();
+    let (start, wait) = circle
+        .iter()
+        .enumerate()
+        .filter_map(|(at, place)| Some((at, *waits.get(place)?)))
+        .min_by_key(|(_, wait)| *wait)?;
+    let around = circle[start..].iter().chain(&circle[..start]);
+    let pairs = around.clone().zip(around.skip(1));
+    let mut behind = pairs.filter_map(|(from, to)| match (order.launch_of_end(*from), order.begun(*to)) {
+        (Some(_), Some(launch)) => Some(Behind::Stream(way.launches[launch].at)),
+        _ => order.host_wait(*to).map(|wait| Behind::Host(way.waits[wait])),
+    });
+    Some((wait, behind.next()))
+}
+
+fn tell(cx: &mut Cx<'_>, at: u32, found: &Found, events: &Events<'_>, always: bool) {
+    let name = cx.module.name(Namespace::Event, GraphNo(0), found.event.0);
+    let graph = launched_by(cx, at);
+    let (of, message): (fn(Code, String) -> Diagnostic, _) = match always {
+        true => {
+            (error, format!("graph `{graph}` waits for event `{name}`, which no launch can signal by then"))
+        }
+        false => {
+            let ways = "as the conditions and loops of the host may go";
+            (note, format!("graph `{graph}` may wait for event `{name}` for ever, {ways}"))
+        }
+    };
+    let mut told = cx.on(of(NEVER_HAPPENS, message), at, "launched here");
+    if let Some(wait) = wait_of(cx, found) {
+        told = cx.and(told, wait, "waits here");
+    }
+    told = match found.behind {
+        Some(Behind::Host(wait)) if wait != at => cx.and(told, wait, "the host waits here for ever"),
+        Some(Behind::Stream(other)) if other != at => {
+            cx.and(told, other, "this launch is behind it on the same stream")
+        }
+        _ => told,
+    };
+    let graphs = 0..cx.outline.graphs.len() as u32;
+    let by = graphs.filter(|graph| events.signalled_by(*graph).contains(&found.event));
+    let by: Vec<String> = by.map(|graph| format!("`{}`", cx.graph_name(graph))).collect();
+    let Some(first) = by.first() else {
+        return cx.report(told.help(format!("signal it: SY_SIGNAL({name}, KERNEL)")));
+    };
+    told = told.note(format!("signalled by {}", by.join(", ")));
+    let help = format!("launch {first} before, or on another stream and before the host waits");
+    cx.report(told.help(help));
+}
+
+/// The instruction by which a kernel waits.
+fn wait_of(cx: &Cx<'_>, found: &Found) -> Option<u32> {
+    let kernel = &cx.outline.kernels[found.kernel as usize];
+    let graph = &cx.outline.graphs[kernel.graph as usize];
+    (graph.at..graph.end).find(|&at| match cx.module.instrs[at as usize] {
+        Instr::SyWait { event_id, dst_kernel } => event_id == found.event && dst_kernel == kernel.no,
+        _ => false,
+    })
+}
