@@ -2,6 +2,7 @@
 
 use crate::{ScalarTy, Span};
 use wsp_core::int::{BinOp, UnOp};
+use wsp_core::limits::MAX_NESTING;
 use wsp_core::{AxisId, FuncId, LocalId, ParamId, TensorId, TierSetId};
 
 /// A typed scalar expression.
@@ -149,6 +150,9 @@ pub struct WsSlot {
     pub index: Expr,
 }
 
+/// How many operators nest on the left side of each other before further ones make a [chain](ExprKind::Chain).
+pub const CHAINED: u32 = MAX_NESTING / 2;
+
 /// The forms of a scalar expression.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
@@ -166,6 +170,9 @@ pub enum ExprKind {
     Unary(UnOp, Box<Expr>),
     /// Two operands of one type.
     Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// Additions and subtractions, or multiplications, divisions and remainders, from left to right on operands of one type, which is
+    /// that of the result: `((a + b) - c) + d`. A sum of thousands of terms is one node; see [`Expr::joined`].
+    Chain(Box<Expr>, Vec<(BinOp, Expr)>),
     /// Conversion to the expression's type.
     Cast(Box<Expr>),
     /// `c ? a : b`
@@ -235,6 +242,10 @@ macro_rules! visit_children {
                 $f(a);
                 $f(b);
             }
+            ExprKind::Chain(first, rest) => {
+                $f(first);
+                rest.$iter().for_each(|(_, operand)| $f(operand));
+            }
             ExprKind::Select(a, b, c) => {
                 $f(a);
                 $f(b);
@@ -295,6 +306,40 @@ impl Expr {
         let ty = if op.is_comparison() || op.is_logic() { ScalarTy::Bool } else { a.ty };
         let span = a.span.to(b.span);
         Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+    }
+
+    /// [`Expr::binary`] for operators of a program, of which there may be thousands: behind [`CHAINED`] operators a sum or a product is
+    /// a [chain](ExprKind::Chain), which makes the tree no deeper.
+    pub fn joined(op: BinOp, a: Expr, b: Expr) -> Expr {
+        let (ty, span) = (a.ty, a.span.to(b.span));
+        let goes_on = |of: BinOp| op.goes_on_from(of) && b.ty == ty;
+        match a.kind {
+            ExprKind::Chain(first, mut rest) if rest.first().is_some_and(|(of, _)| goes_on(*of)) => {
+                rest.push((op, b));
+                Expr::new(ExprKind::Chain(first, rest), ty, span)
+            }
+            kind => {
+                let a = Expr { kind, ..a };
+                if goes_on(op) && a.operators_on_the_left() >= CHAINED {
+                    return Expr::new(ExprKind::Chain(Box::new(a), vec![(op, b)]), ty, span);
+                }
+                Expr::binary(op, a, b)
+            }
+        }
+    }
+
+    /// How many operators stand on the left side of each other, up to [`CHAINED`].
+    fn operators_on_the_left(&self) -> u32 {
+        let mut left = self;
+        (0..CHAINED)
+            .take_while(|_| match &left.kind {
+                ExprKind::Binary(_, a, _) => {
+                    left = a;
+                    true
+                }
+                _ => false,
+            })
+            .count() as u32
     }
 
     /// The value when the expression is an integer literal.

@@ -20,7 +20,8 @@ pub mod workload;
 
 pub use capability::{Capability, CapabilityRow, Support};
 pub use expr::{
-    Arg, ArrayRef, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind, WsSlot,
+    Arg, ArrayRef, CHAINED, Const, Derivation, DerivedArray, Expr, ExprKind, LaunchArray, MathFn, MetaKind,
+    WsSlot,
 };
 pub use func::{FuncKind, Function, Local, LocalTy};
 pub use kernel_entry::{KernelEntry, KernelParam};

@@ -7,7 +7,8 @@
 //! `PTO_` forms inside function bodies that look like calls (`PTO_SET_TILE(axis, e)`, `TLOAD(…)`,
 //! `PTO_LAUNCH(…)`) are ordinary [`ExprKind::Call`]s; only the block forms have nodes of their own.
 //!
-//! **Invariant:** no tree is deeper than [`wsp_core::limits::MAX_NESTING`], so recursion over one is safe.
+//! **Invariant:** statements nest at most [`wsp_core::limits::MAX_NESTING`] deep, and so do the expressions of one, so recursion over
+//! them is safe.
 
 mod expr;
 mod item;

@@ -90,9 +90,9 @@ At file level stand only `PTO_` forms, structs, constants and functions. Stateme
     /// Statements, expressions or types nest too deeply.
     pub(crate) NESTED_TOO_DEEPLY = 18, "nested too deeply",
         "\
-Statements, expressions and types together nest deeper than the front end accepts (`wsp config` prints the limit).
-Each operator of a chain such as `a + b + …` counts as a level.
-Name a part with a variable, or move it into a function.";
+Statements, or the operators and calls of one expression or type, nest deeper than the front end accepts (`wsp config` prints the
+limit; parentheses may double the depth). A sum or a product may have any number of terms; each operator of another chain, such as
+`a | b | …`, counts as a level. Name a part with a variable, or move it into a function.";
     /// A `PTO_` form that does not exist.
     pub(crate) UNKNOWN_FORM = 20, "unknown form",
         "\

@@ -125,6 +125,11 @@ impl BinOp {
         matches!(self, BinOp::Mul | BinOp::Div | BinOp::Rem)
     }
 
+    /// Whether the operator can stand behind another in one run from left to right: both make sums, or both products.
+    pub const fn goes_on_from(self, before: BinOp) -> bool {
+        before.is_sum() && self.is_sum() || before.is_product() && self.is_product()
+    }
+
     /// Whether the operator divides, so that it has no result for a right side of 0.
     pub const fn is_division(self) -> bool {
         matches!(self, BinOp::Div | BinOp::Rem | BinOp::CeilDiv)

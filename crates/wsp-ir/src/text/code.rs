@@ -22,7 +22,7 @@ record! {
 choice! {
     ExprKind {
         "const" => Const(value), "param" => Param(param), "local" => Local(local), "field" => Field(local, field),
-        "selector" => Selector, "unary" => Unary(op, a), "binary" => Binary(op, a, b), "cast" => Cast(a),
+        "selector" => Selector, "unary" => Unary(op, a), "binary" => Binary(op, a, b), "chain" => Chain(first, rest), "cast" => Cast(a),
         "select" => Select(cond, a, b), "math" => Math(function, a), "load" => Load(array, index),
         "array_max" => ArrayMax(array, n), "array_sum" => ArraySum(array, n), "array_len" => ArrayLen(array),
         "call" => Call(function, args), "select_tier" => SelectTier(set, value), "alloc_ws" => AllocWs(slot),

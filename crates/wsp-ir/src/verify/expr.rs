@@ -74,6 +74,7 @@ impl<'m> Checker<'m> {
             | ExprKind::Param(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary(..)
+            | ExprKind::Chain(..)
             | ExprKind::Cast(_)
             | ExprKind::Select(..)
             | ExprKind::Math(..) => None,
@@ -125,6 +126,13 @@ impl<'m> Checker<'m> {
             ExprKind::Selector => {}
             ExprKind::Unary(op, a) => self.unary(*op, a, expr),
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr),
+            ExprKind::Chain(first, rest) => {
+                let is_one = rest.iter().all(|(op, _)| rest[0].0.goes_on_from(*op));
+                self.require(is_one && !rest.is_empty(), rule::OPERAND, span, || {
+                    "a chain has operators of a sum, or of a product, and at least one".into()
+                });
+                rest.iter().for_each(|(op, operand)| self.binary(*op, first, operand, expr));
+            }
             ExprKind::Cast(a) => {
                 let legal = expr.ty != ScalarTy::Bool || a.ty == ScalarTy::Bool;
                 self.require(legal, rule::OPERAND, span, || {

@@ -27,7 +27,7 @@
 //! Expressions
 //!
 //! * **WSP0310** operands and results have the types that the operation asks for; a binary operation has operands of one
-//!   type; nothing but a comparison or logic makes a `bool`.
+//!   type; a chain has operators of a sum, or of a product; nothing but a comparison or logic makes a `bool`.
 //! * **WSP0311** conditions are `bool`.
 //! * **WSP0312** a call is of a helper, with arguments of its parameters' types.
 //! * **WSP0313** a field is read from a descriptor variable that has it.

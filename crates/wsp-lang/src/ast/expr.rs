@@ -28,6 +28,8 @@ pub enum ExprKind {
     Unary(UnaryOp, Box<Expr>),
     /// Two operands.
     Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// Operators of a sum, or of a product, from left to right: one that is longer than [`CHAINED`](wsp_ir::CHAINED) operators.
+    Chain(Box<Expr>, Vec<(BinOp, Expr)>),
     /// `c ? a : b`
     Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `(T)e`, `static_cast<T>(e)`, `T(e)` for a scalar type

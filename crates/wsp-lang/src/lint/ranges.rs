@@ -19,6 +19,11 @@ pub(super) fn range(e: &Expr, known: &Known) -> Option<Range> {
         ExprKind::Binary(op, a, b) => {
             range(a, known).zip(range(b, known)).and_then(|(a, b)| Range::binary(*op, a, b))
         }
+        ExprKind::Chain(first, rest) => range(first, known).and_then(|first| {
+            rest.iter().try_fold(first, |left, (op, operand)| {
+                Range::binary(*op, left, range(operand, known)?)?.meet(all)
+            })
+        }),
         ExprKind::Select(_, a, b) => range(a, known).zip(range(b, known)).map(|(a, b)| a.join(b)),
         _ => None,
     };

@@ -122,9 +122,16 @@ fn fields_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, fields
 fn terms_of(e: &Expr, values: &Values<'_>, seen: &mut BTreeSet<LocalId>, terms: &mut BTreeSet<u32>) {
     match &e.kind {
         ExprKind::Binary(BinOp::Mul, ..) => {}
+        ExprKind::Chain(_, rest) if matches!(rest.last(), Some((BinOp::Mul, _))) => {}
         ExprKind::Binary(BinOp::Add | BinOp::Sub | BinOp::Min | BinOp::Max, a, b)
         | ExprKind::Select(_, a, b) => {
             [a, b].into_iter().for_each(|e| terms_of(e, values, seen, terms));
+        }
+        ExprKind::Chain(first, rest) if rest.iter().all(|(op, _)| op.is_sum()) => {
+            [&**first]
+                .into_iter()
+                .chain(rest.iter().map(|(_, e)| e))
+                .for_each(|e| terms_of(e, values, seen, terms));
         }
         ExprKind::Cast(inner) => terms_of(inner, values, seen, terms),
         ExprKind::Local(local) => {

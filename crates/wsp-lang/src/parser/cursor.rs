@@ -95,20 +95,44 @@ impl Parser<'_> {
         Err(self.report(diagnostic))
     }
 
-    /// One level deeper, which the caller undoes.
+    /// One level deeper in an expression or a type, which the caller undoes.
     pub(super) fn enter(&mut self) -> Parsed<()> {
-        if self.depth >= MAX_NESTING {
-            let diagnostic = Diagnostic::error(codes::NESTED_TOO_DEEPLY, "nested too deeply")
-                .at(self.span(), "one level too many")
-                .note(format!("statements, expressions and types nest at most {MAX_NESTING} deep, together"))
-                .help("split it: name a part with a variable or a function");
-            return Err(self.report(diagnostic));
+        if self.depth >= 2 * MAX_NESTING {
+            return Err(self.expression_too_deep());
         }
         self.depth += 1;
         Ok(())
     }
 
-    /// Runs a part of the grammar one level deeper.
+    pub(super) fn expression_too_deep(&mut self) -> Skip {
+        let note = format!(
+            "operators and calls of an expression nest at most {MAX_NESTING} deep, with parentheses {}",
+            2 * MAX_NESTING
+        );
+        self.too_deep(note, "split it: name a part with a variable or a function")
+    }
+
+    /// Runs a part of the grammar inside a statement with a block.
+    pub(super) fn inside<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.blocks >= MAX_NESTING {
+            let note = format!("statements nest at most {MAX_NESTING} deep");
+            return Err(self.too_deep(note, "move inner statements into a function"));
+        }
+        self.blocks += 1;
+        let result = part(self);
+        self.blocks -= 1;
+        result
+    }
+
+    fn too_deep(&mut self, note: String, help: &str) -> Skip {
+        let diagnostic = Diagnostic::error(codes::NESTED_TOO_DEEPLY, "nested too deeply")
+            .at(self.span(), "one level too many")
+            .note(note)
+            .help(help);
+        self.report(diagnostic)
+    }
+
+    /// Runs a part of the grammar of expressions and types one level deeper.
     pub(super) fn nested<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let depth = self.depth;
         self.enter()?;

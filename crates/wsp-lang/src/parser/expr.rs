@@ -6,8 +6,9 @@ use super::{Parsed, Parser, Skip};
 use crate::ast::{BinOp, Expr, ExprKind, FieldInit, FloatLit, Ident, IntLit, TemplateArg, Type, UnaryOp};
 use crate::codes;
 use crate::number::{self, Literal};
-use wsp_ir::Span;
+use wsp_core::limits::MAX_NESTING;
 use wsp_ir::diag::Diagnostic;
+use wsp_ir::{CHAINED, Span};
 use wsp_syntax::{Operators, TERNARY, Tok, Token, infix};
 
 /// Words that mean something in one argument only.
@@ -31,24 +32,39 @@ impl Operators for Parser<'_> {
         self.unary()
     }
 
-    /// Each operator of a chain makes the tree deeper, so each counts as a level.
+    /// Where the tree on the left is high, what an operator of a sum or a product makes of it joins a chain, which has any length.
     fn binary(&mut self, left: Expr, op: BinOp, power: u8) -> Parsed<Expr> {
-        self.enter()?;
         self.bump();
-        let right = self.expr_from(power + 1)?;
+        let height = std::mem::take(&mut self.height);
+        let right = self.nested(|p| p.expr_from(power + 1))?;
         let span = left.span.to(right.span);
-        Ok(Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), span })
+        let goes_on = |of: BinOp| op.goes_on_from(of);
+        let (chained, kind) = match left.kind {
+            ExprKind::Chain(first, mut rest) if rest.first().is_some_and(|(of, _)| goes_on(*of)) => {
+                rest.push((op, right));
+                (true, ExprKind::Chain(first, rest))
+            }
+            kind => {
+                let left = Box::new(Expr { kind, ..left });
+                let kind = if height >= CHAINED && goes_on(op) {
+                    ExprKind::Chain(left, vec![(op, right)])
+                } else {
+                    ExprKind::Binary(op, left, Box::new(right))
+                };
+                (false, kind)
+            }
+        };
+        self.height = self.height.max(if chained { height - 1 } else { height });
+        self.node(kind, span)
     }
 
     fn choose(&mut self, condition: Expr) -> Parsed<Expr> {
-        self.enter()?;
         self.bump();
-        let then = self.delimited(Self::expr)?;
+        let then = self.nested(|p| p.delimited(Self::expr))?;
         self.expect(Tok::Colon, "`:` of `?:`")?;
-        let otherwise = self.expr_from(TERNARY)?;
+        let otherwise = self.nested(|p| p.expr_from(TERNARY))?;
         let span = condition.span.to(otherwise.span);
-        let kind = ExprKind::Ternary(Box::new(condition), Box::new(then), Box::new(otherwise));
-        Ok(Expr { kind, span })
+        self.node(ExprKind::Ternary(Box::new(condition), Box::new(then), Box::new(otherwise)), span)
     }
 }
 
@@ -59,15 +75,29 @@ impl Parser<'_> {
 
     /// An expression or a brace list.
     pub(super) fn value(&mut self) -> Parsed<Expr> {
-        if self.at(Tok::LBrace) { self.nested(|p| p.braces(None)) } else { self.expr() }
+        if self.at(Tok::LBrace) { self.tree(|p| p.nested(|p| p.braces(None))) } else { self.expr() }
     }
 
     /// An expression whose operators bind at least as tightly as `least`.
     fn expr_from(&mut self, least: u8) -> Parsed<Expr> {
-        let depth = self.depth;
-        let expr = self.enter().and_then(|()| infix(self, least));
-        self.depth = depth;
-        expr
+        self.tree(|p| infix(p, least))
+    }
+
+    /// Reads an expression apart from those beside it: [`Parser::height`] is its height while it is read.
+    fn tree<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let height = std::mem::take(&mut self.height);
+        let tree = part(self);
+        self.height = self.height.max(height);
+        tree
+    }
+
+    /// A node above what was read of the expression.
+    fn node(&mut self, kind: ExprKind, span: Span) -> Parsed<Expr> {
+        if self.height >= MAX_NESTING {
+            return Err(self.expression_too_deep());
+        }
+        self.height += 1;
+        Ok(Expr { kind, span })
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
@@ -88,7 +118,7 @@ impl Parser<'_> {
         self.bump();
         let operand = self.nested(Self::unary)?;
         let span = start.to(operand.span);
-        Ok(Expr { kind: ExprKind::Unary(op, Box::new(operand)), span })
+        self.node(ExprKind::Unary(op, Box::new(operand)), span)
     }
 
     /// Whether `(T)` stands here for a scalar `T`, and no parenthesised `T(e)`.
@@ -106,7 +136,7 @@ impl Parser<'_> {
         self.close(open, "`)` after the type")?;
         let expr = self.unary()?;
         let span = self.span_of(open).to(expr.span);
-        Ok(Expr { kind: ExprKind::Cast { ty: Box::new(ty), expr: Box::new(expr) }, span })
+        self.node(ExprKind::Cast { ty: Box::new(ty), expr: Box::new(expr) }, span)
     }
 
     fn postfix(&mut self) -> Parsed<Expr> {
@@ -114,27 +144,25 @@ impl Parser<'_> {
         loop {
             match self.tok() {
                 Tok::LBracket => {
-                    self.enter()?;
                     let open = self.bump();
-                    let index = self.delimited(Self::expr)?;
+                    let index = self.nested(|p| p.delimited(Self::expr))?;
                     self.close(open, "`]` after the index")?;
                     let span = self.span_from(expr.span);
                     expr =
-                        Expr { kind: ExprKind::Index { base: Box::new(expr), index: Box::new(index) }, span };
+                        self.node(ExprKind::Index { base: Box::new(expr), index: Box::new(index) }, span)?;
                 }
                 // `.a = 1 .b = 2`: a comma is missing.
                 Tok::Dot if self.fields_level == Some(self.open.len()) && self.peek(2).kind == Tok::Eq => {
                     return Ok(expr);
                 }
                 Tok::Dot => {
-                    self.enter()?;
                     self.bump();
                     let field = self.name("the name of a field after `.`")?;
                     if self.at(Tok::LParen) {
                         return Err(self.method_call(field.span));
                     }
                     let span = expr.span.to(field.span);
-                    expr = Expr { kind: ExprKind::Member { base: Box::new(expr), field }, span };
+                    expr = self.node(ExprKind::Member { base: Box::new(expr), field }, span)?;
                 }
                 Tok::LParen => {
                     let diagnostic = Diagnostic::error(codes::METHOD, "only functions can be called")
@@ -160,7 +188,7 @@ impl Parser<'_> {
             Tok::Ident => self.word_expr(),
             Tok::LParen => {
                 let open = self.bump();
-                let mut expr = self.delimited(Self::expr)?;
+                let mut expr = self.nested(|p| p.delimited(Self::expr))?;
                 self.close(open, "an operator or `)`")?;
                 expr.span = self.span_from(start);
                 Ok(expr)
@@ -257,7 +285,7 @@ impl Parser<'_> {
         let args = self.delimited(|p| {
             let mut args = Vec::new();
             while !p.at(Tok::RParen) {
-                args.push(p.value()?);
+                args.push(p.nested(Self::value)?);
                 if !p.eat(Tok::Comma) {
                     break;
                 }
@@ -266,7 +294,7 @@ impl Parser<'_> {
         })?;
         self.close(open, "`,` or `)` after the argument")?;
         let span = self.span_from(callee.span);
-        Ok(Expr { kind: ExprKind::Call { callee, template_args, args }, span })
+        self.node(ExprKind::Call { callee, template_args, args }, span)
     }
 
     fn size_of(&mut self) -> Parsed<Expr> {
@@ -275,7 +303,8 @@ impl Parser<'_> {
         let open = self.expect(Tok::LParen, "`(` after `sizeof`")?;
         let ty = self.delimited(Self::ty)?;
         self.close(open, "`)` after the type")?;
-        Ok(Expr { kind: ExprKind::SizeOf(Box::new(ty)), span: self.span_from(start) })
+        let span = self.span_from(start);
+        self.node(ExprKind::SizeOf(Box::new(ty)), span)
     }
 
     fn static_cast(&mut self) -> Parsed<Expr> {
@@ -313,10 +342,10 @@ impl Parser<'_> {
 
     fn cast_operand(&mut self, start: Span, ty: Type) -> Parsed<Expr> {
         let open = self.expect(Tok::LParen, "`(` and a value after the type")?;
-        let expr = self.delimited(Self::expr)?;
+        let expr = self.nested(|p| p.delimited(Self::expr))?;
         self.close(open, "`)` after the value")?;
         let span = self.span_from(start);
-        Ok(Expr { kind: ExprKind::Cast { ty: Box::new(ty), expr: Box::new(expr) }, span })
+        self.node(ExprKind::Cast { ty: Box::new(ty), expr: Box::new(expr) }, span)
     }
 
     fn null_pointer(&mut self) -> Skip {
@@ -348,7 +377,8 @@ impl Parser<'_> {
             p.brace_values().map(ExprKind::Braces)
         })?;
         self.close(open, "`,` or `}` after the value")?;
-        Ok(Expr { kind, span: self.span_from(start) })
+        let span = self.span_from(start);
+        self.node(kind, span)
     }
 
     fn brace_values(&mut self) -> Parsed<Vec<Expr>> {

@@ -6,7 +6,8 @@
 //! What was broken is absent from the tree. [`Cursor::open`] holds the delimiters that are open, so that a resume point
 //! inside a broken list is not mistaken for the end of the statement around it.
 //!
-//! **Invariant:** every loop consumes a token per turn or ends, and [`Parser::depth`] bounds recursion and tree depth.
+//! **Invariant:** every loop consumes a token per turn or ends, [`Parser::blocks`] and [`Parser::depth`] bound recursion, and
+//! [`Parser::height`] the trees of expressions.
 
 mod cursor;
 mod expr;
@@ -85,7 +86,12 @@ type Parsed<T> = Result<T, Skip>;
 
 struct Parser<'t> {
     cursor: Cursor<'t>,
+    /// How many statements with blocks are around the current token, in one function.
+    blocks: u32,
+    /// How many parts of one expression or type are.
     depth: u32,
+    /// How high the tree of the current expression is.
+    height: u32,
     /// `>` ends the expression, which is a template argument.
     stop_at_gt: bool,
     /// `{` ends the expression, which stands before a body, unless a field follows.
@@ -124,7 +130,9 @@ impl<'t> Parser<'t> {
     fn new(file: FileId, text: &'t str, tokens: Vec<Token>, templates: &'t HashSet<&'t str>) -> Parser<'t> {
         let count = |kind| tokens.iter().filter(|t| t.kind == kind).count() as i64;
         Parser {
+            blocks: 0,
             depth: 0,
+            height: 0,
             stop_at_gt: false,
             stop_at_brace: false,
             fields_level: None,

@@ -30,10 +30,6 @@ pub(super) fn assign_op(tok: Tok) -> Option<AssignOp> {
 impl Parser<'_> {
     /// `{ … }`. A broken statement is left out.
     pub(super) fn block(&mut self, after: &str) -> Parsed<Block> {
-        self.nested(|p| p.block_here(after))
-    }
-
-    fn block_here(&mut self, after: &str) -> Parsed<Block> {
         let start = self.span();
         if !self.at(Tok::LBrace) {
             return Err(self.unexpected(codes::EXPECTED_TOKEN, &format!("`{{` after {after}")));
@@ -82,17 +78,13 @@ impl Parser<'_> {
 
     /// A statement; none when it is left out and the parser stands behind it.
     fn statement(&mut self) -> Parsed<Option<Stmt>> {
-        self.nested(Self::statement_here)
-    }
-
-    fn statement_here(&mut self) -> Parsed<Option<Stmt>> {
         let start = self.span();
         let kind = match self.tok() {
             Tok::Semi => {
                 self.bump();
                 StmtKind::Empty
             }
-            Tok::LBrace => StmtKind::Block(self.block("`{`")?),
+            Tok::LBrace => StmtKind::Block(self.inside(|p| p.block("`{`"))?),
             Tok::Ident => match self.word().unwrap_or_default() {
                 "if" => return self.if_stmt(start),
                 "for" => return self.for_stmt(start),
@@ -331,7 +323,14 @@ impl Parser<'_> {
             }
             return Err(skip);
         }
-        self.statement().map(|stmt| stmt.map(Box::new))
+        self.inside(|p| {
+            let start = p.span();
+            if !p.at(Tok::LBrace) {
+                return Ok(p.statement()?.map(Box::new));
+            }
+            let block = p.block(after)?;
+            Ok(Some(Box::new(p.stmt(StmtKind::Block(block), start))))
+        })
     }
 
     fn if_stmt(&mut self, start: Span) -> Parsed<Option<Stmt>> {
@@ -441,7 +440,7 @@ impl Parser<'_> {
             p.form_comma(form, "the end")?;
             Ok((var, first, p.expr()?))
         })?;
-        let body = self.block("`PTO_FOR_EACH(…)`")?;
+        let body = self.inside(|p| p.block("`PTO_FOR_EACH(…)`"))?;
         let Some((var, first, end)) = parts else { return Ok(None) };
         Ok(Some(self.stmt(StmtKind::ForEach { var, start: first, end, body }, start)))
     }
@@ -455,7 +454,7 @@ impl Parser<'_> {
             }
             Ok(vars)
         })?;
-        let body = self.block("`PTO_SCHEDULED_FOR(…)`")?;
+        let body = self.inside(|p| p.block("`PTO_SCHEDULED_FOR(…)`"))?;
         let Some(vars) = vars else { return Ok(None) };
         Ok(Some(self.stmt(StmtKind::ScheduledFor { vars, body }, start)))
     }

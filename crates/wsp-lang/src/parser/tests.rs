@@ -1,5 +1,8 @@
 //! Shared parts of the parser's tests: trees as short text.
 
+#[path = "../../../wsp-core/tests/stack/mod.rs"]
+mod stack;
+
 use super::*;
 use crate::ast::*;
 use expect_test::{Expect, expect};
@@ -107,6 +110,9 @@ fn show(e: &Expr) -> String {
         ExprKind::Name(name) => name.to_string(),
         ExprKind::Unary(op, a) => format!("({op:?} {})", show(a)),
         ExprKind::Binary(op, a, b) => format!("({} {} {})", op.sign(), show(a), show(b)),
+        ExprKind::Chain(first, rest) => rest
+            .iter()
+            .fold(show(first), |left, (op, operand)| format!("({} {left} {})", op.sign(), show(operand))),
         ExprKind::Ternary(a, b, c) => format!("(? {} {} {})", show(a), show(b), show(c)),
         ExprKind::Cast { ty, expr } => format!("(as {} {})", show_type(ty), show(expr)),
         ExprKind::Call { callee, template_args, args } => {

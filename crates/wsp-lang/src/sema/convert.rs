@@ -174,7 +174,7 @@ impl Sema<'_> {
             _ => Ok(None),
         };
         let (ty, at) = (a.ty, b.span);
-        let mut e = Expr::binary(op, a, b);
+        let mut e = Expr::joined(op, a, b);
         e.span = span;
         match value {
             Ok(Some(value)) => {

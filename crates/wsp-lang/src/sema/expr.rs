@@ -75,6 +75,18 @@ impl Sema<'_> {
                     _ => self.arithmetic(*op, left, right, op.sign(), e.span),
                 }
             }
+            ExprKind::Chain(first, rest) => {
+                let mut left = self.scalar(b, first);
+                for (op, operand) in rest {
+                    let right = self.scalar(b, operand);
+                    let span = first.span.to(operand.span);
+                    left = match (left, right) {
+                        (Ok(left), Ok(right)) => self.arithmetic(*op, left, right, op.sign(), span),
+                        (Err(reported), _) | (_, Err(reported)) => Err(reported),
+                    };
+                }
+                left
+            }
             ExprKind::Ternary(cond, yes, no) => self.ternary(b, cond, yes, no, e.span),
             ExprKind::Cast { ty, expr } => {
                 let ty = self.scalar_type(ty)?;

@@ -269,6 +269,7 @@ pub(crate) fn stranger(value: &Expr, allowed: &dyn Fn(&ExprKind) -> bool) -> Opt
                 | ExprKind::Param(_)
                 | ExprKind::Unary(..)
                 | ExprKind::Binary(..)
+                | ExprKind::Chain(..)
                 | ExprKind::Cast(_)
                 | ExprKind::Select(..)
                 | ExprKind::Math(..)

@@ -50,7 +50,7 @@ use wsp_ir::{FileId, Module, Span};
 pub(crate) use builtins::{SEARCH_NAME, SEARCH_SOURCE};
 
 /// Deepest recursion of the passes: through one tree, through constants that need each other, and through inline calls.
-const MAX_DEPTH: u32 = 2 * limits::MAX_NESTING;
+const MAX_DEPTH: u32 = 3 * limits::MAX_NESTING;
 
 /// Most nodes that inline functions and templates may be copied into.
 const MAX_COPIES: u32 = 1 << 18;

@@ -46,6 +46,11 @@ impl Sema<'_> {
     }
 
     fn statement(&mut self, b: &mut Body, stmt: &ast::Stmt, out: &mut Block) -> Res<()> {
+        if let Ast::Block(block) = &stmt.kind {
+            // The body of the statement around it, which counts, or as deep as its own statements.
+            out.extend(self.block(b, block));
+            return Ok(());
+        }
         self.enter(stmt.span)?;
         let done = self.statement_form(b, stmt, out);
         self.leave();
@@ -55,11 +60,7 @@ impl Sema<'_> {
     fn statement_form(&mut self, b: &mut Body, stmt: &ast::Stmt, out: &mut Block) -> Res<()> {
         let span = stmt.span;
         let kind = match &stmt.kind {
-            Ast::Empty => return Ok(()),
-            Ast::Block(block) => {
-                out.extend(self.block(b, block));
-                return Ok(());
-            }
+            Ast::Empty | Ast::Block(_) => return Ok(()),
             Ast::Decl(decl) => return self.declaration(b, decl, out),
             Ast::Assign { target, op, value } => self.assignment(b, target, *op, value, span)?,
             Ast::Expr(e) => return self.expression_statement(b, e, out),

@@ -264,6 +264,7 @@ fn expand(b: &Body, e: &mut Expr, room: &mut u32) -> bool {
             | Ir::Param(_)
             | Ir::Unary(..)
             | Ir::Binary(..)
+            | Ir::Chain(..)
             | Ir::Cast(_)
             | Ir::Select(..)
             | Ir::Math(..)

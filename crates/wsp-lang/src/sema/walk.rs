@@ -25,6 +25,10 @@ pub(crate) fn each_subexpr<'a>(e: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             each_subexpr(a, f);
             each_subexpr(b, f);
         }
+        ExprKind::Chain(first, rest) => {
+            each_subexpr(first, f);
+            rest.iter().for_each(|(_, operand)| each_subexpr(operand, f));
+        }
         ExprKind::Ternary(a, b, c) => {
             for e in [a, b, c] {
                 each_subexpr(e, f);

@@ -1,6 +1,7 @@
 //! Integration tests, in one program: they link once.
 
 mod codes;
+mod deep;
 mod documents;
 mod entries;
 mod include;

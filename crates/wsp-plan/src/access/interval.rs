@@ -79,6 +79,9 @@ impl Ranges {
             ExprKind::Binary(op, a, b) if a.ty.is_int() && e.ty == a.ty => {
                 combine(*op, &self.interval(a), &self.interval(b), e)
             }
+            ExprKind::Chain(first, rest) => rest.iter().fold(self.interval(first), |left, (op, operand)| {
+                combine(*op, &left, &self.interval(operand), e)
+            }),
             ExprKind::Cast(a) => cast(&self.interval(a), a.ty, e.ty),
             ExprKind::Select(c, a, b) => {
                 let (a, b) = (self.interval(a), self.interval(b));
@@ -103,6 +106,9 @@ impl Ranges {
                 a,
                 b,
             ) => self.nonneg(a) && self.nonneg(b),
+            ExprKind::Chain(first, rest) => {
+                self.nonneg(first) && rest.iter().all(|(op, e)| *op != BinOp::Sub && self.nonneg(e))
+            }
             ExprKind::Select(_, a, b) => self.nonneg(a) && self.nonneg(b),
             _ => false,
         }

@@ -156,6 +156,11 @@ impl Walker<'_> {
                 _ => Value::unknown(e.ty),
             },
             ExprKind::Binary(op, a, b) => self.binary(*op, self.eval(a, state), self.eval(b, state), e),
+            ExprKind::Chain(first, rest) => {
+                rest.iter().fold(self.eval(first, state), |left, (op, operand)| {
+                    self.binary(*op, left, self.eval(operand, state), e)
+                })
+            }
             ExprKind::Cast(a) => match self.eval(a, state) {
                 Value::Exact(a) if !a.ty.is_float() => Value::exact(fold::cast(a, e.ty)),
                 value => Value::Within(interval::cast(&self.as_interval(&value), a.ty, e.ty)),

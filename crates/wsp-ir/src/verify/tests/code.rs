@@ -60,6 +60,33 @@ fn conditions_are_bool() {
 }
 
 #[test]
+fn a_chain_is_a_sum_or_a_product_of_one_type() {
+    let chain = |rest| assign(INDEX, expr(ExprKind::Chain(Box::new(int(6)), rest), ScalarTy::U32));
+    keeps_in(GENERATOR, chain(vec![(BinOp::Add, int(3)), (BinOp::Sub, int(2))]));
+    keeps_in(GENERATOR, chain(vec![(BinOp::Mul, int(3)), (BinOp::Rem, int(2))]));
+    breaks_in(GENERATOR, 310, chain(vec![]));
+    breaks_in(GENERATOR, 310, chain(vec![(BinOp::Add, int(3)), (BinOp::Mul, int(2))]));
+    breaks_in(GENERATOR, 310, chain(vec![(BinOp::Min, int(3))]));
+    breaks_in(GENERATOR, 310, chain(vec![(BinOp::Add, float(3.0))]));
+    let real = |rest| ExprKind::Chain(Box::new(float(6.0)), rest);
+    breaks_in(GENERATOR, 310, assign(INDEX, expr(real(vec![(BinOp::Add, float(3.0))]), ScalarTy::U32)));
+    let rem = expr(real(vec![(BinOp::Rem, float(3.0))]), ScalarTy::F32);
+    breaks_in(GENERATOR, 310, assign(INDEX, expr(ExprKind::Cast(Box::new(rem)), ScalarTy::U32)));
+}
+
+#[test]
+fn operators_join_a_chain_behind_a_bounded_number_of_them() {
+    let sum = |n| (0..n).fold(int(1), |sum, _| Expr::joined(BinOp::Add, sum, int(1)));
+    assert!(matches!(sum(CHAINED).kind, ExprKind::Binary(..)));
+    let ExprKind::Chain(_, rest) = sum(CHAINED + 9).kind else { panic!("a chain") };
+    assert_eq!(rest.len(), 9);
+    let product = Expr::joined(BinOp::Mul, sum(CHAINED + 9), int(2));
+    assert!(matches!(product.kind, ExprKind::Binary(BinOp::Mul, ..)), "a product of a sum is no part of it");
+    let compared = Expr::joined(BinOp::Lt, sum(CHAINED + 9), int(2));
+    assert_eq!(compared.ty, ScalarTy::Bool);
+}
+
+#[test]
 fn calls_fit_helpers() {
     let lens = || Arg::Array(ArrayRef::Tensor(LENS));
     keeps_in(GENERATOR, assign(INDEX, call(vec![lens(), Arg::Scalar(int(1))])));

@@ -5,17 +5,9 @@ use super::words::FUNCTIONS;
 use super::{Parsed, Parser, Skip, codes};
 use crate::diag::{Diagnostic, did_you_mean};
 use crate::workload::{IntExpr, IntExprKind};
-use crate::{BinOp, Span, UnOp};
+use crate::{BinOp, CHAINED, Span, UnOp};
 use wsp_core::limits::MAX_NESTING;
 use wsp_syntax::{Operators, TERNARY, Tok, Token, infix, integer};
-
-/// The height from which on the left side of an operator becomes a chain.
-const CHAINED: u32 = MAX_NESTING / 2;
-
-/// Whether an operator can stand behind another in a chain.
-fn goes_on(of: BinOp, op: BinOp) -> bool {
-    of.is_sum() && op.is_sum() || of.is_product() && op.is_product()
-}
 
 /// An expression and the height of its tree.
 pub(in crate::workload) struct Tree {
@@ -90,14 +82,16 @@ impl<'t> Parser<'t> {
         let span = left.expr.span.to(right.expr.span);
         let mut heights = [left.height, right.height];
         let kind = match left.expr.kind {
-            IntExprKind::Chain(first, mut rest) if rest.iter().take(1).all(|(of, _)| goes_on(*of, op)) => {
+            IntExprKind::Chain(first, mut rest)
+                if rest.first().is_none_or(|(of, _)| op.goes_on_from(*of)) =>
+            {
                 heights[0] -= 1;
                 rest.push((op, right.expr));
                 IntExprKind::Chain(first, rest)
             }
             kind => {
                 let left = Box::new(IntExpr { kind, ..left.expr });
-                if heights[0] >= CHAINED && goes_on(op, op) {
+                if heights[0] >= CHAINED && op.goes_on_from(op) {
                     IntExprKind::Chain(left, vec![(op, right.expr)])
                 } else {
                     IntExprKind::Binary(op, left, Box::new(right.expr))

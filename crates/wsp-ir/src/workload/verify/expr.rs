@@ -57,8 +57,7 @@ impl<'m> Checker<'m> {
                 self.expr(b, place);
             }
             IntExprKind::Chain(first, rest) => {
-                let is_one =
-                    rest.iter().all(|(op, _)| op.is_sum()) || rest.iter().all(|(op, _)| op.is_product());
+                let is_one = rest.iter().all(|(op, _)| rest[0].0.goes_on_from(*op));
                 self.require(is_one && !rest.is_empty(), || {
                     error(rule::MISPLACED_VALUE, tree.span, "a chain is no sum and no product")
                         .help("chain `+` and `-`, or `*`, `/` and `%`, and at least one of them")

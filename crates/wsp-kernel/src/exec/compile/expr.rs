@@ -53,6 +53,7 @@ impl<'a> FnCompiler<'_, 'a> {
             ExprKind::Unary(op, a) => self.unary(*op, a, want, span),
             ExprKind::Binary(op, a, b) if op.is_logic() => self.logic(*op, a, b, want, span),
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, want, span),
+            ExprKind::Chain(first, rest) => self.chain(first, rest, want),
             ExprKind::Cast(a) => {
                 let value = self.expr(a, None)?;
                 self.convert(value, a.ty, ty, want, span)
@@ -144,17 +145,49 @@ impl<'a> FnCompiler<'_, 'a> {
             return Err(Trap::internal(format!("`{}` on two types", ops::symbol(op)), span));
         }
         let (left, right) = (self.expr(a, None)?, self.expr(b, None)?);
+        Ok(self.operation(op, a.ty, (left, right), want, span))
+    }
+
+    /// Each operand is read before the next is compiled, so that a chain of any length needs one slot beside that of an operand.
+    fn chain(
+        &mut self,
+        first: &'a Expr,
+        rest: &'a [(BinOp, Expr)],
+        want: Option<u32>,
+    ) -> Result<Operand, Trap> {
+        let mut left = self.expr(first, None)?;
+        for (at, (op, operand)) in rest.iter().enumerate() {
+            let span = first.span.to(operand.span);
+            if operand.ty != first.ty {
+                return Err(Trap::internal(format!("`{}` on two types", ops::symbol(*op)), span));
+            }
+            let right = self.expr(operand, None)?;
+            let want = want.filter(|_| at + 1 == rest.len());
+            left = self.operation(*op, first.ty, (left, right), want, span);
+        }
+        Ok(left)
+    }
+
+    /// An operation on two values of a type.
+    fn operation(
+        &mut self,
+        op: BinOp,
+        ty: ScalarTy,
+        (left, right): (Operand, Operand),
+        want: Option<u32>,
+        span: Span,
+    ) -> Operand {
         if let (Some(x), Some(y)) = (left.constant(), right.constant())
-            && let Ok(bits) = ops::binary(op, a.ty, x, y)
+            && let Ok(bits) = ops::binary(op, ty, x, y)
         {
-            return Ok(self.asm.constant(bits));
+            return self.asm.constant(bits);
         }
         let (left, right) = (self.asm.release(left), self.asm.release(right));
         let dst = self.asm.target(want);
-        let (code, swap) = fast_op(op, a.ty);
+        let (code, swap) = fast_op(op, ty);
         let ab = if swap { (right, left) } else { (left, right) };
-        self.emit(code, a.ty, dst.slot, ab, span, What::Binary(op));
-        Ok(dst)
+        self.emit(code, ty, dst.slot, ab, span, What::Binary(op));
+        dst
     }
 
     /// `&&` and `||` as a value.

@@ -194,6 +194,72 @@ fn a_deep_expression_is_an_error_and_not_a_stack_overflow() {
     });
 }
 
+/// A helper that adds up, subtracts or multiplies variables of these values: with nested operators, and as a chain.
+fn both_ways(ty: ScalarTy, first: Const, rest: &[(BinOp, Const)]) -> [Module; 2] {
+    let mut f = Build::helper(ty);
+    let literal = |value: Const| expr(ExprKind::Const(value), ty);
+    let values: Vec<Const> = [first].into_iter().chain(rest.iter().map(|(_, value)| *value)).collect();
+    let vars: Vec<LocalId> = values.iter().map(|_| f.var("x", ty)).collect();
+    let operands = || vars[1..].iter().zip(rest).map(|(var, (op, _))| (*op, local(*var, ty)));
+    let nested = operands().fold(local(vars[0], ty), |left, (o, right)| op(o, left, right));
+    let chain = expr(ExprKind::Chain(Box::new(local(vars[0], ty)), operands().collect()), ty);
+    [nested, chain].map(|value| {
+        let lets = vars.iter().zip(&values).map(|(var, value)| let_(*var, literal(*value)));
+        module(vec![Build(f.0.clone()).body(lets.chain([return_(value)]).collect())])
+    })
+}
+
+#[test]
+fn a_chain_computes_what_nested_operators_do() {
+    use BinOp::{Add, Div, Mul, Rem, Sub};
+    let whole =
+        |values: &[(BinOp, i128)]| values.iter().map(|(o, v)| (*o, Const::Int(*v))).collect::<Vec<_>>();
+    for (first, rest) in [
+        (7, whole(&[(Add, 5), (Sub, 3), (Add, 100)])),
+        (7, whole(&[(Sub, 9), (Add, 9)])),
+        (4_000_000_000, whole(&[(Add, 200_000_000), (Add, 200_000_000), (Sub, 300_000_000)])),
+        (7, whole(&[(Mul, 6), (Div, 4), (Rem, 4), (Mul, 9)])),
+        (7, whole(&[(Mul, 6), (Rem, 0), (Mul, 2)])),
+    ] {
+        for ty in [ScalarTy::U32, ScalarTy::I64, ScalarTy::U64] {
+            let [nested, chain] = both_ways(ty, Const::Int(first), &rest).map(|m| returned(&m, Vec::new()));
+            assert_eq!(nested, chain, "{first} {rest:?}");
+        }
+    }
+    let floats = [(Add, 1e8), (Sub, 0.1), (Add, -1e8), (Add, 0.3)]
+        .map(|(o, v)| (o, Const::Float(f64::from(v as f32))));
+    let [nested, chain] =
+        both_ways(ScalarTy::F32, Const::Float(0.5), &floats).map(|m| returned(&m, Vec::new()));
+    let expected = 0.5_f32 + 1e8 - 0.1 + -1e8 + 0.3;
+    assert_eq!((nested, chain), (Ok(Value::F32(expected)), Ok(Value::F32(expected))));
+}
+
+#[test]
+fn a_chain_of_thousands_is_added_from_left_to_right_and_needs_no_more_slots() {
+    on_a_plain_stack(|| {
+        // Without optimisation the compiler of machine code takes a minute for the longer one.
+        for (count, second) in [(1_000, Engine::Native), (10_000, Engine::Interpreter)] {
+            let terms: Vec<f32> = (0..count).map(|n| 1e7 / (n as f32 - 400.5)).collect();
+            let mut f = Build::helper(ScalarTy::F32);
+            let x = f.var("x", ScalarTy::F32);
+            let first = local(x, ScalarTy::F32);
+            let sum = terms.iter().fold(first, |sum, term| Expr::joined(BinOp::Add, sum, real(*term)));
+            let m = module(vec![f.body(vec![let_(x, real(0.25)), return_(sum)])]);
+            let expected = terms.iter().fold(0.25, |sum, term| sum + term);
+            assert_eq!(returned_on([Engine::Interpreter, second], &m, Vec::new()), Ok(Value::F32(expected)));
+        }
+        let mut f = Build::helper(ScalarTy::U32);
+        let x = f.var("x", ScalarTy::U32);
+        let sum = (0..10_000).fold(v(x), |sum, _| Expr::joined(BinOp::Add, sum, op(BinOp::Mul, v(x), u(7))));
+        let m = module(vec![f.body(vec![let_(x, u(3)), return_(sum)])]);
+        let env = Env::new(&m, Vec::new());
+        let mut compiler =
+            super::super::compile::Compiler::new(&m, &env, super::super::compile::Role::Generator);
+        compiler.entry(FuncId(0)).expect("it compiles");
+        assert!(compiler.into_program().entry().depth_slots < 100);
+    });
+}
+
 #[test]
 fn summaries_read_descriptor_fields_and_bound_arrays() {
     let mut m = module(Vec::new());

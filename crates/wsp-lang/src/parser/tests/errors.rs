@@ -1,5 +1,6 @@
 //! What is broken is reported once, at the right place, and the rest is kept.
 
+use super::stack::on_a_plain_stack;
 use super::*;
 
 #[test]
@@ -411,36 +412,38 @@ fn lexical_faults_are_not_reported_twice() {
 
 #[test]
 fn nesting_is_bounded() {
-    let deep = |open: &str, close: &str, n| format!("{}1{}", open.repeat(n), close.repeat(n));
-    for (text, n) in [
-        (deep("(", ")", 20_000), 1),
-        (deep("- ", "", 20_000), 1),
-        (deep("f(", ")", 20_000), 1),
-        (deep("{", "}", 20_000), 1),
-        (deep("1+", "", 20_000), 1),
-        (deep("a?1:", "", 20_000), 1),
-        (format!("x{}", "[0]".repeat(20_000)), 1),
-        (deep("(float)", "", 20_000), 1),
-        (format!("x{}", ".y".repeat(20_000)), 1),
-        (deep("f({", "})", 20_000), 1),
-    ] {
-        let (_, shown) = parsed(&format!("PTO_KERNEL_IMPL(k) {{ f({text}); }} PTO_SHAPE(q, 1)"));
-        assert_eq!(shown.lines().count(), n, "{shown}");
-        assert!(shown.contains("WSP0018"), "{shown}");
-    }
-    for text in [
-        "{".repeat(50_000),
-        "if (a) ".repeat(50_000),
-        "if (a) { } else ".repeat(50_000),
-        "for (;;) {".repeat(50_000),
-        "do ".repeat(50_000),
-        "((((((".repeat(50_000) + &"]]]]]]".repeat(50_000),
-    ] {
-        let (_, shown) = parsed(&format!("PTO_KERNEL_IMPL(k) {{ {text}"));
-        assert!(shown.contains("WSP0018") && shown.lines().count() < 5, "{shown}");
-    }
-    let (_, shown) = parsed(&format!("PTO_KERNEL_IMPL(k) {{ {} t; }}", "VecTile<".repeat(20_000)));
-    assert!(shown.contains("WSP0018") && shown.lines().count() < 3, "{shown}");
+    on_a_plain_stack(|| {
+        let deep = |open: &str, close: &str, n| format!("{}1{}", open.repeat(n), close.repeat(n));
+        for (text, n) in [
+            (deep("(", ")", 20_000), 1),
+            (deep("- ", "", 20_000), 1),
+            (deep("f(", ")", 20_000), 1),
+            (deep("{", "}", 20_000), 1),
+            (deep("1|", "", 20_000), 1),
+            (deep("a?1:", "", 20_000), 1),
+            (format!("x{}", "[0]".repeat(20_000)), 1),
+            (deep("(float)", "", 20_000), 1),
+            (format!("x{}", ".y".repeat(20_000)), 1),
+            (deep("f({", "})", 20_000), 1),
+        ] {
+            let (_, shown) = parsed(&format!("PTO_KERNEL_IMPL(k) {{ f({text}); }} PTO_SHAPE(q, 1)"));
+            assert_eq!(shown.lines().count(), n, "{shown}");
+            assert!(shown.contains("WSP0018"), "{shown}");
+        }
+        for text in [
+            "{".repeat(50_000),
+            "if (a) ".repeat(50_000),
+            "if (a) { } else ".repeat(50_000),
+            "for (;;) {".repeat(50_000),
+            "do ".repeat(50_000),
+            "((((((".repeat(50_000) + &"]]]]]]".repeat(50_000),
+        ] {
+            let (_, shown) = parsed(&format!("PTO_KERNEL_IMPL(k) {{ {text}"));
+            assert!(shown.contains("WSP0018") && shown.lines().count() < 5, "{shown}");
+        }
+        let (_, shown) = parsed(&format!("PTO_KERNEL_IMPL(k) {{ {} t; }}", "VecTile<".repeat(20_000)));
+        assert!(shown.contains("WSP0018") && shown.lines().count() < 3, "{shown}");
+    });
 }
 
 #[test]
