@@ -25,6 +25,7 @@ pub mod policy;
 pub mod ptow;
 mod region;
 pub mod tg;
+pub mod words;
 
 pub use dtype::DType;
 pub use exec::ExecDomain;

@@ -120,18 +120,35 @@ impl Diagnostic {
 
 /// The candidate that was probably meant: the nearest by edit distance, if near enough; the first of equals.
 ///
-/// One edit in three characters is near, at most five. Of a name of one or two characters only another case or order is.
+/// One edit in three characters is near, at most five; a prefix such as `PTO_` is not counted. Of a name of one or two
+/// characters only another case or order is.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(name, candidates).first().copied()
+}
+
+/// All candidates that are as near as the one of [`did_you_mean`], in their order.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let length = name.chars().count();
-    let limit = (length / 3).clamp(1, 5);
+    let mut limit = (without_prefix(name).chars().count() / 3).clamp(1, 5);
     let near = |candidate: &str| length > 2 || same_letters(name, candidate);
-    candidates
-        .into_iter()
-        .filter(|c| *c != name && near(c))
-        .map(|c| (edit_distance(name, c), c))
-        .filter(|(d, _)| *d <= limit)
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, c)| c)
+    let mut found = Vec::new();
+    for candidate in candidates.into_iter().filter(|c| *c != name && near(c)) {
+        let distance = edit_distance(name, candidate);
+        if distance < limit {
+            found.clear();
+            limit = distance;
+        }
+        if distance == limit {
+            found.push(candidate);
+        }
+    }
+    found
+}
+
+/// A name without the family that it belongs to, which the names of other families do not share: `AXIS` of `PTO_AXIS`.
+fn without_prefix(name: &str) -> &str {
+    let is_family = |family: &str| family.len() < 4 && family.bytes().all(|b| b.is_ascii_uppercase());
+    name.split_once('_').filter(|(family, _)| is_family(family)).map_or(name, |(_, rest)| rest)
 }
 
 /// Whether two names have the same letters in any order and case, however often each.
@@ -198,6 +215,15 @@ mod tests {
         assert_eq!(meant("workspace"), None);
         assert_eq!(meant(""), None);
         assert_eq!(did_you_mean("q", ["q"]), None);
+        assert_eq!(did_you_mean("PTO_ROUND", ["PTO_ROWS", "PTO_AXIS"]), None);
+    }
+
+    #[test]
+    fn all_of_the_same_distance_are_told_in_their_order() {
+        let names = ["TADD", "TMAX", "TMAXS", "TMAXIMUM"];
+        assert_eq!(nearest("TMAXQ", names), ["TMAX", "TMAXS"]);
+        assert_eq!(nearest("TMAXSS", names), ["TMAXS"]);
+        assert!(nearest("TPOWER", names).is_empty());
     }
 
     #[test]

@@ -18,6 +18,18 @@ pub struct TileOpRow {
     pub meaning: &'static str,
 }
 
+impl TileOpRow {
+    /// Its word in texts of the IR and in traces.
+    pub fn word(&self) -> &'static str {
+        match self.kind {
+            TileOpKind::Unary(op) => op.word(),
+            TileOpKind::Binary(op) => op.word(),
+            TileOpKind::Reduce(op) => op.word(),
+            TileOpKind::Only => self.form,
+        }
+    }
+}
+
 /// Which operation of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TileOpKind {

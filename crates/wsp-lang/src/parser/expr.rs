@@ -159,6 +159,11 @@ impl Parser<'_> {
                     self.bump();
                     let field = self.name("the name of a field after `.`")?;
                     if self.at(Tok::LParen) {
+                        // As kernels in Python write it: the call of a name that is looked for.
+                        if expr.as_name().is_some_and(|name| name.as_str() == "pto") {
+                            let name = format!("pto.{}", field.as_str()).into();
+                            return self.call(Ident { name, span: expr.span.to(field.span) }, Vec::new());
+                        }
                         return Err(self.method_call(field.span));
                     }
                     let span = expr.span.to(field.span);

@@ -76,6 +76,20 @@ pub(super) fn lookup(name: &str) -> Option<&'static Form> {
     FORMS.iter().find(|form| form.name == name)
 }
 
+/// The name that is meant: one of which the `PTO_` is left out or the case is another, or the nearest.
+pub(super) fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let is_short_for =
+        |name: &&str| name.strip_prefix("PTO_").is_some_and(|rest| rest.eq_ignore_ascii_case(word));
+    known.clone().find(is_short_for).or_else(|| did_you_mean(word, known))
+}
+
+/// Whether a word is the name of a form of files in another case or without its `PTO_`.
+pub(super) fn is_file_form(word: &str) -> bool {
+    let is_same =
+        |name: &str| name.eq_ignore_ascii_case(word) || meant(word, [name].into_iter()) == Some(name);
+    FORMS.iter().filter(|form| form.place == Place::File).any(|form| is_same(form.name))
+}
+
 impl Form {
     /// Where it belongs, as a phrase.
     fn home(&self) -> String {
@@ -149,12 +163,16 @@ impl Parser<'_> {
             None => {
                 let message = format!("unknown form `{}`", shorten(word));
                 let names = || legal().map(|form| form.name);
-                let meant =
-                    did_you_mean(word, names()).or_else(|| did_you_mean(word, FORMS.iter().map(|f| f.name)));
+                let elsewhere = || FORMS.iter().map(|form| form.name);
                 let diagnostic = Diagnostic::error(codes::UNKNOWN_FORM, message)
                     .at(self.span(), format!("expected {here}"));
-                match meant.and_then(lookup) {
-                    Some(form) => diagnostic.help(format!("did you mean `{}`?", form.usage)),
+                match meant(word, names()).or_else(|| meant(word, elsewhere())).and_then(lookup) {
+                    Some(form) if form.place == place => {
+                        diagnostic.help(format!("did you mean `{}`?", form.usage))
+                    }
+                    Some(form) => {
+                        diagnostic.help(format!("`{}` is near, which stands {}", form.usage, form.home()))
+                    }
                     None => {
                         let list: Vec<String> = names().map(|name| format!("`{name}`")).collect();
                         diagnostic.note(format!("known here: {}", list.join(", ")))

@@ -1,6 +1,6 @@
 //! Top-level constructs.
 
-use super::form::{Form, Place, lookup};
+use super::form::{Form, Place, is_file_form, lookup};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
     Const, ExprKind, FnParam, Generator, Item, Kernel, Param, Reference, Require, Resident, Role, Shape,
@@ -83,6 +83,9 @@ impl Parser<'_> {
         }
         let keyword = super::foreign::is_keyword(self.word().unwrap_or_default());
         let called = self.peek(1).kind == Tok::LParen && !keyword;
+        if called && self.word().is_some_and(is_file_form) {
+            return self.unknown_form(Place::File, "a top-level form");
+        }
         if called && self.body_follows(1) {
             let diagnostic = Diagnostic::error(codes::EXPECTED_TYPE, "a function needs a result type")
                 .at(self.span(), "no type before this name")

@@ -1,6 +1,6 @@
 //! The block forms: spaces, tiers, schedules, graphs.
 
-use super::form::{Form, Place, lookup};
+use super::form::{Form, Place, lookup, meant};
 use super::{Parsed, Parser, Skip};
 use crate::ast::{
     Affinity, Axis, AxisTile, Dependency, ExprKind, Extent, Graph, Ident, Order, Prefetch, Schedule,
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use wsp_core::limits::SPLIT_ALIGN;
 use wsp_core::policy::{AffinityPolicy, OrderPolicy};
 use wsp_ir::Span;
-use wsp_ir::diag::{Diagnostic, did_you_mean};
+use wsp_ir::diag::Diagnostic;
 use wsp_syntax::{Tok, shorten};
 
 const AFFINITIES: &[&str] = &["PTO_CORE_GROUP", "PTO_CORE_LOCAL", "PTO_SPREAD"];
@@ -268,7 +268,7 @@ impl Parser<'_> {
         let forms = [("PTO_AFFINITY", AFFINITIES), ("PTO_ORDER", ORDERS), ("PTO_SPLIT", SPLITS)];
         let diagnostic = match forms.iter().find(|(_, policies)| policies.contains(&word)) {
             Some((form, _)) => diagnostic.help(format!("`{word}` belongs in `{form}(axis, {word})`")),
-            None => match without_prefix(word, known).or_else(|| did_you_mean(word, known.iter().copied())) {
+            None => match meant(word, known.iter().copied()) {
                 Some(meant) => diagnostic.help(format!("did you mean `{meant}`?")),
                 None => diagnostic,
             },
@@ -340,12 +340,4 @@ impl Parser<'_> {
         let span = self.span_from(stage.span);
         Ok(StageRef { stage, tensor, span })
     }
-}
-
-/// The name that is meant where its `PTO_` is left out.
-fn without_prefix<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    known
-        .iter()
-        .copied()
-        .find(|name| name.strip_prefix("PTO_").is_some_and(|rest| rest.eq_ignore_ascii_case(word)))
 }

@@ -48,6 +48,19 @@ pub(crate) enum Binding {
     Poison,
 }
 
+impl Binding {
+    /// What it is, with an article.
+    pub(crate) fn describe(&self) -> &'static str {
+        match self {
+            Binding::Scalar { .. } | Binding::Literal(_) | Binding::Selector => "a number",
+            Binding::Array(..) => "an array",
+            Binding::Tile(_) => "a tile",
+            Binding::Descriptor(..) => "the descriptor",
+            Binding::Poison => "not usable",
+        }
+    }
+}
+
 /// A loop around the statement being lowered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loop {

@@ -193,11 +193,6 @@ pub(crate) fn find(name: &str) -> Option<&'static BuiltinFn> {
     FUNCTIONS.iter().find(|f| f.name == name)
 }
 
-/// The names of all predefined functions.
-pub(crate) fn names<'n>() -> impl Iterator<Item = &'n str> {
-    FUNCTIONS.iter().map(|f| f.name)
-}
-
 /// The page-table array with this name.
 pub(crate) fn meta_kind(name: &str) -> Option<MetaKind> {
     META_KINDS.iter().find(|(n, _)| *n == name).map(|(_, kind)| *kind)

@@ -5,7 +5,8 @@ use super::body::{Body, BodyKind};
 use super::builtins::{self, Builtin, BuiltinFn, Where};
 use super::codes;
 use super::diags::{Reported, Res};
-use super::names::{Symbol, with_suggestion};
+use super::names::Symbol;
+use super::suggest::{Use, has_value};
 use super::tiles::{self, TileCall};
 use crate::ast::{self, ExprKind, Ident, TemplateArg};
 use wsp_ir::diag::Diagnostic;
@@ -36,18 +37,7 @@ impl Sema<'_> {
         if let Some(call) = tiles::find(name) {
             return self.tile_value(b, call, callee, args, span);
         }
-        Err(self.unknown_function(callee))
-    }
-
-    /// Reports a call of something that does not exist.
-    pub(crate) fn unknown_function(&mut self, callee: &Ident) -> Reported {
-        let name = callee.as_str();
-        let own =
-            self.names.iter().filter(|(_, n)| matches!(n.symbol, Symbol::Function(_))).map(|(n, _)| &**n);
-        let near = self.suggest(name, builtins::names().chain(tiles::names()).chain(own));
-        let d = Diagnostic::error(codes::UNKNOWN_FUNCTION, format!("unknown function `{name}`"))
-            .at(callee.span, "not defined");
-        self.fail(with_suggestion(d, near))
+        Err(self.unknown_function(b, callee, args, Use::Value))
     }
 
     /// Checks place and number of arguments.
@@ -59,14 +49,7 @@ impl Sema<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Res<()> {
-        let allowed = match (builtin.place, b.kind) {
-            (Where::Anywhere, _) | (_, BodyKind::Probe) => true,
-            (_, BodyKind::Launch(_)) => false,
-            (Where::Functions, _) => true,
-            (Where::Generators, kind) => matches!(kind, BodyKind::Generator(_)),
-            (Where::Kernels, kind) => kind == BodyKind::Kernel,
-        };
-        if !allowed {
+        if !builtin.is_allowed(b.kind) {
             let needed = match builtin.place {
                 Where::Generators => "only `PTO_DESCRIPTOR_GEN` has it",
                 Where::Kernels => "only `PTO_KERNEL_IMPL` has it",
@@ -74,7 +57,22 @@ impl Sema<'_> {
             };
             return Err(self.not_here(callee, needed));
         }
+        self.refuse_tiles(b, builtin, callee, args)?;
         self.check_arity(callee, builtin.arity, args.len(), span)
+    }
+
+    /// Refuses tiles where a function takes numbers, with what does the same with tiles.
+    fn refuse_tiles(&mut self, b: &Body, builtin: &BuiltinFn, callee: &Ident, args: &[ast::Expr]) -> Res<()> {
+        if !matches!(builtin.does, Builtin::Binary(_) | Builtin::Math(_)) {
+            return Ok(());
+        }
+        let Some(tile) = args.iter().find(|arg| self.is_tile(b, arg)) else { return Ok(()) };
+        let message = format!("`{}` is a function of numbers", callee.as_str());
+        let d = Diagnostic::error(codes::TYPE_MISMATCH, message).at(tile.span, "this is a tile");
+        Err(self.fail(match Self::tile_twins(callee.as_str()) {
+            Some(calls) => d.help(format!("of tiles it is the statement {calls}")),
+            None => d.help("docs/reference/tiles.md lists the functions of tiles"),
+        }))
     }
 
     /// Reports something that does exist, but elsewhere.
@@ -288,10 +286,11 @@ impl Sema<'_> {
         span: Span,
     ) -> Res<Expr> {
         self.check_tile_place(b, callee)?;
-        let max = match call.row.map(|row| (row.form, row.kind)) {
-            Some(("row_reduce", TileOpKind::Reduce(ReduceOp::Max))) => true,
-            Some(("row_reduce", TileOpKind::Reduce(ReduceOp::Sum))) => false,
-            _ => return Err(self.not_here(callee, "it is a statement, without a value")),
+        let Some(row) = call.row.filter(|row| has_value(row)) else {
+            let message = format!("`{}` cannot be used here", callee.as_str());
+            let d = Diagnostic::error(codes::NOT_HERE, message);
+            let d = d.at(callee.span, "it is a statement, without a value");
+            return Err(self.fail(d.help(format!("it is written `{};`", call.word.usage()))));
         };
         self.check_arity(callee, (1, 1), args.len(), span)?;
         let tile = self.tile(b, &args[0])?;
@@ -304,7 +303,8 @@ impl Sema<'_> {
                     .help(format!("reduce into a tile of one column: `{}(dst, src);`", callee.as_str())),
             ));
         }
-        let kind = if max { Ir::TileMax(tile) } else { Ir::TileSum(tile) };
+        let is_max = row.kind == TileOpKind::Reduce(ReduceOp::Max);
+        let kind = if is_max { Ir::TileMax(tile) } else { Ir::TileSum(tile) };
         Ok(Expr::new(kind, ScalarTy::F32, span))
     }
 }

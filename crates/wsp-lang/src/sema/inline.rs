@@ -183,7 +183,7 @@ impl Sema<'_> {
     /// Checks a function that nobody calls.
     pub(crate) fn probe(&mut self, decl: &ast::Function) {
         if let Some(launch) = self.misspelt_launch(decl) {
-            self.unknown_function(&launch);
+            self.unknown_launch(&launch);
             return;
         }
         let mut b = Body::new(BodyKind::Probe);

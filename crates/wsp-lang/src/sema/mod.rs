@@ -31,6 +31,7 @@ mod slots;
 mod spaces;
 mod stmt;
 mod structs;
+mod suggest;
 mod tiers;
 mod tile_ops;
 mod tile_shapes;

@@ -149,12 +149,17 @@ impl Sema<'_> {
 
     /// Reports a name that stands for something else than what is needed.
     pub(crate) fn wrong_kind(&mut self, ident: &Ident, named: Named, needed: &str) -> Reported {
-        let message = format!("`{}` is {}, not {needed}", ident.as_str(), named.symbol.describe());
-        self.fail(
-            Diagnostic::error(codes::WRONG_KIND, message)
-                .at(ident.span, format!("{needed} is needed here"))
-                .label(named.span, "defined here"),
-        )
+        let name = ident.as_str();
+        let message = format!("`{name}` is {}, not {needed}", named.symbol.describe());
+        let d = Diagnostic::error(codes::WRONG_KIND, message)
+            .at(ident.span, format!("{needed} is needed here"))
+            .label(named.span, "defined here");
+        self.fail(match (named.symbol, needed) {
+            (Symbol::Tensor(_), "a tile") => {
+                d.help(format!("name a tile; `TLOAD(tile, {name}, {{…}});` loads one from the tensor"))
+            }
+            _ => d,
+        })
     }
 
     /// The file-level name nearest to `name` among those that `keep` accepts.

@@ -157,7 +157,14 @@ impl Sema<'_> {
             }
             Some(Named { symbol: Symbol::Poison, .. }) => Err(Reported::earlier(&self.diags)),
             Some(named) => Err(self.wrong_kind(ident, named, "a tensor")),
-            None => Err(self.unknown_tensor(ident.as_str(), ident.span)),
+            None => match b.find(ident.as_str()).map(Binding::describe) {
+                Some(what) => {
+                    let message = format!("`{}` is {what}, not a tensor", ident.as_str());
+                    let d = Diagnostic::error(codes::WRONG_KIND, message);
+                    Err(self.fail(d.at(ident.span, "a tensor is needed here")))
+                }
+                None => Err(self.unknown_tensor(ident.as_str(), ident.span)),
+            },
         }
     }
 

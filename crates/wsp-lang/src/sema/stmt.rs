@@ -7,6 +7,7 @@ use super::codes;
 use super::convert::constant;
 use super::diags::{Reported, Res};
 use super::names::{Named, Symbol};
+use super::suggest::Use;
 use super::tiles;
 use crate::ast::{self, AssignOp, BinOp, ExprKind, StmtKind as Ast, UnaryOp};
 use wsp_core::LocalId;
@@ -249,6 +250,9 @@ impl Sema<'_> {
                     return self.discard(b, value, out);
                 }
             },
+            (None, None) if self.lookup(name).is_none() => {
+                return Err(self.unknown_function(b, callee, args, Use::Statement));
+            }
             (None, None) => {
                 let value = self.scalar(b, e)?;
                 return self.discard(b, value, out);

@@ -4,6 +4,7 @@ use super::Sema;
 use super::body::{Binding, Body, BodyKind};
 use super::codes;
 use super::diags::{Reported, Res};
+use super::names::{Named, Symbol};
 use super::place::Access;
 use super::tiles::TileCall;
 use crate::ast::{self, ExprKind, Ident};
@@ -45,6 +46,7 @@ impl Sema<'_> {
         self.check_tile_place(b, callee)?;
         self.check_arity(callee, call.word.arity(), args.len(), span)?;
         let Some(row) = call.row else { return self.store_element(b, args) };
+        self.check_order(b, call.word, args)?;
         let mut from = Arguments {
             sema: self,
             b,
@@ -66,6 +68,33 @@ impl Sema<'_> {
         }
         self.check_tiles(b, callee, &op, &spans, args)?;
         Ok(StmtKind::Tile(op))
+    }
+
+    /// Refuses a tile in the place of the tensor of a load or store, with the order that is meant.
+    fn check_order(&mut self, b: &Body, word: &'static PtoWord, args: &[ast::Expr]) -> Res<()> {
+        let tile_at = ["dst", "src"].into_iter().find_map(|field| word.position(field));
+        let (Some(tensor_at), Some(tile_at)) = (word.position("tensor"), tile_at) else { return Ok(()) };
+        let (first, other) = (&args[tensor_at], &args[tile_at]);
+        let Some(tile) = first.as_name().filter(|_| self.is_tile(b, first)) else { return Ok(()) };
+        let tile = tile.as_str();
+        let d = Diagnostic::error(codes::WRONG_KIND, format!("`{tile}` is a tile, not a tensor"))
+            .at(first.span, "a tensor is needed here");
+        let tensor = other.as_name().filter(|name| self.is_tensor(name.as_str()));
+        Err(self.fail(match &tensor {
+            Some(tensor) => {
+                let tensor = tensor.as_str();
+                let mut order = [tile, tensor];
+                order.sort_by_key(|name| if *name == tile { tile_at } else { tensor_at });
+                let call = format!("{}({}, {}, {{…}});", word.name, order[0], order[1]);
+                d.label(other.span, format!("`{tensor}` is the tensor"))
+                    .help(format!("the operands are in the other order: write `{call}`"))
+            }
+            None => d.help(format!("it is written `{};`", word.usage())),
+        }))
+    }
+
+    fn is_tensor(&self, name: &str) -> bool {
+        matches!(self.lookup(name), Some(Named { symbol: Symbol::Tensor(_), .. }))
     }
 
     /// `PTO_STORE_SCALAR(tensor, value, {…})`.

@@ -22,7 +22,9 @@ pub(crate) fn find(name: &str) -> Option<TileCall> {
     find_pto(name).map(|(row, word)| TileCall { word, row: Some(row) })
 }
 
-/// The names of all such calls.
-pub(crate) fn names<'n>() -> impl Iterator<Item = &'n str> {
-    TILE_OPS.iter().flat_map(|row| row.pto).chain([&STORE_SCALAR]).map(|word| word.name)
+/// All such calls.
+pub(crate) fn calls() -> impl Iterator<Item = TileCall> {
+    let words =
+        TILE_OPS.iter().flat_map(|row| row.pto.iter().map(move |word| TileCall { word, row: Some(row) }));
+    words.chain([TileCall { word: &STORE_SCALAR, row: None }])
 }

@@ -12,4 +12,5 @@ mod no_panic;
 mod reference;
 #[path = "../../../wsp-core/tests/stack/mod.rs"]
 mod stack;
+mod suggestions;
 mod warnings;
