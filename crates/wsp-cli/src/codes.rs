@@ -161,6 +161,9 @@ data), and one with `--strict`, looks for it; paged caches are exempt.";
 An option, a value or a command is misspelt, missing, or not taken there. The message names it, and the help says what to type; `wsp COMMAND --help`
 lists what a command takes. The exit status is 2. With `--error-format json` this is one object, as every error is; for people
 it is printed without the code.";
+    pub(crate) UNKNOWN_CODE = 549, "no such diagnostic",
+        "\
+`wsp explain` was given a text that is no code, or a number that no diagnostic has. A code is written WSP0031, wsp31 or 31.";
     pub(crate) NOT_A_WORKLOAD = 880, "not a workload",
         "\
 `wsp graph` lists the tasks of a workload, a `.wsp` file. The tasks of a `.pto` program depend on its data and are listed

@@ -38,14 +38,15 @@ pub fn main() -> ExitCode {
     match args::parse(std::env::args_os()) {
         Ok(cli) => commands::dispatch(cli).into(),
         Err(error) => {
-            if error.use_stderr() && args::usage::wants_json(std::env::args_os()) {
+            let is_json = args::usage::wants_json(std::env::args_os());
+            if error.use_stderr() && is_json {
                 args::usage::report(&error);
                 return ExitCode::from(2);
             }
             let printed = error.print();
             // A message that standard error does not take leaves its exit status.
             if !error.use_stderr() {
-                terminal::must_be_written(printed);
+                args::usage::terminal(is_json).must_be_written(printed);
             }
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }

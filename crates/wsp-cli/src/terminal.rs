@@ -2,26 +2,15 @@
 
 use crate::args::{Color, ErrorFormat};
 use crate::catalog::to_json;
+use crate::files::written;
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use wsp_core::limits;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostic, Severity, render};
 
 /// Diagnostics with one code and one message that are printed: more of them say nothing new.
 const MOST_ALIKE: usize = 5;
-
-/// What became of a result on standard output. Nobody reading it any more is no error; a result that cannot be written ends the program.
-pub(crate) fn must_be_written(wrote: std::io::Result<()>) {
-    match wrote {
-        Ok(()) => {}
-        Err(fault) if fault.kind() == ErrorKind::BrokenPipe => {}
-        Err(fault) => {
-            let _ = writeln!(std::io::stderr(), "error: cannot write to standard output: {fault}");
-            crate::interrupt::abandon(1);
-        }
-    }
-}
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +33,16 @@ impl Terminal {
     /// Prints a result.
     pub(crate) fn print(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        must_be_written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+        self.must_be_written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    }
+
+    /// Looks at what became of a result on standard output. A reader that is gone is no error; a result that cannot be written
+    /// ends the program.
+    pub(crate) fn must_be_written(&self, wrote: std::io::Result<()>) {
+        if let Err(fault) = written(wrote) {
+            self.report(&[fault], &SourceMap::default());
+            crate::interrupt::abandon(1);
+        }
     }
 
     /// Prints JSON, indented.

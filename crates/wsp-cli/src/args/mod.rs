@@ -20,7 +20,7 @@ pub(crate) use values::Setting;
 
 use crate::generate::{self, Pairs};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use values::{engine, mode, named_file, seed, setting};
 use wsp_kernel::{Engine, Mode};
 
@@ -86,6 +86,18 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// The file that it is about, of commands with one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Command::Run(args) => Some(&args.file),
+            Command::Plan(args) => Some(&args.file),
+            Command::Graph(args) => Some(&args.file),
+            Command::Asm(args) => Some(&args.file),
+            Command::Disasm(args) => Some(&args.file),
+            _ => None,
+        }
+    }
+
     /// How its result is printed.
     pub(crate) fn format(&self) -> StatsFormat {
         let json = match self {

@@ -91,15 +91,15 @@ pub(crate) struct AsmArgs {
     pub(crate) emit: Option<Stage>,
 
     /// Of --emit image and cpp: the graph, by name [the first]
-    #[arg(long, value_name = "NAME", requires = "emit")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) graph: Option<String>,
 
     /// Of --emit cpp: the target [ascend_910b]
-    #[arg(long, value_name = "NAME", value_parser = target, requires = "emit")]
+    #[arg(long, value_name = "NAME", value_parser = target)]
     pub(crate) target: Option<&'static Target>,
 
     /// Of --emit image and cpp: one more file of kernels; may be repeated
-    #[arg(long, value_name = "FILE.pto", requires = "emit")]
+    #[arg(long, value_name = "FILE.pto")]
     pub(crate) kernels: Vec<PathBuf>,
 }
 

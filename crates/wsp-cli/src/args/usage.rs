@@ -19,10 +19,14 @@ pub(crate) fn wants_json(words: impl IntoIterator<Item = OsString>) -> bool {
     after.chain(joined).any(is_json)
 }
 
+/// Where errors go while the command line is not read.
+pub(crate) fn terminal(is_json: bool) -> Terminal {
+    Terminal::new(if is_json { ErrorFormat::Json } else { ErrorFormat::Text }, Color::Auto)
+}
+
 /// Prints what is wrong with a command line.
 pub(crate) fn report(error: &clap::Error) {
-    let found = diagnostic(error);
-    Terminal::new(ErrorFormat::Json, Color::Never).report(&[found], &SourceMap::default());
+    terminal(true).report(&[diagnostic(error)], &SourceMap::default());
 }
 
 fn diagnostic(error: &clap::Error) -> Diagnostic {

@@ -15,11 +15,11 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
     if kind.is_unit() {
         return unit::asm(session, args, kind);
     }
-    options::refuse(&[("--emit", args.emit.is_some())], options::OF_UNITS).map_err(|fault| vec![fault])?;
     if matches!(kind, Kind::Program | Kind::Arrays) {
         let takes = "texts of task graphs (`.tg`) and of programs that generate tasks, and workloads";
         return Err(vec![wrong_kind(&args.file, kind, takes)]);
     }
+    refuse_options(args, kind).map_err(|fault| vec![fault])?;
     if let Some(bytes) = workload::program_bytes(session, &args.file, args.schedule.as_deref())? {
         write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
         return Ok(Outcome::Done);
@@ -36,4 +36,19 @@ pub(super) fn asm(session: &mut Session, args: &AsmArgs) -> Result<Outcome, Vec<
         .map_err(|faults| of_unknown_kind(kind, faults))?;
     write_program(&args.file, args.output.as_deref(), &bytes).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)
+}
+
+/// Options that only task graphs have a use for; with `--schedule`, where it is of no use either.
+fn refuse_options(args: &AsmArgs, kind: Kind) -> Result<(), Diagnostic> {
+    let of_units = [
+        ("--emit", args.emit.is_some()),
+        ("--graph", args.graph.is_some()),
+        ("--target", args.target.is_some()),
+        ("--kernels", !args.kernels.is_empty()),
+    ];
+    if !of_units.iter().any(|(_, given)| *given) {
+        return Ok(());
+    }
+    let schedule = ("--schedule", args.schedule.is_some() && kind != Kind::Workload);
+    options::refuse(&[&of_units[..], &[schedule]].concat(), options::OF_UNITS)
 }

@@ -1,10 +1,8 @@
 //! `wsp check`: diagnostics only.
 
 use super::kind::{Kind, wrong_kind};
-use super::{Outcome, Session, Warnings, options, unit, workload};
+use super::{Outcome, Session, Warnings, empty, options, unit, workload};
 use crate::args::CheckArgs;
-use crate::codes;
-use crate::files::read_source;
 use crate::reference;
 use std::path::Path;
 use wsp_ir::diag::Diagnostic;
@@ -23,15 +21,14 @@ pub(super) fn check(session: &mut Session, args: &CheckArgs) -> Result<Outcome, 
     session.warnings = if args.strict { Warnings::Errors } else { Warnings::Shown };
     for (path, kind) in files {
         session.denied.take();
-        let checked = match kind {
+        let checked = empty::refuse(path).and_then(|()| match kind {
             Kind::Workload => workload::check(session, path),
             Kind::UnitText | Kind::UnitBytes => unit::check(session, path, kind, args, &mut idle),
             Kind::Program | Kind::Unknown => program(session, path),
             Kind::GeneratorText | Kind::GeneratorBytes | Kind::Arrays => {
                 Err(vec![wrong_kind(path, kind, TAKES)])
             }
-        };
-        let checked = checked.and_then(|()| refuse_empty(path, kind).map_err(|fault| vec![fault]));
+        });
         match checked {
             Ok(()) if session.is_denied() => outcome = Outcome::Failed,
             Ok(()) => session.terminal.print(&format!("{}: ok\n", path.display())),
@@ -55,35 +52,6 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Diagnostic> {
         ("--kernels", !args.kernels.is_empty()),
     ];
     options::refuse(&given, options::OF_UNITS)
-}
-
-/// Refuses a text without a statement, of which nothing could be wrong.
-fn refuse_empty(path: &Path, kind: Kind) -> Result<(), Diagnostic> {
-    // `unit::check` looks at bytes.
-    let text = if kind == Kind::UnitBytes { return Ok(()) } else { read_source(path)? };
-    if states_something(&text) { Ok(()) } else { Err(empty(path)) }
-}
-
-/// A file without a statement.
-pub(super) fn empty(path: &Path) -> Diagnostic {
-    Diagnostic::error(codes::BAD_SOURCE_FILE, format!("`{}` is empty: nothing was checked", path.display()))
-        .help("is this the right file?")
-}
-
-/// Whether a text holds more than comments and `;`.
-fn states_something(text: &str) -> bool {
-    let mut rest = text.trim_start_matches('\u{feff}');
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
-        rest = match rest {
-            line if line.starts_with("//") => line.find('\n').map_or("", |end| &line[end..]),
-            // One without an end is for whoever reads the text to report.
-            other => match other.strip_prefix("/*").and_then(|inside| inside.split_once("*/")) {
-                Some((_, behind)) => behind,
-                None => return !other.is_empty(),
-            },
-        };
-    }
 }
 
 fn program(session: &mut Session, path: &Path) -> Result<(), Vec<Diagnostic>> {

@@ -3,37 +3,32 @@
 use super::Outcome;
 use crate::args::ExplainArgs;
 use crate::catalog::{all, lookup};
+use crate::codes;
 use crate::terminal::Terminal;
-use std::fmt::Write as _;
 use wsp_ir::diag::{Code, CodeInfo, Diagnostic};
 
 /// Prints the catalog's text of a code, or all codes.
 pub(super) fn explain(terminal: &Terminal, args: &ExplainArgs) -> Result<Outcome, Vec<Diagnostic>> {
-    let Some(text) = &args.code else {
-        terminal.print(&list(&all()));
-        return Ok(Outcome::Done);
+    let text = match &args.code {
+        Some(text) => answer(text).map_err(|fault| vec![fault])?,
+        None => list(&all()),
     };
-    let (message, outcome) = answer(text);
-    terminal.print(&message);
-    Ok(outcome)
+    terminal.print(&text);
+    Ok(Outcome::Done)
 }
 
-fn answer(text: &str) -> (String, Outcome) {
+fn answer(text: &str) -> Result<String, Diagnostic> {
     let Some(code) = parse(text) else {
-        let message = format!("`{text}` is no diagnostic code; write WSP0031, wsp31 or 31\n");
-        return (message, Outcome::Failed);
+        let message = format!("`{text}` is no diagnostic code");
+        return Err(Diagnostic::error(codes::UNKNOWN_CODE, message)
+            .help("write WSP0031, wsp31 or 31; `wsp explain` lists all codes"));
     };
-    match lookup(code) {
-        Some(info) => (page(info), Outcome::Done),
-        None => {
-            let near = nearest(code);
-            let mut message = format!("there is no diagnostic {code}\n");
-            if !near.is_empty() {
-                let _ = write!(message, "near it are\n{}", list(&near));
-            }
-            (message, Outcome::Failed)
-        }
-    }
+    lookup(code).map(page).ok_or_else(|| {
+        let fault = Diagnostic::error(codes::UNKNOWN_CODE, format!("there is no diagnostic {code}"));
+        fault
+            .note(format!("near it are\n{}", list(&nearest(code)).trim_end()))
+            .help("`wsp explain` lists all codes")
+    })
 }
 
 /// The code in any way of writing it.
@@ -78,10 +73,9 @@ mod tests {
 
     #[test]
     fn unknown_codes_show_their_neighbours() {
-        let (text, outcome) = answer("499");
-        assert_eq!(outcome, Outcome::Failed);
-        assert!(text.contains("WSP0500"), "{text}");
-        assert!(answer("500").0.starts_with("WSP0500: "));
-        assert!(answer("banana").0.contains("no diagnostic code"));
+        let fault = answer("499").unwrap_err();
+        assert!(fault.notes[0].contains("WSP0500"), "{fault:?}");
+        assert!(answer("500").unwrap().starts_with("WSP0500: "));
+        assert!(answer("banana").unwrap_err().message.contains("no diagnostic code"));
     }
 }

@@ -1,7 +1,7 @@
 //! What kind of file a command was given, and what to type instead if it is the wrong one.
 
 use crate::codes;
-use crate::files::read_start;
+use crate::files::read_beginning;
 use std::path::Path;
 use wsp_core::ptow;
 use wsp_ir::Module;
@@ -34,7 +34,7 @@ pub(super) enum Kind {
 impl Kind {
     /// By its first bytes, as far as these say it, else by its name.
     pub(super) fn of(path: &Path) -> Kind {
-        Kind::by_start(&read_start(path)).unwrap_or_else(|| Kind::by_name(path))
+        Kind::by_start(&read_beginning(path, 4).unwrap_or_default()).unwrap_or_else(|| Kind::by_name(path))
     }
 
     /// By its first bytes; either order of the bytes of a word counts, so that whoever reads it can tell of the other one.
@@ -84,7 +84,7 @@ impl Kind {
     }
 
     /// What can be done with it.
-    fn uses(self, name: &str) -> String {
+    pub(super) fn uses(self, name: &str) -> String {
         match self {
             Kind::Program => format!("`wsp run {name}` runs it, `wsp plan {name}` lists its tasks"),
             Kind::Workload => format!("`wsp run {name}` runs it, `wsp graph {name}` lists its tasks"),

@@ -11,6 +11,7 @@ mod check;
 mod data;
 mod disasm;
 mod doctor;
+mod empty;
 mod explain;
 mod given;
 mod graph;
@@ -104,7 +105,9 @@ pub(crate) fn dispatch(cli: Cli) -> Outcome {
         warnings: Warnings::Shown,
         denied: RefCell::default(),
     };
-    let result = set_once(&command).map_err(|fault| vec![fault]).and_then(|()| session.run(command));
+    let result = set_once(&command).map_err(|fault| vec![fault]);
+    let result = result.and_then(|()| command.file().map_or(Ok(()), empty::refuse));
+    let result = result.and_then(|()| session.run(command));
     result.unwrap_or_else(|faults| session.fail(&faults))
 }
 

@@ -9,15 +9,16 @@ pub(super) const OF_UNITS: &str = "is for task graphs (`.tg`, `.ptog`)";
 /// What takes those of workloads.
 pub(super) const OF_WORKLOADS: &str = "is for workloads (`.wsp`)";
 
-/// Refuses the first of these options that is given; `why` goes on from its name.
+/// Refuses those of these options that are given; `why` goes on from the name of the first.
 ///
 /// # Errors
-/// For that option.
+/// For them, with the help to leave all of them out.
 pub(super) fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Diagnostic> {
-    match options.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => Err(refused(option, why)),
-    }
+    let given: Vec<String> =
+        options.iter().filter(|(_, given)| *given).map(|(o, _)| format!("`{o}`")).collect();
+    let Some(first) = given.first() else { return Ok(()) };
+    Err(Diagnostic::error(codes::OPTION_OF_OTHERS, format!("{first} {why}"))
+        .help(format!("leave out {}", given.join(", "))))
 }
 
 /// An option that is of no use; `why` goes on from its name.

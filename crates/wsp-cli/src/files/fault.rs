@@ -75,6 +75,21 @@ pub(super) fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> Diagnost
         .help("check that the folder exists, is writable and has room")
 }
 
+/// What became of a result on standard output; a reader that is gone is no error.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn written(wrote: std::io::Result<()>) -> Result<(), Diagnostic> {
+    match wrote {
+        Err(fault) if fault.kind() != ErrorKind::BrokenPipe => {
+            Err(Diagnostic::error(codes::CANNOT_WRITE, "standard output cannot be written")
+                .note(fault.to_string())
+                .help("send the output to a file on a disk that has room"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses what the machine has no memory for, before it is asked for.
 pub(crate) fn check_memory(what: &str, need: u64) -> Result<(), Diagnostic> {
     match machine::available_memory() {

@@ -12,13 +12,13 @@ mod unit;
 mod write;
 
 pub use checkpoints::CheckpointFolder;
-pub(crate) use fault::{check_memory, no_array};
+pub(crate) use fault::{check_memory, no_array, written};
 pub use integers::to_u32;
 pub use npy::read_npy;
 pub use npz::Npz;
 pub(crate) use output::{Filled, Output, keep_last};
 pub(crate) use program::{read_program, try_program, write_program};
-pub(crate) use unit::{read_start, read_unit_bytes, read_unit_text};
+pub(crate) use unit::{read_beginning, read_unit_bytes, read_unit_text};
 pub use write::write_npz;
 pub(crate) use write::{write_array, write_stream, write_text};
 

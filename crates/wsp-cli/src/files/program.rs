@@ -1,9 +1,9 @@
 //! Programs that generate tasks, as bytes.
 
-use super::fault::{open, unreadable};
+use super::fault::{open, unreadable, written};
 use super::{Output, place, write_stream};
 use crate::codes;
-use std::io::{ErrorKind, IsTerminal as _, Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
 use wsp_core::limits::MAX_SOURCE_BYTES;
 use wsp_ir::diag::Diagnostic;
@@ -52,14 +52,7 @@ pub(crate) fn write_program(source: &Path, to: Option<&Path>, bytes: &[u8]) -> R
             if out.is_terminal() && bytes.contains(&0) {
                 return Err(to_terminal());
             }
-            match out.write_all(bytes).and_then(|()| out.flush()) {
-                Err(fault) if fault.kind() != ErrorKind::BrokenPipe => {
-                    Err(Diagnostic::error(codes::CANNOT_WRITE, "standard output cannot be written")
-                        .note(fault.to_string())
-                        .help("give a file with `--output`"))
-                }
-                _ => Ok(()),
-            }
+            written(out.write_all(bytes).and_then(|()| out.flush()))
         }
     }
 }

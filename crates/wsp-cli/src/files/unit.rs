@@ -7,17 +7,13 @@ use std::path::Path;
 use wsp_core::limits::MAX_UNIT_BYTES;
 use wsp_ir::diag::Diagnostic;
 
-/// The first four bytes of a regular file, or as many as it has; none of what cannot be read, which whoever reads it will tell.
-pub(crate) fn read_start(path: &Path) -> Vec<u8> {
+/// The first bytes of a regular file, `most` or as many as it has; none of what cannot be read, which its reader reports.
+pub(crate) fn read_beginning(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut start = Vec::new();
-    // Of a pipe nothing is taken that somebody is to read.
-    if std::fs::metadata(path).is_ok_and(|m| m.is_file())
-        && let Ok(file) = open(path)
-        && file.take(4).read_to_end(&mut start).is_err()
-    {
-        start.clear();
-    }
-    start
+    // Of a pipe nothing is taken: its reader would miss it.
+    let is_file = std::fs::metadata(path).is_ok_and(|m| m.is_file());
+    is_file.then(|| open(path).ok()?.take(most).read_to_end(&mut start).ok()).flatten()?;
+    Some(start)
 }
 
 /// The bytes of a task graph.

@@ -1,9 +1,8 @@
 //! Where the lists of a graph go: files, or standard output.
 
 use super::Rows;
-use crate::codes;
-use crate::files::{Filled, Output};
-use std::io::{BufWriter, ErrorKind, Write as _};
+use crate::files::{Filled, Output, written};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use wsp_ir::diag::Diagnostic;
 
@@ -35,17 +34,10 @@ pub(crate) fn write(
         Destination::File(path) => Output::at(path)?.fill(&mut |out| list(&mut Rows::new(out))).map(Some),
         Destination::Stdout => {
             let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-            let written = list(&mut Rows::new(&mut out)).and_then(|()| out.flush());
+            let wrote = list(&mut Rows::new(&mut out)).and_then(|()| out.flush());
             // What could not be written is not tried again when the buffer goes.
             let _ = out.into_parts();
-            match written {
-                Err(fault) if fault.kind() != ErrorKind::BrokenPipe => {
-                    Err(Diagnostic::error(codes::CANNOT_WRITE, "standard output cannot be written")
-                        .note(fault.to_string())
-                        .help("give a file in place of `-`"))
-                }
-                _ => Ok(None),
-            }
+            written(wrote).map(|()| None)
         }
     }
 }

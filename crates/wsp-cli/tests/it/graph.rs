@@ -292,7 +292,7 @@ fn help_that_cannot_be_written_is_a_fault() {
         let full = std::fs::File::create("/dev/full").unwrap();
         let output = wsp(args).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
-        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write to standard output"));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("standard output cannot be written"));
     }
 }
 

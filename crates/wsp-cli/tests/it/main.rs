@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, makes its own files, and says what it could not run"
 )]
 
+mod advice;
 mod asm;
 mod attention;
 mod bench_peers;

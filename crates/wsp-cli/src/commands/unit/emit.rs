@@ -34,17 +34,27 @@ pub(in crate::commands) fn asm(
     Ok(Outcome::Done)
 }
 
-/// Options that the stage has no use for.
+/// Options that the stage has no use for: they are left out, or belong to another stage.
 fn refuse_options(args: &AsmArgs) -> Result<(), Diagnostic> {
     let stage = args.emit.unwrap_or(Stage::Ptog);
-    let planned = matches!(stage, Stage::Image | Stage::Cpp);
-    refuse(&[("--schedule", args.schedule.is_some())], NOT_OF_UNITS)?;
-    let given = [
-        ("--graph", args.graph.is_some() && !planned),
-        ("--kernels", !args.kernels.is_empty() && !planned),
-        ("--target", args.target.is_some() && stage != Stage::Cpp),
+    let is_planned = matches!(stage, Stage::Image | Stage::Cpp);
+    let schedule = ("--schedule", args.schedule.is_some());
+    let of_cpp = ("--target", args.target.is_some() && stage != Stage::Cpp);
+    let of_plans = [
+        ("--graph", args.graph.is_some() && !is_planned),
+        ("--kernels", !args.kernels.is_empty() && !is_planned),
     ];
-    refuse(&given, "has no meaning for this stage")
+    let is_given = |options: &[(&str, bool)]| options.iter().any(|(_, given)| *given);
+    let why = match (is_given(&[schedule]), is_given(&[of_cpp]), is_given(&of_plans)) {
+        (true, ..) => NOT_OF_UNITS,
+        (_, true, _) => "is for `--emit cpp`",
+        _ => "is for `--emit image` and `--emit cpp`",
+    };
+    let given = [&[schedule, of_cpp][..], &of_plans].concat();
+    refuse(&given, why).map_err(|fault| match args.emit {
+        None if !schedule.1 => fault.help("or add `--emit cpp`, which writes C++ for a device"),
+        _ => fault,
+    })
 }
 
 /// Writes a stage that is made of the plan of one graph.
@@ -68,7 +78,13 @@ fn planned(
     let source = emit_graph(&module, &plan, at, args.target.map_or(Platform::A2, |target| target.platform))
         .map_err(|fault| {
         let message = format!("there is no C++ for graph `{}`", plan.graphs[at].name);
-        vec![Diagnostic::error(codes::CANNOT_EMIT, message).note(fault.to_string())]
+        let found = Diagnostic::error(codes::CANNOT_EMIT, message).note(fault.to_string());
+        let is_host = args.target.is_some_and(|target| target.platform == Platform::Cpu);
+        vec![if is_host {
+            found.help("leave out `--target`, or give a device: `--target ascend_910b`")
+        } else {
+            found
+        }]
     })?;
     write_cpp(session, args, &source).map_err(|fault| vec![fault])?;
     Ok(Outcome::Done)

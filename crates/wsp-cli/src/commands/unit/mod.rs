@@ -54,7 +54,7 @@ pub(super) fn check(
 ) -> Result<(), Vec<Diagnostic>> {
     let module = session.read_unit(path, kind)?;
     if kind == Kind::UnitBytes && module.instrs.is_empty() {
-        return Err(vec![super::check::empty(path)]);
+        return Err(vec![super::empty::empty(path, kind, "it has no instruction")]);
     }
     let mut found = verify(&module);
     if !found.iter().any(Diagnostic::is_error) {

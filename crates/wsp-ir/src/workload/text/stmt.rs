@@ -160,6 +160,10 @@ impl<'t> Parser<'t> {
             (Tok::Bad, ..) => return Skip,
             (Tok::RParen | Tok::RBracket, ..) => return self.unmatched_closer(),
             (Tok::LBrace, ..) => "branches stand in `combine { { … } { … } }`".to_owned(),
+            (_, Some("return" | "break" | "continue"), _) => {
+                "a workload states tasks and is not left early: put what may be left out in `if c { … }`"
+                    .to_owned()
+            }
             (_, Some(word), Tok::Eq) => format!(
                 "nothing is assigned in a workload; `let {} = k(…);` names a task, and a value is declared at the top of the file",
                 shorten(word)

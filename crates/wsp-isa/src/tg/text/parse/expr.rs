@@ -11,7 +11,9 @@ use crate::tg::text::tokens::{Sign, Tok};
 use crate::tg::text::words::{OPERATORS, is_expression_word};
 use std::collections::HashMap;
 use wsp_core::int::BinOp;
-use wsp_core::tg::{EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Scalar, ScalarType, TensorNo, binary};
+use wsp_core::tg::{
+    EvalFault, ExprId, ExprOp, IterNo, MAX_EXPR_OPS, Op, Scalar, ScalarType, TensorNo, binary,
+};
 use wsp_ir::Span;
 use wsp_ir::diag::{Diagnostic, did_you_mean};
 use wsp_ir::tg::{ExternTensor, Namespace};
@@ -356,11 +358,38 @@ impl Parser<'_> {
             return self.unknown_name(ident, span, "scalar", meant.as_deref());
         }
         let name = self.text_at(span);
-        let fault = Diagnostic::error(codes::UNKNOWN_NAME, format!("no scalar is called `{name}`"))
-            .at(span, "")
+        let fault =
+            Diagnostic::error(codes::UNKNOWN_NAME, format!("no scalar is called `{name}`")).at(span, "");
+        if let Some(rounds) = self.rounds_behind(span) {
+            let fault = fault.help(format!(
+                "the number of rounds stands first, the variable, which begins at 0, second: `CF_LOOP({rounds}, {name})`"
+            ));
+            return self.report(fault);
+        }
+        let fault = fault
             .help(format!("declare it before: `const {name} = 1`, or `arg {name}: i64`, or the variable of a loop around it"))
             .help(format!("the value in a tensor is `load({name})`"));
         self.report(fault)
+    }
+
+    /// The rounds of a `CF_LOOP` that begins with its variable, as `CF_LOOP(I, 0, 3)` or `CF_LOOP(I, 3)`.
+    fn rounds_behind(&self, variable: Span) -> Option<i64> {
+        let (before, behind) = (
+            self.tokens.text.get(..variable.start as usize)?,
+            self.tokens.text.get(variable.end as usize..)?,
+        );
+        if self.op != Some(Op::CfLoop) || !before.trim_end().ends_with('(') {
+            return None;
+        }
+        let (operands, _) = behind.lines().next()?.trim_start().strip_prefix(',')?.split_once(')')?;
+        let numbers: Option<Vec<i64>> =
+            operands.split(',').map(|number| number.trim().parse().ok()).collect();
+        match *numbers? {
+            [rounds] => Some(rounds),
+            [first, end] => end.checked_sub(first),
+            _ => None,
+        }
+        .filter(|rounds| *rounds >= 0)
     }
 
     /// `min(a, b)` or `max(a, b)`.

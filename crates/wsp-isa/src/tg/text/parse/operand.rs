@@ -201,9 +201,10 @@ impl Parser<'_> {
                 let mut fault = Diagnostic::error(codes::UNKNOWN_CHOICE, format!("`{text}` is no {noun}"))
                     .at(self.here(), "")
                     .note(format!("it can be {}", names().collect::<Vec<_>>().join(", ")));
-                if let Some(meant) = did_you_mean(text, names()) {
-                    fault = fault.help(format!("did you mean `{meant}`?"));
-                }
+                fault = match did_you_mean(text, names()) {
+                    Some(meant) => fault.help(format!("did you mean `{meant}`?")),
+                    None => self.with_usage(fault),
+                };
                 Err(self.report(fault))
             }
         }
