@@ -107,3 +107,79 @@ fn every_code_of_workloads_has_a_case() {
         .collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
+
+/// Whether a piece of a workload file has the form of an item, a member of a schedule, a statement or an expression.
+fn can_be_read(piece: &str) -> bool {
+    let piece = piece.trim_end_matches(';');
+    let programs = [
+        format!("{piece};"),
+        piece.to_owned(),
+        format!("schedule {{ {piece}; }}"),
+        format!("schedule {piece} {{ }}"),
+        format!("workload main {{ {piece}; }}"),
+        format!("workload main {{ {piece} }}"),
+        format!("workload main {{ for i in 0..2 {{ {piece}; }} }}"),
+        format!("workload main {{ let a = k(); {piece}; }}"),
+        format!("workload main {{ k(x) {piece}; }}"),
+        format!("workload main {{ k({piece}); }}"),
+        format!("workload main {{ for i {piece} {{ }} }}"),
+        format!("workload main {{ select {piece} {{ }} }}"),
+        format!("workload main {{ if {piece} {{ }} }}"),
+        format!("let v = {piece};"),
+        format!("tensor x: {piece};"),
+        format!("axis x = {piece};"),
+        format!("kernel k({piece});"),
+        format!("kernel k() {piece};"),
+        format!("workload main {{ pipeline {{ {piece} }} }}"),
+    ];
+    programs.iter().any(|program| {
+        let (_, found) = text::parse("a.wsp", program, &mut SourceMap::default());
+        found.iter().all(|d| d.code.0 >= FIRST_OF_NAMES)
+    })
+}
+
+/// Codes from 700 up to this are of the lexer and of the form of texts.
+const FIRST_OF_NAMES: u16 = 730;
+
+/// The pieces of texts that helps advise: what stands in backticks and is more than a name, with something in each gap.
+fn advised(help: &str) -> impl Iterator<Item = String> + '_ {
+    let help = help.split(" instead of ").next().unwrap_or_default();
+    let pieces = help.split('`').skip(1).step_by(2).filter(|piece| piece.contains(['(', '{', '=', ';', ' ']));
+    pieces.filter(|piece| !piece.starts_with("--")).map(|piece| {
+        // A word that stands for any table.
+        let piece = piece.replace("(table)", "(t)");
+        let filled = piece.replace("{ … }", "{ }").replace("(…)", "(1)").replace(", …", "");
+        filled.replace("= …", "= 1").replace('…', "1")
+    })
+}
+
+#[test]
+fn what_helps_advise_to_write_can_be_read() {
+    let (mut count, mut unread) = (0, BTreeSet::new());
+    for (file, cases) in all_cases() {
+        for case in cases {
+            let (_, found) = text::parse(&file, &case.source, &mut SourceMap::default());
+            for piece in found.iter().flat_map(|d| &d.help).flat_map(|help| advised(help)) {
+                count += 1;
+                if !can_be_read(&piece) {
+                    unread.insert(format!("{}: {piece}", case.name));
+                }
+            }
+        }
+    }
+    assert!(unread.is_empty(), "{unread:#?}");
+    assert!(count > 100, "{count} pieces");
+    for wrong in ["for (i in 0..3) { }", "k(x", "let = k()", "int i = 0", "streams[2]"] {
+        assert!(!can_be_read(wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn words_that_leave_a_block_are_not_taken_for_kernels() {
+    for word in ["return", "break", "continue"] {
+        let program = format!("kernel k();\nworkload main {{ k(); {word}; }}");
+        let (_, found) = text::parse("a.wsp", &program, &mut SourceMap::default());
+        let help = "a workload states tasks and is not left early: put what may be left out in `if c { … }`";
+        assert_eq!(found[0].help, [help], "{word}");
+    }
+}
