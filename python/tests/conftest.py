@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 import pto_wsp
@@ -42,6 +43,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.name in COLUMNS:
                 item.add_marker(skip)
+
+
+_OF_OTHER_LANGUAGES = re.compile(
+    r"`--|\bwsp run|=FILE\.npy|schedule \{|\w\(.*\);`|\bProgram::|\bPlan::|`deps = |`start = |`trace = "
+    r"|`parallel for|in Rust"
+)
+"""What to type in `.wsp` files, at the command line and in Rust. Words of `.pto` and `.tg` files, `PTO_…` and
+`TG_…`, stand in errors of these."""
+
+
+@pytest.fixture(autouse=True)
+def help_says_what_to_type_in_python(monkeypatch):
+    """Every error that a test meets has help for Python."""
+    told: list[str] = []
+    made = pto_wsp.errors.Diagnostic.of
+
+    def noted(record):
+        found = made(record)
+        if not (found.place.file or "").endswith((".pto", ".tg", ".wsp")):
+            told.extend(f"{found.code}: {help}" for help in found.help)
+        return found
+
+    monkeypatch.setattr(pto_wsp.errors.Diagnostic, "of", staticmethod(noted))
+    yield
+    foreign = [each for each in told if _OF_OTHER_LANGUAGES.search(each) and "PTO_" not in each]
+    assert not foreign
 
 
 @pytest.fixture

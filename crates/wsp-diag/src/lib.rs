@@ -58,6 +58,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to type instead.
     pub help: Vec<String>,
+    /// What to type in Python, where that is not what `help` says: `help` has the words of text files and of the command line.
+    pub python: Vec<String>,
 }
 
 impl Diagnostic {
@@ -71,6 +73,7 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             help: Vec::new(),
+            python: Vec::new(),
         }
     }
 
@@ -109,6 +112,22 @@ impl Diagnostic {
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help.push(text.into());
+        self
+    }
+
+    /// Adds what to type in Python. Programs in Python get it in place of every [`help`](Self::help).
+    #[must_use]
+    pub fn python(mut self, text: impl Into<String>) -> Diagnostic {
+        self.python.push(text.into());
+        self
+    }
+
+    /// The finding for a program in Python.
+    #[must_use]
+    pub fn in_python(mut self) -> Diagnostic {
+        if !self.python.is_empty() {
+            self.help = std::mem::take(&mut self.python);
+        }
         self
     }
 
@@ -202,6 +221,14 @@ mod tests {
         assert_eq!(meant("HEAD_DIM"), Some("head_dim"));
         assert_eq!(meant("kvlen"), Some("kv_len"));
         assert_eq!(meant("PTO_TILES"), Some("PTO_TILE"));
+    }
+
+    #[test]
+    fn python_gets_its_own_advice_where_there_is_some() {
+        let both = Diagnostic::error(Code(1), "no `n`").help("write `--set n=1`").python("write `n=1`");
+        assert_eq!(both.help, ["write `--set n=1`"]);
+        assert_eq!(both.in_python().help, ["write `n=1`"]);
+        assert_eq!(Diagnostic::error(Code(1), "no `n`").help("give `n`").in_python().help, ["give `n`"]);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Target {
             let known = TARGETS.iter().flat_map(|of| [of.name].into_iter().chain(of.aliases.iter().copied()));
             match did_you_mean(name, known) {
                 Some(near) => fault.help(format!("did you mean `{near}`?")),
-                None => fault,
+                None => fault.python("write `target=\"cpu_sim\"`"),
             }
         })
     }

@@ -175,6 +175,7 @@ impl PyArray {
     pub(crate) fn to_array(&self, name: &str) -> Result<Array, Diagnostic> {
         let mut array = Array::zeros(self.dtype, &self.shape()).map_err(|_| {
             Diagnostic::error(NO_MEMORY, format!("there is no memory for a copy of array `{name}`"))
+                .help(format!("give an array that is used where it lies: `np.ascontiguousarray({name})`"))
         })?;
         ffi::copy_from(&self.shared, &self.strides(), self.dtype.size(), array.bytes_mut());
         Ok(array)

@@ -1,6 +1,5 @@
 //! From diagnostics to exceptions of `pto_wsp.errors`.
 
-use crate::wording::in_python;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
@@ -30,7 +29,6 @@ pub(crate) fn caused(
     sources: &SourceMap,
     cause: Option<&PyErr>,
 ) -> PyErr {
-    let faults: Vec<Diagnostic> = faults.iter().cloned().map(in_python).collect();
     let build = || -> PyResult<PyErr> {
         let mut sorted: Vec<&Diagnostic> = faults.iter().collect();
         sorted.sort_by_key(|d| (d.primary.is_none(), d.primary.as_ref().map(|l| l.span), d.severity, d.code));
@@ -65,9 +63,9 @@ pub(crate) fn record<'py>(
     diagnostic: &Diagnostic,
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let json = diag::to_json(diagnostic, sources);
-    let record = python(py, &json)?;
-    record.set_item("rendered", diag::render(diagnostic, sources, false).trim_end())?;
+    let diagnostic = diagnostic.clone().in_python();
+    let record = python(py, &diag::to_json(&diagnostic, sources))?;
+    record.set_item("rendered", diag::render(&diagnostic, sources, false).trim_end())?;
     Ok(record)
 }
 

@@ -29,7 +29,6 @@ mod signature;
 mod stack;
 mod timeline;
 mod trace;
-mod wording;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -79,17 +79,21 @@ pub(crate) fn open(path: &str, sources: &mut SourceMap) -> Result<Module, Vec<Di
 fn read(path: &Path) -> Result<String, Diagnostic> {
     let name = path.display();
     let bytes = std::fs::read(path).map_err(|fault| match fault.kind() {
-        std::io::ErrorKind::NotFound => Diagnostic::error(FILE_MISSING, format!("there is no file `{name}`")),
+        std::io::ErrorKind::NotFound => Diagnostic::error(FILE_MISSING, format!("there is no file `{name}`"))
+            .help("give the path of a file that exists; `load` takes paths relative to the current folder"),
         _ => Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` cannot be read"))
-            .note(fault.to_string()),
+            .note(fault.to_string())
+            .help("give the path of a `.pto` file"),
     })?;
     if bytes.len() > MAX_SOURCE_BYTES as usize {
         let message =
             format!("file `{name}` has {} bytes, and a source at most {MAX_SOURCE_BYTES}", bytes.len());
         return Err(Diagnostic::error(TOO_LARGE, message));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` is no UTF-8 text")))
+    String::from_utf8(bytes).map_err(|_| {
+        let fault = Diagnostic::error(FILE_UNREADABLE, format!("file `{name}` is no UTF-8 text"));
+        fault.help("give the path of a `.pto` file, saved as UTF-8")
+    })
 }
 
 /// What a file takes at a launch; `read` and `written` are the names of the arrays that its kernels load from and store to.

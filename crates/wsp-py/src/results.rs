@@ -2,7 +2,6 @@
 
 use crate::errors;
 use crate::signature::{Role, Signature};
-use crate::wording::in_python;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
@@ -19,7 +18,7 @@ const NO_WORKER: u32 = u32::MAX;
 
 /// The warnings as text.
 pub(crate) fn notes(found: &[Diagnostic], sources: &SourceMap) -> Vec<String> {
-    let text = |note: &Diagnostic| diag::render(&in_python(note.clone()), sources, false);
+    let text = |note: &Diagnostic| diag::render(&note.clone().in_python(), sources, false);
     found.iter().map(|note| text(note).trim_end().to_owned()).collect()
 }
 
@@ -73,12 +72,16 @@ fn unwritten(outcome: &WorkloadOutcome, signature: &Signature) -> Vec<Diagnostic
         if left.loaded || fact.is_some_and(|tensor| tensor.role != Role::Argument) {
             return None;
         }
-        let name = fact.map_or(&left.tensor, |tensor| &tensor.given);
-        let message = format!("{} of {} elements of `{name}` were never written", left.elements, left.of);
-        let first = format!("the first is `{name}{:?}`; they are as they were before the run", left.first);
-        Some(Diagnostic::warning(NEVER_WRITTEN, message).note(first))
+        Some(never_written(fact.map_or(&left.tensor, |tensor| &tensor.given), left))
     };
     outcome.unwritten.iter().filter_map(note).collect()
+}
+
+/// What to say of an array of which a part was not written.
+pub(crate) fn never_written(name: &str, left: &Unwritten) -> Diagnostic {
+    let message = format!("{} of {} elements of `{name}` were never written", left.elements, left.of);
+    let first = format!("the first is `{name}{:?}`; they are as they were before the run", left.first);
+    Diagnostic::warning(NEVER_WRITTEN, message).note(first)
 }
 
 /// Last values of the slots that the program kept itself.

@@ -89,10 +89,10 @@ pub(super) fn bind(
         && table.last_page_len.iter().all(|&last| last <= heads)
     {
         fault.notes.push(format!("`{name}.k` is {:?}, with pages taken as {}", keys.shape(), layout.axes()));
-        fault.help.push(format!(
-            "the table fits pages of {heads} tokens: if heads and tokens stand the other way round, say so: `--set kv_layout={}`",
-            layout.other()
-        ));
+        let (what, other) = (format!("the table fits pages of {heads} tokens"), layout.other());
+        let how = "if heads and tokens stand the other way round, say so";
+        fault.help.push(format!("{what}: {how}: `--set kv_layout={other}`"));
+        fault.python.push(format!("{what}: {how}: `load(path).program(kv_layout=\"{other}\")`"));
     }
     if !faults.is_empty() {
         return Err(faults);
@@ -128,7 +128,8 @@ fn check_pages(
                     format!("array `{name}.{field}` has {} dimensions, but a paged cache has 4", array.shape().len()),
                 )
                 .note(format!("its shape is {:?}", array.shape()))
-                .help("shape it [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`"),
+                .help("shape it [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `--set kv_layout=HND`")
+                .python("shape it [pages, page_size, heads, dim], or [pages, heads, page_size, dim] with `load(path).program(kv_layout=\"HND\")`"),
             );
         }
         if array.dtype() != DType::F32 && !array.dtype().is_short_float() {
@@ -265,10 +266,12 @@ fn check_indptr(name: &str, table: &PageTable, faults: &mut Vec<Diagnostic>) -> 
         return None;
     };
     if first != 0 {
-        faults.push(Diagnostic::error(
-            codes::BAD_INDPTR,
-            format!("`{name}.indptr[0]` is {first}, but must be 0"),
-        ));
+        let message = format!("`{name}.indptr[0]` is {first}, but must be 0");
+        faults.push(
+            Diagnostic::error(codes::BAD_INDPTR, message).python(format!(
+                "give where the pages of each request begin: `{{\"{name}.indptr\": [0, …]}}`"
+            )),
+        );
         return None;
     }
     if let Some(i) = indptr.windows(2).position(|w| w[1] < w[0]) {

@@ -11,14 +11,18 @@ pub(super) fn missing(name: &str, shape: &str, arrays: &Metadata<'_>, wanted: &[
     let given: Vec<&str> = arrays.names().collect();
     let mut fault = Diagnostic::error(codes::MISSING_ARRAY, format!("array `{name}` {shape} is missing"));
     if given.is_empty() {
-        fault = fault.help("give arrays with `--inputs FILE.npz`; where none is given, all are made up");
+        fault = fault
+            .help("give arrays with `--inputs FILE.npz`; where none is given, all are made up")
+            .python(format!("give it by name: `{name}=…`"));
     } else {
         fault = fault.note(format!("the arrays given are {}", given.join(", ")));
         // What another parameter takes is not misspelt.
         let misspelt = given.into_iter().filter(|other| wanted.iter().all(|name| name != other));
         fault = match did_you_mean(name, misspelt) {
             Some(near) => fault.help(format!("rename `{near}` to `{name}`")),
-            None => fault.help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`")),
+            None => fault
+                .help(format!("add `{name}` to the inputs, or `--input {name}=FILE.npy`"))
+                .python(format!("give it by name: `{name}=…`")),
         };
     }
     fault
@@ -32,7 +36,8 @@ pub(super) fn rank_one(name: &str, array: &ArrayFact<'_>) -> Result<(), Diagnost
         codes::WRONG_RANK,
         format!("array `{name}` has {} dimensions, but must have 1", array.shape().len()),
     )
-    .note(format!("its shape is {:?}", array.shape())))
+    .note(format!("its shape is {:?}", array.shape()))
+    .python(format!("give a list of integers, or an array of one dimension: `{name}.reshape(-1)`")))
 }
 
 pub(super) fn wrong_float(name: &str, found: DType) -> Diagnostic {
@@ -64,6 +69,7 @@ pub(super) fn wrong_rank(module: &Module, id: TensorId, name: &str, shape: &[u64
     )
     .at(tensor.span, "declared here")
     .note(format!("its shape is {shape:?}, the declared one {}", declared_shape(module, id)))
+    .python(format!("give it the shape {}", declared_shape(module, id)))
 }
 
 /// A declared shape as text: `[batch_size, num_qo_heads, 1, HEAD_DIM]`.

@@ -46,7 +46,9 @@ fn convert<T: TryFrom<i128>>(name: &str, array: &ArrayFact<'_>, want: &str) -> R
 
 fn no_integers(name: &str, found: DType, want: &str) -> Diagnostic {
     let message = format!("array `{name}` holds {found}, but integers are needed");
-    Diagnostic::error(codes::WRONG_DTYPE, message).help(format!("save `{name}` as {want}"))
+    Diagnostic::error(codes::WRONG_DTYPE, message)
+        .help(format!("save `{name}` as {want}"))
+        .python(format!("give a list of integers, or `{name}.astype(\"{want}\")`"))
 }
 
 fn narrow<S: Copy + Into<i128>, T: TryFrom<i128>>(

@@ -59,7 +59,8 @@ fn value_of(
             format!("parameter `{}` of the host entry has no value", param.name),
         )
         .at(param.span, "declared here")
-        .help(format!("give one with `--set {}=VALUE`", param.name))),
+        .help(format!("give one with `--set {}=VALUE`", param.name))
+        .python(format!("give it by name: `{}=…`", param.name))),
     }
 }
 
@@ -118,13 +119,17 @@ fn unknown_extent(inputs: &Inputs<'_>, param: &Param, of: TensorId) -> Diagnosti
     let message = format!("extent `{}` is named only by `{tensor}`, which is not an input", param.name);
     let fault = Diagnostic::error(codes::EXTENT_UNKNOWN, message).at(param.span, "no array gives it a value");
     let fault = match inputs.of_tensor[of.index()] {
-        Some((name, _)) => fault.help(format!("give it: `--input {name}=FILE.npy`")),
+        Some((name, _)) => fault
+            .help(format!("give it: `--input {name}=FILE.npy`"))
+            .python(format!("give it by name: `{name}=…`")),
         None => fault,
     };
-    fault.help(format!(
-        "or name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`",
-        param.name
-    ))
+    let source =
+        format!("or name it in the shape of an input, or write `PTO_PARAM(uint32_t, {}, 1)`", param.name);
+    match fault.python.is_empty() {
+        true => fault.help(source),
+        false => fault.help(source.clone()).python(source),
+    }
 }
 
 /// A user's value as a value of a type, when nothing is lost.

@@ -187,10 +187,10 @@ fn wrong_cache(
         _ => fault.note(format!("`{name}.k` is {shape:?}, with pages taken as {}", bound.layout.axes())),
     };
     if dim == 2 && bound.page_size == need {
-        fault = fault.help(format!(
-            "if heads and tokens stand the other way round, say so: `--set kv_layout={}`",
-            bound.layout.other()
-        ));
+        let (how, other) = ("if heads and tokens stand the other way round, say so", bound.layout.other());
+        fault = fault
+            .help(format!("{how}: `--set kv_layout={other}`"))
+            .python(format!("{how}: `load(path).program(kv_layout=\"{other}\")`"));
     }
     Some(fault)
 }

@@ -1,6 +1,7 @@
 //! Plans of requests that grow.
 
 use super::Plan;
+use super::current::replan;
 use crate::bind::{Bound, BoundCache};
 use crate::codes;
 use crate::derived;
@@ -160,6 +161,5 @@ fn refresh(plan: &LoweredPlan, bound: &Bound, env: &mut Env) -> Result<(), Vec<D
 }
 
 fn refused(why: &str) -> Diagnostic {
-    Diagnostic::error(codes::BAD_GROWTH, format!("the plan cannot be advanced: {why}"))
-        .help("make another plan with `Program::plan`")
+    replan(Diagnostic::error(codes::BAD_GROWTH, format!("the plan cannot be advanced: {why}")))
 }

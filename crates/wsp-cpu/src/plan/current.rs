@@ -37,9 +37,9 @@ impl Plan {
     ) -> Result<(), Vec<Diagnostic>> {
         let fault = if !self.whole {
             Some(
-                stale("its last update did not succeed").help(
-                    "make another with `Program::plan`, with the room that the failed update asked for",
-                ),
+                stale("its last update did not succeed")
+                    .help("make another with `Program::plan`, with the room that the failed update asked for")
+                    .python("make another with `program.plan(arrays)`, with the room that the failed update asked for"),
             )
         } else if !Arc::ptr_eq(&self.lowered, program.shared()) {
             Some(other_program(&self.lowered, program.lowered()))
@@ -59,15 +59,15 @@ impl Plan {
             _ => "parameter",
         };
         let message = format!("{what} `{}` is {given}, and was {planned} when it was made", param.name);
-        Some(stale(&message).at(param.span, "declared here").help(REPLAN))
+        Some(replan(stale(&message).at(param.span, "declared here")))
     }
 
     fn other_slots(&self, slots: &SlotLayout) -> Option<Diagnostic> {
         (self.slots != *slots).then(|| {
             let (given, planned) = (slots.bytes, self.slots.bytes);
-            stale(&format!("a workspace slot has {given} bytes, and had {planned} when it was made"))
-                .note("element types of the arrays differ")
-                .help(REPLAN)
+            let fault =
+                stale(&format!("a workspace slot has {given} bytes, and had {planned} when it was made"));
+            replan(fault.note("element types of the arrays differ"))
         })
     }
 
@@ -76,9 +76,9 @@ impl Plan {
             let found = differing(&format!("`lengths of {}", given.name), &planned.lengths, &given.lengths);
             if let Some(fault) = found {
                 return Some(
-                    fault.help(
-                        "bring it up to date with `Plan::advance`, or make another with `Program::plan`",
-                    ),
+                    fault
+                        .help("bring it up to date with `Plan::advance`, or make another with `Program::plan`")
+                        .python("bring it up to date with `plan.advance(lengths)`, or make another with `program.plan(arrays)`"),
                 );
             }
         }
@@ -112,7 +112,7 @@ impl Plan {
             }
             ArrayRef::Local(_) | ArrayRef::Derived(_) => None,
         };
-        fault.map(|fault| fault.note("the generator reads this array").help(REPLAN))
+        fault.map(|fault| replan(fault.note("the generator reads this array")))
     }
 }
 
@@ -133,7 +133,12 @@ pub(super) fn reads(plan: &LoweredPlan) -> Vec<ArrayRef> {
     all
 }
 
-const REPLAN: &str = "make another plan with `Program::plan`";
+/// A fault that another plan mends.
+pub(super) fn replan(fault: Diagnostic) -> Diagnostic {
+    fault
+        .help("make another plan with `Program::plan`")
+        .python("make another plan with `program.plan(arrays)`")
+}
 
 fn stale(why: &str) -> Diagnostic {
     Diagnostic::error(codes::STALE_PLAN, format!("the plan cannot be run: {why}"))
@@ -186,5 +191,5 @@ fn other_program(planned: &LoweredPlan, given: &LoweredPlan) -> Diagnostic {
         true => fault,
         false => fault.note(format!("it is for {a} cores, this program for {b}")),
     };
-    fault.help("make it with this program's `plan`")
+    fault.help("make it with this program's `plan`").python("make it with `plan` of this program")
 }

@@ -127,6 +127,7 @@ fn refusal(held: &Held, claims: &[Claim], asked: u64, capacity: u64) -> Diagnost
         Diagnostic::error(codes::OUT_OF_MEMORY, message).note(format!("the device has {capacity} bytes"));
     described(fault, held, asked)
         .help("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `--memory BYTES`, in Rust `SessionOptions::memory`")
+        .python("release tensors that are not needed any more with `MC_FREE`, or raise the capacity: `graph.run(…, memory=BYTES)`")
 }
 
 fn described(mut fault: Diagnostic, held: &Held, asked: u64) -> Diagnostic {

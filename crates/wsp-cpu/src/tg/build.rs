@@ -277,7 +277,8 @@ fn residents_of(
             let message = format!("kernel `{}` needs an array for `{}`", signature.name, of.name);
             return Err(vec![
                 Diagnostic::error(codes::BAD_INPUT, message)
-                    .help(format!("give one: `--input {}=FILE.npy`", of.name)),
+                    .help(format!("give one: `--input {}=FILE.npy`", of.name))
+                    .python(format!("give one: `graph.run({{\"{}\": array}})`", of.name)),
             ]);
         };
         let range = match (known.get(&of.name), options.views.get(&of.name), options.inputs.get(&of.name)) {
@@ -306,7 +307,8 @@ fn check_inputs(table: &TensorTable, codes: &[GraphCode]) -> Result<(), Vec<Diag
         if uses().next().is_some() && !uses().any(|of| of.written) {
             let message = format!("no array is given for external tensor `{}`, which is read", info.name);
             let fault = Diagnostic::error(super::codes::BAD_INPUT, message);
-            faults.push(info.declared(fault).help(format!("give one: `--input {}=FILE.npy`", info.name)));
+            let fault = info.declared(fault).help(format!("give one: `--input {}=FILE.npy`", info.name));
+            faults.push(fault.python(format!("give one: `graph.run({{\"{}\": array}})`", info.name)));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }

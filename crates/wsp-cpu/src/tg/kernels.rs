@@ -163,7 +163,9 @@ impl TgKernels {
         }
         let some: Vec<&str> = self.entries().take(8).collect();
         match some.as_slice() {
-            [] => fault.note("there are no kernels").help("name a file of kernels: `use \"FILE.pto\"`"),
+            [] => fault.note("there are no kernels").help("name a file of kernels: `use \"FILE.pto\"`").python(format!(
+                "give it a function with `@graph.kernel(\"{entry}\", In[f32], Out[f32])`, or a file of kernels: `graph.use(path)`"
+            )),
             some => fault.note(format!("there are: {}", some.join(", "))),
         }
     }

@@ -24,7 +24,8 @@ pub(crate) fn values(module: &TgModule, given: &[(String, i64)]) -> Result<Vec<i
             faults.push(
                 Diagnostic::error(codes::BAD_ARGUMENT, format!("`{name}` has no value"))
                     .at(arg.span, "declared here without a default")
-                    .help(format!("give one: `--set {name}=VALUE`")),
+                    .help(format!("give one: `--set {name}=VALUE`"))
+                    .python(format!("give one: `graph.run(…, scalars={{\"{name}\": 1}})`")),
             );
         }
     }
@@ -44,10 +45,11 @@ pub(crate) fn find(module: &TgModule, name: &str) -> Result<usize, Box<Diagnosti
         return Ok(at);
     }
     let fault = Diagnostic::error(codes::BAD_ARGUMENT, format!("the unit declares no scalar `{name}`"));
-    let near = did_you_mean(name, module.args.iter().map(|arg| module.str(arg.name)));
-    Err(Box::new(match near {
+    let names: Vec<&str> = module.args.iter().map(|arg| module.str(arg.name)).collect();
+    Err(Box::new(match did_you_mean(name, names.iter().copied()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None => fault,
+        None if names.is_empty() => fault.note("the unit declares none"),
+        None => fault.note(format!("scalars: {}", names.join(", "))),
     }))
 }
 

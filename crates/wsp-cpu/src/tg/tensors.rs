@@ -379,19 +379,28 @@ impl<'a> From<&'a View> for Given<'a> {
 
 /// What an array that is given for a tensor does not fit in; nothing if it fits.
 pub(crate) fn misfit(info: &TensorInfo, array: Given<'_>) -> Option<Box<Diagnostic>> {
-    let fault = |message: String| Some(Box::new(info.declared(Diagnostic::error(codes::BAD_INPUT, message))));
+    let fault = |message: String, python: String| {
+        let fault = info.declared(Diagnostic::error(codes::BAD_INPUT, message));
+        Some(Box::new(fault.python(python)))
+    };
     let name = &info.name;
     match &info.elements {
         Some((dtype, _)) if *dtype != array.dtype => {
-            fault(format!("the array for `{name}` has `{}` elements, and the tensor `{dtype}`", array.dtype))
+            let message =
+                format!("the array for `{name}` has `{}` elements, and the tensor `{dtype}`", array.dtype);
+            fault(message, format!("convert it to `{dtype}`: `array.astype(…)`"))
         }
         Some((_, shape)) if shape.as_slice() != array.shape => {
-            fault(format!("the array for `{name}` has the shape {:?}, and the tensor {shape:?}", array.shape))
+            let message =
+                format!("the array for `{name}` has the shape {:?}, and the tensor {shape:?}", array.shape);
+            fault(message, format!("give an array of the shape {shape:?}"))
         }
         Some(_) => None,
         None => match info.bytes {
             Some(bytes) if bytes != array.bytes as u64 => {
-                fault(format!("the array for `{name}` has {} bytes, and the tensor {bytes}", array.bytes))
+                let message =
+                    format!("the array for `{name}` has {} bytes, and the tensor {bytes}", array.bytes);
+                fault(message, format!("give an array of {bytes} bytes"))
             }
             _ => None,
         },

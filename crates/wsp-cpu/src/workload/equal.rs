@@ -90,10 +90,13 @@ impl BoxFault {
                 conflict.other, conflict.task
             ))
             .help("write `task_graph(deps = overlap)`")
+            .python("write `.task_graph(deps=Deps.infer_bytes_overlap())`")
     }
 }
 
 /// The boxes of a run or a graph cannot be kept.
 pub(crate) fn unchecked(reason: &MapError) -> Diagnostic {
-    Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()).help("set smaller parameters")
+    Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string())
+        .help("set smaller parameters")
+        .python("give smaller sizes")
 }

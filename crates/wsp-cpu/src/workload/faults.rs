@@ -105,5 +105,9 @@ pub(crate) fn refuse_missed(module: &WorkloadModule, listing: &GraphListing) -> 
     if let Some(entry) = module.entry.and_then(|entry| module.workloads.get(entry.index())) {
         fault = fault.at(entry.span, "its tasks are ordered by `after`, ordered loops and streams only");
     }
-    Err(vec![fault.help("add `after`, or write `task_graph(deps = hybrid)`")])
+    Err(vec![
+        fault
+            .help("add `after`, or write `task_graph(deps = hybrid)`")
+            .python("add `after=[…]`, or write `.task_graph(deps=Deps.hybrid())`"),
+    ])
 }

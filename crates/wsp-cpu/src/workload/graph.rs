@@ -121,8 +121,8 @@ pub(crate) enum GraphFault {
 }
 
 impl GraphFault {
-    /// As the user sees it; `instead` says what to do when there can be no graph.
-    pub(crate) fn diagnostic(self, module: &WorkloadModule, instead: &str) -> Diagnostic {
+    /// As the user sees it; `instead` says what to do when there can be no graph, and the same in Python.
+    pub(crate) fn diagnostic(self, module: &WorkloadModule, instead: [&'static str; 2]) -> Diagnostic {
         match self {
             GraphFault::Computed(slot) => {
                 let slot = &module.slots[slot.index()];
@@ -130,11 +130,12 @@ impl GraphFault {
                 let message = format!("the task graph depends on slot `{name}`, which tasks write");
                 Diagnostic::error(codes::SLOT_IN_GRAPH, message)
                     .at(slot.span, "its value is known only while the tasks run")
-                    .help(instead)
+                    .help(instead[0])
+                    .python(instead[1])
             }
             GraphFault::TooManyTasks => {
                 let message = format!("the graph has more than {} tasks", limits::MAX_GRAPH_TASKS);
-                Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead)
+                Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead[0]).python(instead[1])
             }
             GraphFault::Full(reason) => stopped(&reason),
             GraphFault::Touch(fault) => fault,

@@ -16,10 +16,15 @@ use wsp_plan::workload::{Bindings, LoweredSchedule, check_schedule, count, expan
 use wsp_runtime::simulate::{SimGraph, Submission, simulate};
 
 /// What to do where no graph can be listed.
-const RUN_INSTEAD: &str = "use `wsp run`, which generates tasks while others run";
+const RUN_INSTEAD: [&str; 2] = [
+    "use `wsp run`, which generates tasks while others run",
+    "use `execute`, which generates tasks while others run",
+];
 /// What to do where the order of explicit dependences cannot be checked before a run.
-const FIND_INSTEAD: &str =
-    "write `task_graph(deps = hybrid)`, which finds what `after` leaves out while tasks run";
+const FIND_INSTEAD: [&str; 2] = [
+    "write `task_graph(deps = hybrid)`, which finds what `after` leaves out while tasks run",
+    "write `.task_graph(deps=Deps.hybrid())`, which finds what `after` leaves out while tasks run",
+];
 
 /// A workload with its values.
 pub(crate) struct Listing<'a> {
@@ -90,20 +95,22 @@ impl Listing<'_> {
         listed.map_err(|reason| vec![unchecked(&reason)])
     }
 
-    /// Generates all tasks for `workers`; `instead` says what to do when that cannot be.
+    /// Generates all tasks for `workers`; `instead` says what to do when that cannot be, and the same in Python.
     fn build(
         &self,
         toucher: &mut dyn Toucher,
         deps: Deps,
         detail: Detail,
         workers: u32,
-        instead: &str,
+        instead: [&'static str; 2],
     ) -> Result<BuiltGraph, Vec<Diagnostic>> {
         let Listing { module, schedule, bindings, .. } = *self;
         if let Some(tasks) = count(module, bindings).filter(|&tasks| tasks > limits::MAX_GRAPH_TASKS.into()) {
             let most = limits::MAX_GRAPH_TASKS;
             let message = format!("the graph has {tasks} tasks, but at most {most} can be kept");
-            return Err(vec![Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead)]);
+            return Err(vec![
+                Diagnostic::error(codes::TOO_MANY_TASKS, message).help(instead[0]).python(instead[1]),
+            ]);
         }
         let mut sink = GraphSink::new(module, &self.slots, toucher, deps, detail, workers, self.cancel);
         let expanded = expand(module, bindings, schedule, &mut sink);

@@ -276,6 +276,7 @@ pub(super) fn no_memory(name: &str, fault: ArrayError) -> Diagnostic {
         }
     };
     Diagnostic::error(codes::NO_MEMORY, what)
+        .python("give smaller sizes, or tiles instead of whole temporaries")
 }
 
 fn extents(region: &Region) -> impl Iterator<Item = usize> {

@@ -326,7 +326,8 @@ impl WorkloadProgram {
             Kind::Declared(kernels) => PreparedWorkload::new(kernels, &self.registry, inputs, options),
             Kind::Library(_) => Err(vec![
                 settings::bad_option("a workload whose kernels are those of a used file cannot be prepared")
-                    .help("execute it"),
+                    .help("execute it")
+                    .python("call `program.execute(…)`"),
             ]),
         }
     }

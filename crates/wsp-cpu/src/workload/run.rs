@@ -415,7 +415,8 @@ fn check(
     if schedule.policy.trace == Trace::Cycles {
         return Err(vec![
             settings::bad_option("the schedule asks for virtual time, in which no kernel runs")
-                .help("simulate the workload, or write `trace = measured`"),
+                .help("simulate the workload, or write `trace = measured`")
+                .python("call `program.simulate(…)`, or write `.task_graph(trace=TracePolicy.measured())`"),
         ]);
     }
     if options.sequential && options.trace {
@@ -455,6 +456,7 @@ fn refuse_without_body(
         Diagnostic::error(codes::NO_BODY, format!("kernel `{}` has no body", kernel.name))
             .at(kernel.span, "declared here")
             .help(format!("register a function for `{}`, or set `WorkloadInputs::mixing`", kernel.name))
+            .python("give the kernel a body; `graph` and `simulate` do without")
     });
     let faults: Vec<Diagnostic> = fault.collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }

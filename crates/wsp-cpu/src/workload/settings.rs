@@ -162,12 +162,16 @@ pub(crate) fn deps(deps: Deps) -> Deps {
 pub(crate) fn stopped(reason: &Stopped) -> Diagnostic {
     match reason {
         Stopped::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, reason.to_string())
-            .help("write `task_window(n, stall)`, or a larger `n`"),
+            .help("write `task_window(n, stall)`, or a larger `n`")
+            .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`"),
         Stopped::Stopping => cancelled(),
         Stopped::BoxesNotKept => Diagnostic::error(codes::SLOT_IN_GRAPH, reason.to_string())
-            .help("write `task_graph(deps = hybrid)`: a condition that reads a slot waits for the tasks that write it"),
+            .help("write `task_graph(deps = hybrid)`: a condition that reads a slot waits for the tasks that write it")
+            .python("write `.task_graph(deps=Deps.hybrid())`: a condition that reads a slot waits for the tasks that write it"),
         Stopped::TooManyTasks | Stopped::TooManyEdges | Stopped::Map(_) => {
-            Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string()).help("set smaller parameters")
+            Diagnostic::error(codes::TOO_MANY_TASKS, reason.to_string())
+                .help("set smaller parameters")
+                .python("give smaller sizes")
         }
         // Expansion names earlier tasks only, and descriptors that are too long were refused.
         Stopped::PayloadTooLong { .. }
@@ -194,6 +198,7 @@ pub(crate) fn stuck(report: &Report) -> Diagnostic {
 pub(crate) fn not_started(fault: &StartError) -> Diagnostic {
     Diagnostic::error(codes::BAD_OPTION, fault.to_string())
         .help("ask for other numbers with `--threads N` or in the schedule")
+        .python("ask for other numbers with `num_threads=N` or in the schedule")
 }
 
 fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32, Diagnostic> {
@@ -206,7 +211,8 @@ fn threads(schedule: &LoweredSchedule, options: &WorkloadOptions) -> Result<u32,
         let message =
             format!("{} threads, but the schedule's pools have {vector} + {cube} workers", options.threads);
         return Err(Diagnostic::error(codes::BAD_OPTION, message)
-            .help(format!("leave out `--threads`, or ask for {wanted}")));
+            .help(format!("leave out `--threads`, or ask for {wanted}"))
+            .python(format!("leave out `num_threads`, or ask for {wanted}")));
     }
     Ok(wanted)
 }

@@ -43,7 +43,8 @@ pub(crate) fn failed(error: &SimulateError) -> Diagnostic {
     match error {
         SimulateError::Config(fault) => not_started(&StartError::Config(*fault)),
         SimulateError::WindowOverflow { .. } => Diagnostic::error(codes::WINDOW_OVERFLOW, error.to_string())
-            .help("write `task_window(n, stall)`, or a larger `n`"),
+            .help("write `task_window(n, stall)`, or a larger `n`")
+            .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`"),
         SimulateError::Cancelled => cancelled(),
         SimulateError::Stuck(report) => stuck(report),
         SimulateError::TooLong { .. } => Diagnostic::error(codes::COST, error.to_string()),

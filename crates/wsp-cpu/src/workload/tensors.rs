@@ -133,6 +133,7 @@ pub(crate) fn ask_for(fault: Diagnostic, name: &str) -> Diagnostic {
     fault
         .help(format!("give it: `--input {name}=FILE.npy`, in Rust an array of this name"))
         .help(format!("or have it made up: `--fill {name}`, in Rust `WorkloadInputs::made_up`"))
+        .python(format!("give it by name: `{name}=…`"))
 }
 
 /// Views that have the names of tables, which are copied.

@@ -131,6 +131,7 @@ impl ViewKernel {
         let stored = self.stored.iter().filter(|v| modes[**v] == AccessMode::In).map(|&v| {
             fault(format!("kernel `{name}` stores to `{}`, which is declared `in`", self.name(v)))
                 .help("declare the parameter `inout`")
+                .python("declare the parameter `InOut`")
         });
         let missing = self.source.fields.iter().filter_map(|field| match field {
             FieldSource::Scalar(n) if *n as usize >= scalars => Some(fault(format!(

@@ -74,6 +74,7 @@ pub(crate) fn never_stored(tensor: &str, span: Span) -> Trap {
 /// What to do about a fault whose message does not say it.
 fn help(code: Code) -> Option<&'static str> {
     Some(match code {
+        OVERFLOW => "compute with smaller numbers, or with floats",
         DIVISION_BY_ZERO => "leave out the case with a condition, or divide by the larger of it and 1",
         LOSSY_CONVERSION => {
             "indices and numbers of rows count from 0: bound the value first, or leave out the case"

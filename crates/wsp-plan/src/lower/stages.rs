@@ -23,7 +23,9 @@ pub(super) fn of_entry(module: &Module) -> Result<Vec<StageSource>, Vec<Diagnost
         let d = Diagnostic::error(codes::NO_ENTRY, "there is nothing to launch")
             .note("a file without a host entry is a library")
             .help("add a function with `PTO_LAUNCH(Space, { … });`")
-            .help("or run a workload or a task graph that names this file: `use \"FILE.pto\"` in a `.wsp` or `.tg` file");
+            .help("or run a workload or a task graph that names this file: `use \"FILE.pto\"` in a `.wsp` or `.tg` file")
+            .python("add a function with `PTO_LAUNCH(Space, { … });`")
+            .python("or call its kernels in a `@workload`: `lib = load(path)`, then `lib.kernel_name(field=…)`");
         return Err(vec![d]);
     };
     let wanted: Vec<(&str, SpaceId, Span)> = match entry.launch.target {

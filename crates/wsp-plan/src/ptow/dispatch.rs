@@ -53,7 +53,9 @@ fn enough(ranges: usize, n: u16) -> Result<(), Diagnostic> {
     }
     let message = format!("a static partition of {ranges} ranges needs as many AICPUs");
     let fault = Diagnostic::error(codes::AICPUS, message).note(format!("{n} are asked for"));
-    Err(fault.help(format!("run with `--aicpus {ranges}` or more")))
+    Err(fault
+        .help(format!("run with `--aicpus {ranges}` or more"))
+        .python(format!("compile with `num_aicpus={ranges}` or more")))
 }
 
 fn config(plan: &DispatchPlan, n: u16, id: u16) -> DispatchConfig {

@@ -218,14 +218,17 @@ impl Fault {
                 error(codes::OVERFLOW, format!("`{}` overflows", op.sign()))
                     .at(self.span, "does not fit into 64 bits")
                     .note(format!("the operands are {left} and {right}"))
+                    .python("give smaller sizes, or compute in another order")
             }
             FaultKind::NegOverflow => error(codes::OVERFLOW, "`-` overflows".to_owned())
                 .at(self.span, "does not fit into 64 bits")
-                .note(format!("the operand is {}", i64::MIN)),
+                .note(format!("the operand is {}", i64::MIN))
+                .python("give smaller sizes, or compute in another order"),
             FaultKind::DivisionByZero { left } => {
                 error(codes::DIVISION_BY_ZERO, "division by zero".to_owned())
                     .at(self.span, "the divisor is 0")
                     .note(format!("the dividend is {left}"))
+                    .python("keep the divisor from being 0, for instance with `P.max(n, 1)`")
             }
             FaultKind::TableIndex { table, index } => {
                 let decl = &module.tables[table.index()];
@@ -235,6 +238,10 @@ impl Fault {
                     .at(self.span, format!("the table has {}", count(len as u64, "element")))
                     .label(decl.span, "the table")
                     .help("let the loop end earlier, bind a longer table, or bound the index")
+                    .python(format!(
+                        "keep the index inside the table: `{}.size` is the number of its elements",
+                        decl.name
+                    ))
             }
         }
     }

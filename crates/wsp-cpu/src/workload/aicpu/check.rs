@@ -53,8 +53,11 @@ impl<I: Issue> TaskSink for Comparing<'_, '_, I> {
     }
 
     fn slot(&mut self, slot: SlotId) -> Result<i64, Box<Diagnostic>> {
-        let instead =
-            "write `task_graph(deps = overlap)`: `exact` compares all boxes before tasks run on AICPUs";
+        let instead = [
+            "write `task_graph(deps = overlap)`: `exact` compares all boxes before tasks run on AICPUs",
+            "write `.task_graph(deps=Deps.infer_bytes_overlap())`: exact dependences compare all boxes before tasks run on \
+             AICPUs",
+        ];
         Err(Box::new(GraphFault::Computed(slot).diagnostic(self.generated.module, instead)))
     }
 

@@ -50,6 +50,7 @@ impl Generated<'_> {
                 let message = format!("task {ordinal} of AICPU {aicpu} finds its window of {capacity} full");
                 Diagnostic::error(codes::WINDOW_OVERFLOW, message)
                     .help("write `task_window(n, stall)`, or a larger `n`")
+                    .python("write `.task_graph(window=TaskWindow(n))`, or a larger `n`")
             }
             AicpuFailure::Refused { refused: Refused::NoSlot(slot), .. } => no_slot(self.module, slot),
             AicpuFailure::Cancelled => cancelled(),

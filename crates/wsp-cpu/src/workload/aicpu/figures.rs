@@ -34,7 +34,8 @@ impl Ran {
             notes.push(
                 Diagnostic::warning(codes::START_FORCED, what)
                     .note("an AICPU stops generating when its window is full, or when too many accesses are in flight")
-                    .help("write a larger window, or `start = immediate`"),
+                    .help("write a larger window, or `start = immediate`")
+                    .python("write a larger window, or `.task_graph(start=StartPolicy.immediate())`"),
             );
         }
         let figures =

@@ -175,7 +175,10 @@ impl Generated<'_> {
         let list = HostList::default();
         let mut sink = Collecting { list, find: &find, slots, written: Vec::new(), slot_tensors, cancel };
         let expanded = expand(self.module, self.bindings, self.schedule, &mut sink);
-        let instead = "write `--expand bytecode`: AICPUs generate tasks while others run";
+        let instead = [
+            "write `--expand bytecode`: AICPUs generate tasks while others run",
+            "compile with `expand=\"bytecode\"`: AICPUs generate tasks while others run",
+        ];
         let none = |none| match none {
             NoList::Computed(slot) => GraphFault::Computed(slot).diagnostic(self.module, instead),
             NoList::TooMany => GraphFault::TooManyTasks.diagnostic(self.module, instead),

@@ -72,6 +72,7 @@ pub(crate) fn no_slot(module: &WorkloadModule, slot: SlotId) -> Diagnostic {
     Diagnostic::error(codes::SLOT_IN_GRAPH, format!("no kernel of a used file can write slot `{name}`"))
         .at(slot.span, "declared here")
         .help("make it a parameter: `param name = value;`")
+        .python("make it a parameter of the workload, without annotation: a size that a run sets")
 }
 
 /// Submits tasks to the runtime.

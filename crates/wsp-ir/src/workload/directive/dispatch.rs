@@ -167,7 +167,8 @@ fn partition(checker: &mut Checker<'_>, ranges: &[(u64, u64)], span: Span) {
         };
         if let Some(problem) = problem {
             let diagnostic = error(rule::PARTITION, span, format!("the part {start}..{end} {problem}"))
-                .help("parts are half-open and join: `[0..10, 10..20]`");
+                .help("parts are half-open and join: `[0..10, 10..20]`")
+                .python("parts are half-open and join: `[(0, 10), (10, 20)]`");
             return checker.push(diagnostic);
         }
         next = *end;

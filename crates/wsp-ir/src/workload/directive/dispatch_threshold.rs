@@ -96,6 +96,8 @@ impl DirectiveInterface for DispatchThreshold {
             ),
             note: Some("without pools every worker takes tasks of every pool"),
             help: "add `task_graph(pools = by_unit(1, 1));`, or choose a dispatch policy there: `affinity(key)`",
+            python: "add `.task_graph(pools=Pools.by_unit(vector=1, cube=1))`, or choose a dispatch policy there: \
+                     `DispatchPolicy.affinity(key)`",
         })
     }
 
@@ -137,7 +139,9 @@ fn thresholds(checker: &mut Checker<'_>, bounds: &[i64], policies: usize, span: 
         checker.push(error(rule::THRESHOLDS, span, message).help("list them from the smallest"));
     }
     checker.require(!bounds.is_empty(), || {
-        error(rule::THRESHOLDS, span, "there is no threshold").help("use `dispatch(policy)`")
+        error(rule::THRESHOLDS, span, "there is no threshold")
+            .help("use `dispatch(policy)`")
+            .python("write `.dispatch(policy)`")
     });
     let count = bounds.len();
     checker.require(policies == count + 1, || {

@@ -67,7 +67,12 @@ impl DirectiveInterface for Gate {
         {
             return None;
         }
-        MissingRequirement::of_directive("pipeline_depth per stream", "streams", "add `streams(4);`")
+        MissingRequirement::of_directive(
+            "pipeline_depth per stream",
+            "streams",
+            "add `streams(4);`",
+            "add `.streams(4)`",
+        )
     }
 
     fn apply(&self, policy: &mut SchedulePolicy) {

@@ -110,8 +110,8 @@ pub(super) trait DirectiveInterface {
     /// Takes it into the schedule's policy.
     fn apply(&self, policy: &mut SchedulePolicy);
 
-    /// What comes nearest to it, where no target supports it.
-    fn instead(&self) -> Option<String> {
+    /// What comes nearest to it, as text and in Python, where no target supports it.
+    fn instead(&self) -> Option<[String; 2]> {
         None
     }
 }
@@ -121,15 +121,23 @@ pub(super) struct MissingRequirement {
     pub(super) message: String,
     pub(super) note: Option<&'static str>,
     pub(super) help: &'static str,
+    /// The same in Python.
+    pub(super) python: &'static str,
 }
 
 impl MissingRequirement {
     /// A directive that does nothing without another.
-    fn of_directive(title: &str, missing: &str, help: &'static str) -> Option<MissingRequirement> {
+    fn of_directive(
+        title: &str,
+        missing: &str,
+        help: &'static str,
+        python: &'static str,
+    ) -> Option<MissingRequirement> {
         Some(MissingRequirement {
             message: format!("`{title}` has no effect without `{missing}`"),
             note: None,
             help,
+            python,
         })
     }
 }
@@ -274,7 +282,7 @@ impl DirectiveKind {
     }
 
     /// What comes nearest to it, where no target supports it.
-    pub fn instead(&self) -> Option<String> {
+    pub fn instead(&self) -> Option<[String; 2]> {
         self.interface().instead()
     }
 }

@@ -47,6 +47,7 @@ impl DirectiveInterface for Priority {
             "priority",
             "ready = priority",
             "add `task_graph(ready = priority);`",
+            "add `.task_graph(ready=ReadyPolicy.priority())`",
         )
     }
 

@@ -48,7 +48,7 @@ impl DirectiveInterface for SpatialMap {
     /// No target has a grid; it is refused.
     fn apply(&self, _: &mut SchedulePolicy) {}
 
-    fn instead(&self) -> Option<String> {
-        Some("dispatch(affinity(key))".to_owned())
+    fn instead(&self) -> Option<[String; 2]> {
+        Some(["dispatch(affinity(key));", ".dispatch(DispatchPolicy.affinity(key))"].map(str::to_owned))
     }
 }

@@ -43,7 +43,7 @@ impl DirectiveInterface for StreamBy {
         if streams {
             None
         } else {
-            MissingRequirement::of_directive("stream_by", "streams", "add `streams(4);`")
+            MissingRequirement::of_directive("stream_by", "streams", "add `streams(4);`", "add `.streams(4)`")
         }
     }
 

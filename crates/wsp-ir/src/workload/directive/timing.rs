@@ -85,12 +85,13 @@ impl DirectiveInterface for Timing {
     /// Tasks are always handed over at once; other timings are refused.
     fn apply(&self, _: &mut SchedulePolicy) {}
 
-    fn instead(&self) -> Option<String> {
-        match self {
-            Timing::Immediate => None,
-            Timing::Batched(count) => Some(format!("batch_deps({count})")),
-            Timing::Interleaved(count) => Some(format!("streams({count})")),
-            Timing::RateLimit(count) => Some(format!("pipeline_depth({count})")),
-        }
+    fn instead(&self) -> Option<[String; 2]> {
+        let other = match self {
+            Timing::Immediate => return None,
+            Timing::Batched(count) => format!("batch_deps({count})"),
+            Timing::Interleaved(count) => format!("streams({count})"),
+            Timing::RateLimit(count) => format!("pipeline_depth({count})"),
+        };
+        Some([format!("{other};"), format!(".{other}")])
     }
 }

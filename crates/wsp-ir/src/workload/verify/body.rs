@@ -294,7 +294,8 @@ impl<'m> Checker<'m> {
             let diagnostic = error(rule::CALL, span, message)
                 .label(called.span, "declared here")
                 .note("a workload calls earlier ones only, so that calls end")
-                .help("declare what is called first; repeat with `for` or `while`");
+                .help("declare what is called first; repeat with `for` or `while`")
+                .python("declare what is called first; repeat with `P.seq` or `P.loop`");
             return self.push(diagnostic);
         }
         self.require(args.len() == called.params as usize, || {

@@ -136,7 +136,10 @@ impl<'m> Checker<'m> {
         let declared = self.lookup(&body.workload.channels, channel.index(), "channel", span);
         let Some(Current { pipeline, process, .. }) = body.channels.process else {
             let diagnostic = error(rule::PROCESS, span, format!("`{word}` stands outside a process"))
-                .help(format!("write `pipeline {{ process p {{ {word} … }} … }}`"));
+                .help(format!("write `pipeline {{ process p {{ {word} … }} … }}`"))
+                .python(format!(
+                    "write `with P.pipe():`, `with P.process(\"p\"):` and in it `with c.{word}() as slot:`"
+                ));
             return self.push(diagnostic);
         };
         if let Some(Ordered { word: ordered, span: around }) = body.channels.ordered {
@@ -145,6 +148,9 @@ impl<'m> Checker<'m> {
                 .note("a process that waits lets others go on, and an ordered scope ends before others do")
                 .help(
                     "write `parallel for`: tasks of different iterations wait for each other by their slots",
+                )
+                .python(
+                    "write `for … in P(…)`: tasks of different iterations wait for each other by their slots",
                 );
             self.push(diagnostic);
         }
@@ -192,19 +198,20 @@ impl<'m> Checker<'m> {
     pub(super) fn channel_ends(&mut self, body: &Body<'m>) {
         for (channel, ends) in body.workload.channels.iter().zip(&body.channels.ends) {
             let name = &channel.name;
-            let (message, help) = match ends {
+            let warning =
+                |message: String| Diagnostic::warning(rule::CHANNEL_END, message).at(channel.span, "");
+            self.push(match ends {
                 [Some(_), Some(_)] => continue,
-                [None, None] => (format!("no process uses channel `{name}`"), "leave it out".to_owned()),
-                [Some(_), None] => (
-                    format!("no process consumes from channel `{name}`"),
-                    format!("write `consume {name} as s {{ … }}`; sends wait once its slots are full"),
-                ),
-                [None, Some(_)] => (
-                    format!("no process sends to channel `{name}`"),
-                    format!("write `send {name} as s {{ … }}`; consumes wait for it for ever"),
-                ),
-            };
-            self.push(Diagnostic::warning(rule::CHANNEL_END, message).at(channel.span, "").help(help));
+                [None, None] => warning(format!("no process uses channel `{name}`")).help("leave it out"),
+                [Some(_), None] => warning(format!("no process consumes from channel `{name}`"))
+                    .help(format!("write `consume {name} as s {{ … }}`; sends wait once its slots are full"))
+                    .python(format!(
+                        "write `with {name}.consume() as slot:`; sends wait once its slots are full"
+                    )),
+                [None, Some(_)] => warning(format!("no process sends to channel `{name}`"))
+                    .help(format!("write `send {name} as s {{ … }}`; consumes wait for it for ever"))
+                    .python(format!("write `with {name}.send() as slot:`; consumes wait for it for ever")),
+            });
         }
     }
 }

@@ -32,7 +32,8 @@ impl<'m> Checker<'m> {
                 let diagnostic =
                     error(rule::DOUBLE_DIRECTIVE, directive.span, format!("`{name}` is set twice"))
                         .label(first.span, "first set here")
-                        .help("keep one; write another schedule for the other: `schedule other { … }`");
+                        .help("keep one; write another schedule for the other: `schedule other { … }`")
+                        .python("keep one; a `Workload` with the other is a schedule of its own");
                 self.push(diagnostic);
             }
         }
@@ -57,14 +58,14 @@ impl<'m> Checker<'m> {
     /// Reports directives that do nothing without another.
     fn needs(&mut self, schedule: &'m Schedule) {
         for directive in &schedule.directives {
-            let Some(MissingRequirement { message, note, help }) =
+            let Some(MissingRequirement { message, note, help, python }) =
                 directive.kind.interface().missing_requirement(schedule)
             else {
                 continue;
             };
             let diagnostic = error(rule::NEEDS, directive.span, message);
             let diagnostic = note.into_iter().fold(diagnostic, Diagnostic::note);
-            self.push(diagnostic.help(help));
+            self.push(diagnostic.help(help).python(python));
         }
     }
 
@@ -84,7 +85,8 @@ impl<'m> Checker<'m> {
             let diagnostic = Diagnostic::warning(rule::AFTER_UNUSED, "`after` orders nothing here")
                 .at(span, "")
                 .note("tasks are ordered by their data unless the schedule has `deps = explicit` or `deps = hybrid`")
-                .help("add `schedule { task_graph(deps = hybrid); }`");
+                .help("add `schedule { task_graph(deps = hybrid); }`")
+                .python("add `.task_graph(deps=Deps.hybrid())`");
             self.push(diagnostic);
         }
     }

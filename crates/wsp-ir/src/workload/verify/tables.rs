@@ -92,6 +92,7 @@ impl<'m> Checker<'m> {
                 let message = format!("table `{}` has {has}, not {len}", table.name);
                 error(rule::TABLE, table.span, message)
                     .help(format!("leave the number out: `table {} = […];`", table.name))
+                    .python("leave `length` out; the values say it")
             });
         }
     }

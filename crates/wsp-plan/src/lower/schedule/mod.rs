@@ -130,7 +130,8 @@ fn applied(
         [first, second, ..] => Err(vec![
             unclear("more than one schedule is applied", second.span, "the second one")
                 .label(first.span, "the first one")
-                .help("apply one; choose another for a run with `--schedule NAME`"),
+                .help("apply one; choose another for a run with `--schedule NAME`")
+                .python("apply one; choose another for a program: `load(path).program(schedule=\"NAME\")`"),
         ]),
     }
 }

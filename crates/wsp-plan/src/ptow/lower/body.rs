@@ -209,10 +209,12 @@ fn pipeline(span: Span) -> Diagnostic {
     Diagnostic::error(codes::PIPELINE, "a pipeline is expanded by the host")
         .at(span, "AICPUs cannot generate its tasks")
         .help("leave out `--aicpus`, or let the host generate the tasks for them: `--expand host`")
+        .python("leave out `num_aicpus`, or let the host generate the tasks for them: `expand=\"host\"`")
 }
 
 fn too_many_steps(span: Span, steps: usize) -> Diagnostic {
     Diagnostic::error(codes::TOO_LARGE, "a `sequential` has too many steps for a program")
         .at(span, format!("{steps} steps; at most {MAX_EXT} are allowed"))
         .help("nest it: `sequential { { sequential { … } } { sequential { … } } }`")
+        .python("nest it: `sequential(sequential(…), sequential(…))`, or put repeated calls into a loop")
 }

@@ -155,6 +155,7 @@ fn too_large(span: Span, needs: usize, most: usize, what: &str) -> Diagnostic {
     Diagnostic::error(codes::EXPRESSION, "an expression is too large for a program")
         .at(span, format!("{needs} {what}; at most {most} are allowed"))
         .help("compute a part of it with `let` where it depends on parameters alone, or give it to a called workload")
+        .python("give a part of it to a called workload, or let the host generate the tasks: `expand=\"host\"`")
 }
 
 /// The word of an operator.

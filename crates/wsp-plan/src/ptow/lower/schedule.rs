@@ -99,7 +99,11 @@ impl<'m> Lowering<'m> {
                 self.report(
                     Diagnostic::error(codes::SCHEDULE, "a threshold cannot choose a static partition")
                         .at(span, "a level with `static_partition`")
-                        .help("use `round_robin`, `affinity` or `hash` there, or `dispatch(static_partition([…]))` alone"),
+                        .help("use `round_robin`, `affinity` or `hash` there, or `dispatch(static_partition([…]))` alone")
+                        .python(
+                            "use `DispatchPolicy.round_robin()`, `.affinity(key)` or `.hash(key)` there, or \
+                             `.dispatch(DispatchPolicy.static_partition([…]))` alone",
+                        ),
                 );
                 (PolicyType::RoundRobin as u16, 0)
             }
@@ -129,7 +133,8 @@ impl<'m> Lowering<'m> {
                 self.report(
                     Diagnostic::error(codes::SCHEDULE, "a static partition goes past 32 bits")
                         .at(span, format!("its ranges end at {end}; at most {} is allowed", u32::MAX))
-                        .help("use `dispatch(affinity(axis))`, which needs no ranges"),
+                        .help("use `dispatch(affinity(axis))`, which needs no ranges")
+                        .python("use `.dispatch(DispatchPolicy.affinity(lambda t: t.axis))`, which needs no ranges"),
                 );
                 DispatchPlan::RoundRobin
             },

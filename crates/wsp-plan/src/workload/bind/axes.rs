@@ -59,7 +59,8 @@ impl Binder<'_> {
             self.found.push(
                 Diagnostic::error(codes::NEGATIVE_LENGTH, message)
                     .at(axis.span, format!("`{param}` is {extent}"))
-                    .help(format!("set it with `--set {param}=N`, 0 or more")),
+                    .help(format!("set it with `--set {param}=N`, 0 or more"))
+                    .python(format!("give `{param}=n`, 0 or more")),
             );
         }
     }
@@ -74,7 +75,8 @@ impl Binder<'_> {
             let diagnostic = Diagnostic::error(codes::NEGATIVE_LENGTH, message)
                 .at(axis.span, format!("the lengths of axis `{}`", axis.name))
                 .label(table.span, format!("element {row} is {}", values[row]))
-                .note(format!("{} negative", count(negative as u64, "element")));
+                .note(format!("{} negative", count(negative as u64, "element")))
+                .python(format!("give lengths of 0 or more: `{}=[…]`", table.name));
             self.found.push(diagnostic);
         }
     }
@@ -119,7 +121,8 @@ impl Binder<'_> {
             let diagnostic = Diagnostic::error(codes::ROW_POINTER, message)
                 .at(axis.span, format!("the rows of axis `{}`", axis.name))
                 .label(decl.span, fault)
-                .note("row i holds the entries from element i to element i + 1, so elements never decrease");
+                .note("row i holds the entries from element i to element i + 1, so elements never decrease")
+                .python(format!("give the starts of rows, and the end of the last: `{}=[0, …]`", decl.name));
             self.found.push(diagnostic);
         }
     }

@@ -169,7 +169,8 @@ impl Binder<'_> {
             Diagnostic::error(codes::TABLE_LENGTH, message)
                 .at(table.span, "")
                 .label(because, reason)
-                .help(format!("bind an array of {wanted} with `--input {}=FILE.npy`", table.name)),
+                .help(format!("bind an array of {wanted} with `--input {}=FILE.npy`", table.name))
+                .python(format!("give {wanted} integers: `{}=[…]`", table.name)),
         );
     }
 

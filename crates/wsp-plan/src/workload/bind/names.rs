@@ -42,7 +42,8 @@ fn param_value(
         let diagnostic =
             Diagnostic::error(codes::WRONG_KIND, format!("`{name}` is derived and cannot be set"))
                 .at(param.span, "derived here")
-                .help("set the parameters that it is derived from, or declare it with `param`");
+                .help("set the parameters that it is derived from, or declare it with `param`")
+                .python("give the sizes that it follows from");
         return Err(Box::new(diagnostic));
     }
     let shown = match value {
@@ -56,7 +57,8 @@ fn param_value(
     let diagnostic = Diagnostic::error(codes::WRONG_KIND, format!("parameter `{name}` takes an integer"))
         .at(param.span, "declared here")
         .note(format!("it is set to {shown}"))
-        .help(format!("write `--set {name}=N`"));
+        .help(format!("write `--set {name}=N`"))
+        .python(format!("give an integer: `{name}=128`"));
     Err(Box::new(diagnostic))
 }
 

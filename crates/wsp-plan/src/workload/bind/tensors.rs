@@ -24,7 +24,8 @@ impl Binder<'_> {
                     Diagnostic::error(codes::TENSOR_EXTENT, message)
                         .at(expr.span, format!("extents are 0 to {}", u32::MAX))
                         .label(tensor.span, "the tensor")
-                        .help("set smaller sizes"),
+                        .help("set smaller sizes")
+                        .python("give smaller sizes"),
                 );
                 0
             }));
@@ -47,7 +48,8 @@ impl Binder<'_> {
             self.found.push(
                 Diagnostic::error(codes::TENSOR_SIZE, message)
                     .at(tensor.span, format!("[{}]", extents.join(", ")))
-                    .note(format!("its bytes do not fit into {}", i64::MAX)),
+                    .note(format!("its bytes do not fit into {}", i64::MAX))
+                    .python("give smaller sizes"),
             );
         }
     }

@@ -108,6 +108,7 @@ pub(super) fn diagnostic(program: &Program<'_>, fault: &Fault, context: &Context
             Diagnostic::error(codes::WHILE_LIMIT, message)
                 .at(*span, "")
                 .help("let its tasks make the condition false, or write a larger `max`")
+                .python("let its tasks make the condition false, or write a larger `max_rounds`")
         }
         Fault::Steps => too_many_steps(),
         Fault::Iterations { more, span } => too_many_steps()
@@ -143,6 +144,7 @@ fn outside(program: &Program<'_>, site: &Site<'_>, arg: usize, (dim, lo, hi): (u
         .label(tensor.span, format!("its extents are {shape:?}"))
         .note(format!("argument {} of `{kernel}`", arg + 1))
         .help("let the loop end earlier, or bound the box by the extent with `min`")
+        .python("keep the box inside the tensor: a shorter loop, a smaller tile, a larger tensor, or `P.min` with the extent")
 }
 
 fn no_place(none: &NoPlace, span: Span) -> Diagnostic {

@@ -80,7 +80,10 @@ fn unsupported(directive: &Directive, target: &Target) -> Diagnostic {
     let severity = if row.support == Support::Error { Diagnostic::error } else { Diagnostic::warning };
     let diagnostic = severity(code, message).at(directive.span, row.meaning);
     match directive.kind.instead() {
-        Some(instead) => diagnostic.help(format!("write `{instead};`")).note("no target supports it"),
+        Some([text, python]) => diagnostic
+            .note("no target supports it")
+            .help(format!("write `{text}`"))
+            .python(format!("write `{python}`")),
         None => diagnostic,
     }
 }
