@@ -241,3 +241,13 @@ class KernelArray:
     def nbytes(self) -> int: ...
     @property
     def address(self) -> int: ...
+
+LIMITS: dict[str, int]
+"""The limits of the system by name, those of `wsp config`."""
+
+class WhenGone:
+    """Calls a function when it goes, unless an exception is on its way through the frame that held it."""
+
+    def __init__(self, call: Callable[[], object]) -> None: ...
+    def forget(self) -> None:
+        """Leaves the call out."""

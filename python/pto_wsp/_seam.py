@@ -163,6 +163,14 @@ def is_tracing() -> bool:
     return current_or_none() is not None
 
 
+def when_trace_failed() -> Callable[[], bool]:
+    """What says, later, whether an exception has ended the trace that runs now on this thread."""
+    from .tracing import current_or_none
+
+    trace = current_or_none()
+    return lambda: trace is not None and trace.failed
+
+
 def caller_span() -> Span | None:
     """The place in the nearest frame outside this package, or None where there is none."""
     from .spans import caller_span as find

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -319,9 +319,24 @@ def as_expr(value: Any, what: str = "the operand") -> Expr:
 
 def describe(value: Any) -> str:
     """A value of the user for a message: its type, and itself where that is short."""
-    text = repr(value)
     name = type(value).__name__
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a value of type `{name}`"
     return f"`{text}` ({name})" if len(text) <= 30 and "\n" not in text else f"a value of type `{name}`"
+
+
+def is_word(value: Any, words: Iterable[str]) -> bool:
+    """Whether a value is one of these strings; arrays compare with strings element by element."""
+    return isinstance(value, str) and value in words
+
+
+def in_order(values: Any) -> list[Any]:
+    """What a list, a tuple or another collection with an order holds. Raises `TypeError` for others."""
+    if isinstance(values, (str, bytes, bytearray, Set, Mapping)):
+        raise TypeError("it has no elements in an order")
+    return list(values)
 
 
 def const_of(value: Any) -> int | None:

@@ -80,6 +80,8 @@ class Trace:
     _serial: int = 0
     statements: int = 0
     """How many statements there are so far."""
+    failed: bool = False
+    """Whether an exception has ended it."""
     _broken: tuple[str, Span | None] | None = None
     _slots: SlotUses = field(default_factory=SlotUses)
 
@@ -93,6 +95,9 @@ class Trace:
         try:
             yield
             self._finish()
+        except BaseException:
+            self.failed = True
+            raise
         finally:
             self.open.clear()
             MADE.reset(made)

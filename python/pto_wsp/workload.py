@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ._core import WhenGone
 from ._raise import schedule_error, trace_error
 from ._seam import REQUIRED, Span
 from .axes import DenseDyn, FixedSize, Ragged, Sparse
@@ -15,7 +16,7 @@ from .postponed import scope_at
 from .schedule import Directive, Scheduled
 from .spans import caller_frame, caller_span, span_of_function
 from .texts import keep
-from .thrown import warn_thrown_away
+from .thrown import warning_when_gone
 from .tracing import MOST_CALLS, Trace, current_or_none
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ class Workload(Scheduled):
     function of another workload a call generates its tasks. Parameters that stay unbound are bound by a run.
     """
 
-    __slots__ = ("_bound", "_directives", "_formals", "_function", "_made_by", "_name", "_parts", "_span")
+    __slots__ = ("_bound", "_directives", "_formals", "_function", "_gone", "_name", "_parts", "_span")
 
     _bound: dict[str, Any]
     _directives: tuple[Directive, ...]
     _formals: tuple[Formal, ...]
     _function: Callable[..., Any] | None
-    _made_by: tuple[str, Span] | None
+    _gone: WhenGone | None
     _name: str
     _parts: tuple[str, tuple[Workload, ...]] | None
     _span: Span | None
@@ -61,7 +62,7 @@ class Workload(Scheduled):
             "_bound": dict(bound or {}),
             "_directives": directives,
             "_span": span,
-            "_made_by": None,
+            "_gone": None,
         }.items():
             object.__setattr__(self, key, value)
 
@@ -71,15 +72,11 @@ class Workload(Scheduled):
     __delattr__ = None  # type: ignore[assignment]
 
     def _use(self) -> None:
-        object.__setattr__(self, "_made_by", None)
+        if self._gone is not None:
+            self._gone.forget()
 
     def _watch(self, method: str, span: Span | None) -> None:
-        object.__setattr__(self, "_made_by", None if span is None else (method, span))
-
-    def __del__(self) -> None:
-        made_by = getattr(self, "_made_by", None)
-        if made_by is not None:
-            warn_thrown_away(_thrown_away(self._name, made_by[0]), made_by[1])
+        object.__setattr__(self, "_gone", warning_when_gone(_thrown_away(self._name, method), span))
 
     def __copy__(self) -> Workload:
         return self

@@ -102,6 +102,37 @@ def test_what_is_used_is_not_warned_of():
         gc.collect()
 
 
+def failing_argument(n):
+    for i in P(n):
+        inc[i](X[i], i / 2)
+
+
+def failing_in_a_variable(n):
+    for i in P(n):
+        task = inc[i]
+        task(X[1 // 0])
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        workload(failing_argument).compile,
+        workload(failing_in_a_variable).compile,
+        lambda: inc[0](X[1 // 0]),
+        lambda: w.streams(2).dispatch("in turn"),
+        lambda: [w.streams(2), 1 // 0],
+        lambda: combine(w.streams(2), undefined),  # noqa: F821
+    ],
+)
+def test_what_an_exception_takes_along_is_not_warned_of(fails):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with pytest.raises((errors.WspError, ArithmeticError, NameError)):
+            fails()
+        gc.collect()
+    assert not found
+
+
 def test_a_kernel_with_coordinates_that_is_not_called():
     @workload
     def nothing(n):

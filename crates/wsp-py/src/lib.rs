@@ -11,6 +11,7 @@ mod arrays;
 mod compile;
 mod errors;
 mod ffi;
+mod gone;
 mod graphs;
 mod inner;
 mod inputs;
@@ -53,6 +54,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<runs::Run>()?;
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<kernels::KernelArray>()?;
+    module.add_class::<gone::WhenGone>()?;
+    let limits = PyDict::new(module.py());
+    for limit in wsp_core::limits::ALL {
+        limits.set_item(limit.name, limit.value)?;
+    }
+    module.add("LIMITS", limits)?;
     let stop_all = module.getattr("stop_all")?;
     module.py().import("atexit")?.call_method1("register", (stop_all,))?;
     if let Some(register) = module.py().import("os")?.getattr_opt("register_at_fork")? {

@@ -11,9 +11,10 @@ from typing import Any
 from .. import _seam
 from .._seam import REQUIRED, ConstexprArg, ParamSpec, ScalarArg, Span, SpanTable, ViewSpec
 from ..dtypes import DTYPES, dtype_of
+from ..expr import is_word
 from ..postponed import evaluated, method_of, scope_at
 from ..spans import span_of_node
-from ..thrown import warn_thrown_away
+from ..thrown import warning_when_gone
 from . import codes
 from .annotations import ParamType, param_type
 from .compile import Compiled, compile_kernel
@@ -225,24 +226,22 @@ class PythonKernel(BaseKernel):
 class BoundKernel:
     """A kernel and the coordinates of a task; calling it adds the task."""
 
-    __slots__ = ("_span", "coords", "kernel")
+    __slots__ = ("_gone", "coords", "kernel")
 
     def __init__(self, kernel: BaseKernel, coords: tuple[Any, ...] = ()) -> None:
         self.kernel = kernel
         self.coords = coords
-        self._span = _seam.caller_span()
-
-    def __del__(self) -> None:
-        name = self.kernel.name
-        warn_thrown_away(
+        name = kernel.name
+        self._gone = warning_when_gone(
             f"`{name}[…]` is thrown away: a kernel with coordinates adds a task when it is called; "
             f"write `{name}[…](…)`",
-            self._span,
+            _seam.caller_span(),
+            _seam.when_trace_failed(),
         )
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Adds a task to the workload that is being traced."""
-        self._span = None
+        self._gone.forget()
         return _record(self.kernel, self.coords, args, kwargs)
 
 
@@ -279,10 +278,10 @@ def _decorate(cls: type[BaseKernel], function: Any, unit: str, cost: Any) -> Any
 
 
 def _check_options(source: Source, unit: Any, cost: Any) -> None:
-    if unit not in UNITS:
+    if not is_word(unit, UNITS):
         raise codes.kernel_error(
             codes.BAD_OPTION,
-            f"`unit={unit!r}` of kernel `{source.name}`",
+            f"`unit` of kernel `{source.name}`",
             source.span,
             help='write `unit="vector"`, `unit="cube"` or `unit="any"`',
         )
