@@ -62,6 +62,11 @@ pub(super) const ROWS: &[Row] = &[
         cases: Some(100_000),
     },
     Row {
+        name: "waits and signals in rounds of random task graphs",
+        cargo: &["--package", "wsp-plan", "--test", "it", "tg_launch_rounds::waits_and_signals"],
+        cases: Some(20_000),
+    },
+    Row {
         name: "races of random task graphs whose bytes are known when they run",
         cargo: &["--package", "wsp-cpu", "--test", "it", "tg::open::races_of_random_graphs"],
         cases: Some(20_000),

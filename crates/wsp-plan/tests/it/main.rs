@@ -18,6 +18,7 @@ mod tg_any_unit;
 mod tg_blocks;
 mod tg_conditions;
 mod tg_launch_loads;
+mod tg_launch_rounds;
 mod tg_launches;
 mod tg_lint;
 mod tg_machine;

@@ -1,14 +1,17 @@
 //! Which kernels of a graph signal and wait for events of other graphs.
 
 use super::super::Cx;
+use super::super::access::Access;
 use super::super::order::Order;
 use super::super::reach::Lane;
 use super::conditions::Forms;
+use super::laid::{Ends, LaidOut};
 use super::skips::runs;
 use super::{STEPS_TO_KEEP, Steps};
 use crate::tg::Certainty;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use wsp_core::tg::{EventNo, Instr};
+use wsp_core::tg::{EventNo, GraphNo, Instr};
 use wsp_ir::tg::outline::NumberMap;
 
 /// Nodes by event.
@@ -21,10 +24,14 @@ pub(super) struct Wait {
     pub(super) nodes: Vec<u32>,
     /// Whether they run in every launch. Otherwise it is one kernel, and where that is skipped, nothing is waited for.
     pub(super) is_sure: bool,
+    /// Whether they run only in some rounds of unrolled loops: what edges of the text order behind them may stand in others.
+    pub(super) is_of_rounds: bool,
 }
 
 pub(super) struct Events<'o> {
     order: &'o Order,
+    /// Made when a question needs it.
+    laid: OnceCell<LaidOut>,
     /// Per graph.
     signals: Vec<Uses>,
     waits: Vec<Vec<Wait>>,
@@ -57,19 +64,33 @@ impl<'o> Events<'o> {
         let mut forms = Forms::default();
         let mut is_sure =
             |node: &u32| runs(cx, (None, &mut forms), (*node, None), None, steps) == Certainty::Surely;
-        let mut of = |uses: Uses| {
+        let laid = OnceCell::new();
+        let mut of = |graph: GraphNo, uses: Uses| {
             let mut waits = Vec::new();
             for (event, nodes) in uses {
                 let (sure, open): (Vec<u32>, Vec<u32>) = nodes.into_iter().partition(&mut is_sure);
-                if !sure.is_empty() {
-                    waits.push(Wait { event, nodes: sure, is_sure: true });
+                let surely_waits = |node: &u32| {
+                    laid_out(&laid, cx).surely_waits(graph, event, cx.outline.kernels[*node as usize].at)
+                };
+                let of_rounds: Vec<u32> = open.iter().copied().filter(surely_waits).collect();
+                for (nodes, is_of_rounds) in [(sure, false), (of_rounds, true)] {
+                    if !nodes.is_empty() {
+                        waits.push(Wait { event, nodes, is_sure: true, is_of_rounds });
+                    }
                 }
-                waits.extend(open.into_iter().map(|node| Wait { event, nodes: vec![node], is_sure: false }));
+                let open = open.into_iter().map(|node| vec![node]);
+                waits.extend(open.map(|nodes| Wait { event, nodes, is_sure: false, is_of_rounds: false }));
             }
             waits
         };
-        let waits = merged(&waits).into_iter().map(&mut of).collect();
-        Events { order, signals: merged(&signals), waits, led: HashMap::new() }
+        let graphs = cx.outline.graphs.iter();
+        let waits = graphs.zip(merged(&waits)).map(|(graph, uses)| of(graph.no, uses)).collect();
+        Events { order, laid, signals: merged(&signals), waits, led: HashMap::new() }
+    }
+
+    /// The unit as a run lays it out.
+    pub(super) fn laid(&self, cx: &Cx<'_>) -> &LaidOut {
+        laid_out(&self.laid, cx)
     }
 
     pub(super) fn signalled_by(&self, graph: u32) -> Vec<EventNo> {
@@ -81,27 +102,40 @@ impl<'o> Events<'o> {
         &self.waits[graph as usize]
     }
 
-    /// Whether a node is complete before its graph signals an event.
+    /// Whether an access is complete before its graph signals an event, in rounds in which it may touch bytes of the other.
     pub(super) fn is_before_signal(
         &mut self,
+        cx: &Cx<'_>,
         graph: u32,
-        node: u32,
+        ends: Ends<'_>,
         event: EventNo,
         steps: &mut Steps,
     ) -> bool {
-        let ends = |events: &Events<'_>| (vec![node], signalling(&events.signals, graph, event));
-        self.leads(Question::BeforeSignal(graph, node, event), ends, steps)
+        let node = ends.0.node;
+        let nodes = |events: &Events<'_>| (vec![node], signalling(&events.signals, graph, event));
+        self.leads(Question::BeforeSignal(graph, node, event), nodes, steps)
+            || self.laid(cx).is_before(cx, cx.graph_no(graph), ends, event)
     }
 
-    /// Whether a node starts after a wait of its graph.
-    pub(super) fn is_behind_wait(&mut self, graph: u32, wait: u32, node: u32, steps: &mut Steps) -> bool {
-        let ends = |events: &Events<'_>| (events.waiting(graph, wait), vec![node]);
-        self.leads(Question::BehindWait(graph, wait, node), ends, steps)
+    /// Whether an access starts after a wait of its graph, in such rounds.
+    pub(super) fn is_behind_wait(
+        &mut self,
+        cx: &Cx<'_>,
+        graph: u32,
+        wait: u32,
+        ends: Ends<'_>,
+        steps: &mut Steps,
+    ) -> bool {
+        let node = ends.0.node;
+        let nodes = |events: &Events<'_>| (events.waiting(graph, wait), vec![node]);
+        self.leads(Question::BehindWait(graph, wait, node), nodes, steps)
+            || self.is_laid_behind(cx, graph, wait, ends)
     }
 
     /// Whether a wait of a graph comes before it signals an event.
     pub(super) fn waits_before(
         &mut self,
+        cx: &Cx<'_>,
         graph: u32,
         wait: u32,
         signalled: EventNo,
@@ -110,45 +144,61 @@ impl<'o> Events<'o> {
         let ends = |events: &Events<'_>| {
             (events.waiting(graph, wait), signalling(&events.signals, graph, signalled))
         };
-        self.leads(Question::WaitsBefore(graph, wait, signalled), ends, steps)
+        let of = &self.waits[graph as usize][wait as usize];
+        let is_laid = self.laid(cx).waits_before(cx, cx.graph_no(graph), of, signalled);
+        is_laid || self.leads(Question::WaitsBefore(graph, wait, signalled), ends, steps)
     }
 
+    /// Kernels that wait whenever what edges lead to runs, in the same round.
     fn waiting(&self, graph: u32, wait: u32) -> Vec<u32> {
-        self.waits[graph as usize][wait as usize].nodes.clone()
+        let wait = &self.waits[graph as usize][wait as usize];
+        if wait.is_of_rounds { Vec::new() } else { wait.nodes.clone() }
     }
 
-    /// Of each of some nodes of a graph the events that it signals only when the node is complete.
-    pub(super) fn signals_behind(&self, graph: u32, nodes: &[u32]) -> Vec<Vec<EventNo>> {
+    fn is_laid_behind(&self, cx: &Cx<'_>, graph: u32, wait: u32, ends: Ends<'_>) -> bool {
+        let wait = &self.waits[graph as usize][wait as usize];
+        self.laid(cx).is_behind(cx, cx.graph_no(graph), wait, ends)
+    }
+
+    /// Of each of some accesses of a graph the events that it signals only when the access is complete.
+    pub(super) fn signals_behind(&self, cx: &Cx<'_>, graph: u32, accesses: &[&Access]) -> Vec<Vec<EventNo>> {
         let signals: Vec<(EventNo, u32)> = each(&self.signals[graph as usize]).collect();
         let targets: Vec<u32> = signals.iter().map(|(_, node)| self.rank(*node)).collect();
-        let lane = |node: &u32| Lane { starts: vec![self.rank(*node)], targets: targets.clone() };
+        let lane = |access: &&Access| Lane { starts: vec![self.rank(access.node)], targets: targets.clone() };
         let reached = match signals.is_empty() {
-            true => vec![Vec::new(); nodes.len()],
-            false => self.order.ordered().reached(&nodes.iter().map(lane).collect::<Vec<Lane>>()),
+            true => vec![Vec::new(); accesses.len()],
+            false => self.order.ordered().reached(&accesses.iter().map(lane).collect::<Vec<Lane>>()),
         };
-        let of = |reached: Vec<bool>| {
-            let found = signals.iter().zip(reached).filter(|(_, reached)| *reached);
+        let of = |(access, reached): (&&Access, Vec<bool>)| {
+            let is_before = |(of, reached): &(&(EventNo, u32), bool)| {
+                *reached || self.laid(cx).is_before(cx, cx.graph_no(graph), (access, None), of.0)
+            };
+            let found = signals.iter().zip(reached).filter(is_before);
             let mut events: Vec<EventNo> = found.map(|((event, _), _)| *event).collect();
             events.dedup();
             events
         };
-        reached.into_iter().map(of).collect()
+        accesses.iter().zip(reached).map(of).collect()
     }
 
-    /// Of each of some nodes of a graph the waits before the node starts.
-    pub(super) fn waits_ahead(&self, graph: u32, nodes: &[u32]) -> Vec<Vec<u32>> {
-        let targets: Vec<u32> = nodes.iter().map(|node| self.rank(*node)).collect();
+    /// Of each of some accesses of a graph the waits before the access.
+    pub(super) fn waits_ahead(&self, cx: &Cx<'_>, graph: u32, accesses: &[&Access]) -> Vec<Vec<u32>> {
+        let targets: Vec<u32> = accesses.iter().map(|access| self.rank(access.node)).collect();
         let waits = &self.waits[graph as usize];
-        let lane = |wait: &Wait| Lane {
-            starts: wait.nodes.iter().map(|node| self.rank(*node)).collect(),
+        let lane = |wait: u32| Lane {
+            starts: self.waiting(graph, wait).iter().map(|node| self.rank(*node)).collect(),
             targets: targets.clone(),
         };
-        let reached = self.order.ordered().reached(&waits.iter().map(lane).collect::<Vec<Lane>>());
+        let lanes: Vec<Lane> = (0..waits.len() as u32).map(lane).collect();
+        let reached = self.order.ordered().reached(&lanes);
         let of = |at: usize| {
-            let found = (0..).zip(&reached).filter(|(_, reached)| reached[at]);
+            let is_behind = |(wait, reached): &(u32, &Vec<bool>)| {
+                reached[at] || self.is_laid_behind(cx, graph, *wait, (accesses[at], None))
+            };
+            let found = (0..).zip(&reached).filter(is_behind);
             found.map(|(wait, _)| wait).collect()
         };
-        (0..nodes.len()).map(of).collect()
+        (0..accesses.len()).map(of).collect()
     }
 
     fn rank(&self, node: u32) -> u32 {
@@ -177,6 +227,10 @@ impl<'o> Events<'o> {
         self.led.insert(question, answer);
         answer
     }
+}
+
+fn laid_out<'l>(laid: &'l OnceCell<LaidOut>, cx: &Cx<'_>) -> &'l LaidOut {
+    laid.get_or_init(|| LaidOut::new(cx))
 }
 
 /// Events with their nodes, by event.

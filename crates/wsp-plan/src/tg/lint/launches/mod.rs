@@ -9,6 +9,7 @@ mod conditions;
 mod each_device;
 mod events;
 mod items;
+mod laid;
 mod open;
 mod order;
 mod restores;
@@ -298,7 +299,7 @@ impl<'o> Checker<'o> {
         meetings
     }
 
-    /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor one that is sure, or all of them.
+    /// Accesses of two graphs that touch the same bytes, one of which writes: of each pair of nodes and tensor those first that are sure.
     fn meet(&mut self, cx: &Cx<'_>, first: u32, second: u32) -> Vec<Meeting> {
         let list = &self.list;
         let mut meetings: BTreeMap<(u32, u32, u32), Vec<Meeting>> = BTreeMap::new();
@@ -313,20 +314,19 @@ impl<'o> Checker<'o> {
                 }
                 let (a, b) = (&list[at], &list[other]);
                 let key = (a.node, b.node, tensor);
-                let is_known = |known: &Vec<Meeting>| known.iter().any(|meeting| meeting.is_sure);
-                if !(a.writes() || b.writes()) || meetings.get(&key).is_some_and(is_known) {
+                if !(a.writes() || b.writes()) {
                     continue;
                 }
-                if let Some(is_sure) = meets(cx, a, b) {
+                let ends = [(cx.graph_no(first), a), (cx.graph_no(second), b)];
+                let is_sure = meets(cx, a, b).filter(|_| self.events.laid(cx).may_meet(cx, ends));
+                if let Some(is_sure) = is_sure {
                     self.steps.spend(STEPS_TO_KEEP);
-                    let all = meetings.entry(key).or_default();
-                    if is_sure {
-                        all.clear();
-                    }
-                    all.push(Meeting { a: at, b: other, is_sure });
+                    meetings.entry(key).or_default().push(Meeting { a: at, b: other, is_sure });
                 }
             }
         }
+        // One that is sure is told, and no other of its nodes.
+        meetings.values_mut().for_each(|all| all.sort_by_key(|meeting| !meeting.is_sure));
         meetings.into_values().flatten().collect()
     }
 

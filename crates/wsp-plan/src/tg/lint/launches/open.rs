@@ -256,9 +256,9 @@ impl Checker<'_> {
         let mut uses = Vec::with_capacity(all.len());
         for of_graph in all.chunk_by(|a, b| a.0 == b.0) {
             let graph = of_graph[0].0;
-            let nodes: Vec<u32> = of_graph.iter().map(|(_, at)| self.list[*at].node).collect();
-            let signals = self.events.signals_behind(graph, &nodes);
-            let waits = self.events.waits_ahead(graph, &nodes);
+            let accesses: Vec<&Access> = of_graph.iter().map(|(_, at)| &self.list[*at]).collect();
+            let signals = self.events.signals_behind(cx, graph, &accesses);
+            let waits = self.events.waits_ahead(cx, graph, &accesses);
             for ((&(_, at), signals), waits) in of_graph.iter().zip(signals).zip(waits) {
                 let access = &self.list[at];
                 let (user, name) = user_of(cx, access);
@@ -344,7 +344,7 @@ fn events_of(cx: &Cx<'_>, events: &mut Events<'_>, graph: u32) -> Option<GraphEv
     let mut before = Vec::new();
     let numbers = 0..waits.len() as u32;
     for (wait, &signal) in numbers.flat_map(|wait| signals.iter().map(move |signal| (wait, signal))) {
-        if events.waits_before(graph, wait, signal, &mut steps) {
+        if events.waits_before(cx, graph, wait, signal, &mut steps) {
             before.push((wait, signal));
         }
     }

@@ -129,19 +129,26 @@ impl LaunchOrder {
                 }
                 let skips = signal.zip(open).filter(|_| has_fired == Certainty::Never);
                 self.waits.insert((at, number), Waits { place, skips });
-                self.signals_behind(at, number, events, steps);
+                self.signals_behind(cx, at, number, events, steps);
             }
         }
     }
 
     /// Edges from a wait to what its launch signals behind it.
-    fn signals_behind(&mut self, at: usize, wait: u32, events: &mut Events<'_>, steps: &mut Steps) {
+    fn signals_behind(
+        &mut self,
+        cx: &Cx<'_>,
+        at: usize,
+        wait: u32,
+        events: &mut Events<'_>,
+        steps: &mut Steps,
+    ) {
         let (graph, place) = (self.graphs[at], self.waits[&(at, wait)].place);
         for signalled in events.signalled_by(graph) {
             if !steps.spend(1) {
                 return;
             }
-            if events.waits_before(graph, wait, signalled, steps)
+            if events.waits_before(cx, graph, wait, signalled, steps)
                 && let Some(&signal) = self.signals.get(&(at, signalled))
             {
                 self.edge(place, signal);
@@ -275,13 +282,13 @@ impl LaunchOrder {
         let mut from = vec![begin(first) + 1];
         let signals = (first, EventNo(0))..=(first, EventNo(u32::MAX));
         for (&(_, event), &place) in self.signals.range(signals) {
-            if steps.spend(1) && events.is_before_signal(self.graphs[first], a.node, event, steps) {
+            if steps.spend(1) && events.is_before_signal(cx, self.graphs[first], (a, Some(b)), event, steps) {
                 from.push(place);
             }
         }
         let mut to = vec![begin(second)];
         for (&(_, wait), of) in self.waits.range((second, 0)..=(second, u32::MAX)) {
-            if steps.spend(1) && events.is_behind_wait(self.graphs[second], wait, b.node, steps) {
+            if steps.spend(1) && events.is_behind_wait(cx, self.graphs[second], wait, (b, Some(a)), steps) {
                 to.push(of.place);
                 // Whatever makes the access take place may make the kernel run that waits.
                 let kernel = |kernel| (kernel, way.launches[second].iteration);

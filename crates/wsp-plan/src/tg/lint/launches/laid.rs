@@ -1,0 +1,233 @@
+//! Graphs as a run lays them out: what comes behind waits for events of other graphs and before signals, in every round of unrolled loops.
+//!
+//! Edges of the text order kernels in each round, and some only in rounds in which they touch the same bytes. The nodes of a plan have a round each, with
+//! numbers in the place of the variables of unrolled loops, so which of them come behind which others is not a question of forms.
+
+use super::super::Cx;
+use super::super::access::Access;
+use super::events::Wait;
+use crate::tg::elaborate::elaborate;
+use crate::tg::plan::{BindItem, BindTensor, ElaborateOptions, GraphPlan, UnitPlan};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use wsp_core::tg::image::{NONE, NodeKind};
+use wsp_core::tg::{EventNo, GraphNo, Scalar, TensorNo};
+
+/// An access of one round.
+struct Round {
+    /// The node of the graph's own level; for what stands in a loop that runs round by round the loop's node.
+    node: u32,
+    /// The tensor, if a plan says which of several it is.
+    tensor: Option<TensorNo>,
+    /// Its bytes, if they are numbers in a plan.
+    bytes: Option<Range<u64>>,
+}
+
+/// A graph as it is laid out.
+struct Laid {
+    /// By the instruction of the binding, the copy or the condition.
+    rounds: HashMap<u32, Vec<Round>>,
+    /// Of each event and each kernel that waits for it, by instruction, whether nodes come behind such a wait.
+    behind: BTreeMap<(EventNo, u32), Vec<bool>>,
+    /// The same of waits that take place in every launch.
+    surely: BTreeMap<(EventNo, u32), Vec<bool>>,
+    /// Of each signal, whether nodes come before it.
+    before: BTreeMap<EventNo, Vec<bool>>,
+}
+
+/// An access, and one of another launch that it may meet, if there is one.
+pub(super) type Ends<'a> = (&'a Access, Option<&'a Access>);
+
+/// The graphs of a unit.
+pub(super) struct LaidOut {
+    graphs: HashMap<GraphNo, Laid>,
+}
+
+impl LaidOut {
+    /// Those of a unit; none if a run does not lay it out.
+    pub(super) fn new(cx: &Cx<'_>) -> LaidOut {
+        let plan = elaborate(cx.module, cx.signatures, &ElaborateOptions::default());
+        let laid =
+            |unit: UnitPlan| unit.graphs.iter().map(|graph| (graph.no, Laid::new(&unit, graph))).collect();
+        LaidOut { graphs: plan.map_or_else(|_| HashMap::new(), laid) }
+    }
+
+    /// Whether an access comes behind a wait, in all rounds in which it may touch bytes of another, if one is given.
+    pub(super) fn is_behind(&self, cx: &Cx<'_>, graph: GraphNo, wait: &Wait, ends: Ends<'_>) -> bool {
+        self.all(cx, graph, ends, |graph| graph.waited(cx, wait))
+    }
+
+    /// Whether an access comes before a signal in all of these rounds.
+    pub(super) fn is_before(&self, cx: &Cx<'_>, graph: GraphNo, ends: Ends<'_>, event: EventNo) -> bool {
+        self.all(cx, graph, ends, |graph| graph.before.get(&event).into_iter().collect())
+    }
+
+    /// Whether a wait comes before a signal.
+    pub(super) fn waits_before(&self, cx: &Cx<'_>, graph: GraphNo, wait: &Wait, event: EventNo) -> bool {
+        self.graphs.get(&graph).is_some_and(|graph| {
+            let before = graph.before.get(&event);
+            let leads = |behind: &Vec<bool>| {
+                before.is_some_and(|before| {
+                    behind.iter().zip(before).any(|(behind, before)| *behind && *before)
+                })
+            };
+            graph.waited(cx, wait).into_iter().any(leads)
+        })
+    }
+
+    /// Whether a kernel waits for an event in some round of every launch.
+    pub(super) fn surely_waits(&self, graph: GraphNo, event: EventNo, instr: u32) -> bool {
+        self.graphs.get(&graph).is_some_and(|graph| graph.surely.contains_key(&(event, instr)))
+    }
+
+    /// Whether two accesses of launches may touch the same bytes in some round of each.
+    pub(super) fn may_meet(&self, cx: &Cx<'_>, [a, b]: [(GraphNo, &Access); 2]) -> bool {
+        let rounds = |(graph, access): (GraphNo, &Access)| -> Option<Vec<Range<u64>>> {
+            let rounds = self.graphs.get(&graph)?.rounds.get(&access.at).map_or(&[][..], Vec::as_slice);
+            let tensor = cx.outline.tensors[access.tensor as usize].no;
+            let of_tensor = rounds.iter().filter(move |round| round.tensor.is_none_or(|of| of == tensor));
+            let bytes = |round: &Round| round.bytes.clone().unwrap_or(access.low..access.high);
+            let mut all: Vec<Range<u64>> = of_tensor.map(bytes).collect();
+            all.sort_unstable_by_key(|bytes| (bytes.start, bytes.end));
+            all.dedup();
+            Some(all)
+        };
+        let (Some(of_a), Some(of_b)) = (rounds(a), rounds(b)) else { return true };
+        of_a.iter().any(|a| {
+            let mut near = of_b.iter().take_while(|b| b.start < a.end);
+            near.any(|b| a.start < b.end)
+        })
+    }
+
+    fn all<'l>(
+        &'l self,
+        cx: &Cx<'_>,
+        graph: GraphNo,
+        (access, other): Ends<'_>,
+        of: impl Fn(&'l Laid) -> Vec<&'l Vec<bool>>,
+    ) -> bool {
+        let tensor = cx.outline.tensors[access.tensor as usize].no;
+        let meets = |round: &&Round| {
+            let is_apart =
+                |(bytes, other): (&Range<u64>, &Access)| bytes.end <= other.low || other.high <= bytes.start;
+            round.tensor.is_none_or(|of| of == tensor)
+                && !round.bytes.as_ref().zip(other).is_some_and(is_apart)
+        };
+        self.graphs.get(&graph).is_some_and(|graph| {
+            let rounds = graph.rounds.get(&access.at).map_or(&[][..], Vec::as_slice);
+            let of = of(graph);
+            let is_so = |round: &Round| of.iter().any(|of| of[round.node as usize]);
+            !of.is_empty() && rounds.iter().filter(meets).all(is_so)
+        })
+    }
+}
+
+impl Laid {
+    /// What comes behind the kernels of a wait.
+    fn waited(&self, cx: &Cx<'_>, wait: &Wait) -> Vec<&Vec<bool>> {
+        let behind = if wait.is_of_rounds { &self.surely } else { &self.behind };
+        let of = |node: &u32| behind.get(&(wait.event, cx.outline.kernels[*node as usize].at));
+        wait.nodes.iter().filter_map(of).collect()
+    }
+
+    fn new(unit: &UnitPlan, plan: &GraphPlan) -> Laid {
+        let records = &plan.records;
+        let count = records.nodes.len();
+        let decides = [NodeKind::Decide as u32, NodeKind::Break as u32];
+        let succs = |node: usize| {
+            let record = &records.nodes[node];
+            &records.succs[record.first as usize..record.end as usize]
+        };
+        let mut preds = vec![Vec::new(); count];
+        (0..count)
+            .for_each(|node| succs(node).iter().for_each(|next| preds[*next as usize].push(node as u32)));
+        let after = |from: u32| reached(count, from, &|node| succs(node as usize));
+        let ahead = |from: u32| reached(count, from, &|node| &preds[node as usize]);
+        let tops = tops(plan);
+        let is_top = |node: u32| tops[node as usize] == node;
+        let mut laid = Laid {
+            rounds: HashMap::new(),
+            behind: BTreeMap::new(),
+            before: BTreeMap::new(),
+            surely: BTreeMap::new(),
+        };
+        let mut add = |instr: u32, node: u32, tensor: Option<TensorNo>, bytes: Option<Range<u64>>| {
+            let node = tops[node as usize];
+            laid.rounds.entry(instr).or_default().push(Round { node, tensor, bytes });
+        };
+        for kernel in &plan.kernels {
+            for bind in plan.binds_of(kernel) {
+                let tensor = match bind.tensor {
+                    BindTensor::One(tensor) => Some(unit.tensors[tensor as usize].no),
+                    BindTensor::Table { .. } => None,
+                };
+                add(bind.instr, kernel.node, tensor, bytes(bind));
+            }
+        }
+        plan.copies.iter().for_each(|of| add(of.instr, of.node, None, None));
+        plan.loops.iter().zip(&records.loops).for_each(|(of, record)| add(of.instr, record.node, None, None));
+        for (node, record) in (0..).zip(&records.nodes).filter(|(_, record)| decides.contains(&record.kind)) {
+            let decision = &records.decisions[record.item as usize];
+            add(plan.conditions[decision.condition as usize].instr, node, None, None);
+        }
+        let kernels: HashMap<u32, u32> =
+            plan.kernels.iter().map(|of| (of.node, plan.defs[of.def as usize].instr)).collect();
+        for wait in plan.event_waits.iter().filter(|wait| is_top(wait.node)) {
+            let (is_sure, reached) = (records.nodes[wait.node as usize].guard == NONE, after(wait.node));
+            for instr in succs(wait.node as usize).iter().filter_map(|node| kernels.get(node)) {
+                let key = (wait.event, *instr);
+                join(laid.behind.entry(key).or_default(), &reached);
+                if is_sure {
+                    join(laid.surely.entry(key).or_default(), &reached);
+                }
+            }
+        }
+        for signal in &plan.signals {
+            join(laid.before.entry(signal.event).or_default(), &ahead(signal.node));
+        }
+        laid
+    }
+}
+
+/// The bytes of a binding, if they are numbers.
+fn bytes(bind: &BindItem) -> Option<Range<u64>> {
+    let number = |scalar: Scalar| scalar.as_const().and_then(|number| u64::try_from(number).ok());
+    let (first, size) = (number(bind.offset)?, number(bind.size)?);
+    Some(first..if size == 0 { u64::MAX } else { first.saturating_add(size) })
+}
+
+/// Of each node the one of the graph's own level that it is, or in which it stands.
+fn tops(plan: &GraphPlan) -> Vec<u32> {
+    let mut tops: Vec<u32> = (0..plan.records.nodes.len() as u32).collect();
+    // The loops around a node have it in their bodies, the outermost as well.
+    let mut around = vec![NONE; tops.len()];
+    for record in &plan.records.loops {
+        for node in record.body.first..record.body.first + record.body.len {
+            around[node as usize] = record.node;
+        }
+    }
+    for top in &mut tops {
+        while around[*top as usize] != NONE {
+            *top = around[*top as usize];
+        }
+    }
+    tops
+}
+
+/// Nodes that some steps lead to from a node, and that node.
+fn reached<'s>(count: usize, from: u32, next: &dyn Fn(u32) -> &'s [u32]) -> Vec<bool> {
+    let (mut seen, mut open) = (vec![false; count], vec![from]);
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut seen[node as usize], true) {
+            open.extend_from_slice(next(node));
+        }
+    }
+    seen
+}
+
+fn join(all: &mut Vec<bool>, more: &[bool]) {
+    match all.is_empty() {
+        true => *all = more.to_vec(),
+        false => all.iter_mut().zip(more).for_each(|(all, more)| *all |= more),
+    }
+}
