@@ -1,7 +1,7 @@
 //! Integer expressions.
 
 use super::place::At;
-use crate::wire::{Decoded, Json, unknown_word};
+use crate::wire::{Decoded, Fault, Fields, Json, codes, items, unknown_word};
 use wsp_core::{AxisId, ParamId, SlotId, TableId, VarId};
 use wsp_ir::workload::{IntExpr, IntExprKind};
 use wsp_ir::{BinOp, UnOp};
@@ -34,11 +34,30 @@ pub(super) const BINARY: &[(&str, BinOp)] = &[
 ];
 
 /// The other forms.
-pub(super) const FORMS: &[&str] = &["const", "param", "var", "slot", "axis", "len", "table", "choose"];
+pub(super) const FORMS: &[&str] =
+    &["const", "param", "var", "slot", "axis", "len", "table", "choose", "chain"];
 
 /// The operator that a word stands for.
 pub(super) fn operator<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(known, _)| *known == word).map(|(_, operator)| *operator)
+}
+
+/// The first operand of a chain, and the others behind their operators: `{"k": "chain", "ops": ["add", "sub"], "of": [a, b, c]}`.
+pub(super) fn chain<'a, T>(
+    fields: &mut Fields<'a>,
+    operand: impl FnMut(&'a Json<'a>) -> Decoded<T>,
+) -> Decoded<(Box<T>, Vec<(BinOp, T)>)> {
+    let ops = fields.required("ops", |json| items(json, |json| json.word(BINARY)))?;
+    let operands = fields.required("of", |json| items(json, operand))?;
+    let (have, need) = (operands.len(), ops.len() + 1);
+    let mut operands = operands.into_iter();
+    match operands.next() {
+        Some(first) if have == need => Ok((Box::new(first), ops.into_iter().zip(operands).collect())),
+        _ => {
+            let message = format!("a chain of {} operators has {have} operands; it needs {need}", ops.len());
+            Err(Fault::new(codes::WRONG_VALUE, message).in_field("of"))
+        }
+    }
 }
 
 impl At<'_> {
@@ -66,6 +85,10 @@ impl At<'_> {
                     fields.required("a", boxed)?,
                     fields.required("b", boxed)?,
                 ),
+                "chain" => {
+                    let (first, rest) = chain(fields, |json| at.expr(json))?;
+                    IntExprKind::Chain(first, rest)
+                }
                 _ => {
                     if let Some(operator) = operator(BINARY, word).filter(|op| !op.is_bitwise()) {
                         let (a, b) = (fields.required("a", boxed)?, fields.required("b", boxed)?);

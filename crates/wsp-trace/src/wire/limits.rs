@@ -13,6 +13,6 @@ pub(crate) const MAX_NAME: usize = 1024;
 pub(crate) const MAX_TOGETHER: usize = 256;
 /// Fields of one object; no form has as many.
 pub(crate) const MAX_FIELDS: usize = 32;
-/// Lists and objects inside each other. A statement of a kernel takes two (its object and the list that holds it), and
-/// statements and expressions of a kernel form chains of at most `4 × MAX_NESTING`; the rest is what stands around them.
+/// Lists and objects inside each other. A statement of a kernel takes two (its object and the list that holds it), as does a chain, and
+/// statements and expressions of a kernel nest at most `4 × MAX_NESTING` deep; the rest is what stands around them.
 pub(crate) const MAX_LEVELS: u32 = 2 * 4 * MAX_NESTING + 32;

@@ -76,6 +76,32 @@ fn expressions_nest_as_deep_as_the_verifier_allows() {
 }
 
 #[test]
+fn chains_have_any_number_of_operands() {
+    on_a_plain_stack(|| {
+        let ops = vec!["add"; 10_000];
+        let mut document = small(json!([]));
+        let mut whole = |ops: &[&str], of: usize| {
+            document["workload"]["params"] =
+                json!([{"name": "n", "value": {"k": "chain", "ops": ops, "of": vec![1; of]}}]);
+            code(document.to_string())
+        };
+        assert_eq!(whole(&ops, 10_001), None);
+        assert_eq!(whole(&ops, 10_000), Some(Code(1305)));
+        assert_eq!(whole(&ops, 0), Some(Code(1305)));
+        assert_eq!(whole(&["add", "mul"], 3), Some(Code(764)));
+        assert_eq!(whole(&["plus"], 2), Some(Code(1306)));
+        let one: Value = serde_json::from_str(ONE).expect("it is JSON");
+        let chain = |operand: Value| {
+            let of: Vec<Value> = [operand].into_iter().chain(vec![one.clone(); 10_000]).collect();
+            let value = json!({"k": "chain", "ops": ops, "of": of, "ty": "f32"});
+            code(kernel(json!([{"k": "assign", "local": 3, "value": value}])).to_string())
+        };
+        assert_eq!(chain(one.clone()), None);
+        assert_eq!(chain(json!({"k": "int", "v": 1, "ty": "i64"})), Some(Code(310)));
+    });
+}
+
+#[test]
 fn kernels_nest_as_deep_as_the_verifier_allows() {
     on_a_plain_stack(|| {
         let exprs = |depth| {

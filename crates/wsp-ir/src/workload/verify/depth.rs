@@ -7,10 +7,11 @@ use crate::workload::{
 };
 use wsp_core::limits::MAX_NESTING;
 
-/// The place of something that is one level too deep.
+/// A statement that is one level too deep, or an expression that is too high.
 struct TooDeep {
     span: Span,
     what: &'static str,
+    help: &'static str,
 }
 
 type Depth = Result<(), TooDeep>;
@@ -18,10 +19,11 @@ type Depth = Result<(), TooDeep>;
 impl Checker<'_> {
     /// Whether nothing nests too deeply.
     pub(super) fn depth(&mut self) -> bool {
-        let Err(TooDeep { span, what }) = self.measure() else { return true };
+        let Err(TooDeep { span, what, help }) = self.measure() else { return true };
         self.push(
             error(rule::TOO_DEEP, span, "nested too deeply")
-                .note(format!("{what} nest at most {MAX_NESTING} deep")),
+                .note(format!("{what} nest at most {MAX_NESTING} deep"))
+                .help(help),
         );
         false
     }
@@ -31,7 +33,7 @@ impl Checker<'_> {
         for param in &module.params {
             match &param.source {
                 ParamSource::Set(value) => exprs(value)?,
-                ParamSource::Derived(value) => expr(value, 1)?,
+                ParamSource::Derived(value) => expr(value)?,
             }
         }
         for table in &module.tables {
@@ -59,31 +61,33 @@ impl Checker<'_> {
 }
 
 fn exprs<'e>(all: impl IntoIterator<Item = &'e IntExpr>) -> Depth {
-    all.into_iter().try_for_each(|tree| expr(tree, 1))
+    all.into_iter().try_for_each(expr)
 }
 
-/// Checks an expression that is at `level` of its tree.
-fn expr(tree: &IntExpr, level: u32) -> Depth {
-    if level > MAX_NESTING {
-        return Err(TooDeep { span: tree.span, what: "operators of an expression" });
+fn expr(tree: &IntExpr) -> Depth {
+    if fits(tree, 1) {
+        return Ok(());
     }
-    match &tree.kind {
-        IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => expr(operand, level + 1),
-        IntExprKind::Binary(_, a, b) => {
-            expr(a, level + 1)?;
-            expr(b, level + 1)
+    let help = "balance it with parentheses, or take a part of it from a table or a slot";
+    // What is too deep inside may be a name, whose place is that of its declaration.
+    Err(TooDeep { span: tree.span, what: "operators of an expression", help })
+}
+
+/// Whether an expression that is at `level` of its tree is not too high.
+fn fits(tree: &IntExpr, level: u32) -> bool {
+    let inside = |operand: &IntExpr| fits(operand, level + 1);
+    level <= MAX_NESTING
+        && match &tree.kind {
+            IntExprKind::Table(_, operand) | IntExprKind::Unary(_, operand) => inside(operand),
+            IntExprKind::Binary(_, a, b) => inside(a) && inside(b),
+            IntExprKind::Chain(first, rest) => {
+                inside(first) && rest.iter().all(|(_, operand)| inside(operand))
+            }
+            IntExprKind::Choose(condition, then, otherwise) => {
+                inside(condition) && inside(then) && inside(otherwise)
+            }
+            _ => true,
         }
-        IntExprKind::Chain(first, rest) => {
-            expr(first, level + 1)?;
-            rest.iter().try_for_each(|(_, operand)| expr(operand, level + 1))
-        }
-        IntExprKind::Choose(condition, then, otherwise) => {
-            expr(condition, level + 1)?;
-            expr(then, level + 1)?;
-            expr(otherwise, level + 1)
-        }
-        _ => Ok(()),
-    }
 }
 
 /// How many levels a block has that is at `level`; `heights` are those of earlier workloads.
@@ -91,7 +95,8 @@ fn block(nodes: &Block, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
     let mut height = 0;
     for entry in nodes {
         if level > MAX_NESTING {
-            return Err(TooDeep { span: entry.span, what: "statements" });
+            let help = "put what stands in several loops into one, over the product of their ranges";
+            return Err(TooDeep { span: entry.span, what: "statements", help });
         }
         height = height.max(1 + node(entry, level + 1, heights)?);
     }
@@ -107,17 +112,17 @@ fn node(node: &Node, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
         NodeKind::ParallelFor { over, body, .. } | NodeKind::ForEach { over, body, .. } => {
             match over {
                 Iteration::Axis(_) => {}
-                Iteration::Ragged { outer, .. } => expr(outer, 1)?,
+                Iteration::Ragged { outer, .. } => expr(outer)?,
                 Iteration::Range { lo, hi, step } => exprs([lo, hi].into_iter().chain(step))?,
             }
             block(body, level, heights)
         }
         NodeKind::Select { row, body, .. } => {
-            expr(row, 1)?;
+            expr(row)?;
             block(body, level, heights)
         }
         NodeKind::Cond { condition, then, otherwise } => {
-            expr(condition, 1)?;
+            expr(condition)?;
             Ok(block(then, level, heights)?.max(block(otherwise, level, heights)?))
         }
         NodeKind::While { condition, max, body } => {
@@ -143,7 +148,12 @@ fn node(node: &Node, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
             exprs(args)?;
             let height = heights.get(workload.index()).copied().unwrap_or(0);
             if level - 1 + height > MAX_NESTING {
-                return Err(TooDeep { span: node.span, what: "statements, with those of called workloads," });
+                let help = "call it from a place that is less deep";
+                return Err(TooDeep {
+                    span: node.span,
+                    what: "statements, with those of called workloads,",
+                    help,
+                });
             }
             Ok(height)
         }
@@ -152,12 +162,12 @@ fn node(node: &Node, level: u32, heights: &[u32]) -> Result<u32, TooDeep> {
 
 fn arg(arg: &Arg) -> Depth {
     let access = match &arg.value {
-        ArgValue::Scalar(value) => return expr(value, 1),
+        ArgValue::Scalar(value) => return expr(value),
         ArgValue::Access(access) => access,
     };
     access.ranges.iter().try_for_each(|range| match range {
         DimRange::Whole => Ok(()),
-        DimRange::Index(lo) => expr(lo, 1),
+        DimRange::Index(lo) => expr(lo),
         DimRange::Range { lo, hi: other } | DimRange::Sized { lo, len: other } => exprs([lo, other]),
     })
 }

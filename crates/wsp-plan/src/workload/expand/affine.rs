@@ -4,6 +4,7 @@
 //! expression overflows, as the scales of every sub-expression stay within [`SCALE_BOUND`] in sum.
 
 use super::super::eval::{Closed, Values, eval};
+use wsp_core::int::Int as _;
 use wsp_ir::affine::Affine;
 use wsp_ir::workload::{IntExpr, IntExprKind};
 use wsp_ir::{BinOp, UnOp};
@@ -21,14 +22,30 @@ pub(super) fn form(expr: &IntExpr, values: &Values, base: u32) -> Option<Form> {
     let of = |operand: &IntExpr| form(operand, values, base);
     let found = match &expr.kind {
         IntExprKind::Var(var) => Some(Form::variable(base + var.0)),
-        IntExprKind::Binary(BinOp::Add, left, right) => of(left)?.add(&of(right)?),
-        IntExprKind::Binary(BinOp::Sub, left, right) => of(left)?.minus(&of(right)?),
-        IntExprKind::Binary(BinOp::Mul, left, right) => of(left)?.multiply(&of(right)?),
+        IntExprKind::Binary(op, left, right) if op.is_sum() || *op == BinOp::Mul => {
+            combined(*op, &of(left)?, &of(right)?)
+        }
         IntExprKind::Unary(UnOp::Neg, operand) => of(operand)?.times(-1),
         _ if is_closed(expr) => eval(expr, &mut Closed(values)).ok().map(Form::constant),
+        IntExprKind::Chain(first, rest) => rest
+            .iter()
+            .try_fold(of(first)?, |left, (op, operand)| combined(*op, &left, &of(operand)?).filter(is_small)),
         _ => None,
     };
     found.filter(is_small)
+}
+
+/// The form of an operation of a sum or a product.
+fn combined(op: BinOp, left: &Form, right: &Form) -> Option<Form> {
+    match op {
+        BinOp::Add => left.add(right),
+        BinOp::Sub => left.minus(right),
+        BinOp::Mul => left.multiply(right),
+        _ => {
+            let constant = |form: &Form| i64::try_from(form.as_constant()?).ok();
+            i64::binary(op, constant(left)?, constant(right)?).ok().map(Form::constant)
+        }
+    }
 }
 
 /// Whether scales and offset are within their bound in sum.
@@ -72,6 +89,37 @@ mod tests {
         let sum = binary(BinOp::Add, scaled, var(0));
         let found = form(&sum, &Values::default(), 10).expect("a form");
         assert_eq!(found, Form { terms: vec![(10, 1), (11, 64)], constant: -64 });
+    }
+
+    #[test]
+    fn a_chain_has_the_form_of_nested_operators() {
+        use BinOp::{Add, Div, Mul, Rem, Sub};
+        let sum = vec![(Add, binary(Mul, 64.into(), var(0))), (Sub, 5.into()), (Add, var(2)), (Sub, var(1))];
+        let product = vec![(Div, 4.into()), (Mul, 3.into()), (Rem, 7.into()), (Mul, var(2))];
+        let late = vec![(Mul, var(2)), (Div, 4.into())];
+        let square = vec![(Mul, var(1)), (Mul, var(2))];
+        let (large, zero) =
+            (vec![(Add, var(0)), (Add, (1i64 << 40).into())], vec![(Rem, 0.into()), (Mul, var(1))]);
+        for (first, rest) in [
+            (var(1), sum),
+            (9.into(), product),
+            (8.into(), late),
+            (2.into(), square),
+            (var(1), large),
+            (6.into(), zero),
+        ] {
+            let nested =
+                rest.iter().fold(first.clone(), |left, (op, right)| binary(*op, left, right.clone()));
+            let chain = IntExpr::new(IntExprKind::Chain(Box::new(first), rest));
+            assert_eq!(
+                form(&chain, &Values::default(), 10),
+                form(&nested, &Values::default(), 10),
+                "{chain:?}"
+            );
+        }
+        let closed = vec![(Mul, (1i64 << 40).into()), (Div, (1i64 << 38).into())];
+        let closed = IntExpr::new(IntExprKind::Chain(Box::new(6.into()), closed));
+        assert_eq!(form(&closed, &Values::default(), 0), Some(Form::constant(24)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Typed scalar expressions of kernels.
 
 use super::{exprs, local, scalar_type, view};
-use crate::decode::expr::{BINARY, operator};
+use crate::decode::expr::{BINARY, chain, operator};
 use crate::decode::place::At;
 use crate::wire::{Decoded, Fault, Fields, Json, codes, unknown_word};
 use wsp_core::LocalId;
@@ -29,6 +29,7 @@ pub(in crate::decode) const FORMS: &[&str] = &[
     "not",
     "cast",
     "select",
+    "chain",
     "math",
     "load",
     "array_len",
@@ -81,6 +82,10 @@ impl At<'_> {
             "select" => {
                 let condition = self.operand(fields, "c")?;
                 ExprKind::Select(condition, self.operand(fields, "a")?, self.operand(fields, "b")?)
+            }
+            "chain" => {
+                let (first, rest) = chain(fields, |json| self.scalar(json))?;
+                ExprKind::Chain(first, rest)
             }
             "math" => ExprKind::Math(fields.word("f", MATH)?, self.operand(fields, "a")?),
             "load" => {

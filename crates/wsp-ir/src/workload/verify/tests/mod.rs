@@ -242,6 +242,20 @@ fn what_is_nested_too_deeply_is_not_walked() {
 }
 
 #[test]
+fn an_expression_that_is_too_deep_is_shown_whole_with_what_to_write() {
+    let mut module = base();
+    let name = crate::Span::new(crate::FileId(0), 1, 2);
+    let whole = crate::Span::new(crate::FileId(0), 10, 50);
+    let leaf = IntExpr { span: name, ..IntExpr::from(1) };
+    let deep =
+        (0..MAX_NESTING).fold(leaf, |tree, _| value(IntExprKind::Unary(crate::UnOp::Neg, Box::new(tree))));
+    module.slots[0].init = IntExpr { span: whole, ..deep };
+    let found = verify(&module);
+    assert_eq!(found[0].primary.as_ref().map(|label| label.span), Some(whole));
+    assert_eq!(found[0].help, ["balance it with parentheses, or take a part of it from a table or a slot"]);
+}
+
+#[test]
 fn slots_are_read_in_bounds_of_tasks_that_do_not_write_them() {
     let read = "slot s = 0; slot u = 0; tensor x: f32[4]; kernel k(in a, inout b, n);\n";
     let check = |call: &str| {
