@@ -17,16 +17,31 @@ struct Maker {
     fixed: Vec<LocalId>,
     tiles: Vec<LocalId>,
     in_loop: bool,
+    /// Operators of sums and products make chains.
+    chains: bool,
 }
 
 impl Maker {
-    fn new(seed: u64) -> Maker {
+    fn new(seed: u64, chains: bool) -> Maker {
         let mut func = function("k", FuncKind::Kernel { descriptor: Some(StructId(0)) });
         func.add_local("desc", LocalTy::Descriptor(StructId(0)), sp());
-        Maker { r: Random::new(seed), func, scalars: vec![], fixed: vec![], tiles: vec![], in_loop: false }
+        Maker {
+            r: Random::new(seed),
+            func,
+            scalars: vec![],
+            fixed: vec![],
+            tiles: vec![],
+            in_loop: false,
+            chains,
+        }
     }
 
     fn expr(&mut self, depth: u32) -> Expr {
+        let made = self.tree(depth);
+        if self.chains { chained(made) } else { made }
+    }
+
+    fn tree(&mut self, depth: u32) -> Expr {
         if depth == 0 || self.r.one_in(4) {
             let readable: Vec<LocalId> = self.scalars.iter().chain(&self.fixed).copied().collect();
             return match self.r.below(6) {
@@ -214,8 +229,23 @@ impl Maker {
     }
 }
 
-fn module(seed: u64) -> Module {
-    let mut maker = Maker::new(seed);
+/// The expression whose last operator, of a sum or a product, is in a chain.
+fn chained(e: Expr) -> Expr {
+    let kind = match e.kind {
+        ExprKind::Binary(op, a, b) if op.goes_on_from(op) => match a.kind {
+            ExprKind::Chain(first, mut rest) if op.goes_on_from(rest[0].0) && first.ty == e.ty => {
+                rest.push((op, *b));
+                ExprKind::Chain(first, rest)
+            }
+            kind => ExprKind::Chain(Box::new(Expr { kind, ..*a }), vec![(op, *b)]),
+        },
+        kind => kind,
+    };
+    Expr { kind, ..e }
+}
+
+fn module(seed: u64, chains: bool) -> Module {
+    let mut maker = Maker::new(seed, chains);
     let body = maker.block(3);
     maker.func.body = body;
     let dims = |shape: &[u32]| shape.iter().map(|d| Dim::Expr(n(*d))).collect();
@@ -248,10 +278,21 @@ fn holds(machine: &mut Machine<'_>, access: &Access, index: &[u32], slot: u32) -
 }
 
 #[test]
+fn chains_have_the_boxes_of_nested_operators() {
+    let mut chains = 0;
+    for seed in 0..1000 {
+        let [nested, chained] = [false, true].map(|chains| module(seed, chains));
+        chains += usize::from(nested != chained);
+        assert_eq!(summarise(&nested, FuncId(0)), summarise(&chained, FuncId(0)), "seed {seed}");
+    }
+    assert!(chains > 500, "{chains} kernels have chains");
+}
+
+#[test]
 fn every_touched_element_lies_in_a_box() {
     let (mut touched, mut tight, mut boxes) = (0u32, 0u32, 0u32);
     for seed in 0..2500 {
-        let module = module(seed);
+        let module = module(seed, seed % 2 == 1);
         let accesses = summarise(&module, FuncId(0));
         boxes += accesses.len() as u32;
         let ranges = accesses.iter().filter(|a| a.bounds.iter().all(|b| matches!(b, Bound::Range { .. })));

@@ -74,7 +74,27 @@ fn expressions_that_are_too_large_are_refused() {
         "kernel k(a); workload main {{ parallel for i in 0..2 {{ k({half} + {half}); }} }}"
     ));
     assert_eq!(code, Code(892));
-    assert!(text.contains("259 words"), "{text}");
+    assert!(text.contains("259 words") && text.contains("a sum of 128 names has 255"), "{text}");
+}
+
+#[test]
+fn what_the_refusal_of_a_long_sum_says_to_write_fits() {
+    let sum = |of: &str, terms: usize| format!("{of}{}", format!(" + {of}").repeat(terms - 1));
+    let task = |value: &str| {
+        format!("kernel k(a); param n; workload main {{ parallel for i in 0..2 {{ k({value}); }} }}")
+    };
+    assert_eq!(lowered(&task(&sum("i", 128))).sites.len(), 1);
+    assert_eq!(refused(&task(&sum("i", 129))).0, Code(892));
+    let named = sum("n", 10_000);
+    assert_eq!(refused(&task(&named)).0, Code(892));
+    let whole = format!("param n; let part = {named}; kernel k(a); workload main {{ k(part); }}");
+    assert_eq!(lowered(&whole).sites.len(), 1);
+    let split = format!(
+        "kernel k(a); workload rest(part, i) {{ k(part + {}); }} workload main {{ parallel for i in 0..2 {{ call rest({}, i); }} }}",
+        sum("i", 100),
+        sum("i", 100)
+    );
+    assert_eq!(lowered(&split).sites.len(), 1);
 }
 
 #[test]

@@ -24,16 +24,24 @@ impl<'m> Lowering<'m> {
     fn written(&mut self, expr: &IntExpr, scope: Option<&Scope<'m>>) -> u32 {
         let mut words = Postfix::default();
         self.write(expr, scope, &mut words);
-        let (needs, most, what) = if words.len() > MAX_EXPR_WORDS {
-            (words.len(), MAX_EXPR_WORDS, "words")
+        let fault = if words.len() > MAX_EXPR_WORDS {
+            let terms = MAX_EXPR_WORDS / 2;
+            too_large(expr.span, words.len(), MAX_EXPR_WORDS, "words")
+                .note(format!(
+                    "a name, a small number and an operator are a word each: a sum of {terms} names has {}",
+                    2 * terms - 1
+                ))
+                .help("name parts of parameters and numbers: `let part = a + b;`")
+                .help("pass other parts on: `call rest(a + b);`, where `workload rest(part) { … }` goes on with `part`")
+        } else if words.highest() > MAX_EXPR_STACK {
+            too_large(expr.span, words.highest(), MAX_EXPR_STACK, "entries of the stack")
+                .note("an operand on the right waits with all on its left: `a + (b + (c + d))` needs 4")
+                .help("put what nests to the left: `((c + d) + b) + a` needs 2")
         } else {
-            (words.highest(), MAX_EXPR_STACK, "entries of the stack")
+            return self.exprs.intern(&words);
         };
-        if needs > most {
-            self.report(too_large(expr.span, needs, most, what));
-            return 0;
-        }
-        self.exprs.intern(&words)
+        self.report(fault);
+        0
     }
 
     /// Appends an expression. Recursion is bounded by the verified nesting of expressions.
@@ -154,7 +162,6 @@ fn is_truth(expr: &IntExpr) -> bool {
 fn too_large(span: Span, needs: usize, most: usize, what: &str) -> Diagnostic {
     Diagnostic::error(codes::EXPRESSION, "an expression is too large for a program")
         .at(span, format!("{needs} {what}; at most {most} are allowed"))
-        .help("compute a part of it with `let` where it depends on parameters alone, or give it to a called workload")
         .python("give a part of it to a called workload, or let the host generate the tasks: `expand=\"host\"`")
 }
 

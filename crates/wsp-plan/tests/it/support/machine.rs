@@ -430,6 +430,13 @@ impl<'a> Machine<'a> {
                     _ => arithmetic(*op, x, self.eval(b)?)?,
                 }
             }
+            ExprKind::Chain(first, rest) => {
+                let mut value = self.eval(first)?;
+                for (op, operand) in rest {
+                    value = fitting(arithmetic(*op, value, self.eval(operand)?)?, e.ty)?;
+                }
+                value
+            }
             ExprKind::Load(a, i) => {
                 let i = self.u32(i)?;
                 self.element(*a, i as usize)?
@@ -475,15 +482,20 @@ impl<'a> Machine<'a> {
                 0
             }
         };
-        let fits = match e.ty {
-            ScalarTy::U32 => u32::try_from(value).is_ok(),
-            ScalarTy::I32 => i32::try_from(value).is_ok(),
-            ScalarTy::U64 => u64::try_from(value).is_ok(),
-            ScalarTy::I64 => i64::try_from(value).is_ok(),
-            _ => true,
-        };
-        if fits { Ok(value) } else { Err(format!("{value} is not a {}", e.ty.name())) }
+        fitting(value, e.ty)
     }
+}
+
+/// The value, if it is one of the type.
+fn fitting(value: i128, ty: ScalarTy) -> Run<i128> {
+    let fits = match ty {
+        ScalarTy::U32 => u32::try_from(value).is_ok(),
+        ScalarTy::I32 => i32::try_from(value).is_ok(),
+        ScalarTy::U64 => u64::try_from(value).is_ok(),
+        ScalarTy::I64 => i64::try_from(value).is_ok(),
+        _ => true,
+    };
+    if fits { Ok(value) } else { Err(format!("{value} is not a {}", ty.name())) }
 }
 
 fn arithmetic(op: BinOp, x: i128, y: i128) -> Run<i128> {
