@@ -330,16 +330,13 @@ impl Expr {
 
     /// How many operators stand on the left side of each other, up to [`CHAINED`].
     fn operators_on_the_left(&self) -> u32 {
-        let mut left = self;
-        (0..CHAINED)
-            .take_while(|_| match &left.kind {
-                ExprKind::Binary(_, a, _) => {
-                    left = a;
-                    true
-                }
-                _ => false,
-            })
-            .count() as u32
+        let (mut left, mut count) = (self, 0);
+        while let ExprKind::Binary(_, inner, _) = &left.kind
+            && count < CHAINED
+        {
+            (left, count) = (inner, count + 1);
+        }
+        count
     }
 
     /// The value when the expression is an integer literal.

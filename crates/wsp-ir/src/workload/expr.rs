@@ -1,6 +1,6 @@
 //! Integer expressions of workloads.
 
-use crate::Span;
+use crate::{CHAINED, Span};
 use wsp_core::int::{BinOp, UnOp};
 use wsp_core::{AxisId, ParamId, SlotId, TableId, VarId};
 
@@ -47,6 +47,38 @@ impl IntExpr {
     /// An expression without a place in a source.
     pub fn new(kind: IntExprKind) -> IntExpr {
         IntExpr { kind, span: Span::default() }
+    }
+
+    /// `left op right`, without a place. A sum or a product of more than [`CHAINED`] terms is a [chain](IntExprKind::Chain).
+    pub fn joined(op: BinOp, left: IntExpr, right: IntExpr) -> IntExpr {
+        let kind = match left.kind {
+            IntExprKind::Chain(first, mut rest)
+                if rest.first().is_some_and(|(of, _)| op.goes_on_from(*of)) =>
+            {
+                rest.push((op, right));
+                IntExprKind::Chain(first, rest)
+            }
+            kind => {
+                let left = Box::new(IntExpr { kind, ..left });
+                if op.goes_on_from(op) && left.operators_on_the_left() + 1 >= CHAINED {
+                    IntExprKind::Chain(left, vec![(op, right)])
+                } else {
+                    IntExprKind::Binary(op, left, Box::new(right))
+                }
+            }
+        };
+        IntExpr::new(kind)
+    }
+
+    /// How many operators stand on the left side of each other, up to [`CHAINED`].
+    fn operators_on_the_left(&self) -> u32 {
+        let (mut left, mut count) = (self, 0);
+        while let IntExprKind::Binary(_, inner, _) = &left.kind
+            && count < CHAINED
+        {
+            (left, count) = (inner, count + 1);
+        }
+        count
     }
 
     /// Visits the expression and every one in it.

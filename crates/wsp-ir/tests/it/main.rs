@@ -1,5 +1,7 @@
 //! Integration tests, in one program: they link once.
 
+#[path = "../../../wsp-core/tests/stack/mod.rs"]
+mod stack;
 mod tg_verify;
 mod tile_ops;
 mod workload_build;

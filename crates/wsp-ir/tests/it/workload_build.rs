@@ -1,5 +1,6 @@
 //! Modules that builders make are those that text says.
 
+use crate::stack::on_a_plain_stack;
 use wsp_core::DType;
 use wsp_ir::SourceMap;
 use wsp_ir::diag::{Diagnostics, render};
@@ -236,4 +237,18 @@ fn rules_are_reported_with_the_names_of_things() {
         w.task(k).arg(b.index());
     });
     assert!(fault(m, 764).contains("axis `b` cannot stand in a workload"));
+}
+
+#[test]
+fn sums_have_any_number_of_terms_and_are_those_of_the_text() {
+    on_a_plain_stack(|| {
+        let mut m = ModuleBuilder::new();
+        let n = m.required("n");
+        let sum = (0..10_000).fold(Expr::from(n), |sum, term| if term % 2 == 0 { sum + n } else { sum - 3 });
+        m.derived("whole", sum.clone());
+        drop(sum);
+        let text = format!("param n; let whole = n{};", " + n - 3".repeat(5_000));
+        m.workload("main", |_| {});
+        assert_eq!(finish(m).params, parse(&format!("{text} workload main {{ }}")).params);
+    });
 }

@@ -49,7 +49,7 @@ impl Expr {
     }
 
     fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
-        Expr::leaf(IntExprKind::Binary(op, Box::new(a.tree), Box::new(b.tree)), a.origin.and(b.origin))
+        Expr { tree: IntExpr::joined(op, a.tree, b.tree), origin: a.origin.and(b.origin) }
     }
 
     fn unary(op: UnOp, a: Expr) -> Expr {
