@@ -3,8 +3,12 @@
 use crate::lower::TensorUse;
 use crate::{LoweredPlan, walk};
 use std::collections::BTreeSet;
-use wsp_core::{AxisId, FuncId, ParamId, TensorId, TierSetId};
-use wsp_ir::{Arg, ArrayRef, AxisEnd, Dim, Expr, ExprKind, LocalTy, Module, ParamSource, StmtKind, TileSize};
+use wsp_core::policy::SplitPolicy;
+use wsp_core::{AxisId, FuncId, ParamId, SpaceId, TensorId, TierSetId};
+use wsp_ir::{
+    Arg, ArrayRef, AxisEnd, Dim, Expr, ExprKind, LocalTy, Module, ParamSource, StmtKind, Storage, TierSet,
+    TileSize,
+};
 
 /// What the kernels of a plan depend on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -26,6 +30,45 @@ impl LoweredPlan {
         also.into_iter().for_each(|id| search.param(id));
         search.found
     }
+}
+
+/// The parameters that a launch of these spaces reads, with their generators and the kernels that these emit tasks for.
+pub(crate) fn of_launch(
+    module: &Module,
+    spaces: &[SpaceId],
+    generators: &[FuncId],
+    kernels: &BTreeSet<FuncId>,
+) -> BTreeSet<ParamId> {
+    let mut search = Search::new(module);
+    let running: Vec<FuncId> = generators.iter().chain(kernels).copied().collect();
+    search.functions(&running);
+    for space in spaces.iter().filter_map(|id| module.spaces.get(id.index())) {
+        space.axes.iter().for_each(|axis| search.axis(*axis));
+        space.constraints.iter().for_each(|condition| search.expr(condition));
+    }
+    let emitted = |set: &TierSet| set.tiers.iter().any(|tier| kernels.contains(&tier.kernel));
+    for tier in module.tier_sets.iter().filter(|set| emitted(set)).flat_map(|set| &set.tiers) {
+        tier.cond.iter().chain(&tier.workspace).for_each(|e| search.expr(e));
+    }
+    for function in running.iter().filter_map(|id| module.functions.get(id.index())) {
+        walk::stmts(&function.body, &mut |stmt| match &stmt.kind {
+            StmtKind::StoreScalar { tensor, .. } => search.tensor(*tensor),
+            StmtKind::Tile(op) => op.tensor().into_iter().for_each(|(tensor, _)| search.tensor(tensor)),
+            _ => {}
+        });
+    }
+    let given =
+        (0..).map(TensorId).zip(&module.tensors).filter(|(_, tensor)| tensor.storage == Storage::Launch);
+    given.for_each(|(id, _)| search.tensor(id));
+    module.requirements.iter().for_each(|required| search.expr(&required.cond));
+    for split in module.schedules.iter().flat_map(|schedule| &schedule.split) {
+        if let SplitPolicy::Fixed(size) = &split.policy {
+            search.expr(size);
+        }
+    }
+    let roles = module.references.iter().flat_map(|reference| &reference.roles);
+    roles.filter_map(|(_, name)| module.param_named(name)).for_each(|id| search.param(id));
+    search.found.params
 }
 
 /// Follows names from what runs to the parameters behind them.

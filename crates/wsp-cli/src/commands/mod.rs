@@ -40,9 +40,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use wsp_backend::KvLayout;
+use wsp_core::ParamId;
 use wsp_ir::SourceMap;
-use wsp_ir::diag::{Diagnostic, Severity, UNUSED_ITEM};
-use wsp_plan::ParamValue;
+use wsp_ir::diag::{Diagnostic, Severity};
+use wsp_plan::{ParamValue, params_of_launch};
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -290,17 +291,18 @@ fn refuse_machine_options(launch: &LaunchArgs) -> Result<(), Diagnostic> {
     options::refuse(&given, "is for `.pto` programs")
 }
 
-/// Refuses values of parameters that a program declares and never uses.
+/// Refuses values of parameters that a program declares and that its launch never reads.
 fn refuse_unread(program: &Compiled, launch: &LaunchArgs) -> Result<(), Vec<Diagnostic>> {
-    let unread = |name: &str| {
-        let param = program.module.param_named(name).map(|id| &program.module.params[id.index()]);
-        let is_declaration = |of: &Diagnostic| {
-            of.code == UNUSED_ITEM
-                && of.primary.as_ref().map(|label| label.span) == param.map(|param| param.span)
-        };
-        program.warnings.iter().any(is_declaration)
+    let module = &program.module;
+    if module.entry.is_none() {
+        return Ok(());
+    }
+    let read = params_of_launch(module);
+    let is_unread = |name: &str| {
+        let mut named = (0..module.params.len()).map(|at| ParamId(at as u32));
+        named.find(|id| module.user_names(*id).any(|user| user == name)).is_some_and(|id| !read.contains(&id))
     };
-    let faults = params(launch).into_iter().filter(|(name, _)| unread(name));
+    let faults = params(launch).into_iter().filter(|(name, _)| is_unread(name));
     let faults: Vec<Diagnostic> = faults.map(|(name, _)| options::unread_value(&name)).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

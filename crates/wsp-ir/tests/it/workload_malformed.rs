@@ -169,7 +169,7 @@ fn what_helps_advise_to_write_can_be_read() {
     }
     assert!(unread.is_empty(), "{unread:#?}");
     assert!(count > 100, "{count} pieces");
-    for wrong in ["for (i in 0..3) { }", "k(x", "let = k()", "int i = 0", "streams[2]"] {
+    for wrong in ["for (i = 0; i < 3; i++) { }", "k(x", "let = k()", "int i = 0", "streams[2]"] {
         assert!(!can_be_read(wrong), "{wrong}");
     }
 }

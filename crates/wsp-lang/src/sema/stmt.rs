@@ -67,8 +67,11 @@ impl Sema<'_> {
             Ast::Expr(e) => return self.expression_statement(b, e, out),
             Ast::If { cond, then, otherwise } => {
                 let cond = self.condition(b, cond);
-                let then = self.nested(b, then);
-                let otherwise = otherwise.as_ref().map_or_else(Block::new, |s| self.nested(b, s));
+                let then = self.evaluated_if(&cond, true, |cx| cx.nested(b, then));
+                let otherwise = match otherwise {
+                    Some(otherwise) => self.evaluated_if(&cond, false, |cx| cx.nested(b, otherwise)),
+                    None => Block::new(),
+                };
                 StmtKind::If { cond: cond?, then, otherwise }
             }
             Ast::For { init, cond, step, body } => {

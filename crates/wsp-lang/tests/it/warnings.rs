@@ -127,3 +127,24 @@ fn kernels_of_a_library_may_be_run_by_others() {
     assert_eq!(codes(Purpose::Program), [268, 263, 260]);
     assert_eq!(codes(Purpose::Library), [260]);
 }
+
+/// A branch is evaluated by the runs that come to it, as the right side of `&&` is.
+#[test]
+fn a_constant_without_a_value_is_an_error_outside_of_branches_only() {
+    let found = |statement: &str| {
+        let program = format!(
+            "struct R {{ uint32_t i; }};
+             PTO_KERNEL_IMPL(k) {{ auto d = PTO_GET_DESCRIPTOR<R>(); uint32_t n = d.i; {statement} }}"
+        );
+        let (_, found) = wsp_lang::compile("a.pto", &program, &mut wsp_ir::SourceMap::default());
+        let found: Vec<bool> = found.iter().filter(|d| d.code.0 == 122).map(|d| d.is_error()).collect();
+        found
+    };
+    assert_eq!(found("n = 5 % 0;"), [true]);
+    assert_eq!(found("if (n > 3) { n = 5 % 0; }"), [false]);
+    assert_eq!(found("if (n > 3) { } else { n = 5 % 0; }"), [false]);
+    assert_eq!(found("if (false) { n = 5 % 0; }"), [false; 0]);
+    assert_eq!(found("if (true) { n = 1; } else { n = 5 % 0; }"), [false; 0]);
+    assert_eq!(found("if (true) { n = 5 % 0; }"), [true]);
+    assert_eq!(found("for (uint32_t i = 0; i < n; ++i) { n = 5 % 0; }"), [true]);
+}

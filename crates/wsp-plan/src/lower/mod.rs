@@ -1,6 +1,7 @@
 //! The straight line of passes from a module to a plan.
 
 mod aliases;
+mod branches;
 pub(crate) mod codes;
 mod library;
 mod schedule;
@@ -11,7 +12,7 @@ pub use library::{array_name, library_entry};
 use schedule::{foreign_axes, lower_generator, quoted};
 use stages::StageSource;
 use std::collections::BTreeSet;
-use wsp_core::{AxisId, FuncId, ScheduleId, SpaceId, TensorId};
+use wsp_core::{AxisId, FuncId, ParamId, ScheduleId, SpaceId, TensorId};
 use wsp_ir::diag::{Diagnostic, Severity, did_you_mean};
 use wsp_ir::{ArrayRef, DerivedArray, Expr, ExprKind, FuncKind, LaunchArray, Module, StmtKind};
 
@@ -117,6 +118,7 @@ pub fn lower(module: &Module, options: &CompileOptions) -> Result<LoweredPlan, V
     errors(wsp_ir::verify(module))?;
     let sources = stages::of_entry(module)?;
     let mut module = module.clone();
+    branches::decide(&mut module);
     let memory = aliases::unify(&mut module)?;
     let accesses = summaries(&module);
 
@@ -165,6 +167,7 @@ pub fn lower_library(
     options.target.check_plans().map_err(|fault| vec![fault])?;
     errors(wsp_ir::verify(module))?;
     let mut module = module.clone();
+    branches::decide(&mut module);
     if module.entry.is_none() {
         module.entry = Some(library_entry(&module));
     }
@@ -184,6 +187,18 @@ pub fn lower_library(
         options: options.clone(),
         notes,
     })
+}
+
+/// The parameters that a launch of a program reads: of the spaces, generators and kernels that it runs, of the arrays that it is
+/// given, of what it requires and compares with, and of schedules. Values of the others change nothing.
+pub fn params_of_launch(module: &Module) -> BTreeSet<ParamId> {
+    let mut module = module.clone();
+    branches::decide(&mut module);
+    let sources = stages::of_entry(&module).unwrap_or_default();
+    let spaces: Vec<SpaceId> = sources.iter().map(|source| source.space).collect();
+    let generators: Vec<FuncId> = sources.iter().map(|source| source.generator).collect();
+    let kernels = generators.iter().flat_map(|generator| stages::kernels_of(&module, *generator)).collect();
+    crate::needs::of_launch(&module, &spaces, &generators, &kernels)
 }
 
 /// What each function of the module accesses. Kernels do not change in lowering, so this holds for the plan.

@@ -68,6 +68,10 @@ pub fn named(module: &WorkloadModule) -> Named {
                     found.tensors.extend(accesses(task));
                 }
                 NodeKind::Call { workload, .. } => left.extend(enter(*workload)),
+                // A branch that a constant rules out has no tasks.
+                NodeKind::Cond { condition, then, otherwise } if condition.as_const().is_some() => {
+                    left.push(if condition.as_const() == Some(0) { otherwise } else { then });
+                }
                 kind => left.extend(bodies(kind)),
             }
         }
